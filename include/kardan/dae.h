@@ -1,0 +1,78 @@
+// kardan/dae.h: what an integrator sees: 0 = F(t, x, x') with the linear algebra of its Newton matrices.
+//
+// A formulation makes a kd_dae from equations of motion; an integrator uses nothing else. The Newton matrix is
+// gamma F_x' + F_x. Elimination that does not depend on gamma is done once per linearisation, on single right-hand
+// sides:  reduce: F -> (part, y);  solve: y <- (reduced matrix)(gamma) \ y;  expand: dx = part + N y.
+#ifndef KARDAN_DAE_H
+#define KARDAN_DAE_H
+
+#include <kardan/base.h>
+
+KD_EXTERN_C_BEGIN
+
+typedef enum kd_component {
+    KD_COMPONENT_POSITION,
+    KD_COMPONENT_VELOCITY,
+    KD_COMPONENT_INNER,      // r
+    KD_COMPONENT_AUXILIARY,  // w
+    KD_COMPONENT_CONTACT,    // s
+    KD_COMPONENT_MULTIPLIER, // lambda, mu
+    KD_COMPONENT_INTERNAL,   // a, eta: not part of the state that a user sees
+} kd_component;
+
+typedef struct kd_dae_counters {
+    long residuals;      // NEOM: evaluations of F (those for differences not included)
+    long jacobians;      // NJAC
+    long mass;           // NMAS
+    long selectors;      // NSEL: determinations of selectors
+    long predecompositions; // NPDEC: decompositions of the algebraic part
+    long decompositions; // NEDEC: pairs of real and complex decompositions
+    long solves;         // NBSUB: Newton solves (all stages together) and error solves
+    long for_differences; // evaluations made for differences
+} kd_dae_counters;
+
+typedef struct kd_dae kd_dae;
+
+// The functions of a formulation. impl is kd_dae.impl.
+typedef struct kd_dae_class {
+    const char *name;
+    // F(t, x, x'), rows in the formulation's own order
+    kd_eval (*residual)(void *impl, double t, const double *x, const double *xdot, double *F);
+    // Evaluate the derivatives at (t, x, x') and factor what does not depend on gamma. restart: forget what was kept from
+    // earlier points (after Newton trouble or an event). KD_OK, > 0 with news, < 0 failed.
+    kd_status (*linearize)(void *impl, double t, const double *x, const double *xdot, bool restart);
+    // Factor the reduced matrices for gamma_real and, if wanted, gamma_re + i gamma_im (gamma_im = 0: real one only).
+    kd_status (*factor)(void *impl, double gamma_real, double gamma_re, double gamma_im);
+    void (*reduce)(void *impl, const double *F, double *part, double *y); // right-hand side is -F
+    void (*solve_real)(void *impl, double *y);
+    void (*solve_complex)(void *impl, double *y_re, double *y_im);
+    void (*expand)(void *impl, const double *part, const double *y, double *dx);
+    // End of an accepted step: correct x so that all algebraic equations hold to rounding (one solve with the matrix of the
+    // new point); may linearise there. xdot is what linearize would be called with. NULL: nothing to do.
+    kd_eval (*correct)(void *impl, double t, double *x, const double *xdot);
+    // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL: integrator's.
+    kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
+    // Starting derivative x' for given consistent x (0 where undetermined). NULL: zero.
+    kd_eval (*start)(void *impl, double t, const double *x, double *xdot);
+    const char *(*component_name)(void *impl, int i, char *buffer, size_t size);
+    kd_status (*fault)(void *impl, const char **message); // why the last call failed
+    kd_dae_counters (*counters)(void *impl);
+    void (*destroy)(void *impl);
+} kd_dae_class;
+
+struct kd_dae {
+    const kd_dae_class *methods;
+    void               *impl;
+    int                 n;          // components of x and rows of F
+    int                 nreduced;   // current size of y, <= nreduced_max; may change in linearize
+    int                 nreduced_max;
+    const kd_component *component;  // (n)
+    const int          *index;      // (n) 1, 2, 3: differentiation index of the component
+    const bool         *controlled; // (n) counts in the error norm
+    int                 nstate;     // first nstate components are [p v r w s lambda mu] of kd_state
+};
+
+KD_API void kd_dae_destroy(kd_dae *dae); // NULL is fine
+
+KD_EXTERN_C_END
+#endif

@@ -1,0 +1,296 @@
+// kardan/eom.h: general equations of motion in descriptor form (S3 Eq. 1, S1 Eq. 30).
+//
+//     p' = Z(p) v                                                          kinematics
+//     M(p,u,t) v' = f(p,v,r,w,s,lambda,mu,u,z,t) - (GZ)' lambda - (HZ)' mu dynamics
+//     r' = b(p,v,r,w,s,lambda,mu,u,z,t)                                    inner states of force elements
+//     0  = d(p,v,r,w,s,lambda,mu,u,z,t)                                    auxiliary variables w
+//     0  = c(p,s,z,t)                                                      contact-point coordinates s
+//     0  = h(p,v,s,u,u',t) = H(p,s,t) Z v + h0                             nonholonomic constraints
+//     0  = g(p,s,u,z,t)                                                    holonomic constraints
+//     0  = q(p)                                                            norm equations (unit quaternions), q_p Z = 0
+//     0  = e(p,v,s,t)                                                      known invariants (energy, momentum)
+//     y  = y(p,v,a,r,w,s,lambda,mu,u,z,t)                                  outputs
+//
+// Fill a kd_eom_def with the functions that you have, create the object, hand it to kd_simulate. What is missing
+// (derivatives, the constraint levels gI, gII, hI) is filled in by differences. Guide: docs/guide/own-equations.md
+#ifndef KARDAN_EOM_H
+#define KARDAN_EOM_H
+
+#include <kardan/base.h>
+
+KD_EXTERN_C_BEGIN
+
+typedef struct kd_dims {
+    int np;      // position coordinates p
+    int nv;      // velocities v; positions are moved by increments of this size
+    int nr;      // inner states r
+    int nw;      // auxiliary variables w
+    int ns;      // contact-point coordinates s
+    int nlambda; // holonomic constraints g
+    int nmu;     // nonholonomic constraints h
+    int nq;      // norm equations q, without multiplier
+    int ne;      // invariants e
+    int nu;      // inputs u
+    int nz;      // discrete states z
+    int ntheta;  // parameters
+    int ny;      // outputs
+    int nswitch; // switching functions
+} kd_dims;
+
+// Functions of the equations of motion. KD_RESIDUAL is M a - f + (GZ)' lambda + (HZ)' mu for a given acceleration a;
+// KD_GI, KD_GII, KD_HI are total time derivatives, with a for v'.
+typedef enum kd_fn {
+    KD_KINEMATICS, // (np) Z(p) v
+    KD_RESIDUAL,   // (nv)
+    KD_B,          // (nr)
+    KD_D,          // (nw)
+    KD_C,          // (ns)
+    KD_G,          // (nlambda)
+    KD_GI,         // (nlambda)
+    KD_GII,        // (nlambda)
+    KD_H,          // (nmu)
+    KD_HI,         // (nmu)
+    KD_Q,          // (nq)
+    KD_E,          // (ne)
+    KD_Y,          // (ny)
+    KD_SWITCH,     // (nswitch)
+    KD_FORCE,      // (nv) f
+    KD_MASS,       // (nv x nv) M
+    KD_FN_COUNT
+} kd_fn;
+
+// What a function can be differentiated by.
+typedef enum kd_var {
+    KD_P,
+    KD_V,
+    KD_A,
+    KD_R,
+    KD_W,
+    KD_S,
+    KD_LAMBDA,
+    KD_MU,
+    KD_U,
+    KD_THETA,
+    KD_T,
+    KD_VAR_COUNT
+} kd_var;
+
+#define KD_BIT(var) (1u << (unsigned)(var))
+
+// Derivatives come in parts: of everything, or of the stiff elements only (S4).
+typedef enum kd_part { KD_PART_ALL, KD_PART_STIFF } kd_part;
+
+// A place where the functions are evaluated. A stamp changes whenever a quantity of its stage may have changed, so that
+// an implementation can keep what it computed there.
+typedef struct kd_point {
+    double        t;
+    const double *u, *du, *ddu;           // (nu) inputs with two time derivatives
+    const double *z;                      // (nz)
+    const double *theta;                  // (ntheta)
+    const double *p;                      // (np)  position stage
+    const double *s;                      // (ns)
+    const double *v;                      // (nv)  velocity stage
+    const double *r;                      // (nr)
+    const double *a;                      // (nv)  acceleration stage
+    const double *w;                      // (nw)
+    const double *lambda;                 // (nlambda)
+    const double *mu;                     // (nmu)
+    unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp;
+} kd_point;
+
+// out has the size given at kd_fn; matrices are column-major. context is kd_eom_def.context, or the work object of
+// make_work if that is given.
+typedef kd_eval (*kd_function)(const kd_point *x, void *context, double *out);
+
+// Derivative of fn by var: column-major, rows as kd_fn says. Columns of KD_P: np for F_p; nv when
+// kd_eom_def.p_increments is set and the derivative along increments is given.
+typedef kd_eval (*kd_derivative)(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out);
+
+typedef enum kd_mass_structure { // MASSTRCT of S3
+    KD_MASS_FULL,
+    KD_MASS_DIAGONAL,
+    KD_MASS_FULL_CONSTANT,
+    KD_MASS_DIAGONAL_CONSTANT,
+} kd_mass_structure;
+
+typedef struct kd_energies {
+    double kinetic, potential;   // [J]
+    double dissipated, supplied; // [W] power lost in dampers, power of actuators and inputs
+} kd_energies;
+
+// What kd_eom_name can name.
+typedef enum kd_kind {
+    KD_NAME_P,
+    KD_NAME_V,
+    KD_NAME_R,
+    KD_NAME_W,
+    KD_NAME_S,
+    KD_NAME_LAMBDA, // a holonomic constraint and its multiplier
+    KD_NAME_MU,     // a nonholonomic constraint and its multiplier
+    KD_NAME_Q,
+    KD_NAME_E,
+    KD_NAME_U,
+    KD_NAME_Z,
+    KD_NAME_THETA,
+    KD_NAME_Y,
+    KD_NAME_SWITCH,
+    KD_NAME_KIND_COUNT
+} kd_kind;
+
+typedef struct kd_eom_def {
+    const char *title; // one line, for reports
+    kd_dims     dims;
+    void       *context;
+
+    // kinematics; all NULL: Z = I, np == nv
+    kd_function kinematics;                                                             // Z(p) v
+    kd_function Z;                                                                      // (np x nv)
+    kd_eval (*oplus)(const double *p, const double *e, void *context, double *p_moved); // p oplus e, second order at least
+    kd_function q;
+
+    // dynamics: residual alone, or M and f (then the library adds the constraint forces)
+    kd_function residual;
+    kd_function acceleration; // (nv) explicit formalism: a for given lambda, mu, w; optional
+    kd_function M;
+    kd_function f;
+    kd_function b, d, c;
+
+    // constraints; missing levels are filled in by differences along the motion
+    kd_function g, gI, gII;
+    kd_function h, hI;
+    kd_function e;
+
+    // outputs, hybrid part, energies
+    kd_function y;
+    kd_function switching;
+    double (*next_sample)(const kd_point *x, void *context);                 // time of the next sample, > x->t
+    kd_eval (*discrete)(const kd_point *x, void *context, double *z_new);    // z after a sample or an event
+    kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out); // at the velocity stage
+
+    // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish identically;
+    // all others are differenced
+    kd_derivative derivative;
+    unsigned      given[KD_FN_COUNT];
+    unsigned      zero[KD_FN_COUNT];
+    bool          p_increments;         // derivatives by p are along increments (nv columns)
+    bool          force_of_multipliers; // f depends on lambda or mu (friction); default false
+
+    kd_mass_structure mass_structure;
+    bool              autonomous; // no function depends on t
+    const double     *theta;      // (ntheta) default parameters, copied
+    // Names for messages; NULL or a NULL answer: "p[3]". The string must live as long as the context.
+    const char *(*name)(kd_kind kind, int i, void *context);
+
+    // One thread's workspace; NULL: context itself is passed, and must then not be changed by the functions.
+    void *(*make_work)(void *context);
+    void (*free_work)(void *work);
+
+    unsigned cookie; // set by kd_eom_def_default
+} kd_eom_def;
+
+// Start from this: all sizes 0, all functions NULL.
+KD_API kd_eom_def kd_eom_def_default(void);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The object: constant after creation, may be shared by threads.
+typedef struct kd_eom kd_eom;
+
+// Checks that the definition is complete. message (may be NULL, size bytes) receives the reason of a failure.
+KD_API kd_status      kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size_t size) KD_NODISCARD;
+KD_API void           kd_eom_destroy(kd_eom *eom); // NULL is fine
+KD_API kd_dims        kd_eom_dims(const kd_eom *eom);
+KD_API int            kd_eom_rows(const kd_eom *eom, kd_fn fn);     // rows of a function
+KD_API int            kd_eom_columns(const kd_eom *eom, kd_var var); // columns of a derivative; nv for KD_P
+KD_API const char    *kd_eom_title(const kd_eom *eom);
+KD_API const kd_eom_def *kd_eom_definition(const kd_eom *eom);
+// "joint 'hinge' angle" or "p[3]", written to buffer, which is returned.
+KD_API const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size);
+// May fn depend on var (by its definition above and by zero[])?
+KD_API bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// One thread's evaluation point. Stages: time < position < velocity < acceleration; setting one invalidates the later
+// ones. The arrays stay the caller's and must stay valid and unchanged while the point is used.
+typedef struct kd_eom_data kd_eom_data;
+
+KD_API kd_status kd_eom_data_create(const kd_eom *eom, kd_eom_data **data) KD_NODISCARD;
+KD_API void      kd_eom_data_destroy(kd_eom_data *data);
+KD_API void      kd_eom_at_parameters(kd_eom_data *d, const double *theta); // NULL: the definition's
+KD_API void      kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du, const double *ddu, const double *z);
+KD_API void      kd_eom_at_position(kd_eom_data *d, const double *p, const double *s);
+KD_API void      kd_eom_at_velocity(kd_eom_data *d, const double *v, const double *r);
+KD_API void      kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, const double *lambda, const double *mu);
+KD_API const kd_point *kd_eom_point(const kd_eom_data *d);
+
+// Value of a function. Every answer is checked for NaN and infinity (then KD_EVAL_RETRY); see kd_eom_data_fault.
+KD_API kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out) KD_NODISCARD;
+KD_API kd_eval kd_eom_Z(kd_eom_data *d, double *Z) KD_NODISCARD;   // (np x nv)
+KD_API kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p_moved) KD_NODISCARD;
+KD_API kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out) KD_NODISCARD;
+
+// Wanted derivative blocks: block[fn][var] points to rows x columns (column-major, leading dimension = rows), or is NULL.
+typedef struct kd_blocks {
+    double *block[KD_FN_COUNT][KD_VAR_COUNT];
+} kd_blocks;
+
+// Fill all wanted blocks: supplied ones by the derivative function (times Z for KD_P), known ones from structure
+// (RESIDUAL by A = M, GII by A = GZ, ...), the others by differences, all functions of one perturbed column together.
+// KD_P: along increments, nv columns. Needs the acceleration stage if a block does.
+KD_API kd_eval kd_eom_derivatives(kd_eom_data *d, kd_part part, const kd_blocks *blocks) KD_NODISCARD;
+
+// Constraint matrices with contact coordinates eliminated, G = g_p - g_s inv(c_s) c_p:
+// GZ (nlambda x nv), HZ (nmu x nv). Either pointer may be NULL.
+KD_API kd_eval kd_eom_constraint_matrices(kd_eom_data *d, double *GZ, double *HZ) KD_NODISCARD;
+
+// What went wrong in the last call that did not answer KD_EVAL_OK.
+typedef struct kd_fault {
+    kd_status status; // KD_ERR_STAGE, KD_ERR_NOT_FINITE, KD_ERR_CALLBACK_STOP, KD_ERR_RETRY_FAILED, KD_ERR_SINGULAR_CS
+    kd_fn     fn;
+    int       row; // offending row, -1: none
+    double    t;
+} kd_fault;
+KD_API kd_fault    kd_eom_data_fault(const kd_eom_data *d);
+KD_API const char *kd_eom_data_message(const kd_eom_data *d); // the fault in words, with names
+
+// Function calls so far, by kind; derivative calls and those made for differences apart.
+typedef struct kd_eom_counters {
+    long fn[KD_FN_COUNT];   // evaluations, those for differences included
+    long for_differences;   // evaluations made for differences
+    long derivative;        // calls of the derivative function
+} kd_eom_counters;
+KD_API kd_eom_counters kd_eom_data_counters(const kd_eom_data *d);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// A whole state, in one block of memory: [p v r w s lambda mu | a | z]. Copying the block saves it exactly.
+typedef struct kd_state {
+    double         t;
+    double        *p, *v, *r, *w, *s, *lambda, *mu, *a, *z;
+    unsigned char *active_lambda, *active_mu; // 1: the row holds; 0: it reads lambda_i = 0
+    int            n;                         // np + nv + nr + nw + ns + nlambda + nmu, the part p .. mu
+    size_t         size;                      // doubles in the block that starts at p
+} kd_state;
+
+KD_API kd_status kd_state_create(const kd_eom *eom, kd_state **x) KD_NODISCARD; // all zero, all rows active
+KD_API void      kd_state_copy(const kd_state *from, kd_state *to);             // same equations
+KD_API void      kd_state_destroy(kd_state *x);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Inputs as functions of time. No function of the equations looks up u(t) itself.
+typedef struct kd_inputs {
+    kd_eval (*eval)(double t, void *context, double *u, double *du, double *ddu);
+    void *context;
+} kd_inputs;
+
+// Checker: compares every supplied derivative and constraint level with differences of the level below, at x and at
+// points around it, and names the entry that disagrees. report (may be NULL) gets one line per disagreement.
+typedef struct kd_check_options {
+    double tolerance; // relative disagreement that counts                       default 1e-5
+    int    samples;   // points around x                                         default 3
+    double spread;    // relative size of the moves                              default 0.1
+} kd_check_options;
+KD_API kd_check_options kd_check_options_default(void);
+KD_API kd_status kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, const kd_check_options *opt,
+                              char *report, size_t size) KD_NODISCARD;
+
+KD_EXTERN_C_END
+#endif

@@ -1,0 +1,63 @@
+// kardan/formulation.h: from equations of motion to the DAE that is integrated.  Methods: docs/methods/psf.md, assembled.md
+#ifndef KARDAN_FORMULATION_H
+#define KARDAN_FORMULATION_H
+
+#include <kardan/dae.h>
+#include <kardan/eom.h>
+
+KD_EXTERN_C_BEGIN
+
+// Name, word on the command line, sentence.
+#define KD_FORMULATION_LIST(X)                                                                                          \
+    X(KD_PSF, "psf", "projected strangeness-free form: all constraint levels hold (S3 Theorem 2.4)")                   \
+    X(KD_PSF1, "psf1", "projected strangeness-index-1 form: without acceleration level (S3 FORM = 1)")                 \
+    X(KD_GGL, "ggl", "Gear-Gupta-Leimkuhler: position and velocity level with extra multipliers")                      \
+    X(KD_INDEX3, "index3", "constraints on position level")                                                            \
+    X(KD_INDEX2, "index2", "constraints on velocity level; positions drift")                                           \
+    X(KD_INDEX1, "index1", "constraints on acceleration level; positions and velocities drift")                        \
+    X(KD_BAUMGARTE2, "baumgarte2", "gI + alpha g = 0")                                                                 \
+    X(KD_BAUMGARTE1, "baumgarte1", "gII + 2 alpha gI + beta^2 g = 0")
+
+typedef enum kd_formulation {
+#define KD_FORMULATION_ENUM(name, word, sentence) name,
+    KD_FORMULATION_LIST(KD_FORMULATION_ENUM)
+#undef KD_FORMULATION_ENUM
+    KD_FORMULATION_COUNT
+} kd_formulation;
+
+// DECOMPC of S3: how the constraint matrices are decomposed and selectors are found.
+typedef enum kd_decomposition {
+    KD_DECOMPOSE_LU,  // full pivoting
+    KD_DECOMPOSE_QR,  // column pivoting
+    KD_DECOMPOSE_SVD, // the only one that treats redundant constraints
+} kd_decomposition;
+
+typedef struct kd_formulation_options {
+    kd_decomposition constraints;       // DECOMPC: algebraic part                                      default LU
+    bool             differential_qr;   // DECOMPD = 1: QR instead of LU for the differential part      default false
+    bool             selectors_each_step; // SELCOMP = 1                                                default false
+    bool             invariants;        // impose 0 = e (psf, psf1)                                     default true
+    bool             control_multipliers; // lambda, mu, w count in the error norm                      default false
+    bool             sparse;            // KLU instead of dense LU (assembled forms)                    default false
+    double           rank_tolerance;    // SVD: singular values below this times the largest are zero   default 1e-8
+    double           baumgarte_alpha;   // [1/s]                                                        default 10
+    double           baumgarte_beta;    // [1/s]                                                        default 10
+    kd_part          part;              // derivatives of all or of the stiff elements only             default all
+} kd_formulation_options;
+
+KD_API kd_formulation_options kd_formulation_options_default(void);
+KD_API const char            *kd_formulation_word(kd_formulation form);
+KD_API const char            *kd_formulation_sentence(kd_formulation form);
+KD_API bool                   kd_formulation_parse(const char *word, kd_formulation *form);
+
+// The DAE of a formulation. eom must outlive it; inputs (may be NULL: all zero) are copied. x gives discrete states and
+// active rows, which stay the caller's and may change between steps (then restart the integrator).
+KD_API kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_formulation form,
+                                       const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size) KD_NODISCARD;
+
+// Components of a state <-> vector of the DAE (internal components from a, or 0).
+KD_API void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x);
+KD_API void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_state *state);
+
+KD_EXTERN_C_END
+#endif

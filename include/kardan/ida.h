@@ -1,0 +1,35 @@
+// kardan/ida.h: SUNDIALS IDA on the formulations index1, index2 and ggl, as the standing comparison.
+// Without SUNDIALS every call answers KD_ERR_UNAVAILABLE.
+#ifndef KARDAN_IDA_H
+#define KARDAN_IDA_H
+
+#include <kardan/dae.h>
+#include <kardan/radau.h>
+
+KD_EXTERN_C_BEGIN
+
+typedef struct kd_ida kd_ida;
+
+typedef struct kd_ida_options {
+    double rtol, atol;         //                                                                     default 1e-6
+    double h_first, h_max;     // 0: chosen by IDA                                                     default 0
+    long   max_steps;          //                                                                     default 100000
+    bool   suppress_algebraic; // multipliers and auxiliary variables out of the error test            default true
+    bool   own_linear_algebra; // Newton matrices of the formulation instead of IDA's dense differences default false
+} kd_ida_options;
+
+KD_API kd_ida_options kd_ida_options_default(void);
+KD_API bool           kd_ida_available(void);
+KD_API kd_status kd_ida_create(kd_dae *dae, const kd_ida_options *opt, kd_ida **ida, char *message, size_t size) KD_NODISCARD;
+KD_API kd_status kd_ida_start(kd_ida *ida, double t, const double *x) KD_NODISCARD;
+KD_API kd_status kd_ida_step(kd_ida *ida, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
+KD_API double        kd_ida_time(const kd_ida *ida);
+KD_API double        kd_ida_time_old(const kd_ida *ida);
+KD_API const double *kd_ida_x(const kd_ida *ida);
+KD_API kd_status     kd_ida_dense(kd_ida *ida, double t, double *x) KD_NODISCARD;
+KD_API kd_stats      kd_ida_stats(const kd_ida *ida);
+KD_API const char   *kd_ida_message(const kd_ida *ida);
+KD_API void          kd_ida_destroy(kd_ida *ida);
+
+KD_EXTERN_C_END
+#endif

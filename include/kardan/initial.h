@@ -1,0 +1,45 @@
+// kardan/initial.h: consistent initial values (S3 pages 12 to 14, S1 Eq. 22).  Method: docs/methods/initial.md
+#ifndef KARDAN_INITIAL_H
+#define KARDAN_INITIAL_H
+
+#include <kardan/eom.h>
+
+KD_EXTERN_C_BEGIN
+
+typedef struct kd_initial_options {
+    bool   assume;             // IVCNSST = 1: p, v are taken as they are, no check           default false
+    bool   compute_multipliers; // compute a, lambda, mu, w (also with assume)                default true
+    double tolerance;          // residual that counts as consistent, relative to scale       default 1e-9
+    int    max_iterations;     // Gauss-Newton iterations of the position level               default 50
+    bool   euclidean;          // closest point in the Euclidean norm instead of the M-norm   default false
+    // Components that must not change. NULL: none held.
+    const bool *hold_p; // (nv) by increment; for Z = I by coordinate
+    const bool *hold_v; // (nv)
+    // User conditions (IVCOND): 0 = conditions(x), over p, v, r, w, s, lambda, mu at once. They dominate the guess.
+    int         nconditions;
+    kd_function conditions;
+    void       *context;
+    const char *(*condition_name)(int i, void *context); // may be NULL
+    bool require_unique; // with conditions: fail with KD_ERR_IV_UNDETERMINED if p, v, r are not determined uniquely (S3);
+                         // otherwise the closest point is taken                                default true
+} kd_initial_options;
+
+KD_API kd_initial_options kd_initial_options_default(void);
+
+// Make x consistent: p, s, then v, then (a, lambda, mu, w); together if a user condition mixes levels. A consistent
+// guess keeps its p, v, r, s to the last bit. Without user conditions: the closest consistent point.
+// KD_OK: was consistent; KD_CORRECTED: p, v or s were changed; < 0: x is unchanged and message (may be NULL) says in
+// words, with the names of the equations, what is wrong and what to try.
+KD_API kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, const kd_initial_options *opt, kd_state *x,
+                                       char *message, size_t size) KD_NODISCARD;
+
+// Largest residuals of the three levels at x (a included for the last one).
+typedef struct kd_consistency {
+    double position, velocity, acceleration; // max |g|, |c|, |q|; max |gI|, |h|, |e|; max |gII|, |hI|
+    double dynamics, auxiliary;              // max |M a - f + ...|, max |d|
+    int    worst_position, worst_velocity;   // row of the largest |g| and |gI| (or of h behind it: nlambda + i)
+} kd_consistency;
+KD_API kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_consistency *out) KD_NODISCARD;
+
+KD_EXTERN_C_END
+#endif

@@ -1,0 +1,14 @@
+// kardan/kardan.h: the whole public interface of kardan.
+#ifndef KARDAN_KARDAN_H
+#define KARDAN_KARDAN_H
+
+#include <kardan/base.h>
+#include <kardan/dae.h>
+#include <kardan/eom.h>
+#include <kardan/formulation.h>
+#include <kardan/ida.h>
+#include <kardan/initial.h>
+#include <kardan/radau.h>
+#include <kardan/simulation.h>
+
+#endif

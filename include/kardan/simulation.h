@@ -1,0 +1,67 @@
+// kardan/simulation.h: equations of motion in, motion out: initial values, formulation, integrator, output.
+#ifndef KARDAN_SIMULATION_H
+#define KARDAN_SIMULATION_H
+
+#include <kardan/eom.h>
+#include <kardan/formulation.h>
+#include <kardan/ida.h>
+#include <kardan/initial.h>
+#include <kardan/radau.h>
+
+KD_EXTERN_C_BEGIN
+
+#define KD_INTEGRATOR_LIST(X)                                                                                          \
+    X(KD_RADAU, "radau", "Radau IIa of order 5")                                                                       \
+    X(KD_IDA, "ida", "SUNDIALS IDA, variable-order BDF")
+
+typedef enum kd_integrator {
+#define KD_INTEGRATOR_ENUM(name, word, sentence) name,
+    KD_INTEGRATOR_LIST(KD_INTEGRATOR_ENUM)
+#undef KD_INTEGRATOR_ENUM
+    KD_INTEGRATOR_COUNT
+} kd_integrator;
+
+KD_API const char *kd_integrator_word(kd_integrator integrator);
+KD_API bool        kd_integrator_parse(const char *word, kd_integrator *integrator);
+
+// Output function: called at the start, after each accepted step (at_time false), and at each wanted time (at_time true).
+// x is valid during the call. Answer KD_EVAL_OK to go on, KD_EVAL_STOP to end the run with KD_STOPPED.
+typedef kd_eval (*kd_output)(const kd_state *x, bool at_time, void *context);
+
+typedef struct kd_simulation_options {
+    kd_formulation         formulation;         // default psf
+    kd_integrator          integrator;          // default radau
+    kd_formulation_options formulation_options;
+    kd_radau_options       radau;
+    kd_ida_options         ida;
+    kd_initial_options     initial;
+    double        rtol, atol;     // set both integrators' tolerances; 0: take theirs             default 0
+    kd_output     output;         // may be NULL
+    void         *context;
+    const double *times;          // (ntimes) increasing times at which output is wanted
+    int           ntimes;
+} kd_simulation_options;
+
+KD_API kd_simulation_options kd_simulation_options_default(void);
+
+typedef struct kd_simulation kd_simulation;
+
+// Initial values are made consistent in x. inputs may be NULL. On failure *simulation is NULL and message says why.
+KD_API kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
+                                      kd_simulation **simulation, char *message, size_t size) KD_NODISCARD;
+// Run to t_end (again later to go on); x is the state at the end or, after a failure, the last accepted one. t_end equal to
+// the time of x: consistent values only. KD_OK, KD_STOPPED, or < 0. After KD_ERR_TOO_MANY_STEPS call again to continue.
+KD_API kd_status kd_simulation_run(kd_simulation *simulation, double t_end) KD_NODISCARD;
+// Use the changed x (after an event, other active rows): consistent values again, fresh start.
+KD_API kd_status kd_simulation_restart(kd_simulation *simulation) KD_NODISCARD;
+KD_API const kd_state *kd_simulation_state(const kd_simulation *simulation);
+KD_API kd_stats        kd_simulation_stats(const kd_simulation *simulation);
+KD_API const char     *kd_simulation_message(const kd_simulation *simulation);
+KD_API void            kd_simulation_destroy(kd_simulation *simulation);
+
+// All of the above in one call.
+KD_API kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x, double t_end,
+                             kd_stats *stats, char *message, size_t size) KD_NODISCARD;
+
+KD_EXTERN_C_END
+#endif

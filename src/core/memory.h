@@ -1,0 +1,33 @@
+// core/memory.h: allocation through the hooks of kd_set_allocator; arenas that cut one object's arrays.
+#ifndef KD_CORE_MEMORY_H
+#define KD_CORE_MEMORY_H
+
+#include <kardan/base.h>
+
+void *kd_alloc(size_t size);                 // zero-filled; NULL on failure or for overflow; size 0 gives a valid pointer
+void  kd_free(void *memory);                 // NULL is fine
+
+// An arena: arrays are cut from chunks and released together. A failed cut is remembered, so that a create function cuts
+// all its arrays and asks once.
+typedef struct kd_arena {
+    struct kd_chunk *chunks;
+    bool             failed;
+} kd_arena;
+
+void  *kd_arena_cut(kd_arena *arena, size_t count, size_t size); // zero-filled, aligned for any type; NULL on failure
+void   kd_arena_release(kd_arena *arena);
+
+static inline double *kd_cut_double(kd_arena *arena, int count)
+{
+    return kd_arena_cut(arena, count > 0 ? (size_t)count : 0, sizeof(double));
+}
+static inline int *kd_cut_int(kd_arena *arena, int count)
+{
+    return kd_arena_cut(arena, count > 0 ? (size_t)count : 0, sizeof(int));
+}
+static inline bool *kd_cut_bool(kd_arena *arena, int count)
+{
+    return kd_arena_cut(arena, count > 0 ? (size_t)count : 0, sizeof(bool));
+}
+
+#endif

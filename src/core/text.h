@@ -1,0 +1,12 @@
+// core/text.h: bounded text buffers for messages.
+#ifndef KD_CORE_TEXT_H
+#define KD_CORE_TEXT_H
+
+#include <kardan/base.h>
+
+// Write to buffer (may be NULL or of size 0: nothing happens); cuts off what does not fit.
+void kd_text(char *buffer, size_t size, const char *format, ...) KD_PRINTF(3, 4);
+// The same, behind what the buffer holds already.
+void kd_text_append(char *buffer, size_t size, const char *format, ...) KD_PRINTF(3, 4);
+
+#endif
