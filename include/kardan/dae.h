@@ -63,13 +63,15 @@ typedef struct kd_dae_class {
 struct kd_dae {
     const kd_dae_class *methods;
     void               *impl;
-    int                 n;          // components of x and rows of F
+    int                 n;          // components of x
+    int                 nrows;      // rows of F: n, or more where reduce() projects (psf)
     int                 nreduced;   // current size of y, <= nreduced_max; may change in linearize
     int                 nreduced_max;
     const kd_component *component;  // (n)
     const int          *index;      // (n) 1, 2, 3: differentiation index of the component
     const bool         *controlled; // (n) counts in the error norm
     int                 nstate;     // first nstate components are [p v r w s lambda mu] of kd_state
+    double              h;          // step size that the integrator is about to try, a hint for linearize; 0: unknown
 };
 
 KD_API void kd_dae_destroy(kd_dae *dae); // NULL is fine

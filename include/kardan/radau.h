@@ -16,7 +16,7 @@ typedef struct kd_radau_options {
     const double *atol_each;   // (dae->nstate) or NULL; copied
     double        h_first;     // H; first step [s]; 0: estimated                                       default 0
     double        h_max;       // HMAX; 0: t_end - t                                                    default 0
-    long          max_steps;   // NMAX; steps of one call of kd_radau_advance                            default 100000
+    long          max_steps;   // NMAX; attempts of one run (kd_simulation_run); a further run goes on  default 100000
     int           max_newton;  // NIT                                                                   default 10
     bool          start_zero;  // STARTN = 1: zero instead of extrapolated starting values              default false
     int           reference;   // NWTMAT: Newton matrix at x_k (0) or extrapolated stage 1..3           default 0
