@@ -12,7 +12,7 @@ static int cholesky_small(int n, double *A)
     for (int k = 0; k < n; k++) {
         double      *lk = kd_column(A, n, k);
         const double d = lk[k];
-        if (!(d > 0 && d <= DBL_MAX)) return k + 1;
+        if (!(d >= DBL_MIN && d <= DBL_MAX)) return k + 1;
         const double root = sqrt(d), r = 1 / root;
         lk[k] = root;
         for (int i = k + 1; i < n; i++) lk[i] *= r;
@@ -29,7 +29,7 @@ int kd_cholesky_factor(int n, double *A)
     if (info > 0) return info;
     for (int k = 0; k < n; k++) {
         const double d = kd_column(A, n, k)[k];
-        if (!(d > 0 && d <= DBL_MAX)) return k + 1;
+        if (!(d >= DBL_MIN && d <= DBL_MAX)) return k + 1;
     }
     return 0;
 }

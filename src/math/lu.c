@@ -2,7 +2,8 @@
 //
 // P A = L U is stored as LAPACK does: L unit lower and U upper in place, pivot[k] the row (1-based) that was exchanged
 // with row k + 1. So the own kernels and LAPACK can read each other's factors, and kd_lu_rcond serves both.
-// A pivot that is zero, NaN or infinite makes the matrix singular; NaN anywhere in A ends in a pivot.
+// A pivot below the smallest normal number (its reciprocal may overflow), NaN or infinity makes the matrix singular;
+// NaN anywhere in A ends in a pivot.
 #include "math/dense.h"
 
 #include "math/kernel.h"
@@ -13,7 +14,7 @@
 
 static bool is_pivot(double magnitude)
 {
-    return magnitude > 0 && magnitude <= DBL_MAX;
+    return magnitude >= DBL_MIN && magnitude <= DBL_MAX;
 }
 
 static void swap(double *a, double *b)
@@ -33,46 +34,37 @@ static int largest(int k, int n, const double *x, double *magnitude)
     double best = 0;
     for (int i = k; i < n; i++) {
         const double a = fabs(x[i]);
-        if (a > best) {
-            best = a;
-            row = i;
-        }
+        const bool   larger = a > best;
+        best = larger ? a : best;
+        row = larger ? i : row;
     }
     *magnitude = best;
     return row;
 }
 
-// x / pivot; by the reciprocal unless that overflows
-static void divide(int n, double *x, double pivot)
+static void multiply(int n, double factor, double *x)
 {
-    if (fabs(pivot) >= DBL_MIN) {
-        const double r = 1 / pivot;
-        for (int i = 0; i < n; i++) x[i] *= r;
-    } else {
-        for (int i = 0; i < n; i++) x[i] /= pivot;
-    }
+    for (int i = 0; i < n; i++) x[i] *= factor;
 }
 
-// right-looking: the exchange of rows k and p is done on the way, column by column
-static int lu_factor_small(int n, double *A, int *pivot)
+// Left-looking: column j is loaded and stored once, and only short solves with L touch it in between.
+int kd_kernel_lu_factor(int n, double *A, int *pivot)
 {
     int singular = 0;
-    for (int k = 0; k < n; k++) {
-        double   *lk = kd_column(A, n, k);
+    for (int j = 0; j < n; j++) {
+        double *x = kd_column(A, n, j);
+        for (int k = 0; k < j; k++) swap(x + k, x + pivot[k] - 1);
+        kd_kernel_lower(n, j, A, n, x);
         double    magnitude = 0;
-        const int p = largest(k, n, lk, &magnitude);
-        pivot[k] = p + 1;
+        const int p = largest(j, n, x, &magnitude);
+        pivot[j] = p + 1;
         if (!is_pivot(magnitude)) {
-            if (!singular) singular = k + 1;
+            if (!singular) singular = j + 1;
             continue;
         }
-        for (int j = 0; j <= k; j++) swap(kd_column(A, n, j) + k, kd_column(A, n, j) + p);
-        divide(n - k - 1, lk + k + 1, lk[k]);
-        for (int j = k + 1; j < n; j++) {
-            double *aj = kd_column(A, n, j);
-            swap(aj + k, aj + p);
-            kd_kernel_sub(n - k - 1, aj[k], lk + k + 1, aj + k + 1); // A_ij -= l_ik u_kj
-        }
+        if (p != j)
+            for (int k = 0; k <= j; k++) swap(kd_column(A, n, k) + j, kd_column(A, n, k) + p);
+        multiply(n - j - 1, 1 / x[j], x + j + 1);
     }
     return singular;
 }
@@ -86,27 +78,24 @@ static int first_bad_pivot(int n, const double *LU)
 
 int kd_lu_factor(int n, double *A, int *pivot)
 {
-    if (n <= KD_SMALL) return lu_factor_small(n, A, pivot);
+    if (n <= KD_SMALL) return kd_kernel_lu_factor(n, A, pivot);
     const int info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, A, n, pivot);
     return info > 0 ? info : first_bad_pivot(n, A);
 }
 
+void kd_kernel_lu_solve(int n, const double *LU, const int *pivot, double *x)
+{
+    for (int k = 0; k < n; k++) swap(x + k, x + pivot[k] - 1);
+    kd_kernel_lower(n, n, LU, n, x);
+    kd_kernel_upper(n, LU, n, x);
+}
+
 void kd_lu_solve(int n, const double *LU, const int *pivot, double *b, int nrhs)
 {
-    if (n > KD_SMALL) {
+    if (n <= KD_SMALL)
+        for (int r = 0; r < nrhs; r++) kd_kernel_lu_solve(n, LU, pivot, kd_column(b, n, r));
+    else
         LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, nrhs, LU, n, pivot, b, n);
-        return;
-    }
-    for (int r = 0; r < nrhs; r++) {
-        double *x = kd_column(b, n, r);
-        for (int k = 0; k < n; k++) swap(x + k, x + pivot[k] - 1);
-        for (int k = 0; k < n; k++) kd_kernel_sub(n - k - 1, x[k], kd_column_const(LU, n, k) + k + 1, x + k + 1);
-        for (int k = n - 1; k >= 0; k--) {
-            const double *uk = kd_column_const(LU, n, k);
-            x[k] /= uk[k];
-            kd_kernel_sub(k, x[k], uk, x);
-        }
-    }
 }
 
 // A' = U' L' P
@@ -151,7 +140,7 @@ static void zswap(double *a, double *b)
     swap(a + 1, b + 1);
 }
 
-static int zlu_factor_small(int n, double *A, int *pivot)
+int kd_kernel_zlu_factor(int n, double *A, int *pivot)
 {
     int singular = 0;
     for (int k = 0; k < n; k++) {
@@ -185,7 +174,7 @@ static int zlu_factor_small(int n, double *A, int *pivot)
 
 int kd_zlu_factor(int n, double complex *A, int *pivot)
 {
-    if (n <= KD_SMALL) return zlu_factor_small(n, (double *)A, pivot);
+    if (n <= KD_SMALL) return kd_kernel_zlu_factor(n, (double *)A, pivot);
     const int info = LAPACKE_zgetrf_work(LAPACK_COL_MAJOR, n, n, A, n, pivot);
     if (info > 0) return info;
     for (int k = 0; k < n; k++)
@@ -193,26 +182,27 @@ int kd_zlu_factor(int n, double complex *A, int *pivot)
     return 0;
 }
 
+void kd_kernel_zlu_solve(int n, const double *LU, const int *pivot, double *x)
+{
+    for (int k = 0; k < n; k++) zswap(x + 2 * k, x + 2 * (pivot[k] - 1));
+    for (int k = 0; k < n; k++)
+        kd_kernel_zsub(n - k - 1, x[2 * k], x[2 * k + 1], kd_column_const(LU, 2 * n, k) + 2 * k + 2, x + 2 * k + 2);
+    for (int k = n - 1; k >= 0; k--) {
+        const double *uk = kd_column_const(LU, 2 * n, k);
+        double        re = 0, im = 0;
+        kd_kernel_zinverse(uk[2 * k], uk[2 * k + 1], &re, &im);
+        kd_kernel_zscale(re, im, x + 2 * k);
+        kd_kernel_zsub(k, x[2 * k], x[2 * k + 1], uk, x);
+    }
+}
+
 void kd_zlu_solve(int n, const double complex *LU, const int *pivot, double complex *b, int nrhs)
 {
-    if (n > KD_SMALL) {
+    if (n <= KD_SMALL)
+        for (int r = 0; r < nrhs; r++)
+            kd_kernel_zlu_solve(n, (const double *)LU, pivot, kd_column((double *)b, 2 * n, r));
+    else
         LAPACKE_zgetrs_work(LAPACK_COL_MAJOR, 'N', n, nrhs, LU, n, pivot, b, n);
-        return;
-    }
-    const double *lu = (const double *)LU;
-    for (int r = 0; r < nrhs; r++) {
-        double *x = kd_column((double *)b, 2 * n, r);
-        for (int k = 0; k < n; k++) zswap(x + 2 * k, x + 2 * (pivot[k] - 1));
-        for (int k = 0; k < n; k++)
-            kd_kernel_zsub(n - k - 1, x[2 * k], x[2 * k + 1], kd_column_const(lu, 2 * n, k) + 2 * k + 2, x + 2 * k + 2);
-        for (int k = n - 1; k >= 0; k--) {
-            const double *uk = kd_column_const(lu, 2 * n, k);
-            double        re = 0, im = 0;
-            kd_kernel_zinverse(uk[2 * k], uk[2 * k + 1], &re, &im);
-            kd_kernel_zscale(re, im, x + 2 * k);
-            kd_kernel_zsub(k, x[2 * k], x[2 * k + 1], uk, x);
-        }
-    }
 }
 
 // ---- full pivoting
@@ -258,7 +248,7 @@ int kd_lu_full(int m, int n, double *A, int *row, int *col, double tolerance)
         for (int j = 0; j < n; j++) swap(kd_column(A, m, j) + k, kd_column(A, m, j) + p);
         double *lk = kd_column(A, m, k), *aq = kd_column(A, m, q);
         for (int i = 0; i < m; i++) swap(lk + i, aq + i);
-        divide(m - k - 1, lk + k + 1, lk[k]);
+        multiply(m - k - 1, 1 / lk[k], lk + k + 1);
         for (int j = k + 1; j < n; j++) {
             double *aj = kd_column(A, m, j);
             kd_kernel_sub(m - k - 1, aj[k], lk + k + 1, aj + k + 1);

@@ -130,7 +130,7 @@ int kd_qr_pivot(int m, int n, double *A, int *col, double *tau, double tolerance
     int rank = 0;
     while (rank < count) {
         const double r = fabs(kd_column_const(A, m, rank)[rank]);
-        if (!(r > tolerance * fabs(A[0]) && r <= DBL_MAX)) break;
+        if (!(r > tolerance * fabs(A[0]) && r >= DBL_MIN && r <= DBL_MAX)) break;
         rank++;
     }
     return rank;
@@ -167,14 +167,7 @@ void kd_qr_apply(int m, int k, const double *QR, const double *tau, double *b, i
 
 void kd_qr_solve_r(int n, const double *QR, int m, double *b, int nrhs)
 {
-    for (int r = 0; r < nrhs; r++) {
-        double *x = kd_column(b, n, r);
-        for (int k = n - 1; k >= 0; k--) {
-            const double *rk = kd_column_const(QR, m, k);
-            x[k] /= rk[k];
-            kd_kernel_sub(k, x[k], rk, x);
-        }
-    }
+    for (int r = 0; r < nrhs; r++) kd_kernel_upper(n, QR, m, kd_column(b, n, r));
 }
 
 void kd_qr_solve_rt(int n, const double *QR, int m, double *b, int nrhs)
@@ -237,7 +230,7 @@ int kd_zqr_factor(int n, double complex *A, double complex *tau, double complex 
     for (int k = 0; k < n; k++) {
         const double *d = kd_column_const(a, 2 * n, k) + 2 * k;
         const double  size = fabs(d[0]) + fabs(d[1]);
-        if (!(size > 0 && size <= DBL_MAX)) return k + 1;
+        if (!(size >= DBL_MIN && size <= DBL_MAX)) return k + 1;
     }
     return 0;
 }
