@@ -145,7 +145,7 @@ static double guide_force(work *k, const kd_point *x)
 }
 
 // In joule: the equations divided by eps^2. The road supplies power through the spring, F_r . b', and through the
-// guide, -lambda1 dg1/dt.
+// guide, lambda1 dg1/dt at fixed p.
 static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
 {
     work *k = context;
