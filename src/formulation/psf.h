@@ -1,4 +1,4 @@
-// formulation/psf.h: the projected strangeness-free form (S3 Theorem 2.4) as a kd_dae.  Method: docs/methods/psf.md
+// formulation/psf.h: the projected strangeness-free form as a kd_dae (S3 Theorem 2.4).  Method: docs/methods/psf.md
 #ifndef KD_FORMULATION_PSF_H
 #define KD_FORMULATION_PSF_H
 
