@@ -1,5 +1,5 @@
-// formulation/assembled.h: the forms whose Newton matrix gamma F_x' + F_x is assembled: index3, index2, index1, baumgarte1,
-// baumgarte2, ggl, psf1.  Method: docs/methods/assembled.md
+// formulation/assembled.h: the forms whose Newton matrix gamma F_x' + F_x is assembled: index3, index2, index1,
+// baumgarte1, baumgarte2, ggl, psf1.  Method: docs/methods/assembled.md
 #ifndef KD_FORMULATION_ASSEMBLED_H
 #define KD_FORMULATION_ASSEMBLED_H
 

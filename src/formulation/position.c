@@ -1,7 +1,7 @@
 // position.c: plain coordinates of positions that live on a manifold (kd_position).
 //
-// Derivatives come along increments, D_p F = F_p Z (nv columns). For a change dp of the coordinates F_p dp = D_p F Z+ dp as
-// long as dp is tangent; functions of normalised rotations do not change along the normals N. Two functions do:
+// Derivatives come along increments, D_p F = F_p Z (nv columns). For a change dp of the coordinates F_p dp = D_p F Z+
+// dp as long as dp is tangent; functions of normalised rotations do not change along the normals N. Two functions do:
 // the kinematics Z(p) v and the norm equations q(p), which are differenced along N.
 #include "formulation/position.h"
 #include "math/dense.h"
