@@ -52,7 +52,7 @@ struct kd_acceleration {
     double         *unknown, *rhs, *e_moved, *p_moved, *zero;
     double         *border; // ((nk) x ne) directions of the invariants
     double         *small;  // (ne x ne + ne), (ns)
-    int            *pivot, *iwork;
+    int            *pivot, *iwork, *pivot_small;
     kd_status       fault;
     char            message[256];
 };
@@ -111,8 +111,8 @@ static void cut_arrays(kd_acceleration *self)
     self->border = kd_cut_double(arena, nf * d.ne);
     int small = d.ne * d.ne + d.ne;
     self->small = kd_cut_double(arena, small > d.ns ? small : d.ns);
-    int most = nf > d.ns ? nf : d.ns;
-    self->pivot = kd_cut_int(arena, most + d.ne); // the last ne for the invariants
+    self->pivot = kd_cut_int(arena, nf);
+    self->pivot_small = kd_cut_int(arena, d.ns > d.ne ? d.ns : d.ne);
     self->iwork = kd_cut_int(arena, nf);
 }
 
@@ -435,9 +435,9 @@ kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *
         answer = kd_eom_eval(self->data, KD_C, c);
         if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_c);
         if (answer != KD_EVAL_OK) return note(self, answer);
-        if (!self->block.c_s || kd_lu_factor(ns, self->block.c_s, self->pivot) != 0)
+        if (!self->block.c_s || kd_lu_factor(ns, self->block.c_s, self->pivot_small) != 0)
             return no_solution(self, KD_ERR_SINGULAR_CS, t, kd_status_sentence(KD_ERR_SINGULAR_CS));
-        kd_lu_solve(ns, self->block.c_s, self->pivot, c, 1);
+        kd_lu_solve(ns, self->block.c_s, self->pivot_small, c, 1);
         kd_axpy(ns, -1, c, s);
         double step = kd_norm_max(ns, c), size = kd_norm_max(ns, s) + 1e-3;
         if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) {
@@ -528,8 +528,8 @@ static kd_eval project_invariants(kd_acceleration *self, double *v)
         solve(self, nk, column);
         kd_gemv(ne, nv, 1, self->block.e_v, column, 0, S + k * ne);
     }
-    if (kd_lu_factor(ne, S, self->pivot + self->nf) != 0) return KD_EVAL_OK;
-    kd_lu_solve(ne, S, self->pivot + self->nf, e, 1);
+    if (kd_lu_factor(ne, S, self->pivot_small) != 0) return KD_EVAL_OK;
+    kd_lu_solve(ne, S, self->pivot_small, e, 1);
     memset(self->e_moved, 0, (size_t)nv * sizeof(double));
     for (int k = 0; k < ne; k++) kd_axpy(nv, -e[k], self->border + k * nk, self->e_moved);
     double move = kd_norm_max(nv, self->e_moved);
