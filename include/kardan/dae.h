@@ -76,7 +76,8 @@ struct kd_dae {
     double              h;          // step size that the integrator is about to try, a hint for linearize; 0: unknown
 };
 
-KD_API void kd_dae_destroy(kd_dae *dae); // NULL is fine
+// methods->destroy(impl), then the kd_dae itself, which is a block of kd_alloc of its own. NULL is fine.
+KD_API void kd_dae_destroy(kd_dae *dae);
 
 KD_EXTERN_C_END
 #endif
