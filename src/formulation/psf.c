@@ -310,6 +310,18 @@ static kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
     return answer;
 }
 
+static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x)
+{
+    kd_psf     *f = impl;
+    kd_eval     answer = kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a);
+    const char *text = "";
+    if (answer != KD_EVAL_OK) {
+        kd_status status = kd_acceleration_fault(f->at_point, &text);
+        psf_fail(f, status, "%s", text);
+    }
+    return answer;
+}
+
 // ---- names, counters ------------------------------------------------------------------------------------------------------
 
 static const char *psf_component_name(void *impl, int i, char *buffer, size_t size)
@@ -505,6 +517,8 @@ static void psf_destroy(void *impl)
 {
     kd_psf *f = impl;
     if (!f) return;
+    kd_dense_output_destroy(f->dense);
+    kd_acceleration_destroy(f->at_point);
     kd_eom_data_destroy(f->data);
     kd_linsolve_destroy(f->linear);
     kd_arena_release(&f->arena);
@@ -521,6 +535,7 @@ static const kd_dae_class psf_class = {
     .solve_complex = psf_solve_complex,
     .expand = psf_expand,
     .correct = psf_correct,
+    .interpolate = psf_interpolate,
     .start = psf_start,
     .component_name = psf_component_name,
     .fault = psf_fault,
@@ -553,6 +568,10 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     status = kd_eom_data_create(eom, &f->data);
     if (status < 0) goto failed;
     int m = f->dims.np + f->dims.nv + f->dims.nr;
+    status = kd_acceleration_create(eom, inputs, x, opt, &f->at_point);
+    if (status < 0) goto failed;
+    status = kd_dense_output_create(f->at_point, true, &f->dense);
+    if (status < 0) goto failed;
     status = kd_linsolve_create(m, opt->differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU, NULL, &f->linear);
     if (status < 0) goto failed;
     f->dae.methods = &psf_class;
