@@ -22,7 +22,8 @@
 UNUSED static void close_to(double a, double b, double tolerance, const char *what, const char *file, int line)
 {
     if (fabs(a - b) <= tolerance * fmax(1.0, fmax(fabs(a), fabs(b)))) return;
-    print_message("%s: %.17g instead of %.17g, relative difference %.2g\n", what, a, b, fabs(a - b) / fmax(1.0, fabs(b)));
+    print_message("%s: %.17g instead of %.17g, relative difference %.2g\n", what, a, b,
+                  fabs(a - b) / fmax(1.0, fabs(b)));
     _fail(file, line);
 }
 
@@ -54,10 +55,12 @@ UNUSED static void go_to(kd_eom_data *d, const place *x)
     kd_eom_at_acceleration(d, x->a, x->w, x->lambda, x->mu);
 }
 
-// ---- pendulum: x, y on a circle, with a damper whose force has an inner state r and an auxiliary variable w ----------
-//     m a = (-w - 0.3 vx |v|^2, -m 9.81) - (x, y) lambda,  r' = -2 r + vx y,  0 = w + w^3 - r x,  g = (x^2 + y^2 - L^2)/2
+// ---- pendulum: x, y on a circle, with a damper whose force has an inner state r and an auxiliary variable w
+// ----------
+//     m a = (-w - 0.3 vx |v|^2, -m 9.81) - (x, y) lambda,  r' = -2 r + vx y,  0 = w + w^3 - r x,  g = (x^2 + y^2 -
+//     L^2)/2
 enum { PENDULUM_M, PENDULUM_L, PENDULUM_THETA };
-static const double pendulum_theta[PENDULUM_THETA] = {2.0, 1.5};
+static const double   pendulum_theta[PENDULUM_THETA] = {2.0, 1.5};
 
 UNUSED static kd_eval pendulum_M(const kd_point *x, void *context, double *M)
 {
@@ -77,15 +80,13 @@ UNUSED static kd_eval pendulum_f(const kd_point *x, void *context, double *f)
 UNUSED static kd_eval pendulum_residual(const kd_point *x, void *context, double *out)
 {
     pendulum_f(x, context, out);
-    for (int i = 0; i < 2; i++)
-        out[i] = x->theta[PENDULUM_M] * x->a[i] - out[i] + x->p[i] * x->lambda[0];
+    for (int i = 0; i < 2; i++) out[i] = x->theta[PENDULUM_M] * x->a[i] - out[i] + x->p[i] * x->lambda[0];
     return KD_EVAL_OK;
 }
 UNUSED static kd_eval pendulum_acceleration(const kd_point *x, void *context, double *a)
 {
     pendulum_f(x, context, a);
-    for (int i = 0; i < 2; i++)
-        a[i] = (a[i] - x->p[i] * x->lambda[0]) / x->theta[PENDULUM_M];
+    for (int i = 0; i < 2; i++) a[i] = (a[i] - x->p[i] * x->lambda[0]) / x->theta[PENDULUM_M];
     return KD_EVAL_OK;
 }
 UNUSED static kd_eval pendulum_b(const kd_point *x, void *context, double *b)
@@ -132,45 +133,46 @@ UNUSED static kd_eval pendulum_y(const kd_point *x, void *context, double *y)
     y[1] = x->lambda[0] * x->a[0] + x->r[0];
     return KD_EVAL_OK;
 }
-UNUSED static kd_eval pendulum_derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *D)
+UNUSED static kd_eval pendulum_derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context,
+                                          double *D)
 {
     (void)part;
     (void)context;
     const double vx = x->v[0], vy = x->v[1];
     switch ((int)fn * KD_VAR_COUNT + (int)var) {
-    case KD_RESIDUAL * KD_VAR_COUNT + KD_P:
+    case KD_RESIDUAL *KD_VAR_COUNT + KD_P:
         D[0] = D[3] = x->lambda[0], D[1] = D[2] = 0.0;
         return KD_EVAL_OK;
-    case KD_RESIDUAL * KD_VAR_COUNT + KD_V:
+    case KD_RESIDUAL *KD_VAR_COUNT + KD_V:
         D[0] = 0.3 * (3.0 * vx * vx + vy * vy), D[1] = 0.0, D[2] = 0.6 * vx * vy, D[3] = 0.0;
         return KD_EVAL_OK;
-    case KD_RESIDUAL * KD_VAR_COUNT + KD_W:
+    case KD_RESIDUAL *KD_VAR_COUNT + KD_W:
         D[0] = 1.0, D[1] = 0.0;
         return KD_EVAL_OK;
-    case KD_B * KD_VAR_COUNT + KD_P:
+    case KD_B *KD_VAR_COUNT + KD_P:
         D[0] = 0.0, D[1] = vx;
         return KD_EVAL_OK;
-    case KD_B * KD_VAR_COUNT + KD_V:
+    case KD_B *KD_VAR_COUNT + KD_V:
         D[0] = x->p[1], D[1] = 0.0;
         return KD_EVAL_OK;
-    case KD_B * KD_VAR_COUNT + KD_R:
+    case KD_B *KD_VAR_COUNT + KD_R:
         D[0] = -2.0;
         return KD_EVAL_OK;
-    case KD_D * KD_VAR_COUNT + KD_W:
+    case KD_D *KD_VAR_COUNT + KD_W:
         D[0] = 1.0 + 3.0 * x->w[0] * x->w[0];
         return KD_EVAL_OK;
-    case KD_G * KD_VAR_COUNT + KD_P:
-    case KD_GI * KD_VAR_COUNT + KD_V:
-    case KD_GII * KD_VAR_COUNT + KD_A:
+    case KD_G   *KD_VAR_COUNT + KD_P:
+    case KD_GI  *KD_VAR_COUNT + KD_V:
+    case KD_GII *KD_VAR_COUNT + KD_A:
         D[0] = x->p[0], D[1] = x->p[1];
         return KD_EVAL_OK;
-    case KD_GI * KD_VAR_COUNT + KD_P:
+    case KD_GI *KD_VAR_COUNT + KD_P:
         D[0] = vx, D[1] = vy;
         return KD_EVAL_OK;
-    case KD_GII * KD_VAR_COUNT + KD_P:
+    case KD_GII *KD_VAR_COUNT + KD_P:
         D[0] = x->a[0], D[1] = x->a[1];
         return KD_EVAL_OK;
-    case KD_GII * KD_VAR_COUNT + KD_V:
+    case KD_GII *KD_VAR_COUNT + KD_V:
         D[0] = 2.0 * vx, D[1] = 2.0 * vy;
         return KD_EVAL_OK;
     default:
@@ -212,17 +214,18 @@ UNUSED static kd_eom_def pendulum(void)
     def.name = pendulum_name;
     return def;
 }
-static const place pendulum_place = {.t = 0.3, .p = {0.9, -1.2}, .v = {1.2, 0.9}, .a = {-0.7, 2.1},
-                                     .r = {0.6}, .w = {0.4}, .lambda = {7.0}};
+static const place pendulum_place = {
+    .t = 0.3, .p = {0.9, -1.2}, .v = {1.2, 0.9}, .a = {-0.7, 2.1}, .r = {0.6}, .w = {0.4}, .lambda = {7.0}};
 
-// ---- rod of moving length, moved pivot: x, y; g = (x - X)^2 + y^2 - rho^2,  X = 0.1 sin(2 t),  rho = 1.4 + u ----------
+// ---- rod of moving length, moved pivot: x, y; g = (x - X)^2 + y^2 - rho^2,  X = 0.1 sin(2 t),  rho = 1.4 + u
+// ----------
 typedef struct rod_motion {
     double X, X1, X2, rho, rho1, rho2;
 } rod_motion;
 UNUSED static rod_motion rod_at(const kd_point *x)
 {
-    return (rod_motion){0.1 * sin(2.0 * x->t), 0.2 * cos(2.0 * x->t), -0.4 * sin(2.0 * x->t),
-                        1.4 + x->u[0],         x->du[0],              x->ddu[0]};
+    return (rod_motion){
+        0.1 * sin(2.0 * x->t), 0.2 * cos(2.0 * x->t), -0.4 * sin(2.0 * x->t), 1.4 + x->u[0], x->du[0], x->ddu[0]};
 }
 UNUSED static kd_eval rod_M(const kd_point *x, void *context, double *M)
 {
@@ -284,10 +287,17 @@ UNUSED static kd_eom_def rod(void)
     def.given[KD_G] = KD_BIT(KD_P);
     return def;
 }
-static const place rod_place = {.t = 0.7, .u = {0.2}, .du = {0.5}, .ddu = {-1.1}, .p = {1.1, -1.0},
-                                .v = {0.8, 1.3}, .a = {2.0, -3.0}, .lambda = {2.5}};
+static const place   rod_place = {.t = 0.7,
+                                  .u = {0.2},
+                                  .du = {0.5},
+                                  .ddu = {-1.1},
+                                  .p = {1.1, -1.0},
+                                  .v = {0.8, 1.3},
+                                  .a = {2.0, -3.0},
+                                  .lambda = {2.5}};
 
-// ---- contact coordinates: s_1 = sigma = x + 0.3 sin y + 0.1 t, s_2 = s_1 x by implicit equations ----------------------
+// ---- contact coordinates: s_1 = sigma = x + 0.3 sin y + 0.1 t, s_2 = s_1 x by implicit equations
+// ----------------------
 //     g = y - 0.3 sin(s_1) - 0.4 s_2^2
 UNUSED static double contact_sigma(const kd_point *x)
 {
@@ -320,25 +330,29 @@ UNUSED static kd_eval contact_g(const kd_point *x, void *context, double *g)
     g[0] = x->p[1] - 0.3 * sin(x->s[0]) - 0.4 * x->s[1] * x->s[1];
     return KD_EVAL_OK;
 }
+// s_1 = s and s_2 = q with time derivatives, also off 0 = c, which then keeps its value:
+// s' = sigma',  q = s x + D with D k(s) constant, k = 1 + 0.2 s^2
 typedef struct contact_motion {
-    double s, s1, s2, q, q1, q2; // s_1 and s_2 = q with time derivatives
+    double s, s1, s2, q, q1, q2;
 } contact_motion;
 UNUSED static contact_motion contact_at(const kd_point *x)
 {
-    double         sy = sin(x->p[1]), cy = cos(x->p[1]), vy = x->v[1];
+    double         sy = sin(x->p[1]), cy = cos(x->p[1]), vx = x->v[0], vy = x->v[1];
     contact_motion m;
-    m.s = contact_sigma(x);
-    m.s1 = x->v[0] + 0.3 * cy * vy + 0.1;
+    m.s = x->s[0];
+    m.s1 = vx + 0.3 * cy * vy + 0.1;
     m.s2 = x->a[0] + 0.3 * (cy * x->a[1] - sy * vy * vy);
-    m.q = m.s * x->p[0];
-    m.q1 = m.s1 * x->p[0] + m.s * x->v[0];
-    m.q2 = m.s2 * x->p[0] + 2.0 * m.s1 * x->v[0] + m.s * x->a[0];
+    double k = 1.0 + 0.2 * m.s * m.s, k1 = 0.4 * m.s * m.s1, k2 = 0.4 * (m.s1 * m.s1 + m.s * m.s2);
+    double D = x->s[1] - m.s * x->p[0], D1 = -D * k1 / k, D2 = D * (2.0 * k1 * k1 / (k * k) - k2 / k);
+    m.q = x->s[1];
+    m.q1 = m.s1 * x->p[0] + m.s * vx + D1;
+    m.q2 = m.s2 * x->p[0] + 2.0 * m.s1 * vx + m.s * x->a[0] + D2;
     return m;
 }
 UNUSED static kd_eval contact_gI(const kd_point *x, void *context, double *g)
 {
     (void)context;
-    kd_point       y = *x;
+    kd_point            y = *x;
     static const double no_acceleration[2];
     y.a = no_acceleration;
     contact_motion m = contact_at(&y);
@@ -352,7 +366,8 @@ UNUSED static kd_eval contact_gII(const kd_point *x, void *context, double *g)
     g[0] = x->a[1] - 0.3 * (cos(m.s) * m.s2 - sin(m.s) * m.s1 * m.s1) - 0.8 * (m.q1 * m.q1 + m.q * m.q2);
     return KD_EVAL_OK;
 }
-UNUSED static kd_eval contact_derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *D)
+UNUSED static kd_eval contact_derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context,
+                                         double *D)
 {
     (void)part;
     (void)context;
@@ -392,15 +407,16 @@ UNUSED static place contact_place(void)
 {
     place    x = {.t = 0.4, .p = {0.8, 0.5}, .v = {0.7, -0.6}, .a = {1.3, 0.9}, .lambda = {3.0}};
     kd_point y = {.t = x.t, .p = x.p};
-    x.s[0] = contact_sigma(&y);
-    x.s[1] = x.s[0] * x.p[0];
+    x.s[0] = contact_sigma(&y) + 0.01; // near, not on 0 = c, as iterates are
+    x.s[1] = x.s[0] * x.p[0] - 0.02;
     return x;
 }
 
-// ---- body on a spherical joint: p = (x, unit quaternion), v = (x', omega in the body) ----------------------------------
+// ---- body on a spherical joint: p = (x, unit quaternion), v = (x', omega in the body)
+// ----------------------------------
 //     g = x + R(q) r,  R(q) b = b (q0^2 - n.n) + 2 n (n.b) + 2 q0 n x b with n = (q1, q2, q3)
 static const double body_arm[3] = {0.3, -0.5, 0.8};
-UNUSED static void cross(const double *a, const double *b, double *c)
+UNUSED static void  cross(const double *a, const double *b, double *c)
 {
     c[0] = a[1] * b[2] - a[2] * b[1];
     c[1] = a[2] * b[0] - a[0] * b[2];
@@ -410,21 +426,18 @@ UNUSED static void body_rotate(const double *q, const double *b, double *out)
 {
     double n_b[3], nn = q[1] * q[1] + q[2] * q[2] + q[3] * q[3], nb = q[1] * b[0] + q[2] * b[1] + q[3] * b[2];
     cross(q + 1, b, n_b);
-    for (int i = 0; i < 3; i++)
-        out[i] = b[i] * (q[0] * q[0] - nn) + 2.0 * q[1 + i] * nb + 2.0 * q[0] * n_b[i];
+    for (int i = 0; i < 3; i++) out[i] = b[i] * (q[0] * q[0] - nn) + 2.0 * q[1 + i] * nb + 2.0 * q[0] * n_b[i];
 }
 UNUSED static kd_eval body_Z(const kd_point *x, void *context, double *Z)
 {
     (void)context;
     const double *q = x->p + 3;
     memset(Z, 0, 7 * 6 * sizeof(double));
-    for (int i = 0; i < 3; i++)
-        Z[i * 7 + i] = 1.0;
+    for (int i = 0; i < 3; i++) Z[i * 7 + i] = 1.0;
     // q' = q o (0, omega) / 2
     const double E[3][4] = {{-q[1], q[0], q[3], -q[2]}, {-q[2], -q[3], q[0], q[1]}, {-q[3], q[2], -q[1], q[0]}};
     for (int j = 0; j < 3; j++)
-        for (int i = 0; i < 4; i++)
-            Z[(3 + j) * 7 + 3 + i] = 0.5 * E[j][i];
+        for (int i = 0; i < 4; i++) Z[(3 + j) * 7 + 3 + i] = 0.5 * E[j][i];
     return KD_EVAL_OK;
 }
 UNUSED static kd_eval body_kinematics(const kd_point *x, void *context, double *out)
@@ -433,8 +446,7 @@ UNUSED static kd_eval body_kinematics(const kd_point *x, void *context, double *
     body_Z(x, context, Z);
     for (int i = 0; i < 7; i++) {
         out[i] = 0.0;
-        for (int j = 0; j < 6; j++)
-            out[i] += Z[j * 7 + i] * x->v[j];
+        for (int j = 0; j < 6; j++) out[i] += Z[j * 7 + i] * x->v[j];
     }
     return KD_EVAL_OK;
 }
@@ -447,11 +459,9 @@ UNUSED static kd_eval body_oplus(const double *p, const double *e, void *context
     double r[4] = {cos(0.5 * angle), k * e[3], k * e[4], k * e[5]}, n[3];
     double q[4] = {p[3], p[4], p[5], p[6]};
     cross(q + 1, r + 1, n);
-    for (int i = 0; i < 3; i++)
-        out[i] = p[i] + e[i];
+    for (int i = 0; i < 3; i++) out[i] = p[i] + e[i];
     out[3] = q[0] * r[0] - q[1] * r[1] - q[2] * r[2] - q[3] * r[3];
-    for (int i = 0; i < 3; i++)
-        out[4 + i] = q[0] * r[1 + i] + r[0] * q[1 + i] + n[i];
+    for (int i = 0; i < 3; i++) out[4 + i] = q[0] * r[1 + i] + r[0] * q[1 + i] + n[i];
     return KD_EVAL_OK;
 }
 UNUSED static kd_eval body_q(const kd_point *x, void *context, double *out)
@@ -467,11 +477,9 @@ UNUSED static kd_eval body_M(const kd_point *x, void *context, double *M)
     (void)x;
     (void)context;
     memset(M, 0, 36 * sizeof(double));
-    for (int i = 0; i < 3; i++)
-        M[i * 6 + i] = 2.0;
+    for (int i = 0; i < 3; i++) M[i * 6 + i] = 2.0;
     for (int j = 0; j < 3; j++)
-        for (int i = 0; i < 3; i++)
-            M[(3 + j) * 6 + 3 + i] = J[j * 3 + i];
+        for (int i = 0; i < 3; i++) M[(3 + j) * 6 + 3 + i] = J[j * 3 + i];
     return KD_EVAL_OK;
 }
 UNUSED static kd_eval body_f(const kd_point *x, void *context, double *f)
@@ -479,8 +487,7 @@ UNUSED static kd_eval body_f(const kd_point *x, void *context, double *f)
     double        M[36], Jw[3];
     const double *w = x->v + 3;
     body_M(x, context, M);
-    for (int i = 0; i < 3; i++)
-        Jw[i] = M[21 + i] * w[0] + M[27 + i] * w[1] + M[33 + i] * w[2];
+    for (int i = 0; i < 3; i++) Jw[i] = M[21 + i] * w[0] + M[27 + i] * w[1] + M[33 + i] * w[2];
     f[0] = 0.0, f[1] = 0.3 * x->p[4], f[2] = -19.62;
     cross(Jw, w, f + 3); // -omega x J omega
     return KD_EVAL_OK;
@@ -489,8 +496,7 @@ UNUSED static kd_eval body_g(const kd_point *x, void *context, double *g)
 {
     (void)context;
     body_rotate(x->p + 3, body_arm, g);
-    for (int i = 0; i < 3; i++)
-        g[i] += x->p[i];
+    for (int i = 0; i < 3; i++) g[i] += x->p[i];
     return KD_EVAL_OK;
 }
 UNUSED static kd_eval body_gI(const kd_point *x, void *context, double *g)
@@ -499,8 +505,7 @@ UNUSED static kd_eval body_gI(const kd_point *x, void *context, double *g)
     double c[3];
     cross(x->v + 3, body_arm, c);
     body_rotate(x->p + 3, c, g);
-    for (int i = 0; i < 3; i++)
-        g[i] += x->v[i];
+    for (int i = 0; i < 3; i++) g[i] += x->v[i];
     return KD_EVAL_OK;
 }
 UNUSED static kd_eval body_gII(const kd_point *x, void *context, double *g)
@@ -510,11 +515,9 @@ UNUSED static kd_eval body_gII(const kd_point *x, void *context, double *g)
     cross(x->v + 3, body_arm, c);
     cross(x->v + 3, c, cc);
     cross(x->a + 3, body_arm, b);
-    for (int i = 0; i < 3; i++)
-        b[i] += cc[i];
+    for (int i = 0; i < 3; i++) b[i] += cc[i];
     body_rotate(x->p + 3, b, g);
-    for (int i = 0; i < 3; i++)
-        g[i] += x->a[i];
+    for (int i = 0; i < 3; i++) g[i] += x->a[i];
     return KD_EVAL_OK;
 }
 UNUSED static kd_eval body_derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *D)
@@ -523,8 +526,7 @@ UNUSED static kd_eval body_derivative(const kd_point *x, kd_fn fn, kd_var var, k
     (void)context;
     const double *q = x->p + 3, *b = body_arm;
     if (fn == KD_Q && var == KD_P) {
-        for (int i = 0; i < 7; i++)
-            D[i] = i < 3 ? 0.0 : 2.0 * q[i - 3];
+        for (int i = 0; i < 7; i++) D[i] = i < 3 ? 0.0 : 2.0 * q[i - 3];
         return KD_EVAL_OK;
     }
     if (fn != KD_G || var != KD_P) return KD_EVAL_STOP;
@@ -564,12 +566,13 @@ UNUSED static kd_eom_def body(void)
     def.given[KD_G] = def.given[KD_Q] = KD_BIT(KD_P);
     return def;
 }
-static const place body_place = {.p = {0.4, -0.2, 0.7, 0.5, 0.5, -0.5, 0.5},
-                                 .v = {0.3, -0.4, 0.9, 1.1, -0.7, 0.6},
-                                 .a = {1.0, 2.0, -3.0, 0.4, 0.9, -1.4},
-                                 .lambda = {5.0, -2.0, 9.0}};
+static const place    body_place = {.p = {0.4, -0.2, 0.7, 0.5, 0.5, -0.5, 0.5},
+                                    .v = {0.3, -0.4, 0.9, 1.1, -0.7, 0.6},
+                                    .a = {1.0, 2.0, -3.0, 0.4, 0.9, -1.4},
+                                    .lambda = {5.0, -2.0, 9.0}};
 
-// ---- skate on a turning table: x, y, phi;  h = -vx sin phi + vy cos phi + 0.2 t x ------------------------------------
+// ---- skate on a turning table: x, y, phi;  h = -vx sin phi + vy cos phi + 0.2 t x
+// ------------------------------------
 UNUSED static kd_eval skate_M(const kd_point *x, void *context, double *M)
 {
     (void)x;
@@ -624,7 +627,8 @@ UNUSED static kd_eom_def skate(void)
     def.given[KD_H] = KD_BIT(KD_P) | KD_BIT(KD_V);
     return def;
 }
-static const place skate_place = {.t = 1.1, .p = {0.4, -0.3, 0.8}, .v = {1.0, 0.6, -0.9}, .a = {0.5, 1.5, -2.0}, .mu = {4.0}};
+static const place skate_place = {
+    .t = 1.1, .p = {0.4, -0.3, 0.8}, .v = {1.0, 0.6, -0.9}, .a = {0.5, 1.5, -2.0}, .mu = {4.0}};
 
 UNUSED static void silence_unused_places(void)
 {

@@ -25,11 +25,9 @@ static void compare_levels(kd_eom_def full, const place *x, double tolerance)
         if (variant & 2) def.gII = NULL;
         if (variant & 4) memset(def.given, 0, sizeof def.given);
         level(&def, x, KD_GI, value);
-        for (int i = 0; i < nlambda; i++)
-            assert_close(value[i], gI[i], tolerance);
+        for (int i = 0; i < nlambda; i++) assert_close(value[i], gI[i], tolerance);
         level(&def, x, KD_GII, value);
-        for (int i = 0; i < nlambda; i++)
-            assert_close(value[i], gII[i], tolerance);
+        for (int i = 0; i < nlambda; i++) assert_close(value[i], gII[i], tolerance);
     }
 }
 
@@ -96,8 +94,7 @@ static void test_scales(void **state)
         // radial motion beside the rotation: r = L, r' = 0.2 L omega, r'' = 0.3 L omega^2
         place x = {.p = {0.6 * L, -0.8 * L}};
         x.v[0] = omega * (0.8 * L + 0.2 * x.p[0]), x.v[1] = omega * (0.6 * L + 0.2 * x.p[1]);
-        for (int i = 0; i < 2; i++)
-            x.a[i] = omega * omega * (0.3 * x.p[i] - x.p[i]);
+        for (int i = 0; i < 2; i++) x.a[i] = omega * omega * (0.3 * x.p[i] - x.p[i]);
         assert_close(level(&def, &x, KD_GI, value) / (L * omega), 0.2, 1e-9);
         assert_close(level(&def, &x, KD_GII, value) / (L * omega * omega), 0.3, 1e-7);
     }
