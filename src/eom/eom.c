@@ -289,7 +289,7 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
     eom->def.title = eom->title;
-    eom->def.theta = eom->theta;
+    eom->def.theta = def->dims.ntheta > 0 ? eom->theta : NULL;
     return KD_OK;
 }
 
