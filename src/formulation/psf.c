@@ -287,7 +287,7 @@ static kd_eval project_invariants(kd_psf *f, double *x, double enough)
 static kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
 {
     kd_psf *f = impl;
-    bool    keep = f->dae.keep;
+    bool    keep = f->dae->keep;
     double  enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
     if (!keep) {
         kd_status status = psf_linearize(f, t, x, xdot, false);
@@ -303,9 +303,9 @@ static kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
     if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, x, enough);
     if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, enough);
     if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old
-        f->dae.keep = false;
+        f->dae->keep = false;
         answer = psf_correct(f, t, x, xdot);
-        f->dae.keep = keep;
+        f->dae->keep = keep;
     }
     return answer;
 }
@@ -508,9 +508,9 @@ static void describe_components(kd_psf *f)
             controlled[i] = !force || (f->opt.control_multipliers && kind != KD_COMPONENT_INTERNAL);
         }
     }
-    f->dae.component = component;
-    f->dae.index = index;
-    f->dae.controlled = controlled;
+    f->dae->component = component;
+    f->dae->index = index;
+    f->dae->controlled = controlled;
 }
 
 static void psf_destroy(void *impl)
@@ -551,6 +551,8 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     kd_psf           *f = kd_alloc(sizeof *f);
     *dae = NULL;
     if (!f) goto failed;
+    f->dae = kd_alloc(sizeof *f->dae);
+    if (!f->dae) goto failed;
     f->eom = eom;
     f->opt = *opt;
     f->state = x;
@@ -574,16 +576,17 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     if (status < 0) goto failed;
     status = kd_linsolve_create(m, opt->differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU, NULL, &f->linear);
     if (status < 0) goto failed;
-    f->dae.methods = &psf_class;
-    f->dae.impl = f;
-    f->dae.n = f->at.n;
-    f->dae.nrows = f->row.n;
-    f->dae.nreduced_max = m;
-    f->dae.nstate = f->at.a;
-    *dae = &f->dae;
+    f->dae->methods = &psf_class;
+    f->dae->impl = f;
+    f->dae->n = f->at.n;
+    f->dae->nrows = f->row.n;
+    f->dae->nreduced_max = m;
+    f->dae->nstate = f->at.a;
+    *dae = f->dae;
     return KD_OK;
 failed:
     kd_text(message, size, "%s", kd_status_sentence(status));
+    if (f) kd_free(f->dae);
     psf_destroy(f);
     return status;
 }

@@ -24,7 +24,7 @@ typedef struct psf_rows {
 } psf_rows;
 
 typedef struct kd_psf {
-    kd_dae                 dae;
+    kd_dae                *dae; // released by kd_dae_destroy
     kd_arena               arena;
     const kd_eom          *eom;
     kd_eom_data           *data;
