@@ -16,7 +16,7 @@ typedef struct kd_radau_options {
     const double *atol_each;   // (dae->nstate) or NULL; copied
     double        h_first;     // H; first step [s]; 0: estimated                                       default 0
     double        h_max;       // HMAX; 0: t_end - t                                                    default 0
-    long          max_steps;   // NMAX; steps of one call of kd_radau_advance                            default 100000
+    long          max_steps;   // NMAX; attempts of one run (kd_simulation_run); a further run goes on  default 100000
     int           max_newton;  // NIT                                                                   default 10
     bool          start_zero;  // STARTN = 1: zero instead of extrapolated starting values              default false
     int           reference;   // NWTMAT: Newton matrix at x_k (0) or extrapolated stage 1..3           default 0
@@ -62,6 +62,7 @@ KD_API kd_status kd_radau_step(kd_radau *radau, double t_end) KD_NODISCARD;
 KD_API double        kd_radau_time(const kd_radau *radau);
 KD_API double        kd_radau_time_old(const kd_radau *radau); // start of the last accepted step
 KD_API const double *kd_radau_x(const kd_radau *radau);        // (n)
+KD_API const double *kd_radau_xdot(const kd_radau *radau);     // (n) derivative of the last collocation polynomial at time
 // Dense output in [time_old, time].
 KD_API kd_status   kd_radau_dense(kd_radau *radau, double t, double *x) KD_NODISCARD;
 KD_API kd_stats    kd_radau_stats(const kd_radau *radau);
