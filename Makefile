@@ -1,0 +1,45 @@
+# Short names for the usual steps. NATIVE=1: use all instructions of this machine; WERROR=1: warnings are errors.
+JOBS   ?= $(shell nproc)
+SWITCH  = -DKARDAN_NATIVE=$(if $(filter 1,$(NATIVE)),ON,OFF) -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF)
+
+.PHONY: all demo test bench sanitize format check clean
+
+all:
+	tools/setup build
+	cmake --preset release $(SWITCH)
+	cmake --build build -j$(JOBS)
+
+demo: ## simulate Andrews' squeezer mechanism and write a report
+	tools/setup build
+	cmake --preset release $(SWITCH)
+	cmake --build build -j$(JOBS) --target kardan_cli
+	build/kardan simulate andrews --output build/demo
+
+test: ## build everything and run all tests
+	tools/setup build test
+	cmake --preset release $(SWITCH)
+	cmake --build build -j$(JOBS)
+	tools/run-tests build
+
+bench: ## build and run all benchmarks
+	tools/setup build bench
+	cmake --preset release $(SWITCH)
+	cmake --build build -j$(JOBS)
+	tools/run-bench build
+
+sanitize: ## all tests with the address and undefined-behaviour sanitizers
+	tools/setup build test
+	cmake --preset sanitize -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF)
+	cmake --build build-sanitize -j$(JOBS)
+	tools/run-tests build-sanitize
+
+format: ## bring all C files into the house format
+	tools/setup format
+	tools/check-format --fix
+
+check: ## everything that continuous integration runs
+	tools/setup
+	.ci/run
+
+clean:
+	rm -rf build build-debug build-sanitize build-thread build-coverage

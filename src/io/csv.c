@@ -1,0 +1,78 @@
+// csv.c: comma-separated values as in RFC 4180, numbers with 17 significant digits so that they read back exactly.
+#include "io/csv.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "io/file.h"
+
+struct kd_csv {
+    FILE *file;
+    char *path;
+    int   ncolumns;
+};
+
+static void write_name(FILE *file, const char *name)
+{
+    if (!strpbrk(name, ",\"\r\n")) {
+        fputs(name, file);
+        return;
+    }
+    fputc('"', file);
+    for (const char *c = name; *c; c++) {
+        if (*c == '"') fputc('"', file); // a quote is doubled
+        fputc(*c, file);
+    }
+    fputc('"', file);
+}
+
+kd_status kd_csv_create(const char *path, int ncolumns, const char *const *names, kd_csv **csv, char *message,
+                        size_t size)
+{
+    *csv = NULL;
+    kd_status status = KD_ERR_MEMORY;
+    kd_csv   *c = kd_alloc(sizeof *c);
+    if (!c) goto done;
+    c->ncolumns = ncolumns;
+    c->path = kd_alloc(strlen(path) + 1);
+    if (!c->path) goto done;
+    strcpy(c->path, path);
+    status = kd_file_open(path, &c->file, message, size);
+    if (status < 0) goto done;
+    for (int j = 0; j < ncolumns; j++) {
+        if (j > 0) fputc(',', c->file);
+        write_name(c->file, names[j]);
+    }
+    fputc('\n', c->file);
+    *csv = c;
+    c = NULL;
+done:
+    if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory while creating '%s'", path);
+    if (c) kd_free(c->path);
+    kd_free(c);
+    return status;
+}
+
+kd_status kd_csv_row(kd_csv *csv, const double *values)
+{
+    for (int j = 0; j < csv->ncolumns; j++)
+        if (!isfinite(values[j])) return KD_ERR_NOT_FINITE;
+    char number[40];
+    for (int j = 0; j < csv->ncolumns; j++) {
+        if (j > 0) fputc(',', csv->file);
+        fputs(kd_file_number(values[j], "%.17g", number, sizeof number), csv->file);
+    }
+    fputc('\n', csv->file);
+    return ferror(csv->file) ? KD_ERR_FILE : KD_OK;
+}
+
+kd_status kd_csv_close(kd_csv *csv, char *message, size_t size)
+{
+    if (!csv) return KD_OK;
+    kd_status status = kd_file_close(csv->file, csv->path, message, size);
+    kd_free(csv->path);
+    kd_free(csv);
+    return status;
+}

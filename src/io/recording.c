@@ -1,0 +1,320 @@
+// recording.c: keeps states at the output times and what can be checked about them: the residuals of the constraints on
+// three levels, and the energy balance E(t) - E(0) = integral of (supplied - dissipated power) dt.
+#include "io/recording.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "io/csv.h"
+
+enum { NAME_SIZE = 96 };
+static const double SMALLEST_SHOWN = 1e-17; // residuals of exactly 0 on a logarithmic axis
+
+struct kd_recording {
+    kd_arena       arena;
+    const kd_eom  *eom;
+    kd_inputs      inputs;
+    bool           has_inputs;
+    kd_eom_data   *data; // energies
+    double        *u;    // (3 nu) inputs with two derivatives
+    int            group_first[KD_GROUP_COUNT + 1];
+    int            columns;
+    char         **name; // (columns)
+    int            capacity, length;
+    double        *t;                       // (capacity)
+    double        *values;                  // (capacity x columns)
+    double        *residual[3];             // (capacity)
+    double        *energy[KD_ENERGY_COUNT]; // (capacity)
+    double        *power;                   // (capacity) supplied - dissipated
+    bool           has_energy;
+    int            balanced; // states whose balance is up to date
+    kd_certificate certificate;
+};
+
+// ---- names
+// -----------------------------------------------------------------------------------------------------------
+
+static const kd_kind     GROUP_KIND[KD_GROUP_COUNT] = {KD_NAME_P, KD_NAME_V,      KD_NAME_R, KD_NAME_W,
+                                                       KD_NAME_S, KD_NAME_LAMBDA, KD_NAME_MU};
+static const char *const GROUP_WORD[KD_GROUP_COUNT] = {"p", "v", "r", "w", "s", "lambda", "mu"};
+
+static bool              is_taken(const kd_recording *rec, const char *name, int before)
+{
+    for (int j = 0; j < before; j++)
+        if (strcmp(rec->name[j], name) == 0) return true;
+    return false;
+}
+
+// Column names: the model's, with the letter of the quantity in front where that alone would not tell them apart
+static void name_columns(kd_recording *rec)
+{
+    for (int group = 0; group < KD_GROUP_COUNT; group++) {
+        for (int j = rec->group_first[group]; j < rec->group_first[group + 1]; j++) {
+            int         i = j - rec->group_first[group];
+            char        own[NAME_SIZE], letter[24];
+            const char *name = kd_eom_name(rec->eom, GROUP_KIND[group], i, own, sizeof own);
+            kd_text(letter, sizeof letter, "%s[%d]", GROUP_WORD[group], i);
+            // lambda and mu are named after their constraint, which is another thing
+            bool is_plain = strcmp(name, letter) == 0 || group < KD_GROUP_LAMBDA;
+            if (is_plain) {
+                kd_text(rec->name[j], NAME_SIZE, "%s", name);
+            } else {
+                kd_text(rec->name[j], NAME_SIZE, "%s %.80s", GROUP_WORD[group], name);
+            }
+            if (is_taken(rec, rec->name[j], j)) kd_text(rec->name[j], NAME_SIZE, "%s %.70s", letter, name);
+        }
+    }
+}
+
+// ---- life cycle
+// ------------------------------------------------------------------------------------------------------
+
+static void cut_arrays(kd_recording *rec, kd_dims dims, int capacity)
+{
+    rec->u = kd_cut_double(&rec->arena, 3 * dims.nu);
+    rec->t = kd_cut_double(&rec->arena, capacity);
+    rec->values = kd_arena_cut(&rec->arena, (size_t)capacity * (size_t)rec->columns, sizeof(double));
+    for (int level = 0; level < 3; level++) rec->residual[level] = kd_cut_double(&rec->arena, capacity);
+    for (int k = 0; k < KD_ENERGY_COUNT; k++) rec->energy[k] = kd_cut_double(&rec->arena, capacity);
+    rec->power = kd_cut_double(&rec->arena, capacity);
+    rec->name = kd_arena_cut(&rec->arena, (size_t)rec->columns, sizeof(char *));
+    char *letters = kd_arena_cut(&rec->arena, (size_t)rec->columns, NAME_SIZE);
+    for (int j = 0; !rec->arena.failed && j < rec->columns; j++) rec->name[j] = letters + (size_t)j * NAME_SIZE;
+}
+
+kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int capacity, kd_recording **recording)
+{
+    *recording = NULL;
+    if (capacity < 1) return KD_ERR_ARGUMENT;
+    kd_recording *rec = kd_alloc(sizeof *rec);
+    if (!rec) return KD_ERR_MEMORY;
+
+    kd_dims   dims = kd_eom_dims(eom);
+    const int count[KD_GROUP_COUNT] = {dims.np, dims.nv, dims.nr, dims.nw, dims.ns, dims.nlambda, dims.nmu};
+    for (int group = 0; group < KD_GROUP_COUNT; group++)
+        rec->group_first[group + 1] = rec->group_first[group] + count[group];
+    rec->columns = rec->group_first[KD_GROUP_COUNT];
+    rec->eom = eom;
+    rec->has_inputs = inputs && inputs->eval;
+    if (rec->has_inputs) rec->inputs = *inputs;
+    rec->capacity = capacity;
+    rec->has_energy = kd_eom_definition(eom)->energies != NULL;
+    cut_arrays(rec, dims, capacity);
+    kd_status status = rec->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &rec->data);
+    if (status < 0) {
+        kd_recording_destroy(rec);
+        return status;
+    }
+    name_columns(rec);
+    *recording = rec;
+    return KD_OK;
+}
+
+void kd_recording_destroy(kd_recording *rec)
+{
+    if (!rec) return;
+    kd_eom_data_destroy(rec->data);
+    kd_arena_release(&rec->arena);
+    kd_free(rec);
+}
+
+// ---- adding a state
+// --------------------------------------------------------------------------------------------------
+
+static kd_status add_energies(kd_recording *rec, const kd_state *x)
+{
+    int     nu = kd_eom_dims(rec->eom).nu;
+    double *u = rec->u, *du = u + nu, *ddu = du + nu;
+    if (rec->has_inputs && rec->inputs.eval(x->t, rec->inputs.context, u, du, ddu) != KD_EVAL_OK)
+        return KD_ERR_CALLBACK_STOP;
+    kd_eom_at_time(rec->data, x->t, u, du, ddu, x->z);
+    kd_eom_at_position(rec->data, x->p, x->s);
+    kd_eom_at_velocity(rec->data, x->v, x->r);
+    kd_energies energies;
+    if (kd_eom_energies(rec->data, &energies) != KD_EVAL_OK) return kd_eom_data_fault(rec->data).status;
+    int n = rec->length;
+    rec->energy[KD_ENERGY_KINETIC][n] = energies.kinetic;
+    rec->energy[KD_ENERGY_POTENTIAL][n] = energies.potential;
+    rec->energy[KD_ENERGY_TOTAL][n] = energies.kinetic + energies.potential;
+    rec->power[n] = energies.supplied - energies.dissipated;
+    return KD_OK;
+}
+
+static void name_equation(const kd_recording *rec, int row, char *text, size_t size)
+{
+    int nlambda = kd_eom_dims(rec->eom).nlambda;
+    if (row < 0) {
+        kd_text(text, size, "%s", "");
+    } else if (row < nlambda) {
+        kd_eom_name(rec->eom, KD_NAME_LAMBDA, row, text, size);
+    } else {
+        kd_eom_name(rec->eom, KD_NAME_MU, row - nlambda, text, size);
+    }
+}
+
+static kd_status add_residuals(kd_recording *rec, const kd_state *x)
+{
+    kd_consistency res;
+    kd_status      status = kd_initial_residuals(rec->eom, rec->has_inputs ? &rec->inputs : NULL, x, &res);
+    if (status < 0) return status;
+    const double value[3] = {res.position, res.velocity, res.acceleration};
+    const int    row[2] = {res.worst_position, res.worst_velocity};
+    for (int level = 0; level < 3; level++) {
+        rec->residual[level][rec->length] = fmax(value[level], SMALLEST_SHOWN);
+        if (value[level] <= rec->certificate.residual[level]) continue;
+        rec->certificate.residual[level] = value[level];
+        rec->certificate.time[level] = x->t;
+        if (level < 2) {
+            name_equation(rec, row[level], rec->certificate.equation[level], sizeof rec->certificate.equation[level]);
+        }
+    }
+    return KD_OK;
+}
+
+kd_status kd_recording_add(kd_recording *rec, const kd_state *x)
+{
+    int n = rec->length;
+    if (n == rec->capacity || (n > 0 && x->t <= rec->t[n - 1])) return KD_OK;
+    for (int j = 0; j < rec->columns; j++)
+        if (!isfinite(x->p[j])) return KD_ERR_NOT_FINITE;
+    kd_status status = add_residuals(rec, x);
+    if (status >= 0 && rec->has_energy) status = add_energies(rec, x);
+    if (status < 0) return status;
+    rec->t[n] = x->t;
+    memcpy(rec->values + (size_t)n * (size_t)rec->columns, x->p, (size_t)rec->columns * sizeof(double));
+    rec->length = n + 1;
+    return KD_OK;
+}
+
+// ---- energy balance
+// --------------------------------------------------------------------------------------------------
+
+// Integral of f from t[i] to t[i + 1] for the polynomial through (up to) four neighbouring points: Lagrange's form, two
+// Gauss points, exact for cubics.
+static double integral_between(const double *t, const double *f, int n, int i)
+{
+    int    first = i - 1 < 0 ? 0 : i - 1;
+    int    points = n < 4 ? n : 4;
+    double middle = 0.5 * (t[i] + t[i + 1]), half = 0.5 * (t[i + 1] - t[i]), sum = 0;
+    if (first > n - points) first = n - points;
+    for (int g = -1; g <= 1; g += 2) {
+        double at = middle + g * half / sqrt(3.0);
+        for (int j = first; j < first + points; j++) {
+            double weight = 1;
+            for (int k = first; k < first + points; k++)
+                if (k != j) weight *= (at - t[k]) / (t[j] - t[k]);
+            sum += weight * f[j];
+        }
+    }
+    return half * sum;
+}
+
+static void update_balance(kd_recording *rec)
+{
+    if (rec->balanced == rec->length) return;
+    double *balance = rec->energy[KD_ENERGY_BALANCE], *total = rec->energy[KD_ENERGY_TOTAL], work = 0;
+    double  kinetic = 0, low = INFINITY, high = -INFINITY;
+    rec->certificate.energy_error = 0;
+    for (int i = 0; i < rec->length; i++) {
+        if (i > 0) work += integral_between(rec->t, rec->power, rec->length, i - 1);
+        balance[i] = total[i] - total[0] - work;
+        rec->certificate.energy_error = fmax(rec->certificate.energy_error, fabs(balance[i]));
+        kinetic = fmax(kinetic, rec->energy[KD_ENERGY_KINETIC][i]);
+        low = fmin(low, rec->energy[KD_ENERGY_POTENTIAL][i]);
+        high = fmax(high, rec->energy[KD_ENERGY_POTENTIAL][i]);
+    }
+    rec->certificate.energy_scale = kinetic + (high - low);
+    rec->certificate.has_energy = true;
+    rec->balanced = rec->length;
+}
+
+// ---- queries
+// ---------------------------------------------------------------------------------------------------------
+
+const kd_eom *kd_recording_eom(const kd_recording *rec)
+{
+    return rec->eom;
+}
+int kd_recording_length(const kd_recording *rec)
+{
+    return rec->length;
+}
+int kd_recording_columns(const kd_recording *rec)
+{
+    return rec->columns;
+}
+const char *kd_recording_name(const kd_recording *rec, int column)
+{
+    return rec->name[column];
+}
+const double *kd_recording_times(const kd_recording *rec)
+{
+    return rec->t;
+}
+const double *kd_recording_values(const kd_recording *rec)
+{
+    return rec->values;
+}
+const double *kd_recording_residuals(const kd_recording *rec, int level)
+{
+    return rec->residual[level];
+}
+
+void kd_recording_group(const kd_recording *rec, kd_group group, int *first, int *count)
+{
+    *first = rec->group_first[group];
+    *count = rec->group_first[group + 1] - rec->group_first[group];
+}
+
+const double *kd_recording_energy(kd_recording *rec, kd_energy which)
+{
+    if (!rec->has_energy) return NULL;
+    update_balance(rec);
+    return rec->energy[which];
+}
+
+kd_certificate kd_recording_certificate(kd_recording *rec)
+{
+    if (rec->has_energy) update_balance(rec);
+    return rec->certificate;
+}
+
+// ---- table
+// -----------------------------------------------------------------------------------------------------------
+
+static const char *const ENERGY_NAME[KD_ENERGY_COUNT] = {"kinetic energy", "potential energy", "total energy",
+                                                         "energy balance"};
+
+kd_status                kd_recording_save_csv(kd_recording *rec, const char *path, char *message, size_t size)
+{
+    kd_arena     arena = {0};
+    kd_csv      *csv = NULL;
+    int          energies = rec->has_energy ? KD_ENERGY_COUNT : 0, total = 1 + rec->columns + energies;
+    const char **name = kd_arena_cut(&arena, (size_t)total, sizeof(char *));
+    double      *row = kd_cut_double(&arena, total);
+    kd_status    status = KD_ERR_MEMORY;
+    if (arena.failed) {
+        kd_text(message, size, "out of memory while writing '%s'", path);
+        goto done;
+    }
+    if (rec->has_energy) update_balance(rec);
+    name[0] = "t";
+    for (int j = 0; j < rec->columns; j++) name[1 + j] = rec->name[j];
+    for (int k = 0; k < energies; k++) name[1 + rec->columns + k] = ENERGY_NAME[k];
+    status = kd_csv_create(path, total, name, &csv, message, size);
+    for (int i = 0; status >= 0 && i < rec->length; i++) {
+        row[0] = rec->t[i];
+        memcpy(row + 1, rec->values + (size_t)i * (size_t)rec->columns, (size_t)rec->columns * sizeof(double));
+        for (int k = 0; k < energies; k++) row[1 + rec->columns + k] = rec->energy[k][i];
+        status = kd_csv_row(csv, row);
+    }
+    if (status == KD_ERR_NOT_FINITE)
+        kd_text(message, size, "an energy is NaN or infinite; '%s' is cut off there", path);
+    kd_status closed = kd_csv_close(csv, status == KD_ERR_NOT_FINITE ? NULL : message, size);
+    if (status >= 0 || closed == KD_ERR_FILE) status = closed < 0 ? closed : status;
+done:
+    kd_arena_release(&arena);
+    return status;
+}

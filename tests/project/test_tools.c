@@ -1,0 +1,165 @@
+// The scripts in tools/: what they count, what they refuse, what they install.
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "project/command.h"
+
+#define ROOT KD_BINARY_DIR "/test-tools"
+#define IN_ROOT "cd '" ROOT "' && "
+#define TOOLS "'" KD_SOURCE_DIR "/tools/"
+
+static int start_afresh(void **state)
+{
+    (void)state;
+    return run_command("rm -rf '" ROOT "' && mkdir -p '" ROOT "/tests' '" ROOT "/bin'").status;
+}
+
+// Write an executable script test_NAME whose body is given.
+static void fake_test(const char *name, const char *body)
+{
+    char command[1000];
+    snprintf(command, sizeof command, IN_ROOT "printf '#!/bin/sh\\n%s\\n' > tests/test_%s && chmod +x tests/test_%s",
+             body, name, name);
+    assert_int_equal(run_command(command).status, 0);
+}
+
+static void must_end_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    if (n < m || strcmp(text + n - m, end) != 0) print_error("does not end with %s: %s\n", end, text);
+    assert_true(n >= m && strcmp(text + n - m, end) == 0);
+}
+
+// Passed tests of several programs and groups are added up.
+static void run_tests_adds_up(void **state)
+{
+    (void)state;
+    fake_test("a", "echo \"[  PASSED  ] 3 test(s).\"\necho \"[  PASSED  ] 4 test(s).\"");
+    fake_test("b", "echo \"[  PASSED  ] 5 test(s).\"");
+    command_result result = run_command(IN_ROOT TOOLS "run-tests' .");
+    assert_int_equal(result.status, 0);
+    must_end_with(result.text, "\n12 passed, 0 failed\n");
+}
+
+// A failed test is counted, and its output is shown.
+static void run_tests_shows_failures(void **state)
+{
+    (void)state;
+    fake_test("a", "echo \"[  PASSED  ] 3 test(s).\"");
+    fake_test("b", "echo \"0x1 != 0x2\"\necho \"[  PASSED  ] 5 test(s).\"\n"
+                   "echo \"[  FAILED  ] 2 test(s), listed below:\"\nexit 2");
+    command_result result = run_command(IN_ROOT TOOLS "run-tests' .");
+    assert_int_not_equal(result.status, 0);
+    assert_non_null(strstr(result.text, "0x1 != 0x2"));
+    must_end_with(result.text, "\n8 passed, 2 failed\n");
+}
+
+// A program that crashes, hangs or runs no test is a failure, also if it claims success.
+static void run_tests_sees_through_silence(void **state)
+{
+    (void)state;
+    fake_test("a", "echo \"[  PASSED  ] 3 test(s).\"\nkill -SEGV $$");
+    fake_test("b", "exit 0");
+    fake_test("c", "exec sleep 20");
+    command_result result = run_command(IN_ROOT "TEST_TIMEOUT=1 " TOOLS "run-tests' .");
+    assert_int_not_equal(result.status, 0);
+    assert_non_null(strstr(result.text, "crashed with signal 11"));
+    assert_non_null(strstr(result.text, "ran no test"));
+    assert_non_null(strstr(result.text, "stopped after 1 s"));
+    must_end_with(result.text, "\n3 passed, 3 failed\n");
+}
+
+// A build folder without tests is a failure.
+static void run_tests_wants_tests(void **state)
+{
+    (void)state;
+    command_result result = run_command(IN_ROOT "mkdir -p empty && " TOOLS "run-tests' empty");
+    assert_int_not_equal(result.status, 0);
+    must_end_with(result.text, "0 passed, 1 failed\n");
+}
+
+// Includes against the arrows are named with file and line; others pass.
+static void check_includes_knows_the_layers(void **state)
+{
+    (void)state;
+    const char *tree =
+        IN_ROOT "mkdir -p src/math src/integrator src/cli && "
+                "echo '#include \"core/memory.h\"' > src/math/good.c && "
+                "printf '#include <kardan/dae.h>\\n#include \"math/dense.h\"\\n' > src/integrator/good.c";
+    assert_int_equal(run_command(tree).status, 0);
+    assert_int_equal(run_command(TOOLS "check-includes' '" ROOT "'").status, 0);
+
+    assert_int_equal(run_command(IN_ROOT "printf '\\n#include \"eom/eom.h\"\\n' > src/math/upward.c").status, 0);
+    assert_int_equal(run_command(IN_ROOT "echo '#include <kardan/eom.h>' > src/integrator/sideways.c").status, 0);
+    assert_int_equal(run_command(IN_ROOT "echo '#include \"../math/dense.h\"' > src/cli/path.c").status, 0);
+    command_result result = run_command(TOOLS "check-includes' '" ROOT "'");
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.text, "src/math/upward.c:2: layer math must not include \"eom/eom.h\""));
+    assert_non_null(
+        strstr(result.text, "src/integrator/sideways.c:1: layer integrator must not include <kardan/eom.h>"));
+    assert_non_null(strstr(result.text, "src/cli/path.c:1: write \"layer/file.h\""));
+    assert_null(strstr(result.text, "good.c"));
+}
+
+// Pretend that the packages in the file "installed" are there, that the user has the given number, and note every
+// call of apt-get.
+#define PRETEND(uid)                                                                                                   \
+    IN_ROOT "printf '#!/bin/sh\\nfor word; do name=$word; done\\n"                                                     \
+            "grep -qx -- \"$name\" installed && printf installed\\n' > bin/dpkg-query && "                             \
+            "printf '#!/bin/sh\\necho \"$@\" >> calls\\n' > bin/apt-get && "                                           \
+            "printf '#!/bin/sh\\necho " uid "\\n' > bin/id && chmod +x bin/* && "
+
+// Nothing is missing: setup is silent and does not touch the network.
+static void setup_does_nothing_when_all_is_there(void **state)
+{
+    (void)state;
+    command_result result = run_command(PRETEND("0") "printf 'clang-format\\n' > installed && "
+                                                     "PATH=$PWD/bin:$PATH " TOOLS "setup' format && test ! -e calls");
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.text, "");
+}
+
+// Root: exactly the missing packages are installed, after one update.
+static void setup_installs_what_is_missing(void **state)
+{
+    (void)state;
+    command_result result = run_command(PRETEND("0") "printf 'g++\\nlibsundials-dev\\n' > installed && "
+                                                     "PATH=$PWD/bin:$PATH " TOOLS "setup' test && cat calls");
+    assert_int_equal(result.status, 0);
+    must_end_with(result.text, "\nupdate\ninstall -y --no-install-recommends libcmocka-dev\n");
+}
+
+// Another user gets the command to type, and a non-zero status if a required package is missing.
+static void setup_says_what_to_type(void **state)
+{
+    (void)state;
+    command_result result = run_command(PRETEND("1000") "printf 'g++\\nlibsundials-dev\\n' > installed && "
+                                                        "PATH=$PWD/bin:$PATH " TOOLS "setup' test");
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.text, "apt-get install -y --no-install-recommends libcmocka-dev\n"));
+    // SUNDIALS alone is optional
+    result = run_command(PRETEND("1000") "printf 'g++\\nlibcmocka-dev\\n' > installed && "
+                                         "PATH=$PWD/bin:$PATH " TOOLS "setup' test");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.text, "going on without libsundials-dev (optional)"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(run_tests_adds_up, start_afresh),
+        cmocka_unit_test_setup(run_tests_shows_failures, start_afresh),
+        cmocka_unit_test_setup(run_tests_sees_through_silence, start_afresh),
+        cmocka_unit_test_setup(run_tests_wants_tests, start_afresh),
+        cmocka_unit_test_setup(check_includes_knows_the_layers, start_afresh),
+        cmocka_unit_test_setup(setup_does_nothing_when_all_is_there, start_afresh),
+        cmocka_unit_test_setup(setup_installs_what_is_missing, start_afresh),
+        cmocka_unit_test_setup(setup_says_what_to_type, start_afresh),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
