@@ -1,7 +1,7 @@
 // formulation/assembled_impl.h: what the files of the assembled forms share. Not for others.
 //
-// Unknowns x = [p v r w s lambda mu | eta]. Rows come in two stages: "raw" rows are functions of the equations of motion,
-// the rows of F are combined from them (selectors of psf1, redundant and inactive constraints).
+// Unknowns x = [p v r w s lambda mu | eta]. Rows come in two stages: "raw" rows are functions of the equations of
+// motion, the rows of F are combined from them (selectors of psf1, redundant and inactive constraints).
 //
 //     raw: kinematic (np), dynamic (nv), r' - b, d, c, phi (nlambda), h (nmu) | g (nlambda), q (nq), e (ne)
 //     F:   the same up to h, then g for ggl; psf1: the first np rows are [S_p kinematic; g, q],
@@ -25,8 +25,9 @@ typedef struct kd_level_sum {
     double factor[3];
 } kd_level_sum;
 
-// Constraint rows with their multipliers: active rows hold, inactive ones read multiplier = 0. With SVD the m active rows
-// C = U Sigma V' (scaled by D) become U1' D row = 0 and U2' D multiplier = 0, which is the solution of minimum norm.
+// Constraint rows with their multipliers: active rows hold, inactive ones read multiplier = 0. With SVD the m active
+// rows C = U Sigma V' (scaled by D) become U1' D row = 0 and U2' D multiplier = 0, which is the solution of minimum
+// norm.
 typedef struct kd_row_rule {
     int         rows;
     int         count;  // active ones
@@ -50,50 +51,50 @@ typedef struct kd_assembled {
     kd_dense_output       *dense;
     kd_linsolve           *solver;
 
-    int          n, nraw, nc; // nc = nlambda + nmu
-    int          xv, xr, xw, xs, xl, xm, xe;    // columns; p at 0
-    int          dyn, r, d, c, phi, h, g, q, e; // raw rows; kinematic at 0
-    bool         has_eta, has_selectors, has_invariants;
-    kd_level_sum phi_rows, h_rows;
-    double      *u, *du, *ddu;
-    double      *raw;   // (nraw)
-    double      *value; // (largest number of rows)
-    double      *v_eta; // (nv) v - (GZ)' eta
+    int                    n, nraw, nc;                   // nc = nlambda + nmu
+    int                    xv, xr, xw, xs, xl, xm, xe;    // columns; p at 0
+    int                    dyn, r, d, c, phi, h, g, q, e; // raw rows; kinematic at 0
+    bool                   has_eta, has_selectors, has_invariants;
+    kd_level_sum           phi_rows, h_rows;
+    double                *u, *du, *ddu;
+    double                *raw;   // (nraw)
+    double                *value; // (largest number of rows)
+    double                *v_eta; // (nv) v - (GZ)' eta
 
     // selectors
-    bool        prepared;    // selectors belong to some point
-    kd_row_rule multipliers; // rows phi, h
-    kd_row_rule stabilizers; // rows g of ggl
-    kd_selector kinematic;   // psf1: of [G; q_p]
-    int         position_count;
-    int        *position_rows; // (nlambda + nq) psf1: active rows of (g, q)
-    double     *GZ, *HZ, *C;   // C: (rows x max(np, nv)) compact
-    int         ne;            // invariants in use
-    int        *e_rows;        // (dims.ne)
-    double     *S_d;           // ((nv - ne) x nv)
-    double     *e_v, *e_v_old; // (dims.ne x nv)
-    double      e_time;        // of e_v; e_v_old is earlier
-    bool        e_known;
-    double     *QR, *tau, *qr_work, *Q;
-    int        *qr_column;
+    bool                   prepared;    // selectors belong to some point
+    kd_row_rule            multipliers; // rows phi, h
+    kd_row_rule            stabilizers; // rows g of ggl
+    kd_selector            kinematic;   // psf1: of [G; q_p]
+    int                    position_count;
+    int                   *position_rows; // (nlambda + nq) psf1: active rows of (g, q)
+    double                *GZ, *HZ, *C;   // C: (rows x max(np, nv)) compact
+    int                    ne;            // invariants in use
+    int                   *e_rows;        // (dims.ne)
+    double                *S_d;           // ((nv - ne) x nv)
+    double                *e_v, *e_v_old; // (dims.ne x nv)
+    double                 e_time;        // of e_v; e_v_old is earlier
+    bool                   e_known;
+    double                *QR, *tau, *qr_work, *Q;
+    int                   *qr_column;
 
     // Newton matrix
-    kd_blocks       blocks;
-    double         *raw_E, *raw_K; // (nraw x n), equal to E, K where no rows are combined
-    double         *E, *K;         // (n x n) F_x', F_x
-    double         *A;             // (n x n) scaled matrix
-    double complex *A_complex;
-    int            *row_power, *column_power; // of gamma
-    double         *row, *column, *row_complex, *column_complex;
-    double complex *y_complex;
+    kd_blocks              blocks;
+    double                *raw_E, *raw_K; // (nraw x n), equal to E, K where no rows are combined
+    double                *E, *K;         // (n x n) F_x', F_x
+    double                *A;             // (n x n) scaled matrix
+    double complex        *A_complex;
+    int                   *column_power; // of gamma
+    double                *row, *column, *row_complex, *column_complex;
+    double complex        *y_complex;
 
-    kd_component   *component;
-    int            *index;
-    bool           *controlled;
-    double         *a, *w, *lambda, *mu; // scratch for accelerations
-    kd_dae_counters counters;
-    kd_status       fault;
-    char            message[512];
+    kd_component          *component;
+    int                   *index;
+    bool                  *controlled;
+    double                *a, *w, *lambda, *mu; // scratch for accelerations
+    kd_dae_counters        counters;
+    kd_status              fault;
+    char                   message[512];
 } kd_assembled;
 
 // assembled.c
@@ -102,13 +103,16 @@ kd_eval   kd_assembled_note(kd_assembled *self, kd_eval answer); // keep the fau
 kd_status kd_assembled_fail(kd_assembled *self, kd_status status, const char *format, ...) KD_PRINTF(3, 4);
 
 // assembled_rows.c: selectors, and F from raw rows
-void kd_assembled_cut_rows(kd_assembled *self);
+void      kd_assembled_cut_rows(kd_assembled *self);
+// Before a residual: selectors exist and belong to the rows that are active now; determined at (x, current time) if
+// not.
+kd_status kd_assembled_prepare(kd_assembled *self, const double *x) KD_NODISCARD;
 // New selectors at the current point (velocity stage).
 kd_status kd_assembled_select(kd_assembled *self, bool restart) KD_NODISCARD;
 // F = combination of raw rows; x: values of the multipliers, NULL: none (a column of a derivative).
-void kd_assembled_combine(const kd_assembled *self, const double *raw, const double *x, double *F);
+void      kd_assembled_combine(const kd_assembled *self, const double *raw, const double *x, double *F);
 // K += derivative of the combined rows by the multipliers that inactive and redundant rows contain
-void kd_assembled_multiplier_columns(const kd_assembled *self, double *K);
+void      kd_assembled_multiplier_columns(const kd_assembled *self, double *K);
 
 // assembled_newton.c
 void      kd_assembled_cut_newton(kd_assembled *self);

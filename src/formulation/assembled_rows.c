@@ -1,7 +1,8 @@
-// assembled_rows.c: from raw rows to the rows of F: inactive and redundant constraints, selectors of psf1 (S3 FORM = 1).
+// assembled_rows.c: from raw rows to the rows of F: inactive and redundant constraints, selectors of psf1 (S3 FORM =
+// 1).
 //
-// psf1: S_p (p' - Z v) with unit rows (LU, QR) or a null-space basis (SVD) such that [S_p; G; q_p] is regular. An invariant
-// e replaces one combination of the dynamic rows: S_d spans the complement of e_v', for then
+// psf1: S_p (p' - Z v) with unit rows (LU, QR) or a null-space basis (SVD) such that [S_p; G; q_p] is regular. An
+// invariant e replaces one combination of the dynamic rows: S_d spans the complement of e_v', for then
 //     S_d (M dv + C' dlambda) = 0, C dv = 0, e_v dv = 0  <=>  M dv + C' dlambda + e_v' alpha = 0, C dv = 0, e_v dv = 0,
 // which is regular where [C; e_v] has full rank, C = [GZ; HZ].
 #include "core/text.h"
@@ -162,7 +163,8 @@ static kd_status select_kinematic(kd_assembled *self, bool restart)
         }
     }
     bool      changed;
-    kd_status status = kd_selector_update(&self->kinematic, rows, self->C, restart || self->opt.selectors_each_step, &changed);
+    kd_status status =
+        kd_selector_update(&self->kinematic, rows, self->C, restart || self->opt.selectors_each_step, &changed);
     self->counters.predecompositions++;
     if (changed && status >= 0) self->counters.selectors++;
     return status < 0 ? selector_failed(self, status) : status;
@@ -198,7 +200,8 @@ static void choose_invariants(kd_assembled *self, double t)
     for (int k = 0; k < ne && rank + self->ne < nv; k++) {
         double change = 0;
         for (int j = 0; j < nv; j++) change = fmax(change, fabs(self->e_v[k + j * ne] - self->e_v_old[k + j * ne]));
-        double free_part = sqrt(strided_dot(nv - rank, self->Q + k * nv + rank, 1, self->Q + k * nv + rank, 1)), whole = sqrt(strided_dot(nv, self->e_v + k, ne, self->e_v + k, ne));
+        double free_part = sqrt(strided_dot(nv - rank, self->Q + k * nv + rank, 1, self->Q + k * nv + rank, 1)),
+               whole = sqrt(strided_dot(nv, self->e_v + k, ne, self->e_v + k, ne));
         if (free_part > INVARIANT_ANGLE * whole && free_part > INVARIANT_CHANGE * change * fabs(h / elapsed))
             self->e_rows[self->ne++] = k;
     }
@@ -259,6 +262,35 @@ kd_status kd_assembled_select(kd_assembled *self, bool restart)
     return news;
 }
 
+// Are the active rows still those of the selectors?
+static bool same_rows(const kd_assembled *self)
+{
+    const kd_row_rule *rule = &self->multipliers;
+    int                k = 0;
+    for (int i = 0; i < rule->rows; i++) {
+        bool listed = k < rule->count && rule->active[k] == i;
+        if (listed != is_active(self, i)) return false;
+        if (listed) k++;
+    }
+    return true;
+}
+
+kd_status kd_assembled_prepare(kd_assembled *self, const double *x)
+{
+    if (self->prepared && same_rows(self)) return KD_OK;
+    kd_eval answer = KD_EVAL_OK;
+    if (self->has_selectors && !self->position.identity) {
+        answer = kd_position_update(&self->position, self->data);
+        if (answer == KD_EVAL_OK)
+            answer = kd_position_normals(&self->position, self->data, x, x + self->xs, x + self->xv, x + self->xr);
+        kd_assembled_note(self, answer);
+    }
+    if (answer != KD_EVAL_OK) return self->fault;
+    kd_status status = kd_assembled_select(self, true);
+    self->e_known = false; // the gradient of the invariants was not evaluated here
+    return status;
+}
+
 // ---- combination ----------------------------------------------------------------------------------------------------
 
 // the first np + nv rows of psf1: [S_p kinematic; g, q], [S_d dynamic; e]
@@ -274,7 +306,8 @@ static void combine_selected(const kd_assembled *self, const double *raw, double
             position[k] = g[self->position_rows[k]];
         } else {
             position[k] = 0;
-            for (int l = 0; l < s->rows; l++) position[k] += s->U[l + k * s->rows] * s->scale[l] * g[self->position_rows[l]];
+            for (int l = 0; l < s->rows; l++)
+                position[k] += s->U[l + k * s->rows] * s->scale[l] * g[self->position_rows[l]];
         }
     }
     double *dynamic = F + d.np;
