@@ -287,7 +287,7 @@ static kd_eval project_invariants(kd_psf *f, double *x, double enough)
 static kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
 {
     kd_psf *f = impl;
-    bool    keep = f->dae.keep;
+    bool    keep = f->dae->keep;
     double  enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
     if (!keep) {
         kd_status status = psf_linearize(f, t, x, xdot, false);
@@ -303,9 +303,21 @@ static kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
     if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, x, enough);
     if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, enough);
     if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old
-        f->dae.keep = false;
+        f->dae->keep = false;
         answer = psf_correct(f, t, x, xdot);
-        f->dae.keep = keep;
+        f->dae->keep = keep;
+    }
+    return answer;
+}
+
+static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x)
+{
+    kd_psf     *f = impl;
+    kd_eval     answer = kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a);
+    const char *text = "";
+    if (answer != KD_EVAL_OK) {
+        kd_status status = kd_acceleration_fault(f->at_point, &text);
+        psf_fail(f, status, "%s", text);
     }
     return answer;
 }
@@ -496,15 +508,17 @@ static void describe_components(kd_psf *f)
             controlled[i] = !force || (f->opt.control_multipliers && kind != KD_COMPONENT_INTERNAL);
         }
     }
-    f->dae.component = component;
-    f->dae.index = index;
-    f->dae.controlled = controlled;
+    f->dae->component = component;
+    f->dae->index = index;
+    f->dae->controlled = controlled;
 }
 
 static void psf_destroy(void *impl)
 {
     kd_psf *f = impl;
     if (!f) return;
+    kd_dense_output_destroy(f->dense);
+    kd_acceleration_destroy(f->at_point);
     kd_eom_data_destroy(f->data);
     kd_linsolve_destroy(f->linear);
     kd_arena_release(&f->arena);
@@ -521,6 +535,7 @@ static const kd_dae_class psf_class = {
     .solve_complex = psf_solve_complex,
     .expand = psf_expand,
     .correct = psf_correct,
+    .interpolate = psf_interpolate,
     .start = psf_start,
     .component_name = psf_component_name,
     .fault = psf_fault,
@@ -536,6 +551,8 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     kd_psf           *f = kd_alloc(sizeof *f);
     *dae = NULL;
     if (!f) goto failed;
+    f->dae = kd_alloc(sizeof *f->dae);
+    if (!f->dae) goto failed;
     f->eom = eom;
     f->opt = *opt;
     f->state = x;
@@ -553,18 +570,23 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     status = kd_eom_data_create(eom, &f->data);
     if (status < 0) goto failed;
     int m = f->dims.np + f->dims.nv + f->dims.nr;
+    status = kd_acceleration_create(eom, inputs, x, opt, &f->at_point);
+    if (status < 0) goto failed;
+    status = kd_dense_output_create(f->at_point, true, &f->dense);
+    if (status < 0) goto failed;
     status = kd_linsolve_create(m, opt->differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU, NULL, &f->linear);
     if (status < 0) goto failed;
-    f->dae.methods = &psf_class;
-    f->dae.impl = f;
-    f->dae.n = f->at.n;
-    f->dae.nrows = f->row.n;
-    f->dae.nreduced_max = m;
-    f->dae.nstate = f->at.a;
-    *dae = &f->dae;
+    f->dae->methods = &psf_class;
+    f->dae->impl = f;
+    f->dae->n = f->at.n;
+    f->dae->nrows = f->row.n;
+    f->dae->nreduced_max = m;
+    f->dae->nstate = f->at.a;
+    *dae = f->dae;
     return KD_OK;
 failed:
     kd_text(message, size, "%s", kd_status_sentence(status));
+    if (f) kd_free(f->dae);
     psf_destroy(f);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include <complex.h>
 
+#include "formulation/dense_output.h"
 #include "formulation/selector.h"
 #include "math/linsolve.h"
 
@@ -23,7 +24,7 @@ typedef struct psf_rows {
 } psf_rows;
 
 typedef struct kd_psf {
-    kd_dae                 dae;
+    kd_dae                *dae; // released by kd_dae_destroy
     kd_arena               arena;
     const kd_eom          *eom;
     kd_eom_data           *data;
@@ -36,6 +37,8 @@ typedef struct kd_psf {
     bool                   identity; // Z = I
     bool                   plain;    // neither w nor forces that depend on multipliers
     bool                   diagonal; // M is diagonal
+    kd_acceleration       *at_point; // accelerations and multipliers at interpolated points
+    kd_dense_output       *dense;
 
     double *u, *du, *ddu; // (nu)
 

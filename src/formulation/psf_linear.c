@@ -169,7 +169,7 @@ static bool invariants_usable(kd_psf *f)
             by_p = fmax(by_p, block(f, KD_E, KD_P) ? fabs(block(f, KD_E, KD_P)[i + j * D.ne]) : 0);
             size_v = fmax(size_v, fabs(block(f, KD_E, KD_V)[i + j * D.ne]));
         }
-        if (by_v <= 1e-6 * size_v || by_v <= 0 || f->dae.h * by_p > INVARIANT_CHANGE * by_v) return false;
+        if (by_v <= 1e-6 * size_v || by_v <= 0 || f->dae->h * by_p > INVARIANT_CHANGE * by_v) return false;
     }
     return true;
 }
@@ -229,7 +229,7 @@ static kd_status select_directions(kd_psf *f, bool reset)
     f->niv = f->dims.nv - f->sel_v->rank;
     f->m = f->nip + f->niv + f->dims.nr;
     f->second_order = f->identity && f->sel_v == f->sel_p && f->dims.nr == 0;
-    f->dae.nreduced = f->m;
+    f->dae->nreduced = f->m;
     f->counters.predecompositions++;
     if (changed_p || changed_a || changed_v) f->counters.selectors++;
     return sp > 0 ? sp : KD_OK;
