@@ -48,7 +48,8 @@ typedef struct kd_dae_class {
     void (*solve_complex)(void *impl, double *y_re, double *y_im);
     void (*expand)(void *impl, const double *part, const double *y, double *dx);
     // End of an accepted step: correct x so that all algebraic equations hold to rounding (one solve with the matrix of the
-    // new point); may linearise there. xdot is what linearize would be called with. NULL: nothing to do.
+    // new point, where it linearises unless kd_dae.keep is set; a linearize at the same time may then cost nothing). xdot is
+    // what linearize would be called with. NULL: nothing to do.
     kd_eval (*correct)(void *impl, double t, double *x, const double *xdot);
     // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL: integrator's.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
@@ -71,10 +72,12 @@ struct kd_dae {
     const int          *index;      // (n) 1, 2, 3: differentiation index of the component
     const bool         *controlled; // (n) counts in the error norm
     int                 nstate;     // first nstate components are [p v r w s lambda mu] of kd_state
+    bool                keep;       // the integrator keeps its Jacobian: correct() need not linearise
     double              h;          // step size that the integrator is about to try, a hint for linearize; 0: unknown
 };
 
-KD_API void kd_dae_destroy(kd_dae *dae); // NULL is fine
+// methods->destroy(impl), then the kd_dae itself, which is a block of kd_alloc of its own. NULL is fine.
+KD_API void kd_dae_destroy(kd_dae *dae);
 
 KD_EXTERN_C_END
 #endif

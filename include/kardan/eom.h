@@ -225,8 +225,12 @@ KD_API const kd_point *kd_eom_point(const kd_eom_data *d);
 // Value of a function. Every answer is checked for NaN and infinity (then KD_EVAL_RETRY); see kd_eom_data_fault.
 KD_API kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out) KD_NODISCARD;
 KD_API kd_eval kd_eom_Z(kd_eom_data *d, double *Z) KD_NODISCARD;   // (np x nv)
+KD_API kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p) KD_NODISCARD; // (nq x np) in plain coordinates, not increments
 KD_API kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p_moved) KD_NODISCARD;
 KD_API kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out) KD_NODISCARD;
+KD_API kd_eval kd_eom_acceleration(kd_eom_data *d, double *a) KD_NODISCARD; // explicit formalism, if the definition has it
+KD_API double  kd_eom_next_sample(kd_eom_data *d);                          // infinity: no more samples
+KD_API kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new) KD_NODISCARD; // acceleration stage; without function: z
 
 // Wanted derivative blocks: block[fn][var] points to rows x columns (column-major, leading dimension = rows), or is NULL.
 typedef struct kd_blocks {

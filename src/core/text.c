@@ -1,0 +1,27 @@
+// core/text.c: bounded text buffers for messages.
+#include "core/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void kd_text(char *buffer, size_t size, const char *format, ...)
+{
+    if (!buffer || size == 0) return;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vsnprintf(buffer, size, format, arguments) < 0) buffer[0] = '\0';
+    va_end(arguments);
+}
+
+void kd_text_append(char *buffer, size_t size, const char *format, ...)
+{
+    if (!buffer || size == 0) return;
+    const char *end = memchr(buffer, '\0', size);
+    if (!end) return; // no text in there to write behind
+    const size_t used = (size_t)(end - buffer);
+    va_list      arguments;
+    va_start(arguments, format);
+    if (vsnprintf(buffer + used, size - used, format, arguments) < 0) buffer[used] = '\0';
+    va_end(arguments);
+}

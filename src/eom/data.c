@@ -1,0 +1,359 @@
+// data.c: one thread's evaluation point: stages and stamps, values of functions, faults in words, counters.
+//
+// Every number that a user's function answers is checked here. A stamp is never given out twice: a point that is left
+// for differences and restored gets its old stamps back, so that what was kept for it is valid again.
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "eom/internal.h"
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static int largest(const int *x, int n)
+{
+    int m = 0;
+    for (int i = 0; i < n; i++)
+        if (x[i] > m) m = x[i];
+    return m;
+}
+
+// Rows of the largest function, M included.
+static int largest_rows(const kd_eom *eom)
+{
+    int m = 0;
+    for (int fn = 0; fn < KD_FN_COUNT; fn++)
+        if (eom->entry[fn].rows > m) m = eom->entry[fn].rows;
+    return m;
+}
+
+// Rows of the largest function with a supplied derivative by p, which passes through a buffer on its way to F_p Z.
+static int supplied_rows(const kd_eom *eom)
+{
+    int m = 0;
+    for (int fn = 0; fn < KD_FN_COUNT; fn++)
+        if (kd_is_given(eom, (kd_fn)fn, KD_P) && eom->entry[fn].rows > m) m = eom->entry[fn].rows;
+    return eom->kinematics == KD_Z_IDENTITY ? 0 : m;
+}
+
+static void cut_frames(kd_eom_data *d, const kd_dims *n)
+{
+    for (int i = 0; i < KD_FRAMES; i++) {
+        kd_frame *f = &d->frame[i];
+        f->u = kd_cut_double(&d->arena, n->nu);
+        f->du = kd_cut_double(&d->arena, n->nu);
+        f->ddu = kd_cut_double(&d->arena, n->nu);
+        f->theta = kd_cut_double(&d->arena, n->ntheta);
+        f->p = kd_cut_double(&d->arena, n->np);
+        f->s = kd_cut_double(&d->arena, n->ns);
+        f->v = kd_cut_double(&d->arena, n->nv);
+        f->r = kd_cut_double(&d->arena, n->nr);
+        f->a = kd_cut_double(&d->arena, n->nv);
+        f->w = kd_cut_double(&d->arena, n->nw);
+        f->lambda = kd_cut_double(&d->arena, n->nlambda);
+        f->mu = kd_cut_double(&d->arena, n->nmu);
+    }
+}
+
+static void cut_arrays(kd_eom_data *d, const kd_dims *n)
+{
+    kd_arena *arena = &d->arena;
+    const int unknowns[] = {n->np, n->nv, n->nr, n->nw, n->ns, n->nlambda, n->nmu, n->nu, n->nz, n->ntheta};
+    const int constraints[] = {n->nlambda, n->nmu, n->ns};
+    int       rows = largest_rows(d->eom), nc = largest(constraints, 3);
+
+    d->Z = kd_cut_double(arena, n->np * n->nv);
+    d->M = kd_cut_double(arena, n->nv * n->nv);
+    d->GZ = kd_cut_double(arena, n->nlambda * n->nv);
+    d->HZ = kd_cut_double(arena, n->nmu * n->nv);
+    d->zero = kd_cut_double(arena, largest(unknowns, 10) + 1);
+    d->f = kd_cut_double(arena, n->nv);
+    d->linear = kd_cut_double(arena, rows);
+    d->block = kd_arena_cut(arena, (size_t)supplied_rows(d->eom) * (size_t)n->np, sizeof(double));
+    d->g_s = kd_cut_double(arena, n->nlambda * n->ns);
+    d->c_s = kd_cut_double(arena, n->ns * n->ns);
+    d->c_p = kd_cut_double(arena, n->ns * n->nv);
+    d->pivot = kd_cut_int(arena, n->ns);
+    d->stencil = kd_cut_double(arena, nc);
+    for (int i = 0; i < 8; i++) d->curve[i] = kd_cut_double(arena, nc);
+    d->curve_e = kd_cut_double(arena, n->nv);
+    d->curve_s = kd_cut_double(arena, n->ns);
+    d->curve_c = kd_cut_double(arena, 2 * n->ns);
+    d->curve_c_s = kd_cut_double(arena, n->ns * n->ns);
+    d->curve_pivot = kd_cut_int(arena, n->ns);
+    d->curve_best = kd_cut_double(arena, nc);
+    d->curve_value = kd_cut_double(arena, nc);
+    d->curve_p = kd_cut_double(arena, n->np);
+    d->time_part = kd_cut_double(arena, n->nlambda);
+    d->move_p = kd_cut_double(arena, n->np);
+    d->move_z = kd_cut_double(arena, n->np);
+    d->norm_p = kd_cut_double(arena, n->np);
+    d->norm_q = kd_cut_double(arena, n->nq);
+    d->norm_left = kd_cut_double(arena, n->nq);
+    d->norm_J = kd_cut_double(arena, n->nq * n->np);
+    d->norm_A = kd_cut_double(arena, n->nq * n->nq);
+    d->norm_pivot = kd_cut_int(arena, n->nq);
+    for (int fn = 0; fn < KD_FN_COUNT; fn++) d->base[fn] = kd_cut_double(arena, d->entry[fn].rows);
+    d->right = kd_cut_double(arena, rows);
+    d->left = kd_cut_double(arena, rows);
+    d->Z_base = kd_cut_double(arena, n->np * n->nv);
+}
+
+kd_status kd_eom_data_create(const kd_eom *eom, kd_eom_data **data)
+{
+    if (data) *data = NULL;
+    if (!eom || !data) return KD_ERR_ARGUMENT;
+    kd_eom_data *d = kd_alloc(sizeof *d);
+    if (!d) return KD_ERR_MEMORY;
+    d->eom = eom;
+    memcpy(d->entry, eom->entry, sizeof d->entry);
+    cut_frames(d, &eom->def.dims);
+    cut_arrays(d, &eom->def.dims);
+    d->context = eom->def.context;
+    if (!d->arena.failed && eom->def.make_work) d->context = d->work = eom->def.make_work(eom->def.context);
+    if (d->arena.failed || (eom->def.make_work && !d->work)) {
+        kd_eom_data_destroy(d);
+        return KD_ERR_MEMORY;
+    }
+    const double *zero = d->zero;
+    d->x = (kd_point){.u = zero,
+                      .du = zero,
+                      .ddu = zero,
+                      .z = zero,
+                      .p = zero,
+                      .s = zero,
+                      .v = zero,
+                      .r = zero,
+                      .a = zero,
+                      .w = zero,
+                      .lambda = zero,
+                      .mu = zero};
+    d->fault.row = -1;
+    kd_eom_at_parameters(d, NULL);
+    *data = d;
+    return KD_OK;
+}
+
+void kd_eom_data_destroy(kd_eom_data *d)
+{
+    if (!d) return;
+    if (d->work && d->eom->def.free_work) d->eom->def.free_work(d->work);
+    kd_arena_release(&d->arena);
+    kd_free(d);
+}
+
+// ---- stages ---------------------------------------------------------------------------------------------------------
+
+void kd_restamp(kd_eom_data *d, kd_stage from)
+{
+    unsigned long stamp = ++d->stamp;
+    if (from <= KD_STAGE_TIME) d->x.time_stamp = stamp;
+    if (from <= KD_STAGE_POSITION) d->x.position_stamp = stamp;
+    if (from <= KD_STAGE_VELOCITY) d->x.velocity_stamp = stamp;
+    d->x.acceleration_stamp = stamp;
+}
+
+// Parameters belong to everything: like the time, with the time kept.
+void kd_eom_at_parameters(kd_eom_data *d, const double *theta)
+{
+    d->x.theta = theta ? theta : d->eom->theta;
+    if (d->stage > KD_STAGE_TIME) d->stage = KD_STAGE_TIME;
+    kd_restamp(d, KD_STAGE_TIME);
+    d->theta_stamp = d->stamp;
+}
+
+void kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du, const double *ddu, const double *z)
+{
+    d->x.t = t;
+    d->x.u = u ? u : d->zero;
+    d->x.du = du ? du : d->zero;
+    d->x.ddu = ddu ? ddu : d->zero;
+    d->x.z = z ? z : d->zero;
+    d->stage = KD_STAGE_TIME;
+    kd_restamp(d, KD_STAGE_TIME);
+}
+
+// The stage that is reached by setting one: only if the one before is there.
+static void reach(kd_eom_data *d, kd_stage stage)
+{
+    if (d->stage >= stage - 1) d->stage = stage;
+    kd_restamp(d, stage);
+}
+
+void kd_eom_at_position(kd_eom_data *d, const double *p, const double *s)
+{
+    d->x.p = p ? p : d->zero;
+    d->x.s = s ? s : d->zero;
+    reach(d, KD_STAGE_POSITION);
+}
+
+void kd_eom_at_velocity(kd_eom_data *d, const double *v, const double *r)
+{
+    d->x.v = v ? v : d->zero;
+    d->x.r = r ? r : d->zero;
+    reach(d, KD_STAGE_VELOCITY);
+}
+
+void kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, const double *lambda, const double *mu)
+{
+    d->x.a = a ? a : d->zero;
+    d->x.w = w ? w : d->zero;
+    d->x.lambda = lambda ? lambda : d->zero;
+    d->x.mu = mu ? mu : d->zero;
+    reach(d, KD_STAGE_ACCELERATION);
+}
+
+const kd_point *kd_eom_point(const kd_eom_data *d)
+{
+    return &d->x;
+}
+
+kd_frame *kd_frame_push(kd_eom_data *d)
+{
+    assert(d->depth < KD_FRAMES);
+    kd_frame     *f = &d->frame[d->depth++];
+    const double *zero = d->zero;
+    f->saved = d->x;
+    f->stage = d->stage;
+    f->theta_stamp = d->theta_stamp;
+    // what is not set may point to memory that is gone
+    if (d->stage < KD_STAGE_TIME) d->x.u = d->x.du = d->x.ddu = d->x.z = zero;
+    if (d->stage < KD_STAGE_POSITION) d->x.p = d->x.s = zero;
+    if (d->stage < KD_STAGE_VELOCITY) d->x.v = d->x.r = zero;
+    if (d->stage < KD_STAGE_ACCELERATION) d->x.a = d->x.w = d->x.lambda = d->x.mu = zero;
+    return f;
+}
+
+void kd_frame_pop(kd_eom_data *d)
+{
+    const kd_frame *f = &d->frame[--d->depth];
+    d->x = f->saved;
+    d->stage = f->stage;
+    d->theta_stamp = f->theta_stamp;
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out)
+{
+    const kd_entry *entry = &d->entry[fn];
+    if (d->stage < entry->stage) return kd_fault_stage(d, fn, entry->stage);
+    if (entry->rows == 0) return KD_EVAL_OK;
+    if (!entry->user) return entry->fallback(d, out);
+
+    d->counters.fn[fn]++;
+    d->counters.for_differences += d->depth > 0;
+    kd_eval answer = entry->user(&d->x, d->context, out);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, fn, kd_fn_word(fn), answer);
+    if (!kd_all_finite(out, entry->rows)) return kd_fault_not_finite(d, fn, kd_fn_word(fn), out, entry->rows);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
+{
+    if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_E, KD_STAGE_VELOCITY);
+    if (!d->eom->def.energies)
+        return kd_fault_status(d, KD_E, KD_ERR_UNSUPPORTED, "energies is not given", KD_EVAL_STOP);
+    kd_eval answer = d->eom->def.energies(&d->x, d->context, out);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_E, "energies", answer);
+    const double values[] = {out->kinetic, out->potential, out->dissipated, out->supplied};
+    if (!kd_all_finite(values, 4)) return kd_fault_not_finite(d, KD_E, "energies", NULL, 0);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_eom_acceleration(kd_eom_data *d, double *a)
+{
+    if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_ACCELERATION);
+    if (!d->eom->def.acceleration)
+        return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "acceleration is not given", KD_EVAL_STOP);
+    kd_eval answer = d->eom->def.acceleration(&d->x, d->context, a);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_RESIDUAL, "acceleration", answer);
+    int nv = d->eom->def.dims.nv;
+    if (!kd_all_finite(a, nv)) return kd_fault_not_finite(d, KD_RESIDUAL, "acceleration", a, nv);
+    return KD_EVAL_OK;
+}
+
+double kd_eom_next_sample(kd_eom_data *d)
+{
+    return d->eom->def.next_sample ? d->eom->def.next_sample(&d->x, d->context) : HUGE_VAL;
+}
+
+kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new)
+{
+    int nz = d->eom->def.dims.nz;
+    if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_SWITCH, KD_STAGE_ACCELERATION);
+    if (nz > 0) memmove(z_new, d->x.z, (size_t)nz * sizeof(double));
+    if (!d->eom->def.discrete) return KD_EVAL_OK;
+    kd_eval answer = d->eom->def.discrete(&d->x, d->context, z_new);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_SWITCH, "discrete update", answer);
+    if (!kd_all_finite(z_new, nz)) return kd_fault_not_finite(d, KD_SWITCH, "discrete update", NULL, 0);
+    return KD_EVAL_OK;
+}
+
+kd_eom_counters kd_eom_data_counters(const kd_eom_data *d)
+{
+    return d->counters;
+}
+
+// ---- faults ---------------------------------------------------------------------------------------------------------
+
+static void set_fault(kd_eom_data *d, kd_status status, kd_fn fn, int row)
+{
+    d->fault = (kd_fault){.status = status, .fn = fn, .row = row, .t = d->x.t};
+}
+
+kd_eval kd_fault_stage(kd_eom_data *d, kd_fn fn, kd_stage needed)
+{
+    static const char *const words[] = {"nothing", "the time", "the position", "the velocity", "the acceleration"};
+    set_fault(d, KD_ERR_STAGE, fn, -1);
+    kd_text(d->message, sizeof d->message, "%s was asked for before %s was set (set so far: up to %s)", kd_fn_word(fn),
+            words[needed], words[d->stage]);
+    return KD_EVAL_STOP;
+}
+
+kd_eval kd_fault_answer(kd_eom_data *d, kd_fn fn, const char *what, kd_eval answer)
+{
+    bool retry = answer == KD_EVAL_RETRY;
+    set_fault(d, retry ? KD_ERR_RETRY_FAILED : KD_ERR_CALLBACK_STOP, fn, -1);
+    kd_text(d->message, sizeof d->message, "%s %s at t = %g", what, retry ? "cannot be evaluated" : "asked to stop",
+            d->x.t);
+    return retry ? KD_EVAL_RETRY : KD_EVAL_STOP;
+}
+
+kd_eval kd_fault_not_finite(kd_eom_data *d, kd_fn fn, const char *what, const double *x, int n)
+{
+    int i = 0;
+    while (i < n && isfinite(x[i])) i++;
+    const char *number = i < n && isinf(x[i]) ? "infinity" : "NaN";
+    int         rows = d->entry[fn].rows;
+    int         row = i < n && rows > 0 ? i % rows : -1;
+    set_fault(d, KD_ERR_NOT_FINITE, fn, row);
+    if (row >= 0) {
+        char name[96];
+        kd_row_name(d->eom, fn, row, name, sizeof name);
+        kd_text(d->message, sizeof d->message, "%s returned %s in row %d (%s)", what, number, row, name);
+        if (i >= rows) kd_text_append(d->message, sizeof d->message, ", column %d", i / rows);
+    } else {
+        kd_text(d->message, sizeof d->message, "%s returned a number that is not finite", what);
+    }
+    kd_text_append(d->message, sizeof d->message, " at t = %g", d->x.t);
+    return KD_EVAL_RETRY;
+}
+
+kd_eval kd_fault_status(kd_eom_data *d, kd_fn fn, kd_status status, const char *what, kd_eval answer)
+{
+    set_fault(d, status, fn, -1);
+    kd_text(d->message, sizeof d->message, "%s at t = %g", what, d->x.t);
+    return answer;
+}
+
+kd_fault kd_eom_data_fault(const kd_eom_data *d)
+{
+    return d->fault;
+}
+
+const char *kd_eom_data_message(const kd_eom_data *d)
+{
+    return d->message;
+}

@@ -1,0 +1,317 @@
+// differences.c: derivative blocks: supplied, known from structure, or by differences.
+//
+// Structure (kardan/eom.h):  residual_a = M,  residual_lambda = (GZ)' - f_lambda,  residual_mu = (HZ)' - f_mu,
+// residual_x = -f_x for x = v, r, w;  gI_v = gII_a = GZ,  h_v = hI_a = HZ,  (Z v)_v = Z.
+// Differences: one moved column serves all functions that need it. Functions in closed form are differenced forward
+// with an increment of sqrt(eps); functions that come from differences themselves are noisy at 1e-12 and get central
+// differences with a large increment. KD_T moves the inputs along: u with u', u' with u''.
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "eom/internal.h"
+#include "math/dense.h"
+
+#define FORWARD_STEP 1.4901161193847656e-8 // sqrt(eps)
+#define NOISY_STEP 1e-4                    // (1e-12)^(1/3): truncation 1e-8, noise 1e-8
+#define TYPICAL_STATE 0.1                  // size of p, v, ... where they are 0
+#define TYPICAL_FORCE 1.0                  // size of a and multipliers where they are 0
+
+typedef kd_eval (*update_matrix)(kd_eom_data *d);
+
+static size_t block_size(const kd_eom_data *d, kd_fn fn, kd_var var)
+{
+    return (size_t)d->entry[fn].rows * (size_t)d->eom->columns[var];
+}
+
+// ---- blocks known from structure ------------------------------------------------------------------------------------
+
+// out = A', A (m x n)
+static void set_transposed(int m, int n, const double *A, double *out)
+{
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) out[i * n + j] = A[j * m + i];
+}
+
+static bool is_structural(const kd_eom *eom, kd_fn fn, kd_var var)
+{
+    bool multipliers = var == KD_LAMBDA || var == KD_MU;
+    switch (fn) {
+    case KD_RESIDUAL:
+        return var == KD_A || (multipliers && !eom->def.force_of_multipliers);
+    case KD_GI:
+    case KD_H:
+    case KD_KINEMATICS:
+        return var == KD_V;
+    case KD_GII:
+    case KD_HI:
+        return var == KD_A;
+    default:
+        return false;
+    }
+}
+
+static kd_eval structural_block(kd_eom_data *d, kd_fn fn, kd_var var, double *out)
+{
+    const kd_dims *n = &d->eom->def.dims;
+    const double  *matrix = NULL;
+    update_matrix  update = NULL;
+    switch (fn) {
+    case KD_KINEMATICS:
+        update = kd_update_Z, matrix = d->Z;
+        break;
+    case KD_GI:
+    case KD_GII:
+        update = kd_update_GZ, matrix = d->GZ;
+        break;
+    case KD_H:
+    case KD_HI:
+        update = kd_update_HZ, matrix = d->HZ;
+        break;
+    default: // residual
+        update = var == KD_A ? kd_update_M : (var == KD_LAMBDA ? kd_update_GZ : kd_update_HZ);
+        matrix = var == KD_A ? d->M : (var == KD_LAMBDA ? d->GZ : d->HZ);
+        break;
+    }
+    kd_eval answer = update(d);
+    if (answer != KD_EVAL_OK) return answer;
+    if (fn == KD_RESIDUAL && var != KD_A)
+        set_transposed(d->eom->columns[var], n->nv, matrix, out);
+    else
+        memcpy(out, matrix, block_size(d, fn, var) * sizeof(double));
+    return KD_EVAL_OK;
+}
+
+// residual_x = -f_x and back, for x on which M, GZ and HZ do not depend.
+static bool is_minus_other(const kd_eom *eom, kd_fn fn, kd_var var, kd_fn *other)
+{
+    if (fn != KD_RESIDUAL && fn != KD_FORCE) return false;
+    *other = fn == KD_RESIDUAL ? KD_FORCE : KD_RESIDUAL;
+    return (var == KD_V || var == KD_R || var == KD_W) &&
+           (kd_is_given(eom, *other, var) || !(eom->depends[*other] & KD_BIT(var)));
+}
+
+static kd_eval minus_other(kd_eom_data *d, kd_fn other, kd_var var, kd_part part, double *out)
+{
+    const size_t size = block_size(d, other, var);
+    kd_eval      answer = KD_EVAL_OK;
+    if (d->eom->depends[other] & KD_BIT(var))
+        answer = kd_supplied_block(d, other, var, part, out);
+    else
+        memset(out, 0, size * sizeof(double));
+    for (size_t i = 0; i < size && answer == KD_EVAL_OK; i++) out[i] = -out[i];
+    return answer;
+}
+
+// ---- moved points ---------------------------------------------------------------------------------------------------
+
+// The array of the point that belongs to a variable, that of the frame, the number of entries and the stage.
+typedef struct variable {
+    const double **at;
+    double        *moved;
+    int            n;
+    kd_stage       stage;
+    double         typical;
+} variable;
+
+static variable variable_of(kd_eom_data *d, kd_frame *f, kd_var var)
+{
+    const kd_dims *n = &d->eom->def.dims;
+    kd_point      *x = &d->x;
+    switch (var) {
+    case KD_P:
+        return (variable){&x->p, f->p, n->np, KD_STAGE_POSITION, TYPICAL_STATE};
+    case KD_V:
+        return (variable){&x->v, f->v, n->nv, KD_STAGE_VELOCITY, TYPICAL_STATE};
+    case KD_A:
+        return (variable){&x->a, f->a, n->nv, KD_STAGE_ACCELERATION, TYPICAL_FORCE};
+    case KD_R:
+        return (variable){&x->r, f->r, n->nr, KD_STAGE_VELOCITY, TYPICAL_STATE};
+    case KD_W:
+        return (variable){&x->w, f->w, n->nw, KD_STAGE_ACCELERATION, TYPICAL_STATE};
+    case KD_S:
+        return (variable){&x->s, f->s, n->ns, KD_STAGE_POSITION, TYPICAL_STATE};
+    case KD_LAMBDA:
+        return (variable){&x->lambda, f->lambda, n->nlambda, KD_STAGE_ACCELERATION, TYPICAL_FORCE};
+    case KD_MU:
+        return (variable){&x->mu, f->mu, n->nmu, KD_STAGE_ACCELERATION, TYPICAL_FORCE};
+    case KD_U:
+        return (variable){&x->u, f->u, n->nu, KD_STAGE_TIME, TYPICAL_STATE};
+    case KD_THETA:
+        return (variable){&x->theta, f->theta, n->ntheta, KD_STAGE_TIME, TYPICAL_STATE};
+    default:
+        return (variable){NULL, NULL, 0, KD_STAGE_TIME, TYPICAL_STATE};
+    }
+}
+
+static void move_time(kd_eom_data *d, kd_frame *f, double h)
+{
+    const int       nu = d->eom->def.dims.nu;
+    const kd_point *x0 = &f->saved;
+    for (int i = 0; i < nu; i++) {
+        f->u[i] = x0->u[i] + h * (x0->du[i] + 0.5 * h * x0->ddu[i]);
+        f->du[i] = x0->du[i] + h * x0->ddu[i];
+    }
+    d->x.u = f->u;
+    d->x.du = f->du;
+    d->x.t = x0->t + h;
+    kd_restamp(d, KD_STAGE_TIME);
+}
+
+// Move column j by h; x0 is the array at the point itself.
+static void move(kd_eom_data *d, kd_frame *f, kd_var var, const variable *y, const double *x0, int j, double h)
+{
+    if (var == KD_T) {
+        move_time(d, f, h);
+        return;
+    }
+    memcpy(y->moved, x0, (size_t)y->n * sizeof(double));
+    if (var == KD_P && d->eom->kinematics != KD_Z_IDENTITY)
+        kd_axpy(y->n, h, d->Z_base + j * y->n, y->moved); // p oplus h e_j to first order
+    else
+        y->moved[j] = x0[j] + h;
+    *y->at = y->moved;
+    kd_restamp(d, y->stage);
+    if (var == KD_THETA) d->theta_stamp = d->stamp;
+}
+
+// Increment of column j: relative to the entry, to the largest of its kind, or to a typical size.
+static double increment(const kd_eom_data *d, kd_var var, const variable *y, const double *x0, int j, double relative)
+{
+    if (var == KD_T) return relative * fmax(fabs(d->x.t), TYPICAL_STATE);
+    double largest = kd_norm_max(y->n, x0);
+    bool   own_entry = var != KD_P || d->eom->kinematics == KD_Z_IDENTITY;
+    double size = own_entry ? fabs(x0[j]) : fmin(largest, 1.0);
+    size = fmax(size, fmax(0.1 * fmin(largest, 1.0), y->typical));
+    double h = relative * size;
+    if (!own_entry) return h;
+    volatile double moved = x0[j] + h; // so that moved - x0 is h exactly
+    return moved - x0[j];
+}
+
+// ---- differences ----------------------------------------------------------------------------------------------------
+
+// Blocks that are left to differences: todo[var] has the bits of the functions.
+typedef struct difference_plan {
+    unsigned todo[KD_VAR_COUNT];
+    unsigned functions; // all of them
+} difference_plan;
+
+static kd_eval values_at_point(kd_eom_data *d, unsigned functions)
+{
+    kd_eval answer = KD_EVAL_OK;
+    for (int fn = 0; fn < KD_FN_COUNT && answer == KD_EVAL_OK; fn++)
+        if ((functions & (1u << fn)) && !d->entry[fn].noisy) answer = kd_eom_eval(d, (kd_fn)fn, d->base[fn]);
+    return answer;
+}
+
+// (F(x + h) - F(x)) / h for all functions of one column.
+static kd_eval forward_column(kd_eom_data *d, unsigned functions, kd_var var, int j, double h, const kd_blocks *blocks)
+{
+    for (int fn = 0; fn < KD_FN_COUNT; fn++) {
+        if (!(functions & (1u << fn)) || d->entry[fn].noisy) continue;
+        const int rows = d->entry[fn].rows;
+        double   *column = blocks->block[fn][var] + (size_t)j * (size_t)rows;
+        kd_eval   answer = kd_eom_eval(d, (kd_fn)fn, d->right);
+        if (answer != KD_EVAL_OK) return answer;
+        for (int i = 0; i < rows; i++) column[i] = (d->right[i] - d->base[fn][i]) / h;
+    }
+    return KD_EVAL_OK;
+}
+
+// First half of a central difference writes F(x + h), the second one (.. - F(x - h)) / 2h.
+static kd_eval central_half(kd_eom_data *d, unsigned functions, kd_var var, int j, double h, const kd_blocks *blocks)
+{
+    for (int fn = 0; fn < KD_FN_COUNT; fn++) {
+        if (!(functions & (1u << fn)) || !d->entry[fn].noisy) continue;
+        const int rows = d->entry[fn].rows;
+        double   *column = blocks->block[fn][var] + (size_t)j * (size_t)rows;
+        kd_eval   answer = kd_eom_eval(d, (kd_fn)fn, h > 0.0 ? column : d->left);
+        if (answer != KD_EVAL_OK) return answer;
+        for (int i = 0; i < rows && h < 0.0; i++) column[i] = (column[i] - d->left[i]) / (-2.0 * h);
+    }
+    return KD_EVAL_OK;
+}
+
+static kd_eval difference_variable(kd_eom_data *d, unsigned functions, kd_var var, const kd_blocks *blocks)
+{
+    bool smooth = false, noisy = false;
+    for (int fn = 0; fn < KD_FN_COUNT; fn++) {
+        if (!(functions & (1u << fn))) continue;
+        smooth |= !d->entry[fn].noisy;
+        noisy |= d->entry[fn].noisy;
+    }
+    kd_frame     *f = kd_frame_push(d);
+    variable      y = variable_of(d, f, var);
+    const double *x0 = y.at ? *y.at : NULL;
+    kd_eval       answer = KD_EVAL_OK;
+    for (int j = 0; j < d->eom->columns[var] && answer == KD_EVAL_OK; j++) {
+        if (smooth) {
+            double h = increment(d, var, &y, x0, j, FORWARD_STEP);
+            move(d, f, var, &y, x0, j, h);
+            answer = forward_column(d, functions, var, j, h, blocks);
+            if (answer == KD_EVAL_RETRY) { // the edge of a domain: to the other side
+                move(d, f, var, &y, x0, j, -h);
+                answer = forward_column(d, functions, var, j, -h, blocks);
+            }
+        }
+        if (noisy && answer == KD_EVAL_OK) {
+            double h = increment(d, var, &y, x0, j, NOISY_STEP);
+            move(d, f, var, &y, x0, j, h);
+            answer = central_half(d, functions, var, j, h, blocks);
+            move(d, f, var, &y, x0, j, -h);
+            if (answer == KD_EVAL_OK) answer = central_half(d, functions, var, j, -h, blocks);
+        }
+    }
+    kd_frame_pop(d);
+    return answer;
+}
+
+static kd_eval run_plan(kd_eom_data *d, const difference_plan *plan, const kd_blocks *blocks)
+{
+    const kd_dims *n = &d->eom->def.dims;
+    if (!plan->functions) return KD_EVAL_OK;
+    kd_eval answer = values_at_point(d, plan->functions);
+    if (plan->todo[KD_P] && answer == KD_EVAL_OK && d->eom->kinematics != KD_Z_IDENTITY) {
+        answer = kd_update_Z(d);
+        memcpy(d->Z_base, d->Z, (size_t)(n->np * n->nv) * sizeof(double));
+    }
+    for (int var = 0; var < KD_VAR_COUNT && answer == KD_EVAL_OK; var++)
+        if (plan->todo[var]) answer = difference_variable(d, plan->todo[var], (kd_var)var, blocks);
+    return answer;
+}
+
+// ---- all blocks -----------------------------------------------------------------------------------------------------
+
+static kd_eval known_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *out, difference_plan *plan)
+{
+    const kd_eom *eom = d->eom;
+    kd_fn         other;
+    if (!(eom->depends[fn] & KD_BIT(var))) {
+        memset(out, 0, block_size(d, fn, var) * sizeof(double));
+        return KD_EVAL_OK;
+    }
+    if (kd_is_given(eom, fn, var)) return kd_supplied_block(d, fn, var, part, out);
+    if (is_structural(eom, fn, var)) return structural_block(d, fn, var, out);
+    if (is_minus_other(eom, fn, var, &other)) return minus_other(d, other, var, part, out);
+    plan->todo[var] |= 1u << fn;
+    plan->functions |= 1u << fn;
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_eom_derivatives(kd_eom_data *d, kd_part part, const kd_blocks *blocks)
+{
+    difference_plan plan = {0};
+    kd_eval         answer = KD_EVAL_OK;
+    for (int fn = 0; fn < KD_FN_COUNT; fn++) {
+        if (d->entry[fn].rows == 0) continue;
+        for (int var = 0; var < KD_VAR_COUNT; var++) {
+            double *out = blocks->block[fn][var];
+            if (!out || d->eom->columns[var] == 0) continue;
+            if (d->stage < d->entry[fn].stage) return kd_fault_stage(d, (kd_fn)fn, d->entry[fn].stage);
+            answer = known_block(d, (kd_fn)fn, (kd_var)var, part, out, &plan);
+            if (answer != KD_EVAL_OK) return answer;
+        }
+    }
+    return run_plan(d, &plan, blocks);
+}

@@ -1,0 +1,384 @@
+// eom.c: the constant object: checks of a definition, dispatch table, sizes, names, dependencies.
+//
+// Which function may depend on what follows from the signatures in kardan/eom.h (S3 Eq. 1); zero[], autonomous,
+// force_of_multipliers and sizes of 0 take dependencies away. Derivatives by KD_T are total along the inputs:
+// u moves with u', u' with u''.
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "eom/internal.h"
+
+#define COOKIE 0x6b64656fu // "kdeo": the definition comes from kd_eom_def_default
+#define LARGEST_SIZE 20000 // of one kind of unknown: matrices of this order still count in an int
+
+kd_eom_def kd_eom_def_default(void)
+{
+    kd_eom_def def = {0};
+    def.cookie = COOKIE;
+    return def;
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+#define BITS_POSITION (KD_BIT(KD_P) | KD_BIT(KD_S) | KD_BIT(KD_THETA) | KD_BIT(KD_T))
+#define BITS_VELOCITY (BITS_POSITION | KD_BIT(KD_V))
+#define BITS_FORCE (BITS_VELOCITY | KD_BIT(KD_R) | KD_BIT(KD_W) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU) | KD_BIT(KD_U))
+
+// clang-format off
+typedef struct function_info {
+    const char *word;
+    kd_stage    stage;
+    unsigned    depends; // by the definition of the function
+    kd_kind     kind;    // name of a row
+} function_info;
+
+static const function_info functions[KD_FN_COUNT] = {
+    [KD_KINEMATICS] = {"kinematics Z v",      KD_STAGE_VELOCITY,     KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_THETA), KD_NAME_P},
+    [KD_RESIDUAL]   = {"residual",            KD_STAGE_ACCELERATION, BITS_FORCE | KD_BIT(KD_A),                      KD_NAME_V},
+    [KD_B]          = {"b",                   KD_STAGE_ACCELERATION, BITS_FORCE,                                     KD_NAME_R},
+    [KD_D]          = {"d",                   KD_STAGE_ACCELERATION, BITS_FORCE,                                     KD_NAME_W},
+    [KD_C]          = {"c",                   KD_STAGE_POSITION,     BITS_POSITION,                                  KD_NAME_S},
+    [KD_G]          = {"constraint g",        KD_STAGE_POSITION,     BITS_POSITION | KD_BIT(KD_U),                   KD_NAME_LAMBDA},
+    [KD_GI]         = {"constraint level gI", KD_STAGE_VELOCITY,     BITS_VELOCITY | KD_BIT(KD_U),                   KD_NAME_LAMBDA},
+    [KD_GII]        = {"constraint level gII", KD_STAGE_ACCELERATION, BITS_VELOCITY | KD_BIT(KD_A) | KD_BIT(KD_U),   KD_NAME_LAMBDA},
+    [KD_H]          = {"constraint h",        KD_STAGE_VELOCITY,     BITS_VELOCITY | KD_BIT(KD_U),                   KD_NAME_MU},
+    [KD_HI]         = {"constraint level hI", KD_STAGE_ACCELERATION, BITS_VELOCITY | KD_BIT(KD_A) | KD_BIT(KD_U),    KD_NAME_MU},
+    [KD_Q]          = {"norm equation q",     KD_STAGE_POSITION,     KD_BIT(KD_P) | KD_BIT(KD_THETA),                KD_NAME_Q},
+    [KD_E]          = {"invariant e",         KD_STAGE_VELOCITY,     BITS_VELOCITY,                                  KD_NAME_E},
+    [KD_Y]          = {"output y",            KD_STAGE_ACCELERATION, BITS_FORCE | KD_BIT(KD_A),                      KD_NAME_Y},
+    [KD_SWITCH]     = {"switching function",  KD_STAGE_ACCELERATION, BITS_FORCE | KD_BIT(KD_A),                      KD_NAME_SWITCH},
+    [KD_FORCE]      = {"force f",             KD_STAGE_ACCELERATION, BITS_FORCE,                                     KD_NAME_V},
+    [KD_MASS]       = {"mass matrix M",       KD_STAGE_POSITION,     KD_BIT(KD_P) | KD_BIT(KD_U) | KD_BIT(KD_THETA) | KD_BIT(KD_T), KD_NAME_V},
+};
+
+static const char *const var_letters[KD_VAR_COUNT] = {
+    [KD_P] = "p", [KD_V] = "v", [KD_A] = "a", [KD_R] = "r", [KD_W] = "w", [KD_S] = "s", [KD_LAMBDA] = "lambda",
+    [KD_MU] = "mu", [KD_U] = "u", [KD_THETA] = "theta", [KD_T] = "t",
+};
+
+static const char *const kind_letters[KD_NAME_KIND_COUNT] = {
+    [KD_NAME_P] = "p", [KD_NAME_V] = "v", [KD_NAME_R] = "r", [KD_NAME_W] = "w", [KD_NAME_S] = "s",
+    [KD_NAME_LAMBDA] = "lambda", [KD_NAME_MU] = "mu", [KD_NAME_Q] = "q", [KD_NAME_E] = "e", [KD_NAME_U] = "u",
+    [KD_NAME_Z] = "z", [KD_NAME_THETA] = "theta", [KD_NAME_Y] = "y", [KD_NAME_SWITCH] = "switch",
+};
+// clang-format on
+
+const char *kd_fn_word(kd_fn fn)
+{
+    return functions[fn].word;
+}
+
+const char *kd_var_letter(kd_var var)
+{
+    return var_letters[var];
+}
+
+// ---- checks of a definition -----------------------------------------------------------------------------------------
+
+typedef struct message_buffer {
+    char  *text;
+    size_t size;
+} message_buffer;
+
+static kd_status check_sizes(const kd_dims *n, message_buffer m)
+{
+    const struct {
+        const char *name;
+        int         value;
+    } sizes[] = {{"np", n->np},           {"nv", n->nv},         {"nr", n->nr}, {"nw", n->nw},          {"ns", n->ns},
+                 {"nlambda", n->nlambda}, {"nmu", n->nmu},       {"nq", n->nq}, {"ne", n->ne},          {"nu", n->nu},
+                 {"nz", n->nz},           {"ntheta", n->ntheta}, {"ny", n->ny}, {"nswitch", n->nswitch}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (sizes[i].value < 0 || sizes[i].value > LARGEST_SIZE) {
+            kd_text(m.text, m.size, "dims.%s = %d is not between 0 and %d", sizes[i].name, sizes[i].value,
+                    LARGEST_SIZE);
+            return KD_ERR_DEFINITION;
+        }
+    }
+    if (n->np < n->nv) {
+        kd_text(m.text, m.size, "np = %d is smaller than nv = %d: velocities would not be determined", n->np, n->nv);
+        return KD_ERR_DEFINITION;
+    }
+    return KD_OK;
+}
+
+// A function must be there exactly if its size is not 0 (levels of constraints may be missing).
+static kd_status check_functions(const kd_eom_def *def, message_buffer m)
+{
+    const kd_dims *n = &def->dims;
+    const struct {
+        const char *name, *size_name;
+        bool        given, required;
+        int         size;
+    } list[] = {
+        {"b", "nr", def->b != NULL, true, n->nr},
+        {"d", "nw", def->d != NULL, true, n->nw},
+        {"c", "ns", def->c != NULL, true, n->ns},
+        {"g", "nlambda", def->g != NULL, true, n->nlambda},
+        {"gI", "nlambda", def->gI != NULL, false, n->nlambda},
+        {"gII", "nlambda", def->gII != NULL, false, n->nlambda},
+        {"h", "nmu", def->h != NULL, true, n->nmu},
+        {"hI", "nmu", def->hI != NULL, false, n->nmu},
+        {"q", "nq", def->q != NULL, true, n->nq},
+        {"e", "ne", def->e != NULL, true, n->ne},
+        {"y", "ny", def->y != NULL, true, n->ny},
+        {"switching", "nswitch", def->switching != NULL, true, n->nswitch},
+        {"theta", "ntheta", def->theta != NULL, true, n->ntheta},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        if (list[i].size > 0 && list[i].required && !list[i].given) {
+            kd_text(m.text, m.size, "%s is missing: dims.%s = %d", list[i].name, list[i].size_name, list[i].size);
+            return KD_ERR_DEFINITION;
+        }
+        if (list[i].size == 0 && list[i].given) {
+            kd_text(m.text, m.size, "%s is given, but dims.%s = 0", list[i].name, list[i].size_name);
+            return KD_ERR_DEFINITION;
+        }
+    }
+    if (n->np != n->nv && !def->kinematics && !def->Z) {
+        kd_text(m.text, m.size, "kinematics or Z is missing: np = %d and nv = %d differ", n->np, n->nv);
+        return KD_ERR_DEFINITION;
+    }
+    if (n->nv > 0 && !def->residual && !(def->M && def->f)) {
+        kd_text(m.text, m.size, "%s missing: give residual, or M and f",
+                def->M ? "f is" : (def->f ? "M is" : "the dynamics are"));
+        return KD_ERR_DEFINITION;
+    }
+    if (def->mass_structure < KD_MASS_FULL || def->mass_structure > KD_MASS_DIAGONAL_CONSTANT) {
+        kd_text(m.text, m.size, "mass_structure = %d is none of kd_mass_structure", (int)def->mass_structure);
+        return KD_ERR_DEFINITION;
+    }
+    return KD_OK;
+}
+
+static unsigned formal_dependencies(const kd_eom_def *def, kd_fn fn)
+{
+    unsigned bits = functions[fn].depends;
+    if (fn == KD_FORCE && !def->force_of_multipliers) bits &= ~(KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU));
+    return bits;
+}
+
+static kd_status check_derivatives(const kd_eom_def *def, message_buffer m)
+{
+    for (int fn = 0; fn < KD_FN_COUNT; fn++) {
+        if (def->given[fn] && !def->derivative) {
+            kd_text(m.text, m.size, "derivative is missing: given[] promises derivatives of %s", kd_fn_word((kd_fn)fn));
+            return KD_ERR_DEFINITION;
+        }
+        for (int var = 0; var < KD_VAR_COUNT; var++) {
+            bool given = def->given[fn] & KD_BIT(var);
+            if (given && (def->zero[fn] & KD_BIT(var))) {
+                kd_text(m.text, m.size, "the derivative of %s by %s is both in given[] and in zero[]",
+                        kd_fn_word((kd_fn)fn), var_letters[var]);
+                return KD_ERR_DEFINITION;
+            }
+            if (given && !(formal_dependencies(def, (kd_fn)fn) & KD_BIT(var))) {
+                kd_text(m.text, m.size, "given[] promises a derivative of %s by %s, on which it must not depend%s",
+                        kd_fn_word((kd_fn)fn), var_letters[var],
+                        fn == KD_FORCE && (var == KD_LAMBDA || var == KD_MU) ? " unless force_of_multipliers is set"
+                                                                             : "");
+                return KD_ERR_DEFINITION;
+            }
+        }
+    }
+    return KD_OK;
+}
+
+static kd_status check_definition(const kd_eom_def *def, message_buffer m)
+{
+    if (def->cookie != COOKIE) {
+        kd_text(m.text, m.size, "the definition does not start from kd_eom_def_default");
+        return KD_ERR_DEFINITION;
+    }
+    kd_status status = check_sizes(&def->dims, m);
+    if (status == KD_OK) status = check_functions(def, m);
+    if (status == KD_OK) status = check_derivatives(def, m);
+    return status;
+}
+
+// ---- the object -----------------------------------------------------------------------------------------------------
+
+static void fill_columns(kd_eom *eom)
+{
+    const kd_dims *n = &eom->def.dims;
+    const int      columns[KD_VAR_COUNT] = {
+             [KD_P] = n->nv,   [KD_V] = n->nv,           [KD_A] = n->nv,        [KD_R] = n->nr,
+             [KD_W] = n->nw,   [KD_S] = n->ns,           [KD_U] = n->nu,        [KD_T] = 1,
+             [KD_MU] = n->nmu, [KD_LAMBDA] = n->nlambda, [KD_THETA] = n->ntheta};
+    memcpy(eom->columns, columns, sizeof columns);
+}
+
+static void choose_sources(kd_eom *eom)
+{
+    const kd_eom_def *def = &eom->def;
+    eom->kinematics = def->Z ? KD_Z_GIVEN : (def->kinematics ? KD_Z_FROM_KINEMATICS : KD_Z_IDENTITY);
+    eom->moves_in_time = !def->autonomous || def->dims.nu > 0;
+
+    bool contact_given = def->dims.ns == 0 ||
+                         (kd_is_given(eom, KD_G, KD_S) && kd_is_given(eom, KD_C, KD_S) && kd_is_given(eom, KD_C, KD_P));
+    if (def->dims.nlambda == 0)
+        eom->GZ = KD_GZ_NONE;
+    else if (kd_is_given(eom, KD_GI, KD_V) && (def->dims.ns > 0 || !kd_is_given(eom, KD_G, KD_P)))
+        eom->GZ = KD_GZ_FROM_GI_V;
+    else if (kd_is_given(eom, KD_G, KD_P) && (contact_given || !def->gI))
+        eom->GZ = KD_GZ_FROM_G_P;
+    else
+        eom->GZ = def->gI ? KD_GZ_FROM_GI : KD_GZ_DIFFERENCES;
+}
+
+static void fill_entries(kd_eom *eom)
+{
+    const kd_eom_def *def = &eom->def;
+    const kd_dims    *n = &def->dims;
+    const kd_entry    entries[KD_FN_COUNT] = {
+           [KD_KINEMATICS] = {.user = def->kinematics, .rows = n->np},
+           [KD_RESIDUAL] = {.user = def->residual, .fallback = kd_fallback_residual, .rows = n->nv},
+           [KD_B] = {.user = def->b, .rows = n->nr},
+           [KD_D] = {.user = def->d, .rows = n->nw},
+           [KD_C] = {.user = def->c, .rows = n->ns},
+           [KD_G] = {.user = def->g, .rows = n->nlambda},
+           [KD_GI] = {.user = def->gI, .fallback = kd_fallback_gI, .rows = n->nlambda},
+           [KD_GII] = {.user = def->gII, .fallback = kd_fallback_gII, .rows = n->nlambda},
+           [KD_H] = {.user = def->h, .rows = n->nmu},
+           [KD_HI] = {.user = def->hI, .fallback = kd_fallback_hI, .rows = n->nmu},
+           [KD_Q] = {.user = def->q, .rows = n->nq},
+           [KD_E] = {.user = def->e, .rows = n->ne},
+           [KD_Y] = {.user = def->y, .rows = n->ny},
+           [KD_SWITCH] = {.user = def->switching, .rows = n->nswitch},
+           [KD_FORCE] = {.user = def->f, .fallback = kd_fallback_force, .rows = n->nv},
+           // M always goes through its fallback, which knows the mass structure
+           [KD_MASS] = {.user = NULL, .fallback = kd_fallback_mass, .rows = n->nv * n->nv},
+    };
+    memcpy(eom->entry, entries, sizeof entries);
+    eom->entry[KD_KINEMATICS].fallback = def->Z ? kd_fallback_kinematics : kd_fallback_identity;
+    for (int fn = 0; fn < KD_FN_COUNT; fn++) eom->entry[fn].stage = functions[fn].stage;
+    // values that come from differences; gI = GZ v with supplied g_p is exact unless time enters
+    bool exact_GZ = eom->GZ != KD_GZ_DIFFERENCES && n->ns == 0;
+    eom->entry[KD_RESIDUAL].noisy = !def->residual && n->nlambda > 0 && !exact_GZ && eom->GZ != KD_GZ_FROM_GI_V;
+    eom->entry[KD_FORCE].noisy = !def->f && def->force_of_multipliers && n->nlambda > 0 && !exact_GZ;
+    eom->entry[KD_GI].noisy = !def->gI && (!exact_GZ || eom->moves_in_time);
+    eom->entry[KD_GII].noisy = !def->gII;
+    eom->entry[KD_HI].noisy = !def->hI;
+}
+
+static void fill_dependencies(kd_eom *eom)
+{
+    const kd_eom_def *def = &eom->def;
+    unsigned          present = 0;
+    for (int var = 0; var < KD_VAR_COUNT; var++)
+        if (eom->columns[var] > 0) present |= KD_BIT(var);
+    if (!eom->moves_in_time) present &= ~KD_BIT(KD_T);
+    for (int fn = 0; fn < KD_FN_COUNT; fn++) {
+        eom->depends[fn] = formal_dependencies(def, (kd_fn)fn) & present & ~def->zero[fn];
+        if (eom->entry[fn].rows == 0) eom->depends[fn] = 0;
+    }
+    bool constant = def->mass_structure == KD_MASS_FULL_CONSTANT || def->mass_structure == KD_MASS_DIAGONAL_CONSTANT;
+    if (constant) eom->depends[KD_MASS] &= KD_BIT(KD_THETA);
+}
+
+// Own copies of what the definition points to.
+static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
+{
+    const char *title = def->title ? def->title : "";
+    size_t      length = strlen(title) + 1;
+    eom->def = *def;
+    eom->title = kd_alloc(length);
+    eom->theta = kd_alloc((size_t)def->dims.ntheta * sizeof(double));
+    if (!eom->title || !eom->theta) return KD_ERR_MEMORY;
+    memcpy(eom->title, title, length);
+    if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
+    eom->def.title = eom->title;
+    eom->def.theta = eom->theta;
+    return KD_OK;
+}
+
+kd_status kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (eom) *eom = NULL;
+    if (!def || !eom) {
+        kd_text(message, size, "kd_eom_create: an argument is NULL");
+        return KD_ERR_ARGUMENT;
+    }
+    kd_status status = check_definition(def, (message_buffer){message, size});
+    if (status < 0) return status;
+
+    kd_eom *made = kd_alloc(sizeof *made);
+    status = made ? copy_definition(def, made) : KD_ERR_MEMORY;
+    if (status < 0) {
+        kd_text(message, size, "%s", kd_status_sentence(status));
+        kd_eom_destroy(made);
+        return status;
+    }
+    fill_columns(made);
+    choose_sources(made);
+    fill_entries(made);
+    fill_dependencies(made);
+    *eom = made;
+    return KD_OK;
+}
+
+void kd_eom_destroy(kd_eom *eom)
+{
+    if (!eom) return;
+    kd_free(eom->title);
+    kd_free(eom->theta);
+    kd_free(eom);
+}
+
+// ---- queries --------------------------------------------------------------------------------------------------------
+
+kd_dims kd_eom_dims(const kd_eom *eom)
+{
+    return eom->def.dims;
+}
+
+int kd_eom_rows(const kd_eom *eom, kd_fn fn)
+{
+    return eom->entry[fn].rows;
+}
+
+int kd_eom_columns(const kd_eom *eom, kd_var var)
+{
+    return eom->columns[var];
+}
+
+const char *kd_eom_title(const kd_eom *eom)
+{
+    return eom->title;
+}
+
+const kd_eom_def *kd_eom_definition(const kd_eom *eom)
+{
+    return &eom->def;
+}
+
+bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var)
+{
+    return eom->depends[fn] & KD_BIT(var);
+}
+
+const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
+{
+    const char *name = eom->def.name ? eom->def.name(kind, i, eom->def.context) : NULL;
+    if (name)
+        kd_text(buffer, size, "%s", name);
+    else
+        kd_text(buffer, size, "%s[%d]", kind_letters[kind], i);
+    return buffer;
+}
+
+void kd_row_name(const kd_eom *eom, kd_fn fn, int row, char *buffer, size_t size)
+{
+    kd_kind kind = functions[fn].kind;
+    if (fn == KD_MASS && eom->def.dims.nv > 0) row %= eom->def.dims.nv;
+    // without own kinematics, velocity i belongs to coordinate i, whose name is the better known one
+    if (kind == KD_NAME_V && eom->kinematics == KD_Z_IDENTITY) kind = KD_NAME_P;
+    const char *name = eom->def.name ? eom->def.name(kind, row, eom->def.context) : NULL;
+    bool        constraint = kind == KD_NAME_LAMBDA || kind == KD_NAME_MU;
+    if (name)
+        kd_text(buffer, size, "%s '%s'", constraint ? "constraint" : kind_letters[kind], name);
+    else
+        kd_text(buffer, size, "%s[%d]", kind_letters[kind], row);
+}

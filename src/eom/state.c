@@ -1,0 +1,50 @@
+// state.c: a whole state in one block of doubles, [p v r w s lambda mu | a | z], with the flags of active rows.
+#include <assert.h>
+#include <string.h>
+
+#include "eom/internal.h"
+
+kd_status kd_state_create(const kd_eom *eom, kd_state **x)
+{
+    if (x) *x = NULL;
+    if (!eom || !x) return KD_ERR_ARGUMENT;
+    const kd_dims n = kd_eom_dims(eom);
+    const int     sizes[] = {n.np, n.nv, n.nr, n.nw, n.ns, n.nlambda, n.nmu, n.nv, n.nz};
+    size_t        total = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) total += (size_t)sizes[i];
+
+    // one piece of memory: the struct, the doubles, the flags
+    size_t    flags = (size_t)n.nlambda + (size_t)n.nmu;
+    size_t    head = (sizeof(kd_state) + sizeof(double) - 1) / sizeof(double); // in doubles
+    kd_state *made = kd_alloc((head + total) * sizeof(double) + flags);
+    if (!made) return KD_ERR_MEMORY;
+    double  *next = (double *)(void *)made + head;
+    double **arrays[] = {&made->p,      &made->v,  &made->r, &made->w, &made->s,
+                         &made->lambda, &made->mu, &made->a, &made->z};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        *arrays[i] = next;
+        next += sizes[i];
+    }
+    made->active_lambda = (unsigned char *)next;
+    made->active_mu = made->active_lambda + n.nlambda;
+    memset(made->active_lambda, 1, flags);
+    made->n = n.np + n.nv + n.nr + n.nw + n.ns + n.nlambda + n.nmu;
+    made->size = total;
+    *x = made;
+    return KD_OK;
+}
+
+void kd_state_copy(const kd_state *from, kd_state *to)
+{
+    assert(from->size == to->size && from->n == to->n);
+    size_t nlambda = (size_t)(from->active_mu - from->active_lambda);
+    size_t nmu = (size_t)(from->a - from->mu);
+    to->t = from->t;
+    memmove(to->p, from->p, from->size * sizeof(double));
+    memmove(to->active_lambda, from->active_lambda, nlambda + nmu);
+}
+
+void kd_state_destroy(kd_state *x)
+{
+    kd_free(x);
+}

@@ -1,0 +1,566 @@
+// acceleration.c: a, lambda, mu, w at a given point, and projection onto g, gI, h (notes: one matrix serves all).
+//
+//     [ M   (GZ)'+..  (HZ)'+..  R_w ] [da     ]     [ residual ]
+//     [ GZ                          ] [dlambda] = - [ gII      ]        inactive row i: lambda_i = 0
+//     [ HZ                          ] [dmu    ]     [ hI       ]
+//     [      d_lambda   d_mu    d_w ] [dw     ]     [ d        ]
+//
+// One solve where f and d do not depend on the multipliers, Newton's method otherwise. Redundant rows: minimum norm of
+// the multipliers by SVD. M may be singular on its own as long as it is definite on the null space of [GZ; HZ].
+#include "formulation/acceleration.h"
+#include "core/memory.h"
+#include "core/text.h"
+#include "formulation/position.h"
+#include "math/dense.h"
+#include <math.h>
+#include <string.h>
+
+#define MAX_ITERATIONS 25
+#define CONVERGED 1e-13 // increment relative to the largest scaled unknown: rounding
+#define STAGNATED 1e-8  // accepted when increments no longer fall
+#define SINGULAR 1e-14  // reciprocal condition of the scaled matrix that counts as redundant rows
+// An invariant is projected only if that changes v by less than this fraction: at turning points e_v vanishes.
+#define INVARIANT_MOVE 1e-2
+
+typedef struct blocks {
+    double *M, *C_lambda, *C_mu, *R_w; // (nv x nv), (nv x nlambda), (nv x nmu), (nv x nw) of the residual
+    double *GZ, *HZ;                   // (nlambda x nv), (nmu x nv)
+    double *d_lambda, *d_mu, *d_w;     // (nw x ...)
+    double *c_s;                       // (ns x ns)
+    double *e_v;                       // (ne x nv)
+} blocks;
+
+struct kd_acceleration {
+    kd_arena        arena;
+    const kd_eom   *eom;
+    const kd_state *state;
+    kd_inputs       inputs;
+    kd_dims         dims;
+    kd_eom_data    *data;
+    kd_position     position;
+    bool            linear;    // one solve is exact
+    bool            svd;       // asked for by the options
+    bool            truncated; // the matrix in use was solved by SVD
+    double          rank_tolerance;
+    double         *u, *du, *ddu;
+    blocks          block;
+    kd_blocks       wanted, wanted_mass, wanted_c, wanted_e;
+    int             nk, nf; // nv + nlambda + nmu, the same + nw
+    double         *A;      // (nf x nf) scaled, then its LU
+    double         *U, *Vt, *sigma, *work;
+    double         *row, *column; // (nf) scale factors
+    double         *unknown, *rhs, *e_moved, *p_moved, *zero;
+    double         *border; // ((nk) x ne) directions of the invariants
+    double         *small;  // (ne x ne + ne), (ns)
+    int            *pivot, *iwork, *pivot_small;
+    kd_status       fault;
+    char            message[256];
+};
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static double *want(kd_acceleration *self, kd_blocks *set, kd_fn fn, kd_var var)
+{
+    if (!kd_eom_depends(self->eom, fn, var)) return NULL;
+    double *block = kd_cut_double(&self->arena, kd_eom_rows(self->eom, fn) * kd_eom_columns(self->eom, var));
+    set->block[fn][var] = block;
+    return block;
+}
+
+static void cut_blocks(kd_acceleration *self)
+{
+    blocks    *b = &self->block;
+    kd_blocks *set = &self->wanted;
+    b->M = want(self, set, KD_RESIDUAL, KD_A);
+    b->C_lambda = want(self, set, KD_RESIDUAL, KD_LAMBDA);
+    b->C_mu = want(self, set, KD_RESIDUAL, KD_MU);
+    b->R_w = want(self, set, KD_RESIDUAL, KD_W);
+    b->d_lambda = want(self, set, KD_D, KD_LAMBDA);
+    b->d_mu = want(self, set, KD_D, KD_MU);
+    b->d_w = want(self, set, KD_D, KD_W);
+    b->c_s = want(self, &self->wanted_c, KD_C, KD_S);
+    b->e_v = want(self, &self->wanted_e, KD_E, KD_V);
+    self->wanted_mass.block[KD_RESIDUAL][KD_A] = b->M;
+    b->GZ = kd_cut_double(&self->arena, self->dims.nlambda * self->dims.nv);
+    b->HZ = kd_cut_double(&self->arena, self->dims.nmu * self->dims.nv);
+}
+
+static void cut_arrays(kd_acceleration *self)
+{
+    kd_dims   d = self->dims;
+    kd_arena *arena = &self->arena;
+    int       nf = self->nf;
+    cut_blocks(self);
+    kd_position_cut(&self->position, arena, self->eom);
+    self->u = kd_cut_double(arena, d.nu);
+    self->du = kd_cut_double(arena, d.nu);
+    self->ddu = kd_cut_double(arena, d.nu);
+    self->A = kd_cut_double(arena, nf * nf);
+    self->U = kd_cut_double(arena, nf * nf);
+    self->Vt = kd_cut_double(arena, nf * nf);
+    self->sigma = kd_cut_double(arena, nf);
+    int work = kd_svd_work(nf, nf);
+    self->work = kd_cut_double(arena, work > 4 * nf ? work : 4 * nf);
+    self->row = kd_cut_double(arena, nf);
+    self->column = kd_cut_double(arena, nf);
+    self->unknown = kd_cut_double(arena, nf);
+    self->rhs = kd_cut_double(arena, nf);
+    self->zero = kd_cut_double(arena, nf);
+    self->e_moved = kd_cut_double(arena, d.nv);
+    self->p_moved = kd_cut_double(arena, d.np);
+    self->border = kd_cut_double(arena, nf * d.ne);
+    int small = d.ne * d.ne + d.ne;
+    self->small = kd_cut_double(arena, small > d.ns ? small : d.ns);
+    self->pivot = kd_cut_int(arena, nf);
+    self->pivot_small = kd_cut_int(arena, d.ns > d.ne ? d.ns : d.ne);
+    self->iwork = kd_cut_int(arena, nf);
+}
+
+kd_status kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                                 const kd_formulation_options *opt, kd_acceleration **acceleration)
+{
+    *acceleration = NULL;
+    kd_acceleration *self = kd_alloc(sizeof *self);
+    if (!self) return KD_ERR_MEMORY;
+    self->eom = eom;
+    self->state = x;
+    if (inputs) self->inputs = *inputs;
+    self->dims = kd_eom_dims(eom);
+    self->nk = self->dims.nv + self->dims.nlambda + self->dims.nmu;
+    self->nf = self->nk + self->dims.nw;
+    self->linear = self->dims.nw == 0 && !kd_eom_definition(eom)->force_of_multipliers;
+    self->svd = opt->constraints == KD_DECOMPOSE_SVD;
+    self->rank_tolerance = opt->rank_tolerance;
+    cut_arrays(self);
+    kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);
+    if (status < 0)
+        kd_acceleration_destroy(self);
+    else
+        *acceleration = self;
+    return status;
+}
+
+void kd_acceleration_destroy(kd_acceleration *self)
+{
+    if (!self) return;
+    kd_eom_data_destroy(self->data);
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+kd_eom_data *kd_acceleration_data(kd_acceleration *self)
+{
+    return self->data;
+}
+
+const kd_eom *kd_acceleration_eom(const kd_acceleration *self)
+{
+    return self->eom;
+}
+
+const kd_state *kd_acceleration_state(const kd_acceleration *self)
+{
+    return self->state;
+}
+
+kd_status kd_acceleration_fault(const kd_acceleration *self, const char **message)
+{
+    if (message) *message = self->message;
+    return self->fault;
+}
+
+// ---- the point ------------------------------------------------------------------------------------------------------
+
+// Keep the words of an answer that was not OK.
+static kd_eval note(kd_acceleration *self, kd_eval answer)
+{
+    if (answer == KD_EVAL_OK) return answer;
+    self->fault = kd_eom_data_fault(self->data).status;
+    kd_text(self->message, sizeof self->message, "%s", kd_eom_data_message(self->data));
+    return answer;
+}
+
+static kd_eval no_solution(kd_acceleration *self, kd_status status, double t, const char *what)
+{
+    self->fault = status;
+    kd_text(self->message, sizeof self->message, "t = %.9g: %s", t, what);
+    return KD_EVAL_RETRY;
+}
+
+static kd_eval at_time(kd_acceleration *self, double t)
+{
+    if (self->inputs.eval && self->dims.nu > 0) {
+        kd_eval answer = self->inputs.eval(t, self->inputs.context, self->u, self->du, self->ddu);
+        if (answer != KD_EVAL_OK) {
+            no_solution(self, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED, t,
+                        "the inputs have no value");
+            return answer;
+        }
+    }
+    kd_eom_at_time(self->data, t, self->u, self->du, self->ddu, self->state->z);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_acceleration_at(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                           const double *r)
+{
+    kd_eval answer = at_time(self, t);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_eom_at_position(self->data, p, s);
+    kd_eom_at_velocity(self->data, v, r);
+    return KD_EVAL_OK;
+}
+
+// ---- the matrix -----------------------------------------------------------------------------------------------------
+
+static void put(const kd_acceleration *self, int n, int row, int column, int rows, int columns, const double *block)
+{
+    if (!block) return;
+    for (int j = 0; j < columns; j++)
+        memcpy(self->A + row + (size_t)(column + j) * (size_t)n, block + (size_t)j * (size_t)rows,
+               (size_t)rows * sizeof(double));
+}
+
+static void put_transposed(const kd_acceleration *self, int n, int row, int column, int rows, int columns,
+                           const double *block)
+{
+    for (int j = 0; j < columns; j++)
+        for (int i = 0; i < rows; i++) self->A[row + i + (column + j) * n] = block[j + i * columns];
+}
+
+// Inactive rows and columns of multipliers: lambda_i = 0.
+static void switch_off(const kd_acceleration *self, int n)
+{
+    int nv = self->dims.nv, nlambda = self->dims.nlambda;
+    for (int k = 0; k < nlambda + self->dims.nmu; k++) {
+        bool active = k < nlambda ? self->state->active_lambda[k] : self->state->active_mu[k - nlambda];
+        if (active) continue;
+        for (int j = 0; j < n; j++) self->A[nv + k + j * n] = 0;
+        self->A[nv + k + (nv + k) * n] = 1;
+    }
+}
+
+// Scale: accelerations by 1/sqrt(M_ii), all multipliers by one number (their minimum norm keeps its meaning), rows and
+// auxiliary columns to maximum 1.
+static void scale(kd_acceleration *self, int n)
+{
+    int     nv = self->dims.nv, nk = self->nk;
+    double *A = self->A, *row = self->row, *column = self->column;
+    double  largest = 0, force = 0;
+    for (int i = 0; i < nv; i++) largest = fmax(largest, fabs(A[i + i * n]));
+    if (largest == 0) largest = 1;
+    for (int i = 0; i < nv; i++) {
+        double m = fabs(A[i + i * n]);
+        row[i] = column[i] = 1 / sqrt(m > 1e-12 * largest ? m : largest);
+    }
+    for (int j = nv; j < nk; j++)
+        for (int i = 0; i < nv; i++) force = fmax(force, row[i] * fabs(A[i + j * n]));
+    for (int j = nv; j < nk; j++) column[j] = force > 0 ? 1 / force : 1;
+    for (int j = nk; j < n; j++) {
+        double most = 0;
+        for (int i = 0; i < n; i++) most = fmax(most, (i < nv ? row[i] : 1) * fabs(A[i + j * n]));
+        column[j] = most > 0 ? 1 / most : 1;
+    }
+    for (int i = nv; i < n; i++) row[i] = 0;
+    for (int j = 0; j < n; j++)
+        for (int i = nv; i < n; i++) row[i] = fmax(row[i], column[j] * fabs(A[i + j * n]));
+    for (int i = nv; i < n; i++) row[i] = row[i] > 0 ? 1 / row[i] : 1;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++) A[i + j * n] *= row[i] * column[j];
+}
+
+static double norm_1(int n, const double *A)
+{
+    double most = 0;
+    for (int j = 0; j < n; j++) {
+        double sum = 0;
+        for (int i = 0; i < n; i++) sum += fabs(A[i + j * n]);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+// LU of the scaled matrix, or its SVD where rows are redundant. false: neither.
+static bool factor(kd_acceleration *self, int n)
+{
+    scale(self, n);
+    size_t bytes = (size_t)n * (size_t)n * sizeof(double);
+    self->truncated = self->svd;
+    if (!self->svd) {
+        double norm = norm_1(n, self->A);
+        memcpy(self->U, self->A, bytes);
+        self->truncated = kd_lu_factor(n, self->A, self->pivot) != 0 ||
+                          kd_lu_rcond(n, self->A, self->pivot, norm, self->work, self->iwork) < SINGULAR;
+        if (!self->truncated) return true;
+        memcpy(self->A, self->U, bytes);
+    }
+    return kd_svd(n, n, self->A, self->U, self->sigma, self->Vt, self->work) == 0;
+}
+
+// x = A \ b in place, unscaled; b has n rows
+static void solve(kd_acceleration *self, int n, double *b)
+{
+    for (int i = 0; i < n; i++) b[i] *= self->row[i];
+    if (self->truncated) { // V diag(1/sigma) U' b over the singular values that count
+        double *y = self->work;
+        kd_gemv_t(n, n, 1, self->U, b, 0, y);
+        for (int i = 0; i < n; i++)
+            y[i] = self->sigma[i] > self->rank_tolerance * self->sigma[0] ? y[i] / self->sigma[i] : 0;
+        kd_gemv_t(n, n, 1, self->Vt, y, 0, b);
+    } else {
+        kd_lu_solve(n, self->A, self->pivot, b, 1);
+    }
+    for (int i = 0; i < n; i++) b[i] *= self->column[i];
+}
+
+// ---- accelerations and multipliers ----------------------------------------------------------------------------------
+
+static kd_eval evaluate_matrix(kd_acceleration *self)
+{
+    kd_dims d = self->dims;
+    int     nv = d.nv, n = self->nf, at_mu = nv + d.nlambda, at_w = self->nk;
+    blocks *b = &self->block;
+    kd_eval answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted);
+    if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    memset(self->A, 0, (size_t)n * (size_t)n * sizeof(double));
+    put(self, n, 0, 0, nv, nv, b->M);
+    put(self, n, 0, nv, nv, d.nlambda, b->C_lambda);
+    put(self, n, 0, at_mu, nv, d.nmu, b->C_mu);
+    put(self, n, 0, at_w, nv, d.nw, b->R_w);
+    put(self, n, nv, 0, d.nlambda, nv, b->GZ);
+    put(self, n, at_mu, 0, d.nmu, nv, b->HZ);
+    put(self, n, at_w, nv, d.nw, d.nlambda, b->d_lambda);
+    put(self, n, at_w, at_mu, d.nw, d.nmu, b->d_mu);
+    put(self, n, at_w, at_w, d.nw, d.nw, b->d_w);
+    switch_off(self, n);
+    return KD_EVAL_OK;
+}
+
+// rhs = -(residual, gII, hI, d), inactive rows -lambda_i
+static kd_eval evaluate_rows(kd_acceleration *self, const double *lambda, const double *mu)
+{
+    kd_dims d = self->dims;
+    double *y = self->rhs;
+    kd_eval answer = kd_eom_eval(self->data, KD_RESIDUAL, y);
+    if (answer == KD_EVAL_OK && d.nlambda > 0) answer = kd_eom_eval(self->data, KD_GII, y + d.nv);
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_HI, y + d.nv + d.nlambda);
+    if (answer == KD_EVAL_OK && d.nw > 0) answer = kd_eom_eval(self->data, KD_D, y + self->nk);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    for (int i = 0; i < d.nlambda; i++)
+        if (!self->state->active_lambda[i]) y[d.nv + i] = lambda[i];
+    for (int i = 0; i < d.nmu; i++)
+        if (!self->state->active_mu[i]) y[d.nv + d.nlambda + i] = mu[i];
+    for (int i = 0; i < self->nf; i++) y[i] = -y[i];
+    return KD_EVAL_OK;
+}
+
+static void add_increment(kd_acceleration *self, double *a, double *w, double *lambda, double *mu)
+{
+    kd_dims       d = self->dims;
+    const double *y = self->rhs;
+    kd_axpy(d.nv, 1, y, a);
+    kd_axpy(d.nlambda, 1, y + d.nv, lambda);
+    kd_axpy(d.nmu, 1, y + d.nv + d.nlambda, mu);
+    kd_axpy(d.nw, 1, y + self->nk, w);
+}
+
+// largest component of (a, lambda, mu, w) in scaled units
+static double scaled_size(const kd_acceleration *self, const double *a, const double *w, const double *lambda,
+                          const double *mu)
+{
+    kd_dims       d = self->dims;
+    const double *part[] = {a, lambda, mu, w};
+    int           length[] = {d.nv, d.nlambda, d.nmu, d.nw};
+    double        size = 0;
+    for (int k = 0, j = 0; k < 4; k++)
+        for (int i = 0; i < length[k]; i++, j++) size = fmax(size, fabs(part[k][i] / self->column[j]));
+    return size;
+}
+
+static double scaled_increment(const kd_acceleration *self)
+{
+    double size = 0;
+    for (int j = 0; j < self->nf; j++) size = fmax(size, fabs(self->rhs[j] / self->column[j]));
+    return size;
+}
+
+kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                              const double *r, double *a, double *w, double *lambda, double *mu)
+{
+    kd_dims d = self->dims;
+    double  last = INFINITY;
+    memset(a, 0, (size_t)d.nv * sizeof *a);
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int k = 0; k < MAX_ITERATIONS; k++) {
+        kd_eom_at_acceleration(self->data, a, w, lambda, mu);
+        answer = evaluate_matrix(self);
+        if (answer != KD_EVAL_OK) return answer;
+        if (!factor(self, self->nf))
+            return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
+        if (k == 0 && self->truncated) { // minimum norm counts from zero
+            memset(lambda, 0, (size_t)d.nlambda * sizeof *lambda);
+            memset(mu, 0, (size_t)d.nmu * sizeof *mu);
+            kd_eom_at_acceleration(self->data, a, w, lambda, mu);
+        }
+        answer = evaluate_rows(self, lambda, mu);
+        if (answer != KD_EVAL_OK) return answer;
+        solve(self, self->nf, self->rhs);
+        double step = scaled_increment(self);
+        add_increment(self, a, w, lambda, mu);
+        if (self->linear)
+            return isfinite(step) ? KD_EVAL_OK : no_solution(self, KD_ERR_NOT_FINITE, t, "no finite acceleration");
+        double size = scaled_size(self, a, w, lambda, mu);
+        if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) return KD_EVAL_OK;
+        if (!isfinite(step)) break;
+        last = step;
+    }
+    return no_solution(
+        self, KD_ERR_NEWTON, t,
+        "the equations for accelerations, multipliers and auxiliary variables have no solution near the guess");
+}
+
+// ---- projection -----------------------------------------------------------------------------------------------------
+
+kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *p, double *s)
+{
+    int ns = self->dims.ns;
+    if (ns == 0) return KD_EVAL_OK;
+    double *c = self->small, last = INFINITY;
+    kd_eval answer = at_time(self, t);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int k = 0; k < MAX_ITERATIONS; k++) {
+        kd_eom_at_position(self->data, p, s);
+        answer = kd_eom_eval(self->data, KD_C, c);
+        if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_c);
+        if (answer != KD_EVAL_OK) return note(self, answer);
+        if (!self->block.c_s || kd_lu_factor(ns, self->block.c_s, self->pivot_small) != 0)
+            return no_solution(self, KD_ERR_SINGULAR_CS, t, kd_status_sentence(KD_ERR_SINGULAR_CS));
+        kd_lu_solve(ns, self->block.c_s, self->pivot_small, c, 1);
+        kd_axpy(ns, -1, c, s);
+        double step = kd_norm_max(ns, c), size = kd_norm_max(ns, s) + 1e-3;
+        if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) {
+            kd_eom_at_position(self->data, p, s);
+            return KD_EVAL_OK;
+        }
+        last = step;
+    }
+    return no_solution(self, KD_ERR_SINGULAR_CS, t, "Newton's method finds no contact coordinates");
+}
+
+// K = [M C'; C 0] with C = [GZ; HZ]
+static kd_eval evaluate_projector(kd_acceleration *self)
+{
+    kd_dims d = self->dims;
+    int     nv = d.nv, n = self->nk, at_mu = nv + d.nlambda;
+    blocks *b = &self->block;
+    kd_eom_at_acceleration(self->data, self->zero, self->zero, self->zero, self->zero);
+    kd_eval answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
+    if (answer == KD_EVAL_OK) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    memset(self->A, 0, (size_t)n * (size_t)n * sizeof(double));
+    put(self, n, 0, 0, nv, nv, b->M);
+    put(self, n, nv, 0, d.nlambda, nv, b->GZ);
+    put(self, n, at_mu, 0, d.nmu, nv, b->HZ);
+    put_transposed(self, n, 0, nv, nv, d.nlambda, b->GZ);
+    put_transposed(self, n, 0, at_mu, nv, d.nmu, b->HZ);
+    switch_off(self, n);
+    return KD_EVAL_OK;
+}
+
+static void clear_inactive(kd_acceleration *self)
+{
+    double *y = self->rhs + self->dims.nv;
+    for (int i = 0; i < self->dims.nlambda; i++)
+        if (!self->state->active_lambda[i]) y[i] = 0;
+    for (int i = 0; i < self->dims.nmu; i++)
+        if (!self->state->active_mu[i]) y[self->dims.nlambda + i] = 0;
+}
+
+// p <- p oplus -P g, then s and q again
+static kd_eval project_position(kd_acceleration *self, double t, double *p, double *s)
+{
+    kd_dims d = self->dims;
+    double *y = self->rhs;
+    memset(y, 0, (size_t)self->nk * sizeof *y);
+    kd_eval answer = kd_eom_eval(self->data, KD_G, y + d.nv);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    for (int i = 0; i < d.nlambda; i++) y[d.nv + i] = -y[d.nv + i];
+    clear_inactive(self);
+    solve(self, self->nk, y);
+    memcpy(self->e_moved, y, (size_t)d.nv * sizeof(double));
+    answer = kd_eom_oplus(self->data, p, self->e_moved, self->p_moved);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    memcpy(p, self->p_moved, (size_t)d.np * sizeof(double));
+    answer = note(self, kd_position_normalise(&self->position, self->data, s, p));
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_contacts(self, t, p, s);
+    return answer;
+}
+
+static kd_eval project_velocity(kd_acceleration *self, double *v)
+{
+    kd_dims d = self->dims;
+    double *y = self->rhs;
+    memset(y, 0, (size_t)self->nk * sizeof *y);
+    kd_eval answer = d.nlambda > 0 ? kd_eom_eval(self->data, KD_GI, y + d.nv) : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_H, y + d.nv + d.nlambda);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    for (int i = d.nv; i < self->nk; i++) y[i] = -y[i];
+    clear_inactive(self);
+    solve(self, self->nk, y);
+    kd_axpy(d.nv, 1, y, v);
+    return KD_EVAL_OK;
+}
+
+// v <- v - B (e_v B)^-1 e, the columns of B = K \ [e_v'; 0] keep gI and h
+static kd_eval project_invariants(kd_acceleration *self, double *v)
+{
+    int     nv = self->dims.nv, ne = self->dims.ne, nk = self->nk;
+    double *e = self->small, *S = self->small + ne;
+    kd_eval answer = kd_eom_eval(self->data, KD_E, e);
+    if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_e);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    for (int k = 0; k < ne; k++) {
+        double *column = self->border + k * nk;
+        memset(column, 0, (size_t)nk * sizeof *column);
+        for (int i = 0; i < nv; i++) column[i] = self->block.e_v[k + i * ne];
+        solve(self, nk, column);
+        kd_gemv(ne, nv, 1, self->block.e_v, column, 0, S + k * ne);
+    }
+    if (kd_lu_factor(ne, S, self->pivot_small) != 0) return KD_EVAL_OK;
+    kd_lu_solve(ne, S, self->pivot_small, e, 1);
+    memset(self->e_moved, 0, (size_t)nv * sizeof(double));
+    for (int k = 0; k < ne; k++) kd_axpy(nv, -e[k], self->border + k * nk, self->e_moved);
+    double move = kd_norm_max(nv, self->e_moved);
+    if (move <= INVARIANT_MOVE * kd_norm_max(nv, v)) kd_axpy(nv, 1, self->e_moved, v);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
+                                bool invariants)
+{
+    kd_dims d = self->dims;
+    kd_eval answer = at_time(self, t);
+    if (answer == KD_EVAL_OK) answer = note(self, kd_position_normalise(&self->position, self->data, s, p));
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_contacts(self, t, p, s);
+    bool restricted = d.nlambda + d.nmu > 0 || (invariants && d.ne > 0);
+    if (answer != KD_EVAL_OK || !restricted) return answer;
+
+    kd_eom_at_position(self->data, p, s);
+    kd_eom_at_velocity(self->data, v, r);
+    answer = evaluate_projector(self);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!factor(self, self->nk))
+        return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
+    if (d.nlambda > 0) answer = project_position(self, t, p, s);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_eom_at_position(self->data, p, s);
+    kd_eom_at_velocity(self->data, v, r);
+    answer = project_velocity(self, v);
+    if (answer == KD_EVAL_OK && invariants && d.ne > 0 && self->block.e_v) {
+        kd_eom_at_velocity(self->data, v, r);
+        answer = project_invariants(self, v);
+    }
+    return answer;
+}

@@ -1,0 +1,39 @@
+// formulation/acceleration.h: accelerations and multipliers at a point, and projection onto the constraints.
+//
+//     solve:    residual(a, lambda, mu, w) = 0, gII(a) = 0, hI(a) = 0, d(w, lambda, mu) = 0; inactive rows: lambda_i =
+//     0 project:  p, s, then v to the closest point (in the norm of M) with g = 0, c = 0, q = 0, gI = 0, h = 0
+#ifndef KD_FORMULATION_ACCELERATION_H
+#define KD_FORMULATION_ACCELERATION_H
+
+#include <kardan/formulation.h>
+
+typedef struct kd_acceleration kd_acceleration;
+
+// inputs may be NULL; x gives discrete states and active rows and stays the caller's. opt->constraints == SVD:
+// multipliers of redundant rows by minimum norm with opt->rank_tolerance; otherwise only where the matrix is
+// numerically singular.
+kd_status                      kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                                                      const kd_formulation_options *opt, kd_acceleration **acceleration) KD_NODISCARD;
+void                           kd_acceleration_destroy(kd_acceleration *self); // NULL is fine
+
+// a, w, lambda, mu at (t, p, s, v, r); w, lambda, mu come as guess. The arrays must stay unchanged during the call
+// only.
+kd_eval       kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                    const double *r, double *a, double *w, double *lambda, double *mu) KD_NODISCARD;
+// One Newton step onto the position level, then one solve onto the velocity level with the matrix of (t, p, v).
+// invariants: also onto 0 = e, where that moves v by a small fraction only.
+kd_eval       kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
+                                      bool invariants) KD_NODISCARD;
+// s from 0 = c(p, s) by Newton's method, starting at the given s.
+kd_eval       kd_acceleration_contacts(kd_acceleration *self, double t, const double *p, double *s) KD_NODISCARD;
+
+// The evaluation point that the functions above use; kd_acceleration_at sets it up to the velocity stage.
+kd_eom_data  *kd_acceleration_data(kd_acceleration *self);
+kd_eval       kd_acceleration_at(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                 const double *r) KD_NODISCARD;
+const kd_eom *kd_acceleration_eom(const kd_acceleration *self);
+const kd_state *kd_acceleration_state(const kd_acceleration *self);
+// Why the last call did not answer KD_EVAL_OK.
+kd_status       kd_acceleration_fault(const kd_acceleration *self, const char **message);
+
+#endif

@@ -1,0 +1,243 @@
+// dense_output.c: quintic Hermite interpolation of the positions.
+//
+// The polynomial of degree 5 through (p, p', p'') at both ends has a local error of order h^6 in p and h^5 in p', one
+// more than any of the integrators. p' = Z v; p'' = Z a + (Zv)_p Z v, with a from the equations at the ends; v = Z+
+// p'(t). r is the cubic of (r, b) at both ends. s, a, w, lambda and mu are solved again at the point.
+#include "formulation/dense_output.h"
+#include "core/memory.h"
+#include "formulation/position.h"
+#include "math/dense.h"
+#include <math.h>
+#include <string.h>
+
+#define SECOND_INCREMENT 6e-6 // third root of the unit roundoff: central difference of Z v along the motion
+
+typedef struct end {
+    bool           known;
+    double         t;
+    double        *x;      // (n)
+    double        *p1;     // (np) p'
+    double        *p2;     // (np) p''
+    double        *r1;     // (nr) r'
+    double        *z;      // (nz)
+    unsigned char *active; // (nlambda + nmu)
+} end;
+
+struct kd_dense_output {
+    kd_arena         arena;
+    kd_acceleration *acceleration;
+    const kd_eom    *eom;
+    kd_dims          dims;
+    kd_position      position;
+    bool             project;
+    int              n;
+    int              v, r, w, s, lambda, mu; // offsets in x
+    end              ends[2];
+    double          *a, *multipliers, *p_moved, *v_moved, *plus, *minus, *p1;
+};
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static void cut_end(end *e, kd_arena *arena, kd_dims d, int n)
+{
+    e->x = kd_cut_double(arena, n);
+    e->p1 = kd_cut_double(arena, d.np);
+    e->p2 = kd_cut_double(arena, d.np);
+    e->r1 = kd_cut_double(arena, d.nr);
+    e->z = kd_cut_double(arena, d.nz);
+    e->active = kd_arena_cut(arena, (size_t)(d.nlambda + d.nmu), 1);
+}
+
+kd_status kd_dense_output_create(kd_acceleration *acceleration, bool project, kd_dense_output **dense)
+{
+    *dense = NULL;
+    kd_dense_output *self = kd_alloc(sizeof *self);
+    if (!self) return KD_ERR_MEMORY;
+    self->acceleration = acceleration;
+    self->eom = kd_acceleration_eom(acceleration);
+    self->project = project;
+    kd_dims d = self->dims = kd_eom_dims(self->eom);
+    self->v = d.np;
+    self->r = self->v + d.nv;
+    self->w = self->r + d.nr;
+    self->s = self->w + d.nw;
+    self->lambda = self->s + d.ns;
+    self->mu = self->lambda + d.nlambda;
+    self->n = self->mu + d.nmu;
+    kd_arena *arena = &self->arena;
+    kd_position_cut(&self->position, arena, self->eom);
+    for (int k = 0; k < 2; k++) cut_end(&self->ends[k], arena, d, self->n);
+    self->a = kd_cut_double(arena, d.nv);
+    self->multipliers = kd_cut_double(arena, d.nw + d.nlambda + d.nmu);
+    self->p_moved = kd_cut_double(arena, d.np);
+    self->v_moved = kd_cut_double(arena, d.nv);
+    self->plus = kd_cut_double(arena, d.np);
+    self->minus = kd_cut_double(arena, d.np);
+    self->p1 = kd_cut_double(arena, d.np);
+    if (arena->failed) {
+        kd_dense_output_destroy(self);
+        return KD_ERR_MEMORY;
+    }
+    *dense = self;
+    return KD_OK;
+}
+
+void kd_dense_output_destroy(kd_dense_output *self)
+{
+    if (!self) return;
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+// ---- the ends -------------------------------------------------------------------------------------------------------
+
+static bool same_end(const kd_dense_output *self, const end *e, double t, const double *x)
+{
+    kd_dims         d = self->dims;
+    const kd_state *state = kd_acceleration_state(self->acceleration);
+    return e->known && e->t == t && memcmp(e->x, x, (size_t)self->n * sizeof *x) == 0 &&
+           (d.nz == 0 || memcmp(e->z, state->z, (size_t)d.nz * sizeof *x) == 0) &&
+           memcmp(e->active, state->active_lambda, (size_t)d.nlambda) == 0 &&
+           memcmp(e->active + d.nlambda, state->active_mu, (size_t)d.nmu) == 0;
+}
+
+// Z(p + delta p') (v + delta a)
+static kd_eval moved_kinematics(kd_dense_output *self, const end *e, double delta, double *out)
+{
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    for (int i = 0; i < self->dims.np; i++) self->p_moved[i] = e->x[i] + delta * e->p1[i];
+    for (int i = 0; i < self->dims.nv; i++) self->v_moved[i] = e->x[self->v + i] + delta * self->a[i];
+    kd_eom_at_position(data, self->p_moved, e->x + self->s);
+    kd_eom_at_velocity(data, self->v_moved, e->x + self->r);
+    return kd_eom_eval(data, KD_KINEMATICS, out);
+}
+
+// p' = Z v, p'' = d/dt Z v
+static kd_eval position_rates(kd_dense_output *self, end *e)
+{
+    kd_dims d = self->dims;
+    if (self->position.identity) {
+        memcpy(e->p1, e->x + self->v, (size_t)d.np * sizeof(double));
+        memcpy(e->p2, self->a, (size_t)d.np * sizeof(double));
+        return KD_EVAL_OK;
+    }
+    kd_eval answer = kd_eom_eval(kd_acceleration_data(self->acceleration), KD_KINEMATICS, e->p1);
+    if (answer != KD_EVAL_OK) return answer;
+    // a time increment that moves p and v by a small part of their own size
+    double rate = fmax(kd_norm_max(d.np, e->p1), 1);
+    double size = fmax(kd_norm_max(d.nv, self->a) / fmax(kd_norm_max(d.nv, e->x + self->v), 1), rate);
+    double delta = SECOND_INCREMENT / size;
+    answer = moved_kinematics(self, e, delta, self->plus);
+    if (answer == KD_EVAL_OK) answer = moved_kinematics(self, e, -delta, self->minus);
+    for (int i = 0; i < d.np; i++) e->p2[i] = (self->plus[i] - self->minus[i]) / (2 * delta);
+    return answer;
+}
+
+static kd_eval set_end(kd_dense_output *self, end *e, double t, const double *x)
+{
+    kd_dims         d = self->dims;
+    const kd_state *state = kd_acceleration_state(self->acceleration);
+    kd_eom_data    *data = kd_acceleration_data(self->acceleration);
+    double         *w = self->multipliers, *lambda = w + d.nw, *mu = lambda + d.nlambda;
+
+    e->known = false;
+    e->t = t;
+    memcpy(e->x, x, (size_t)self->n * sizeof *x);
+    if (d.nz > 0) memcpy(e->z, state->z, (size_t)d.nz * sizeof *x);
+    memcpy(e->active, state->active_lambda, (size_t)d.nlambda);
+    memcpy(e->active + d.nlambda, state->active_mu, (size_t)d.nmu);
+
+    memcpy(w, x + self->w, (size_t)d.nw * sizeof *x);
+    memcpy(lambda, x + self->lambda, (size_t)(d.nlambda + d.nmu) * sizeof *x);
+    kd_eval answer = kd_acceleration_solve(self->acceleration, t, e->x, e->x + self->s, e->x + self->v, e->x + self->r,
+                                           self->a, w, lambda, mu);
+    if (answer == KD_EVAL_OK && d.nr > 0) {
+        kd_eom_at_acceleration(data, self->a, w, lambda, mu);
+        answer = kd_eom_eval(data, KD_B, e->r1);
+    }
+    if (answer == KD_EVAL_OK) answer = position_rates(self, e);
+    e->known = answer == KD_EVAL_OK;
+    return answer;
+}
+
+// ends[0], ends[1] at (t0, x0), (t1, x1); the end of the last interval is often the start of this one
+static kd_eval set_ends(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1)
+{
+    kd_eval answer = KD_EVAL_OK;
+    if (!same_end(self, &self->ends[0], t0, x0) && same_end(self, &self->ends[1], t0, x0)) {
+        end other = self->ends[0];
+        self->ends[0] = self->ends[1];
+        self->ends[1] = other;
+    }
+    if (!same_end(self, &self->ends[0], t0, x0)) answer = set_end(self, &self->ends[0], t0, x0);
+    if (answer == KD_EVAL_OK && !same_end(self, &self->ends[1], t1, x1)) answer = set_end(self, &self->ends[1], t1, x1);
+    return answer;
+}
+
+// ---- the polynomials ------------------------------------------------------------------------------------------------
+
+// Quintic Hermite polynomial on [0, h] at theta h: value and derivative by time.
+static void quintic(double theta, double h, double x0, double d0, double dd0, double x1, double d1, double dd1,
+                    double *value, double *rate)
+{
+    // powers of theta with the differences that remain after the Taylor polynomial of the left end
+    double a = x1 - x0 - h * d0 - 0.5 * h * h * dd0;
+    double b = h * (d1 - d0) - h * h * dd0;
+    double c = h * h * (dd1 - dd0);
+    double k3 = 10 * a - 4 * b + 0.5 * c;
+    double k4 = -15 * a + 7 * b - c;
+    double k5 = 6 * a - 3 * b + 0.5 * c;
+    double s = theta;
+    *value = x0 + s * (h * d0 + s * (0.5 * h * h * dd0 + s * (k3 + s * (k4 + s * k5))));
+    *rate = d0 + s * (h * dd0 + s * (3 * k3 + s * (4 * k4 + s * 5 * k5)) / h);
+}
+
+static double cubic(double theta, double h, double x0, double d0, double x1, double d1)
+{
+    double a = x1 - x0 - h * d0, b = h * (d1 - d0);
+    return x0 + theta * (h * d0 + theta * (3 * a - b + theta * (b - 2 * a)));
+}
+
+static kd_eval interpolate_motion(kd_dense_output *self, double t, double *x)
+{
+    kd_dims    d = self->dims;
+    const end *e0 = &self->ends[0], *e1 = &self->ends[1];
+    double     h = e1->t - e0->t, theta = (t - e0->t) / h;
+    double    *p = x, *v = x + self->v;
+    for (int i = 0; i < d.np; i++)
+        quintic(theta, h, e0->x[i], e0->p1[i], e0->p2[i], e1->x[i], e1->p1[i], e1->p2[i], &p[i], &self->p1[i]);
+    for (int i = 0; i < d.nr; i++)
+        x[self->r + i] = cubic(theta, h, e0->x[self->r + i], e0->r1[i], e1->x[self->r + i], e1->r1[i]);
+    // guesses for what is solved at the point
+    for (int i = self->w; i < self->n; i++) x[i] = (1 - theta) * e0->x[i] + theta * e1->x[i];
+    if (self->position.identity) {
+        memcpy(v, self->p1, (size_t)d.nv * sizeof(double));
+        return KD_EVAL_OK;
+    }
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_eval      answer = kd_acceleration_at(self->acceleration, t, p, x + self->s, e0->x + self->v, e0->x + self->r);
+    if (answer == KD_EVAL_OK) answer = kd_position_normalise(&self->position, data, x + self->s, p);
+    if (answer == KD_EVAL_OK) answer = kd_position_update(&self->position, data);
+    if (answer == KD_EVAL_OK) kd_gemv(d.nv, d.np, 1, self->position.Zplus, self->p1, 0, v); // v = Z+ p'
+    return answer;
+}
+
+kd_eval kd_dense_output_eval(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1, double t,
+                             double *x, double *a)
+{
+    kd_acceleration *acceleration = self->acceleration;
+    if (t == t0 || t == t1) {
+        memcpy(x, t == t1 ? x1 : x0, (size_t)self->n * sizeof *x);
+        if (!a) return KD_EVAL_OK;
+    } else {
+        kd_eval answer = set_ends(self, t0, x0, t1, x1);
+        if (answer == KD_EVAL_OK) answer = interpolate_motion(self, t, x);
+        if (answer == KD_EVAL_OK && self->project)
+            answer = kd_acceleration_project(acceleration, t, x, x + self->s, x + self->v, x + self->r, false);
+        else if (answer == KD_EVAL_OK)
+            answer = kd_acceleration_contacts(acceleration, t, x, x + self->s);
+        if (answer != KD_EVAL_OK) return answer;
+    }
+    return kd_acceleration_solve(acceleration, t, x, x + self->s, x + self->v, x + self->r, a ? a : self->a,
+                                 x + self->w, x + self->lambda, x + self->mu);
+}

@@ -1,0 +1,19 @@
+// formulation/dense_output.h: the motion between two accepted points, from the points alone.
+#ifndef KD_FORMULATION_DENSE_OUTPUT_H
+#define KD_FORMULATION_DENSE_OUTPUT_H
+
+#include "formulation/acceleration.h"
+
+typedef struct kd_dense_output kd_dense_output;
+
+// acceleration is shared and must outlive the object. project: p and v are projected onto all constraint levels; only
+// for forms whose accepted points satisfy them.
+kd_status kd_dense_output_create(kd_acceleration *acceleration, bool project, kd_dense_output **dense) KD_NODISCARD;
+void      kd_dense_output_destroy(kd_dense_output *self); // NULL is fine
+
+// x(t) = [p v r w s lambda mu] for t0 <= t <= t1 from x0 = x(t0), x1 = x(t1). What belongs to an end (accelerations) is
+// kept until the end, the discrete states or the active rows change. a (nv, may be NULL): acceleration at t.
+kd_eval kd_dense_output_eval(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1, double t,
+                             double *x, double *a) KD_NODISCARD;
+
+#endif

@@ -1,0 +1,118 @@
+// formulation.c: the list of formulations by word, their options, and the way from equations of motion to a kd_dae.
+#include "core/text.h"
+#include "formulation/assembled.h"
+#include "formulation/psf.h"
+#include <math.h>
+#include <string.h>
+
+static const char *const word_of[KD_FORMULATION_COUNT] = {
+#define KD_FORMULATION_WORD(name, word, sentence) [name] = word,
+    KD_FORMULATION_LIST(KD_FORMULATION_WORD)
+#undef KD_FORMULATION_WORD
+};
+
+static const char *const sentence_of[KD_FORMULATION_COUNT] = {
+#define KD_FORMULATION_SENTENCE(name, word, sentence) [name] = sentence,
+    KD_FORMULATION_LIST(KD_FORMULATION_SENTENCE)
+#undef KD_FORMULATION_SENTENCE
+};
+
+static bool is_formulation(kd_formulation form)
+{
+    return (int)form >= 0 && (int)form < KD_FORMULATION_COUNT;
+}
+
+const char *kd_formulation_word(kd_formulation form)
+{
+    return is_formulation(form) ? word_of[form] : "unknown";
+}
+
+const char *kd_formulation_sentence(kd_formulation form)
+{
+    return is_formulation(form) ? sentence_of[form] : "unknown formulation";
+}
+
+bool kd_formulation_parse(const char *word, kd_formulation *form)
+{
+    if (!word || !form) return false;
+    for (int i = 0; i < KD_FORMULATION_COUNT; i++) {
+        if (strcmp(word, word_of[i]) == 0) {
+            *form = (kd_formulation)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+kd_formulation_options kd_formulation_options_default(void)
+{
+    return (kd_formulation_options){
+        .constraints = KD_DECOMPOSE_LU,
+        .invariants = true,
+        .rank_tolerance = 1e-8,
+        .baumgarte_alpha = 10,
+        .baumgarte_beta = 10,
+        .part = KD_PART_ALL,
+    };
+}
+
+// ---- creation -------------------------------------------------------------------------------------------------------
+
+static kd_status check_options(const kd_formulation_options *opt, char *message, size_t size)
+{
+    if ((int)opt->constraints < KD_DECOMPOSE_LU || opt->constraints > KD_DECOMPOSE_SVD) {
+        kd_text(message, size, "the decomposition of the constraints is none of LU, QR, SVD");
+        return KD_ERR_ARGUMENT;
+    }
+    if (!(opt->rank_tolerance > 0) || !(opt->rank_tolerance < 1)) {
+        kd_text(message, size, "the rank tolerance must lie between 0 and 1");
+        return KD_ERR_TOLERANCE;
+    }
+    if (!(opt->baumgarte_alpha >= 0) || !(opt->baumgarte_beta >= 0) || !isfinite(opt->baumgarte_alpha) ||
+        !isfinite(opt->baumgarte_beta)) {
+        kd_text(message, size, "the coefficients of Baumgarte must be finite and not negative");
+        return KD_ERR_ARGUMENT;
+    }
+    return KD_OK;
+}
+
+kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_formulation form,
+                                const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size)
+{
+    if (dae) *dae = NULL;
+    if (!eom || !x || !dae || !is_formulation(form)) {
+        kd_text(message, size, "a formulation needs equations of motion, a state and one of the listed forms");
+        return KD_ERR_ARGUMENT;
+    }
+    kd_formulation_options standard = kd_formulation_options_default();
+    if (!opt) opt = &standard;
+    kd_status status = check_options(opt, message, size);
+    if (status < 0) return status;
+    if (form == KD_PSF) return kd_psf_create(eom, inputs, x, opt, dae, message, size);
+    return kd_assembled_create(eom, inputs, x, form, opt, dae, message, size);
+}
+
+// ---- states ---------------------------------------------------------------------------------------------------------
+
+// Are the internal components of this form the accelerations?
+static bool keeps_acceleration(const kd_dae *dae, const kd_state *state)
+{
+    return strcmp(dae->methods->name, word_of[KD_PSF]) == 0 && dae->n - dae->nstate == (int)(state->z - state->a);
+}
+
+void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x)
+{
+    memcpy(x, state->p, (size_t)dae->nstate * sizeof *x);
+    size_t inside = (size_t)(dae->n - dae->nstate);
+    if (keeps_acceleration(dae, state))
+        memcpy(x + dae->nstate, state->a, inside * sizeof *x);
+    else
+        memset(x + dae->nstate, 0, inside * sizeof *x);
+}
+
+void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_state *state)
+{
+    state->t = t;
+    memcpy(state->p, x, (size_t)dae->nstate * sizeof *x);
+    if (keeps_acceleration(dae, state)) memcpy(state->a, x + dae->nstate, (size_t)(dae->n - dae->nstate) * sizeof *x);
+}

@@ -1,0 +1,143 @@
+// position.c: plain coordinates of positions that live on a manifold (kd_position).
+//
+// Derivatives come along increments, D_p F = F_p Z (nv columns). For a change dp of the coordinates F_p dp = D_p F Z+
+// dp as long as dp is tangent; functions of normalised rotations do not change along the normals N. Two functions do:
+// the kinematics Z(p) v and the norm equations q(p), which are differenced along N.
+#include "formulation/position.h"
+#include "math/dense.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+// central differences: third root of the unit roundoff, relative to coordinates of size 1 (quaternions)
+#define NORMAL_INCREMENT 6e-6
+// Newton steps towards 0 = q: quadratic convergence, three are enough from any point of an integration
+#define NORMALISE_STEPS 3
+
+void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom)
+{
+    kd_dims           dims = kd_eom_dims(eom);
+    const kd_eom_def *def = kd_eom_definition(eom);
+    int               np = dims.np, nv = dims.nv;
+
+    *self = (kd_position){.np = np, .nv = nv, .nq = dims.nq, .nn = np > nv ? np - nv : 0};
+    self->identity = !def->kinematics && !def->Z;
+    if (self->identity) return;
+    self->Z = kd_cut_double(arena, np * nv);
+    self->Zplus = kd_cut_double(arena, nv * np);
+    self->N = kd_cut_double(arena, np * self->nn);
+    self->qN = kd_cut_double(arena, self->nq * self->nn);
+    self->zN = kd_cut_double(arena, np * self->nn);
+    self->QR = kd_cut_double(arena, np * nv);
+    self->tau = kd_cut_double(arena, np + nv);
+    self->Q = kd_cut_double(arena, np * np);
+    int work = kd_qr_work(np, nv);
+    self->work = kd_cut_double(arena, work > np ? work : np);
+    self->p_moved = kd_cut_double(arena, np);
+    self->plus = kd_cut_double(arena, np + self->nq);
+    self->minus = kd_cut_double(arena, np + self->nq);
+    self->y = kd_cut_double(arena, self->nq + self->nq * self->nn);
+    self->column = kd_cut_int(arena, nv);
+    self->pivot = kd_cut_int(arena, self->nq);
+}
+
+kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
+{
+    if (self->identity) return KD_EVAL_OK;
+    int     np = self->np, nv = self->nv;
+    kd_eval answer = kd_eom_Z(data, self->Z);
+    if (answer != KD_EVAL_OK) return answer;
+
+    // Z[:, column] = Q R,  Q' = [Q1'; N']
+    memcpy(self->QR, self->Z, (size_t)(np * nv) * sizeof(double));
+    if (kd_qr_pivot(np, nv, self->QR, self->column, self->tau, 1e-12, self->work) < nv) return KD_EVAL_RETRY;
+    memset(self->Q, 0, (size_t)(np * np) * sizeof(double));
+    for (int i = 0; i < np; i++) self->Q[i + i * np] = 1;
+    kd_qr_apply_t(np, nv, self->QR, self->tau, self->Q, np, self->work);
+
+    // Z+ = P R^-1 Q1', column by column of Q1'
+    for (int j = 0; j < np; j++) {
+        double *x = self->work;
+        memcpy(x, self->Q + j * np, (size_t)nv * sizeof(double));
+        kd_qr_solve_r(nv, self->QR, np, x, 1);
+        for (int i = 0; i < nv; i++) self->Zplus[self->column[i] + j * nv] = x[i];
+        for (int i = 0; i < self->nn; i++) self->N[j + i * np] = self->Q[nv + i + j * np];
+    }
+    return KD_EVAL_OK;
+}
+
+// (kinematics, q) at p + delta * n
+static kd_eval along_normal(kd_position *self, kd_eom_data *data, const double *p, const double *n, double delta,
+                            const double *s, const double *v, const double *r, double *out)
+{
+    for (int i = 0; i < self->np; i++) self->p_moved[i] = p[i] + delta * n[i];
+    kd_eom_at_position(data, self->p_moved, s);
+    kd_eval answer = KD_EVAL_OK;
+    if (v) {
+        kd_eom_at_velocity(data, v, r);
+        answer = kd_eom_eval(data, KD_KINEMATICS, out);
+    }
+    if (answer == KD_EVAL_OK && self->nq > 0) answer = kd_eom_eval(data, KD_Q, out + self->np);
+    return answer;
+}
+
+// qN, and zN if v is given
+static kd_eval difference_normals(kd_position *self, kd_eom_data *data, const double *p, const double *s,
+                                  const double *v, const double *r)
+{
+    kd_eval answer = KD_EVAL_OK;
+    for (int k = 0; k < self->nn && answer == KD_EVAL_OK; k++) {
+        const double *n = self->N + k * self->np;
+        answer = along_normal(self, data, p, n, NORMAL_INCREMENT, s, v, r, self->plus);
+        if (answer == KD_EVAL_OK) answer = along_normal(self, data, p, n, -NORMAL_INCREMENT, s, v, r, self->minus);
+        double scale = 0.5 / NORMAL_INCREMENT;
+        for (int i = 0; v && i < self->np; i++) self->zN[i + k * self->np] = scale * (self->plus[i] - self->minus[i]);
+        for (int i = 0; i < self->nq; i++)
+            self->qN[i + k * self->nq] = scale * (self->plus[self->np + i] - self->minus[self->np + i]);
+    }
+    return answer;
+}
+
+kd_eval kd_position_normals(kd_position *self, kd_eom_data *data, const double *p, const double *s, const double *v,
+                            const double *r)
+{
+    if (self->identity || self->nn == 0) return KD_EVAL_OK;
+    kd_eval answer = difference_normals(self, data, p, s, v, r);
+    kd_eom_at_position(data, p, s);
+    kd_eom_at_velocity(data, v, r);
+    return answer;
+}
+
+kd_eval kd_position_normalise(kd_position *self, kd_eom_data *data, const double *s, double *p)
+{
+    kd_eom_at_position(data, p, s);
+    if (self->identity || self->nq == 0 || self->nq != self->nn) return KD_EVAL_OK;
+    int     nq = self->nq;
+    double *q = self->y, *A = self->y + nq;
+    for (int step = 0; step < NORMALISE_STEPS; step++) {
+        kd_eval answer = kd_eom_eval(data, KD_Q, q);
+        if (answer != KD_EVAL_OK) return answer;
+        if (kd_norm_max(nq, q) <= 2 * DBL_EPSILON) break;
+        answer = kd_position_update(self, data);
+        if (answer == KD_EVAL_OK) answer = difference_normals(self, data, p, s, NULL, NULL);
+        if (answer != KD_EVAL_OK) return answer;
+        memcpy(A, self->qN, (size_t)(nq * nq) * sizeof(double));
+        if (kd_lu_factor(nq, A, self->pivot) != 0) return KD_EVAL_RETRY;
+        kd_lu_solve(nq, A, self->pivot, q, 1);
+        kd_gemv(self->np, nq, -1, self->N, q, 1, p);
+        kd_eom_at_position(data, p, s);
+    }
+    return KD_EVAL_OK;
+}
+
+void kd_position_plain(const kd_position *self, int rows, double factor, const double *D, double *out, int ld)
+{
+    for (int j = 0; j < self->np; j++) {
+        double *column = out + (size_t)j * (size_t)ld;
+        for (int k = 0; k < self->nv; k++) {
+            double z = self->identity ? (j == k ? factor : 0) : factor * self->Zplus[k + j * self->nv];
+            if (z == 0) continue;
+            for (int i = 0; i < rows; i++) column[i] += z * D[i + k * rows];
+        }
+    }
+}

@@ -1,0 +1,592 @@
+// Projected strangeness-free form of the equations of motion (S3 Theorem 2.4, Algorithm 2.6) as a kd_dae.
+//
+//     S_p (p' - Z v) = 0,  S_v (v' - a) = 0,  r' = b                                  differential, projected by selectors
+//     0 = g, 0 = q, 0 = c | 0 = gI, 0 = h, 0 = e | 0 = M a - f + (GZ)' lambda + (HZ)' mu, 0 = d, 0 = gII, 0 = hI
+//
+// The acceleration a is an unknown of its own, so that inv(M) is never formed and M may be singular (S3 remark 2.3a); S_v here
+// is S_v M of the paper. The selectors are constant within a step. Linear algebra: psf_linear.c.
+#include "formulation/psf.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "formulation/psf_internal.h"
+#include "math/dense.h"
+
+// A correction of this relative size at a freshly linearised point leaves an error of its square: rounding.
+#define FRESH_ENOUGH 1e-8
+// With kept matrices convergence is linear: stop at this relative size.
+#define KEPT_ENOUGH 1e-12
+#define MAX_CORRECTIONS 10
+
+// ---- failures -------------------------------------------------------------------------------------------------------------
+
+kd_status psf_fail(kd_psf *f, kd_status status, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(f->message, sizeof f->message, format, list);
+    va_end(list);
+    f->status = status;
+    return status;
+}
+
+kd_status psf_eval_failure(kd_psf *f)
+{
+    kd_fault fault = kd_eom_data_fault(f->data);
+    return psf_fail(f, fault.status < 0 ? fault.status : KD_ERR_RETRY_FAILED, "%s", kd_eom_data_message(f->data));
+}
+
+void psf_name_rows(kd_psf *f, const kd_selector *s, char *buffer, size_t size)
+{
+    double most = kd_norm_max(s->rows, s->left);
+    char   name[96];
+    kd_text(buffer, size, "%s", "");
+    for (int i = 0; i < s->rows; i++) {
+        if (fabs(s->left[i]) < 0.1 * most || most == 0) continue;
+        kd_kind kind = i < f->nl ? KD_NAME_LAMBDA : s == &f->position ? KD_NAME_Q : i < f->ma ? KD_NAME_MU : KD_NAME_E;
+        int     row = i < f->nl ? f->active_l[i] : i - f->nl;
+        if (kind == KD_NAME_MU) row = f->active_m[row];
+        if (kind == KD_NAME_E) row = i - f->ma;
+        kd_text_append(buffer, size, "%s%s", buffer[0] ? ", " : "", kd_eom_name(f->eom, kind, row, name, sizeof name));
+    }
+}
+
+static kd_status psf_fault(void *impl, const char **message)
+{
+    kd_psf *f = impl;
+    *message = f->message;
+    return f->status;
+}
+
+// ---- evaluation -----------------------------------------------------------------------------------------------------------
+
+static kd_eval set_time(kd_psf *f, double t)
+{
+    if (f->inputs.eval) {
+        kd_eval answer = f->inputs.eval(t, f->inputs.context, f->u, f->du, f->ddu);
+        if (answer != KD_EVAL_OK) {
+            psf_fail(f, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED, "the input function stopped at t = %g", t);
+            return answer;
+        }
+    }
+    kd_eom_at_time(f->data, t, f->u, f->du, f->ddu, f->state->z);
+    return KD_EVAL_OK;
+}
+
+static void set_state(kd_psf *f, const double *x)
+{
+    kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
+    kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
+    kd_eom_at_acceleration(f->data, x + f->at.a, x + f->at.w, x + f->at.lambda, x + f->at.mu);
+}
+
+kd_eval psf_set_point(kd_psf *f, double t, const double *x)
+{
+    kd_eval answer = set_time(f, t);
+    if (answer == KD_EVAL_OK) set_state(f, x);
+    return answer;
+}
+
+// One function to its rows of F; does nothing after a failure
+static void put(kd_psf *f, kd_eval *answer, kd_fn fn, int size, double *out)
+{
+    if (*answer != KD_EVAL_OK || size == 0) return;
+    *answer = kd_eom_eval(f->data, fn, out);
+    if (*answer != KD_EVAL_OK) psf_eval_failure(f);
+}
+
+static void put_position(kd_psf *f, kd_eval *answer, double *F)
+{
+    put(f, answer, KD_C, f->dims.ns, F + f->row.c);
+    put(f, answer, KD_G, f->dims.nlambda, F + f->row.g);
+    put(f, answer, KD_Q, f->dims.nq, F + f->row.q);
+}
+
+static void put_velocity(kd_psf *f, kd_eval *answer, double *F)
+{
+    put(f, answer, KD_GI, f->dims.nlambda, F + f->row.gI);
+    put(f, answer, KD_H, f->dims.nmu, F + f->row.h);
+    if (f->opt.invariants) put(f, answer, KD_E, f->dims.ne, F + f->row.e);
+}
+
+static void put_acceleration(kd_psf *f, kd_eval *answer, double *F)
+{
+    put(f, answer, KD_RESIDUAL, f->dims.nv, F + f->row.dyn);
+    put(f, answer, KD_D, f->dims.nw, F + f->row.d);
+    put(f, answer, KD_GII, f->dims.nlambda, F + f->row.gII);
+    put(f, answer, KD_HI, f->dims.nmu, F + f->row.hI);
+}
+
+// p' - Z v, v' - a, r' - b
+static void put_differential(kd_psf *f, kd_eval *answer, const double *x, const double *xdot, double *F)
+{
+    kd_dims D = f->dims;
+    if (f->identity) memcpy(F + f->row.kin, x + f->at.v, (size_t)D.nv * sizeof *F);
+    else put(f, answer, KD_KINEMATICS, D.np, F + f->row.kin);
+    put(f, answer, KD_B, D.nr, F + f->row.r);
+    for (int i = 0; i < D.np; i++) F[f->row.kin + i] = xdot[f->at.p + i] - F[f->row.kin + i];
+    for (int i = 0; i < D.nv; i++) F[f->row.acc + i] = xdot[f->at.v + i] - x[f->at.a + i];
+    for (int i = 0; i < D.nr; i++) F[f->row.r + i] = xdot[f->at.r + i] - F[f->row.r + i];
+}
+
+static kd_eval psf_residual(void *impl, double t, const double *x, const double *xdot, double *F)
+{
+    kd_psf *f = impl;
+    f->counters.residuals++;
+    kd_eval answer = psf_set_point(f, t, x);
+    if (answer != KD_EVAL_OK) return answer;
+    put_position(f, &answer, F);
+    put_velocity(f, &answer, F);
+    put_acceleration(f, &answer, F);
+    put_differential(f, &answer, x, xdot, F);
+    return answer;
+}
+
+static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
+{
+    kd_psf *f = impl;
+    kd_dims D = f->dims;
+    kd_eval answer = psf_set_point(f, t, x);
+    if (answer != KD_EVAL_OK) return answer;
+    memset(xdot, 0, (size_t)f->at.n * sizeof *xdot);
+    if (f->identity) memcpy(xdot + f->at.p, x + f->at.v, (size_t)D.nv * sizeof *xdot);
+    else put(f, &answer, KD_KINEMATICS, D.np, xdot + f->at.p);
+    memcpy(xdot + f->at.v, x + f->at.a, (size_t)D.nv * sizeof *xdot);
+    put(f, &answer, KD_B, D.nr, xdot + f->at.r);
+    return answer;
+}
+
+// ---- correction at the end of a step --------------------------------------------------------------------------------------
+
+static void no_position_change(kd_psf *f)
+{
+    memset(f->e0, 0, (size_t)f->dims.nv * sizeof(double));
+    memset(f->ds0, 0, (size_t)f->dims.ns * sizeof(double));
+}
+
+// x += dx; returns max |dx| / (1 + |x|)
+static double move(int n, const double *dx, double *x)
+{
+    double size = 0;
+    for (int i = 0; i < n; i++) {
+        size = fmax(size, fabs(dx[i]) / (1 + fabs(x[i])));
+        x[i] += dx[i];
+    }
+    return size;
+}
+
+static kd_eval correct_position(kd_psf *f, double *x, double enough)
+{
+    double *dp = f->xp + f->at.p, *ds = f->xp + f->at.s;
+    if (f->mp == 0 && f->dims.ns == 0) return KD_EVAL_OK;
+    for (int k = 0; k < MAX_CORRECTIONS; k++) {
+        kd_eval answer = KD_EVAL_OK;
+        kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
+        put_position(f, &answer, f->F);
+        if (answer != KD_EVAL_OK) return answer;
+        psf_solve_position(f, f->F, dp, ds);
+        double size = fmax(move(f->dims.np, dp, x + f->at.p), move(f->dims.ns, ds, x + f->at.s));
+        if (size <= enough) return KD_EVAL_OK;
+        enough = fmax(enough * 1e-2, KEPT_ENOUGH); // from now on linear convergence with the old matrix
+    }
+    psf_fail(f, KD_ERR_NEWTON, "the position constraints could not be met at the end of a step");
+    return KD_EVAL_RETRY;
+}
+
+static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
+{
+    double *dv = f->xp + f->at.v;
+    kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
+    if (f->mv == 0) return KD_EVAL_OK;
+    no_position_change(f);
+    for (int k = 0; k < MAX_CORRECTIONS; k++) {
+        kd_eval answer = KD_EVAL_OK;
+        kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
+        put_velocity(f, &answer, f->F);
+        if (answer != KD_EVAL_OK) return answer;
+        psf_solve_velocity(f, f->F, dv);
+        if (move(f->dims.nv, dv, x + f->at.v) <= enough) return KD_EVAL_OK;
+        enough = fmax(enough * 1e-2, KEPT_ENOUGH);
+    }
+    psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
+    return KD_EVAL_RETRY;
+}
+
+static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
+{
+    double *k0 = f->k0, *dv = f->xp + f->at.v;
+    int     nv = f->dims.nv, nw = f->dims.nw;
+    no_position_change(f);
+    memset(dv, 0, (size_t)nv * sizeof *dv);
+    for (int k = 0; k < MAX_CORRECTIONS; k++) {
+        kd_eval answer = KD_EVAL_OK;
+        set_state(f, x);
+        put_acceleration(f, &answer, f->F);
+        if (answer != KD_EVAL_OK) return answer;
+        psf_solve_k(f, f->F, dv, k0);
+        double size = fmax(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
+        for (int i = 0; i < f->nl; i++) size = fmax(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
+        for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
+        if (size <= enough) return KD_EVAL_OK;
+        if (f->plain && enough == FRESH_ENOUGH && k == 0) return KD_EVAL_OK; // linear in (a, lambda, mu): one solve is exact
+    }
+    psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
+    return KD_EVAL_RETRY;
+}
+
+// J = [e_p E_p + e_v V_p, e_v N_v] (ne x (nip + niv)): invariants by the independent positions and velocities
+static void invariant_gradient(const kd_psf *f, double *J)
+{
+    int           ne = f->dims.ne, nv = f->dims.nv, nip = f->nip;
+    const double *ep = f->blocks.block[KD_E][KD_P], *ev = f->blocks.block[KD_E][KD_V];
+    if (ep) kd_gemm(ne, nip, nv, 1, ep, f->Ep, 0, J);
+    else memset(J, 0, (size_t)(ne * nip) * sizeof *J);
+    kd_gemm(ne, nip, nv, 1, ev, f->Vp, 1, J);
+    kd_gemm(ne, f->niv, nv, 1, ev, f->sel_v->N, 0, J + ne * nip);
+}
+
+// Invariants that were left out of the step because e_v degenerates: the shortest move (y_p, y_v) along the constraints back to
+// e = 0. It is well determined where e_v N vanishes but e_p does not, as the energy at a turning point.
+static kd_eval project_invariants(kd_psf *f, double *x, double enough)
+{
+    int     ne = f->dims.ne, nip = f->nip, m = nip + f->niv;
+    double *J = f->big, *JJ = J + ne * m, *nu = JJ + ne * ne, *y = nu + ne;
+    int    *pivot = f->Bk_pivot;
+    for (int k = 0; k < MAX_CORRECTIONS; k++) {
+        kd_eval answer = KD_EVAL_OK;
+        kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
+        kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
+        put(f, &answer, KD_E, ne, f->F + f->row.e);
+        if (answer != KD_EVAL_OK) return answer;
+        invariant_gradient(f, J);
+        for (int i = 0; i < ne; i++) {
+            nu[i] = -f->F[f->row.e + i];
+            for (int j = 0; j < ne; j++) {
+                JJ[i + j * ne] = 0;
+                for (int l = 0; l < m; l++) JJ[i + j * ne] += J[i + l * ne] * J[j + l * ne];
+            }
+        }
+        if (kd_lu_factor(ne, JJ, pivot) != 0) return KD_EVAL_OK; // at an equilibrium nothing can be projected
+        kd_lu_solve(ne, JJ, pivot, nu, 1);
+        kd_gemv_t(ne, m, 1, J, nu, 0, y);
+        kd_gemv(f->dims.np, nip, 1, f->sel_p->N, y, 0, f->xp + f->at.p);
+        kd_gemv(f->dims.nv, nip, 1, f->Vp, y, 0, f->xp + f->at.v);
+        kd_gemv(f->dims.nv, f->niv, 1, f->sel_v->N, y + nip, 1, f->xp + f->at.v);
+        double size = fmax(move(f->dims.np, f->xp + f->at.p, x + f->at.p), move(f->dims.nv, f->xp + f->at.v, x + f->at.v));
+        answer = correct_position(f, x, enough);
+        if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
+        if (answer != KD_EVAL_OK || size <= KEPT_ENOUGH) return answer;
+    }
+    return KD_EVAL_OK; // slow only where the invariant hardly depends on the state; the next step continues
+}
+
+static kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
+{
+    kd_psf *f = impl;
+    bool    keep = f->dae->keep;
+    double  enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
+    if (!keep) {
+        kd_status status = psf_linearize(f, t, x, xdot, false);
+        if (status < 0) return status == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
+        f->fresh = true;
+        f->fresh_t = t;
+    } else {
+        kd_eval answer = set_time(f, t);
+        if (answer != KD_EVAL_OK) return answer;
+    }
+    kd_eval answer = correct_position(f, x, enough);
+    if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
+    if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, x, enough);
+    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, enough);
+    if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old
+        f->dae->keep = false;
+        answer = psf_correct(f, t, x, xdot);
+        f->dae->keep = keep;
+    }
+    return answer;
+}
+
+static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x)
+{
+    kd_psf     *f = impl;
+    kd_eval     answer = kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a);
+    const char *text = "";
+    if (answer != KD_EVAL_OK) {
+        kd_status status = kd_acceleration_fault(f->at_point, &text);
+        psf_fail(f, status, "%s", text);
+    }
+    return answer;
+}
+
+// ---- names, counters ------------------------------------------------------------------------------------------------------
+
+static const char *psf_component_name(void *impl, int i, char *buffer, size_t size)
+{
+    kd_psf *f = impl;
+    kd_dims D = f->dims;
+    const struct {
+        int         at, n;
+        kd_kind     kind;
+        const char *what;
+    } part[] = {
+        {f->at.p, D.np, KD_NAME_P, "position"},
+        {f->at.v, D.nv, KD_NAME_V, "velocity"},
+        {f->at.r, D.nr, KD_NAME_R, "inner state"},
+        {f->at.w, D.nw, KD_NAME_W, "auxiliary variable"},
+        {f->at.s, D.ns, KD_NAME_S, "contact coordinate"},
+        {f->at.lambda, D.nlambda, KD_NAME_LAMBDA, "multiplier of"},
+        {f->at.mu, D.nmu, KD_NAME_MU, "multiplier of"},
+        {f->at.a, D.nv, KD_NAME_V, "acceleration to"},
+    };
+    char name[128];
+    kd_text(buffer, size, "component %d", i);
+    for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
+        if (i < part[k].at || i >= part[k].at + part[k].n) continue;
+        kd_text(buffer, size, "%s %s", part[k].what, kd_eom_name(f->eom, part[k].kind, i - part[k].at, name, sizeof name));
+    }
+    return buffer;
+}
+
+static kd_dae_counters psf_counters(void *impl)
+{
+    kd_psf         *f = impl;
+    kd_dae_counters c = f->counters;
+    kd_eom_counters e = kd_eom_data_counters(f->data);
+    c.mass = e.fn[KD_MASS];
+    c.for_differences = e.for_differences;
+    return c;
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------------
+
+static void lay_out(kd_psf *f)
+{
+    kd_dims D = f->dims;
+    int     n = 0;
+    f->at.p = n;
+    f->at.v = n += D.np;
+    f->at.r = n += D.nv;
+    f->at.w = n += D.nr;
+    f->at.s = n += D.nw;
+    f->at.lambda = n += D.ns;
+    f->at.mu = n += D.nlambda;
+    f->at.a = n += D.nmu;
+    f->at.n = n + D.nv;
+    n = 0;
+    f->row.kin = n;
+    f->row.acc = n += D.np;
+    f->row.r = n += D.nv;
+    f->row.d = n += D.nr;
+    f->row.c = n += D.nw;
+    f->row.g = n += D.ns;
+    f->row.q = n += D.nlambda;
+    f->row.gI = n += D.nq;
+    f->row.h = n += D.nlambda;
+    f->row.e = n += D.nmu;
+    f->row.dyn = n += D.ne;
+    f->row.gII = n += D.nv;
+    f->row.hI = n += D.nlambda;
+    f->row.n = n + D.nmu;
+}
+
+// Which derivatives are needed; the others keep NULL
+static void cut_blocks(kd_psf *f)
+{
+    static const unsigned all = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R) | KD_BIT(KD_W) | KD_BIT(KD_S) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU);
+    const struct {
+        kd_fn    fn;
+        unsigned vars;
+    } want[] = {
+        {KD_KINEMATICS, f->identity ? 0 : KD_BIT(KD_P)},
+        {KD_RESIDUAL, f->plain ? KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A) | KD_BIT(KD_R) | KD_BIT(KD_S) : all | KD_BIT(KD_A)},
+        {KD_B, all},
+        {KD_D, all},
+        {KD_C, KD_BIT(KD_P) | KD_BIT(KD_S)},
+        {KD_G, KD_BIT(KD_P) | KD_BIT(KD_S)},
+        {KD_GI, KD_BIT(KD_P) | KD_BIT(KD_S)},
+        {KD_H, KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_S)},
+        {KD_GII, KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_S)},
+        {KD_HI, KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_S)},
+        {KD_E, f->opt.invariants ? KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_S) : 0},
+    };
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+        int rows = kd_eom_rows(f->eom, want[k].fn);
+        for (kd_var var = KD_P; var < KD_VAR_COUNT; var++) {
+            int  columns = kd_eom_columns(f->eom, var);
+            bool needed = (want[k].vars & KD_BIT(var)) && rows > 0 && columns > 0;
+            // blocks that enter decompositions must exist even where they are known to vanish
+            bool must = (want[k].fn == KD_G && var == KD_P) || (want[k].fn == KD_H && var == KD_V) ||
+                        (want[k].fn == KD_C && var != KD_V) || (want[k].fn == KD_D && var == KD_W) ||
+                        (want[k].fn == KD_E && var == KD_V) || (want[k].fn == KD_RESIDUAL && var == KD_A) ||
+                        (want[k].fn == KD_RESIDUAL && (var == KD_LAMBDA || var == KD_MU));
+            if (needed && (must || kd_eom_depends(f->eom, want[k].fn, var)))
+                f->blocks.block[want[k].fn][var] = kd_cut_double(&f->arena, rows * columns);
+        }
+    }
+}
+
+static void cut_arrays(kd_psf *f)
+{
+    kd_dims   D = f->dims;
+    kd_arena *a = &f->arena;
+    int       ma = D.nlambda + D.nmu, mv = ma + D.ne, mp = D.nlambda + D.nq, nk = D.nv + D.nw + ma, m = D.np + D.nv + D.nr;
+    int       most = (mv > mp ? mv : mp) * (D.np > D.nv ? D.np : D.nv);
+    f->u = kd_cut_double(a, D.nu);
+    f->du = kd_cut_double(a, D.nu);
+    f->ddu = kd_cut_double(a, D.nu);
+    f->active_l = kd_cut_int(a, D.nlambda);
+    f->active_m = kd_cut_int(a, D.nmu);
+    cut_blocks(f);
+    f->Z = kd_cut_double(a, D.np * D.nv);
+    f->Zplus = kd_cut_double(a, D.np * D.nv);
+    f->q_p = kd_cut_double(a, D.nq * D.np);
+    f->X = kd_cut_double(a, D.ns * D.nv);
+    f->cs_lu = kd_cut_double(a, D.ns * D.ns);
+    f->cs_pivot = kd_cut_int(a, D.ns);
+    f->C = kd_cut_double(a, most);
+    f->GZ = kd_cut_double(a, D.nlambda * D.nv);
+    f->VP = kd_cut_double(a, mv * D.nv);
+    f->VS = kd_cut_double(a, mv * D.ns);
+    f->KP = kd_cut_double(a, nk * D.nv);
+    f->KV = kd_cut_double(a, nk * D.nv);
+    f->KR = kd_cut_double(a, nk * D.nr);
+    f->KS = kd_cut_double(a, nk * D.ns);
+    f->GS = kd_cut_double(a, D.nlambda * D.ns);
+    f->BK = kd_cut_double(a, D.nr * nk);
+    kd_selector_init(&f->position, mp, D.np, f->opt.constraints, f->opt.rank_tolerance, a);
+    kd_selector_init(&f->velocity, mv, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
+    kd_selector_init(&f->acceleration, ma, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
+    f->Mhat = kd_cut_double(a, D.nv * D.nv);
+    f->Mhat_pivot = kd_cut_int(a, D.nv);
+    f->Bk = kd_cut_double(a, f->plain ? 0 : nk * nk);
+    f->Bk_pivot = kd_cut_int(a, nk + D.ne);
+    f->R = kd_cut_double(a, ma * ma);
+    f->Ep = kd_cut_double(a, D.nv * D.np);
+    f->Vp = kd_cut_double(a, D.nv * D.np);
+    f->Kmap = kd_cut_double(a, nk * m);
+    f->Xp = kd_cut_double(a, D.ns * D.np);
+    f->A = kd_cut_double(a, m * m);
+    f->matrix = kd_cut_double(a, m * m);
+    f->matrix_c = kd_arena_cut(a, (size_t)(m * m), sizeof *f->matrix_c);
+    f->rhs_c = kd_arena_cut(a, (size_t)m, sizeof *f->rhs_c);
+    f->e0 = kd_cut_double(a, D.nv);
+    f->ds0 = kd_cut_double(a, D.ns);
+    f->rp = kd_cut_double(a, mp);
+    f->rv = kd_cut_double(a, mv);
+    f->rk = kd_cut_double(a, 3 * nk);
+    f->k0 = kd_cut_double(a, nk);
+    f->tp = kd_cut_double(a, D.np > D.nv ? D.np : D.nv);
+    f->ta = kd_cut_double(a, D.nv);
+    f->tm = kd_cut_double(a, m);
+    f->big = kd_cut_double(a, (nk + D.np + D.ne + 3) * (m + D.np + D.ne + 3));
+    f->F = kd_cut_double(a, f->row.n);
+    f->xp = kd_cut_double(a, f->at.n);
+}
+
+static void describe_components(kd_psf *f)
+{
+    kd_component *component = kd_arena_cut(&f->arena, (size_t)f->at.n, sizeof *component);
+    int          *index = kd_cut_int(&f->arena, f->at.n);
+    bool         *controlled = kd_cut_bool(&f->arena, f->at.n);
+    if (f->arena.failed) return;
+    const struct {
+        int          from;
+        kd_component kind;
+    } part[] = {{f->at.p, KD_COMPONENT_POSITION},    {f->at.v, KD_COMPONENT_VELOCITY}, {f->at.r, KD_COMPONENT_INNER},
+                {f->at.w, KD_COMPONENT_AUXILIARY},   {f->at.s, KD_COMPONENT_CONTACT},  {f->at.lambda, KD_COMPONENT_MULTIPLIER},
+                {f->at.a, KD_COMPONENT_INTERNAL}, {f->at.n, KD_COMPONENT_INTERNAL}};
+    for (size_t k = 0; k + 1 < sizeof part / sizeof *part; k++) {
+        for (int i = part[k].from; i < part[k + 1].from; i++) {
+            kd_component kind = component[i] = part[k].kind;
+            bool force = kind == KD_COMPONENT_AUXILIARY || kind == KD_COMPONENT_MULTIPLIER || kind == KD_COMPONENT_INTERNAL;
+            // forces act on v through h: Newton increments of forces and accelerations are weighted with h
+            index[i] = force ? 2 : 1;
+            controlled[i] = !force || (f->opt.control_multipliers && kind != KD_COMPONENT_INTERNAL);
+        }
+    }
+    f->dae->component = component;
+    f->dae->index = index;
+    f->dae->controlled = controlled;
+}
+
+static void psf_destroy(void *impl)
+{
+    kd_psf *f = impl;
+    if (!f) return;
+    kd_dense_output_destroy(f->dense);
+    kd_acceleration_destroy(f->at_point);
+    kd_eom_data_destroy(f->data);
+    kd_linsolve_destroy(f->linear);
+    kd_arena_release(&f->arena);
+    kd_free(f);
+}
+
+static const kd_dae_class psf_class = {
+    .name = "psf",
+    .residual = psf_residual,
+    .linearize = psf_linearize,
+    .factor = psf_factor,
+    .reduce = psf_reduce,
+    .solve_real = psf_solve_real,
+    .solve_complex = psf_solve_complex,
+    .expand = psf_expand,
+    .correct = psf_correct,
+    .interpolate = psf_interpolate,
+    .start = psf_start,
+    .component_name = psf_component_name,
+    .fault = psf_fault,
+    .counters = psf_counters,
+    .destroy = psf_destroy,
+};
+
+kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, const kd_formulation_options *opt,
+                        kd_dae **dae, char *message, size_t size)
+{
+    const kd_eom_def *def = kd_eom_definition(eom);
+    kd_status         status = KD_ERR_MEMORY;
+    kd_psf           *f = kd_alloc(sizeof *f);
+    *dae = NULL;
+    if (!f) goto failed;
+    f->dae = kd_alloc(sizeof *f->dae);
+    if (!f->dae) goto failed;
+    f->eom = eom;
+    f->opt = *opt;
+    f->state = x;
+    f->dims = kd_eom_dims(eom);
+    if (inputs) f->inputs = *inputs;
+    f->identity = !def->Z && !def->kinematics;
+    f->plain = f->dims.nw == 0 && !def->force_of_multipliers;
+    f->diagonal = def->mass_structure == KD_MASS_DIAGONAL || def->mass_structure == KD_MASS_DIAGONAL_CONSTANT;
+    lay_out(f);
+    cut_arrays(f);
+    describe_components(f);
+    if (f->arena.failed) goto failed;
+    psf_find_active(f);
+    f->mv = f->ma;
+    status = kd_eom_data_create(eom, &f->data);
+    if (status < 0) goto failed;
+    int m = f->dims.np + f->dims.nv + f->dims.nr;
+    status = kd_acceleration_create(eom, inputs, x, opt, &f->at_point);
+    if (status < 0) goto failed;
+    status = kd_dense_output_create(f->at_point, true, &f->dense);
+    if (status < 0) goto failed;
+    status = kd_linsolve_create(m, opt->differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU, NULL, &f->linear);
+    if (status < 0) goto failed;
+    f->dae->methods = &psf_class;
+    f->dae->impl = f;
+    f->dae->n = f->at.n;
+    f->dae->nrows = f->row.n;
+    f->dae->nreduced_max = m;
+    f->dae->nstate = f->at.a;
+    *dae = f->dae;
+    return KD_OK;
+failed:
+    kd_text(message, size, "%s", kd_status_sentence(status));
+    if (f) kd_free(f->dae);
+    psf_destroy(f);
+    return status;
+}

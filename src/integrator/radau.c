@@ -1,0 +1,712 @@
+// Radau IIa, 3 stages, order 5, for 0 = F(t, x, x') (HW II chapter IV.8, S3 section 3).
+//
+//     X_i = x_0 + Z_i,   X_i' = (1/h) sum_j inv(A)_ij Z_j,   0 = F(t_0 + c_i h, X_i, X_i'),   x_1 = X_3
+//
+// Simplified Newton with the matrices (g1/h) F_x' + F_x and ((al + i be)/h) F_x' + F_x, coupled by T of inv(A) = T Lambda inv(T).
+// What the formulation eliminates without knowing h (reduce, expand) is done stage by stage in real arithmetic; only the
+// reduced right-hand sides are transformed. Error estimate, step control, convergence test: as in RADAU5, with the options of S3.
+#include <kardan/radau.h>
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "integrator/radau_tableau.h"
+
+#define STAGES 3
+
+// Rules of RADAU5 (HW II, IV.8)
+static const double DIVERGED = 0.99;         // contraction factor beyond which Newton is given up
+static const double NEWTON_SHRINK = 0.5;     // step after divergence
+static const double RETRY_SHRINK = 0.25;     // step after a function that could not be evaluated
+static const double FIRST_SHRINK = 0.1;      // step after an error failure in the first step
+static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contraction of one step to the next
+static const int    MAX_SINGULAR = 5;        // singular Newton matrices in a row
+static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
+
+struct kd_radau {
+    kd_dae          *dae;
+    kd_radau_options opt;
+    kd_arena         arena;
+    int              n, nc; // components, controlled components
+
+    double  t, t_old;
+    double *x, *x_old;          // (n) accepted point and the one before
+    double *xdot;               // (n) derivative at x
+    double *Z[STAGES];          // (n) stage increments of the present attempt
+    double *Zprev[STAGES];      // (n) of the last accepted step
+    double *X, *Xdot;           // (n) one stage
+    double *F;                  // (nrows)
+    double *part[STAGES];       // (n)
+    double *y[STAGES];          // (nreduced_max)
+    double *err;                // (n)
+    double *rtol, *atol;        // (n) inner tolerances
+    double *weight;             // (n) 1 / (atol + rtol |x|)
+    double *newton_weight;      // (n) the same, with powers of h for components of higher index
+
+    double h, h_next;           // present step, proposal for the next one
+    double h_factored;          // step that the decomposition belongs to; 0: none
+    double h_accepted, err_accepted; // for the predictive controller
+    double newton_stop;         // fnewt
+    double theta, contraction;  // rate of the last Newton iteration; theta / (1 - theta) carried on
+    int    iterations;          // of the last Newton iteration
+    bool   first, rejected, has_past, jacobian_current, restart;
+    long   accepted_since_start;
+
+    kd_stats  stats;
+    kd_status cause; // why the last attempt failed
+    int       worst; // component that made it fail, -1: unknown
+    char      message[600];
+};
+
+kd_radau_options kd_radau_options_default(void)
+{
+    return (kd_radau_options){
+        .rtol = 1e-6,
+        .atol = 1e-6,
+        .max_steps = 100000,
+        .max_newton = 10,
+        .uround = 1e-16,
+        .safety = 0.9,
+        .theta = 0.001,
+        .quot1 = 1.0,
+        .quot2 = 1.2,
+        .fac_upper = 8,
+        .fac_lower = 0.2,
+    };
+}
+
+// ---- creation -------------------------------------------------------------------------------------------------------------
+
+static kd_status check_options(const kd_radau_options *o, int nstate, char *message, size_t size)
+{
+    for (int i = -1; i < nstate; i++) {
+        double r = i >= 0 && o->rtol_each ? o->rtol_each[i] : o->rtol;
+        double a = i >= 0 && o->atol_each ? o->atol_each[i] : o->atol;
+        if (r > 10 * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
+        if (i < 0) kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol above %g)", r, a, 10 * o->uround);
+        else kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r, a);
+        return KD_ERR_TOLERANCE;
+    }
+    const char *wrong = NULL;
+    if (!(o->h_first >= 0)) wrong = "h_first must not be negative";
+    if (!(o->h_max >= 0)) wrong = "h_max must not be negative";
+    if (o->max_steps < 1) wrong = "max_steps must be at least 1";
+    if (o->max_newton < 2) wrong = "max_newton must be at least 2";
+    if (o->reference < 0 || o->reference > STAGES) wrong = "reference must be 0 (x_k) or a stage 1..3";
+    if (o->reference > 0 && o->start_zero) wrong = "reference at a stage needs extrapolated starting values";
+    if (o->newton_updates < 0) wrong = "newton_updates must not be negative";
+    if (!(o->uround > 0 && o->uround < 1e-3)) wrong = "uround must lie between 0 and 1e-3";
+    if (!(o->safety > 1e-3 && o->safety < 1)) wrong = "safety must lie between 0.001 and 1";
+    if (!(o->theta < 1)) wrong = "theta must be below 1";
+    if (!(o->newton_stop >= 0)) wrong = "newton_stop must not be negative";
+    if (!(o->quot1 <= 1 && o->quot2 >= 1)) wrong = "quot1 <= 1 <= quot2 is required";
+    if (!(o->fac_upper > 1 && o->fac_lower > 0 && o->fac_lower < 1)) wrong = "0 < fac_lower < 1 < fac_upper is required";
+    if (!wrong) return KD_OK;
+    kd_text(message, size, "Radau: %s", wrong);
+    return KD_ERR_ARGUMENT;
+}
+
+// Inner tolerances (RADAU5): rtol_i = 0.1 rtol^(2/3), atol_i = rtol_i atol / rtol, so that the error, which falls with a higher
+// order than its estimate, follows the user's tolerance.
+static void set_tolerances(kd_radau *r)
+{
+    const kd_radau_options *o = &r->opt;
+    double                  tightest = 1;
+    for (int i = 0; i < r->n; i++) {
+        bool   own = i < r->dae->nstate;
+        double rtol = own && o->rtol_each ? o->rtol_each[i] : o->rtol;
+        double atol = own && o->atol_each ? o->atol_each[i] : o->atol;
+        r->rtol[i] = 0.1 * pow(rtol, 2.0 / 3);
+        r->atol[i] = r->rtol[i] * (atol / rtol);
+        tightest = fmin(tightest, r->rtol[i]);
+    }
+    r->newton_stop = o->newton_stop > 0 ? o->newton_stop : fmax(10 * o->uround / tightest, fmin(0.03, sqrt(tightest)));
+}
+
+static void cut_arrays(kd_radau *r)
+{
+    kd_arena *a = &r->arena;
+    int       n = r->n;
+    double  **vector[] = {&r->x, &r->x_old, &r->xdot, &r->X, &r->Xdot, &r->err, &r->rtol, &r->atol, &r->weight, &r->newton_weight};
+    for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, n);
+    r->F = kd_cut_double(a, r->dae->nrows);
+    for (int i = 0; i < STAGES; i++) {
+        r->Z[i] = kd_cut_double(a, n);
+        r->Zprev[i] = kd_cut_double(a, n);
+        r->part[i] = kd_cut_double(a, n);
+        r->y[i] = kd_cut_double(a, r->dae->nreduced_max);
+    }
+}
+
+kd_status kd_radau_create(kd_dae *dae, const kd_radau_options *opt, kd_radau **radau, char *message, size_t size)
+{
+    kd_radau_options o = opt ? *opt : kd_radau_options_default();
+    kd_text(message, size, "%s", "");
+    *radau = NULL;
+    kd_status status = check_options(&o, dae->nstate, message, size);
+    if (status < 0) return status;
+    kd_radau *r = kd_alloc(sizeof *r);
+    if (!r) goto no_memory;
+    r->dae = dae;
+    r->opt = o;
+    r->n = dae->n;
+    cut_arrays(r);
+    if (r->arena.failed) goto no_memory;
+    for (int i = 0; i < r->n; i++) r->nc += dae->controlled[i];
+    if (r->nc == 0) r->nc = 1;
+    set_tolerances(r);
+    r->opt.rtol_each = r->opt.atol_each = NULL; // copied
+    *radau = r;
+    return KD_OK;
+no_memory:
+    kd_radau_destroy(r);
+    kd_text(message, size, "%s", kd_status_sentence(KD_ERR_MEMORY));
+    return KD_ERR_MEMORY;
+}
+
+void kd_radau_destroy(kd_radau *r)
+{
+    if (!r) return;
+    kd_arena_release(&r->arena);
+    kd_free(r);
+}
+
+// ---- norms ----------------------------------------------------------------------------------------------------------------
+
+static void set_weights(kd_radau *r)
+{
+    for (int i = 0; i < r->n; i++) r->weight[i] = 1 / (r->atol[i] + r->rtol[i] * fabs(r->x[i]));
+}
+
+// increments of index-2 components count h times, of index 3 h^2 times
+static void set_newton_weights(kd_radau *r)
+{
+    for (int i = 0; i < r->n; i++) {
+        int index = r->dae->index[i];
+        r->newton_weight[i] = r->weight[i] * (index == 1 ? 1 : index == 2 ? fmin(r->h, 1) : fmin(r->h * r->h, 1));
+    }
+}
+
+static double error_norm(kd_radau *r, const double *err)
+{
+    double sum = 0, most = -1;
+    for (int i = 0; i < r->n; i++) {
+        if (!r->dae->controlled[i]) continue;
+        double e = err[i] * r->newton_weight[i];
+        sum += e * e;
+        if (e * e > most) {
+            most = e * e;
+            r->worst = i;
+        }
+    }
+    return fmax(sqrt(sum / r->nc), 1e-10);
+}
+
+// ---- Newton's method ------------------------------------------------------------------------------------------------------
+
+static kd_status eval_cause(kd_radau *r, kd_eval answer)
+{
+    const char *text = "";
+    kd_status   status = r->dae->methods->fault(r->dae->impl, &text);
+    r->cause = status < 0 ? status : KD_ERR_RETRY_FAILED;
+    r->worst = -1;
+    kd_text(r->message, sizeof r->message, "%s", text);
+    return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+}
+
+// Z_i^0 = q(1 + c_i h / h_old) - q(1), q the collocation polynomial of the last step through 0, c_1, c_2, 1
+static void start_values(kd_radau *r)
+{
+    const double *c = radau_c;
+    if (r->opt.start_zero || !r->has_past) {
+        for (int i = 0; i < STAGES; i++) memset(r->Z[i], 0, (size_t)r->n * sizeof(double));
+        return;
+    }
+    double L[STAGES][STAGES];
+    double ratio = r->h / r->h_accepted;
+    for (int i = 0; i < STAGES; i++) {
+        double s = 1 + c[i] * ratio;
+        for (int j = 0; j < STAGES; j++) { // Lagrange polynomial of node c_j among 0, c_1, c_2, c_3
+            L[i][j] = s / c[j];
+            for (int k = 0; k < STAGES; k++)
+                if (k != j) L[i][j] *= (s - c[k]) / (c[j] - c[k]);
+        }
+        L[i][2] -= 1;
+    }
+    for (int k = 0; k < r->n; k++) {
+        double z0 = r->Zprev[0][k], z1 = r->Zprev[1][k], z2 = r->Zprev[2][k];
+        for (int i = 0; i < STAGES; i++) r->Z[i][k] = L[i][0] * z0 + L[i][1] * z1 + L[i][2] * z2;
+    }
+}
+
+// X_i and X_i' to r->X, r->Xdot
+static void stage_point(kd_radau *r, int i)
+{
+    const double *z0 = r->Z[0], *z1 = r->Z[1], *z2 = r->Z[2];
+    double        a = radau_inv_A[i][0] / r->h, b = radau_inv_A[i][1] / r->h, c = radau_inv_A[i][2] / r->h;
+    const double *x = r->x, *z = r->Z[i];
+    for (int k = 0; k < r->n; k++) {
+        r->X[k] = x[k] + z[k];
+        r->Xdot[k] = a * z0[k] + b * z1[k] + c * z2[k];
+    }
+}
+
+// y <- M y for the three reduced right-hand sides
+static void mix(int m, const double M[3][3], double *const y[3])
+{
+    for (int k = 0; k < m; k++) {
+        double a = y[0][k], b = y[1][k], c = y[2][k];
+        y[0][k] = M[0][0] * a + M[0][1] * b + M[0][2] * c;
+        y[1][k] = M[1][0] * a + M[1][1] * b + M[1][2] * c;
+        y[2][k] = M[2][0] * a + M[2][1] * b + M[2][2] * c;
+    }
+}
+
+// One simplified Newton step: Z_i += dZ_i. *norm is the weighted size of the increments.
+static kd_status newton_step(kd_radau *r, double *norm)
+{
+    kd_dae             *dae = r->dae;
+    const kd_dae_class *f = dae->methods;
+    for (int i = 0; i < STAGES; i++) {
+        stage_point(r, i);
+        kd_eval answer = f->residual(dae->impl, r->t + radau_c[i] * r->h, r->X, r->Xdot, r->F);
+        if (answer != KD_EVAL_OK) return eval_cause(r, answer);
+        f->reduce(dae->impl, r->F, r->part[i], r->y[i]);
+    }
+    mix(dae->nreduced, radau_inv_T, r->y);
+    f->solve_real(dae->impl, r->y[0]);
+    f->solve_complex(dae->impl, r->y[1], r->y[2]);
+    mix(dae->nreduced, radau_T, r->y);
+
+    double sum = 0, most = -1;
+    for (int i = 0; i < STAGES; i++) {
+        f->expand(dae->impl, r->part[i], r->y[i], r->part[i]);
+        const double *dz = r->part[i];
+        double       *z = r->Z[i];
+        for (int k = 0; k < r->n; k++) {
+            double d = dz[k] * r->newton_weight[k];
+            z[k] += dz[k];
+            sum += d * d;
+            if (d * d > most) {
+                most = d * d;
+                r->worst = k;
+            }
+        }
+    }
+    *norm = sqrt(sum / (STAGES * r->n));
+    return isfinite(*norm) ? KD_OK : KD_ERR_NEWTON;
+}
+
+// Newton iteration. KD_OK; KD_ERR_NEWTON with *shrink, the factor for the next attempt; other failures as they come.
+static kd_status newton(kd_radau *r, double *shrink)
+{
+    int    most = r->opt.max_newton, k;
+    double norm_old = 0, rate_old = 0;
+    *shrink = NEWTON_SHRINK;
+    r->contraction = pow(fmax(r->contraction, r->opt.uround), FORGET_CONTRACTION);
+    r->theta = fabs(r->opt.theta);
+    for (k = 1; k <= most; k++) {
+        double    norm;
+        kd_status status = newton_step(r, &norm);
+        if (status < 0) return status;
+        if (k > 1) {
+            double rate = norm / norm_old;
+            r->theta = k == 2 ? rate : sqrt(rate * rate_old);
+            rate_old = rate;
+            if (r->theta >= DIVERGED) return KD_ERR_NEWTON;
+            r->contraction = r->theta / (1 - r->theta);
+            double left = most - 1 - k; // iterations left: can they reach the stopping criterion?
+            double predicted = r->contraction * norm * pow(r->theta, left) / r->newton_stop;
+            if (k < most && predicted >= 1) {
+                double q = fmax(1e-4, fmin(20, predicted));
+                *shrink = 0.8 * pow(q, -1 / (4 + left));
+                return KD_ERR_NEWTON;
+            }
+        }
+        norm_old = fmax(norm, r->opt.uround);
+        if (r->contraction * norm <= r->newton_stop) {
+            r->iterations = k;
+            return KD_OK;
+        }
+    }
+    return KD_ERR_NEWTON;
+}
+
+// ---- matrices -------------------------------------------------------------------------------------------------------------
+
+static kd_status linear_cause(kd_radau *r, kd_status status)
+{
+    const char *text = "";
+    (void)r->dae->methods->fault(r->dae->impl, &text);
+    r->cause = status;
+    r->worst = -1;
+    kd_text(r->message, sizeof r->message, "%s", text);
+    return status;
+}
+
+// Newton matrix at x_k or at stage `stage` (1..3) of the present starting values or iterates
+static kd_status linearize_at(kd_radau *r, int stage)
+{
+    const double *x = r->x, *xdot = r->xdot;
+    double        t = r->t;
+    if (stage > 0) {
+        stage_point(r, stage - 1);
+        t = r->t + radau_c[stage - 1] * r->h;
+        x = r->X;
+        xdot = r->Xdot;
+    }
+    r->dae->h = r->h;
+    kd_status status = r->dae->methods->linearize(r->dae->impl, t, x, xdot, r->restart);
+    r->restart = false;
+    r->h_factored = 0;
+    if (status < 0) return linear_cause(r, status);
+    r->jacobian_current = true;
+    return KD_OK;
+}
+
+static kd_status factor(kd_radau *r)
+{
+    if (r->h_factored == r->h) return KD_OK;
+    kd_status status = r->dae->methods->factor(r->dae->impl, radau_g1 / r->h, radau_al / r->h, radau_be / r->h);
+    if (status < 0) return linear_cause(r, status);
+    r->h_factored = r->h;
+    return KD_OK;
+}
+
+// ---- error and step size --------------------------------------------------------------------------------------------------
+
+// err = ((g1/h) F_x' + F_x) \ -F(t_0, x_0 + shift, -(1/h) sum e_i Z_i)
+static kd_status error_solve(kd_radau *r, const double *x)
+{
+    const kd_dae_class *f = r->dae->methods;
+    double              a = -radau_e[0] / r->h, b = -radau_e[1] / r->h, c = -radau_e[2] / r->h;
+    for (int k = 0; k < r->n; k++) r->Xdot[k] = a * r->Z[0][k] + b * r->Z[1][k] + c * r->Z[2][k];
+    kd_eval answer = f->residual(r->dae->impl, r->t, x, r->Xdot, r->F);
+    if (answer != KD_EVAL_OK) return eval_cause(r, answer);
+    f->reduce(r->dae->impl, r->F, r->err, r->y[0]);
+    f->solve_real(r->dae->impl, r->y[0]);
+    f->expand(r->dae->impl, r->err, r->y[0], r->err);
+    return KD_OK;
+}
+
+static kd_status estimate_error(kd_radau *r, double *err)
+{
+    kd_status status = error_solve(r, r->x);
+    if (status < 0) return status;
+    *err = error_norm(r, r->err);
+    if (*err < 1 || !(r->first || r->rejected)) return KD_OK;
+    for (int k = 0; k < r->n; k++) r->X[k] = r->x[k] + r->err[k]; // filters stiff components (HW IV Eq. 8.20)
+    status = error_solve(r, r->X);
+    if (status < 0) return status;
+    *err = error_norm(r, r->err);
+    return KD_OK;
+}
+
+static double clamp(double x, double low, double high)
+{
+    return fmax(low, fmin(high, x));
+}
+
+// h_new = h / quotient; Newton iterations count into the safety factor (HW IV Eq. 8.21)
+static double quotient(const kd_radau *r, double err)
+{
+    const kd_radau_options *o = &r->opt;
+    double                  safe = fmin(o->safety, o->safety * (1 + 2 * o->max_newton) / (r->iterations + 2 * o->max_newton));
+    return clamp(pow(err, 0.25) / safe, 1 / o->fac_upper, 1 / o->fac_lower);
+}
+
+// predictive controller of Gustafsson (HW IV Eq. 8.25)
+static double predictive_quotient(const kd_radau *r, double err, double quot)
+{
+    const kd_radau_options *o = &r->opt;
+    if (o->classical || r->accepted_since_start < 1) return quot;
+    double g = r->h_accepted / r->h * pow(err * err / r->err_accepted, 0.25) / o->safety;
+    return fmax(quot, clamp(g, 1 / o->fac_upper, 1 / o->fac_lower));
+}
+
+// ---- the step -------------------------------------------------------------------------------------------------------------
+
+// First step: a hundredth of the time in which x changes by its own size (HNW I, II.4)
+static double first_step(kd_radau *r, double span)
+{
+    double d0 = 0, d1 = 0;
+    for (int i = 0; i < r->n; i++) {
+        if (!r->dae->controlled[i]) continue;
+        d0 += pow(r->x[i] * r->weight[i], 2);
+        d1 += pow(r->xdot[i] * r->weight[i], 2);
+    }
+    double h = d0 > 1e-10 && d1 > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6;
+    return fmin(h, span);
+}
+
+kd_status kd_radau_start(kd_radau *r, double t, const double *x)
+{
+    const kd_dae_class *f = r->dae->methods;
+    r->t = r->t_old = t;
+    memcpy(r->x, x, (size_t)r->n * sizeof *x);
+    memcpy(r->x_old, x, (size_t)r->n * sizeof *x);
+    memset(r->xdot, 0, (size_t)r->n * sizeof *x);
+    r->message[0] = '\0';
+    if (f->start) {
+        kd_eval answer = f->start(r->dae->impl, t, r->x, r->xdot);
+        if (answer != KD_EVAL_OK) return (void)eval_cause(r, answer), r->cause;
+    }
+    set_weights(r);
+    r->h_next = r->opt.h_first;
+    r->h_factored = 0;
+    r->contraction = 1;
+    r->first = r->restart = true;
+    r->rejected = r->has_past = r->jacobian_current = false;
+    r->accepted_since_start = 0;
+    return KD_OK;
+}
+
+static kd_status fail(kd_radau *r, kd_status status)
+{
+    char        name[160], reason[400];
+    const char *advice = "";
+    kd_text(reason, sizeof reason, "%s", r->message);
+    switch (status) {
+    case KD_ERR_STEP_TOO_SMALL:
+    case KD_ERR_NEWTON: advice = "look for a discontinuity or a singular position near this time, or loosen the tolerances"; break;
+    case KD_ERR_NOT_FINITE: advice = "check the functions for divisions by zero and roots of negative numbers near this state"; break;
+    case KD_ERR_RANK_CHANGE: advice = "the mechanism reaches a singular position"; break;
+    case KD_ERR_REDUNDANT: advice = "choose the SVD decomposition or remove the redundant constraints"; break;
+    default: break;
+    }
+    kd_text(r->message, sizeof r->message, "at t = %.9g, h = %.3g: %s", r->t, r->h, kd_status_sentence(status));
+    if (reason[0]) kd_text_append(r->message, sizeof r->message, "; %s", reason);
+    if (r->worst >= 0)
+        kd_text_append(r->message, sizeof r->message, "; worst component: %s",
+                       r->dae->methods->component_name(r->dae->impl, r->worst, name, sizeof name));
+    if (advice[0]) kd_text_append(r->message, sizeof r->message, "; %s", advice);
+    return status;
+}
+
+// The present attempt is over; make h smaller
+static void reject(kd_radau *r, double factor_of_h)
+{
+    r->h *= factor_of_h;
+    r->rejected = true;
+}
+
+static bool too_small(const kd_radau *r)
+{
+    return 0.1 * r->h <= fabs(r->t) * r->opt.uround || r->h <= DBL_MIN * 1e6;
+}
+
+// x_1 = X_3, corrected by the formulation. KD_OK, or the attempt has to be repeated.
+static kd_status complete(kd_radau *r, double h_new)
+{
+    kd_dae *dae = r->dae;
+    double  t1 = r->t + r->h;
+    stage_point(r, STAGES - 1);
+    dae->keep = r->opt.theta >= 0 && r->theta <= r->opt.theta && r->opt.reference == 0;
+    dae->h = h_new;
+    if (dae->methods->correct) {
+        kd_eval answer = dae->methods->correct(dae->impl, t1, r->X, r->Xdot);
+        if (answer != KD_EVAL_OK) {
+            r->h_factored = 0;
+            r->jacobian_current = false; // it may have been replaced
+            return eval_cause(r, answer);
+        }
+        if (!dae->keep) r->h_factored = 0;
+    }
+    double *old = r->x_old;
+    r->x_old = r->x;
+    r->x = r->X;
+    r->X = old;
+    old = r->xdot;
+    r->xdot = r->Xdot;
+    r->Xdot = old;
+    for (int i = 0; i < STAGES; i++) {
+        double *z = r->Zprev[i];
+        r->Zprev[i] = r->Z[i];
+        r->Z[i] = z;
+    }
+    r->t_old = r->t;
+    r->t = t1;
+    r->jacobian_current = dae->keep;
+    return KD_OK;
+}
+
+// Choose the next step; keep it, and the decomposition, if it would hardly change. A step that was cut short by t_end says
+// nothing against the longer one that was proposed before.
+static void propose(kd_radau *r, double h_new)
+{
+    double ratio = h_new / r->h;
+    if (!r->rejected && r->h < r->h_next) h_new = fmax(h_new, r->h_next);
+    else if (r->jacobian_current && ratio >= r->opt.quot1 && ratio <= r->opt.quot2) h_new = r->h;
+    r->h_next = h_new;
+}
+
+static kd_status prepare_matrices(kd_radau *r)
+{
+    kd_status status = KD_OK;
+    if (!r->jacobian_current) status = linearize_at(r, r->has_past ? r->opt.reference : 0);
+    if (status == KD_OK) status = factor(r);
+    return status;
+}
+
+// Newton with at most newton_updates new matrices at the present iterates (S3 NWTUPD)
+static kd_status solve_stages(kd_radau *r, double *shrink)
+{
+    kd_status status = newton(r, shrink);
+    for (int k = 0; status == KD_ERR_NEWTON && k < r->opt.newton_updates && r->theta < DIVERGED; k++) {
+        r->stats.newton_updates++;
+        status = linearize_at(r, r->opt.reference > 0 ? r->opt.reference : 2);
+        if (status == KD_OK) status = factor(r);
+        if (status == KD_OK) status = newton(r, shrink);
+        r->jacobian_current = false;
+    }
+    return status;
+}
+
+// An attempt that failed before its error test: a smaller step, fresh selectors. < 0: give up.
+static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int *singular)
+{
+    if (status == KD_ERR_CALLBACK_STOP) return status;
+    if (status == KD_ERR_NEWTON) {
+        r->stats.rejected_newton++;
+        r->cause = KD_ERR_NEWTON;
+        r->message[0] = '\0';
+        reject(r, shrink);
+    } else if (status == KD_ERR_RETRY_FAILED) {
+        r->stats.rejected_newton++;
+        reject(r, RETRY_SHRINK);
+    } else if (status == KD_ERR_DECOMPOSITION && ++*singular < MAX_SINGULAR) {
+        reject(r, NEWTON_SHRINK);
+    } else {
+        return status;
+    }
+    r->restart = true; // selectors anew (S3: NSEL counts Newton failures)
+    r->jacobian_current = false;
+    r->contraction = 1;
+    if (too_small(r)) return r->cause == KD_ERR_NEWTON ? KD_ERR_STEP_TOO_SMALL : r->cause;
+    return KD_OK;
+}
+
+// Length of the first attempt: the proposal, not beyond t_end, stretched to it where it nearly reaches it
+static void choose_step(kd_radau *r, double t_end)
+{
+    double span = t_end - r->t, limit = r->opt.h_max > 0 ? fmin(r->opt.h_max, span) : span;
+    if (r->h_next <= 0) r->h_next = first_step(r, span);
+    r->h = fmin(r->h_next, limit);
+    if (r->h * LAST_STEP >= span) r->h = span;
+}
+
+kd_status kd_radau_step(kd_radau *r, double t_end)
+{
+    int singular = 0;
+    if (!(t_end >= r->t)) return fail(r, KD_ERR_TIME);
+    if (t_end == r->t) return KD_OK;
+    choose_step(r, t_end);
+    r->rejected = false;
+    r->cause = KD_OK;
+    r->worst = -1;
+    r->message[0] = '\0';
+    for (;;) {
+        double shrink = NEWTON_SHRINK, err = 0;
+        r->stats.steps++;
+        if (too_small(r)) return fail(r, KD_ERR_STEP_TOO_SMALL);
+        set_newton_weights(r);
+        start_values(r);
+        kd_status status = prepare_matrices(r);
+        if (status == KD_OK) status = solve_stages(r, &shrink);
+        if (status == KD_OK) status = estimate_error(r, &err);
+        if (status == KD_OK) {
+            double quot = quotient(r, err);
+            if (err >= 1) {
+                r->stats.rejected_error++;
+                r->cause = KD_ERR_STEP_TOO_SMALL;
+                reject(r, r->first ? FIRST_SHRINK : 1 / quot);
+                continue;
+            }
+            double h_new = r->h / predictive_quotient(r, err, quot);
+            if (r->rejected) h_new = fmin(h_new, r->h); // no growth right after a rejection
+            status = complete(r, fmin(h_new, r->opt.h_max > 0 ? r->opt.h_max : h_new));
+            if (status == KD_OK) {
+                propose(r, h_new);
+                r->h_accepted = r->h;
+                r->err_accepted = fmax(1e-2, err);
+                r->stats.h_last = r->h;
+                r->stats.accepted++;
+                r->accepted_since_start++;
+                r->first = false;
+                r->has_past = true;
+                set_weights(r);
+                return KD_OK;
+            }
+        }
+        status = after_failure(r, status, shrink, &singular);
+        if (status < 0) return fail(r, status);
+    }
+}
+
+// ---- queries --------------------------------------------------------------------------------------------------------------
+
+double kd_radau_time(const kd_radau *r)
+{
+    return r->t;
+}
+
+double kd_radau_time_old(const kd_radau *r)
+{
+    return r->t_old;
+}
+
+const double *kd_radau_x(const kd_radau *r)
+{
+    return r->x;
+}
+
+const double *kd_radau_xdot(const kd_radau *r)
+{
+    return r->xdot;
+}
+
+kd_status kd_radau_dense(kd_radau *r, double t, double *x)
+{
+    const kd_dae_class *f = r->dae->methods;
+    if (t == r->t || !r->has_past) {
+        memcpy(x, r->x, (size_t)r->n * sizeof *x);
+        return KD_OK;
+    }
+    if (f->interpolate) {
+        kd_eval answer = f->interpolate(r->dae->impl, r->t_old, r->x_old, r->t, r->x, t, x);
+        return answer == KD_EVAL_OK ? KD_OK : ((void)eval_cause(r, answer), r->cause);
+    }
+    double        s = (t - r->t_old) / (r->t - r->t_old), L[STAGES]; // collocation polynomial through 0, c_1, c_2, 1
+    const double *c = radau_c;
+    for (int j = 0; j < STAGES; j++) {
+        L[j] = s / c[j];
+        for (int k = 0; k < STAGES; k++)
+            if (k != j) L[j] *= (s - c[k]) / (c[j] - c[k]);
+    }
+    for (int k = 0; k < r->n; k++)
+        x[k] = r->x_old[k] + L[0] * r->Zprev[0][k] + L[1] * r->Zprev[1][k] + L[2] * (r->x[k] - r->x_old[k]);
+    return KD_OK;
+}
+
+kd_stats kd_radau_stats(const kd_radau *r)
+{
+    kd_stats        s = r->stats;
+    kd_dae_counters c = r->dae->methods->counters(r->dae->impl);
+    s.residuals = c.residuals;
+    s.for_differences = c.for_differences;
+    s.mass = c.mass;
+    s.jacobians = c.jacobians;
+    s.selectors = c.selectors;
+    s.predecompositions = c.predecompositions;
+    s.decompositions = c.decompositions;
+    s.solves = c.solves;
+    return s;
+}
+
+const char *kd_radau_message(const kd_radau *r)
+{
+    return r->message;
+}

@@ -1,0 +1,196 @@
+// math/sparse.c: sparse LU of a fixed pattern by KLU (Davis, Palamadai Natarajan 2010), real and complex.
+//
+// create analyses the pattern (block triangular form, AMD ordering). The first factor call chooses pivots (klu_factor,
+// which allocates); later ones keep the pivots (klu_refactor, which does not). The pivots are chosen anew when the kept
+// ones became bad: the element growth or the spread of the diagonal of U is worse by a large factor than when they were
+// chosen. Real and complex factors live side by side.
+#include "core/memory.h"
+#include "math/linsolve.h"
+
+#include <assert.h>
+#include <klu.h>
+#include <math.h>
+#include <string.h>
+
+#define GROWTH_DROP 1e-3 // new pivots when max |A| / max |U| fell below this part of its value at the choice of pivots
+#define RCOND_DROP 1e-6  // the same for min |u_kk| / max |u_kk|
+
+// the factors of one kind of numbers
+typedef struct half {
+    klu_numeric *numeric;        // NULL: no pivots chosen
+    bool         factored;       // numeric holds the values of the last factor call
+    double       rgrowth, rcond; // when the pivots were chosen
+} half;
+
+struct kd_sparse_lu {
+    kd_arena      arena;
+    int           n;
+    int          *column; // (n + 1)
+    int          *row;    // (column[n])
+    klu_common    common;
+    klu_symbolic *symbolic;
+    half          real, z; // real and complex factors
+    double        rcond;   // of the last factor call
+    long          full;    // calls of klu_factor, klu_z_factor
+};
+
+// ---- creation
+// --------------------------------------------------------------------------------------------------------
+
+// columns in order, rows in range, none twice
+static bool pattern_is_valid(int n, const int *column, const int *row, int *seen)
+{
+    if (column[0] != 0) return false;
+    for (int j = 0; j < n; j++) seen[j] = -1;
+    for (int j = 0; j < n; j++) {
+        if (column[j + 1] < column[j]) return false;
+        for (int k = column[j]; k < column[j + 1]; k++) {
+            if (row[k] < 0 || row[k] >= n || seen[row[k]] == j) return false;
+            seen[row[k]] = j;
+        }
+    }
+    return true;
+}
+
+static kd_status analyze(kd_sparse_lu *lu)
+{
+    if (lu->n == 0) return KD_OK;
+    lu->symbolic = klu_analyze(lu->n, lu->column, lu->row, &lu->common);
+    if (lu->symbolic) return KD_OK;
+    return lu->common.status == KLU_OUT_OF_MEMORY ? KD_ERR_MEMORY : KD_ERR_ARGUMENT;
+}
+
+kd_status kd_sparse_lu_create(int n, const int *column, const int *row, kd_sparse_lu **result)
+{
+    *result = NULL;
+    if (n < 0 || (n > 0 && (!column || !row))) return KD_ERR_ARGUMENT;
+    kd_sparse_lu *lu = kd_alloc(sizeof *lu);
+    if (!lu) return KD_ERR_MEMORY;
+    kd_status status = KD_ERR_MEMORY;
+    lu->n = n;
+    klu_defaults(&lu->common);
+    const int nonzeros = n > 0 ? column[n] : 0;
+    int      *seen = kd_cut_int(&lu->arena, n);
+    lu->column = kd_cut_int(&lu->arena, n + 1);
+    lu->row = kd_cut_int(&lu->arena, nonzeros);
+    if (lu->arena.failed) goto done;
+    status = KD_ERR_ARGUMENT;
+    if (n > 0 && !pattern_is_valid(n, column, row, seen)) goto done;
+    if (n > 0) memcpy(lu->column, column, (size_t)(n + 1) * sizeof *column);
+    if (nonzeros > 0) memcpy(lu->row, row, (size_t)nonzeros * sizeof *row);
+    status = analyze(lu);
+done:
+    if (status == KD_OK)
+        *result = lu;
+    else
+        kd_sparse_lu_destroy(lu);
+    return status;
+}
+
+void kd_sparse_lu_destroy(kd_sparse_lu *lu)
+{
+    if (!lu) return;
+    if (lu->real.numeric) klu_free_numeric(&lu->real.numeric, &lu->common);
+    if (lu->z.numeric) klu_z_free_numeric(&lu->z.numeric, &lu->common);
+    if (lu->symbolic) klu_free_symbolic(&lu->symbolic, &lu->common);
+    kd_arena_release(&lu->arena);
+    kd_free(lu);
+}
+
+// ---- real and complex KLU behind one set of calls
+// ----------------------------------------------------------------------
+
+// What differs between the two: complex values are pairs of doubles for KLU. It takes pointers to plain double but only
+// reads the values of the matrix.
+typedef struct arithmetic {
+    klu_numeric *(*factor)(int *, int *, double *, klu_symbolic *, klu_common *);
+    int (*refactor)(int *, int *, double *, klu_symbolic *, klu_numeric *, klu_common *);
+    int (*rgrowth)(int *, int *, double *, klu_symbolic *, klu_numeric *, klu_common *);
+    int (*rcond)(klu_symbolic *, klu_numeric *, klu_common *);
+    int (*free_numeric)(klu_numeric **, klu_common *);
+} arithmetic;
+
+static const arithmetic real_arithmetic = {klu_factor, klu_refactor, klu_rgrowth, klu_rcond, klu_free_numeric};
+static const arithmetic complex_arithmetic = {klu_z_factor, klu_z_refactor, klu_z_rgrowth, klu_z_rcond,
+                                              klu_z_free_numeric};
+
+// rcond and rgrowth of the present factors into common; false: singular or not finite
+static bool             measure(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
+{
+    klu_common *c = &lu->common;
+    if (!use->rcond(lu->symbolic, h->numeric, c)) return false;
+    if (!(c->rcond > 0 && isfinite(c->rcond))) return false;
+    if (!use->rgrowth(lu->column, lu->row, values, lu->symbolic, h->numeric, c)) return false;
+    return isfinite(c->rgrowth);
+}
+
+// new values with the pivots of before; false: these pivots do not do
+static bool refactor(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
+{
+    klu_common *c = &lu->common;
+    if (!use->refactor(lu->column, lu->row, values, lu->symbolic, h->numeric, c) || c->status != KLU_OK) return false;
+    return measure(lu, h, values, use) && c->rgrowth >= GROWTH_DROP * h->rgrowth && c->rcond >= RCOND_DROP * h->rcond;
+}
+
+static kd_status choose_pivots(kd_sparse_lu *lu, half *h, double *values, const arithmetic *use)
+{
+    klu_common *c = &lu->common;
+    if (h->numeric) use->free_numeric(&h->numeric, c);
+    lu->full++;
+    h->numeric = use->factor(lu->column, lu->row, values, lu->symbolic, c);
+    if (!h->numeric) return c->status == KLU_OUT_OF_MEMORY ? KD_ERR_MEMORY : KD_ERR_DECOMPOSITION;
+    if (!measure(lu, h, values, use)) {
+        use->free_numeric(&h->numeric, c);
+        return KD_ERR_DECOMPOSITION;
+    }
+    h->rgrowth = c->rgrowth;
+    h->rcond = c->rcond;
+    return KD_OK;
+}
+
+static kd_status factor(kd_sparse_lu *lu, half *h, double *values, const arithmetic *use)
+{
+    if (lu->n == 0) return KD_OK;
+    kd_status status = KD_OK;
+    if (!h->numeric || !refactor(lu, h, values, use)) status = choose_pivots(lu, h, values, use);
+    h->factored = status == KD_OK;
+    lu->rcond = h->factored ? lu->common.rcond : 0;
+    return status;
+}
+
+kd_status kd_sparse_lu_factor(kd_sparse_lu *lu, const double *values)
+{
+    return factor(lu, &lu->real, (double *)values, &real_arithmetic);
+}
+
+kd_status kd_sparse_lu_factor_complex(kd_sparse_lu *lu, const double complex *values)
+{
+    return factor(lu, &lu->z, (double *)values, &complex_arithmetic);
+}
+
+// ---- use
+// -------------------------------------------------------------------------------------------------------------
+
+void kd_sparse_lu_solve(kd_sparse_lu *lu, double *b, int nrhs)
+{
+    if (lu->n == 0) return;
+    assert(lu->real.factored);
+    klu_solve(lu->symbolic, lu->real.numeric, lu->n, nrhs, b, &lu->common);
+}
+
+void kd_sparse_lu_solve_complex(kd_sparse_lu *lu, double complex *b, int nrhs)
+{
+    if (lu->n == 0) return;
+    assert(lu->z.factored);
+    klu_z_solve(lu->symbolic, lu->z.numeric, lu->n, nrhs, (double *)b, &lu->common);
+}
+
+double kd_sparse_lu_rcond(kd_sparse_lu *lu)
+{
+    return lu->n == 0 ? 1 : lu->rcond;
+}
+
+long kd_sparse_lu_full_factorizations(const kd_sparse_lu *lu)
+{
+    return lu->full;
+}

@@ -1,0 +1,34 @@
+// math/svd.c: singular value decomposition A = U diag(sigma) V', by LAPACK for every size: it is asked for rarely
+// (redundant constraints, initial values), never inside Newton's method.
+#include "math/dense.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <stddef.h>
+
+static void set_identity(int n, double *A)
+{
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++) A[(ptrdiff_t)n * j + i] = i == j;
+}
+
+int kd_svd_work(int m, int n)
+{
+    if (m == 0 || n == 0) return 1;
+    double size = 1;
+    LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'A', 'A', m, n, NULL, m, NULL, NULL, m, NULL, n, &size, -1);
+    return (int)size;
+}
+
+int kd_svd(int m, int n, double *A, double *U, double *sigma, double *Vt, double *work)
+{
+    if (m == 0 || n == 0) {
+        if (U) set_identity(m, U);
+        if (Vt) set_identity(n, Vt);
+        return 0;
+    }
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)m * n; i++)
+        if (!isfinite(A[i])) return 1; // the iteration would not end well
+    const char job = U && Vt ? 'A' : 'N';
+    return LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, job, job, m, n, A, m, sigma, U, m, Vt, n, work, kd_svd_work(m, n));
+}

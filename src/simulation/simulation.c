@@ -1,0 +1,270 @@
+// The driver: consistent initial values, a formulation, an integrator, output at steps and at wanted times.
+#include <kardan/simulation.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+
+static const char *const word_of[KD_INTEGRATOR_COUNT] = {
+#define KD_INTEGRATOR_WORD(name, word, sentence) [name] = word,
+    KD_INTEGRATOR_LIST(KD_INTEGRATOR_WORD)
+#undef KD_INTEGRATOR_WORD
+};
+
+const char *kd_integrator_word(kd_integrator integrator)
+{
+    return (int)integrator >= 0 && (int)integrator < KD_INTEGRATOR_COUNT ? word_of[integrator] : "unknown";
+}
+
+bool kd_integrator_parse(const char *word, kd_integrator *integrator)
+{
+    for (int i = 0; word && i < KD_INTEGRATOR_COUNT; i++) {
+        if (strcmp(word, word_of[i]) != 0) continue;
+        *integrator = (kd_integrator)i;
+        return true;
+    }
+    return false;
+}
+
+kd_simulation_options kd_simulation_options_default(void)
+{
+    return (kd_simulation_options){
+        .formulation = KD_PSF,
+        .integrator = KD_RADAU,
+        .formulation_options = kd_formulation_options_default(),
+        .radau = kd_radau_options_default(),
+        .ida = kd_ida_options_default(),
+        .initial = kd_initial_options_default(),
+    };
+}
+
+struct kd_simulation {
+    const kd_eom         *eom;
+    kd_inputs             inputs;
+    kd_simulation_options opt;
+    kd_state             *x;      // the caller's: present state, discrete states, active rows
+    kd_state             *at;     // state between steps
+    double               *vector; // (n) of the DAE
+    kd_dae               *dae;
+    kd_radau             *radau; // one of the two integrators
+    kd_ida               *ida;
+    long                  max_steps;
+    int                   next_time; // first wanted time that is still to come
+    bool                  shown;     // the start has been shown
+    char                  message[800];
+};
+
+// ---- one interface to the integrators -------------------------------------------------------------------------------------
+
+static kd_status integrator_start(kd_simulation *s)
+{
+    kd_formulation_pack(s->dae, s->x, s->vector);
+    kd_status status = s->radau ? kd_radau_start(s->radau, s->x->t, s->vector) : kd_ida_start(s->ida, s->x->t, s->vector);
+    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+    return status;
+}
+
+static kd_status integrator_step(kd_simulation *s, double t_end)
+{
+    kd_status status = s->radau ? kd_radau_step(s->radau, t_end) : kd_ida_step(s->ida, t_end);
+    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+    return status;
+}
+
+static kd_status integrator_dense(kd_simulation *s, double t)
+{
+    kd_status status = s->radau ? kd_radau_dense(s->radau, t, s->vector) : kd_ida_dense(s->ida, t, s->vector);
+    if (status < 0)
+        kd_text(s->message, sizeof s->message, "the state at t = %.9g between two steps could not be determined: %s", t,
+                s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+    return status;
+}
+
+static void take_state(kd_simulation *s)
+{
+    double        t = s->radau ? kd_radau_time(s->radau) : kd_ida_time(s->ida);
+    const double *x = s->radau ? kd_radau_x(s->radau) : kd_ida_x(s->ida);
+    kd_dims       D = kd_eom_dims(s->eom);
+    if (s->radau && s->opt.formulation != KD_PSF) // other forms keep no acceleration: a = v'
+        memcpy(s->x->a, kd_radau_xdot(s->radau) + D.np, (size_t)D.nv * sizeof(double));
+    kd_formulation_unpack(s->dae, t, x, s->x);
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------------
+
+static kd_status make_consistent(kd_simulation *s)
+{
+    return kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
+}
+
+static kd_status check_times(const kd_simulation_options *o, char *message, size_t size)
+{
+    for (int i = 0; i < o->ntimes; i++) {
+        if (isfinite(o->times[i]) && (i == 0 || o->times[i] > o->times[i - 1])) continue;
+        kd_text(message, size, "wanted times must increase; number %d is %g", i, o->times[i]);
+        return KD_ERR_ARGUMENT;
+    }
+    return KD_OK;
+}
+
+static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
+{
+    kd_simulation_options *o = &s->opt;
+    if (o->rtol != 0) o->radau.rtol = o->ida.rtol = o->rtol;
+    if (o->atol != 0) o->radau.atol = o->ida.atol = o->atol;
+    if (o->integrator == KD_IDA) {
+        s->max_steps = o->ida.max_steps;
+        return kd_ida_create(s->dae, &o->ida, &s->ida, message, size);
+    }
+    s->max_steps = o->radau.max_steps;
+    return kd_radau_create(s->dae, &o->radau, &s->radau, message, size);
+}
+
+kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
+                               kd_simulation **simulation, char *message, size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (simulation) *simulation = NULL;
+    if (!eom || !x || !simulation) {
+        kd_text(message, size, "a simulation needs equations of motion, a state and a place for the result");
+        return KD_ERR_ARGUMENT;
+    }
+    kd_status      status = KD_ERR_MEMORY;
+    kd_simulation *s = kd_alloc(sizeof *s);
+    if (!s) goto failed;
+    s->eom = eom;
+    s->x = x;
+    s->opt = opt ? *opt : kd_simulation_options_default();
+    if (inputs) s->inputs = *inputs;
+    status = check_times(&s->opt, message, size);
+    if (status < 0) goto failed;
+    status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae, message, size);
+    if (status < 0) goto failed;
+    status = create_integrator(s, message, size);
+    if (status < 0) goto failed;
+    status = kd_state_create(eom, &s->at);
+    if (status < 0) goto failed;
+    s->vector = kd_alloc((size_t)s->dae->n * sizeof(double));
+    status = s->vector ? make_consistent(s) : KD_ERR_MEMORY;
+    if (status >= 0) status = integrator_start(s);
+    if (status < 0) {
+        kd_text(message, size, "%s", s->message);
+        goto failed;
+    }
+    *simulation = s;
+    return KD_OK;
+failed:
+    if (message && size > 0 && message[0] == '\0') kd_text(message, size, "%s", kd_status_sentence(status));
+    kd_simulation_destroy(s);
+    return status;
+}
+
+void kd_simulation_destroy(kd_simulation *s)
+{
+    if (!s) return;
+    kd_radau_destroy(s->radau);
+    kd_ida_destroy(s->ida);
+    kd_dae_destroy(s->dae);
+    kd_state_destroy(s->at);
+    kd_free(s->vector);
+    kd_free(s);
+}
+
+kd_status kd_simulation_restart(kd_simulation *s)
+{
+    kd_status status = make_consistent(s);
+    return status < 0 ? status : integrator_start(s);
+}
+
+// ---- running --------------------------------------------------------------------------------------------------------------
+
+static kd_status show(kd_simulation *s, const kd_state *x, bool at_time)
+{
+    if (!s->opt.output || s->opt.output(x, at_time, s->opt.context) == KD_EVAL_OK) return KD_OK;
+    kd_text(s->message, sizeof s->message, "stopped by the output function at t = %.9g", x->t);
+    return KD_STOPPED;
+}
+
+// Wanted times up to t, by dense output
+static kd_status show_times(kd_simulation *s, double t)
+{
+    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] <= t) {
+        double    wanted = s->opt.times[s->next_time++];
+        kd_status status = KD_OK;
+        if (wanted < s->x->t) { // inside the last step
+            status = integrator_dense(s, wanted);
+            if (status < 0) return status;
+            kd_state_copy(s->x, s->at);
+            kd_formulation_unpack(s->dae, wanted, s->vector, s->at);
+            status = show(s, s->at, true);
+        } else {
+            status = show(s, s->x, true);
+        }
+        if (status != KD_OK) return status;
+    }
+    return KD_OK;
+}
+
+static kd_status show_start(kd_simulation *s)
+{
+    if (s->shown) return KD_OK;
+    s->shown = true;
+    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++; // before the start
+    kd_status status = show(s, s->x, false);
+    return status == KD_OK ? show_times(s, s->x->t) : status;
+}
+
+kd_status kd_simulation_run(kd_simulation *s, double t_end)
+{
+    s->message[0] = '\0';
+    if (!(t_end >= s->x->t) || !isfinite(t_end)) {
+        kd_text(s->message, sizeof s->message, "the end time %g lies before the present time %g", t_end, s->x->t);
+        return KD_ERR_TIME;
+    }
+    kd_status status = show_start(s);
+    long      limit = kd_simulation_stats(s).steps + s->max_steps;
+    while (status == KD_OK && s->x->t < t_end) {
+        if (kd_simulation_stats(s).steps >= limit) {
+            kd_text(s->message, sizeof s->message,
+                    "%ld steps did not reach t_end = %g (now t = %.9g); run again to continue, or raise max_steps", s->max_steps,
+                    t_end, s->x->t);
+            return KD_ERR_TOO_MANY_STEPS;
+        }
+        status = integrator_step(s, t_end);
+        if (status < 0) return status;
+        take_state(s);
+        status = show_times(s, s->x->t);
+        if (status == KD_OK) status = show(s, s->x, false);
+    }
+    return status;
+}
+
+const kd_state *kd_simulation_state(const kd_simulation *s)
+{
+    return s->x;
+}
+
+kd_stats kd_simulation_stats(const kd_simulation *s)
+{
+    return s->radau ? kd_radau_stats(s->radau) : kd_ida_stats(s->ida);
+}
+
+const char *kd_simulation_message(const kd_simulation *s)
+{
+    return s->message;
+}
+
+kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x, double t_end,
+                      kd_stats *stats, char *message, size_t size)
+{
+    kd_simulation *s;
+    kd_status      status = kd_simulation_create(eom, inputs, opt, x, &s, message, size);
+    if (status < 0) return status;
+    status = kd_simulation_run(s, t_end);
+    if (stats) *stats = kd_simulation_stats(s);
+    kd_text(message, size, "%s", s->message);
+    kd_simulation_destroy(s);
+    return status;
+}
