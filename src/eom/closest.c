@@ -23,11 +23,12 @@
 #define POLISH 4              // iterations below the tolerance, towards rounding
 #define EQUILIBRATE 5         // sweeps of row and column scaling
 #define NEWTON_LIMIT 12       // iterations of the LU path
-#define RCOND_REGULAR 1e-6    // equilibrated matrices above this are regular without question
 #define APPROACH_LIMIT 25     // iterations of phase 2
 #define HALVINGS 12           // of a step of phase 2
 #define CURVATURE_STEP 1e-4   // relative difference of J for the reduced Hessian
-#define CONTRACTION 0.1       // slower than this without F'': form the Hessian
+#define CONTRACTION 0.1       // slower than this without F'': form the reduced Hessian,
+#define CONTRACTION_MANY 0.4  // with many free directions, where 2 (n - rank) Jacobians are dear
+#define MANY 10
 
 static int smaller(int a, int b)
 {
@@ -321,7 +322,7 @@ static bool newton_step(kd_closest *c)
     scale_matrix(c);
     double norm = norm_one(c);
     if (kd_lu_factor(c->n, c->A, c->pivot) != 0) return false;
-    if (!(kd_lu_rcond(c->n, c->A, c->pivot, norm, c->work, c->pivot + c->n) > RCOND_REGULAR)) return false;
+    if (!(kd_lu_rcond(c->n, c->A, c->pivot, norm, c->work, c->pivot + c->n) > c->rank_tolerance)) return false;
     for (int i = 0; i < c->n; i++) c->dy[i] = -c->row[i] * c->F[i];
     kd_lu_solve(c->n, c->A, c->pivot, c->dy, 1);
     unscale(c, c->dy);
@@ -335,7 +336,7 @@ bool kd_closest_newton(kd_closest *c)
     for (int iteration = 0; iteration < NEWTON_LIMIT && !solved; iteration++) {
         if (kd_closest_linearise(c) != KD_EVAL_OK || !newton_step(c)) break;
         kd_axpy(c->n, 1.0, c->dy, c->y);
-        solved = relative_size(c, c->dy, c->n) <= STEP_NEGLIGIBLE;
+        solved = relative_size(c, c->dy, c->n) <= STEP_NEGLIGIBLE || (iteration > 0 && c->ratio <= 1.0);
     }
     if (!solved) memcpy(c->y, c->tangent, (size_t)c->n * sizeof(double));
     c->rank = c->n;
@@ -432,7 +433,7 @@ static double choose_tangent(kd_closest *c, int k, double size_old)
     double *copy = c->reduced + order;
     memcpy(copy, c->reduced, order * sizeof(double));
     double size = tangent_step(c, copy, k) ? relative_size(c, c->tangent, c->nx) : -1.0;
-    if (size >= 0.0 && size <= CONTRACTION * size_old) return size;
+    if (size >= 0.0 && size <= (k > MANY ? CONTRACTION_MANY : CONTRACTION) * size_old) return size;
     memcpy(c->hessian, c->reduced, order * sizeof(double));
     if (add_curvature(c, k) && tangent_step(c, c->hessian, k)) return relative_size(c, c->tangent, c->nx);
     memcpy(copy, c->reduced, order * sizeof(double));

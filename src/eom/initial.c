@@ -88,7 +88,7 @@ static void append_row(const kd_iv *iv, int fn, int i, char *text)
     kd_text_append(text, STORY, "%s '%s'%s", what, kd_eom_name(iv->eom, kind, i, name, sizeof name), level);
 }
 
-// Rows of the largest remaining residuals, conditions first. Returns how many are conditions, -1 added for none at all.
+// Rows of the largest remaining residuals, conditions first.
 typedef struct culprits {
     int    row[NAMES_MAX], count, conditions;
     double residual[NAMES_MAX];
@@ -358,19 +358,19 @@ static kd_status failure(kd_iv_system *s, kd_closest_end end, const char *story)
         if (contact == KD_ERR_SINGULAR_CS || contact == KD_ERR_MEMORY) return contact;
     }
     kd_text(iv->message, iv->size, "%s", story);
-    return end == KD_CLOSEST_LIMIT ? KD_ERR_IV_NO_CONVERGENCE : KD_ERR_IV_CONTRADICTORY;
+    if (end == KD_CLOSEST_LIMIT) return KD_ERR_IV_NO_CONVERGENCE;
+    if (s->c.nx > 0 || !(s->unknown & (KD_BIT(KD_P) | KD_BIT(KD_V)))) return KD_ERR_IV_CONTRADICTORY;
+    kd_text_append(iv->message, iv->size, "; all components are held");
+    return KD_ERR_INCONSISTENT;
 }
 
-// Nothing may move, but something must.
+// No unknowns at all, but rows that do not hold.
 static kd_status must_not_change(kd_iv_system *s, const char *level)
 {
-    char           story[STORY];
-    kd_closest_end end = s->c.n > 0 ? kd_closest_decompose(&s->c) : KD_CLOSEST_DONE;
-    if (end != KD_CLOSEST_DONE) return failure(s, end, "");
-    for (int i = 0; i < s->c.m && s->c.n == 0; i++) s->c.row[i] = 1.0;
+    char story[STORY];
+    for (int i = 0; i < s->c.m; i++) s->c.row[i] = 1.0;
     describe_contradiction(s, level, story);
-    kd_text(s->iv->message, s->iv->size, "%s; all components are held", story);
-    return KD_ERR_INCONSISTENT;
+    return failure(s, KD_CLOSEST_STUCK, story);
 }
 
 static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
@@ -380,7 +380,7 @@ static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
     if (c->m == 0) return KD_OK;
     if (kd_closest_linearise(c) != KD_EVAL_OK) return s->iv->fault;
     if (c->ratio <= 1.0) return kd_iv_system_put(s, c->y_ref) == KD_EVAL_OK ? KD_OK : s->iv->fault; // do no harm
-    if (c->n == 0 || (c->nx == 0 && !(s->unknown & KD_BIT(KD_S)))) return must_not_change(s, level);
+    if (c->n == 0) return must_not_change(s, level);
     kd_closest_end end = find_feasible(s, level, story);
     if (end != KD_CLOSEST_DONE) return failure(s, end, story);
     if (kd_iv_system_put(s, c->y) != KD_EVAL_OK) return s->iv->fault;

@@ -34,6 +34,7 @@ static kd_eval remember_fault(kd_iv *iv, kd_eval e)
     if (e == KD_EVAL_OK) return e;
     kd_status st = kd_eom_data_fault(iv->data).status;
     if (st == KD_ERR_CALLBACK_STOP || st == KD_ERR_RETRY_FAILED) st = KD_ERR_IV_CALLBACK;
+    if (st == KD_ERR_DECOMPOSITION) st = KD_ERR_IV_DECOMPOSITION;
     iv->fault = st;
     iv->stopped = iv->stopped || e == KD_EVAL_STOP;
     kd_text(iv->message, iv->size, "%s", kd_eom_data_message(iv->data));
@@ -507,11 +508,13 @@ static kd_eval fill_weight(kd_iv_system *s)
     return e;
 }
 
-// Differences of derivatives leave singular values near 1e-8 where exact ones leave the constraint error.
-static double rank_tolerance(const kd_iv *iv)
+// Off the constraints, redundant rows have singular values of the size of the constraint error, at most the tolerance;
+// one-sided differences (of gI by p, of f by lambda) leave 1e-8.
+static double rank_tolerance(const kd_iv_system *s)
 {
-    bool exact = iv->n.nlambda == 0 || (iv->def->derivative && (iv->def->given[KD_G] & KD_BIT(KD_P)));
-    return fmin(1e-5, fmax(10.0 * iv->opt->tolerance, exact ? 1e-10 : 1e-7));
+    const unsigned levels = KD_BIT(KD_P) | KD_BIT(KD_V);
+    bool           differenced = (s->unknown & levels) == levels || s->iv->def->force_of_multipliers;
+    return fmin(1e-5, fmax(10.0 * s->iv->opt->tolerance, differenced ? 1e-7 : 1e-10));
 }
 
 static kd_status fill(kd_iv_system *s)
@@ -525,7 +528,7 @@ static kd_status fill(kd_iv_system *s)
     s->c.owner = s;
     s->c.affine = s->affine;
     s->c.tolerance = iv->opt->tolerance;
-    s->c.rank_tolerance = rank_tolerance(iv);
+    s->c.rank_tolerance = rank_tolerance(s);
     s->c.slack = 1.0;
     s->c.max_iterations = iv->opt->max_iterations;
     if (fill_weight(s) != KD_EVAL_OK) return iv->fault;

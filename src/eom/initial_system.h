@@ -52,8 +52,8 @@ typedef struct kd_iv_system {
     bool      *affine;          // (m)
     bool       has_conditions;
     double    *value[KD_FN_COUNT];
-    kd_blocks  blocks;  // of all rows and unknowns
-    kd_blocks  ordered; // those of kd_eom_derivatives: all but g and c
+    kd_blocks  blocks;                 // of all rows and unknowns
+    kd_blocks  ordered;                // those of kd_eom_derivatives: all but g and c
     double    *product;                // (rows x nv) block by p, times T
     double    *y_near;                 // (n)
     double    *near_plus, *near_minus; // (nconditions)

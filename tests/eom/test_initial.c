@@ -1023,6 +1023,91 @@ static void test_friction(void **unused)
     finish(eom, x);
 }
 
+// ---- inputs, inner states -------------------------------------------------------------------------------------------
+
+static kd_eval driven_g(const kd_point *x, void *context, double *g)
+{
+    (void)context;
+    g[0] = x->p[0] - x->u[0];
+    return KD_EVAL_OK;
+}
+
+static kd_eval driven_b(const kd_point *x, void *context, double *b)
+{
+    (void)context;
+    b[0] = -x->r[0];
+    return KD_EVAL_OK;
+}
+
+typedef struct drive {
+    kd_eval answer;
+    double  factor;
+} drive;
+
+static kd_eval drive_input(double t, void *context, double *u, double *du, double *ddu)
+{
+    const drive *d = context;
+    u[0] = d->factor * sin(t);
+    du[0] = d->factor * cos(t);
+    ddu[0] = -d->factor * sin(t);
+    return d->answer;
+}
+
+// A coordinate that follows an input takes over u, u' and u'' on the three levels; inputs may fail.
+static void test_inputs(void **unused)
+{
+    (void)unused;
+    pendulum   c = unit_pendulum();
+    drive      d = {KD_EVAL_OK, 3.0};
+    kd_inputs  in = {drive_input, &d};
+    kd_eom_def def = pendulum_def(&c);
+    def.dims.nu = 1;
+    def.g = driven_g;
+    kd_eom   *eom = make(&def);
+    kd_state *x = state_of(eom);
+    x->t = 0.4;
+    assert_int_equal(kd_initial_consistent(eom, &in, NULL, x, message, sizeof message), KD_CORRECTED);
+    CHECK(x->p[0], 3.0 * sin(0.4), 1e-12);
+    CHECK(x->v[0], 3.0 * cos(0.4), 1e-9);
+    CHECK(x->a[0], -3.0 * sin(0.4), 1e-5);
+    CHECK(x->lambda[0], 1.5 * 3.0 * sin(0.4), 1e-5);
+    d.answer = KD_EVAL_STOP;
+    assert_int_equal(kd_initial_consistent(eom, &in, NULL, x, message, sizeof message), KD_ERR_IV_CALLBACK);
+    d.answer = KD_EVAL_OK, d.factor = NAN;
+    assert_int_equal(kd_initial_consistent(eom, &in, NULL, x, message, sizeof message), KD_ERR_NOT_FINITE);
+    finish(eom, x);
+}
+
+static kd_eval inner_state(const kd_point *x, void *context, double *out)
+{
+    const conditions *c = context;
+    out[0] = x->p[0] - 1.0;
+    out[1] = x->v[1] - 1.0;
+    out[2] = x->r[0] * x->r[0] - c->omega;
+    return KD_EVAL_OK;
+}
+
+// Inner states are determined by conditions alone; without one they are named as open.
+static void test_inner_states(void **unused)
+{
+    (void)unused;
+    pendulum   c = unit_pendulum();
+    conditions w = {.L = c.L, .omega = 9.0, .names = {"place", "speed", "inner"}};
+    kd_eom_def def = pendulum_def(&c);
+    def.dims.nr = 1;
+    def.b = driven_b;
+    kd_eom            *eom = make(&def);
+    kd_state          *x = state_of(eom);
+    kd_initial_options opt = with_conditions(inner_state, 2, &w);
+    x->p[0] = 1.0, x->p[1] = -1.5, x->r[0] = 2.0;
+    check_failure(eom, &opt, x, KD_ERR_IV_UNDETERMINED, "r[0]", "velocity level");
+    opt.nconditions = 3;
+    assert_int_equal(solve(eom, &opt, x), KD_CORRECTED);
+    CHECK(x->r[0], 3.0, 1e-9);
+    CHECK(x->v[0], sqrt(3.0), 1e-9);
+    finish(eom, x);
+}
+
 // ---- failures -------------------------------------------------------------------------------------------------------
 
 static kd_eval massless_M(const kd_point *x, void *context, double *M)
@@ -1076,6 +1161,27 @@ static void test_contradictory_constraints(void **unused)
     kd_eom   *eom = make(&def);
     kd_state *x = state_of(eom);
     check_failure(eom, NULL, x, KD_ERR_IV_CONTRADICTORY, "'left wall'", "'right wall'");
+    finish(eom, x);
+}
+
+static kd_eval lame_Z(const kd_point *x, void *context, double *Z)
+{
+    (void)x, (void)context;
+    Z[0] = 1.0, Z[1] = Z[2] = Z[3] = 0.0;
+    return KD_EVAL_OK;
+}
+
+// A velocity that moves no coordinate: Z has a zero column, the chart of the positions is singular.
+static void test_singular_kinematics(void **unused)
+{
+    (void)unused;
+    pendulum   c = unit_pendulum();
+    kd_eom_def def = pendulum_def(&c);
+    def.Z = lame_Z;
+    kd_eom   *eom = make(&def);
+    kd_state *x = state_of(eom);
+    x->p[0] = 1.0;
+    check_failure(eom, NULL, x, KD_ERR_IV_DECOMPOSITION, "Z(p)", NULL);
     finish(eom, x);
 }
 
@@ -1238,7 +1344,10 @@ int main(void)
         cmocka_unit_test(test_quaternion_body),
         cmocka_unit_test(test_skate),
         cmocka_unit_test(test_friction),
+        cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_inner_states),
         cmocka_unit_test(test_singular_mass),
+        cmocka_unit_test(test_singular_kinematics),
         cmocka_unit_test(test_contradictory_constraints),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_difficult_guesses),
