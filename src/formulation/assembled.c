@@ -339,8 +339,9 @@ static void describe(kd_assembled *self)
     bool    constrained = self->nc > 0;
     bool    index1 = self->form == KD_INDEX1 || self->form == KD_BAUMGARTE1 || !constrained;
     bool    index3 = self->form == KD_INDEX3 && d.nlambda > 0;
-    int     of_velocity = index3 ? 2 : 1, of_multiplier = index1 ? 1 : index3 ? 3 : 2;
     bool    all = self->opt.control_multipliers;
+    // forces act through velocities: unless they are controlled themselves, their Newton increments count h times
+    int     of_velocity = index3 ? 2 : 1, of_multiplier = index1 ? (all ? 1 : 2) : index3 ? 3 : 2;
     struct {
         kd_component kind;
         int          count, index;
