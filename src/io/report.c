@@ -70,7 +70,7 @@ static double range_of(const kd_recording *rec, int column)
 static kd_plot *start_plot(gallery *g, const char *title)
 {
     kd_plot *plot = &g->plot[g->nplots];
-    *plot = (kd_plot){.title = title, .xlabel = "time", .series = g->series[g->nplots]};
+    *plot = (kd_plot){.title = title, .xlabel = "time [s]", .series = g->series[g->nplots]};
     g->nplots++;
     return plot;
 }
@@ -97,8 +97,10 @@ static void add_group(gallery *g, const kd_recording *rec, kd_group group, const
     char    *note = g->note[g->nplots];
     kd_plot *plot = start_plot(g, title);
     for (int i = 0; i < shown; i++) {
-        add_series(g, rec, kd_recording_name(rec, order[i].column), kd_recording_values(rec) + order[i].column,
-                   kd_recording_columns(rec));
+        const char *name = kd_recording_name(rec, order[i].column);
+        if (strncmp(name, "lambda ", 7) == 0) name += 7; // the title says it
+        if (strncmp(name, "mu ", 3) == 0) name += 3;
+        add_series(g, rec, name, kd_recording_values(rec) + order[i].column, kd_recording_columns(rec));
     }
     if (shown < count) {
         kd_text(note, sizeof g->note[0], "the %d of %d components that move most", shown, count);

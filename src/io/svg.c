@@ -12,7 +12,7 @@ enum {
     DEFAULT_WIDTH = 640,
     DEFAULT_HEIGHT = 340,
     MAX_LEGEND = 14,    // lines of a legend; the rest is counted
-    MAX_NAME = 22,      // characters of a name in the legend
+    MAX_NAME = 24,      // characters of a name in the legend
     MAX_X_TICKS = 8,    // ticks wanted at most
     MAX_Y_TICKS = 7,    //
     POINTS_PER_LINE = 8 // of a path, to keep lines of the file short
