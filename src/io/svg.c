@@ -18,7 +18,7 @@ enum {
     POINTS_PER_LINE = 8 // of a path, to keep lines of the file short
 };
 
-static const double      CHARACTER = 6.6; // [px] mean width of a character of 12 px
+static const double      CHARACTER = 7.4; // [px] mean width of a character of 12 px
 static const double      LARGEST = 1e300; // values beyond are treated as missing, so that differences stay finite
 
 static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#404040"};
