@@ -242,7 +242,8 @@ static kd_status create(kd_eom **eom, kd_state **x, kd_inputs *inputs)
 }
 
 // clang-format off
-// [p v lambda] at t = 1000: recomputed in quadruple precision; the published vector agrees to 2.5e-12
+// [p v lambda] at t = 1000: recomputed in quadruple precision, confirmed in another arithmetic to 3e-14; the
+// published vector agrees to 2.5e-12
 static const double reference[2 * NP + N] = {
     -4.0702633803312869e-01, 3.4637587728172029e-01, 8.4519424500209412e-01,
     7.7529347524638217e-02, -2.6286627199499434e-01, 9.6171228718357214e-01,
@@ -302,5 +303,5 @@ const kd_example kd_example_fekete = {
     .t_end = 1000,
     .create = create,
     .reference = reference,
-    .digits = 15,
+    .digits = 13,
 };
