@@ -225,6 +225,7 @@ static void choose_sources(kd_eom *eom)
         eom->GZ = KD_GZ_FROM_G_P;
     else
         eom->GZ = def->gI ? KD_GZ_FROM_GI : KD_GZ_DIFFERENCES;
+    eom->exact_GZ = eom->GZ != KD_GZ_DIFFERENCES && (contact_given || eom->GZ != KD_GZ_FROM_G_P);
 }
 
 static void fill_entries(kd_eom *eom)
@@ -254,10 +255,9 @@ static void fill_entries(kd_eom *eom)
     eom->entry[KD_KINEMATICS].fallback = def->Z ? kd_fallback_kinematics : kd_fallback_identity;
     for (int fn = 0; fn < KD_FN_COUNT; fn++) eom->entry[fn].stage = functions[fn].stage;
     // values that come from differences; gI = GZ v with supplied g_p is exact unless time enters
-    bool exact_GZ = eom->GZ != KD_GZ_DIFFERENCES && n->ns == 0;
-    eom->entry[KD_RESIDUAL].noisy = !def->residual && n->nlambda > 0 && !exact_GZ && eom->GZ != KD_GZ_FROM_GI_V;
-    eom->entry[KD_FORCE].noisy = !def->f && def->force_of_multipliers && n->nlambda > 0 && !exact_GZ;
-    eom->entry[KD_GI].noisy = !def->gI && (!exact_GZ || eom->moves_in_time);
+    eom->entry[KD_RESIDUAL].noisy = !def->residual && !eom->exact_GZ;
+    eom->entry[KD_FORCE].noisy = !def->f && def->force_of_multipliers && !eom->exact_GZ;
+    eom->entry[KD_GI].noisy = !def->gI && (!eom->exact_GZ || eom->moves_in_time);
     eom->entry[KD_GII].noisy = !def->gII;
     eom->entry[KD_HI].noisy = !def->hI;
 }
