@@ -96,6 +96,10 @@ static kd_status check_sizes(const kd_dims *n, message_buffer m)
             return KD_ERR_DEFINITION;
         }
     }
+    if (n->np == 0 && n->nr == 0 && n->nw == 0) {
+        kd_text(m.text, m.size, "the definition is empty: dims.np, dims.nr and dims.nw are 0");
+        return KD_ERR_DEFINITION;
+    }
     if (n->np < n->nv) {
         kd_text(m.text, m.size, "np = %d is smaller than nv = %d: velocities would not be determined", n->np, n->nv);
         return KD_ERR_DEFINITION;

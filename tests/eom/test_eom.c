@@ -71,6 +71,8 @@ static void test_contradictions(void **state)
     def = pendulum();
     def.cookie = 0;
     refused(&def, "kd_eom_def_default");
+    def = kd_eom_def_default();
+    refused(&def, "the definition is empty");
 }
 
 // NULL arguments are refused; no message buffer is fine.
