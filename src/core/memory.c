@@ -95,13 +95,14 @@ static void *suitesparse_calloc(size_t count, size_t size)
     return size > 0 && count > SIZE_MAX / size ? NULL : kd_alloc(count * size);
 }
 
-// As realloc: the old block survives a failure.
+// As realloc: the old block survives a failure. Shrinking stays in place and cannot fail, which KLU counts on.
 static void *suitesparse_realloc(void *memory, size_t size)
 {
+    const size_t old = memory ? header_of(memory)->size : 0;
+    if (memory && size <= old) return memory;
     void *larger = block_allocate(size);
     if (memory && larger) {
-        const size_t old = header_of(memory)->size;
-        memcpy(larger, memory, old < size ? old : size);
+        memcpy(larger, memory, old);
         kd_free(memory);
     }
     return larger;

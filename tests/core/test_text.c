@@ -1,0 +1,61 @@
+// tests/core/test_text.c: bounded text buffers.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+#include "core/text.h"
+
+#include <string.h>
+
+// Text that fits is written whole, a second call overwrites, append goes behind.
+static void test_write(void **state)
+{
+    (void)state;
+    char buffer[32];
+    kd_text(buffer, sizeof buffer, "t = %g", 1.5);
+    assert_string_equal(buffer, "t = 1.5");
+    kd_text(buffer, sizeof buffer, "%s", "new");
+    kd_text_append(buffer, sizeof buffer, " %d", 42);
+    assert_string_equal(buffer, "new 42");
+}
+
+// What does not fit is cut off: the buffer ends with a zero and nothing is written behind it, for every size.
+static void test_cut(void **state)
+{
+    (void)state;
+    for (size_t size = 1; size < 12; size++) {
+        char buffer[16];
+        memset(buffer, '#', sizeof buffer);
+        kd_text(buffer, size, "%s", "0123");
+        kd_text_append(buffer, size, "%s", "456789");
+        assert_int_equal(strlen(buffer), size <= 10 ? size - 1 : 10);
+        assert_memory_equal(buffer, "0123456789", strlen(buffer));
+        for (size_t i = size; i < sizeof buffer; i++) assert_int_equal(buffer[i], '#');
+    }
+}
+
+// No buffer, an empty one and one without end mark are left alone.
+static void test_no_buffer(void **state)
+{
+    (void)state;
+    char buffer[4] = {'a', 'b', 'c', 'd'};
+    kd_text(NULL, 10, "x");
+    kd_text_append(NULL, 10, "x");
+    kd_text(buffer, 0, "x");
+    kd_text_append(buffer, 0, "x");
+    kd_text_append(buffer, sizeof buffer, "x");
+    assert_memory_equal(buffer, "abcd", 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_no_buffer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
