@@ -191,7 +191,7 @@ static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 // R and omega at t; the quaternion's sign is followed in pieces of less than half a turn.
 static void integrate_body(kd_test_rhs rhs, const double omega0[3], double t, double piece, double y[12], double q[4])
 {
-    const int pieces = (int)ceil(t / piece);
+    const int pieces = (int)ceil(fabs(t) / piece);
     double    R[3][3];
     memcpy(y, identity, sizeof identity);
     memcpy(y + 9, omega0, 3 * sizeof *y);
