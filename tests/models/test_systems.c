@@ -187,6 +187,79 @@ static void solutions_satisfy_kinematics(void **state)
     for_all(check_rates);
 }
 
+// ---- derivatives
+// ------------------------------------------------------------------------------------------------------
+
+static double *variable(kd_state *x, kd_var var)
+{
+    return var == KD_V    ? x->v
+           : var == KD_R  ? x->r
+           : var == KD_W  ? x->w
+           : var == KD_S  ? x->s
+           : var == KD_A  ? x->a
+           : var == KD_MU ? x->mu
+                          : x->lambda;
+}
+
+// Value of fn with component j of var moved by h; positions move along increments.
+static void moved_value(fixture *f, kd_fn fn, kd_var var, int j, double h, double *out)
+{
+    double e[MANY] = {0}, p[MANY], kept = 0;
+    if (var == KD_P) {
+        memcpy(p, f->x->p, (size_t)f->n.np * sizeof *p);
+        e[j] = h;
+        assert_int_equal(kd_eom_oplus(f->d, p, e, f->x->p), KD_EVAL_OK);
+    } else {
+        kept = variable(f->x, var)[j];
+        variable(f->x, var)[j] += h;
+    }
+    go_to(f);
+    assert_int_equal(kd_eom_eval(f->d, fn, out), KD_EVAL_OK);
+    if (var == KD_P)
+        memcpy(f->x->p, p, (size_t)f->n.np * sizeof *p);
+    else
+        variable(f->x, var)[j] = kept;
+}
+
+static void check_block(fixture *f, kd_fn fn, kd_var var)
+{
+    static double block[MANY * MANY];
+    const int     rows = kd_eom_rows(f->eom, fn), columns = kd_eom_columns(f->eom, var);
+    kd_blocks     wanted = {0};
+    double        right[MANY], left[MANY];
+    wanted.block[fn][var] = block;
+    go_to(f);
+    assert_int_equal(kd_eom_derivatives(f->d, KD_PART_ALL, &wanted), KD_EVAL_OK);
+    const double size = 1 + kd_norm_max(rows * columns, block);
+    for (int j = 0; j < columns; j++) {
+        const double h = 1e-5;
+        moved_value(f, fn, var, j, h, right);
+        moved_value(f, fn, var, j, -h, left);
+        for (int i = 0; i < rows; i++) assert_small(block[j * rows + i] - (right[i] - left[i]) / (2 * h), 1e-6 * size);
+    }
+}
+
+static void check_derivatives(fixture *f)
+{
+    static const kd_fn  fns[] = {KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, KD_GI, KD_GII, KD_H, KD_HI, KD_E};
+    static const kd_var vars[] = {KD_P, KD_V, KD_A, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU};
+    f->system->solution(0.3 * f->system->t_end, f->x);
+    for (int i = 0; i < f->n.nv; i++) f->x->a[i] = 0.7 - 0.1 * i; // the solution's is not needed
+    for (int i = 0; i < f->n.nlambda; i++) f->x->lambda[i] += 0.2 + 0.1 * i;
+    for (size_t i = 0; i < sizeof fns / sizeof *fns; i++)
+        for (size_t j = 0; j < sizeof vars / sizeof *vars; j++)
+            if (kd_eom_rows(f->eom, fns[i]) > 0 && kd_eom_columns(f->eom, vars[j]) > 0 &&
+                kd_eom_depends(f->eom, fns[i], vars[j]))
+                check_block(f, fns[i], vars[j]);
+}
+
+// Derivatives, supplied or filled in by the library, agree with central differences.
+static void derivatives_agree_with_differences(void **state)
+{
+    (void)state;
+    for_all(check_derivatives);
+}
+
 static void check_with_library(fixture *f)
 {
     char report[2000] = "";
@@ -269,9 +342,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solutions_satisfy_constraints), cmocka_unit_test(solutions_satisfy_dynamics),
-        cmocka_unit_test(solutions_satisfy_kinematics),  cmocka_unit_test(checker_accepts_every_system),
-        cmocka_unit_test(free_body_keeps_its_constants), cmocka_unit_test(heavy_top_agrees_with_file),
-        cmocka_unit_test(bricard_moves_as_known),
+        cmocka_unit_test(solutions_satisfy_kinematics),  cmocka_unit_test(derivatives_agree_with_differences),
+        cmocka_unit_test(checker_accepts_every_system),  cmocka_unit_test(free_body_keeps_its_constants),
+        cmocka_unit_test(heavy_top_agrees_with_file),    cmocka_unit_test(bricard_moves_as_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
