@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <kardan/kardan.h>
+
 #include "math/dense.h"
 #include "systems/systems.h"
 
@@ -187,8 +189,7 @@ static void solutions_satisfy_kinematics(void **state)
     for_all(check_rates);
 }
 
-// ---- derivatives
-// ------------------------------------------------------------------------------------------------------
+// ---- derivatives ----------------------------------------------------------------------------------------------------
 
 static double *variable(kd_state *x, kd_var var)
 {
@@ -258,6 +259,31 @@ static void derivatives_agree_with_differences(void **state)
 {
     (void)state;
     for_all(check_derivatives);
+}
+
+// ---- runs -----------------------------------------------------------------------------------------------------------
+
+static void check_run(fixture *f)
+{
+    char                  message[500] = "";
+    double                end[2 * MANY];
+    const int             motion = f->n.np + f->n.nv;
+    kd_simulation_options opt = kd_simulation_options_default();
+    opt.rtol = opt.atol = 1e-7;
+    if (f->system->redundant) opt.formulation_options.constraints = KD_DECOMPOSE_SVD;
+    const kd_status status = kd_simulate(f->eom, NULL, &opt, f->x, f->system->t_end, NULL, message, sizeof message);
+    if (status != KD_OK) print_error("%s: %s\n", f->system->name, message);
+    assert_int_equal(status, KD_OK);
+    memcpy(end, f->x->p, (size_t)motion * sizeof *end);
+    f->system->solution(f->system->t_end, f->x);
+    for (int i = 0; i < motion; i++) assert_small(end[i] - f->x->p[i], 1e-5);
+}
+
+// The library integrates every system to its solution.
+static void every_system_reaches_its_solution(void **state)
+{
+    (void)state;
+    for_all(check_run);
 }
 
 static void check_with_library(fixture *f)
@@ -341,10 +367,15 @@ static void bricard_moves_as_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solutions_satisfy_constraints), cmocka_unit_test(solutions_satisfy_dynamics),
-        cmocka_unit_test(solutions_satisfy_kinematics),  cmocka_unit_test(derivatives_agree_with_differences),
-        cmocka_unit_test(checker_accepts_every_system),  cmocka_unit_test(free_body_keeps_its_constants),
-        cmocka_unit_test(heavy_top_agrees_with_file),    cmocka_unit_test(bricard_moves_as_known),
+        cmocka_unit_test(solutions_satisfy_constraints),
+        cmocka_unit_test(solutions_satisfy_dynamics),
+        cmocka_unit_test(solutions_satisfy_kinematics),
+        cmocka_unit_test(every_system_reaches_its_solution),
+        cmocka_unit_test(derivatives_agree_with_differences),
+        cmocka_unit_test(checker_accepts_every_system),
+        cmocka_unit_test(free_body_keeps_its_constants),
+        cmocka_unit_test(heavy_top_agrees_with_file),
+        cmocka_unit_test(bricard_moves_as_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

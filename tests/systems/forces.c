@@ -6,12 +6,13 @@
 
 static const double gravity = 9.81;
 
-// ---- bead on a curve
-// ----------------------------------------------------------------------------------------------------- p = (x, y),
-// foot point (s, F(s)) of the bead on the curve y = F(x), with e1 = x - s, e2 = y - F(s):
+// ---- bead on a curve ------------------------------------------------------------------------------------------------
+//
+//     p = (x, y), foot point (s, F(s)) of the bead on the curve y = F(x), with e1 = x - s, e2 = y - F(s)
 //     0 = c = e1 + e2 F'(s)    (e is normal to the curve)        0 = g = e2 - e1 F'(s)    (e has no normal part)
 //     m x'' = -r - w - ..,  m y'' = -m gravity - ..,   G = g_p - g_s inv(c_s) c_p
 //     r' = k x' - r / T        (Maxwell element along x)         0 = d = w + kappa w^3 - D (1 + 0.2 sin s) x'
+//
 // Second description: s = x, y = F(x), and  m (1 + F'^2) x'' + m F' F'' x'^2 = -m gravity F' - r - w.
 
 static const double bead_m = 1.2, bead_k = 8, bead_T = 0.4, bead_kappa = 0.6, bead_D = 0.5;
@@ -185,13 +186,15 @@ kd_status kd_test_bead_create(kd_eom **eom, kd_state **x)
     return kd_test_create(&def, kd_test_bead_solution, eom, x);
 }
 
-// ---- pendulum with friction in the hinge
-// ------------------------------------------------------------------------------------- p = (x, y), g = (x^2 + y^2 -
-// L^2)/2, force in the rod N = lambda L. The hinge of radius R brakes with the force w at the bob:
+// ---- pendulum with friction in the hinge ----------------------------------------------------------------------------
+//
+//     p = (x, y), g = (x^2 + y^2 - L^2)/2, force in the rod N = lambda L
+//     the hinge of radius R brakes with the force w at the bob:
 //     0 = d = w - nu R/L sqrt(N^2 + N0^2) tanh(v_t / v0),   v_t = (x y' - y x') / L
 //     m v' = (0, -m gravity) - w (-y, x)/L - p lambda
+//
 // Second description: x = L sin phi, y = -L cos phi, N = m (L phi'^2 + gravity cos phi),
-//     m L phi'' = -m gravity sin phi - w.
+//     m L phi'' = -m gravity sin phi - w
 
 static const double friction_m = 0.8, friction_L = 1.3, friction_nu_R = 0.25, friction_N0 = 0.5, friction_v0 = 0.2;
 

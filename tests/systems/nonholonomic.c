@@ -16,12 +16,15 @@ static kd_eval diagonal(const double *entries, int n, double *out)
     return KD_EVAL_OK;
 }
 
-// ---- skate
-// --------------------------------------------------------------------------------------------------------------- p =
-// (x, y, theta), x downhill:  m x'' = m gamma + sin(theta) mu,  m y'' = -cos(theta) mu,  J theta'' = 0 0 = h = -x'
-// sin(theta) + y' cos(theta) From rest at the origin with theta = 0 and theta' = omega: speed along the blade
-// gamma/omega sin(omega t), so that x = gamma/(2 omega^2) sin^2(omega t),  y = gamma/(2 omega) (t - sin(2 omega t)/(2
-// omega)),  mu = -2 m gamma sin(omega t).
+// ---- skate ----------------------------------------------------------------------------------------------------------
+//
+//     p = (x, y, theta), x downhill
+//     m x'' = m gamma + sin(theta) mu,  m y'' = -cos(theta) mu,  J theta'' = 0
+//     0 = h = -x' sin(theta) + y' cos(theta)
+//
+// From rest at the origin with theta = 0 and theta' = omega: speed along the blade gamma/omega sin(omega t), so that
+//     x = gamma/(2 omega^2) sin^2(omega t),  y = gamma/(2 omega) (t - sin(2 omega t)/(2 omega))
+//     mu = -2 m gamma sin(omega t)
 
 static const double skate_M[3] = {1.5, 1.5, 0.2}, skate_gamma = 2.5, skate_omega = 1.3;
 
@@ -111,11 +114,13 @@ kd_status kd_test_skate_create(kd_eom **eom, kd_state **x)
     return kd_test_create(&def, kd_test_skate_solution, eom, x);
 }
 
-// ---- rolling disc
-// -------------------------------------------------------------------------------------------------------- p = (x, y,
-// phi heading, psi roll):  m x'' = -mu1,  m y'' = -mu2,  J phi'' = 0,  I psi'' = tau + R (mu1 cos phi + mu2 sin phi) 0
-// = x' - R psi' cos phi,  0 = y' - R psi' sin phi Closed form with phi = omega t, psi' = Omega + beta t, beta = tau /
-// (I + m R^2), by integration of x' and y'.
+// ---- rolling disc ---------------------------------------------------------------------------------------------------
+//
+//     p = (x, y, phi heading, psi roll)
+//     m x'' = -mu1,  m y'' = -mu2,  J phi'' = 0,  I psi'' = tau + R (mu1 cos phi + mu2 sin phi)
+//     0 = x' - R psi' cos phi,  0 = y' - R psi' sin phi
+//
+// Closed form with phi = omega t, psi' = Omega + beta t, beta = tau / (I + m R^2), by integration of x' and y'.
 
 static const double disc_M[4] = {2, 2, 0.3, 0.5}, disc_R = 0.6, disc_tau = 0.7, disc_omega = 1.1, disc_Omega = 2;
 

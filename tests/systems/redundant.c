@@ -6,13 +6,15 @@
 
 static const double gravity = 9.81;
 
-// ---- parallelogram
-// ----------------------------------------------------------------------------------------------------------- Mass
-// points P1, P2, P3 in space (p = their coordinates) form a rigid triangle that hangs on three parallel links of length
-// L from the anchors A_i = corner_i, gravity along -y; z_i = 0 holds it in the plane.
+// ---- parallelogram --------------------------------------------------------------------------------------------------
+//
+// Mass points P1, P2, P3 in space (p = their coordinates) form a rigid triangle that hangs on three parallel links of
+// length L from the anchors A_i = corner_i, gravity along -y; z_i = 0 holds it in the plane.
 //     g = (|P_i - A_i|^2 - L^2) three times, (|P_i - P_j|^2 - side^2) three times, z_i three times
 // In the plane the triangle has three freedoms and three links, but P_i = corner_i + L (sin phi, -cos phi) fits all:
-// rank 8 of 9. Second description: phi'' = -(gravity / L) sin phi, whatever the masses.
+// rank 8 of 9.
+//
+// Second description: phi'' = -(gravity / L) sin phi, whatever the masses.
 
 enum { NPOINT = 3, NXYZ = 9, NROW = 9 };
 
@@ -191,16 +193,17 @@ kd_status kd_test_parallelogram_create(kd_eom **eom, kd_state **x)
     return kd_test_create(&def, kd_test_parallelogram_solution, eom, x);
 }
 
-// ---- Bricard mechanism
-// --------------------------------------------------------------------------------------------------------- Five rods
-// of 1 m and 1 kg (cross section 0.1 m square) in a chain P1 .. P6, joined to each other and at both ends to the ground
-// by revolute joints with axes y, z, x, y, z, x; gravity along -y. IFToMM library of benchmarks, problem A04. Each rod
-// has p = (centre of mass, unit quaternion), v = (velocity, omega in the body); body frames are parallel to the world
-// at t = 0.
-//     joint: 0 = P_b - P_a, 0 = (R_a u).(R_b n1), 0 = (R_a u).(R_b n2) with the axis u and n1, n2 normal to it
+// ---- Bricard mechanism ----------------------------------------------------------------------------------------------
+//
+// Five rods of 1 m and 1 kg (cross section 0.1 m square) in a chain P1 .. P6, joined to each other and at both ends to
+// the ground by revolute joints with axes y, z, x, y, z, x; gravity along -y. IFToMM library of benchmarks, problem
+// A04. Each rod has p = (centre of mass, unit quaternion), v = (velocity, omega in the body); body frames are parallel
+// to the world at t = 0.
+//     joint: 0 = P_b - P_a, 0 = (R_a u).(R_b n1), 0 = (R_a u).(R_b n2), axis u, n1 and n2 normal to it
+//
 // Second description: joint angles (alpha, beta, alpha, beta, alpha), beta = -asin(sin(alpha) / (1 + sin(alpha))),
-// kinetic energy I(alpha) alpha'^2 / 2, potential V(alpha):  I alpha'' + I' alpha'^2 / 2 + V' = 0, from rest at alpha =
-// 0.
+// kinetic energy I(alpha) alpha'^2 / 2, potential V(alpha), from rest at alpha = 0:
+//     I alpha'' + I' alpha'^2 / 2 + V' = 0
 
 enum { NROD = 5, NJOINT = 6, GROUND = -1 };
 

@@ -20,8 +20,9 @@ typedef struct kd_test_system {
 enum { KD_TEST_SYSTEM_COUNT = 9 };
 extern const kd_test_system kd_test_systems[KD_TEST_SYSTEM_COUNT];
 
-// ---- nonholonomic.c: closed forms
-// -------------------------------------------------------------------------------------- Skate (knife edge) on an
+// ---- nonholonomic.c: closed forms -----------------------------------------------------------------------------------
+
+// Skate (knife edge) on an
 // inclined plane: x, y, angle; one nonholonomic constraint.
 kd_status                   kd_test_skate_create(kd_eom **eom, kd_state **x) KD_NODISCARD;
 void                        kd_test_skate_solution(double t, kd_state *x);
@@ -29,8 +30,9 @@ void                        kd_test_skate_solution(double t, kd_state *x);
 kd_status                   kd_test_disc_create(kd_eom **eom, kd_state **x) KD_NODISCARD;
 void                        kd_test_disc_solution(double t, kd_state *x);
 
-// ---- redundant.c
-// ------------------------------------------------------------------------------------------------------- Triangular
+// ---- redundant.c ----------------------------------------------------------------------------------------------------
+
+// Triangular
 // plate (three mass points in space) on three parallel links, held in a plane: nine constraints of rank eight. The
 // plate moves like a pendulum.
 kd_status                   kd_test_parallelogram_create(kd_eom **eom, kd_state **x) KD_NODISCARD;
@@ -39,8 +41,9 @@ void                        kd_test_parallelogram_solution(double t, kd_state *x
 kd_status                   kd_test_bricard_create(kd_eom **eom, kd_state **x) KD_NODISCARD;
 void                        kd_test_bricard_solution(double t, kd_state *x);
 
-// ---- forces.c
-// ---------------------------------------------------------------------------------------------------------- Bead on a
+// ---- forces.c -------------------------------------------------------------------------------------------------------
+
+// Bead on a
 // curve, found through its contact coordinate s, with a Maxwell element (r) and implicit drag (w).
 kd_status                   kd_test_bead_create(kd_eom **eom, kd_state **x) KD_NODISCARD;
 void                        kd_test_bead_solution(double t, kd_state *x);
@@ -48,8 +51,9 @@ void                        kd_test_bead_solution(double t, kd_state *x);
 kd_status                   kd_test_friction_create(kd_eom **eom, kd_state **x) KD_NODISCARD;
 void                        kd_test_friction_solution(double t, kd_state *x);
 
-// ---- tops.c: position and unit quaternion, np = 7, nv = 6, nq = 1
-// -------------------------------------------------------- Free body that turns without torque while it falls; with
+// ---- tops.c: position and unit quaternion, np = 7, nv = 6, nq = 1 ---------------------------------------------------
+
+// Free body that turns without torque while it falls; with
 // invariant: its energy as 0 = e.
 kd_status                   kd_test_free_body_create(kd_eom **eom, kd_state **x) KD_NODISCARD;
 kd_status                   kd_test_free_body_invariant_create(kd_eom **eom, kd_state **x) KD_NODISCARD;
@@ -61,8 +65,9 @@ void                        kd_test_free_body_constants(const kd_state *x, doubl
 kd_status                   kd_test_heavy_top_create(kd_eom **eom, kd_state **x) KD_NODISCARD;
 void                        kd_test_heavy_top_solution(double t, kd_state *x);
 
-// ---- integrate.c
-// ------------------------------------------------------------------------------------------------------- y' = rhs(t,
+// ---- integrate.c ----------------------------------------------------------------------------------------------------
+
+// y' = rhs(t,
 // y) from t = 0 by extrapolation of order 16 with steps of at most h; n <= KD_TEST_ODE_MAX.
 enum { KD_TEST_ODE_MAX = 16 };
 typedef void (*kd_test_rhs)(double t, const double *y, double *dy);

@@ -30,8 +30,7 @@ static const body  *body_of(void *context)
     return context;
 }
 
-// ---- kinematics
-// ------------------------------------------------------------------------------------------------------------
+// ---- kinematics -----------------------------------------------------------------------------------------------------
 
 static kd_eval kinematics(const kd_point *x, void *context, double *out)
 {
@@ -69,8 +68,7 @@ static kd_eval norm(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// ---- dynamics
-// --------------------------------------------------------------------------------------------------------------
+// ---- dynamics -------------------------------------------------------------------------------------------------------
 
 static kd_eval mass(const kd_point *x, void *context, double *out)
 {
@@ -134,8 +132,7 @@ static kd_eom_def body_def(const body *b)
     return def;
 }
 
-// ---- second description
-// --------------------------------------------------------------------------------------------------------
+// ---- second description ---------------------------------------------------------------------------------------------
 
 // Quaternion of a rotation matrix, the sign such that it continues near.
 static void quaternion_of(double R[3][3], const double near[4], double q[4])
@@ -204,8 +201,7 @@ static void integrate_body(kd_test_rhs rhs, const double omega0[3], double t, do
     }
 }
 
-// ---- free body
-// -------------------------------------------------------------------------------------------------------------------
+// ---- free body ------------------------------------------------------------------------------------------------------
 
 void kd_test_free_body_solution(double t, kd_state *x)
 {
@@ -246,8 +242,7 @@ kd_status kd_test_free_body_invariant_create(kd_eom **eom, kd_state **x)
     return kd_test_create(&def, kd_test_free_body_solution, eom, x);
 }
 
-// ---- heavy top
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- heavy top ------------------------------------------------------------------------------------------------------
 
 // omega x X and alpha x X + omega x (omega x X), in the body
 static void arm_rates(const double *omega, const double *alpha, double rate[3], double second[3])
