@@ -73,7 +73,7 @@ static const struct tyre {
 
 // An element at a position.
 typedef struct geometry {
-    double l, n[2];
+    double l, inverse, n[2];  // length, 1 / length, direction
     double column[NLOCAL][2]; // of d(B - A)/dp
     double gradient[NLOCAL];  // dl/dp = n . column
     double bend[NLOCAL];      // n . d2(B - A)/dangle2, 0 for other coordinates
@@ -133,8 +133,9 @@ static const work *at_position(work *k, const kd_point *x)
         body_point(&bodies[el->to], p, c, s, el->bx, el->by, b, to);
         const double rho[2] = {to[0] - from[0], to[1] - from[1]};
         q->l = sqrt(rho[0] * rho[0] + rho[1] * rho[1]);
-        q->n[0] = rho[0] / q->l;
-        q->n[1] = rho[1] / q->l;
+        q->inverse = 1 / q->l;
+        q->n[0] = rho[0] * q->inverse;
+        q->n[1] = rho[1] * q->inverse;
         const int m = add_end(q, 0, &bodies[el->from], a, -1);
         (void)add_end(q, m, &bodies[el->to], b, 1);
         for (int j = 0; j < el->n; j++) q->gradient[j] = q->n[0] * q->column[j][0] + q->n[1] * q->column[j][1];
@@ -266,7 +267,7 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
 static double second(const geometry *q, int i, int j)
 {
     const double dot = q->column[i][0] * q->column[j][0] + q->column[i][1] * q->column[j][1];
-    return (dot - q->gradient[i] * q->gradient[j]) / q->l + (i == j ? q->bend[i] : 0);
+    return (dot - q->gradient[i] * q->gradient[j]) * q->inverse + (i == j ? q->bend[i] : 0);
 }
 
 // F l_pp + l_p (k l_p + d l_pp v)'
