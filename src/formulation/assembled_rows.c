@@ -142,7 +142,7 @@ static double strided_dot(int n, const double *x, int stride_x, const double *y,
     return sum;
 }
 
-// S_p from C = [G; q_p] in plain coordinates, G = GZ Z+, q_p = qN N'
+// S_p from C = [G; q_p] in plain coordinates, G = GZ Z+
 static kd_status select_kinematic(kd_assembled *self, bool restart)
 {
     kd_dims            d = self->dims;
@@ -160,7 +160,7 @@ static kd_status select_kinematic(kd_assembled *self, bool restart)
             else if (i < d.nlambda)
                 sum = strided_dot(d.nv, self->GZ + i, d.nlambda, position->Zplus + j * d.nv, 1);
             else if (!position->identity)
-                sum = strided_dot(position->nn, position->qN + (i - d.nlambda), d.nq, position->N + j, d.np);
+                sum = position->q_p[i - d.nlambda + j * d.nq];
             self->C[k + j * rows] = sum;
         }
     }
