@@ -199,15 +199,15 @@ static void name_dropped_rows(const checked *c, int rank)
 
 static bool check_freedom(checked *c)
 {
-    char text[64];
-    int  found = 0, nearby = c->rows > 0 ? rank_nearby(c, &found) : 0;
-    int  rank = c->rows > 0 ? constraint_rank(c, c->x) : 0;
+    int found = 0, nearby = c->rows > 0 ? rank_nearby(c, &found) : 0;
+    int rank = c->rows > 0 ? constraint_rank(c, c->x) : 0;
     if (rank < 0) {
         printf("Freedom. The constraint matrices cannot be evaluated: %s\n", kd_eom_data_message(c->data));
         return false;
     }
     int generic = found > 0 && nearby > rank ? nearby : rank;
-    printf("Freedom. %s.", counted(c->dims.nv - generic, "degree of freedom", text, sizeof text));
+    int freedom = c->dims.nv - generic;
+    printf("Freedom. %d %s of freedom.", freedom, freedom == 1 ? "degree" : "degrees");
     if (c->rows == 0) {
         printf(" No constraints.\n");
     } else if (generic > rank) {
@@ -218,7 +218,7 @@ static bool check_freedom(checked *c)
         name_dropped_rows(c, rank);
         printf("  The motion is unique, the multipliers are not; simulate with --decomposition svd.\n");
     } else {
-        printf(" All %d constraints are independent.\n", c->rows);
+        printf(c->rows == 1 ? " One constraint.\n" : " All %d constraints are independent.\n", c->rows);
     }
     return generic == rank;
 }

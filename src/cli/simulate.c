@@ -143,8 +143,8 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
     task *t = context;
     if (!at_time) t->steps++;
     show_progress(t, x->t);
-    if (!at_time && kd_recording_length(t->recording) > 0) return KD_EVAL_OK;
-    t->recorded = kd_recording_add(t->recording, x);
+    bool wanted = at_time || kd_recording_length(t->recording) == 0;
+    t->recorded = wanted ? kd_recording_add(t->recording, x) : kd_recording_sample(t->recording, x);
     return t->recorded < 0 ? KD_EVAL_STOP : KD_EVAL_OK;
 }
 

@@ -13,7 +13,8 @@ kd_status   kd_file_close(FILE *file, const char *path, char *message, size_t si
 // A number as printf writes it, with a decimal point in every locale. Returns buffer.
 const char *kd_file_number(double value, const char *format, char *buffer, size_t size);
 
-// Text with & < > " ' escaped and control characters dropped; at most max_characters characters, then an ellipsis.
+// Text with & < > " ' escaped and control characters dropped. If it has more than max_characters characters, an
+// ellipsis replaces its middle.
 void        kd_file_escaped(FILE *file, const char *text, int max_characters);
 
 #endif

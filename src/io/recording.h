@@ -30,6 +30,10 @@ void                        kd_recording_destroy(kd_recording *recording); // NU
 // kept.
 kd_status                   kd_recording_add(kd_recording *recording, const kd_state *x) KD_NODISCARD;
 
+// Use a state between recorded ones (the end of a step) for the work of drives and dampers only: the more, the better
+// the energy balance. Times must increase.
+kd_status                   kd_recording_sample(kd_recording *recording, const kd_state *x) KD_NODISCARD;
+
 const kd_eom               *kd_recording_eom(const kd_recording *recording);
 int                         kd_recording_length(const kd_recording *recording);
 int                         kd_recording_columns(const kd_recording *recording); // of a state: kd_state.n

@@ -12,13 +12,13 @@ enum {
     DEFAULT_WIDTH = 640,
     DEFAULT_HEIGHT = 340,
     MAX_LEGEND = 14,    // lines of a legend; the rest is counted
-    MAX_NAME = 22,      // characters of a name in the legend
+    MAX_NAME = 24,      // characters of a name in the legend
     MAX_X_TICKS = 8,    // ticks wanted at most
     MAX_Y_TICKS = 7,    //
     POINTS_PER_LINE = 8 // of a path, to keep lines of the file short
 };
 
-static const double      CHARACTER = 6.6; // [px] mean width of a character of 12 px
+static const double      CHARACTER = 7.4; // [px] mean width of a character of 12 px
 static const double      LARGEST = 1e300; // values beyond are treated as missing, so that differences stay finite
 
 static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#404040"};
