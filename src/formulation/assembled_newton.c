@@ -212,8 +212,7 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
         kd_assembled_note(self, answer);
         return self->fault;
     }
-    kd_status status = kd_assembled_prepare(self, x);
-    if (status >= 0) status = kd_assembled_select(self, restart);
+    kd_status status = kd_assembled_select(self, restart);
     if (status < 0) return status;
     assemble(self);
     return status;
