@@ -300,7 +300,7 @@ static void check_motion(kd_eom_def def, const kd_inputs *inputs, const place *a
         for (int i = 0; i < x->n; i++) {
             bool multiplier =
                 i >= d.np + d.nv + d.nr && !(i >= d.np + d.nv + d.nr + d.nw && i < x->n - d.nlambda - d.nmu);
-            double tolerance = multiplier ? (forms[k] == KD_INDEX3 ? 1e-3 : 1e-4) : forms[k] == KD_INDEX3 ? 2e-6 : 1e-7;
+            double tolerance = multiplier ? (forms[k] == KD_INDEX3 ? 1e-3 : 1e-4) : forms[k] == KD_INDEX3 ? 2e-5 : 1e-7;
             if (fabs(x->p[i] - exact->p[i]) > tolerance * fmax(1, fabs(exact->p[i])))
                 fail_msg("%s, %s: component %d is %.12g, not %.12g", def.title, dae->methods->name, i, x->p[i],
                          exact->p[i]);
