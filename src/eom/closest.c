@@ -1,11 +1,11 @@
 // closest.c: the closest point of a system of equations (see closest.h).
 //
-// Phase 1 finds a point with F = 0. Each iteration has a new matrix, scaled as  A = R J D = U S V' , where D contains L^-T
-// (W = L L'), so that |D^-1 dy| is the weighted norm, and R makes all rows of length 1. The step
+// Phase 1 finds a point with F = 0. Each iteration has a new matrix, scaled as  A = R J D = U S V' , where D contains
+// L^-T (W = L L'), so that |D^-1 dy| is the weighted norm, and R makes all rows of length 1. The step
 //     dy = -D V S (S^2 + nu)^-1 U' R F                                        nu = 0: Gauss-Newton, least W-norm
 // is tried with growing nu until |R F| decreases enough (Levenberg-Marquardt).
-// Phase 2 moves along F = 0 until the Lagrange condition holds,  W (x - x_ref) + J' lambda = 0:  Newton in the null space
-// N of J with the reduced Hessian  N' (W + sum_i lambda_i F_i'') N,  every trial made feasible again by phase 1.
+// Phase 2 moves along F = 0 until the Lagrange condition holds,  W (x - x_ref) + J' lambda = 0:  Newton in the null
+// space N of J with the reduced Hessian  N' (W + sum_i lambda_i F_i'') N,  every trial made feasible again by phase 1.
 #include "eom/closest.h"
 
 #include "math/dense.h"
@@ -23,49 +23,56 @@
 #define POLISH 4              // iterations below the tolerance, towards rounding
 #define EQUILIBRATE 5         // sweeps of row and column scaling
 #define NEWTON_LIMIT 12       // iterations of the LU path
-#define RCOND_REGULAR 1e-6    // equilibrated matrices above this are regular without question
 #define APPROACH_LIMIT 25     // iterations of phase 2
 #define HALVINGS 12           // of a step of phase 2
 #define CURVATURE_STEP 1e-4   // relative difference of J for the reduced Hessian
-#define CONTRACTION 0.1       // slower than this without F'': form the Hessian
+#define CONTRACTION 0.1       // slower than this without F'': form the reduced Hessian,
+#define CONTRACTION_MANY 0.4  // with many free directions, where 2 (n - rank) Jacobians are dear
+#define MANY 10
 
-static int smaller(int a, int b) { return a < b ? a : b; }
-static int larger(int a, int b) { return a > b ? a : b; }
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
 
 void kd_closest_cut(kd_closest *c, kd_arena *arena)
 {
     int m = c->m, n = c->n, nx = c->nx, order = larger(m, n);
-    c->y          = kd_cut_double(arena, n);
-    c->y_ref      = kd_cut_double(arena, n);
-    c->W          = kd_cut_double(arena, nx * nx);
-    c->L          = kd_cut_double(arena, nx * nx);
-    c->F          = kd_cut_double(arena, m);
-    c->J          = kd_cut_double(arena, m * n);
-    c->size       = kd_cut_double(arena, n);
-    c->bound      = kd_cut_double(arena, m);
-    c->A          = kd_cut_double(arena, m * n);
-    c->U          = kd_cut_double(arena, m * m);
-    c->sigma      = kd_cut_double(arena, order);
-    c->Vt         = kd_cut_double(arena, n * n);
-    c->row        = kd_cut_double(arena, m);
-    c->column     = kd_cut_double(arena, n);
-    c->work       = kd_cut_double(arena, larger(kd_svd_work(m, n), 4 * n));
+    c->y = kd_cut_double(arena, n);
+    c->y_ref = kd_cut_double(arena, n);
+    c->W = kd_cut_double(arena, nx * nx);
+    c->L = kd_cut_double(arena, nx * nx);
+    c->F = kd_cut_double(arena, m);
+    c->J = kd_cut_double(arena, m * n);
+    c->size = kd_cut_double(arena, n);
+    c->bound = kd_cut_double(arena, m);
+    c->A = kd_cut_double(arena, m * n);
+    c->U = kd_cut_double(arena, m * m);
+    c->sigma = kd_cut_double(arena, order);
+    c->Vt = kd_cut_double(arena, n * n);
+    c->row = kd_cut_double(arena, m);
+    c->column = kd_cut_double(arena, n);
+    c->work = kd_cut_double(arena, larger(kd_svd_work(m, n), 4 * n));
     c->projection = kd_cut_double(arena, m);
-    c->over       = kd_cut_double(arena, m);
-    c->dy         = kd_cut_double(arena, n);
-    c->y_old      = kd_cut_double(arena, n);
-    c->F_new      = kd_cut_double(arena, m);
-    c->pivot      = kd_cut_int(arena, 2 * order);
-    c->grad       = kd_cut_double(arena, n);
+    c->over = kd_cut_double(arena, m);
+    c->dy = kd_cut_double(arena, n);
+    c->y_old = kd_cut_double(arena, n);
+    c->F_new = kd_cut_double(arena, m);
+    c->pivot = kd_cut_int(arena, 2 * order);
+    c->grad = kd_cut_double(arena, n);
     c->multiplier = kd_cut_double(arena, m);
-    c->z          = kd_cut_double(arena, 2 * n);
-    c->tangent    = kd_cut_double(arena, n);
-    c->F_near     = kd_cut_double(arena, m);
-    c->N          = kd_cut_double(arena, n * n);
+    c->z = kd_cut_double(arena, 2 * n);
+    c->tangent = kd_cut_double(arena, n);
+    c->F_near = kd_cut_double(arena, m);
+    c->N = kd_cut_double(arena, n * n);
     if (nx == 0) return; // no second phase
     c->reduced = kd_cut_double(arena, 2 * n * n);
     c->hessian = kd_cut_double(arena, n * n);
-    c->J_near  = kd_cut_double(arena, m * n);
+    c->J_near = kd_cut_double(arena, m * n);
 }
 
 bool kd_closest_factor_weight(kd_closest *c)
@@ -76,8 +83,8 @@ bool kd_closest_factor_weight(kd_closest *c)
 
 // ---- linearisation and decomposition --------------------------------------------------------------------------------
 
-// bound_i = tolerance * sum_j |J_ij| size_j, at least tolerance^2: where a row of J vanishes like the distance, F vanishes
-// like its square.
+// bound_i = tolerance * sum_j |J_ij| size_j, at least tolerance^2: where a row of J vanishes like the distance, F
+// vanishes like its square.
 static void set_bounds(kd_closest *c)
 {
     c->ratio = 0.0;
@@ -90,7 +97,7 @@ static void set_bounds(kd_closest *c)
         }
         if (c->affine && c->affine[i]) terms += fabs(constant);
         c->bound[i] = c->tolerance * fmax(terms, c->tolerance);
-        c->ratio    = fmax(c->ratio, fabs(c->F[i]) / c->bound[i]);
+        c->ratio = fmax(c->ratio, fabs(c->F[i]) / c->bound[i]);
     }
 }
 
@@ -131,7 +138,7 @@ static void scale_row(kd_closest *c, int i, double factor)
 static void scale_free_columns(kd_closest *c)
 {
     for (int j = c->nx; j < c->n; j++) {
-        double *a   = c->A + (size_t)c->m * (size_t)j;
+        double *a = c->A + (size_t)c->m * (size_t)j;
         double  top = kd_norm_max(c->m, a);
         if (top == 0.0) continue;
         double factor = 1.0 / sqrt(top);
@@ -287,11 +294,11 @@ kd_closest_end kd_closest_feasible(kd_closest *c)
         if (!solved && (is_stationary(c) || slow >= 3)) return KD_CLOSEST_STUCK;
         if (!solved && iteration >= c->max_iterations) return decrease < 0.1 ? KD_CLOSEST_STUCK : KD_CLOSEST_LIMIT;
         double   merit_new = 0.0;
-        step_end step      = take_step(c, &merit_new);
+        step_end step = take_step(c, &merit_new);
         if (step == STEP_STOP) return KD_CLOSEST_REFUSED;
         if (step == STEP_NONE) return solved ? KD_CLOSEST_DONE : KD_CLOSEST_STUCK;
         if (solved && merit_new > 0.25 * c->merit) polish = POLISH; // at rounding: look at the new point, then end
-        slow     = merit_new > (1.0 - 1e-6) * c->merit ? slow + 1 : 0;
+        slow = merit_new > (1.0 - 1e-6) * c->merit ? slow + 1 : 0;
         decrease = 0.9 * decrease + log(c->merit / fmax(merit_new, DBL_MIN));
     }
 }
@@ -315,7 +322,7 @@ static bool newton_step(kd_closest *c)
     scale_matrix(c);
     double norm = norm_one(c);
     if (kd_lu_factor(c->n, c->A, c->pivot) != 0) return false;
-    if (!(kd_lu_rcond(c->n, c->A, c->pivot, norm, c->work, c->pivot + c->n) > RCOND_REGULAR)) return false;
+    if (!(kd_lu_rcond(c->n, c->A, c->pivot, norm, c->work, c->pivot + c->n) > c->rank_tolerance)) return false;
     for (int i = 0; i < c->n; i++) c->dy[i] = -c->row[i] * c->F[i];
     kd_lu_solve(c->n, c->A, c->pivot, c->dy, 1);
     unscale(c, c->dy);
@@ -329,7 +336,7 @@ bool kd_closest_newton(kd_closest *c)
     for (int iteration = 0; iteration < NEWTON_LIMIT && !solved; iteration++) {
         if (kd_closest_linearise(c) != KD_EVAL_OK || !newton_step(c)) break;
         kd_axpy(c->n, 1.0, c->dy, c->y);
-        solved = relative_size(c, c->dy, c->n) <= STEP_NEGLIGIBLE;
+        solved = relative_size(c, c->dy, c->n) <= STEP_NEGLIGIBLE || (iteration > 0 && c->ratio <= 1.0);
     }
     if (!solved) memcpy(c->y, c->tangent, (size_t)c->n * sizeof(double));
     c->rank = c->n;
@@ -377,8 +384,7 @@ static void reduce_weight(kd_closest *c, int k)
     for (int l = 0; l < k; l++) {
         const double *Nl = c->N + (size_t)c->n * (size_t)l;
         kd_gemv(c->nx, c->nx, 1.0, c->W, Nl, 0.0, c->tangent);
-        for (int i = 0; i < k; i++)
-            c->reduced[i + k * l] = kd_dot(c->nx, c->N + (size_t)c->n * (size_t)i, c->tangent);
+        for (int i = 0; i < k; i++) c->reduced[i + k * l] = kd_dot(c->nx, c->N + (size_t)c->n * (size_t)i, c->tangent);
         top = fmax(top, c->reduced[l + k * l]);
     }
     for (int l = 0; l < k; l++) c->reduced[l + k * l] += 1e-12 * top;
@@ -391,7 +397,7 @@ static bool add_curvature(kd_closest *c, int k)
     memcpy(c->y_old, c->y, (size_t)c->n * sizeof(double));
     bool ok = true;
     for (int l = 0; l < k && ok; l++) {
-        const double *Nl    = c->N + (size_t)c->n * (size_t)l;
+        const double *Nl = c->N + (size_t)c->n * (size_t)l;
         double        delta = CURVATURE_STEP / fmax(relative_size(c, Nl, c->n), DBL_MIN);
         memset(c->tangent, 0, (size_t)c->n * sizeof(double)); // J'(y + delta N_l) lambda - J'(y - delta N_l) lambda
         for (int side = 1; side >= -1 && ok; side -= 2) {
@@ -424,10 +430,10 @@ static bool tangent_step(kd_closest *c, double *matrix, int k)
 static double choose_tangent(kd_closest *c, int k, double size_old)
 {
     size_t  order = (size_t)k * (size_t)k;
-    double *copy  = c->reduced + order;
+    double *copy = c->reduced + order;
     memcpy(copy, c->reduced, order * sizeof(double));
     double size = tangent_step(c, copy, k) ? relative_size(c, c->tangent, c->nx) : -1.0;
-    if (size >= 0.0 && size <= CONTRACTION * size_old) return size;
+    if (size >= 0.0 && size <= (k > MANY ? CONTRACTION_MANY : CONTRACTION) * size_old) return size;
     memcpy(c->hessian, c->reduced, order * sizeof(double));
     if (add_curvature(c, k) && tangent_step(c, c->hessian, k)) return relative_size(c, c->tangent, c->nx);
     memcpy(copy, c->reduced, order * sizeof(double));
@@ -455,7 +461,7 @@ kd_closest_end kd_closest_approach(kd_closest *c)
     double size_old = DBL_MAX;
     for (int iteration = 0; iteration < APPROACH_LIMIT; iteration++) {
         double before = objective(c, c->grad);
-        int    k      = kd_closest_null_space(c, c->N);
+        int    k = kd_closest_null_space(c, c->N);
         if (k == 0 || before == 0.0) return KD_CLOSEST_DONE;
         reduce_weight(c, k);
         double size = choose_tangent(c, k, size_old);

@@ -2,11 +2,12 @@
 //
 //     position      c(p,s,t) = 0, g(p,s,t) = 0, q(p) = 0       unknowns p, s;  p closest to the guess
 //     velocity      gI = 0, h = 0                              unknown  v (r);  v closest to the guess
-//     acceleration  M a - f + (GZ)' lambda + (HZ)' mu = 0,     unknowns a, lambda, mu, w;  redundant constraints: least |lambda|, |mu|
+//     acceleration  M a - f + (GZ)' lambda + (HZ)' mu = 0,     unknowns a, lambda, mu, w;  redundant constraints: least
+//     |lambda|, |mu|
 //                   gII = 0, hI = 0, d = 0
 //
-// User conditions are rows of the level that they depend on. If one depends on p and v, both levels are solved together; if
-// one depends on a, w, lambda or mu, all three. Equations and limits: docs/methods/initial.md
+// User conditions are rows of the level that they depend on. If one depends on p and v, both levels are solved
+// together; if one depends on a, w, lambda or mu, all three. Equations and limits: docs/methods/initial.md
 #include <kardan/initial.h>
 
 #include "core/memory.h"
@@ -17,25 +18,25 @@
 #include <math.h>
 #include <string.h>
 
-#define TOUCHED 1e-5          // part of a unit null vector that counts
-#define NAMED_RESIDUAL 0.05   // rows with this part of the largest remaining residual are named
-#define NAMED_DIRECTION 1e-6  // coordinates with this part of the largest entry of a null vector are named
-#define NAMES_MAX 6           // names in one message
-#define CONTACT_RANK 1e-10    // pivots of c_s, d_w below this part of the first one are zero
-#define VELOCITY_SLACK 10.0   // what redundant rows may leave over beyond the tolerance: p is exact to the tolerance only
+#define TOUCHED 1e-5         // part of a unit null vector that counts
+#define NAMED_RESIDUAL 0.05  // rows with this part of the largest remaining residual are named
+#define NAMED_DIRECTION 1e-6 // coordinates with this part of the largest entry of a null vector are named
+#define NAMES_MAX 6          // names in one message
+#define CONTACT_RANK 1e-10   // pivots of c_s, d_w below this part of the first one are zero
+#define VELOCITY_SLACK 10.0 // what redundant rows may leave over beyond the tolerance: p is exact to the tolerance only
 #define ACCELERATION_SLACK 1e4
-#define SAMPLE_SPREAD 1e-2    // moves that show what a condition depends on
-#define STORY 640             // characters of a message
+#define SAMPLE_SPREAD 1e-2 // moves that show what a condition depends on
+#define STORY 640          // characters of a message
 
 static const double restarts[] = {1e-4, 1e-2, 1e-1}; // relative moves of the guess where the iteration is stuck
 
 enum {
     POSITION_UNKNOWNS = KD_BIT(KD_P) | KD_BIT(KD_S),
     VELOCITY_UNKNOWNS = KD_BIT(KD_V),
-    FORCE_UNKNOWNS    = KD_BIT(KD_A) | KD_BIT(KD_W) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU),
-    POSITION_ROWS     = KD_BIT(KD_C) | KD_BIT(KD_G),
-    VELOCITY_ROWS     = KD_BIT(KD_GI) | KD_BIT(KD_H),
-    FORCE_ROWS        = KD_BIT(KD_RESIDUAL) | KD_BIT(KD_D) | KD_BIT(KD_GII) | KD_BIT(KD_HI),
+    FORCE_UNKNOWNS = KD_BIT(KD_A) | KD_BIT(KD_W) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU),
+    POSITION_ROWS = KD_BIT(KD_C) | KD_BIT(KD_G),
+    VELOCITY_ROWS = KD_BIT(KD_GI) | KD_BIT(KD_H),
+    FORCE_ROWS = KD_BIT(KD_RESIDUAL) | KD_BIT(KD_D) | KD_BIT(KD_GII) | KD_BIT(KD_HI),
 };
 
 kd_initial_options kd_initial_options_default(void)
@@ -60,30 +61,48 @@ static void append_row(const kd_iv *iv, int fn, int i, char *text)
             kd_text_append(text, STORY, "condition[%d]", i);
         return;
     }
-    case KD_C: what = "contact equation", kind = KD_NAME_S; break;
-    case KD_GI: level = " (velocity level)"; break;
-    case KD_GII: level = " (acceleration level)"; break;
-    case KD_H: kind = KD_NAME_MU; break;
-    case KD_HI: kind = KD_NAME_MU, level = " (acceleration level)"; break;
-    case KD_RESIDUAL: what = "equation of motion", kind = KD_NAME_V; break;
-    case KD_D: what = "equation of", kind = KD_NAME_W; break;
-    default: break;
+    case KD_C:
+        what = "contact equation", kind = KD_NAME_S;
+        break;
+    case KD_GI:
+        level = " (velocity level)";
+        break;
+    case KD_GII:
+        level = " (acceleration level)";
+        break;
+    case KD_H:
+        kind = KD_NAME_MU;
+        break;
+    case KD_HI:
+        kind = KD_NAME_MU, level = " (acceleration level)";
+        break;
+    case KD_RESIDUAL:
+        what = "equation of motion", kind = KD_NAME_V;
+        break;
+    case KD_D:
+        what = "equation of", kind = KD_NAME_W;
+        break;
+    default:
+        break;
     }
     kd_text_append(text, STORY, "%s '%s'%s", what, kd_eom_name(iv->eom, kind, i, name, sizeof name), level);
 }
 
-// Rows of the largest remaining residuals, conditions first. Returns how many are conditions, -1 added for none at all.
+// Rows of the largest remaining residuals, conditions first.
 typedef struct culprits {
     int    row[NAMES_MAX], count, conditions;
     double residual[NAMES_MAX];
 } culprits;
 
-static double scaled_residual(const kd_iv_system *s, int i) { return fabs(s->c.row[i] * s->c.F[i]); }
+static double scaled_residual(const kd_iv_system *s, int i)
+{
+    return fabs(s->c.row[i] * s->c.F[i]);
+}
 
 static culprits find_culprits(const kd_iv_system *s)
 {
     culprits found = {.count = 0};
-    double   top   = 0.0;
+    double   top = 0.0;
     for (int i = 0; i < s->c.m; i++) top = fmax(top, scaled_residual(s, i));
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < s->c.m && found.count < NAMES_MAX; i++) {
@@ -91,7 +110,7 @@ static culprits find_culprits(const kd_iv_system *s)
             if (is_condition != (pass == 0) || scaled_residual(s, i) < NAMED_RESIDUAL * top) continue;
             found.conditions += is_condition;
             found.residual[found.count] = s->c.F[i];
-            found.row[found.count++]    = i;
+            found.row[found.count++] = i;
         }
     return found;
 }
@@ -139,7 +158,8 @@ static void describe_no_convergence(const kd_iv_system *s, const char *level, ch
     int worst = 0;
     for (int i = 1; i < s->c.m; i++)
         if (scaled_residual(s, i) > scaled_residual(s, worst)) worst = i;
-    kd_text(text, STORY, "t = %g, %s: no consistent values after %d iterations; the largest residual, %.3g, is left in ",
+    kd_text(text, STORY,
+            "t = %g, %s: no consistent values after %d iterations; the largest residual, %.3g, is left in ",
             s->iv->now->t, level, s->c.max_iterations, s->c.F[worst]);
     append_row(s->iv, s->fn[worst], s->fn_index[worst], text);
     kd_text_append(text, STORY, "; start from a better guess or raise max_iterations");
@@ -170,14 +190,16 @@ static void add_name(const kd_iv *iv, name_list *list, kd_kind kind, int i)
     char name[128];
     if (list->count++ >= NAMES_MAX) return;
     list->named++;
-    kd_text_append(list->text, STORY, "%s'%s'", list->count > 1 ? ", " : "", kd_eom_name(iv->eom, kind, i, name, sizeof name));
+    kd_text_append(list->text, STORY, "%s'%s'", list->count > 1 ? ", " : "",
+                   kd_eom_name(iv->eom, kind, i, name, sizeof name));
 }
 
-// Names of the components x = B N_l of the null vectors that are not zero. B = Z for positions, else the columns of var.
+// Names of the components x = B N_l of the null vectors that are not zero. B = Z for positions, else the columns of
+// var.
 static void name_null_components(kd_iv_system *s, int var, kd_kind kind, int count, name_list *list)
 {
     kd_iv *iv = s->iv;
-    int    k  = kd_closest_null_space(&s->c, s->c.N);
+    int    k = kd_closest_null_space(&s->c, s->c.N);
     double top = 0.0;
     if (null_part(s, KD_BIT(var)) < TOUCHED) return;
     for (int pass = 0; pass < 2; pass++)
@@ -205,15 +227,16 @@ static void end_names(name_list *list)
 
 static void describe_undetermined(kd_iv_system *s, const char *level, char *text)
 {
-    const kd_dims *n    = &s->iv->n;
+    const kd_dims *n = &s->iv->n;
     name_list      list = {.text = text};
     kd_text(text, STORY, "t = %g, %s: conditions and constraints do not determine ", s->iv->now->t, level);
     name_null_components(s, KD_P, KD_NAME_P, n->np, &list);
     name_null_components(s, KD_V, KD_NAME_V, n->nv, &list);
     name_null_components(s, KD_R, KD_NAME_R, n->nr, &list);
     end_names(&list);
-    kd_text_append(text, STORY,
-                   "; add conditions, hold components, or set require_unique to false for the values closest to the guess");
+    kd_text_append(
+        text, STORY,
+        "; add conditions, hold components, or set require_unique to false for the values closest to the guess");
 }
 
 // ---- singular blocks ------------------------------------------------------------------------------------------------
@@ -221,13 +244,13 @@ static void describe_undetermined(kd_iv_system *s, const char *level, char *text
 // Rank of the square block fn_var; the names of the unknowns without pivot are appended.
 static kd_status square_rank(kd_iv *iv, kd_fn fn, kd_var var, kd_kind kind, name_list *list, bool *singular)
 {
-    kd_arena  arena  = {0};
+    kd_arena  arena = {0};
     kd_blocks blocks = {0};
-    int       n      = kd_eom_rows(iv->eom, fn);
-    double   *A      = kd_cut_double(&arena, n * n);
+    int       n = kd_eom_rows(iv->eom, fn);
+    double   *A = kd_cut_double(&arena, n * n);
     int      *row = kd_cut_int(&arena, n), *column = kd_cut_int(&arena, n);
     kd_status st = arena.failed ? KD_ERR_MEMORY : KD_OK;
-    *singular    = false;
+    *singular = false;
     if (st == KD_OK && n > 0) {
         kd_iv_set_point(iv);
         blocks.block[fn][var] = A;
@@ -239,7 +262,7 @@ static kd_status square_rank(kd_iv *iv, kd_fn fn, kd_var var, kd_kind kind, name
                 for (int j = 0; j < n; j++) top = fmax(top, fabs(A[i + n * j]));
                 for (int j = 0; j < n && top > 0.0; j++) A[i + n * j] /= top;
             }
-            int rank  = kd_norm_max(n * n, A) > 0.0 ? kd_lu_full(n, n, A, row, column, CONTACT_RANK) : 0;
+            int rank = kd_norm_max(n * n, A) > 0.0 ? kd_lu_full(n, n, A, row, column, CONTACT_RANK) : 0;
             *singular = rank < n;
             for (int j = rank; j < n; j++) add_name(iv, list, kind, rank > 0 ? column[j] : j);
         }
@@ -253,7 +276,7 @@ static kd_status check_contact(kd_iv *iv)
 {
     char      text[STORY];
     bool      singular = false;
-    name_list list     = {.text = text};
+    name_list list = {.text = text};
     if (iv->n.ns == 0) return KD_OK;
     kd_text(text, sizeof text, "t = %g: the equations 0 = c do not determine the contact coordinates ", iv->now->t);
     kd_status st = kd_eom_depends(iv->eom, KD_C, KD_S) ? square_rank(iv, KD_C, KD_S, KD_NAME_S, &list, &singular)
@@ -270,7 +293,7 @@ static kd_status check_forces(kd_iv_system *s)
     kd_iv    *iv = s->iv;
     char      text[STORY];
     bool      singular = false;
-    name_list list     = {.text = text};
+    name_list list = {.text = text};
     if (s->c.rank == s->c.n || null_part(s, KD_BIT(KD_A) | KD_BIT(KD_W)) < TOUCHED) return KD_OK;
     kd_text(text, sizeof text, "t = %g: the equations 0 = d do not determine the auxiliary variables ", iv->now->t);
     kd_status st = iv->n.nw > 0 && kd_eom_depends(iv->eom, KD_D, KD_W)
@@ -283,7 +306,8 @@ static kd_status check_forces(kd_iv_system *s)
         return KD_ERR_SINGULAR_DW;
     }
     list = (name_list){.text = text};
-    kd_text(text, sizeof text, "t = %g: mass matrix and constraints do not determine the accelerations of ", iv->now->t);
+    kd_text(text, sizeof text, "t = %g: mass matrix and constraints do not determine the accelerations of ",
+            iv->now->t);
     name_null_components(s, KD_A, KD_NAME_V, iv->n.nv, &list);
     end_names(&list);
     kd_text(iv->message, iv->size, "%s; give these directions mass or a constraint", text);
@@ -299,19 +323,22 @@ static double pseudo_random(unsigned *seed)
     return (double)(*seed >> 8) / 8388608.0 - 1.0;
 }
 
-static bool needs_unique(const kd_iv *iv) { return iv->opt->nconditions > 0 && iv->opt->require_unique; }
+static bool needs_unique(const kd_iv *iv)
+{
+    return iv->opt->nconditions > 0 && iv->opt->require_unique;
+}
 
-// Gauss-Newton from the guess; where it is stuck, from points near the guess as well. story: what stopped the first try.
+// Gauss-Newton from the guess; where it is stuck, from points near the guess as well. story: what stopped the first
+// try.
 static kd_closest_end find_feasible(kd_iv_system *s, const char *level, char *story)
 {
-    unsigned       seed  = 1;
+    unsigned       seed = 1;
     kd_closest_end first = kd_closest_feasible(&s->c);
     if (first == KD_CLOSEST_STUCK) describe_contradiction(s, level, story);
     if (first == KD_CLOSEST_LIMIT) describe_no_convergence(s, level, story);
     if (first != KD_CLOSEST_STUCK) return first;
     for (size_t k = 0; k < sizeof restarts / sizeof *restarts && !s->iv->stopped; k++) {
-        for (int j = 0; j < s->c.n; j++)
-            s->c.y[j] = s->c.y_ref[j] + restarts[k] * s->c.size[j] * pseudo_random(&seed);
+        for (int j = 0; j < s->c.n; j++) s->c.y[j] = s->c.y_ref[j] + restarts[k] * s->c.size[j] * pseudo_random(&seed);
         if (kd_closest_feasible(&s->c) == KD_CLOSEST_DONE) return KD_CLOSEST_DONE;
     }
     return first;
@@ -331,29 +358,29 @@ static kd_status failure(kd_iv_system *s, kd_closest_end end, const char *story)
         if (contact == KD_ERR_SINGULAR_CS || contact == KD_ERR_MEMORY) return contact;
     }
     kd_text(iv->message, iv->size, "%s", story);
-    return end == KD_CLOSEST_LIMIT ? KD_ERR_IV_NO_CONVERGENCE : KD_ERR_IV_CONTRADICTORY;
+    if (end == KD_CLOSEST_LIMIT) return KD_ERR_IV_NO_CONVERGENCE;
+    if (s->c.nx > 0 || !(s->unknown & (KD_BIT(KD_P) | KD_BIT(KD_V)))) return KD_ERR_IV_CONTRADICTORY;
+    kd_text_append(iv->message, iv->size, "; all components are held");
+    return KD_ERR_INCONSISTENT;
 }
 
-// Nothing may move, but something must.
+// No unknowns at all, but rows that do not hold.
 static kd_status must_not_change(kd_iv_system *s, const char *level)
 {
     char story[STORY];
-    kd_closest_end end = s->c.n > 0 ? kd_closest_decompose(&s->c) : KD_CLOSEST_DONE;
-    if (end != KD_CLOSEST_DONE) return failure(s, end, "");
-    for (int i = 0; i < s->c.m && s->c.n == 0; i++) s->c.row[i] = 1.0;
+    for (int i = 0; i < s->c.m; i++) s->c.row[i] = 1.0;
     describe_contradiction(s, level, story);
-    kd_text(s->iv->message, s->iv->size, "%s; all components are held", story);
-    return KD_ERR_INCONSISTENT;
+    return failure(s, KD_CLOSEST_STUCK, story);
 }
 
 static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
 {
-    char       story[STORY];
+    char        story[STORY];
     kd_closest *c = &s->c;
     if (c->m == 0) return KD_OK;
     if (kd_closest_linearise(c) != KD_EVAL_OK) return s->iv->fault;
     if (c->ratio <= 1.0) return kd_iv_system_put(s, c->y_ref) == KD_EVAL_OK ? KD_OK : s->iv->fault; // do no harm
-    if (c->n == 0 || (c->nx == 0 && !(s->unknown & KD_BIT(KD_S)))) return must_not_change(s, level);
+    if (c->n == 0) return must_not_change(s, level);
     kd_closest_end end = find_feasible(s, level, story);
     if (end != KD_CLOSEST_DONE) return failure(s, end, story);
     if (kd_iv_system_put(s, c->y) != KD_EVAL_OK) return s->iv->fault;
@@ -371,19 +398,19 @@ static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
 }
 
 // levels: conditions that depend on nothing else take part
-static kd_status run_level(kd_iv *iv, unsigned unknown, unsigned equation, unsigned levels, const char *level, double slack,
-                           bool *moved)
+static kd_status run_level(kd_iv *iv, unsigned unknown, unsigned equation, unsigned levels, const char *level,
+                           double slack, bool *moved)
 {
-    kd_iv_system *s     = NULL;
+    kd_iv_system *s = NULL;
     kd_arena      arena = {0};
-    bool         *take  = kd_cut_bool(&arena, iv->opt->nconditions);
-    kd_status     st    = arena.failed ? KD_ERR_MEMORY : KD_OK;
+    bool         *take = kd_cut_bool(&arena, iv->opt->nconditions);
+    kd_status     st = arena.failed ? KD_ERR_MEMORY : KD_OK;
     for (int i = 0; i < iv->opt->nconditions && st == KD_OK; i++)
         take[i] = (iv->levels[i] & ~levels) == 0 && (iv->levels[i] != 0 || (levels & KD_IV_POSITION));
     if (st == KD_OK) st = kd_iv_system_create(iv, unknown, equation, take, &s);
     if (st == KD_OK) {
         s->c.slack = slack;
-        st         = solve_level(s, level, moved);
+        st = solve_level(s, level, moved);
     }
     if (st == KD_OK && (unknown & KD_BIT(KD_A))) st = check_forces(s);
     kd_iv_system_destroy(s);
@@ -443,7 +470,7 @@ static kd_status run_forces(kd_iv *iv)
     kd_status st = kd_iv_system_create(iv, FORCE_UNKNOWNS, FORCE_ROWS, NULL, &s);
     if (st == KD_OK) {
         s->c.slack = ACCELERATION_SLACK;
-        st         = solve_forces(s);
+        st = solve_forces(s);
     }
     kd_iv_system_destroy(s);
     return st;
@@ -485,14 +512,14 @@ static kd_eval move_levels(kd_iv *iv, unsigned levels, double spread, unsigned *
 // levels[i]: a move of that level alone changes the value of condition i
 static kd_eval sample_conditions(kd_iv *iv, double spread)
 {
-    unsigned seed   = 7;
-    unsigned all    = KD_IV_POSITION | KD_IV_VELOCITY | KD_IV_ACCELERATION;
+    unsigned seed = 7;
+    unsigned all = KD_IV_POSITION | KD_IV_VELOCITY | KD_IV_ACCELERATION;
     kd_eval  answer = move_levels(iv, all, spread, &seed);
     if (answer == KD_EVAL_OK) answer = kd_iv_conditions(iv, iv->value_near);
     memset(iv->levels, 0, (size_t)iv->opt->nconditions);
     for (int k = 0; k < 6 && answer == KD_EVAL_OK; k++) {
         unsigned level = 1u << (k % 3);
-        answer         = move_levels(iv, level, spread, &seed);
+        answer = move_levels(iv, level, spread, &seed);
         if (answer == KD_EVAL_OK) answer = kd_iv_conditions(iv, iv->value);
         for (int i = 0; i < iv->opt->nconditions && answer == KD_EVAL_OK; i++) {
             if (iv->value[i] != iv->value_near[i]) iv->levels[i] |= (unsigned char)level;
@@ -520,13 +547,18 @@ static kd_status find_levels(kd_iv *iv, const kd_state *x)
 
 // ---- driver ---------------------------------------------------------------------------------------------------------
 
-static kd_status check_arguments(const kd_eom *eom, const kd_initial_options *opt, const kd_state *x, char *message, size_t size)
+static kd_status check_arguments(const kd_eom *eom, const kd_initial_options *opt, const kd_state *x, char *message,
+                                 size_t size)
 {
     const char *wrong = NULL;
-    if (!eom || !x) wrong = "the equations of motion or the state are missing";
-    else if (opt->max_iterations < 1) wrong = "max_iterations must be at least 1";
-    else if (opt->nconditions < 0) wrong = "the number of conditions must not be negative";
-    else if (opt->nconditions > 0 && !opt->conditions) wrong = "the function of the conditions is missing";
+    if (!eom || !x)
+        wrong = "the equations of motion or the state are missing";
+    else if (opt->max_iterations < 1)
+        wrong = "max_iterations must be at least 1";
+    else if (opt->nconditions < 0)
+        wrong = "the number of conditions must not be negative";
+    else if (opt->nconditions > 0 && !opt->conditions)
+        wrong = "the function of the conditions is missing";
     if (wrong) {
         kd_text(message, size, "%s", wrong);
         return KD_ERR_ARGUMENT;
@@ -542,28 +574,28 @@ static kd_status create(kd_iv *iv, const kd_eom *eom, const kd_initial_options *
 {
     kd_dims   n = kd_eom_dims(eom);
     kd_arena *a = &iv->arena;
-    iv->eom     = eom;
-    iv->def     = kd_eom_definition(eom);
-    iv->n       = n;
-    iv->opt     = opt;
-    iv->flat    = !iv->def->kinematics && !iv->def->Z;
-    iv->u       = kd_cut_double(a, n.nu);
-    iv->du      = kd_cut_double(a, n.nu);
-    iv->ddu     = kd_cut_double(a, n.nu);
-    iv->base    = kd_cut_double(a, n.np);
-    iv->e       = kd_cut_double(a, n.nv);
+    iv->eom = eom;
+    iv->def = kd_eom_definition(eom);
+    iv->n = n;
+    iv->opt = opt;
+    iv->flat = !iv->def->kinematics && !iv->def->Z;
+    iv->u = kd_cut_double(a, n.nu);
+    iv->du = kd_cut_double(a, n.nu);
+    iv->ddu = kd_cut_double(a, n.nu);
+    iv->base = kd_cut_double(a, n.np);
+    iv->e = kd_cut_double(a, n.nv);
     iv->p_right = kd_cut_double(a, n.np);
-    iv->p_left  = kd_cut_double(a, n.np);
-    iv->T       = kd_cut_double(a, n.nv * n.nv);
-    iv->ZZ      = kd_cut_double(a, n.nv * n.nv);
-    iv->M       = kd_cut_double(a, n.nv * n.nv);
-    iv->Z       = kd_cut_double(a, iv->flat ? 0 : n.np * n.nv);
-    iv->q       = kd_cut_double(a, n.nq);
-    iv->q_p     = kd_cut_double(a, n.nq * n.np);
-    iv->q_q     = kd_cut_double(a, n.nq * n.nq);
-    iv->value   = kd_cut_double(a, opt->nconditions);
+    iv->p_left = kd_cut_double(a, n.np);
+    iv->T = kd_cut_double(a, n.nv * n.nv);
+    iv->ZZ = kd_cut_double(a, n.nv * n.nv);
+    iv->M = kd_cut_double(a, n.nv * n.nv);
+    iv->Z = kd_cut_double(a, iv->flat ? 0 : n.np * n.nv);
+    iv->q = kd_cut_double(a, n.nq);
+    iv->q_p = kd_cut_double(a, n.nq * n.np);
+    iv->q_q = kd_cut_double(a, n.nq * n.nq);
+    iv->value = kd_cut_double(a, opt->nconditions);
     iv->value_near = kd_cut_double(a, opt->nconditions);
-    iv->levels     = kd_arena_cut(a, (size_t)opt->nconditions, 1);
+    iv->levels = kd_arena_cut(a, (size_t)opt->nconditions, 1);
     if (a->failed) return KD_ERR_MEMORY;
     kd_status st = kd_eom_data_create(eom, &iv->data);
     return st == KD_OK ? kd_state_create(eom, &iv->now) : st;
@@ -610,13 +642,13 @@ static kd_status check_finite(kd_iv *iv, const double *x, int n, kd_kind kind)
 // p, v, r, s must be numbers; a, w, lambda, mu are results and start from 0 where the guess is none
 static kd_status check_guess(kd_iv *iv)
 {
-    kd_state *x  = iv->now;
+    kd_state *x = iv->now;
     kd_status st = check_finite(iv, x->p, iv->n.np, KD_NAME_P);
     if (st == KD_OK) st = check_finite(iv, x->v, iv->n.nv, KD_NAME_V);
     if (st == KD_OK) st = check_finite(iv, x->r, iv->n.nr, KD_NAME_R);
     if (st == KD_OK) st = check_finite(iv, x->s, iv->n.ns, KD_NAME_S);
     double *results[] = {x->a, x->w, x->lambda, x->mu};
-    int     counts[]  = {iv->n.nv, iv->n.nw, iv->n.nlambda, iv->n.nmu};
+    int     counts[] = {iv->n.nv, iv->n.nw, iv->n.nlambda, iv->n.nmu};
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < counts[k]; i++)
             if (!isfinite(results[k][i])) results[k][i] = 0.0;
@@ -654,7 +686,7 @@ static kd_status run_all(kd_iv *iv, const kd_state *x, bool *moved)
 static kd_status run(kd_iv *iv, const kd_state *x, bool *moved)
 {
     unsigned mixed = 0; // levels that one condition ties together
-    unsigned r     = iv->opt->nconditions > 0 ? KD_BIT(KD_R) : 0;
+    unsigned r = iv->opt->nconditions > 0 ? KD_BIT(KD_R) : 0;
     bool     force = iv->opt->compute_multipliers;
     if (iv->opt->assume) return force ? run_forces(iv) : KD_OK;
     kd_status st = find_levels(iv, x);
@@ -676,7 +708,8 @@ static kd_status run(kd_iv *iv, const kd_state *x, bool *moved)
         st = run_level(iv, POSITION_UNKNOWNS, POSITION_ROWS, KD_IV_POSITION, "position level", 1.0, moved);
         if (st == KD_OK) st = check_contact(iv);
         if (st == KD_OK)
-            st = run_level(iv, VELOCITY_UNKNOWNS | r, VELOCITY_ROWS, KD_IV_VELOCITY, "velocity level", VELOCITY_SLACK, moved);
+            st = run_level(iv, VELOCITY_UNKNOWNS | r, VELOCITY_ROWS, KD_IV_VELOCITY, "velocity level", VELOCITY_SLACK,
+                           moved);
     }
     return st == KD_OK && force ? run_forces(iv) : st;
 }
@@ -685,8 +718,8 @@ kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, cons
                                 char *message, size_t size)
 {
     kd_initial_options defaults = kd_initial_options_default();
-    kd_iv              iv       = {.message = message, .size = size};
-    bool               moved    = false;
+    kd_iv              iv = {.message = message, .size = size};
+    bool               moved = false;
     if (!opt) opt = &defaults;
     kd_text(message, size, "%s", "");
     kd_status st = check_arguments(eom, opt, x, message, size);
@@ -715,7 +748,7 @@ static kd_eval largest(kd_iv *iv, kd_fn fn, double *value, double *top, int *wor
 {
     int rows = kd_eom_rows(iv->eom, fn);
     if (rows == 0) return KD_EVAL_OK;
-    kd_eval                e        = kd_iv_evaluate(iv, fn, value);
+    kd_eval              e = kd_iv_evaluate(iv, fn, value);
     const unsigned char *active = NULL;
     if (fn == KD_G || fn == KD_GI || fn == KD_GII) active = iv->now->active_lambda;
     if (fn == KD_H || fn == KD_HI) active = iv->now->active_mu;
@@ -730,7 +763,7 @@ static kd_eval largest(kd_iv *iv, kd_fn fn, double *value, double *top, int *wor
 static kd_eval all_residuals(kd_iv *iv, double *value, kd_consistency *out)
 {
     double  rest = 0.0; // of rows that are not ranked
-    kd_eval e    = largest(iv, KD_G, value, &out->position, &out->worst_position, 0);
+    kd_eval e = largest(iv, KD_G, value, &out->position, &out->worst_position, 0);
     if (e == KD_EVAL_OK) e = largest(iv, KD_C, value, &out->position, NULL, 0);
     if (e == KD_EVAL_OK) e = largest(iv, KD_Q, value, &out->position, NULL, 0);
     if (e == KD_EVAL_OK) e = largest(iv, KD_GI, value, &out->velocity, &out->worst_velocity, 0);
@@ -747,12 +780,13 @@ static kd_eval all_residuals(kd_iv *iv, double *value, kd_consistency *out)
 kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_consistency *out)
 {
     kd_initial_options opt = kd_initial_options_default();
-    kd_iv              iv  = {0};
+    kd_iv              iv = {0};
     if (!eom || !x || !out) return KD_ERR_ARGUMENT;
-    *out         = (kd_consistency){.worst_position = -1, .worst_velocity = -1};
+    *out = (kd_consistency){.worst_position = -1, .worst_velocity = -1};
     kd_status st = create(&iv, eom, &opt);
-    int       n  = 0;
-    for (int fn = 0; fn <= KD_E && st == KD_OK; fn++) n = n > kd_eom_rows(eom, (kd_fn)fn) ? n : kd_eom_rows(eom, (kd_fn)fn);
+    int       n = 0;
+    for (int fn = 0; fn <= KD_E && st == KD_OK; fn++)
+        n = n > kd_eom_rows(eom, (kd_fn)fn) ? n : kd_eom_rows(eom, (kd_fn)fn);
     double *value = st == KD_OK ? kd_cut_double(&iv.arena, n) : NULL;
     if (st == KD_OK && !value) st = KD_ERR_MEMORY;
     if (st == KD_OK) {

@@ -1,11 +1,12 @@
 // initial_system.c: unknowns, rows and Jacobian of the initial-value problem of one level (see initial_system.h).
 //
-// Positions are charted from the guess, p(e) = base oplus e, so that |e| measures the distance to the guess. Derivatives of
-// the equations come along increments at p(e); the chain rule needs T = d(increment at p)/de from
+// Positions are charted from the guess, p(e) = base oplus e, so that |e| measures the distance to the guess.
+// Derivatives of the equations come along increments at p(e); the chain rule needs T = d(increment at p)/de from
 //     Z(p) T = d(base oplus e)/de,    T = (Z'Z)^-1 Z' d(base oplus e)/de ,    T = I for Z = I and for e = 0.
 #include "eom/initial_system.h"
 
 #include "core/text.h"
+#include "eom/internal.h"
 #include "math/dense.h"
 
 #include <float.h>
@@ -33,13 +34,17 @@ static kd_eval remember_fault(kd_iv *iv, kd_eval e)
     if (e == KD_EVAL_OK) return e;
     kd_status st = kd_eom_data_fault(iv->data).status;
     if (st == KD_ERR_CALLBACK_STOP || st == KD_ERR_RETRY_FAILED) st = KD_ERR_IV_CALLBACK;
-    iv->fault   = st;
+    if (st == KD_ERR_DECOMPOSITION) st = KD_ERR_IV_DECOMPOSITION;
+    iv->fault = st;
     iv->stopped = iv->stopped || e == KD_EVAL_STOP;
     kd_text(iv->message, iv->size, "%s", kd_eom_data_message(iv->data));
     return e;
 }
 
-kd_eval kd_iv_evaluate(kd_iv *iv, kd_fn fn, double *out) { return remember_fault(iv, kd_eom_eval(iv->data, fn, out)); }
+kd_eval kd_iv_evaluate(kd_iv *iv, kd_fn fn, double *out)
+{
+    return remember_fault(iv, kd_eom_eval(iv->data, fn, out));
+}
 
 static void condition_text(kd_iv *iv, int i, char *buffer, size_t size)
 {
@@ -54,7 +59,7 @@ kd_eval kd_iv_conditions(kd_iv *iv, double *out)
 {
     kd_eval e = iv->opt->conditions(kd_eom_point(iv->data), iv->opt->context, out);
     if (e != KD_EVAL_OK) {
-        iv->fault   = KD_ERR_IV_CONDITION;
+        iv->fault = KD_ERR_IV_CONDITION;
         iv->stopped = iv->stopped || e == KD_EVAL_STOP;
         kd_text(iv->message, iv->size, "the function of user conditions %s at t = %g",
                 e == KD_EVAL_STOP ? "asked to stop" : "cannot be evaluated", iv->now->t);
@@ -82,7 +87,7 @@ static kd_eval norm_jacobian(kd_iv *iv, double *p)
         p[j] = p_j + delta;
         kd_eom_at_position(iv->data, p, iv->now->s);
         kd_eval e = kd_iv_evaluate(iv, KD_Q, column);
-        p[j]      = p_j - delta;
+        p[j] = p_j - delta;
         kd_eom_at_position(iv->data, p, iv->now->s);
         if (e == KD_EVAL_OK) e = kd_iv_evaluate(iv, KD_Q, iv->q_q);
         p[j] = p_j;
@@ -115,7 +120,8 @@ static kd_eval norm_failure(kd_iv *iv)
     for (int i = 1; i < iv->n.nq; i++)
         if (fabs(iv->q[i]) > fabs(iv->q[worst])) worst = i;
     iv->fault = KD_ERR_IV_NO_CONVERGENCE;
-    kd_text(iv->message, iv->size, "norm equation '%s' cannot be satisfied near the guess; give a quaternion that is not zero",
+    kd_text(iv->message, iv->size,
+            "norm equation '%s' cannot be satisfied near the guess; give a quaternion that is not zero",
             kd_eom_name(iv->eom, KD_NAME_Q, worst, name, sizeof name));
     return KD_EVAL_RETRY;
 }
@@ -131,7 +137,7 @@ kd_eval kd_iv_normalise(kd_iv *iv, double *p)
         if (now <= NORM_ROUNDING * DBL_EPSILON || (now < 1e-12 && now >= before)) return KD_EVAL_OK;
         if (iteration >= NORM_LIMIT) return norm_failure(iv);
         before = now;
-        e      = norm_jacobian(iv, p);
+        e = norm_jacobian(iv, p);
         if (e != KD_EVAL_OK) return e;
         if (!norm_step(iv, p)) return norm_failure(iv);
     }
@@ -159,10 +165,10 @@ static kd_eval chart(kd_iv *iv, const double *e, double *p)
 // column j of T before the solve: Z' (p(e + delta) - p(e - delta)) / (2 delta)
 static kd_eval chart_column(kd_iv *iv, int j)
 {
-    double  e_j    = iv->e[j];
-    iv->e[j]       = e_j + DIFFERENCE;
+    double e_j = iv->e[j];
+    iv->e[j] = e_j + DIFFERENCE;
     kd_eval answer = chart(iv, iv->e, iv->p_right);
-    iv->e[j]       = e_j - DIFFERENCE;
+    iv->e[j] = e_j - DIFFERENCE;
     if (answer == KD_EVAL_OK) answer = chart(iv, iv->e, iv->p_left);
     iv->e[j] = e_j;
     if (answer != KD_EVAL_OK) return answer;
@@ -183,7 +189,8 @@ static kd_eval chart_matrix(kd_iv *iv, bool *needed)
     kd_gemm_tn(iv->n.nv, iv->n.nv, iv->n.np, 1.0, iv->Z, iv->Z, 0.0, iv->ZZ);
     if (kd_cholesky_factor(iv->n.nv, iv->ZZ) != 0) {
         iv->fault = KD_ERR_IV_DECOMPOSITION;
-        kd_text(iv->message, iv->size, "Z(p) does not have full rank near the guess: choose other coordinates or another guess");
+        kd_text(iv->message, iv->size,
+                "Z(p) does not have full rank near the guess: choose other coordinates or another guess");
         return KD_EVAL_RETRY;
     }
     kd_cholesky_solve(iv->n.nv, iv->ZZ, iv->T, iv->n.nv);
@@ -211,7 +218,7 @@ kd_eval kd_iv_weight(kd_iv *iv, double *W)
     kd_iv_set_point(iv);
     kd_eval e = kd_iv_evaluate(iv, KD_MASS, iv->M);
     if (e != KD_EVAL_OK) return e;
-    double  least    = DBL_MAX;
+    double  least = DBL_MAX;
     double *diagonal = iv->e; // not in use between systems
     for (int i = 0; i < nv; i++)
         if (iv->M[i + nv * i] > 0.0) least = fmin(least, iv->M[i + nv * i]);
@@ -236,25 +243,38 @@ static double *state_array(const kd_iv *iv, int var)
 {
     kd_state *x = iv->now;
     switch (var) {
-    case KD_P: return iv->e;
-    case KD_V: return x->v;
-    case KD_A: return x->a;
-    case KD_R: return x->r;
-    case KD_W: return x->w;
-    case KD_S: return x->s;
-    case KD_LAMBDA: return x->lambda;
-    default: return x->mu;
+    case KD_P:
+        return iv->e;
+    case KD_V:
+        return x->v;
+    case KD_A:
+        return x->a;
+    case KD_R:
+        return x->r;
+    case KD_W:
+        return x->w;
+    case KD_S:
+        return x->s;
+    case KD_LAMBDA:
+        return x->lambda;
+    default:
+        return x->mu;
     }
 }
 
 static bool is_free(const kd_iv *iv, int var, int i)
 {
     switch (var) {
-    case KD_P: return !iv->opt->hold_p || !iv->opt->hold_p[i];
-    case KD_V: return !iv->opt->hold_v || !iv->opt->hold_v[i];
-    case KD_LAMBDA: return iv->now->active_lambda[i];
-    case KD_MU: return iv->now->active_mu[i];
-    default: return true;
+    case KD_P:
+        return !iv->opt->hold_p || !iv->opt->hold_p[i];
+    case KD_V:
+        return !iv->opt->hold_v || !iv->opt->hold_v[i];
+    case KD_LAMBDA:
+        return iv->now->active_lambda[i];
+    case KD_MU:
+        return iv->now->active_mu[i];
+    default:
+        return true;
     }
 }
 
@@ -267,13 +287,13 @@ static bool is_active(const kd_iv *iv, int fn, int i)
 
 static const int weighted_vars[] = {KD_P, KD_V, KD_R}, free_vars[] = {KD_S, KD_A, KD_W, KD_LAMBDA, KD_MU};
 
-static int list_columns(kd_iv_system *s, const int *vars, int count, int n)
+static int       list_columns(kd_iv_system *s, const int *vars, int count, int n)
 {
     for (int k = 0; k < count; k++) {
         if (!(s->unknown & KD_BIT(vars[k]))) continue;
         for (int i = 0; i < kd_eom_columns(s->iv->eom, (kd_var)vars[k]); i++) {
             if (!is_free(s->iv, vars[k], i)) continue;
-            s->var[n]         = vars[k];
+            s->var[n] = vars[k];
             s->var_index[n++] = i;
         }
     }
@@ -283,22 +303,22 @@ static int list_columns(kd_iv_system *s, const int *vars, int count, int n)
 static void list_rows(kd_iv_system *s, const bool *conditions)
 {
     static const int order[] = {KD_C, KD_G, KD_GI, KD_H, KD_RESIDUAL, KD_D, KD_GII, KD_HI};
-    int              m       = 0;
+    int              m = 0;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         int fn = order[k];
         if (!(s->equation & KD_BIT(fn))) continue;
         for (int i = 0; i < kd_eom_rows(s->iv->eom, (kd_fn)fn); i++) {
             if (!is_active(s->iv, fn, i)) continue;
-            s->fn[m]       = fn;
-            s->affine[m]   = fn != KD_C && fn != KD_G && !(s->unknown & KD_BIT(KD_P));
+            s->fn[m] = fn;
+            s->affine[m] = fn != KD_C && fn != KD_G && !(s->unknown & KD_BIT(KD_P));
             s->fn_index[m++] = i;
         }
     }
     for (int i = 0; conditions && i < s->iv->opt->nconditions; i++) {
         if (!conditions[i]) continue;
         s->has_conditions = true;
-        s->fn[m]          = KD_IV_CONDITION;
-        s->fn_index[m++]  = i;
+        s->fn[m] = KD_IV_CONDITION;
+        s->fn_index[m++] = i;
     }
     s->c.m = m;
 }
@@ -306,7 +326,8 @@ static void list_rows(kd_iv_system *s, const bool *conditions)
 // An unknown whose block is wanted in the Jacobian of fn?
 static bool is_wanted(const kd_iv_system *s, int fn, int var)
 {
-    return (s->equation & KD_BIT(fn)) && (s->unknown & KD_BIT(var)) && kd_eom_depends(s->iv->eom, (kd_fn)fn, (kd_var)var);
+    return (s->equation & KD_BIT(fn)) && (s->unknown & KD_BIT(var)) &&
+           kd_eom_depends(s->iv->eom, (kd_fn)fn, (kd_var)var);
 }
 
 static void cut_blocks(kd_iv_system *s)
@@ -314,13 +335,15 @@ static void cut_blocks(kd_iv_system *s)
     int most = 0;
     for (int fn = 0; fn < KD_FN_COUNT; fn++) {
         if (!(s->equation & KD_BIT(fn))) continue;
-        int rows     = kd_eom_rows(s->iv->eom, (kd_fn)fn);
-        most         = rows > most ? rows : most;
+        int rows = kd_eom_rows(s->iv->eom, (kd_fn)fn);
+        most = rows > most ? rows : most;
         s->value[fn] = kd_cut_double(&s->arena, rows);
         for (int var = 0; var < KD_VAR_COUNT; var++)
             if (is_wanted(s, fn, var) && rows > 0)
                 s->blocks.block[fn][var] = kd_cut_double(&s->arena, rows * kd_eom_columns(s->iv->eom, (kd_var)var));
     }
+    s->ordered = s->blocks;
+    for (int var = 0; var < KD_VAR_COUNT; var++) s->ordered.block[KD_G][var] = s->ordered.block[KD_C][var] = NULL;
     s->product = kd_cut_double(&s->arena, most * s->iv->n.nv);
 }
 
@@ -366,10 +389,10 @@ static kd_eval system_residual(void *owner, const double *y, double *F)
 static kd_eval set_sizes(kd_iv_system *s, double *size)
 {
     kd_iv  *iv = s->iv;
-    kd_eval e  = KD_EVAL_OK;
+    kd_eval e = KD_EVAL_OK;
     if (!iv->flat && (s->unknown & KD_BIT(KD_P))) e = remember_fault(iv, kd_eom_Z(iv->data, iv->Z));
     for (int j = 0; j < s->c.n && e == KD_EVAL_OK; j++) {
-        int    i         = s->var_index[j];
+        int    i = s->var_index[j];
         double magnitude = 0.0;
         if (s->var[j] != KD_P)
             magnitude = fabs(state_array(iv, s->var[j])[i]);
@@ -402,8 +425,8 @@ static void gather(kd_iv_system *s, double *J)
     for (int j = 0; j < s->c.n; j++)
         for (int i = 0; i < m; i++) {
             const double *block = s->fn[i] == KD_IV_CONDITION ? NULL : s->blocks.block[s->fn[i]][s->var[j]];
-            int           rows  = block ? kd_eom_rows(s->iv->eom, (kd_fn)s->fn[i]) : 0;
-            J[i + m * j]        = block ? block[s->fn_index[i] + rows * s->var_index[j]] : 0.0;
+            int           rows = block ? kd_eom_rows(s->iv->eom, (kd_fn)s->fn[i]) : 0;
+            J[i + m * j] = block ? block[s->fn_index[i] + rows * s->var_index[j]] : 0.0;
         }
 }
 
@@ -412,7 +435,7 @@ static kd_eval conditions_near(kd_iv_system *s, const double *y, int j, double y
 {
     memcpy(s->y_near, y, (size_t)s->c.n * sizeof(double));
     s->y_near[j] = y_j;
-    kd_eval e    = kd_iv_system_put(s, s->y_near);
+    kd_eval e = kd_iv_system_put(s, s->y_near);
     return e == KD_EVAL_OK ? kd_iv_conditions(s->iv, out) : e;
 }
 
@@ -428,8 +451,8 @@ static kd_eval difference_conditions(kd_iv_system *s, const double *y, const dou
         if (down == KD_EVAL_STOP || (down != KD_EVAL_OK && up != KD_EVAL_OK)) return down;
         for (int i = 0; i < m; i++) {
             if (s->fn[i] != KD_IV_CONDITION) continue;
-            int    k     = s->fn_index[i];
-            double plus  = up == KD_EVAL_OK ? s->near_plus[k] : F[i];
+            int    k = s->fn_index[i];
+            double plus = up == KD_EVAL_OK ? s->near_plus[k] : F[i];
             double minus = down == KD_EVAL_OK ? s->near_minus[k] : F[i];
             J[i + m * j] = (plus - minus) / ((up == KD_EVAL_OK ? right : y[j]) - (down == KD_EVAL_OK ? left : y[j]));
         }
@@ -437,17 +460,30 @@ static kd_eval difference_conditions(kd_iv_system *s, const double *y, const dou
     return kd_iv_system_put(s, y);
 }
 
+// Blocks of all functions at the point. g and c with differences of high order: their null space decides.
+static kd_eval fill_blocks(kd_iv_system *s)
+{
+    kd_eom_data *d = s->iv->data;
+    kd_eval      e = kd_eom_derivatives(d, KD_PART_ALL, &s->ordered);
+    for (int var = 0; var < KD_VAR_COUNT; var++) {
+        double *g = s->blocks.block[KD_G][var], *c = s->blocks.block[KD_C][var];
+        if (g && e == KD_EVAL_OK) e = kd_precise_block(d, KD_G, (kd_var)var, g);
+        if (c && e == KD_EVAL_OK) e = kd_precise_block(d, KD_C, (kd_var)var, c);
+    }
+    return remember_fault(s->iv, e);
+}
+
 static kd_eval system_jacobian(void *owner, const double *y, double *F, double *J, double *size)
 {
-    kd_iv_system *s     = owner;
-    kd_iv        *iv    = s->iv;
+    kd_iv_system *s = owner;
+    kd_iv        *iv = s->iv;
     bool          turns = false;
-    kd_eval       e     = system_residual(s, y, F);
+    kd_eval       e = system_residual(s, y, F);
     if (e == KD_EVAL_OK) e = set_sizes(s, size);
     if (e == KD_EVAL_OK && (s->unknown & KD_BIT(KD_P))) e = chart_matrix(iv, &turns);
     if (e != KD_EVAL_OK) return e;
     kd_iv_set_point(iv);
-    e = remember_fault(iv, kd_eom_derivatives(iv->data, KD_PART_ALL, &s->blocks));
+    e = fill_blocks(s);
     if (e != KD_EVAL_OK) return e;
     if (turns) apply_chart(s);
     gather(s, J);
@@ -472,11 +508,13 @@ static kd_eval fill_weight(kd_iv_system *s)
     return e;
 }
 
-// Differences of derivatives leave singular values near 1e-8 where exact ones leave the constraint error.
-static double rank_tolerance(const kd_iv *iv)
+// Off the constraints, redundant rows have singular values of the size of the constraint error, at most the tolerance;
+// one-sided differences (of gI by p, of f by lambda) leave 1e-8.
+static double rank_tolerance(const kd_iv_system *s)
 {
-    bool exact = iv->n.nlambda == 0 || (iv->def->derivative && (iv->def->given[KD_G] & KD_BIT(KD_P)));
-    return fmin(1e-5, fmax(10.0 * iv->opt->tolerance, exact ? 1e-10 : 1e-7));
+    const unsigned levels = KD_BIT(KD_P) | KD_BIT(KD_V);
+    bool           differenced = (s->unknown & levels) == levels || s->iv->def->force_of_multipliers;
+    return fmin(1e-5, fmax(10.0 * s->iv->opt->tolerance, differenced ? 1e-7 : 1e-10));
 }
 
 static kd_status fill(kd_iv_system *s)
@@ -485,13 +523,13 @@ static kd_status fill(kd_iv_system *s)
     memset(iv->e, 0, (size_t)iv->n.nv * sizeof(double));
     memcpy(iv->base, iv->now->p, (size_t)iv->n.np * sizeof(double));
     for (int j = 0; j < s->c.n; j++) s->c.y[j] = s->c.y_ref[j] = state_array(iv, s->var[j])[s->var_index[j]];
-    s->c.residual       = system_residual;
-    s->c.jacobian       = system_jacobian;
-    s->c.owner          = s;
-    s->c.affine         = s->affine;
-    s->c.tolerance      = iv->opt->tolerance;
-    s->c.rank_tolerance = rank_tolerance(iv);
-    s->c.slack          = 1.0;
+    s->c.residual = system_residual;
+    s->c.jacobian = system_jacobian;
+    s->c.owner = s;
+    s->c.affine = s->affine;
+    s->c.tolerance = iv->opt->tolerance;
+    s->c.rank_tolerance = rank_tolerance(s);
+    s->c.slack = 1.0;
     s->c.max_iterations = iv->opt->max_iterations;
     if (fill_weight(s) != KD_EVAL_OK) return iv->fault;
     return kd_closest_factor_weight(&s->c) ? KD_OK : KD_ERR_IV_DECOMPOSITION;
@@ -501,27 +539,27 @@ kd_status kd_iv_system_create(kd_iv *iv, unsigned unknown, unsigned equation, co
                               kd_iv_system **system)
 {
     kd_iv_system *s = kd_alloc(sizeof *s);
-    *system         = s;
+    *system = s;
     if (!s) return KD_ERR_MEMORY;
-    s->iv       = iv;
-    s->unknown  = unknown;
+    s->iv = iv;
+    s->unknown = unknown;
     s->equation = equation;
     int columns = 0, rows = iv->opt->nconditions;
     for (int var = 0; var < KD_VAR_COUNT; var++)
         if (unknown & KD_BIT(var)) columns += kd_eom_columns(iv->eom, (kd_var)var);
     for (int fn = 0; fn < KD_FN_COUNT; fn++)
         if (equation & KD_BIT(fn)) rows += kd_eom_rows(iv->eom, (kd_fn)fn);
-    s->var        = kd_cut_int(&s->arena, columns);
-    s->var_index  = kd_cut_int(&s->arena, columns);
-    s->fn         = kd_cut_int(&s->arena, rows);
-    s->fn_index   = kd_cut_int(&s->arena, rows);
-    s->affine     = kd_cut_bool(&s->arena, rows);
-    s->y_near     = kd_cut_double(&s->arena, columns);
-    s->near_plus  = kd_cut_double(&s->arena, iv->opt->nconditions);
+    s->var = kd_cut_int(&s->arena, columns);
+    s->var_index = kd_cut_int(&s->arena, columns);
+    s->fn = kd_cut_int(&s->arena, rows);
+    s->fn_index = kd_cut_int(&s->arena, rows);
+    s->affine = kd_cut_bool(&s->arena, rows);
+    s->y_near = kd_cut_double(&s->arena, columns);
+    s->near_plus = kd_cut_double(&s->arena, iv->opt->nconditions);
     s->near_minus = kd_cut_double(&s->arena, iv->opt->nconditions);
     if (s->arena.failed) return KD_ERR_MEMORY;
     s->c.nx = list_columns(s, weighted_vars, (int)(sizeof weighted_vars / sizeof *weighted_vars), 0);
-    s->c.n  = list_columns(s, free_vars, (int)(sizeof free_vars / sizeof *free_vars), s->c.nx);
+    s->c.n = list_columns(s, free_vars, (int)(sizeof free_vars / sizeof *free_vars), s->c.nx);
     list_rows(s, conditions);
     cut_blocks(s);
     kd_closest_cut(&s->c, &s->arena);

@@ -1,6 +1,6 @@
 // assembled.c: the forms index3, index2, index1, baumgarte1, baumgarte2, ggl and psf1 as a kd_dae.
 //
-//     p' = Z (v - (GZ)' eta)                 eta: ggl only
+//     p' = Z (v - (GZ)' D eta)               eta: ggl only; D scales it to the size of a velocity
 //     0  = residual(p, v, v', r, w, s, lambda, mu)
 //     r' = b,  0 = d,  0 = c
 //     0  = phi                               index3 g; index2, ggl, psf1 gI; index1 gII; baumgarte2 gI + alpha g;
@@ -81,7 +81,7 @@ kd_eval kd_assembled_at(kd_assembled *self, double t, const double *x, const dou
     return KD_EVAL_OK;
 }
 
-// v - (GZ)' eta, or v itself where eta = 0
+// v - (GZ)' D eta, or v itself where eta = 0
 static kd_eval stabilized_velocity(kd_assembled *self, const double *x, const double **v)
 {
     kd_dims d = self->dims;
@@ -89,12 +89,13 @@ static kd_eval stabilized_velocity(kd_assembled *self, const double *x, const do
     if (!self->has_eta || kd_norm_max(d.nlambda, x + self->xe) == 0) return KD_EVAL_OK;
     kd_eval answer = kd_eom_constraint_matrices(self->data, self->GZ, NULL);
     memcpy(self->v_eta, x + self->xv, (size_t)d.nv * sizeof(double));
-    if (answer == KD_EVAL_OK) kd_gemv_t(d.nlambda, d.nv, -1, self->GZ, x + self->xe, 1, self->v_eta);
+    for (int i = 0; i < d.nlambda; i++) self->eta[i] = self->scale_eta[i] * x[self->xe + i];
+    if (answer == KD_EVAL_OK) kd_gemv_t(d.nlambda, d.nv, -1, self->GZ, self->eta, 1, self->v_eta);
     *v = self->v_eta;
     return answer;
 }
 
-// p' - Z (v - (GZ)' eta)
+// p' - Z (v - (GZ)' D eta)
 static kd_eval kinematic_rows(kd_assembled *self, const double *x, const double *xdot)
 {
     const double *v;
@@ -339,8 +340,9 @@ static void describe(kd_assembled *self)
     bool    constrained = self->nc > 0;
     bool    index1 = self->form == KD_INDEX1 || self->form == KD_BAUMGARTE1 || !constrained;
     bool    index3 = self->form == KD_INDEX3 && d.nlambda > 0;
-    int     of_velocity = index3 ? 2 : 1, of_multiplier = index1 ? 1 : index3 ? 3 : 2;
     bool    all = self->opt.control_multipliers;
+    // forces act through velocities: unless they are controlled themselves, their Newton increments count h times
+    int     of_velocity = index3 ? 2 : 1, of_multiplier = index1 ? (all ? 1 : 2) : index3 ? 3 : 2;
     struct {
         kd_component kind;
         int          count, index;

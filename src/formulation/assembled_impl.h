@@ -57,9 +57,10 @@ typedef struct kd_assembled {
     bool                   has_eta, has_selectors, has_invariants;
     kd_level_sum           phi_rows, h_rows;
     double                *u, *du, *ddu;
-    double                *raw;   // (nraw)
-    double                *value; // (largest number of rows)
-    double                *v_eta; // (nv) v - (GZ)' eta
+    double                *raw;             // (nraw)
+    double                *value;           // (largest number of rows)
+    double                *v_eta;           // (nv) v - (GZ)' D eta
+    double                *scale_eta, *eta; // (nlambda) D, D eta
 
     // selectors
     bool                   prepared;    // selectors belong to some point

@@ -142,7 +142,7 @@ static void add_normals(kd_assembled *self, int row, int rows, double factor, co
                     factor * D[i + k * rows] * position->N[j + k * position->np];
 }
 
-// p' - Z v + Z (GZ)' eta
+// p' - Z v + Z (GZ)' D eta
 static void add_kinematic(kd_assembled *self)
 {
     kd_dims            d = self->dims;
@@ -160,7 +160,7 @@ static void add_kinematic(kd_assembled *self)
     for (int k = 0; GZ && k < d.nlambda; k++) {
         double *column = self->raw_K + (size_t)(self->xe + k) * ld;
         for (int j = 0; j < d.nv; j++) {
-            double force = GZ[k + j * d.nlambda];
+            double force = GZ[k + j * d.nlambda] * self->scale_eta[k];
             if (position->identity)
                 column[j] += force;
             else
@@ -211,7 +211,8 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
         kd_assembled_note(self, answer);
         return self->fault;
     }
-    kd_status status = kd_assembled_select(self, restart);
+    kd_status status = kd_assembled_prepare(self, x);
+    if (status >= 0) status = kd_assembled_select(self, restart);
     if (status < 0) return status;
     assemble(self);
     return status;

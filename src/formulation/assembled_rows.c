@@ -29,6 +29,8 @@ void kd_assembled_cut_rows(kd_assembled *self)
     kd_arena *arena = &self->arena;
     cut_rule(&self->multipliers, self->nc, d.nv, self, arena);
     cut_rule(&self->stabilizers, self->has_eta ? d.nlambda : 0, d.nv, self, arena);
+    self->scale_eta = kd_cut_double(arena, d.nlambda);
+    self->eta = kd_cut_double(arena, d.nlambda);
     self->GZ = kd_cut_double(arena, d.nlambda * d.nv);
     self->HZ = kd_cut_double(arena, d.nmu * d.nv);
     int rows = d.nlambda + (d.nq > d.nmu ? d.nq : d.nmu);
@@ -275,6 +277,16 @@ static bool same_rows(const kd_assembled *self)
     return true;
 }
 
+// D_i = 1 / |row i of GZ|: eta gets the size of a velocity, whatever the units of the constraints. Kept from then on.
+static void scale_stabilizers(kd_assembled *self)
+{
+    int nlambda = self->dims.nlambda;
+    for (int i = 0; i < nlambda; i++) {
+        double norm = sqrt(strided_dot(self->dims.nv, self->GZ + i, nlambda, self->GZ + i, nlambda));
+        self->scale_eta[i] = norm > 0 ? 1 / norm : 1;
+    }
+}
+
 kd_status kd_assembled_prepare(kd_assembled *self, const double *x)
 {
     if (self->prepared && same_rows(self)) return KD_OK;
@@ -286,6 +298,11 @@ kd_status kd_assembled_prepare(kd_assembled *self, const double *x)
         kd_assembled_note(self, answer);
     }
     if (answer != KD_EVAL_OK) return self->fault;
+    if (self->has_eta && !self->prepared) {
+        if (kd_assembled_note(self, kd_eom_constraint_matrices(self->data, self->GZ, NULL)) != KD_EVAL_OK)
+            return self->fault;
+        scale_stabilizers(self);
+    }
     kd_status status = kd_assembled_select(self, true);
     self->e_known = false; // the gradient of the invariants was not evaluated here
     return status;

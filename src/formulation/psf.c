@@ -253,8 +253,6 @@ static void cut_arrays(kd_psf *f)
     f->Bk_pivot = kd_cut_int(a, nk + D.ne);
     f->R = kd_cut_double(a, ma * ma);
     f->W = kd_cut_double(a, D.nv * ma);
-    f->HP = kd_cut_double(a, D.nv * D.nv);
-    f->HV = kd_cut_double(a, D.nv * D.nv);
     f->Ep = kd_cut_double(a, D.nv * D.np);
     f->Vp = kd_cut_double(a, D.nv * D.np);
     f->Kmap = kd_cut_double(a, nk * m);
@@ -351,8 +349,7 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     f->dims = kd_eom_dims(eom);
     if (inputs) f->inputs = *inputs;
     f->identity = !def->Z && !def->kinematics;
-    bool b_of_multipliers = kd_eom_depends(eom, KD_B, KD_LAMBDA) || kd_eom_depends(eom, KD_B, KD_MU);
-    f->plain = f->dims.nw == 0 && !def->force_of_multipliers && (f->dims.nr == 0 || !b_of_multipliers);
+    f->plain = f->dims.nw == 0 && !def->force_of_multipliers;
     f->diagonal = def->mass_structure == KD_MASS_DIAGONAL || def->mass_structure == KD_MASS_DIAGONAL_CONSTANT;
     lay_out(f);
     cut_arrays(f);

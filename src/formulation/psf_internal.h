@@ -73,8 +73,6 @@ typedef struct kd_psf {
     int         *Mhat_pivot;
     bool         Mhat_spd;
     double      *W;                     // (niv_a x ma) N_a' M P_a
-    bool         reduced_level;         // only eta of the acceleration level enters A
-    double      *HP, *HV;               // (niv x nv) N' dynamics - W gII, by p and v
     double      *Bk;                    // general case: LU of the matrix of (a, w, lambda, mu)
     int         *Bk_pivot;
     int          bk;                    // its order
@@ -119,8 +117,6 @@ void      psf_name_rows(kd_psf *f, const kd_selector *s, char *buffer, size_t si
 // psf_linear.c
 void      psf_find_active(kd_psf *f);
 kd_status psf_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
-void      psf_solve_mhat(const kd_psf *f, double *eta, int count);
-void      psf_finish_plain(kd_psf *f, const double *eta, double *k);
 void      psf_solve_level(kd_psf *f, double *k);
 
 // psf_newton.c

@@ -233,7 +233,6 @@ static kd_status select_directions(kd_psf *f, bool reset)
     f->niv = f->dims.nv - f->sel_v->rank;
     f->m = f->nip + f->niv + f->dims.nr;
     f->second_order = f->identity && f->sel_v == f->sel_p && f->dims.nr == 0;
-    f->reduced_level = f->plain && f->sel_v == f->sel_a && f->dims.ns == 0 && !f->opt.control_multipliers;
     f->dae->nreduced = f->m;
     f->counters.predecompositions++;
     if (changed_p || changed_a || changed_v) f->counters.selectors++;
@@ -272,16 +271,11 @@ static kd_status factor_plain(kd_psf *f)
     return psf_fail(f, KD_ERR_SINGULAR_MASS, "a motion that the constraints allow has no mass");
 }
 
-void psf_solve_mhat(const kd_psf *f, double *eta, int count)
+static void solve_mhat(const kd_psf *f, int n, double *eta)
 {
-    int free_v = f->dims.nv - f->sel_a->rank;
-    if (free_v == 1 && f->Mhat_spd) {
-        for (int k = 0; k < count; k++) eta[k] /= f->Mhat[0] * f->Mhat[0];
-    } else if (f->Mhat_spd) {
-        kd_cholesky_solve(free_v, f->Mhat, eta, count);
-    } else {
-        kd_lu_solve(free_v, f->Mhat, f->Mhat_pivot, eta, count);
-    }
+    if (n == 1 && f->Mhat_spd) eta[0] /= f->Mhat[0] * f->Mhat[0];
+    else if (f->Mhat_spd) kd_cholesky_solve(n, f->Mhat, eta, 1);
+    else kd_lu_solve(n, f->Mhat, f->Mhat_pivot, eta, 1);
 }
 
 // R (rank x ma): independent combinations of the constraint rows, R = U1' diag(scale); identity at full rank
@@ -332,42 +326,43 @@ static kd_status factor_general(kd_psf *f)
     return psf_fail(f, KD_ERR_SINGULAR_MASS, "mass matrix, constraints and forces do not determine accelerations and multipliers");
 }
 
-// da = P r2 + N eta, Mhat eta = N' r1 - W r2, dl = P' (r1 - M da); k = [r1; r2] becomes [da; dl]
-void psf_finish_plain(kd_psf *f, const double *eta, double *k)
+// k = [r1; r2] becomes [da; dl]: da = P r2 + N eta, Mhat eta = N' r1 - W r2, dl = P' (r1 - M da)
+static void solve_plain(kd_psf *f, double *k)
 {
     int                nv = f->dims.nv, ma = f->ma, free_v = nv - f->sel_a->rank;
     const kd_selector *s = f->sel_a;
-    double            *da = f->rk;
+    const double      *M = block(f, KD_RESIDUAL, KD_A);
+    double            *da = f->rk, *eta = f->eta;
+    kd_mul_t(nv, free_v, s->N, k, eta);
+    kd_mul_sub(free_v, ma, f->W, k + nv, eta);
+    solve_mhat(f, free_v, eta);
     kd_mul(nv, ma, s->P, k + nv, da);
     kd_mul_add(nv, free_v, s->N, eta, da);
     if (f->diagonal) {
-        const double *M = block(f, KD_RESIDUAL, KD_A);
         for (int i = 0; i < nv; i++) k[i] -= M[i * (nv + 1)] * da[i];
     } else {
-        kd_mul_sub(nv, nv, block(f, KD_RESIDUAL, KD_A), da, k);
+        kd_mul_sub(nv, nv, M, da, k);
     }
     kd_mul_t(nv, ma, s->P, k, k + nv);
     memcpy(k, da, (size_t)nv * sizeof *k);
 }
 
+static void solve_general(kd_psf *f, double *k)
+{
+    int     n = f->dims.nv + f->dims.nw, ma = f->ma, rank = f->sel_a->rank;
+    double *b = f->rk;
+    memcpy(b, k, (size_t)n * sizeof *b);
+    kd_mul(rank, ma, f->R, k + n, b + n);
+    kd_lu_solve(f->bk, f->Bk, f->Bk_pivot, b, 1);
+    memcpy(k, b, (size_t)n * sizeof *b);
+    kd_mul_t(rank, ma, f->R, b + n, k + n);
+}
+
 // (a, w, lambda, mu) for one right-hand side, in place
 void psf_solve_level(kd_psf *f, double *k)
 {
-    int nv = f->dims.nv, nw = f->dims.nw, ma = f->ma, rank = f->sel_a->rank;
-    if (f->plain) {
-        double *eta = f->eta;
-        kd_mul_t(nv, nv - rank, f->sel_a->N, k, eta);
-        kd_mul_sub(nv - rank, ma, f->W, k + nv, eta);
-        psf_solve_mhat(f, eta, 1);
-        psf_finish_plain(f, eta, k);
-        return;
-    }
-    double *b = f->rk;
-    memcpy(b, k, (size_t)(nv + nw) * sizeof *b);
-    kd_mul(rank, ma, f->R, k + nv + nw, b + nv + nw);
-    kd_lu_solve(f->bk, f->Bk, f->Bk_pivot, b, 1);
-    memcpy(k, b, (size_t)(nv + nw) * sizeof *b);
-    kd_mul_t(rank, ma, f->R, b + nv + nw, k + nv + nw);
+    if (f->plain) solve_plain(f, k);
+    else solve_general(f, k);
 }
 
 // ---- the reduced matrix A -------------------------------------------------------------------------------------------------
@@ -383,40 +378,8 @@ static void motion_maps(kd_psf *f)
     if (f->dims.ns > 0) kd_gemm(f->dims.ns, nip, nv, 1, f->X, f->Ep, 0, f->Xp);
 }
 
-// H = N' (dynamics by var) - W (gII, hI by var)
-static void reduced_rows(kd_psf *f, kd_var var, int n, double *H)
-{
-    int     nv = f->dims.nv, ma = f->ma, free_v = nv - f->sel_a->rank;
-    double *C = f->C;
-    if (block(f, KD_RESIDUAL, var)) kd_gemm_tn(free_v, n, nv, 1, f->sel_a->N, block(f, KD_RESIDUAL, var), 0, H);
-    else memset(H, 0, (size_t)(free_v * n) * sizeof *H);
-    if (!block(f, KD_GII, var) && !block(f, KD_HI, var)) return;
-    put_rows(C, ma, 0, block(f, KD_GII, var), f->dims.nlambda, f->active_l, f->nl, n);
-    put_rows(C, ma, f->nl, block(f, KD_HI, var), f->dims.nmu, f->active_m, f->nm, n);
-    kd_gemm(free_v, n, ma, -1, f->W, C, 1, H);
-}
-
-// y_v rows of A where the acceleration level is reduced: Mhat \ -(H_p E_p + H_v V_p), Mhat \ -H_v N, Mhat \ -H_r
-static void acceleration_rows_reduced(kd_psf *f)
-{
-    int     nv = f->dims.nv, nip = f->nip, niv = f->niv, nr = f->dims.nr, m = f->m;
-    double *T = f->big; // (niv x m)
-    reduced_rows(f, KD_P, nv, f->HP);
-    reduced_rows(f, KD_V, nv, f->HV);
-    kd_gemm(niv, nip, nv, -1, f->HP, f->Ep, 0, T);
-    kd_gemm(niv, nip, nv, -1, f->HV, f->Vp, 1, T);
-    kd_gemm(niv, niv, nv, -1, f->HV, f->sel_v->N, 0, T + niv * nip);
-    if (nr > 0) {
-        double *H = T + niv * (nip + niv);
-        reduced_rows(f, KD_R, nr, H);
-        for (int i = 0; i < niv * nr; i++) H[i] = -H[i];
-    }
-    psf_solve_mhat(f, T, m);
-    for (int k = 0; k < m; k++) memcpy(f->A + nip + k * m, T + k * niv, (size_t)niv * sizeof(double));
-}
-
 // (a, w, lambda, mu) by y, and with it the y_v rows of A
-static void acceleration_rows_general(kd_psf *f)
+static void acceleration_rows(kd_psf *f)
 {
     int nv = f->dims.nv, nip = f->nip, niv = f->niv, nk = f->nk, m = f->m;
     stack_acceleration_rows(f);
@@ -455,8 +418,7 @@ static void inner_rows(kd_psf *f)
     for (int k = 0; k < m && nr > 0; k++) {
         double *b = f->A + nip + niv + k * m;
         bool    is_p = k < nip, is_v = !is_p && k < nip + niv;
-        if (f->reduced_level) memset(b, 0, (size_t)nr * sizeof *b);
-        else kd_gemv(nr, f->nk, 1, f->BK, f->Kmap + k * f->nk, 0, b);
+        kd_gemv(nr, f->nk, 1, f->BK, f->Kmap + k * f->nk, 0, b);
         if (is_p && bp) kd_gemv(nr, nv, 1, bp, f->Ep + k * nv, 1, b);
         if ((is_p || is_v) && bv) kd_gemv(nr, nv, 1, bv, is_p ? f->Vp + k * nv : f->sel_v->N + (k - nip) * nv, 1, b);
         if (!is_p && !is_v && br) kd_axpy(nr, 1, br + (k - nip - niv) * nr, b);
@@ -486,8 +448,7 @@ kd_status psf_linearize(void *impl, double t, const double *x, const double *xdo
     status = f->plain ? factor_plain(f) : factor_general(f);
     if (status < 0) return status;
     motion_maps(f);
-    if (f->reduced_level) acceleration_rows_reduced(f);
-    else acceleration_rows_general(f);
+    acceleration_rows(f);
     if (!f->second_order) kinematic_rows(f);
     inner_rows(f);
     return news;

@@ -182,15 +182,6 @@ static void solve_acceleration(kd_psf *f, bool p_moved, double *k)
     for (int i = 0; i < D.nw; i++) k[nv + i] = -F[f->row.d + i];
     for (int i = 0; i < f->nl; i++) k[nv + D.nw + i] = -F[f->row.gII + f->active_l[i]];
     for (int i = 0; i < f->nm; i++) k[nv + D.nw + f->nl + i] = -F[f->row.hI + f->active_m[i]];
-    if (p_moved && f->reduced_level) { // of what p moved by e0 changes, only eta matters: the rest is made good next time
-        int free_v = nv - f->sel_a->rank;
-        kd_mul_t(nv, free_v, f->sel_a->N, k, f->eta);
-        kd_mul_sub(free_v, f->ma, f->W, k + nv, f->eta);
-        kd_mul_sub(free_v, nv, f->HP, f->e0, f->eta);
-        psf_solve_mhat(f, f->eta, 1);
-        psf_finish_plain(f, f->eta, k);
-        return;
-    }
     if (p_moved) {
         if (D.ns > 0) kd_mul_sub(f->nk, D.ns, f->KS, f->ds0, k);
         kd_mul_sub(f->nk, nv, f->KP, f->e0, k);
@@ -295,24 +286,26 @@ kd_eval psf_evaluate_accepted(void *impl, double t, const double *x, const doubl
     return differential_rows(f, x + f->at.v, x + f->at.a, f->k0, xdot, y);
 }
 
-// dp = part + N_p y_p, dv = part + V_p y_p + N_v y_v, dr = y_r. Accelerations and multipliers follow at the next evaluation, unless
-// their errors are controlled.
+// dp = part + N_p y_p, dv = part + V_p y_p + N_v y_v, dr = y_r, d(a, w, lambda, mu) = part + K y
 void psf_expand(void *impl, const double *part, const double *y, double *dx)
 {
     kd_psf *f = impl;
     kd_dims D = f->dims;
     int     nip = f->nip, niv = f->niv;
+    double *k = f->k0;
     if (dx != part) memcpy(dx, part, (size_t)f->at.n * sizeof *dx);
     kd_mul_add(D.np, nip, f->sel_p->N, y, dx + f->at.p);
     kd_mul_add(D.nv, nip, f->Vp, y, dx + f->at.v);
     kd_mul_add(D.nv, niv, f->sel_v->N, y + nip, dx + f->at.v);
     if (D.ns > 0) kd_mul_add(D.ns, nip, f->Xp, y, dx + f->at.s);
     memcpy(dx + f->at.r, y + nip + niv, (size_t)D.nr * sizeof *dx);
-    if (!f->opt.control_multipliers) return;
-    kd_mul(f->nk, f->m, f->Kmap, y, f->k0);
-    scatter(f, f->k0, f->x);
-    for (int i = f->at.w; i < f->at.s; i++) dx[i] += f->x[i];
-    for (int i = f->at.lambda; i < f->at.n; i++) dx[i] += f->x[i];
+
+    kd_mul(f->nk, f->m, f->Kmap, y, k);
+    for (int i = 0; i < D.nv; i++) dx[f->at.a + i] += k[i];
+    for (int i = 0; i < D.nw; i++) dx[f->at.w + i] += k[D.nv + i];
+    k += D.nv + D.nw;
+    for (int i = 0; i < f->nl; i++) dx[f->at.lambda + f->active_l[i]] += k[i];
+    for (int i = 0; i < f->nm; i++) dx[f->at.mu + f->active_m[i]] += k[f->nl + i];
 }
 
 // ---- correction at the end of a step --------------------------------------------------------------------------------------
