@@ -26,10 +26,11 @@ struct kd_recording {
     const kd_eom  *eom;
     kd_inputs      inputs;
     bool           has_inputs;
-    kd_eom_data   *data; // for energies and accelerations
-    double        *u;    // (3 nu) inputs with two derivatives
-    kd_state      *at;   // a state with other accelerations
-    double        *M;    // (nv x nv)
+    kd_eom_data   *data;  // for energies and accelerations
+    double        *u;     // (3 nu) inputs with two derivatives
+    kd_state      *at;    // a state with other accelerations
+    double        *M;     // (nv x nv)
+    double        *force; // (nv)
     int            group_first[KD_GROUP_COUNT + 1];
     int            columns;
     char         **name; // (columns)
@@ -84,6 +85,7 @@ static void cut_arrays(kd_recording *rec, kd_dims dims, int capacity)
 {
     rec->u = kd_cut_double(&rec->arena, 3 * dims.nu);
     rec->M = kd_arena_cut(&rec->arena, (size_t)dims.nv * (size_t)dims.nv, sizeof(double));
+    rec->force = kd_cut_double(&rec->arena, dims.nv);
     rec->t = kd_cut_double(&rec->arena, capacity);
     rec->values = kd_arena_cut(&rec->arena, (size_t)capacity * (size_t)rec->columns, sizeof(double));
     for (int level = 0; level < 3; level++) rec->residual[level] = kd_cut_double(&rec->arena, capacity);
@@ -178,8 +180,8 @@ static bool accelerate(kd_recording *rec, const kd_state *x)
     for (int i = 0; i < nv; i++) a[i] = 0;
     kd_eom_at_acceleration(rec->data, a, x->w, x->lambda, x->mu);
     if (kd_eom_eval(rec->data, KD_MASS, rec->M) != KD_EVAL_OK) return false;
-    if (kd_eom_eval(rec->data, KD_RESIDUAL, a) != KD_EVAL_OK) return false;
-    for (int i = 0; i < nv; i++) a[i] = -a[i];
+    if (kd_eom_eval(rec->data, KD_RESIDUAL, rec->force) != KD_EVAL_OK) return false;
+    for (int i = 0; i < nv; i++) a[i] = -rec->force[i];
     return solve_mass(rec->M, nv, a);
 }
 
