@@ -1,8 +1,11 @@
 // bench/bench_dense.c: own dense kernels against LAPACK, factor + solve of one right-hand side, real and complex,
 // orders 2 to 64. Sets KD_SMALL in math/dense.h: up to that order the own kernels must not be slower.
 // Thread CPU time, minimum of several repetitions, both variants interleaved.
+#define _POSIX_C_SOURCE 200809L // clock_gettime
+
 #include "math/kernel.h"
 
+#include <complex.h>
 #include <lapacke.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,12 +23,11 @@ typedef struct problem {
     int            pivot[LARGEST];
 } problem;
 
-static problem work; // static for its size only
-
-static void    own_real(problem *w)
+static void own_real(problem *w)
 {
-    kd_kernel_lu_factor(w->n, w->LU, w->pivot);
-    kd_kernel_lu_solve(w->n, w->LU, w->pivot, w->b);
+    const bool is_tiny = w->n <= KD_TINY;
+    (is_tiny ? kd_scalar_lu_factor : kd_vector_lu_factor)(w->n, w->LU, w->pivot);
+    (is_tiny ? kd_scalar_lu_solve : kd_vector_lu_solve)(w->n, w->LU, w->pivot, w->b);
 }
 
 static void lapack_real(problem *w)
@@ -36,8 +38,9 @@ static void lapack_real(problem *w)
 
 static void own_complex(problem *w)
 {
-    kd_kernel_zlu_factor(w->n, (double *)w->ZLU, w->pivot);
-    kd_kernel_zlu_solve(w->n, (const double *)w->ZLU, w->pivot, (double *)w->z);
+    const bool is_tiny = w->n <= KD_TINY_COMPLEX;
+    (is_tiny ? kd_scalar_zlu_factor : kd_vector_zlu_factor)(w->n, (double *)w->ZLU, w->pivot);
+    (is_tiny ? kd_scalar_zlu_solve : kd_vector_zlu_solve)(w->n, (const double *)w->ZLU, w->pivot, (double *)w->z);
 }
 
 static void lapack_complex(problem *w)
@@ -126,9 +129,10 @@ int main(int argc, char **argv)
             return strcmp(argv[i], "--help") == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
         }
     }
-    static const int orders[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 28, 32, 40, 48, 64};
+    static const int orders[] = {2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64};
     const int        count = (int)(sizeof orders / sizeof *orders);
     const int        repetitions = quick ? 5 : 30;
+    static problem   work; // too large for some stacks
 
     if (json)
         printf("[");

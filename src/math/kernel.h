@@ -1,17 +1,47 @@
-// math/kernel.h: the inner loops of the own dense kernels. Complex numbers are pairs (re, im) of doubles here: the
+// math/kernel.h: the own dense kernels and their inner loops. Complex numbers are pairs (re, im) of doubles here: the
 // multiplication of C99 complex numbers checks for infinities and costs a call.
 #ifndef KD_MATH_KERNEL_H
 #define KD_MATH_KERNEL_H
 
-#include <complex.h>
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-// LU of any order by the own kernels, as kd_lu_factor and so on use them for small orders (lu.c)
-int                   kd_kernel_lu_factor(int n, double *A, int *pivot);
-void                  kd_kernel_lu_solve(int n, const double *LU, const int *pivot, double *b);
-int                   kd_kernel_zlu_factor(int n, double *A, int *pivot);
-void                  kd_kernel_zlu_solve(int n, const double *LU, const int *pivot, double *b);
+#define KD_TINY 12         // order up to which scalar code measured faster than vector code (bench: build/bench/dense)
+#define KD_TINY_COMPLEX 10 // the same for complex matrices
+
+// ---- the kernels, scalar and vector code of one text (kernel_body.h)
+// -------------------------------------------------
+
+#define KD_KERNELS(family)                                                                                             \
+    void family##_gemv(int m, int n, double alpha, const double *restrict A, const double *restrict x,                 \
+                       double *restrict y);                                                                            \
+    void family##_gemv_t(int m, int n, double alpha, const double *restrict A, const double *restrict x,               \
+                         double *restrict y);                                                                          \
+    void family##_gemm(int m, int n, int k, double alpha, const double *restrict A, const double *restrict B,          \
+                       double *restrict C);                                                                            \
+    void family##_gemm_tn(int m, int n, int k, double alpha, const double *restrict A, const double *restrict B,       \
+                          double *restrict C);                                                                         \
+    int  family##_lu_factor(int n, double *A, int *pivot);                                                             \
+    void family##_lu_solve(int n, const double *LU, const int *pivot, double *x);                                      \
+    void family##_lu_solve_t(int n, const double *LU, const int *pivot, double *x);                                    \
+    int  family##_zlu_factor(int n, double *A, int *pivot);                                                            \
+    void family##_zlu_solve(int n, const double *LU, const int *pivot, double *x);                                     \
+    int  family##_cholesky_factor(int n, double *A);                                                                   \
+    void family##_cholesky_solve(int n, const double *L, double *x);
+
+KD_KERNELS(kd_scalar)
+KD_KERNELS(kd_vector)
+
+// ---- inner loops
+// -----------------------------------------------------------------------------------------------------
+
+// A pivot must have a finite reciprocal.
+static inline bool kd_is_pivot(double x)
+{
+    return fabs(x) >= DBL_MIN && fabs(x) <= DBL_MAX;
+}
 
 // entry (0, j) of a column-major array with ld rows
 static inline double *kd_column(double *A, int ld, int j)
@@ -54,11 +84,11 @@ static inline void kd_kernel_zsub(int n, double re, double im, const double *res
     }
 }
 
-// x = inv(L) x for the first m columns of a unit lower L (n rows, ld): four columns per sweep over x
-static inline void kd_kernel_lower(int n, int m, const double *restrict L, ptrdiff_t ld, double *restrict x)
+// x = inv(L) x for a unit lower L (n x n, ld): four columns per sweep over x
+static inline void kd_kernel_lower(int n, const double *restrict L, ptrdiff_t ld, double *restrict x)
 {
     int k = 0;
-    for (; k + 4 <= m; k += 4) {
+    for (; k + 4 <= n; k += 4) {
         const double *restrict a = L + ld * k, *restrict b = a + ld, *restrict c = b + ld, *restrict d = c + ld;
         const double x0 = x[k], x1 = x[k + 1] - a[k + 1] * x0, x2 = x[k + 2] - a[k + 2] * x0 - b[k + 2] * x1;
         const double x3 = x[k + 3] - a[k + 3] * x0 - b[k + 3] * x1 - c[k + 3] * x2;
@@ -67,14 +97,7 @@ static inline void kd_kernel_lower(int n, int m, const double *restrict L, ptrdi
         x[k + 3] = x3;
         for (int i = k + 4; i < n; i++) x[i] -= (a[i] * x0 + b[i] * x1) + (c[i] * x2 + d[i] * x3);
     }
-    if (k + 2 <= m) {
-        const double *restrict a = L + ld * k, *restrict b = a + ld;
-        const double x0 = x[k], x1 = x[k + 1] - a[k + 1] * x0;
-        x[k + 1] = x1;
-        for (int i = k + 2; i < n; i++) x[i] -= a[i] * x0 + b[i] * x1;
-        k += 2;
-    }
-    if (k < m) kd_kernel_sub(n - k - 1, x[k], L + ld * k + k + 1, x + k + 1);
+    for (; k < n; k++) kd_kernel_sub(n - k - 1, x[k], L + ld * k + k + 1, x + k + 1);
 }
 
 // x = inv(U) x for an upper U (n x n, ld). The reciprocals do not wait for x.
@@ -131,6 +154,18 @@ static inline void kd_kernel_zscale(double re, double im, double *y)
     const double yr = y[0], yi = y[1];
     y[0] = re * yr - im * yi;
     y[1] = re * yi + im * yr;
+}
+
+// x = inv(U) x for a complex upper U (n x n)
+static inline void kd_kernel_zupper(int n, const double *U, double *x)
+{
+    for (int k = n - 1; k >= 0; k--) {
+        const double *uk = kd_column_const(U, 2 * n, k);
+        double        re = 0, im = 0;
+        kd_kernel_zinverse(uk[2 * k], uk[2 * k + 1], &re, &im);
+        kd_kernel_zscale(re, im, x + 2 * k);
+        kd_kernel_zsub(k, x[2 * k], x[2 * k + 1], uk, x);
+    }
 }
 
 #endif

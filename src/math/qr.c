@@ -241,11 +241,5 @@ void kd_zqr_solve(int n, const double complex *QR, const double complex *tau, do
     const double *a = (const double *)QR, *t = (const double *)tau;
     double       *x = (double *)b;
     for (int k = 0; k < n; k++) zreflect_t(n - k, t + 2 * k, kd_column_const(a, 2 * n, k) + 2 * k, x + 2 * k);
-    for (int k = n - 1; k >= 0; k--) {
-        const double *rk = kd_column_const(a, 2 * n, k);
-        double        re = 0, im = 0;
-        kd_kernel_zinverse(rk[2 * k], rk[2 * k + 1], &re, &im);
-        kd_kernel_zscale(re, im, x + 2 * k);
-        kd_kernel_zsub(k, x[2 * k], x[2 * k + 1], rk, x);
-    }
+    kd_kernel_zupper(n, a, x);
 }
