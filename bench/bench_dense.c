@@ -25,9 +25,8 @@ typedef struct problem {
 
 static void own_real(problem *w)
 {
-    const bool is_tiny = w->n <= KD_TINY;
-    (is_tiny ? kd_scalar_lu_factor : kd_vector_lu_factor)(w->n, w->LU, w->pivot);
-    (is_tiny ? kd_scalar_lu_solve : kd_vector_lu_solve)(w->n, w->LU, w->pivot, w->b);
+    kd_kernel_lu_factor(w->n, w->LU, w->pivot);
+    kd_kernel_lu_solve(w->n, w->LU, w->pivot, w->b);
 }
 
 static void lapack_real(problem *w)
@@ -38,9 +37,8 @@ static void lapack_real(problem *w)
 
 static void own_complex(problem *w)
 {
-    const bool is_tiny = w->n <= KD_TINY_COMPLEX;
-    (is_tiny ? kd_scalar_zlu_factor : kd_vector_zlu_factor)(w->n, (double *)w->ZLU, w->pivot);
-    (is_tiny ? kd_scalar_zlu_solve : kd_vector_zlu_solve)(w->n, (const double *)w->ZLU, w->pivot, (double *)w->z);
+    kd_kernel_zlu_factor(w->n, (double *)w->ZLU, w->pivot);
+    kd_kernel_zlu_solve(w->n, (const double *)w->ZLU, w->pivot, (double *)w->z);
 }
 
 static void lapack_complex(problem *w)

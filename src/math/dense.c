@@ -14,10 +14,6 @@ static void scale(ptrdiff_t n, double beta, double *y)
         for (ptrdiff_t i = 0; i < n; i++) y[i] *= beta;
 }
 
-static bool is_tiny(int m, int n)
-{
-    return (ptrdiff_t)m * n <= (ptrdiff_t)KD_TINY * KD_TINY;
-}
 static bool is_small(int m, int n)
 {
     return (ptrdiff_t)m * n <= (ptrdiff_t)KD_SMALL * KD_SMALL;
@@ -26,10 +22,8 @@ static bool is_small(int m, int n)
 void kd_gemv(int m, int n, double alpha, const double *A, const double *x, double beta, double *y)
 {
     scale(m, beta, y);
-    if (is_tiny(m, n))
-        kd_scalar_gemv(m, n, alpha, A, x, y);
-    else if (is_small(m, n))
-        kd_vector_gemv(m, n, alpha, A, x, y);
+    if (is_small(m, n))
+        kd_kernel_gemv(m, n, alpha, A, x, y);
     else
         cblas_dgemv(CblasColMajor, CblasNoTrans, m, n, alpha, A, m, x, 1, 1, y, 1);
 }
@@ -37,10 +31,8 @@ void kd_gemv(int m, int n, double alpha, const double *A, const double *x, doubl
 void kd_gemv_t(int m, int n, double alpha, const double *A, const double *x, double beta, double *y)
 {
     scale(n, beta, y);
-    if (is_tiny(m, n))
-        kd_scalar_gemv_t(m, n, alpha, A, x, y);
-    else if (is_small(m, n))
-        kd_vector_gemv_t(m, n, alpha, A, x, y);
+    if (is_small(m, n))
+        kd_kernel_gemv_t(m, n, alpha, A, x, y);
     else
         cblas_dgemv(CblasColMajor, CblasTrans, m, n, alpha, A, m, x, 1, 1, y, 1);
 }
@@ -49,10 +41,8 @@ void kd_gemm(int m, int n, int k, double alpha, const double *A, const double *B
 {
     scale((ptrdiff_t)m * n, beta, C);
     if (m == 0 || n == 0 || k == 0) return;
-    if (is_tiny(m, n) && is_tiny(m, k) && is_tiny(k, n))
-        kd_scalar_gemm(m, n, k, alpha, A, B, C);
-    else if (is_small(m, n) && is_small(m, k) && is_small(k, n))
-        kd_vector_gemm(m, n, k, alpha, A, B, C);
+    if (is_small(m, n) && is_small(m, k) && is_small(k, n))
+        kd_kernel_gemm(m, n, k, alpha, A, B, C);
     else
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, alpha, A, m, B, k, 1, C, m);
 }
@@ -61,16 +51,13 @@ void kd_gemm_tn(int m, int n, int k, double alpha, const double *A, const double
 {
     scale((ptrdiff_t)m * n, beta, C);
     if (m == 0 || n == 0 || k == 0) return;
-    if (is_tiny(m, n) && is_tiny(m, k) && is_tiny(k, n))
-        kd_scalar_gemm_tn(m, n, k, alpha, A, B, C);
-    else if (is_small(m, n) && is_small(m, k) && is_small(k, n))
-        kd_vector_gemm_tn(m, n, k, alpha, A, B, C);
+    if (is_small(m, n) && is_small(m, k) && is_small(k, n))
+        kd_kernel_gemm_tn(m, n, k, alpha, A, B, C);
     else
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, alpha, A, k, B, k, 1, C, m);
 }
 
-// ---- vectors
-// -----------------------------------------------------------------------------------------------------------
+// ---- vectors --------------------------------------------------------------------------------------------------------
 
 // NaN in x gives NaN
 double kd_norm_max(int n, const double *x)

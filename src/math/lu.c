@@ -7,8 +7,7 @@
 
 #include <lapacke.h>
 
-// ---- real
-// ------------------------------------------------------------------------------------------------------------
+// ---- real -----------------------------------------------------------------------------------------------------------
 
 static int first_bad_pivot(int n, const double *LU)
 {
@@ -19,28 +18,23 @@ static int first_bad_pivot(int n, const double *LU)
 
 int kd_lu_factor(int n, double *A, int *pivot)
 {
-    if (n <= KD_TINY) return kd_scalar_lu_factor(n, A, pivot);
-    if (n <= KD_SMALL) return kd_vector_lu_factor(n, A, pivot);
+    if (n <= KD_SMALL) return kd_kernel_lu_factor(n, A, pivot);
     const int info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, A, n, pivot);
     return info > 0 ? info : first_bad_pivot(n, A);
 }
 
 void kd_lu_solve(int n, const double *LU, const int *pivot, double *b, int nrhs)
 {
-    if (n <= KD_TINY)
-        for (int r = 0; r < nrhs; r++) kd_scalar_lu_solve(n, LU, pivot, kd_column(b, n, r));
-    else if (n <= KD_SMALL)
-        for (int r = 0; r < nrhs; r++) kd_vector_lu_solve(n, LU, pivot, kd_column(b, n, r));
+    if (n <= KD_SMALL)
+        for (int r = 0; r < nrhs; r++) kd_kernel_lu_solve(n, LU, pivot, kd_column(b, n, r));
     else
         LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, nrhs, LU, n, pivot, b, n);
 }
 
 void kd_lu_solve_t(int n, const double *LU, const int *pivot, double *b, int nrhs)
 {
-    if (n <= KD_TINY)
-        for (int r = 0; r < nrhs; r++) kd_scalar_lu_solve_t(n, LU, pivot, kd_column(b, n, r));
-    else if (n <= KD_SMALL)
-        for (int r = 0; r < nrhs; r++) kd_vector_lu_solve_t(n, LU, pivot, kd_column(b, n, r));
+    if (n <= KD_SMALL)
+        for (int r = 0; r < nrhs; r++) kd_kernel_lu_solve_t(n, LU, pivot, kd_column(b, n, r));
     else
         LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', n, nrhs, LU, n, pivot, b, n);
 }
@@ -55,13 +49,11 @@ double kd_lu_rcond(int n, const double *LU, const int *pivot, double norm1, doub
     return rcond;
 }
 
-// ---- complex
-// ---------------------------------------------------------------------------------------------------------
+// ---- complex --------------------------------------------------------------------------------------------------------
 
 int kd_zlu_factor(int n, double complex *A, int *pivot)
 {
-    if (n <= KD_TINY_COMPLEX) return kd_scalar_zlu_factor(n, (double *)A, pivot);
-    if (n <= KD_SMALL_COMPLEX) return kd_vector_zlu_factor(n, (double *)A, pivot);
+    if (n <= KD_SMALL_COMPLEX) return kd_kernel_zlu_factor(n, (double *)A, pivot);
     const int info = LAPACKE_zgetrf_work(LAPACK_COL_MAJOR, n, n, A, n, pivot);
     if (info > 0) return info;
     for (int k = 0; k < n; k++) {
@@ -75,16 +67,13 @@ void kd_zlu_solve(int n, const double complex *LU, const int *pivot, double comp
 {
     const double *lu = (const double *)LU;
     double       *x = (double *)b;
-    if (n <= KD_TINY_COMPLEX)
-        for (int r = 0; r < nrhs; r++) kd_scalar_zlu_solve(n, lu, pivot, kd_column(x, 2 * n, r));
-    else if (n <= KD_SMALL_COMPLEX)
-        for (int r = 0; r < nrhs; r++) kd_vector_zlu_solve(n, lu, pivot, kd_column(x, 2 * n, r));
+    if (n <= KD_SMALL_COMPLEX)
+        for (int r = 0; r < nrhs; r++) kd_kernel_zlu_solve(n, lu, pivot, kd_column(x, 2 * n, r));
     else
         LAPACKE_zgetrs_work(LAPACK_COL_MAJOR, 'N', n, nrhs, LU, n, pivot, b, n);
 }
 
-// ---- full pivoting
-// ---------------------------------------------------------------------------------------------------
+// ---- full pivoting --------------------------------------------------------------------------------------------------
 
 // magnitude and place of the largest entry of the remaining matrix A[k.., k..)
 static double largest_remaining(int k, int m, int n, const double *A, int *row, int *col)
