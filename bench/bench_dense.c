@@ -18,6 +18,7 @@
 
 typedef struct problem {
     int            n;
+    bool           is_complex;
     double         A[MATRICES][LARGEST * LARGEST], LU[LARGEST * LARGEST], b[LARGEST];
     double complex Z[MATRICES][LARGEST * LARGEST], ZLU[LARGEST * LARGEST], z[LARGEST];
     int            pivot[LARGEST];
@@ -62,10 +63,13 @@ static double measure(problem *w, void (*run)(problem *), int calls)
     for (int i = 0; i < calls; i++) {
         const double         *A = w->A[i % MATRICES];
         const double complex *Z = w->Z[i % MATRICES];
-        memcpy(w->LU, A, count * sizeof *A);
-        memcpy(w->ZLU, Z, count * sizeof *Z);
-        memcpy(w->b, A, (size_t)w->n * sizeof *A);
-        memcpy(w->z, Z, (size_t)w->n * sizeof *Z);
+        if (w->is_complex) {
+            memcpy(w->ZLU, Z, count * sizeof *Z);
+            memcpy(w->z, Z, (size_t)w->n * sizeof *Z);
+        } else {
+            memcpy(w->LU, A, count * sizeof *A);
+            memcpy(w->b, A, (size_t)w->n * sizeof *A);
+        }
         run(w);
     }
     return 1e9 * (cpu_seconds() - start) / calls;
@@ -140,7 +144,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++) {
         double real[2], cplx[2];
         fill(&work, orders[i]);
+        work.is_complex = false;
         compare(&work, own_real, lapack_real, repetitions, real);
+        work.is_complex = true;
         compare(&work, own_complex, lapack_complex, repetitions, cplx);
         if (json) {
             row_json(i == 0, "real", orders[i], real);

@@ -6,6 +6,11 @@
 
 #include <cblas.h>
 
+// Numbers of multiplications up to which the own kernels measured faster than CBLAS.
+#define SMALL_GEMV (20 * 20)
+#define SMALL_GEMM (10 * 10 * 10)
+#define SMALL_GEMM_TN (7 * 7 * 7)
+
 static void scale(ptrdiff_t n, double beta, double *y)
 {
     if (beta == 0)
@@ -14,15 +19,10 @@ static void scale(ptrdiff_t n, double beta, double *y)
         for (ptrdiff_t i = 0; i < n; i++) y[i] *= beta;
 }
 
-static bool is_small(int m, int n)
-{
-    return (ptrdiff_t)m * n <= (ptrdiff_t)KD_SMALL * KD_SMALL;
-}
-
 void kd_gemv(int m, int n, double alpha, const double *A, const double *x, double beta, double *y)
 {
     scale(m, beta, y);
-    if (is_small(m, n))
+    if ((double)m * n <= SMALL_GEMV)
         kd_kernel_gemv(m, n, alpha, A, x, y);
     else
         cblas_dgemv(CblasColMajor, CblasNoTrans, m, n, alpha, A, m, x, 1, 1, y, 1);
@@ -31,7 +31,7 @@ void kd_gemv(int m, int n, double alpha, const double *A, const double *x, doubl
 void kd_gemv_t(int m, int n, double alpha, const double *A, const double *x, double beta, double *y)
 {
     scale(n, beta, y);
-    if (is_small(m, n))
+    if ((double)m * n <= SMALL_GEMV)
         kd_kernel_gemv_t(m, n, alpha, A, x, y);
     else
         cblas_dgemv(CblasColMajor, CblasTrans, m, n, alpha, A, m, x, 1, 1, y, 1);
@@ -41,7 +41,7 @@ void kd_gemm(int m, int n, int k, double alpha, const double *A, const double *B
 {
     scale((ptrdiff_t)m * n, beta, C);
     if (m == 0 || n == 0 || k == 0) return;
-    if (is_small(m, n) && is_small(m, k) && is_small(k, n))
+    if ((double)m * n * k <= SMALL_GEMM)
         kd_kernel_gemm(m, n, k, alpha, A, B, C);
     else
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, alpha, A, m, B, k, 1, C, m);
@@ -51,7 +51,7 @@ void kd_gemm_tn(int m, int n, int k, double alpha, const double *A, const double
 {
     scale((ptrdiff_t)m * n, beta, C);
     if (m == 0 || n == 0 || k == 0) return;
-    if (is_small(m, n) && is_small(m, k) && is_small(k, n))
+    if ((double)m * n * k <= SMALL_GEMM_TN)
         kd_kernel_gemm_tn(m, n, k, alpha, A, B, C);
     else
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, alpha, A, k, B, k, 1, C, m);

@@ -264,30 +264,84 @@ static inline void gemm_block(const int pairs, const int columns, int m, int k, 
         }
 }
 
-// four columns of C, blocks of four rows, two rows, one row
-static void gemm_four(int m, int k, double alpha, const double *A, const double *B, double *C)
+// all rows of the first columns of C: blocks of four rows, two rows, one row
+static inline void gemm_columns(const int columns, int m, int k, double alpha, const double *A, const double *B,
+                                double *C)
 {
     int i = 0;
-    for (; i + 4 <= m; i += 4) gemm_block(2, 4, m, k, alpha, A + i, B, C + i);
+    for (; i + 4 <= m; i += 4) gemm_block(2, columns, m, k, alpha, A + i, B, C + i);
     if (i + 2 <= m) {
-        gemm_block(1, 4, m, k, alpha, A + i, B, C + i);
+        gemm_block(1, columns, m, k, alpha, A + i, B, C + i);
         i += 2;
     }
     if (i == m) return;
     double sum[4] = {0, 0, 0, 0};
     for (int l = 0; l < k; l++)
-        for (int j = 0; j < 4; j++) sum[j] += kd_column_const(A, m, l)[i] * kd_column_const(B, k, j)[l];
-    for (int j = 0; j < 4; j++) kd_column(C, m, j)[i] += alpha * sum[j];
+        for (int j = 0; j < columns; j++) sum[j] += kd_column_const(A, m, l)[i] * kd_column_const(B, k, j)[l];
+    for (int j = 0; j < columns; j++) kd_column(C, m, j)[i] += alpha * sum[j];
 }
 
 void kd_kernel_gemm(int m, int n, int k, double alpha, const double *A, const double *B, double *C)
 {
     int j = 0;
-    for (; j + 4 <= n; j += 4) gemm_four(m, k, alpha, A, kd_column_const(B, k, j), kd_column(C, m, j));
-    for (; j < n; j++) kd_kernel_gemv(m, k, alpha, A, kd_column_const(B, k, j), kd_column(C, m, j));
+    for (; j + 4 <= n; j += 4) gemm_columns(4, m, k, alpha, A, kd_column_const(B, k, j), kd_column(C, m, j));
+    const double *b = kd_column_const(B, k, j);
+    double       *c = kd_column(C, m, j);
+    switch (n - j) { // constants, so that the sums stay in registers
+    case 3:
+        gemm_columns(3, m, k, alpha, A, b, c);
+        break;
+    case 2:
+        gemm_columns(2, m, k, alpha, A, b, c);
+        break;
+    case 1:
+        gemm_columns(1, m, k, alpha, A, b, c);
+        break;
+    default:
+        break;
+    }
+}
+
+// two columns of A against two columns of B
+static inline void gemm_tn_block(int m, int k, double alpha, const double *restrict a, const double *restrict b,
+                                 double *restrict c)
+{
+    const double *restrict a1 = a + k, *restrict b1 = b + k;
+    kd_pair sum[4] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
+    double  rest[4] = {0, 0, 0, 0};
+    int     l = 0;
+    for (; l + 2 <= k; l += 2) {
+        const kd_pair x = kd_pair_load(a + l), y = kd_pair_load(a1 + l);
+        const kd_pair u = kd_pair_load(b + l), v = kd_pair_load(b1 + l);
+        sum[0] += x * u;
+        sum[1] += y * u;
+        sum[2] += x * v;
+        sum[3] += y * v;
+    }
+    if (l < k) {
+        rest[0] = a[l] * b[l];
+        rest[1] = a1[l] * b[l];
+        rest[2] = a[l] * b1[l];
+        rest[3] = a1[l] * b1[l];
+    }
+    c[0] += alpha * (sum[0][0] + sum[0][1] + rest[0]);
+    c[1] += alpha * (sum[1][0] + sum[1][1] + rest[1]);
+    c[m] += alpha * (sum[2][0] + sum[2][1] + rest[2]);
+    c[m + 1] += alpha * (sum[3][0] + sum[3][1] + rest[3]);
 }
 
 void kd_kernel_gemm_tn(int m, int n, int k, double alpha, const double *A, const double *B, double *C)
 {
-    for (int j = 0; j < n; j++) kd_kernel_gemv_t(k, m, alpha, A, kd_column_const(B, k, j), kd_column(C, m, j));
+    int j = 0;
+    for (; j + 2 <= n; j += 2) {
+        const double *b = kd_column_const(B, k, j);
+        double       *c = kd_column(C, m, j);
+        int           i = 0;
+        for (; i + 2 <= m; i += 2) gemm_tn_block(m, k, alpha, kd_column_const(A, k, i), b, c + i);
+        if (i == m) continue;
+        const double *a = kd_column_const(A, k, i);
+        c[i] += alpha * kd_kernel_dot(k, a, b);
+        c[m + i] += alpha * kd_kernel_dot(k, a, b + k);
+    }
+    if (j < n) kd_kernel_gemv_t(k, m, alpha, A, kd_column_const(B, k, j), kd_column(C, m, j));
 }
