@@ -112,6 +112,25 @@ static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t
     return answer;
 }
 
+// p: the quintic Hermite polynomial of (p, v, a) at both ends, v its derivative; only for p' = v
+static void psf_extrapolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x)
+{
+    kd_psf *f = impl;
+    double  h = t1 - t0, s = (t - t0) / h, s2 = s * s, s3 = s2 * s, s4 = s3 * s;
+    if (!f->identity) return;
+    // coefficients of p1 - p0, h v0, h v1, h^2 a0, h^2 a1 in p(s) - p0, and of the derivative by t
+    double b[] = {s3 * (10 - 15 * s + 6 * s2), h * (s - s3 * (6 - 8 * s + 3 * s2)), h * s3 * (-4 + 7 * s - 3 * s2),
+                  h * h * (s2 / 2 - s3 * (1.5 - 1.5 * s + 0.5 * s2)), h * h * s3 * (0.5 - s + 0.5 * s2)};
+    double d[] = {30 * (s2 - 2 * s3 + s4) / h, 1 - 18 * s2 + 32 * s3 - 15 * s4, -12 * s2 + 28 * s3 - 15 * s4,
+                  h * (s - 4.5 * s2 + 6 * s3 - 2.5 * s4), h * (1.5 * s2 - 4 * s3 + 2.5 * s4)};
+    for (int i = 0; i < f->dims.nv; i++) {
+        double p0 = x0[f->at.p + i], dp = x1[f->at.p + i] - p0, v0 = x0[f->at.v + i], v1 = x1[f->at.v + i];
+        double a0 = x0[f->at.a + i], a1 = x1[f->at.a + i];
+        x[f->at.p + i] = p0 + b[0] * dp + b[1] * v0 + b[2] * v1 + b[3] * a0 + b[4] * a1;
+        x[f->at.v + i] = d[0] * dp + d[1] * v0 + d[2] * v1 + d[3] * a0 + d[4] * a1;
+    }
+}
+
 // ---- names, counters ------------------------------------------------------------------------------------------------------
 
 static const char *psf_component_name(void *impl, int i, char *buffer, size_t size)
@@ -326,6 +345,7 @@ static const kd_dae_class psf_class = {
     .expand = psf_expand,
     .correct = psf_correct,
     .interpolate = psf_interpolate,
+    .extrapolate = psf_extrapolate,
     .start = psf_start,
     .component_name = psf_component_name,
     .fault = psf_fault,
