@@ -387,6 +387,11 @@ static void cut_arrays(kd_assembled *self)
     kd_assembled_cut_newton(self);
 }
 
+static kd_linear_kind linear_kind(const kd_formulation_options *opt)
+{
+    return opt->sparse ? KD_LINEAR_SPARSE : opt->differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU;
+}
+
 static kd_status create_parts(kd_assembled *self)
 {
     cut_arrays(self);
@@ -397,8 +402,7 @@ static kd_status create_parts(kd_assembled *self)
     if (status >= 0)
         status = kd_acceleration_create(self->eom, &self->inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, on_manifold, &self->dense);
-    if (status >= 0)
-        status = kd_linsolve_create(self->n, self->opt.sparse ? KD_LINEAR_SPARSE : KD_LINEAR_LU, NULL, &self->solver);
+    if (status >= 0) status = kd_linsolve_create(self->n, linear_kind(&self->opt), NULL, &self->solver);
     return status;
 }
 

@@ -126,6 +126,9 @@ static void newton_matrix_is_derivative_with_options(void **state)
     opt.sparse = true;
     check_all_forms(whole(), &whole_inputs, &whole_place, &opt);
     opt.sparse = false;
+    opt.differential_qr = true;
+    check_all_forms(whole(), &whole_inputs, &whole_place, &opt);
+    opt.differential_qr = false;
     for (int k = KD_DECOMPOSE_LU; k <= KD_DECOMPOSE_SVD; k++) {
         opt.constraints = (kd_decomposition)k;
         check_all_forms(body(), NULL, &body_place, &opt);
