@@ -2,7 +2,8 @@
 //
 // A formulation makes a kd_dae from equations of motion; an integrator uses nothing else. The Newton matrix is
 // gamma F_x' + F_x. Elimination that does not depend on gamma is done once per linearisation, on single right-hand
-// sides:  reduce: F -> (part, y);  solve: y <- (reduced matrix)(gamma) \ y;  expand: dx = part + N y.
+// sides:  reduce: F -> (part, y);  solve: y <- (reduced matrix)(gamma) \ y;  expand: dx = part + N y. A formulation whose
+// algebraic equations form levels may evaluate and reduce level by level in one call instead (evaluate).
 #ifndef KARDAN_DAE_H
 #define KARDAN_DAE_H
 
@@ -27,7 +28,7 @@ typedef struct kd_dae_counters {
     long selectors;      // NSEL: determinations of selectors
     long predecompositions; // NPDEC: decompositions of the algebraic part
     long decompositions; // NEDEC: pairs of real and complex decompositions
-    long solves;         // NBSUB: Newton solves (all stages together) and error solves
+    long solves;         // NBSUB: Newton solves, all stages together
     long for_differences; // evaluations made for differences
 } kd_dae_counters;
 
@@ -36,7 +37,7 @@ typedef struct kd_dae kd_dae;
 // The functions of a formulation. impl is kd_dae.impl.
 typedef struct kd_dae_class {
     const char *name;
-    // F(t, x, x'), rows in the formulation's own order
+    // F(t, x, x'), rows in the formulation's own order. NULL if evaluate is given.
     kd_eval (*residual)(void *impl, double t, const double *x, const double *xdot, double *F);
     // Evaluate the derivatives at (t, x, x') and factor what does not depend on gamma. restart: forget what was kept from
     // earlier points (after Newton trouble or an event). KD_OK, > 0 with news, < 0 failed.
@@ -44,6 +45,10 @@ typedef struct kd_dae_class {
     // Factor the reduced matrices for gamma_real and, if wanted, gamma_re + i gamma_im (gamma_im = 0: real one only).
     kd_status (*factor)(void *impl, double gamma_real, double gamma_re, double gamma_im);
     void (*reduce)(void *impl, const double *F, double *part, double *y); // right-hand side is -F
+    // residual and reduce in one; NULL: residual, then reduce
+    kd_eval (*evaluate)(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
+    // the same at the last accepted point, where the algebraic equations hold (error estimates); NULL: evaluate
+    kd_eval (*evaluate_accepted)(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
     void (*solve_real)(void *impl, double *y);
     void (*solve_complex)(void *impl, double *y_re, double *y_im);
     void (*expand)(void *impl, const double *part, const double *y, double *dx);
@@ -65,11 +70,12 @@ struct kd_dae {
     const kd_dae_class *methods;
     void               *impl;
     int                 n;          // components of x
-    int                 nrows;      // rows of F: n, or more where reduce() projects (psf)
+    int                 nrows;      // rows of F: n; 0 if the formulation gives no residual (psf)
     int                 nreduced;   // current size of y, <= nreduced_max; may change in linearize
     int                 nreduced_max;
     const kd_component *component;  // (n)
-    const int          *index;      // (n) 1, 2, 3: differentiation index of the component
+    const int          *index;      // (n) 1, 2, 3: differentiation index of the component; 0: follows from the others
+                                    // and takes no part in convergence tests
     const bool         *controlled; // (n) counts in the error norm
     int                 nstate;     // first nstate components are [p v r w s lambda mu] of kd_state
     bool                keep;       // the integrator keeps its Jacobian: correct() need not linearise

@@ -52,8 +52,7 @@ static const work *at_position(work *k, const kd_point *x)
     return k;
 }
 
-// ---- equations
-// ------------------------------------------------------------------------------------------------------------------
+// ---- equations ------------------------------------------------------------------------------------------------------
 
 static kd_eval residual(const kd_point *x, void *context, double *out)
 {
@@ -109,8 +108,7 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
     return KD_EVAL_OK;
 }
 
-// ---- derivatives
-// ------------------------------------------------------------------------------------------------------------------
+// ---- derivatives ----------------------------------------------------------------------------------------------------
 
 // Pair block B = d/dp_i of the force on i from j = I/r^2 - 2 d d'/r^4; the residual has -B at (i,i), (j,j), +B at
 // (i,j), (j,i)
@@ -191,8 +189,7 @@ static const char *name(kd_kind kind, int i, void *context)
     }
 }
 
-// ---- example
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- example --------------------------------------------------------------------------------------------------------
 
 // Four rings of points: count, longitude of the ring's offset, latitude (longitudes 2 pi n / count + offset).
 static void initial_points(double *p)
@@ -242,7 +239,8 @@ static kd_status create(kd_eom **eom, kd_state **x, kd_inputs *inputs)
 }
 
 // clang-format off
-// [p v lambda] at t = 1000: recomputed in quadruple precision; the published vector agrees to 2.5e-12
+// [p v lambda] at t = 1000: recomputed in quadruple precision, confirmed in another arithmetic to 3e-14; the
+// published vector agrees to 2.5e-12
 static const double reference[2 * NP + N] = {
     -4.0702633803312869e-01, 3.4637587728172029e-01, 8.4519424500209412e-01,
     7.7529347524638217e-02, -2.6286627199499434e-01, 9.6171228718357214e-01,
@@ -302,5 +300,5 @@ const kd_example kd_example_fekete = {
     .t_end = 1000,
     .create = create,
     .reference = reference,
-    .digits = 15,
+    .digits = 13,
 };

@@ -1,7 +1,7 @@
 // differences.c: derivative blocks: supplied, known from structure, or by differences.
 //
 // Structure (kardan/eom.h):  residual_a = M,  residual_lambda = (GZ)' - f_lambda,  residual_mu = (HZ)' - f_mu,
-// residual_x = -f_x for x = v, r, w;  gI_v = gII_a = GZ,  h_v = hI_a = HZ,  (Z v)_v = Z.
+// residual_x = -f_x where M, GZ, HZ do not depend on x;  gI_v = gII_a = GZ,  h_v = hI_a = HZ,  (Z v)_v = Z.
 // Differences: one moved column serves all functions that need it. Functions in closed form are differenced forward
 // with an increment of sqrt(eps); functions that come from differences themselves are noisy at 1e-12 and get central
 // differences with a large increment. KD_T moves the inputs along: u with u', u' with u''.
@@ -26,11 +26,10 @@ static size_t block_size(const kd_eom_data *d, kd_fn fn, kd_var var)
 
 // ---- blocks known from structure ------------------------------------------------------------------------------------
 
-// out = A', A (m x n)
-static void set_transposed(int m, int n, const double *A, double *out)
+// Is f_lambda or f_mu at hand, without differences?
+static bool has_force_block(const kd_eom *eom, kd_var var)
 {
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++) out[i * n + j] = A[j * m + i];
+    return kd_is_given(eom, KD_FORCE, var) || !(eom->depends[KD_FORCE] & KD_BIT(var));
 }
 
 static bool is_structural(const kd_eom *eom, kd_fn fn, kd_var var)
@@ -38,7 +37,7 @@ static bool is_structural(const kd_eom *eom, kd_fn fn, kd_var var)
     bool multipliers = var == KD_LAMBDA || var == KD_MU;
     switch (fn) {
     case KD_RESIDUAL:
-        return var == KD_A || (multipliers && !eom->def.force_of_multipliers);
+        return var == KD_A || (multipliers && has_force_block(eom, var));
     case KD_GI:
     case KD_H:
     case KD_KINEMATICS:
@@ -51,11 +50,27 @@ static bool is_structural(const kd_eom *eom, kd_fn fn, kd_var var)
     }
 }
 
-static kd_eval structural_block(kd_eom_data *d, kd_fn fn, kd_var var, double *out)
+// residual_lambda = (GZ)' - f_lambda, residual_mu = (HZ)' - f_mu
+static kd_eval multiplier_block(kd_eom_data *d, kd_var var, kd_part part, double *out)
 {
-    const kd_dims *n = &d->eom->def.dims;
-    const double  *matrix = NULL;
-    update_matrix  update = NULL;
+    const int nv = d->eom->def.dims.nv, n = d->eom->columns[var];
+    kd_eval   answer = KD_EVAL_OK;
+    if (d->eom->depends[KD_FORCE] & KD_BIT(var))
+        answer = kd_supplied_block(d, KD_FORCE, var, part, out);
+    else
+        memset(out, 0, block_size(d, KD_RESIDUAL, var) * sizeof(double));
+    if (answer == KD_EVAL_OK) answer = var == KD_LAMBDA ? kd_update_GZ(d) : kd_update_HZ(d);
+    if (answer != KD_EVAL_OK) return answer;
+    const double *A = var == KD_LAMBDA ? d->GZ : d->HZ;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < nv; j++) out[i * nv + j] = A[j * n + i] - out[i * nv + j];
+    return KD_EVAL_OK;
+}
+
+static kd_eval structural_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *out)
+{
+    const double *matrix = NULL;
+    update_matrix update = NULL;
     switch (fn) {
     case KD_KINEMATICS:
         update = kd_update_Z, matrix = d->Z;
@@ -69,26 +84,25 @@ static kd_eval structural_block(kd_eom_data *d, kd_fn fn, kd_var var, double *ou
         update = kd_update_HZ, matrix = d->HZ;
         break;
     default: // residual
-        update = var == KD_A ? kd_update_M : (var == KD_LAMBDA ? kd_update_GZ : kd_update_HZ);
-        matrix = var == KD_A ? d->M : (var == KD_LAMBDA ? d->GZ : d->HZ);
+        if (var != KD_A) return multiplier_block(d, var, part, out);
+        update = kd_update_M, matrix = d->M;
         break;
     }
     kd_eval answer = update(d);
-    if (answer != KD_EVAL_OK) return answer;
-    if (fn == KD_RESIDUAL && var != KD_A)
-        set_transposed(d->eom->columns[var], n->nv, matrix, out);
-    else
-        memcpy(out, matrix, block_size(d, fn, var) * sizeof(double));
-    return KD_EVAL_OK;
+    if (answer == KD_EVAL_OK) memcpy(out, matrix, block_size(d, fn, var) * sizeof(double));
+    return answer;
 }
 
 // residual_x = -f_x and back, for x on which M, GZ and HZ do not depend.
 static bool is_minus_other(const kd_eom *eom, kd_fn fn, kd_var var, kd_fn *other)
 {
+    const kd_dims *n = &eom->def.dims;
     if (fn != KD_RESIDUAL && fn != KD_FORCE) return false;
+    if (var == KD_A || var == KD_LAMBDA || var == KD_MU) return false;
     *other = fn == KD_RESIDUAL ? KD_FORCE : KD_RESIDUAL;
-    return (var == KD_V || var == KD_R || var == KD_W) &&
-           (kd_is_given(eom, *other, var) || !(eom->depends[*other] & KD_BIT(var)));
+    bool only_force = var == KD_V || var == KD_R || var == KD_W ||
+                      (n->nlambda == 0 && n->nmu == 0 && !(eom->depends[KD_MASS] & KD_BIT(var)));
+    return only_force && (kd_is_given(eom, *other, var) || !(eom->depends[*other] & KD_BIT(var)));
 }
 
 static kd_eval minus_other(kd_eom_data *d, kd_fn other, kd_var var, kd_part part, double *out)
@@ -175,15 +189,13 @@ static void move(kd_eom_data *d, kd_frame *f, kd_var var, const variable *y, con
     if (var == KD_THETA) d->theta_stamp = d->stamp;
 }
 
-// Increment of column j: relative to the entry, to the largest of its kind, or to a typical size.
+// Increment of column j: relative to the entry (on a manifold: to the largest one), or to a typical size.
 static double increment(const kd_eom_data *d, kd_var var, const variable *y, const double *x0, int j, double relative)
 {
     if (var == KD_T) return relative * fmax(fabs(d->x.t), TYPICAL_STATE);
-    double largest = kd_norm_max(y->n, x0);
     bool   own_entry = var != KD_P || d->eom->kinematics == KD_Z_IDENTITY;
-    double size = own_entry ? fabs(x0[j]) : fmin(largest, 1.0);
-    size = fmax(size, fmax(0.1 * fmin(largest, 1.0), y->typical));
-    double h = relative * size;
+    double size = own_entry ? fabs(x0[j]) : fmin(kd_norm_max(y->n, x0), 1.0);
+    double h = relative * fmax(size, y->typical);
     if (!own_entry) return h;
     volatile double moved = x0[j] + h; // so that moved - x0 is h exactly
     return moved - x0[j];
@@ -292,7 +304,7 @@ static kd_eval known_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, d
         return KD_EVAL_OK;
     }
     if (kd_is_given(eom, fn, var)) return kd_supplied_block(d, fn, var, part, out);
-    if (is_structural(eom, fn, var)) return structural_block(d, fn, var, out);
+    if (is_structural(eom, fn, var)) return structural_block(d, fn, var, part, out);
     if (is_minus_other(eom, fn, var, &other)) return minus_other(d, other, var, part, out);
     plan->todo[var] |= 1u << fn;
     plan->functions |= 1u << fn;

@@ -177,3 +177,15 @@ kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p
     if (answer == KD_EVAL_OK) memcpy(p_moved, d->norm_p, (size_t)np * sizeof(double));
     return answer;
 }
+
+kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p)
+{
+    const kd_dims *n = &d->eom->def.dims;
+    if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_Q, KD_STAGE_POSITION);
+    memcpy(d->norm_p, d->x.p, (size_t)n->np * sizeof(double));
+    kd_frame_push(d);
+    kd_eval answer = norm_jacobian(d);
+    kd_frame_pop(d);
+    if (answer == KD_EVAL_OK) memcpy(q_p, d->norm_J, (size_t)(n->nq * n->np) * sizeof(double));
+    return answer;
+}

@@ -16,7 +16,7 @@
 #define FIRST_MOVE 0.05  // motion in one step of the formula [rad, m]: order 8 leaves 0.05^8 / 630 = 6e-14 of sin
 #define FIRST_TIME 0.01  // [s] the same for functions of time, whose frequencies are not known
 #define SMALLER 0.25     // next step, if truncation shows
-#define ATTEMPTS 7       // down to 1e-5 rad
+#define ATTEMPTS 9       // down to moves of 1e-6
 #define RELATIVE 1e-9    // accepted difference of the two orders; the better one is then wrong by far less
 #define ROUNDING 1e-13   // the same, of values of size 1, for the sum of a stencil
 #define CONTACT_STEPS 40 // simplified Newton for s
@@ -145,7 +145,7 @@ static kd_eval prepare(kd_eom_data *d, const motion *m)
     return answer;
 }
 
-// Derivative of fn along the motion: the step shrinks until both orders agree or do not come closer any more.
+// Derivative of fn along the motion: the step shrinks until both orders agree or differ by rounding only.
 static kd_eval along_motion(kd_eom_data *d, const motion *m, double *out)
 {
     const int rows = d->entry[m->fn].rows;
@@ -155,6 +155,7 @@ static kd_eval along_motion(kd_eom_data *d, const motion *m, double *out)
     kd_eval answer = prepare(d, m);
     if (answer != KD_EVAL_OK) return answer;
 
+    double    internal = fmax(kd_norm_max(d->eom->def.dims.np, d->x.p), 1.0); // terms that cancel are as large as this
     kd_frame *frame = kd_frame_push(d);
     d->x.u = frame->u;
     d->x.du = frame->du;
@@ -167,10 +168,12 @@ static kd_eval along_motion(kd_eom_data *d, const motion *m, double *out)
         if (answer == KD_EVAL_RETRY) continue;
         if (answer == KD_EVAL_STOP) break;
         double difference = combine(d, m, tau, d->curve_best, &size, &samples);
-        if (difference >= best) break;
-        best = difference;
-        memcpy(out, d->curve_best, (size_t)rows * sizeof(double));
-        if (best <= RELATIVE * size + ROUNDING * fmax(samples, 1.0) / (m->order == 1 ? tau : tau * tau)) break;
+        double scale = m->order == 1 ? tau : tau * tau;
+        if (difference < best) {
+            best = difference;
+            memcpy(out, d->curve_best, (size_t)rows * sizeof(double));
+        }
+        if (best <= RELATIVE * size + ROUNDING * fmax(samples, internal) / scale) break;
     }
     kd_frame_pop(d);
     return answer == KD_EVAL_RETRY && best < HUGE_VAL ? KD_EVAL_OK : answer;

@@ -16,12 +16,6 @@
 #include "formulation/psf_internal.h"
 #include "math/dense.h"
 
-// A correction of this relative size at a freshly linearised point leaves an error of its square: rounding.
-#define FRESH_ENOUGH 1e-8
-// With kept matrices convergence is linear: stop at this relative size.
-#define KEPT_ENOUGH 1e-12
-#define MAX_CORRECTIONS 10
-
 // ---- failures -------------------------------------------------------------------------------------------------------------
 
 kd_status psf_fail(kd_psf *f, kd_status status, const char *format, ...)
@@ -64,7 +58,7 @@ static kd_status psf_fault(void *impl, const char **message)
 
 // ---- evaluation -----------------------------------------------------------------------------------------------------------
 
-static kd_eval set_time(kd_psf *f, double t)
+kd_eval psf_set_time(kd_psf *f, double t)
 {
     if (f->inputs.eval) {
         kd_eval answer = f->inputs.eval(t, f->inputs.context, f->u, f->du, f->ddu);
@@ -77,7 +71,7 @@ static kd_eval set_time(kd_psf *f, double t)
     return KD_EVAL_OK;
 }
 
-static void set_state(kd_psf *f, const double *x)
+void psf_set_state(kd_psf *f, const double *x)
 {
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
     kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
@@ -86,63 +80,8 @@ static void set_state(kd_psf *f, const double *x)
 
 kd_eval psf_set_point(kd_psf *f, double t, const double *x)
 {
-    kd_eval answer = set_time(f, t);
-    if (answer == KD_EVAL_OK) set_state(f, x);
-    return answer;
-}
-
-// One function to its rows of F; does nothing after a failure
-static void put(kd_psf *f, kd_eval *answer, kd_fn fn, int size, double *out)
-{
-    if (*answer != KD_EVAL_OK || size == 0) return;
-    *answer = kd_eom_eval(f->data, fn, out);
-    if (*answer != KD_EVAL_OK) psf_eval_failure(f);
-}
-
-static void put_position(kd_psf *f, kd_eval *answer, double *F)
-{
-    put(f, answer, KD_C, f->dims.ns, F + f->row.c);
-    put(f, answer, KD_G, f->dims.nlambda, F + f->row.g);
-    put(f, answer, KD_Q, f->dims.nq, F + f->row.q);
-}
-
-static void put_velocity(kd_psf *f, kd_eval *answer, double *F)
-{
-    put(f, answer, KD_GI, f->dims.nlambda, F + f->row.gI);
-    put(f, answer, KD_H, f->dims.nmu, F + f->row.h);
-    if (f->opt.invariants) put(f, answer, KD_E, f->dims.ne, F + f->row.e);
-}
-
-static void put_acceleration(kd_psf *f, kd_eval *answer, double *F)
-{
-    put(f, answer, KD_RESIDUAL, f->dims.nv, F + f->row.dyn);
-    put(f, answer, KD_D, f->dims.nw, F + f->row.d);
-    put(f, answer, KD_GII, f->dims.nlambda, F + f->row.gII);
-    put(f, answer, KD_HI, f->dims.nmu, F + f->row.hI);
-}
-
-// p' - Z v, v' - a, r' - b
-static void put_differential(kd_psf *f, kd_eval *answer, const double *x, const double *xdot, double *F)
-{
-    kd_dims D = f->dims;
-    if (f->identity) memcpy(F + f->row.kin, x + f->at.v, (size_t)D.nv * sizeof *F);
-    else put(f, answer, KD_KINEMATICS, D.np, F + f->row.kin);
-    put(f, answer, KD_B, D.nr, F + f->row.r);
-    for (int i = 0; i < D.np; i++) F[f->row.kin + i] = xdot[f->at.p + i] - F[f->row.kin + i];
-    for (int i = 0; i < D.nv; i++) F[f->row.acc + i] = xdot[f->at.v + i] - x[f->at.a + i];
-    for (int i = 0; i < D.nr; i++) F[f->row.r + i] = xdot[f->at.r + i] - F[f->row.r + i];
-}
-
-static kd_eval psf_residual(void *impl, double t, const double *x, const double *xdot, double *F)
-{
-    kd_psf *f = impl;
-    f->counters.residuals++;
-    kd_eval answer = psf_set_point(f, t, x);
-    if (answer != KD_EVAL_OK) return answer;
-    put_position(f, &answer, F);
-    put_velocity(f, &answer, F);
-    put_acceleration(f, &answer, F);
-    put_differential(f, &answer, x, xdot, F);
+    kd_eval answer = psf_set_time(f, t);
+    if (answer == KD_EVAL_OK) psf_set_state(f, x);
     return answer;
 }
 
@@ -154,159 +93,10 @@ static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
     if (answer != KD_EVAL_OK) return answer;
     memset(xdot, 0, (size_t)f->at.n * sizeof *xdot);
     if (f->identity) memcpy(xdot + f->at.p, x + f->at.v, (size_t)D.nv * sizeof *xdot);
-    else put(f, &answer, KD_KINEMATICS, D.np, xdot + f->at.p);
+    else answer = kd_eom_eval(f->data, KD_KINEMATICS, xdot + f->at.p);
     memcpy(xdot + f->at.v, x + f->at.a, (size_t)D.nv * sizeof *xdot);
-    put(f, &answer, KD_B, D.nr, xdot + f->at.r);
-    return answer;
-}
-
-// ---- correction at the end of a step --------------------------------------------------------------------------------------
-
-static void no_position_change(kd_psf *f)
-{
-    memset(f->e0, 0, (size_t)f->dims.nv * sizeof(double));
-    memset(f->ds0, 0, (size_t)f->dims.ns * sizeof(double));
-}
-
-// x += dx; returns max |dx| / (1 + |x|)
-static double move(int n, const double *dx, double *x)
-{
-    double size = 0;
-    for (int i = 0; i < n; i++) {
-        size = fmax(size, fabs(dx[i]) / (1 + fabs(x[i])));
-        x[i] += dx[i];
-    }
-    return size;
-}
-
-static kd_eval correct_position(kd_psf *f, double *x, double enough)
-{
-    double *dp = f->xp + f->at.p, *ds = f->xp + f->at.s;
-    if (f->mp == 0 && f->dims.ns == 0) return KD_EVAL_OK;
-    for (int k = 0; k < MAX_CORRECTIONS; k++) {
-        kd_eval answer = KD_EVAL_OK;
-        kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
-        put_position(f, &answer, f->F);
-        if (answer != KD_EVAL_OK) return answer;
-        psf_solve_position(f, f->F, dp, ds);
-        double size = fmax(move(f->dims.np, dp, x + f->at.p), move(f->dims.ns, ds, x + f->at.s));
-        if (size <= enough) return KD_EVAL_OK;
-        enough = fmax(enough * 1e-2, KEPT_ENOUGH); // from now on linear convergence with the old matrix
-    }
-    psf_fail(f, KD_ERR_NEWTON, "the position constraints could not be met at the end of a step");
-    return KD_EVAL_RETRY;
-}
-
-static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
-{
-    double *dv = f->xp + f->at.v;
-    kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
-    if (f->mv == 0) return KD_EVAL_OK;
-    no_position_change(f);
-    for (int k = 0; k < MAX_CORRECTIONS; k++) {
-        kd_eval answer = KD_EVAL_OK;
-        kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
-        put_velocity(f, &answer, f->F);
-        if (answer != KD_EVAL_OK) return answer;
-        psf_solve_velocity(f, f->F, dv);
-        if (move(f->dims.nv, dv, x + f->at.v) <= enough) return KD_EVAL_OK;
-        enough = fmax(enough * 1e-2, KEPT_ENOUGH);
-    }
-    psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
-    return KD_EVAL_RETRY;
-}
-
-static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
-{
-    double *k0 = f->k0, *dv = f->xp + f->at.v;
-    int     nv = f->dims.nv, nw = f->dims.nw;
-    no_position_change(f);
-    memset(dv, 0, (size_t)nv * sizeof *dv);
-    for (int k = 0; k < MAX_CORRECTIONS; k++) {
-        kd_eval answer = KD_EVAL_OK;
-        set_state(f, x);
-        put_acceleration(f, &answer, f->F);
-        if (answer != KD_EVAL_OK) return answer;
-        psf_solve_k(f, f->F, dv, k0);
-        double size = fmax(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
-        for (int i = 0; i < f->nl; i++) size = fmax(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
-        for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
-        if (size <= enough) return KD_EVAL_OK;
-        if (f->plain && enough == FRESH_ENOUGH && k == 0) return KD_EVAL_OK; // linear in (a, lambda, mu): one solve is exact
-    }
-    psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
-    return KD_EVAL_RETRY;
-}
-
-// J = [e_p E_p + e_v V_p, e_v N_v] (ne x (nip + niv)): invariants by the independent positions and velocities
-static void invariant_gradient(const kd_psf *f, double *J)
-{
-    int           ne = f->dims.ne, nv = f->dims.nv, nip = f->nip;
-    const double *ep = f->blocks.block[KD_E][KD_P], *ev = f->blocks.block[KD_E][KD_V];
-    if (ep) kd_gemm(ne, nip, nv, 1, ep, f->Ep, 0, J);
-    else memset(J, 0, (size_t)(ne * nip) * sizeof *J);
-    kd_gemm(ne, nip, nv, 1, ev, f->Vp, 1, J);
-    kd_gemm(ne, f->niv, nv, 1, ev, f->sel_v->N, 0, J + ne * nip);
-}
-
-// Invariants that were left out of the step because e_v degenerates: the shortest move (y_p, y_v) along the constraints back to
-// e = 0. It is well determined where e_v N vanishes but e_p does not, as the energy at a turning point.
-static kd_eval project_invariants(kd_psf *f, double *x, double enough)
-{
-    int     ne = f->dims.ne, nip = f->nip, m = nip + f->niv;
-    double *J = f->big, *JJ = J + ne * m, *nu = JJ + ne * ne, *y = nu + ne;
-    int    *pivot = f->Bk_pivot;
-    for (int k = 0; k < MAX_CORRECTIONS; k++) {
-        kd_eval answer = KD_EVAL_OK;
-        kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
-        kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
-        put(f, &answer, KD_E, ne, f->F + f->row.e);
-        if (answer != KD_EVAL_OK) return answer;
-        invariant_gradient(f, J);
-        for (int i = 0; i < ne; i++) {
-            nu[i] = -f->F[f->row.e + i];
-            for (int j = 0; j < ne; j++) {
-                JJ[i + j * ne] = 0;
-                for (int l = 0; l < m; l++) JJ[i + j * ne] += J[i + l * ne] * J[j + l * ne];
-            }
-        }
-        if (kd_lu_factor(ne, JJ, pivot) != 0) return KD_EVAL_OK; // at an equilibrium nothing can be projected
-        kd_lu_solve(ne, JJ, pivot, nu, 1);
-        kd_gemv_t(ne, m, 1, J, nu, 0, y);
-        kd_gemv(f->dims.np, nip, 1, f->sel_p->N, y, 0, f->xp + f->at.p);
-        kd_gemv(f->dims.nv, nip, 1, f->Vp, y, 0, f->xp + f->at.v);
-        kd_gemv(f->dims.nv, f->niv, 1, f->sel_v->N, y + nip, 1, f->xp + f->at.v);
-        double size = fmax(move(f->dims.np, f->xp + f->at.p, x + f->at.p), move(f->dims.nv, f->xp + f->at.v, x + f->at.v));
-        answer = correct_position(f, x, enough);
-        if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
-        if (answer != KD_EVAL_OK || size <= KEPT_ENOUGH) return answer;
-    }
-    return KD_EVAL_OK; // slow only where the invariant hardly depends on the state; the next step continues
-}
-
-static kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
-{
-    kd_psf *f = impl;
-    bool    keep = f->dae->keep;
-    double  enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
-    if (!keep) {
-        kd_status status = psf_linearize(f, t, x, xdot, false);
-        if (status < 0) return status == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
-        f->fresh = true;
-        f->fresh_t = t;
-    } else {
-        kd_eval answer = set_time(f, t);
-        if (answer != KD_EVAL_OK) return answer;
-    }
-    kd_eval answer = correct_position(f, x, enough);
-    if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
-    if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, x, enough);
-    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, enough);
-    if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old
-        f->dae->keep = false;
-        answer = psf_correct(f, t, x, xdot);
-        f->dae->keep = keep;
-    }
+    if (answer == KD_EVAL_OK && D.nr > 0) answer = kd_eom_eval(f->data, KD_B, xdot + f->at.r);
+    if (answer != KD_EVAL_OK) psf_eval_failure(f);
     return answer;
 }
 
@@ -377,10 +167,7 @@ static void lay_out(kd_psf *f)
     f->at.a = n += D.nmu;
     f->at.n = n + D.nv;
     n = 0;
-    f->row.kin = n;
-    f->row.acc = n += D.np;
-    f->row.r = n += D.nv;
-    f->row.d = n += D.nr;
+    f->row.d = n;
     f->row.c = n += D.nw;
     f->row.g = n += D.ns;
     f->row.q = n += D.nlambda;
@@ -465,6 +252,7 @@ static void cut_arrays(kd_psf *f)
     f->Bk = kd_cut_double(a, f->plain ? 0 : nk * nk);
     f->Bk_pivot = kd_cut_int(a, nk + D.ne);
     f->R = kd_cut_double(a, ma * ma);
+    f->W = kd_cut_double(a, D.nv * ma);
     f->Ep = kd_cut_double(a, D.nv * D.np);
     f->Vp = kd_cut_double(a, D.nv * D.np);
     f->Kmap = kd_cut_double(a, nk * m);
@@ -479,12 +267,14 @@ static void cut_arrays(kd_psf *f)
     f->rv = kd_cut_double(a, mv);
     f->rk = kd_cut_double(a, 3 * nk);
     f->k0 = kd_cut_double(a, nk);
+    f->eta = kd_cut_double(a, D.nv);
+    f->v = kd_cut_double(a, D.nv);
     f->tp = kd_cut_double(a, D.np > D.nv ? D.np : D.nv);
     f->ta = kd_cut_double(a, D.nv);
     f->tm = kd_cut_double(a, m);
     f->big = kd_cut_double(a, (nk + D.np + D.ne + 3) * (m + D.np + D.ne + 3));
     f->F = kd_cut_double(a, f->row.n);
-    f->xp = kd_cut_double(a, f->at.n);
+    f->x = kd_cut_double(a, f->at.n);
 }
 
 static void describe_components(kd_psf *f)
@@ -503,8 +293,8 @@ static void describe_components(kd_psf *f)
         for (int i = part[k].from; i < part[k + 1].from; i++) {
             kd_component kind = component[i] = part[k].kind;
             bool force = kind == KD_COMPONENT_AUXILIARY || kind == KD_COMPONENT_MULTIPLIER || kind == KD_COMPONENT_INTERNAL;
-            // forces act on v through h: Newton increments of forces and accelerations are weighted with h
-            index[i] = force ? 2 : 1;
+            // forces and accelerations follow from p, v, r; where their errors are controlled, they act on v through h
+            index[i] = !force ? 1 : f->opt.control_multipliers ? 2 : 0;
             controlled[i] = !force || (f->opt.control_multipliers && kind != KD_COMPONENT_INTERNAL);
         }
     }
@@ -527,10 +317,10 @@ static void psf_destroy(void *impl)
 
 static const kd_dae_class psf_class = {
     .name = "psf",
-    .residual = psf_residual,
     .linearize = psf_linearize,
     .factor = psf_factor,
-    .reduce = psf_reduce,
+    .evaluate = psf_evaluate,
+    .evaluate_accepted = psf_evaluate_accepted,
     .solve_real = psf_solve_real,
     .solve_complex = psf_solve_complex,
     .expand = psf_expand,
@@ -579,7 +369,6 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     f->dae->methods = &psf_class;
     f->dae->impl = f;
     f->dae->n = f->at.n;
-    f->dae->nrows = f->row.n;
     f->dae->nreduced_max = m;
     f->dae->nstate = f->at.a;
     *dae = f->dae;

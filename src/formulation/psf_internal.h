@@ -1,4 +1,4 @@
-// formulation/psf_internal.h: data of the projected strangeness-free form, shared by psf.c and psf_linear.c.
+// formulation/psf_internal.h: data of the projected strangeness-free form, shared by psf.c, psf_linear.c, psf_newton.c.
 #ifndef KD_FORMULATION_PSF_INTERNAL_H
 #define KD_FORMULATION_PSF_INTERNAL_H
 
@@ -13,11 +13,8 @@ typedef struct psf_parts {
     int p, v, r, w, s, lambda, mu, a, n;
 } psf_parts;
 
-// Offsets of the rows of F. The differential rows are not projected yet; reduce() applies the selectors.
+// Offsets of the algebraic rows in F.
 typedef struct psf_rows {
-    int kin; // (np) p' - Z v
-    int acc; // (nv) v' - a
-    int r;   // (nr) r' - b
     int d, c, g, q, gI, h, e;
     int dyn; // (nv) M a - f + (GZ)' lambda + (HZ)' mu
     int gII, hI, n;
@@ -75,6 +72,7 @@ typedef struct kd_psf {
     double      *Mhat;                  // (niv_a x niv_a) N_a' M N_a, factored
     int         *Mhat_pivot;
     bool         Mhat_spd;
+    double      *W;                     // (niv_a x ma) N_a' M P_a
     double      *Bk;                    // general case: LU of the matrix of (a, w, lambda, mu)
     int         *Bk_pivot;
     int          bk;                    // its order
@@ -95,10 +93,10 @@ typedef struct kd_psf {
     double complex *matrix_c, *rhs_c;
 
     // ---- scratch ----------------------------------------------------------------------------------------------------------
-    double *e0, *ds0, *rp, *rv, *rk, *k0, *tp, *ta, *tm; // one right-hand side
+    double *e0, *ds0, *rp, *rv, *rk, *k0, *eta, *v, *tp, *ta, *tm; // one right-hand side
     double *big;                                        // (nk x m) many
-    double *F;                                          // rows of F for correct()
-    double *xp;                                         // (n)
+    double *F;                                          // algebraic rows
+    double *x;                                          // (n)
 
     bool            fresh;   // correct() has linearised at time fresh_t
     double          fresh_t;
@@ -109,22 +107,25 @@ typedef struct kd_psf {
 } kd_psf;
 
 // psf.c
-kd_eval psf_set_point(kd_psf *f, double t, const double *x);
+kd_eval   psf_set_time(kd_psf *f, double t);
+void      psf_set_state(kd_psf *f, const double *x);
+kd_eval   psf_set_point(kd_psf *f, double t, const double *x);
 kd_status psf_eval_failure(kd_psf *f); // status and message of a function that did not answer KD_EVAL_OK
 kd_status psf_fail(kd_psf *f, kd_status status, const char *format, ...) KD_PRINTF(3, 4);
-void psf_name_rows(kd_psf *f, const kd_selector *s, char *buffer, size_t size);
+void      psf_name_rows(kd_psf *f, const kd_selector *s, char *buffer, size_t size);
 
 // psf_linear.c
+void      psf_find_active(kd_psf *f);
 kd_status psf_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
+void      psf_solve_level(kd_psf *f, double *k);
+
+// psf_newton.c
 kd_status psf_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);
-void      psf_reduce(void *impl, const double *F, double *part, double *y);
 void      psf_solve_real(void *impl, double *y);
 void      psf_solve_complex(void *impl, double *y_re, double *y_im);
+kd_eval   psf_evaluate(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
+kd_eval   psf_evaluate_accepted(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
 void      psf_expand(void *impl, const double *part, const double *y, double *dx);
-void      psf_find_active(kd_psf *f);
-// Particular solutions of one level each, right-hand side -F; dp in plain coordinates, e0 its increment.
-void psf_solve_position(kd_psf *f, const double *F, double *dp, double *ds);
-void psf_solve_velocity(kd_psf *f, const double *F, double *dv);
-void psf_solve_k(kd_psf *f, const double *F, const double *dv, double *k);
+kd_eval   psf_correct(void *impl, double t, double *x, const double *xdot);
 
 #endif

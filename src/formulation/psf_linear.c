@@ -1,4 +1,4 @@
-// Linear algebra of the projected strangeness-free form (S3 Remark 3.3): the Newton system of 0 = F(t, x, x'),
+// Linear algebra of the projected strangeness-free form (S3 Remark 3.3). The Newton system of a point (x, x') is
 //
 //     position      G dp = -g,  q_p dp = -q,  c_s ds + c_p dp = -c
 //     velocity      [GZ; HZ; e_v] dv = -[gI; h; e] - (...)_p dp
@@ -9,11 +9,16 @@
 // The algebraic rows do not contain gamma: each level is solved by a particular solution that the selectors do not see
 // (S_p dp = 0, S_v dv = 0) plus a null-space part N y. What remains is (gamma I - A) y = rhs of size nip + niv + nr. With
 // p' = v and holonomic constraints A = [0 I; A21 A22], and the size is ndof: (gamma^2 - gamma A22 - A21) y_v = rhs.
+//
+// Where forces do not depend on multipliers (`plain`), the acceleration level is reduced by N as well: with C = [GZ; HZ],
+// C P = I, C N = 0, S P = 0, S N = I, Mhat = N' M N and W = N' M P the solution of M da + C' dl = r1, C da = r2 is
+//     da = P r2 + N eta,   Mhat eta = N' r1 - W r2,   dl = P' (r1 - M da),   S da = eta.
 #include <math.h>
 #include <string.h>
 
 #include "formulation/psf_internal.h"
 #include "math/dense.h"
+#include "math/small.h"
 
 // In-step invariants need |e_v N| to dominate its change over the step: h |e_p| < INVARIANT_CHANGE |e_v N| (docs/methods/psf.md)
 #define INVARIANT_CHANGE 0.3
@@ -88,48 +93,47 @@ static kd_eval evaluate_blocks(kd_psf *f, double t, const double *x)
     return answer;
 }
 
-static void stack_rows(kd_psf *f)
+// [gI; h; e] by p (total) and by s
+static void stack_velocity_rows(kd_psf *f)
 {
-    kd_dims D = f->dims;
-    int     nv = D.nv, ns = D.ns, mv = f->mv, nk = f->nk, nl = f->nl, nm = f->nm;
-    int     atd = nv, atl = nv + D.nw, atm = atl + nl;
+    const kd_var var[] = {KD_P, KD_S};
+    double      *V[] = {f->VP, f->VS};
+    const int    n[] = {f->dims.nv, f->dims.ns};
+    put_rows(f->GS, f->nl, 0, block(f, KD_G, KD_S), f->dims.nlambda, f->active_l, f->nl, f->dims.ns);
+    for (int k = 0; k < 2; k++) {
+        put_rows(V[k], f->mv, 0, block(f, KD_GI, var[k]), f->dims.nlambda, f->active_l, f->nl, n[k]);
+        put_rows(V[k], f->mv, f->nl, block(f, KD_H, var[k]), f->dims.nmu, f->active_m, f->nm, n[k]);
+        if (f->with_e) put_rows(V[k], f->mv, f->ma, block(f, KD_E, var[k]), f->dims.ne, NULL, f->dims.ne, n[k]);
+    }
+}
 
-    put_rows(f->GS, nl, 0, block(f, KD_G, KD_S), D.nlambda, f->active_l, nl, ns);
-    const struct {
-        kd_var  var;
-        double *V;
-        int     columns;
-    } velocity[] = {{KD_P, f->VP, nv}, {KD_S, f->VS, ns}};
-    for (size_t k = 0; k < 2; k++) {
-        double *V = velocity[k].V;
-        int     n = velocity[k].columns;
-        put_rows(V, mv, 0, block(f, KD_GI, velocity[k].var), D.nlambda, f->active_l, nl, n);
-        put_rows(V, mv, nl, block(f, KD_H, velocity[k].var), D.nmu, f->active_m, nm, n);
-        if (f->with_e) put_rows(V, mv, nl + nm, block(f, KD_E, velocity[k].var), D.ne, NULL, D.ne, n);
+// [dynamics; d; gII; hI] by p (total), v, r, s
+static void stack_acceleration_rows(kd_psf *f)
+{
+    const kd_var var[] = {KD_P, KD_V, KD_R, KD_S};
+    double      *K[] = {f->KP, f->KV, f->KR, f->KS};
+    const int    n[] = {f->dims.nv, f->dims.nv, f->dims.nr, f->dims.ns};
+    int          nv = f->dims.nv, nw = f->dims.nw, nk = f->nk;
+    for (int k = 0; k < 4; k++) {
+        put_rows(K[k], nk, 0, block(f, KD_RESIDUAL, var[k]), nv, NULL, nv, n[k]);
+        put_rows(K[k], nk, nv, block(f, KD_D, var[k]), nw, NULL, nw, n[k]);
+        put_rows(K[k], nk, nv + nw, block(f, KD_GII, var[k]), f->dims.nlambda, f->active_l, f->nl, n[k]);
+        put_rows(K[k], nk, nv + nw + f->nl, block(f, KD_HI, var[k]), f->dims.nmu, f->active_m, f->nm, n[k]);
     }
-    const struct {
-        kd_var  var;
-        double *K;
-        int     columns;
-    } level[] = {{KD_P, f->KP, nv}, {KD_V, f->KV, nv}, {KD_R, f->KR, D.nr}, {KD_S, f->KS, ns}};
-    for (size_t k = 0; k < 4; k++) {
-        double *K = level[k].K;
-        int     n = level[k].columns;
-        put_rows(K, nk, 0, block(f, KD_RESIDUAL, level[k].var), nv, NULL, nv, n);
-        put_rows(K, nk, atd, block(f, KD_D, level[k].var), D.nw, NULL, D.nw, n);
-        put_rows(K, nk, atl, block(f, KD_GII, level[k].var), D.nlambda, f->active_l, nl, n);
-        put_rows(K, nk, atm, block(f, KD_HI, level[k].var), D.nmu, f->active_m, nm, n);
-    }
-    if (D.nr > 0) { // b by (a, w, lambda, mu)
-        memset(f->BK, 0, (size_t)(D.nr * nk) * sizeof(double));
-        if (block(f, KD_B, KD_W)) memcpy(f->BK + D.nr * atd, block(f, KD_B, KD_W), (size_t)(D.nr * D.nw) * sizeof(double));
-        for (int i = 0; i < nl; i++)
-            for (int j = 0; j < D.nr; j++)
-                if (block(f, KD_B, KD_LAMBDA)) f->BK[j + D.nr * (atl + i)] = block(f, KD_B, KD_LAMBDA)[j + D.nr * f->active_l[i]];
-        for (int i = 0; i < nm; i++)
-            for (int j = 0; j < D.nr; j++)
-                if (block(f, KD_B, KD_MU)) f->BK[j + D.nr * (atm + i)] = block(f, KD_B, KD_MU)[j + D.nr * f->active_m[i]];
-    }
+}
+
+// b by (a, w, lambda, mu)
+static void stack_inner_rows(kd_psf *f)
+{
+    int           nr = f->dims.nr, at = f->dims.nv;
+    const double *bw = block(f, KD_B, KD_W), *bl = block(f, KD_B, KD_LAMBDA), *bm = block(f, KD_B, KD_MU);
+    if (nr == 0) return;
+    memset(f->BK, 0, (size_t)(nr * f->nk) * sizeof(double));
+    if (bw) memcpy(f->BK + nr * at, bw, (size_t)(nr * f->dims.nw) * sizeof(double));
+    at += f->dims.nw;
+    for (int i = 0; i < f->nl && bl; i++) memcpy(f->BK + nr * (at + i), bl + nr * f->active_l[i], (size_t)nr * sizeof(double));
+    at += f->nl;
+    for (int i = 0; i < f->nm && bm; i++) memcpy(f->BK + nr * (at + i), bm + nr * f->active_m[i], (size_t)nr * sizeof(double));
 }
 
 // ---- selectors ------------------------------------------------------------------------------------------------------------
@@ -252,17 +256,26 @@ static void mass_times(const kd_psf *f, double alpha, const double *A, int count
             Y[i + k * nv] = alpha * M[i + i * nv] * A[i + k * nv] + (beta == 0 ? 0 : beta * Y[i + k * nv]);
 }
 
-// Mhat = N' M N, by Cholesky; by LU if it is not positive definite
+// Mhat = N' M N, by Cholesky; by LU if it is not positive definite. W = N' M P.
 static kd_status factor_plain(kd_psf *f)
 {
     int nv = f->dims.nv, free_v = nv - f->sel_a->rank;
-    mass_times(f, 1, f->sel_a->N, free_v, 0, f->big);
+    mass_times(f, 1, f->sel_a->N, free_v, 0, f->big); // M N
     kd_gemm_tn(free_v, free_v, nv, 1, f->sel_a->N, f->big, 0, f->Mhat);
+    mass_times(f, 1, f->sel_a->P, f->ma, 0, f->big + nv * free_v); // M P
+    kd_gemm_tn(free_v, f->ma, nv, 1, f->sel_a->N, f->big + nv * free_v, 0, f->W);
     f->Mhat_spd = kd_cholesky_factor(free_v, f->Mhat) == 0;
     if (f->Mhat_spd) return KD_OK;
     kd_gemm_tn(free_v, free_v, nv, 1, f->sel_a->N, f->big, 0, f->Mhat);
     if (kd_lu_factor(free_v, f->Mhat, f->Mhat_pivot) == 0) return KD_OK;
     return psf_fail(f, KD_ERR_SINGULAR_MASS, "a motion that the constraints allow has no mass");
+}
+
+static void solve_mhat(const kd_psf *f, int n, double *eta)
+{
+    if (n == 1 && f->Mhat_spd) eta[0] /= f->Mhat[0] * f->Mhat[0];
+    else if (f->Mhat_spd) kd_cholesky_solve(n, f->Mhat, eta, 1);
+    else kd_lu_solve(n, f->Mhat, f->Mhat_pivot, eta, 1);
 }
 
 // R (rank x ma): independent combinations of the constraint rows, R = U1' diag(scale); identity at full rank
@@ -313,85 +326,103 @@ static kd_status factor_general(kd_psf *f)
     return psf_fail(f, KD_ERR_SINGULAR_MASS, "mass matrix, constraints and forces do not determine accelerations and multipliers");
 }
 
-// (a, w, lambda, mu) for `count` right-hand sides in the columns of K (nk x count), in place. scratch: 2 nk per column.
-static void solve_level(kd_psf *f, double *K, int count, double *scratch)
+// k = [r1; r2] becomes [da; dl]: da = P r2 + N eta, Mhat eta = N' r1 - W r2, dl = P' (r1 - M da)
+static void solve_plain(kd_psf *f, double *k)
 {
-    int nv = f->dims.nv, nw = f->dims.nw, ma = f->ma, nk = f->nk, rank = f->sel_a->rank, free_v = nv - rank;
-    for (int c = 0; c < count; c++) {
-        double *k = K + (size_t)c * (size_t)nk;
-        if (f->plain) {
-            double *t = scratch, *y = scratch + nv;
-            memcpy(t, k, (size_t)nv * sizeof *t);
-            double *a = y + free_v;
-            kd_gemv(nv, ma, 1, f->sel_a->P, k + nv, 0, a); // a = P r2
-            mass_times(f, -1, a, 1, 1, t);                 // t = r1 - M a
-            kd_gemv_t(nv, free_v, 1, f->sel_a->N, t, 0, y);
-            if (f->Mhat_spd) kd_cholesky_solve(free_v, f->Mhat, y, 1);
-            else kd_lu_solve(free_v, f->Mhat, f->Mhat_pivot, y, 1);
-            kd_gemv(nv, free_v, 1, f->sel_a->N, y, 1, a); // a += N y
-            memcpy(t, k, (size_t)nv * sizeof *t);
-            mass_times(f, -1, a, 1, 1, t);
-            memcpy(k, a, (size_t)nv * sizeof *k);
-            kd_gemv_t(nv, ma, 1, f->sel_a->P, t, 0, k + nv); // multipliers = P' (r1 - M a)
-        } else {
-            double *b = scratch;
-            memcpy(b, k, (size_t)(nv + nw) * sizeof *b);
-            kd_gemv(rank, ma, 1, f->R, k + nv + nw, 0, b + nv + nw);
-            kd_lu_solve(f->bk, f->Bk, f->Bk_pivot, b, 1);
-            memcpy(k, b, (size_t)(nv + nw) * sizeof *b);
-            kd_gemv_t(rank, ma, 1, f->R, b + nv + nw, 0, k + nv + nw);
-        }
+    int                nv = f->dims.nv, ma = f->ma, free_v = nv - f->sel_a->rank;
+    const kd_selector *s = f->sel_a;
+    const double      *M = block(f, KD_RESIDUAL, KD_A);
+    double            *da = f->rk, *eta = f->eta;
+    kd_mul_t(nv, free_v, s->N, k, eta);
+    kd_mul_sub(free_v, ma, f->W, k + nv, eta);
+    solve_mhat(f, free_v, eta);
+    kd_mul(nv, ma, s->P, k + nv, da);
+    kd_mul_add(nv, free_v, s->N, eta, da);
+    if (f->diagonal) {
+        for (int i = 0; i < nv; i++) k[i] -= M[i * (nv + 1)] * da[i];
+    } else {
+        kd_mul_sub(nv, nv, M, da, k);
     }
+    kd_mul_t(nv, ma, s->P, k, k + nv);
+    memcpy(k, da, (size_t)nv * sizeof *k);
+}
+
+static void solve_general(kd_psf *f, double *k)
+{
+    int     n = f->dims.nv + f->dims.nw, ma = f->ma, rank = f->sel_a->rank;
+    double *b = f->rk;
+    memcpy(b, k, (size_t)n * sizeof *b);
+    kd_mul(rank, ma, f->R, k + n, b + n);
+    kd_lu_solve(f->bk, f->Bk, f->Bk_pivot, b, 1);
+    memcpy(k, b, (size_t)n * sizeof *b);
+    kd_mul_t(rank, ma, f->R, b + n, k + n);
+}
+
+// (a, w, lambda, mu) for one right-hand side, in place
+void psf_solve_level(kd_psf *f, double *k)
+{
+    if (f->plain) solve_plain(f, k);
+    else solve_general(f, k);
 }
 
 // ---- the reduced matrix A -------------------------------------------------------------------------------------------------
 
-static void reduced_maps(kd_psf *f)
+// Positions and velocities by y: dp = N_p y_p (increments E_p y_p), dv = V_p y_p + N_v y_v, ds = X_p y_p
+static void motion_maps(kd_psf *f)
 {
-    kd_dims D = f->dims;
-    int     nv = D.nv, np = D.np, nip = f->nip, niv = f->niv, nk = f->nk, mv = f->mv;
-    double *T = f->big;
-
+    int nv = f->dims.nv, nip = f->nip;
     if (f->identity) memcpy(f->Ep, f->sel_p->N, (size_t)(nv * nip) * sizeof(double));
-    else kd_gemm(nv, nip, np, 1, f->Zplus, f->sel_p->N, 0, f->Ep);
-    kd_gemm(mv, nip, nv, 1, f->VP, f->Ep, 0, T);
-    kd_gemm(nv, nip, mv, -1, f->sel_v->P, T, 0, f->Vp); // dv = -P_v (velocity rows)_p dp
-    if (D.ns > 0) kd_gemm(D.ns, nip, nv, 1, f->X, f->Ep, 0, f->Xp);
+    else kd_gemm(nv, nip, f->dims.np, 1, f->Zplus, f->sel_p->N, 0, f->Ep);
+    kd_gemm(f->mv, nip, nv, 1, f->VP, f->Ep, 0, f->big);
+    kd_gemm(nv, nip, f->mv, -1, f->sel_v->P, f->big, 0, f->Vp); // dv = -P_v (velocity rows)_p dp
+    if (f->dims.ns > 0) kd_gemm(f->dims.ns, nip, nv, 1, f->X, f->Ep, 0, f->Xp);
+}
 
+// (a, w, lambda, mu) by y, and with it the y_v rows of A
+static void acceleration_rows(kd_psf *f)
+{
+    int nv = f->dims.nv, nip = f->nip, niv = f->niv, nk = f->nk, m = f->m;
+    stack_acceleration_rows(f);
     kd_gemm(nk, nip, nv, -1, f->KP, f->Ep, 0, f->Kmap);
     kd_gemm(nk, nip, nv, -1, f->KV, f->Vp, 1, f->Kmap);
     kd_gemm(nk, niv, nv, -1, f->KV, f->sel_v->N, 0, f->Kmap + nk * nip);
-    for (int i = 0; i < nk * D.nr; i++) f->Kmap[nk * (nip + niv) + i] = -f->KR[i];
-    solve_level(f, f->Kmap, f->m, T);
+    for (int i = 0; i < nk * f->dims.nr; i++) f->Kmap[nk * (nip + niv) + i] = -f->KR[i];
+    for (int k = 0; k < m; k++) {
+        psf_solve_level(f, f->Kmap + k * nk);
+        kd_selector_pick(f->sel_v, f->Kmap + k * nk, f->A + nip + k * m);
+    }
 }
 
-// Column of A for y_p (k < nip), y_v or y_r: what the differential right-hand sides say about one unit of y
-static void reduced_column(kd_psf *f, int k, double *column)
+// y_p rows of A: S_p (Z dv + (Zv)_p dp) for one unit of y
+static void kinematic_rows(kd_psf *f)
 {
-    kd_dims       D = f->dims;
-    int           nv = D.nv, np = D.np, nip = f->nip, niv = f->niv, nr = D.nr;
-    const double *K = f->Kmap + k * f->nk;
-    const double *dv = k < nip ? f->Vp + k * nv : f->sel_v->N + (k - nip) * nv; // only for k < nip + niv
-    bool          is_p = k < nip, is_v = !is_p && k < nip + niv;
-
-    memset(column, 0, (size_t)nip * sizeof *column);
-    if (is_p || is_v) {
-        if (f->identity) {
-            memcpy(f->tp, dv, (size_t)nv * sizeof(double));
-        } else {
+    int           nv = f->dims.nv, np = f->dims.np, nip = f->nip, m = f->m;
+    const double *Zv_p = block(f, KD_KINEMATICS, KD_P);
+    for (int k = 0; k < m; k++) memset(f->A + k * m, 0, (size_t)nip * sizeof(double));
+    for (int k = 0; k < nip + f->niv; k++) {
+        const double *dv = k < nip ? f->Vp + k * nv : f->sel_v->N + (k - nip) * nv;
+        if (!f->identity) {
             kd_gemv(np, nv, 1, f->Z, dv, 0, f->tp);
-            if (is_p && block(f, KD_KINEMATICS, KD_P))
-                kd_gemv(np, nv, 1, block(f, KD_KINEMATICS, KD_P), f->Ep + k * nv, 1, f->tp);
+            if (k < nip && Zv_p) kd_gemv(np, nv, 1, Zv_p, f->Ep + k * nv, 1, f->tp);
         }
-        kd_selector_pick(f->sel_p, f->tp, column);
+        kd_selector_pick(f->sel_p, f->identity ? dv : f->tp, f->A + k * m);
     }
-    kd_selector_pick(f->sel_v, K, column + nip);
-    if (nr == 0) return;
-    double *b = column + nip + niv;
-    kd_gemv(nr, f->nk, 1, f->BK, K, 0, b);
-    if (is_p && block(f, KD_B, KD_P)) kd_gemv(nr, nv, 1, block(f, KD_B, KD_P), f->Ep + k * nv, 1, b);
-    if ((is_p || is_v) && block(f, KD_B, KD_V)) kd_gemv(nr, nv, 1, block(f, KD_B, KD_V), dv, 1, b);
-    if (!is_p && !is_v && block(f, KD_B, KD_R)) kd_axpy(nr, 1, block(f, KD_B, KD_R) + (k - nip - niv) * nr, b);
+}
+
+// y_r rows of A: b by everything, along one unit of y
+static void inner_rows(kd_psf *f)
+{
+    int           nv = f->dims.nv, nip = f->nip, niv = f->niv, nr = f->dims.nr, m = f->m;
+    const double *bp = block(f, KD_B, KD_P), *bv = block(f, KD_B, KD_V), *br = block(f, KD_B, KD_R);
+    stack_inner_rows(f);
+    for (int k = 0; k < m && nr > 0; k++) {
+        double *b = f->A + nip + niv + k * m;
+        bool    is_p = k < nip, is_v = !is_p && k < nip + niv;
+        kd_gemv(nr, f->nk, 1, f->BK, f->Kmap + k * f->nk, 0, b);
+        if (is_p && bp) kd_gemv(nr, nv, 1, bp, f->Ep + k * nv, 1, b);
+        if ((is_p || is_v) && bv) kd_gemv(nr, nv, 1, bv, is_p ? f->Vp + k * nv : f->sel_v->N + (k - nip) * nv, 1, b);
+        if (!is_p && !is_v && br) kd_axpy(nr, 1, br + (k - nip - niv) * nr, b);
+    }
 }
 
 kd_status psf_linearize(void *impl, double t, const double *x, const double *xdot, bool restart)
@@ -413,204 +444,12 @@ kd_status psf_linearize(void *impl, double t, const double *x, const double *xdo
     if (status < 0) return status;
     kd_status news = select_directions(f, restart || f->opt.selectors_each_step);
     if (news < 0) return news;
-    stack_rows(f);
+    stack_velocity_rows(f);
     status = f->plain ? factor_plain(f) : factor_general(f);
     if (status < 0) return status;
-    reduced_maps(f);
-    for (int k = 0; k < f->m; k++) reduced_column(f, k, f->A + (size_t)k * (size_t)f->m);
+    motion_maps(f);
+    acceleration_rows(f);
+    if (!f->second_order) kinematic_rows(f);
+    inner_rows(f);
     return news;
-}
-
-// ---- systems with gamma -----------------------------------------------------------------------------------------------------
-
-kd_status psf_factor(void *impl, double gamma_real, double gamma_re, double gamma_im)
-{
-    kd_psf       *f = impl;
-    int           m = f->m, n = f->second_order ? f->niv : m, nip = f->nip;
-    const double *A = f->A;
-    f->gamma = gamma_real;
-    f->gamma_c = gamma_re + gamma_im * I;
-    f->counters.decompositions++;
-    double complex g2 = f->gamma_c * f->gamma_c;
-    for (int j = 0; j < n; j++) {
-        for (int i = 0; i < n; i++) {
-            double *M = f->matrix + i + j * n;
-            if (f->second_order) { // gamma^2 - gamma A22 - A21
-                double a21 = A[nip + i + j * m], a22 = A[nip + i + (nip + j) * m];
-                *M = (i == j ? gamma_real * gamma_real : 0) - gamma_real * a22 - a21;
-                f->matrix_c[i + j * n] = (i == j ? g2 : 0) - f->gamma_c * a22 - a21;
-            } else {
-                *M = (i == j ? gamma_real : 0) - A[i + j * m];
-                f->matrix_c[i + j * n] = (i == j ? f->gamma_c : 0) - A[i + j * m];
-            }
-        }
-    }
-    kd_status status = kd_linsolve_factor(f->linear, n, f->matrix);
-    if (status == KD_OK && gamma_im != 0) status = kd_linsolve_factor_complex(f->linear, n, f->matrix_c);
-    if (status < 0) return psf_fail(f, status, "the reduced Newton matrix is singular");
-    return KD_OK;
-}
-
-void psf_solve_real(void *impl, double *y)
-{
-    kd_psf *f = impl;
-    int     m = f->m, nip = f->nip, niv = f->niv;
-    f->counters.solves++;
-    if (!f->second_order) {
-        kd_linsolve_solve(f->linear, y);
-        return;
-    }
-    double *rhs = f->tm; // gamma r2 + A21 r1
-    for (int i = 0; i < niv; i++) {
-        rhs[i] = f->gamma * y[nip + i];
-        for (int j = 0; j < nip; j++) rhs[i] += f->A[nip + i + j * m] * y[j];
-    }
-    kd_linsolve_solve(f->linear, rhs);
-    for (int i = 0; i < niv; i++) {
-        y[i] = (y[i] + rhs[i]) / f->gamma;
-        y[nip + i] = rhs[i];
-    }
-}
-
-void psf_solve_complex(void *impl, double *y_re, double *y_im)
-{
-    kd_psf         *f = impl;
-    int             m = f->m, nip = f->nip, niv = f->niv;
-    double complex *rhs = f->rhs_c;
-    if (!f->second_order) {
-        for (int i = 0; i < m; i++) rhs[i] = y_re[i] + y_im[i] * I;
-        kd_linsolve_solve_complex(f->linear, rhs);
-        for (int i = 0; i < m; i++) {
-            y_re[i] = creal(rhs[i]);
-            y_im[i] = cimag(rhs[i]);
-        }
-        return;
-    }
-    double a = creal(f->gamma_c), b = cimag(f->gamma_c), scale = 1 / (a * a + b * b);
-    for (int i = 0; i < niv; i++) {
-        double re = a * y_re[nip + i] - b * y_im[nip + i], im = a * y_im[nip + i] + b * y_re[nip + i];
-        for (int j = 0; j < nip; j++) {
-            re += f->A[nip + i + j * m] * y_re[j];
-            im += f->A[nip + i + j * m] * y_im[j];
-        }
-        rhs[i] = re + im * I;
-    }
-    kd_linsolve_solve_complex(f->linear, rhs);
-    for (int i = 0; i < niv; i++) {
-        double re = y_re[i] + creal(rhs[i]), im = y_im[i] + cimag(rhs[i]);
-        y_re[i] = (re * a + im * b) * scale; // (r1 + y_v) / gamma
-        y_im[i] = (im * a - re * b) * scale;
-        y_re[nip + i] = creal(rhs[i]);
-        y_im[nip + i] = cimag(rhs[i]);
-    }
-}
-
-// ---- right-hand sides ---------------------------------------------------------------------------------------------------------
-
-void psf_solve_position(kd_psf *f, const double *F, double *dp, double *ds)
-{
-    kd_dims D = f->dims;
-    for (int i = 0; i < f->nl; i++) f->rp[i] = -F[f->row.g + f->active_l[i]];
-    for (int i = 0; i < D.nq; i++) f->rp[f->nl + i] = -F[f->row.q + i];
-    if (D.ns > 0) {
-        for (int i = 0; i < D.ns; i++) f->ds0[i] = -F[f->row.c + i];
-        kd_lu_solve(D.ns, f->cs_lu, f->cs_pivot, f->ds0, 1);
-        kd_gemv(f->nl, D.ns, -1, f->GS, f->ds0, 1, f->rp);
-    }
-    kd_gemv(D.np, f->mp, 1, f->sel_p->P, f->rp, 0, dp);
-    if (f->identity) memcpy(f->e0, dp, (size_t)D.nv * sizeof(double));
-    else kd_gemv(D.nv, D.np, 1, f->Zplus, dp, 0, f->e0);
-    if (D.ns > 0) {
-        memcpy(ds, f->ds0, (size_t)D.ns * sizeof(double));
-        kd_gemv(D.ns, D.nv, 1, f->X, f->e0, 1, ds);
-    }
-}
-
-void psf_solve_velocity(kd_psf *f, const double *F, double *dv)
-{
-    for (int i = 0; i < f->nl; i++) f->rv[i] = -F[f->row.gI + f->active_l[i]];
-    for (int i = 0; i < f->nm; i++) f->rv[f->nl + i] = -F[f->row.h + f->active_m[i]];
-    for (int i = f->ma; i < f->mv; i++) f->rv[i] = -F[f->row.e + i - f->ma];
-    if (f->dims.ns > 0) kd_gemv(f->mv, f->dims.ns, -1, f->VS, f->ds0, 1, f->rv);
-    kd_gemv(f->mv, f->dims.nv, -1, f->VP, f->e0, 1, f->rv);
-    kd_gemv(f->dims.nv, f->mv, 1, f->sel_v->P, f->rv, 0, dv);
-}
-
-void psf_solve_k(kd_psf *f, const double *F, const double *dv, double *k)
-{
-    kd_dims D = f->dims;
-    int     nv = D.nv, nk = f->nk;
-    for (int i = 0; i < nv; i++) k[i] = -F[f->row.dyn + i];
-    for (int i = 0; i < D.nw; i++) k[nv + i] = -F[f->row.d + i];
-    for (int i = 0; i < f->nl; i++) k[nv + D.nw + i] = -F[f->row.gII + f->active_l[i]];
-    for (int i = 0; i < f->nm; i++) k[nv + D.nw + f->nl + i] = -F[f->row.hI + f->active_m[i]];
-    if (D.ns > 0) kd_gemv(nk, D.ns, -1, f->KS, f->ds0, 1, k);
-    kd_gemv(nk, nv, -1, f->KP, f->e0, 1, k);
-    kd_gemv(nk, nv, -1, f->KV, dv, 1, k);
-    solve_level(f, k, 1, f->rk);
-}
-
-// k = (a, w, active lambda, active mu) to the places of x; inactive multipliers do not move
-static void scatter_k(const kd_psf *f, const double *k, double *x)
-{
-    kd_dims D = f->dims;
-    memcpy(x + f->at.a, k, (size_t)D.nv * sizeof *x);
-    memcpy(x + f->at.w, k + D.nv, (size_t)D.nw * sizeof *x);
-    const double *l = k + D.nv + D.nw;
-    for (int i = 0; i < D.nlambda; i++) x[f->at.lambda + i] = 0;
-    for (int i = 0; i < D.nmu; i++) x[f->at.mu + i] = 0;
-    for (int i = 0; i < f->nl; i++) x[f->at.lambda + f->active_l[i]] = l[i];
-    for (int i = 0; i < f->nm; i++) x[f->at.mu + f->active_m[i]] = l[f->nl + i];
-}
-
-void psf_reduce(void *impl, const double *F, double *part, double *y)
-{
-    kd_psf *f = impl;
-    kd_dims D = f->dims;
-    int     nv = D.nv, np = D.np;
-    double *dp = part + f->at.p, *dv = part + f->at.v, *k = f->k0;
-
-    psf_solve_position(f, F, dp, part + f->at.s);
-    psf_solve_velocity(f, F, dv);
-    psf_solve_k(f, F, dv, k);
-    scatter_k(f, k, part);
-    memset(part + f->at.r, 0, (size_t)D.nr * sizeof *part);
-
-    for (int i = 0; i < np; i++) f->tp[i] = -F[f->row.kin + i];
-    if (f->identity) {
-        kd_axpy(nv, 1, dv, f->tp);
-    } else {
-        kd_gemv(np, nv, 1, f->Z, dv, 1, f->tp);
-        if (block(f, KD_KINEMATICS, KD_P)) kd_gemv(np, nv, 1, block(f, KD_KINEMATICS, KD_P), f->e0, 1, f->tp);
-    }
-    kd_selector_pick(f->sel_p, f->tp, y);
-    for (int i = 0; i < nv; i++) f->ta[i] = k[i] - F[f->row.acc + i];
-    kd_selector_pick(f->sel_v, f->ta, y + f->nip);
-    if (D.nr == 0) return;
-    double *yr = y + f->nip + f->niv;
-    for (int i = 0; i < D.nr; i++) yr[i] = -F[f->row.r + i];
-    kd_gemv(D.nr, f->nk, 1, f->BK, k, 1, yr);
-    if (D.ns > 0 && block(f, KD_B, KD_S)) kd_gemv(D.nr, D.ns, 1, block(f, KD_B, KD_S), f->ds0, 1, yr);
-    if (block(f, KD_B, KD_P)) kd_gemv(D.nr, nv, 1, block(f, KD_B, KD_P), f->e0, 1, yr);
-    if (block(f, KD_B, KD_V)) kd_gemv(D.nr, nv, 1, block(f, KD_B, KD_V), dv, 1, yr);
-}
-
-void psf_expand(void *impl, const double *part, const double *y, double *dx)
-{
-    kd_psf *f = impl;
-    kd_dims D = f->dims;
-    int     nip = f->nip, niv = f->niv;
-    if (dx != part) memcpy(dx, part, (size_t)f->at.n * sizeof *dx);
-    kd_gemv(D.np, nip, 1, f->sel_p->N, y, 1, dx + f->at.p);
-    kd_gemv(D.nv, nip, 1, f->Vp, y, 1, dx + f->at.v);
-    kd_gemv(D.nv, niv, 1, f->sel_v->N, y + nip, 1, dx + f->at.v);
-    if (D.ns > 0) kd_gemv(D.ns, nip, 1, f->Xp, y, 1, dx + f->at.s);
-    memcpy(dx + f->at.r, y + nip + niv, (size_t)D.nr * sizeof *dx);
-
-    kd_gemv(f->nk, f->m, 1, f->Kmap, y, 0, f->k0);
-    kd_axpy(D.nv, 1, f->k0, dx + f->at.a);
-    kd_axpy(D.nw, 1, f->k0 + D.nv, dx + f->at.w);
-    const double *l = f->k0 + D.nv + D.nw;
-    for (int i = 0; i < f->nl; i++) dx[f->at.lambda + f->active_l[i]] += l[i];
-    for (int i = 0; i < f->nm; i++) dx[f->at.mu + f->active_m[i]] += l[f->nl + i];
 }

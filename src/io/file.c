@@ -36,33 +36,46 @@ const char *kd_file_number(double value, const char *format, char *buffer, size_
     return buffer;
 }
 
+static bool starts_character(char c)
+{
+    return ((unsigned char)c & 0xC0) != 0x80;
+} // else: a further byte in UTF-8
+
+static void put_escaped(FILE *file, char c)
+{
+    switch (c) {
+    case '&':
+        fputs("&amp;", file);
+        break;
+    case '<':
+        fputs("&lt;", file);
+        break;
+    case '>':
+        fputs("&gt;", file);
+        break;
+    case '"':
+        fputs("&quot;", file);
+        break;
+    case '\'':
+        fputs("&#39;", file);
+        break;
+    default:
+        if ((unsigned char)c >= 0x20) fputc(c, file);
+    }
+}
+
 void kd_file_escaped(FILE *file, const char *text, int max_characters)
 {
-    int count = 0;
+    int length = 0, index = -1;
+    for (const char *c = text; *c; c++) length += starts_character(*c);
+    // of a text that is too long the middle is dropped: names often differ in their last letters
+    int head = length > max_characters ? max_characters / 2 : length;
+    int tail = length > max_characters ? max_characters - 1 - head : 0;
     for (const char *c = text; *c; c++) {
-        bool starts_character = ((unsigned char)*c & 0xC0) != 0x80; // else: a further byte of a UTF-8 character
-        if (starts_character && count++ == max_characters) {
-            fputs("\xE2\x80\xA6", file);
-            return;
+        if (starts_character(*c)) {
+            index++;
+            if (index == head && length > max_characters) fputs("\xE2\x80\xA6", file);
         }
-        switch (*c) {
-        case '&':
-            fputs("&amp;", file);
-            break;
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        case '"':
-            fputs("&quot;", file);
-            break;
-        case '\'':
-            fputs("&#39;", file);
-            break;
-        default:
-            if ((unsigned char)*c >= 0x20) fputc(*c, file);
-        }
+        if (index < head || index >= length - tail) put_escaped(file, *c);
     }
 }

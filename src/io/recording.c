@@ -10,15 +10,27 @@
 #include "io/csv.h"
 
 enum { NAME_SIZE = 96 };
+static const double STALE = 1e-9;           // dynamic residual [N] above which x->a does not belong to the state
 static const double SMALLEST_SHOWN = 1e-17; // residuals of exactly 0 on a logarithmic axis
+
+// The last four samples of the power, at steps and output times
+typedef struct window {
+    int    n, known; // samples; work is known up to this one
+    double t[4], power[4];
+    int    state[4]; // recorded state at that time; -1: none
+    double work;     // integral from the start to sample known
+} window;
 
 struct kd_recording {
     kd_arena       arena;
     const kd_eom  *eom;
     kd_inputs      inputs;
     bool           has_inputs;
-    kd_eom_data   *data; // energies
-    double        *u;    // (3 nu) inputs with two derivatives
+    kd_eom_data   *data;  // for energies and accelerations
+    double        *u;     // (3 nu) inputs with two derivatives
+    kd_state      *at;    // a state with other accelerations
+    double        *M;     // (nv x nv)
+    double        *force; // (nv)
     int            group_first[KD_GROUP_COUNT + 1];
     int            columns;
     char         **name; // (columns)
@@ -27,20 +39,19 @@ struct kd_recording {
     double        *values;                  // (capacity x columns)
     double        *residual[3];             // (capacity)
     double        *energy[KD_ENERGY_COUNT]; // (capacity)
-    double        *power;                   // (capacity) supplied - dissipated
+    double        *work;                    // (capacity) integral of power = supplied - dissipated
     bool           has_energy;
-    int            balanced; // states whose balance is up to date
+    window         last; // for that integral
     kd_certificate certificate;
 };
 
-// ---- names
-// -----------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 static const kd_kind     GROUP_KIND[KD_GROUP_COUNT] = {KD_NAME_P, KD_NAME_V,      KD_NAME_R, KD_NAME_W,
                                                        KD_NAME_S, KD_NAME_LAMBDA, KD_NAME_MU};
 static const char *const GROUP_WORD[KD_GROUP_COUNT] = {"p", "v", "r", "w", "s", "lambda", "mu"};
 
-static bool              is_taken(const kd_recording *rec, const char *name, int before)
+static bool is_taken(const kd_recording *rec, const char *name, int before)
 {
     for (int j = 0; j < before; j++)
         if (strcmp(rec->name[j], name) == 0) return true;
@@ -68,17 +79,18 @@ static void name_columns(kd_recording *rec)
     }
 }
 
-// ---- life cycle
-// ------------------------------------------------------------------------------------------------------
+// ---- life cycle ---------------------------------------------------------------------------------
 
 static void cut_arrays(kd_recording *rec, kd_dims dims, int capacity)
 {
     rec->u = kd_cut_double(&rec->arena, 3 * dims.nu);
+    rec->M = kd_arena_cut(&rec->arena, (size_t)dims.nv * (size_t)dims.nv, sizeof(double));
+    rec->force = kd_cut_double(&rec->arena, dims.nv);
     rec->t = kd_cut_double(&rec->arena, capacity);
     rec->values = kd_arena_cut(&rec->arena, (size_t)capacity * (size_t)rec->columns, sizeof(double));
     for (int level = 0; level < 3; level++) rec->residual[level] = kd_cut_double(&rec->arena, capacity);
     for (int k = 0; k < KD_ENERGY_COUNT; k++) rec->energy[k] = kd_cut_double(&rec->arena, capacity);
-    rec->power = kd_cut_double(&rec->arena, capacity);
+    rec->work = kd_cut_double(&rec->arena, capacity);
     rec->name = kd_arena_cut(&rec->arena, (size_t)rec->columns, sizeof(char *));
     char *letters = kd_arena_cut(&rec->arena, (size_t)rec->columns, NAME_SIZE);
     for (int j = 0; !rec->arena.failed && j < rec->columns; j++) rec->name[j] = letters + (size_t)j * NAME_SIZE;
@@ -100,9 +112,11 @@ kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int ca
     rec->has_inputs = inputs && inputs->eval;
     if (rec->has_inputs) rec->inputs = *inputs;
     rec->capacity = capacity;
+    for (int level = 0; level < 3; level++) rec->certificate.scale[level] = 1;
     rec->has_energy = kd_eom_definition(eom)->energies != NULL;
     cut_arrays(rec, dims, capacity);
     kd_status status = rec->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &rec->data);
+    if (status >= 0) status = kd_state_create(eom, &rec->at);
     if (status < 0) {
         kd_recording_destroy(rec);
         return status;
@@ -116,30 +130,127 @@ void kd_recording_destroy(kd_recording *rec)
 {
     if (!rec) return;
     kd_eom_data_destroy(rec->data);
+    kd_state_destroy(rec->at);
     kd_arena_release(&rec->arena);
     kd_free(rec);
 }
 
-// ---- adding a state
-// --------------------------------------------------------------------------------------------------
+// ---- adding a state -----------------------------------------------------------------------------
 
-static kd_status add_energies(kd_recording *rec, const kd_state *x)
+// Evaluate at the time, position and velocity of x
+static bool go_to(kd_recording *rec, const kd_state *x)
 {
     int     nu = kd_eom_dims(rec->eom).nu;
     double *u = rec->u, *du = u + nu, *ddu = du + nu;
-    if (rec->has_inputs && rec->inputs.eval(x->t, rec->inputs.context, u, du, ddu) != KD_EVAL_OK)
-        return KD_ERR_CALLBACK_STOP;
+    if (rec->has_inputs && rec->inputs.eval(x->t, rec->inputs.context, u, du, ddu) != KD_EVAL_OK) return false;
     kd_eom_at_time(rec->data, x->t, u, du, ddu, x->z);
     kd_eom_at_position(rec->data, x->p, x->s);
     kd_eom_at_velocity(rec->data, x->v, x->r);
-    kd_energies energies;
+    return true;
+}
+
+// Solve M y = y by Cholesky; M (n x n, column-major) is overwritten. False: not positive definite.
+static bool solve_mass(double *M, int n, double *y)
+{
+    for (int j = 0; j < n; j++) { // M = L L'
+        for (int k = 0; k < j; k++)
+            for (int i = j; i < n; i++) M[j * n + i] -= M[k * n + i] * M[k * n + j];
+        if (!(M[j * n + j] > 0)) return false;
+        double pivot = sqrt(M[j * n + j]);
+        for (int i = j; i < n; i++) M[j * n + i] /= pivot;
+    }
+    for (int j = 0; j < n; j++) { // L y = y
+        y[j] /= M[j * n + j];
+        for (int i = j + 1; i < n; i++) y[i] -= M[j * n + i] * y[j];
+    }
+    for (int j = n - 1; j >= 0; j--) { // L' y = y
+        for (int i = j + 1; i < n; i++) y[j] -= M[j * n + i] * y[i];
+        y[j] /= M[j * n + j];
+    }
+    return true;
+}
+
+// The acceleration that forces and multipliers of x give, a = M \ (f - (GZ)' lambda - (HZ)' mu), in rec->at
+static bool accelerate(kd_recording *rec, const kd_state *x)
+{
+    int     nv = kd_eom_dims(rec->eom).nv;
+    double *a = rec->at->a;
+    if (!go_to(rec, x)) return false;
+    kd_state_copy(x, rec->at);
+    for (int i = 0; i < nv; i++) a[i] = 0;
+    kd_eom_at_acceleration(rec->data, a, x->w, x->lambda, x->mu);
+    if (kd_eom_eval(rec->data, KD_MASS, rec->M) != KD_EVAL_OK) return false;
+    if (kd_eom_eval(rec->data, KD_RESIDUAL, rec->force) != KD_EVAL_OK) return false;
+    for (int i = 0; i < nv; i++) a[i] = -rec->force[i];
+    return solve_mass(rec->M, nv, a);
+}
+
+// Integral of f from t[i] to t[i + 1] for the polynomial through n <= 4 points: Lagrange's form, two Gauss points,
+// exact for cubics.
+static double integral_between(const double *t, const double *f, int n, int i)
+{
+    double middle = 0.5 * (t[i] + t[i + 1]), half = 0.5 * (t[i + 1] - t[i]), sum = 0;
+    for (int g = -1; g <= 1; g += 2) {
+        double at = middle + g * half / sqrt(3.0);
+        for (int j = 0; j < n; j++) {
+            double weight = 1;
+            for (int k = 0; k < n; k++)
+                if (k != j) weight *= (at - t[k]) / (t[j] - t[k]);
+            sum += weight * f[j];
+        }
+    }
+    return half * sum;
+}
+
+// Work up to sample i of the window, given to the recorded states on the way
+static void integrate_to(kd_recording *rec, window *w, int i)
+{
+    for (; w->known < i; w->known++) {
+        w->work += integral_between(w->t, w->power, w->n, w->known);
+        if (w->state[w->known + 1] >= 0) rec->work[w->state[w->known + 1]] = w->work;
+    }
+}
+
+// One more sample. An interval is integrated when a point behind it is known, so that the polynomial reaches over both
+// ends.
+static void push_sample(kd_recording *rec, double t, double power, int state)
+{
+    window *w = &rec->last;
+    if (w->n == 4) {
+        for (int i = 0; i < 3; i++) w->t[i] = w->t[i + 1], w->power[i] = w->power[i + 1], w->state[i] = w->state[i + 1];
+        w->n = 3;
+        w->known--;
+    }
+    w->t[w->n] = t;
+    w->power[w->n] = power;
+    w->state[w->n] = state;
+    w->n++;
+    if (w->n == 4) integrate_to(rec, w, 2);
+}
+
+// Energies at x; state: index of the recorded state, -1: for the work only
+static kd_status add_energies(kd_recording *rec, const kd_state *x, int state)
+{
+    const window *w = &rec->last;
+    kd_energies   energies;
+    if (!go_to(rec, x)) return KD_ERR_CALLBACK_STOP;
     if (kd_eom_energies(rec->data, &energies) != KD_EVAL_OK) return kd_eom_data_fault(rec->data).status;
-    int n = rec->length;
-    rec->energy[KD_ENERGY_KINETIC][n] = energies.kinetic;
-    rec->energy[KD_ENERGY_POTENTIAL][n] = energies.potential;
-    rec->energy[KD_ENERGY_TOTAL][n] = energies.kinetic + energies.potential;
-    rec->power[n] = energies.supplied - energies.dissipated;
+    if (state >= 0) {
+        rec->energy[KD_ENERGY_KINETIC][state] = energies.kinetic;
+        rec->energy[KD_ENERGY_POTENTIAL][state] = energies.potential;
+        rec->energy[KD_ENERGY_TOTAL][state] = energies.kinetic + energies.potential;
+    }
+    if (w->n == 0 || x->t > w->t[w->n - 1]) {
+        push_sample(rec, x->t, energies.supplied - energies.dissipated, state);
+    } else if (x->t == w->t[w->n - 1]) { // a step that ends at an output time
+        rec->last.state[w->n - 1] = state >= 0 ? state : w->state[w->n - 1];
+    }
     return KD_OK;
+}
+
+kd_status kd_recording_sample(kd_recording *rec, const kd_state *x)
+{
+    return rec->has_energy ? add_energies(rec, x, -1) : KD_OK;
 }
 
 static void name_equation(const kd_recording *rec, int row, char *text, size_t size)
@@ -154,11 +265,27 @@ static void name_equation(const kd_recording *rec, int row, char *text, size_t s
     }
 }
 
+// Largest components so far: residuals are judged relative to them
+static void widen_scale(kd_recording *rec, const kd_state *x)
+{
+    kd_dims       dims = kd_eom_dims(rec->eom);
+    const double *values[3] = {x->p, x->v, x->a};
+    const int     count[3] = {dims.np, dims.nv, dims.nv};
+    for (int level = 0; level < 3; level++)
+        for (int i = 0; i < count[level]; i++)
+            rec->certificate.scale[level] = fmax(rec->certificate.scale[level], fabs(values[level][i]));
+}
+
 static kd_status add_residuals(kd_recording *rec, const kd_state *x)
 {
-    kd_consistency res;
-    kd_status      status = kd_initial_residuals(rec->eom, rec->has_inputs ? &rec->inputs : NULL, x, &res);
+    const kd_inputs *inputs = rec->has_inputs ? &rec->inputs : NULL;
+    kd_consistency   res;
+    kd_status        status = kd_initial_residuals(rec->eom, inputs, x, &res);
+    // Between steps not every formulation knows the acceleration: then that of the forces counts.
+    if (status >= 0 && res.dynamics > STALE && accelerate(rec, x))
+        status = kd_initial_residuals(rec->eom, inputs, rec->at, &res);
     if (status < 0) return status;
+    widen_scale(rec, x);
     const double value[3] = {res.position, res.velocity, res.acceleration};
     const int    row[2] = {res.worst_position, res.worst_velocity};
     for (int level = 0; level < 3; level++) {
@@ -180,7 +307,7 @@ kd_status kd_recording_add(kd_recording *rec, const kd_state *x)
     for (int j = 0; j < rec->columns; j++)
         if (!isfinite(x->p[j])) return KD_ERR_NOT_FINITE;
     kd_status status = add_residuals(rec, x);
-    if (status >= 0 && rec->has_energy) status = add_energies(rec, x);
+    if (status >= 0 && rec->has_energy) status = add_energies(rec, x, n);
     if (status < 0) return status;
     rec->t[n] = x->t;
     memcpy(rec->values + (size_t)n * (size_t)rec->columns, x->p, (size_t)rec->columns * sizeof(double));
@@ -188,50 +315,27 @@ kd_status kd_recording_add(kd_recording *rec, const kd_state *x)
     return KD_OK;
 }
 
-// ---- energy balance
-// --------------------------------------------------------------------------------------------------
-
-// Integral of f from t[i] to t[i + 1] for the polynomial through (up to) four neighbouring points: Lagrange's form, two
-// Gauss points, exact for cubics.
-static double integral_between(const double *t, const double *f, int n, int i)
-{
-    int    first = i - 1 < 0 ? 0 : i - 1;
-    int    points = n < 4 ? n : 4;
-    double middle = 0.5 * (t[i] + t[i + 1]), half = 0.5 * (t[i + 1] - t[i]), sum = 0;
-    if (first > n - points) first = n - points;
-    for (int g = -1; g <= 1; g += 2) {
-        double at = middle + g * half / sqrt(3.0);
-        for (int j = first; j < first + points; j++) {
-            double weight = 1;
-            for (int k = first; k < first + points; k++)
-                if (k != j) weight *= (at - t[k]) / (t[j] - t[k]);
-            sum += weight * f[j];
-        }
-    }
-    return half * sum;
-}
+// ---- energy balance -----------------------------------------------------------------------------
 
 static void update_balance(kd_recording *rec)
 {
-    if (rec->balanced == rec->length) return;
-    double *balance = rec->energy[KD_ENERGY_BALANCE], *total = rec->energy[KD_ENERGY_TOTAL], work = 0;
+    double *balance = rec->energy[KD_ENERGY_BALANCE], *total = rec->energy[KD_ENERGY_TOTAL];
     double  kinetic = 0, low = INFINITY, high = -INFINITY;
+    window  rest = rec->last;
+    integrate_to(rec, &rest, rest.n - 1); // the last intervals, for now without a point behind them
     rec->certificate.energy_error = 0;
     for (int i = 0; i < rec->length; i++) {
-        if (i > 0) work += integral_between(rec->t, rec->power, rec->length, i - 1);
-        balance[i] = total[i] - total[0] - work;
+        balance[i] = total[i] - total[0] - rec->work[i];
         rec->certificate.energy_error = fmax(rec->certificate.energy_error, fabs(balance[i]));
         kinetic = fmax(kinetic, rec->energy[KD_ENERGY_KINETIC][i]);
         low = fmin(low, rec->energy[KD_ENERGY_POTENTIAL][i]);
         high = fmax(high, rec->energy[KD_ENERGY_POTENTIAL][i]);
     }
-    rec->certificate.energy_scale = kinetic + (high - low);
+    rec->certificate.energy_scale = rec->length > 0 ? kinetic + (high - low) : 0;
     rec->certificate.has_energy = true;
-    rec->balanced = rec->length;
 }
 
-// ---- queries
-// ---------------------------------------------------------------------------------------------------------
+// ---- queries ------------------------------------------------------------------------------------
 
 const kd_eom *kd_recording_eom(const kd_recording *rec)
 {
@@ -281,13 +385,12 @@ kd_certificate kd_recording_certificate(kd_recording *rec)
     return rec->certificate;
 }
 
-// ---- table
-// -----------------------------------------------------------------------------------------------------------
+// ---- table --------------------------------------------------------------------------------------
 
 static const char *const ENERGY_NAME[KD_ENERGY_COUNT] = {"kinetic energy", "potential energy", "total energy",
                                                          "energy balance"};
 
-kd_status                kd_recording_save_csv(kd_recording *rec, const char *path, char *message, size_t size)
+kd_status kd_recording_save_csv(kd_recording *rec, const char *path, char *message, size_t size)
 {
     kd_arena     arena = {0};
     kd_csv      *csv = NULL;

@@ -1,0 +1,123 @@
+// arguments.c: options and operands of a subcommand, read by its table; the help page comes from the same table.
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum { MAX_OPTIONS = 32, LARGEST_COUNT = 10000000 };
+
+static void show_help(const kd_cli_syntax *syntax)
+{
+    printf("Usage: %s\n\n%s\n", syntax->usage, syntax->about);
+    printf("\nOptions:\n");
+    for (int i = 0; i < syntax->noptions; i++) {
+        const kd_cli_option *option = &syntax->options[i];
+        char                 left[64];
+        snprintf(left, sizeof left, "%s %s", option->name, option->value ? option->value : "");
+        printf("  %-22s %s\n", left, option->about);
+    }
+    printf("  %-22s %s\n", "--help", "this page");
+    if (syntax->details) printf("\n%s", syntax->details);
+}
+
+static bool complain(const kd_cli_option *option, const char *value, const char *wanted)
+{
+    fprintf(stderr, "kardan: %s wants %s, not '%s'\n", option->name, wanted, value);
+    return false;
+}
+
+static bool take_number(const kd_cli_option *option, const char *value)
+{
+    char  *end;
+    double number = strtod(value, &end);
+    bool   is_number = end != value && *end == '\0' && isfinite(number);
+    if (option->kind == KD_CLI_POSITIVE && (!is_number || number <= 0))
+        return complain(option, value, "a positive number");
+    if (!is_number || number < 0) return complain(option, value, "a number that is not negative");
+    *(double *)option->target = number;
+    return true;
+}
+
+static bool take_count(const kd_cli_option *option, const char *value)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (end == value || *end != '\0' || errno != 0 || number < 2 || number > LARGEST_COUNT)
+        return complain(option, value, "a whole number from 2 to 10000000");
+    *(int *)option->target = (int)number;
+    return true;
+}
+
+static bool take_value(const kd_cli_option *option, const char *value)
+{
+    switch (option->kind) {
+    case KD_CLI_TEXT:
+        *(const char **)option->target = value;
+        return true;
+    case KD_CLI_COUNT:
+        return take_count(option, value);
+    default:
+        return take_number(option, value);
+    }
+}
+
+static void unknown_option(const kd_cli_syntax *syntax, const char *word)
+{
+    const char *names[MAX_OPTIONS + 1];
+    int         count = 0;
+    for (; count < syntax->noptions && count < MAX_OPTIONS; count++) names[count] = syntax->options[count].name;
+    names[count++] = "--help";
+    kd_cli_unknown("option", word, names, count);
+}
+
+// One option at argv[*i]; moves *i to its last word
+static bool take_option(const kd_cli_syntax *syntax, int argc, char **argv, int *i)
+{
+    const char *word = argv[*i], *equals = strchr(word, '=');
+    size_t      length = equals ? (size_t)(equals - word) : strlen(word);
+    for (int k = 0; k < syntax->noptions; k++) {
+        const kd_cli_option *option = &syntax->options[k];
+        if (strlen(option->name) != length || strncmp(option->name, word, length) != 0) continue;
+        if (option->kind == KD_CLI_FLAG) {
+            if (equals) return complain(option, equals + 1, "no value");
+            *(bool *)option->target = true;
+            return true;
+        }
+        if (equals) return take_value(option, equals + 1);
+        if (*i + 1 >= argc) {
+            fprintf(stderr, "kardan: %s wants a value: %s %s\n", option->name, option->name, option->value);
+            return false;
+        }
+        return take_value(option, argv[++*i]);
+    }
+    unknown_option(syntax, word);
+    return false;
+}
+
+kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            show_help(syntax);
+            return KD_CLI_HELP_SHOWN;
+        }
+    }
+    for (int i = 0; i < argc; i++) {
+        if (argv[i][0] == '-' && argv[i][1] != '\0') {
+            if (!take_option(syntax, argc, argv, &i)) return KD_CLI_WRONG;
+        } else if (!syntax->operand_name || *syntax->operand) {
+            fprintf(stderr, "kardan: '%s' is one word too many\nUsage: %s\n", argv[i], syntax->usage);
+            return KD_CLI_WRONG;
+        } else {
+            *syntax->operand = argv[i];
+        }
+    }
+    if (syntax->operand_name && !*syntax->operand) {
+        fprintf(stderr, "kardan: %s is missing\nUsage: %s\n", syntax->operand_name, syntax->usage);
+        return KD_CLI_WRONG;
+    }
+    return KD_CLI_GO;
+}

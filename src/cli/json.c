@@ -1,0 +1,68 @@
+// json.c: results for programs: members of nested objects, one per line.
+#include <math.h>
+
+#include "cli/cli.h"
+
+static void put_text(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\') {
+            fprintf(file, "\\%c", *c);
+        } else if ((unsigned char)*c < 0x20) {
+            fprintf(file, "\\u%04x", (unsigned)*c);
+        } else {
+            fputc(*c, file);
+        }
+    }
+    fputc('"', file);
+}
+
+static void put_key(kd_json *json, const char *key)
+{
+    fputs(json->first ? "\n" : ",\n", json->file);
+    json->first = false;
+    put_text(json->file, key);
+    fputs(": ", json->file);
+}
+
+void kd_json_open(kd_json *json, const char *key)
+{
+    if (key) put_key(json, key);
+    fputs("{", json->file);
+    json->first = true;
+}
+
+void kd_json_close(kd_json *json)
+{
+    fputs("\n}", json->file);
+    json->first = false;
+}
+
+void kd_json_text(kd_json *json, const char *key, const char *value)
+{
+    put_key(json, key);
+    put_text(json->file, value);
+}
+
+void kd_json_number(kd_json *json, const char *key, double value)
+{
+    put_key(json, key);
+    if (isfinite(value)) {
+        fprintf(json->file, "%.17g", value);
+    } else {
+        fputs("null", json->file);
+    }
+}
+
+void kd_json_count(kd_json *json, const char *key, long value)
+{
+    put_key(json, key);
+    fprintf(json->file, "%ld", value);
+}
+
+void kd_json_bool(kd_json *json, const char *key, bool value)
+{
+    put_key(json, key);
+    fputs(value ? "true" : "false", json->file);
+}

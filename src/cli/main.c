@@ -1,0 +1,49 @@
+// main.c: the program kardan: finds the subcommand and hands over.
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum { MAX_COMMANDS = 16 };
+
+const kd_command *kd_cli_commands(int *count)
+{
+    static const kd_command list[] = {
+        {"simulate", "simulate an example; writes table, report and plots", kd_cli_simulate},
+        {"check", "degrees of freedom, redundancy, consistency, derivatives, in words", kd_cli_check},
+        {"examples", "list the examples", kd_cli_examples},
+        {"help", "this page, or the page of a command", kd_cli_help},
+        {"version", "version of kardan", kd_cli_version},
+    };
+    *count = sizeof list / sizeof list[0];
+    return list;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        kd_cli_help(0, NULL);
+        return KD_EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) word = "help";
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) word = "version";
+
+    int               count;
+    const kd_command *commands = kd_cli_commands(&count);
+    const char       *names[MAX_COMMANDS];
+    for (int i = 0; i < count; i++) {
+        if (strcmp(commands[i].name, word) == 0) {
+            int status = commands[i].run(argc - 2, argv + 2);
+            // what was printed must have arrived
+            if (fflush(stdout) != 0 || ferror(stdout)) {
+                fputs("kardan: standard output could not be written\n", stderr);
+                if (status == KD_EXIT_OK) status = KD_EXIT_FAILED;
+            }
+            return status;
+        }
+        names[i] = commands[i].name;
+    }
+    kd_cli_unknown(word[0] == '-' ? "option" : "command", word, names, count);
+    fputs("Type 'kardan help' for all commands.\n", stderr);
+    return KD_EXIT_USAGE;
+}

@@ -1,0 +1,444 @@
+// assembled.c: the forms index3, index2, index1, baumgarte1, baumgarte2, ggl and psf1 as a kd_dae.
+//
+//     p' = Z (v - (GZ)' D eta)               eta: ggl only; D scales it to the size of a velocity
+//     0  = residual(p, v, v', r, w, s, lambda, mu)
+//     r' = b,  0 = d,  0 = c
+//     0  = phi                               index3 g; index2, ggl, psf1 gI; index1 gII; baumgarte2 gI + alpha g;
+//                                            baumgarte1 gII + 2 alpha gI + beta^2 g
+//     0  = h                                 index1 hI; baumgarte1 hI + alpha h
+//     0  = g                                 ggl; psf1 instead of dependent kinematic rows
+//
+// Method and references: docs/methods/assembled.md. Rows of F: assembled_rows.c; Newton matrices: assembled_newton.c.
+#include "formulation/assembled.h"
+#include "core/text.h"
+#include "formulation/assembled_impl.h"
+#include "math/dense.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+// ---- faults ---------------------------------------------------------------------------------------------------------
+
+kd_status kd_assembled_fail(kd_assembled *self, kd_status status, const char *format, ...)
+{
+    va_list arguments;
+    self->fault = status;
+    va_start(arguments, format);
+    vsnprintf(self->message, sizeof self->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+kd_eval kd_assembled_note(kd_assembled *self, kd_eval answer)
+{
+    if (answer == KD_EVAL_OK) return answer;
+    kd_status status = kd_eom_data_fault(self->data).status;
+    if (status >= 0) status = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+    kd_assembled_fail(self, status, "%s", kd_eom_data_message(self->data));
+    return answer;
+}
+
+// The same for what the acceleration object did.
+static kd_eval note_acceleration(kd_assembled *self, kd_eval answer)
+{
+    if (answer == KD_EVAL_OK) return answer;
+    const char *message;
+    kd_status   status = kd_acceleration_fault(self->acceleration, &message);
+    kd_assembled_fail(self, status, "%s", message);
+    return answer;
+}
+
+static kd_status assembled_fault(void *impl, const char **message)
+{
+    kd_assembled *self = impl;
+    if (message) *message = self->message;
+    return self->fault;
+}
+
+// ---- residual -------------------------------------------------------------------------------------------------------
+
+static kd_eval at_time(kd_assembled *self, double t)
+{
+    if (self->inputs.eval && self->dims.nu > 0) {
+        kd_eval answer = self->inputs.eval(t, self->inputs.context, self->u, self->du, self->ddu);
+        if (answer != KD_EVAL_OK) {
+            kd_status status = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+            kd_assembled_fail(self, status, "t = %.9g: the inputs have no value", t);
+            return answer;
+        }
+    }
+    kd_eom_at_time(self->data, t, self->u, self->du, self->ddu, self->state->z);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_assembled_at(kd_assembled *self, double t, const double *x, const double *xdot)
+{
+    kd_eval answer = at_time(self, t);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_eom_at_position(self->data, x, x + self->xs);
+    kd_eom_at_velocity(self->data, x + self->xv, x + self->xr);
+    kd_eom_at_acceleration(self->data, xdot + self->xv, x + self->xw, x + self->xl, x + self->xm);
+    return KD_EVAL_OK;
+}
+
+// v - (GZ)' D eta, or v itself where eta = 0
+static kd_eval stabilized_velocity(kd_assembled *self, const double *x, const double **v)
+{
+    kd_dims d = self->dims;
+    *v = x + self->xv;
+    if (!self->has_eta || kd_norm_max(d.nlambda, x + self->xe) == 0) return KD_EVAL_OK;
+    kd_eval answer = kd_eom_constraint_matrices(self->data, self->GZ, NULL);
+    memcpy(self->v_eta, x + self->xv, (size_t)d.nv * sizeof(double));
+    for (int i = 0; i < d.nlambda; i++) self->eta[i] = self->scale_eta[i] * x[self->xe + i];
+    if (answer == KD_EVAL_OK) kd_gemv_t(d.nlambda, d.nv, -1, self->GZ, self->eta, 1, self->v_eta);
+    *v = self->v_eta;
+    return answer;
+}
+
+// p' - Z (v - (GZ)' D eta)
+static kd_eval kinematic_rows(kd_assembled *self, const double *x, const double *xdot)
+{
+    const double *v;
+    kd_eval       answer = stabilized_velocity(self, x, &v);
+    if (answer != KD_EVAL_OK) return answer;
+    if (self->position.identity) {
+        for (int i = 0; i < self->dims.np; i++) self->raw[i] = xdot[i] - v[i];
+        return KD_EVAL_OK;
+    }
+    if (v == self->v_eta) kd_eom_at_velocity(self->data, v, x + self->xr);
+    answer = kd_eom_eval(self->data, KD_KINEMATICS, self->raw);
+    for (int i = 0; i < self->dims.np; i++) self->raw[i] = xdot[i] - self->raw[i];
+    if (v == self->v_eta) kd_eom_at_velocity(self->data, x + self->xv, x + self->xr);
+    return answer;
+}
+
+static kd_eval level_rows(kd_assembled *self, const kd_level_sum *sum, int rows, double *out)
+{
+    kd_eval answer = KD_EVAL_OK;
+    memset(out, 0, (size_t)rows * sizeof *out);
+    for (int k = 0; k < sum->count && answer == KD_EVAL_OK; k++) {
+        answer = kd_eom_eval(self->data, sum->fn[k], self->value);
+        kd_axpy(rows, sum->factor[k], self->value, out);
+    }
+    return answer;
+}
+
+static kd_eval optional_rows(kd_assembled *self, bool wanted, kd_fn fn, int row)
+{
+    return wanted ? kd_eom_eval(self->data, fn, self->raw + row) : KD_EVAL_OK;
+}
+
+static kd_eval raw_rows(kd_assembled *self, double t, const double *x, const double *xdot)
+{
+    kd_dims d = self->dims;
+    kd_eval answer = at_time(self, t);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_eom_at_position(self->data, x, x + self->xs);
+    kd_eom_at_velocity(self->data, x + self->xv, x + self->xr);
+    if (kd_assembled_prepare(self, x) < 0) return self->fault == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
+    answer = kinematic_rows(self, x, xdot);
+    kd_eom_at_acceleration(self->data, xdot + self->xv, x + self->xw, x + self->xl, x + self->xm);
+    if (answer == KD_EVAL_OK) answer = kd_eom_eval(self->data, KD_RESIDUAL, self->raw + self->dyn);
+    if (answer == KD_EVAL_OK) answer = optional_rows(self, d.nr > 0, KD_B, self->r);
+    for (int i = 0; i < d.nr; i++) self->raw[self->r + i] = xdot[self->xr + i] - self->raw[self->r + i];
+    if (answer == KD_EVAL_OK) answer = optional_rows(self, d.nw > 0, KD_D, self->d);
+    if (answer == KD_EVAL_OK) answer = optional_rows(self, d.ns > 0, KD_C, self->c);
+    if (answer == KD_EVAL_OK && d.nlambda > 0)
+        answer = level_rows(self, &self->phi_rows, d.nlambda, self->raw + self->phi);
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = level_rows(self, &self->h_rows, d.nmu, self->raw + self->h);
+    bool position = (self->has_eta || self->has_selectors) && d.nlambda > 0;
+    if (answer == KD_EVAL_OK) answer = optional_rows(self, position, KD_G, self->g);
+    if (answer == KD_EVAL_OK) answer = optional_rows(self, self->has_selectors && d.nq > 0, KD_Q, self->q);
+    if (answer == KD_EVAL_OK) answer = optional_rows(self, self->has_invariants, KD_E, self->e);
+    return kd_assembled_note(self, answer);
+}
+
+static kd_eval assembled_residual(void *impl, double t, const double *x, const double *xdot, double *F)
+{
+    kd_assembled *self = impl;
+    self->counters.residuals++;
+    kd_eval answer = raw_rows(self, t, x, xdot);
+    if (answer == KD_EVAL_OK) kd_assembled_combine(self, self->raw, x, F);
+    return answer;
+}
+
+// ---- ends of steps --------------------------------------------------------------------------------------------------
+
+// psf1: all constraint levels at the new point; other forms: quaternion norms only
+static kd_eval assembled_correct(void *impl, double t, double *x, const double *xdot)
+{
+    kd_assembled *self = impl;
+    (void)xdot;
+    if (self->has_selectors)
+        return note_acceleration(self, kd_acceleration_project(self->acceleration, t, x, x + self->xs, x + self->xv,
+                                                               x + self->xr, self->has_invariants));
+    if (self->dims.nq == 0) return KD_EVAL_OK;
+    kd_eval answer = at_time(self, t);
+    if (answer != KD_EVAL_OK) return answer;
+    return kd_assembled_note(self, kd_position_normalise(&self->position, self->data, x + self->xs, x));
+}
+
+// p' = Z v, v' = a, r' = b
+static kd_eval assembled_start(void *impl, double t, const double *x, double *xdot)
+{
+    kd_assembled *self = impl;
+    kd_dims       d = self->dims;
+    kd_eom_data  *data = kd_acceleration_data(self->acceleration);
+    memset(xdot, 0, (size_t)self->n * sizeof *xdot);
+    memcpy(self->w, x + self->xw, (size_t)d.nw * sizeof *x);
+    memcpy(self->lambda, x + self->xl, (size_t)d.nlambda * sizeof *x);
+    memcpy(self->mu, x + self->xm, (size_t)d.nmu * sizeof *x);
+    kd_eval answer = kd_acceleration_solve(self->acceleration, t, x, x + self->xs, x + self->xv, x + self->xr, self->a,
+                                           self->w, self->lambda, self->mu);
+    if (answer != KD_EVAL_OK) return note_acceleration(self, answer);
+    memcpy(xdot + self->xv, self->a, (size_t)d.nv * sizeof *x);
+    kd_eom_at_acceleration(data, self->a, self->w, self->lambda, self->mu);
+    if (d.nr > 0) answer = kd_eom_eval(data, KD_B, xdot + self->xr);
+    if (answer == KD_EVAL_OK) answer = kd_eom_eval(data, KD_KINEMATICS, xdot);
+    if (answer != KD_EVAL_OK) kd_assembled_fail(self, kd_eom_data_fault(data).status, "%s", kd_eom_data_message(data));
+    return answer;
+}
+
+static kd_eval assembled_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t,
+                                     double *x)
+{
+    kd_assembled *self = impl;
+    if (self->has_eta) memset(x + self->xe, 0, (size_t)self->dims.nlambda * sizeof *x);
+    return note_acceleration(self, kd_dense_output_eval(self->dense, t0, x0, t1, x1, t, x, NULL));
+}
+
+// ---- names and numbers ----------------------------------------------------------------------------------------------
+
+static const char *assembled_component_name(void *impl, int i, char *buffer, size_t size)
+{
+    kd_assembled *self = impl;
+    const struct {
+        const char *word;
+        kd_kind     kind;
+        int         first;
+    } part[] = {
+        {"position", KD_NAME_P, 0},
+        {"velocity", KD_NAME_V, self->xv},
+        {"inner state", KD_NAME_R, self->xr},
+        {"auxiliary variable", KD_NAME_W, self->xw},
+        {"contact coordinate", KD_NAME_S, self->xs},
+        {"multiplier of", KD_NAME_LAMBDA, self->xl},
+        {"multiplier of", KD_NAME_MU, self->xm},
+        {"eta of", KD_NAME_LAMBDA, self->xe},
+    };
+    int k = (int)(sizeof part / sizeof *part) - 1;
+    while (k > 0 && i < part[k].first) k--;
+    char name[128];
+    kd_eom_name(self->eom, part[k].kind, i - part[k].first, name, sizeof name);
+    const char *quote = strchr(name, '\'') ? "" : "'"; // names of joints bring their own
+    kd_text(buffer, size, "%s %s%s%s", part[k].word, quote, name, quote);
+    return buffer;
+}
+
+static kd_dae_counters assembled_counters(void *impl)
+{
+    kd_assembled   *self = impl;
+    kd_dae_counters counters = self->counters;
+    counters.for_differences = kd_eom_data_counters(self->data).for_differences;
+    return counters;
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static void assembled_destroy(void *impl)
+{
+    kd_assembled *self = impl;
+    if (!self) return;
+    kd_linsolve_destroy(self->solver);
+    kd_dense_output_destroy(self->dense);
+    kd_acceleration_destroy(self->acceleration);
+    kd_eom_data_destroy(self->data);
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+// one table for each form; they differ in the name only
+#define KD_ASSEMBLED_CLASS(form, word, sentence)                                                                       \
+    [form] = {                                                                                                         \
+        .name = word,                                                                                                  \
+        .residual = assembled_residual,                                                                                \
+        .linearize = kd_assembled_linearize,                                                                           \
+        .factor = kd_assembled_factor,                                                                                 \
+        .reduce = kd_assembled_reduce,                                                                                 \
+        .solve_real = kd_assembled_solve_real,                                                                         \
+        .solve_complex = kd_assembled_solve_complex,                                                                   \
+        .expand = kd_assembled_expand,                                                                                 \
+        .correct = assembled_correct,                                                                                  \
+        .interpolate = assembled_interpolate,                                                                          \
+        .start = assembled_start,                                                                                      \
+        .component_name = assembled_component_name,                                                                    \
+        .fault = assembled_fault,                                                                                      \
+        .counters = assembled_counters,                                                                                \
+        .destroy = assembled_destroy,                                                                                  \
+    },
+static const kd_dae_class classes[KD_FORMULATION_COUNT] = {KD_FORMULATION_LIST(KD_ASSEMBLED_CLASS)};
+
+static void               set_levels(kd_assembled *self)
+{
+    double       alpha = self->opt.baumgarte_alpha, beta = self->opt.baumgarte_beta;
+    kd_level_sum velocity = {.count = 1, .fn = {KD_GI}, .factor = {1}};
+    self->phi_rows = velocity;
+    self->h_rows = (kd_level_sum){.count = 1, .fn = {KD_H}, .factor = {1}};
+    switch (self->form) {
+    case KD_INDEX3:
+        self->phi_rows = (kd_level_sum){.count = 1, .fn = {KD_G}, .factor = {1}};
+        break;
+    case KD_INDEX1:
+        self->phi_rows = (kd_level_sum){.count = 1, .fn = {KD_GII}, .factor = {1}};
+        self->h_rows = (kd_level_sum){.count = 1, .fn = {KD_HI}, .factor = {1}};
+        break;
+    case KD_BAUMGARTE2:
+        self->phi_rows = (kd_level_sum){.count = 2, .fn = {KD_GI, KD_G}, .factor = {1, alpha}};
+        break;
+    case KD_BAUMGARTE1:
+        self->phi_rows = (kd_level_sum){.count = 3, .fn = {KD_GII, KD_GI, KD_G}, .factor = {1, 2 * alpha, beta * beta}};
+        self->h_rows = (kd_level_sum){.count = 2, .fn = {KD_HI, KD_H}, .factor = {1, alpha}};
+        break;
+    default:
+        break;
+    }
+}
+
+static void set_layout(kd_assembled *self)
+{
+    kd_dims d = self->dims;
+    self->nc = d.nlambda + d.nmu;
+    self->has_eta = self->form == KD_GGL && d.nlambda > 0;
+    self->has_selectors = self->form == KD_PSF1;
+    self->has_invariants =
+        self->has_selectors && self->opt.invariants && d.ne > 0 && kd_eom_depends(self->eom, KD_E, KD_V);
+    self->xv = d.np;
+    self->xr = self->xv + d.nv;
+    self->xw = self->xr + d.nr;
+    self->xs = self->xw + d.nw;
+    self->xl = self->xs + d.ns;
+    self->xm = self->xl + d.nlambda;
+    self->xe = self->xm + d.nmu;
+    self->n = self->xe + (self->has_eta ? d.nlambda : 0);
+
+    self->dyn = d.np;
+    self->r = self->dyn + d.nv;
+    self->d = self->r + d.nr;
+    self->c = self->d + d.nw;
+    self->phi = self->c + d.ns;
+    self->h = self->phi + d.nlambda;
+    self->g = self->h + d.nmu;
+    self->q = self->g + (self->has_eta || self->has_selectors ? d.nlambda : 0);
+    self->e = self->q + (self->has_selectors ? d.nq : 0);
+    self->nraw = self->e + (self->has_invariants ? d.ne : 0);
+}
+
+// kind, index and error control of each component
+static void describe(kd_assembled *self)
+{
+    kd_dims d = self->dims;
+    bool    constrained = self->nc > 0;
+    bool    index1 = self->form == KD_INDEX1 || self->form == KD_BAUMGARTE1 || !constrained;
+    bool    index3 = self->form == KD_INDEX3 && d.nlambda > 0;
+    bool    all = self->opt.control_multipliers;
+    // forces act through velocities: unless they are controlled themselves, their Newton increments count h times
+    int     of_velocity = index3 ? 2 : 1, of_multiplier = index1 ? (all ? 1 : 2) : index3 ? 3 : 2;
+    struct {
+        kd_component kind;
+        int          count, index;
+        bool         controlled;
+    } part[] = {
+        {KD_COMPONENT_POSITION, d.np, 1, true},
+        {KD_COMPONENT_VELOCITY, d.nv, of_velocity, true},
+        {KD_COMPONENT_INNER, d.nr, 1, true},
+        {KD_COMPONENT_AUXILIARY, d.nw, of_multiplier, all},
+        {KD_COMPONENT_CONTACT, d.ns, 1, true},
+        {KD_COMPONENT_MULTIPLIER, self->nc, of_multiplier, all},
+        {KD_COMPONENT_INTERNAL, self->has_eta ? d.nlambda : 0, 2, false},
+    };
+    for (size_t k = 0, i = 0; k < sizeof part / sizeof *part; k++) {
+        for (int j = 0; j < part[k].count; j++, i++) {
+            self->component[i] = part[k].kind;
+            self->index[i] = part[k].index;
+            self->controlled[i] = part[k].controlled;
+        }
+    }
+}
+
+static void cut_arrays(kd_assembled *self)
+{
+    kd_dims   d = self->dims;
+    kd_arena *arena = &self->arena;
+    self->u = kd_cut_double(arena, d.nu);
+    self->du = kd_cut_double(arena, d.nu);
+    self->ddu = kd_cut_double(arena, d.nu);
+    self->raw = kd_cut_double(arena, self->nraw);
+    self->value = kd_cut_double(arena, self->nc);
+    self->v_eta = kd_cut_double(arena, d.nv);
+    self->a = kd_cut_double(arena, d.nv);
+    self->w = kd_cut_double(arena, d.nw);
+    self->lambda = kd_cut_double(arena, d.nlambda);
+    self->mu = kd_cut_double(arena, d.nmu);
+    self->component = kd_arena_cut(arena, (size_t)self->n, sizeof *self->component);
+    self->index = kd_cut_int(arena, self->n);
+    self->controlled = kd_cut_bool(arena, self->n);
+    kd_position_cut(&self->position, arena, self->eom);
+    kd_assembled_cut_rows(self);
+    kd_assembled_cut_newton(self);
+}
+
+static kd_status create_parts(kd_assembled *self)
+{
+    cut_arrays(self);
+    if (self->arena.failed) return KD_ERR_MEMORY;
+    describe(self);
+    bool      on_manifold = self->form == KD_GGL || self->form == KD_PSF1;
+    kd_status status = kd_eom_data_create(self->eom, &self->data);
+    if (status >= 0)
+        status = kd_acceleration_create(self->eom, &self->inputs, self->state, &self->opt, &self->acceleration);
+    if (status >= 0) status = kd_dense_output_create(self->acceleration, on_manifold, &self->dense);
+    if (status >= 0)
+        status = kd_linsolve_create(self->n, self->opt.sparse ? KD_LINEAR_SPARSE : KD_LINEAR_LU, NULL, &self->solver);
+    return status;
+}
+
+kd_status kd_assembled_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_formulation form,
+                              const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size)
+{
+    kd_status     status = KD_ERR_MEMORY;
+    kd_assembled *self = kd_alloc(sizeof *self);
+    kd_dae       *object = kd_alloc(sizeof *object);
+    *dae = NULL;
+    if (!self || !object) goto done;
+    self->eom = eom;
+    self->state = x;
+    self->form = form;
+    self->opt = *opt;
+    self->dims = kd_eom_dims(eom);
+    self->dae = object;
+    if (inputs) self->inputs = *inputs;
+    set_layout(self);
+    set_levels(self);
+    status = create_parts(self);
+    if (status < 0) goto done;
+    *object = (kd_dae){
+        .methods = &classes[form],
+        .impl = self,
+        .n = self->n,
+        .nrows = self->n,
+        .nreduced = self->n,
+        .nreduced_max = self->n,
+        .component = self->component,
+        .index = self->index,
+        .controlled = self->controlled,
+        .nstate = self->xe,
+    };
+    *dae = object;
+done:
+    if (status < 0) {
+        kd_text(message, size, "the %s form: %s", kd_formulation_word(form), kd_status_sentence(status));
+        assembled_destroy(self);
+        kd_free(object);
+    }
+    return status;
+}

@@ -1,0 +1,352 @@
+// assembled_rows.c: from raw rows to the rows of F: inactive and redundant constraints, selectors of psf1 (S3 FORM =
+// 1).
+//
+// psf1: S_p (p' - Z v) with unit rows (LU, QR) or a null-space basis (SVD) such that [S_p; G; q_p] is regular. An
+// invariant e replaces one combination of the dynamic rows: S_d spans the complement of e_v', for then
+//     S_d (M dv + C' dlambda) = 0, C dv = 0, e_v dv = 0  <=>  M dv + C' dlambda + e_v' alpha = 0, C dv = 0, e_v dv = 0,
+// which is regular where [C; e_v] has full rank, C = [GZ; HZ].
+#include "core/text.h"
+#include "formulation/assembled_impl.h"
+#include "math/dense.h"
+#include <math.h>
+#include <string.h>
+
+// An invariant is left out where its gradient e_v, after removal of the part in the range of C', is shorter than
+#define INVARIANT_ANGLE 1e-3 // ... this fraction of e_v (it follows from the constraints), or
+#define INVARIANT_CHANGE 4   // ... this multiple of its change during the step (Newton's method would not contract)
+
+static void cut_rule(kd_row_rule *rule, int rows, int columns, const kd_assembled *self, kd_arena *arena)
+{
+    rule->rows = rows;
+    rule->active = kd_cut_int(arena, rows);
+    rule->svd = self->opt.constraints == KD_DECOMPOSE_SVD && rows > 0;
+    if (rule->svd) kd_selector_init(&rule->selector, rows, columns, KD_DECOMPOSE_SVD, self->opt.rank_tolerance, arena);
+}
+
+void kd_assembled_cut_rows(kd_assembled *self)
+{
+    kd_dims   d = self->dims;
+    kd_arena *arena = &self->arena;
+    cut_rule(&self->multipliers, self->nc, d.nv, self, arena);
+    cut_rule(&self->stabilizers, self->has_eta ? d.nlambda : 0, d.nv, self, arena);
+    self->scale_eta = kd_cut_double(arena, d.nlambda);
+    self->eta = kd_cut_double(arena, d.nlambda);
+    self->GZ = kd_cut_double(arena, d.nlambda * d.nv);
+    self->HZ = kd_cut_double(arena, d.nmu * d.nv);
+    int rows = d.nlambda + (d.nq > d.nmu ? d.nq : d.nmu);
+    self->C = kd_cut_double(arena, rows * (d.np > d.nv ? d.np : d.nv));
+    if (!self->has_selectors) return;
+
+    kd_selector_init(&self->kinematic, d.nlambda + d.nq, d.np, self->opt.constraints, self->opt.rank_tolerance, arena);
+    self->position_rows = kd_cut_int(arena, d.nlambda + d.nq);
+    if (!self->has_invariants) return;
+    int most = self->nc > d.ne ? self->nc : d.ne, work = kd_qr_work(d.nv, most);
+    self->e_rows = kd_cut_int(arena, d.ne);
+    self->S_d = kd_cut_double(arena, d.nv * d.nv);
+    self->e_v_old = kd_cut_double(arena, d.ne * d.nv);
+    self->QR = kd_cut_double(arena, d.nv * most);
+    self->tau = kd_cut_double(arena, d.nv + most);
+    self->qr_work = kd_cut_double(arena, work > d.nv ? work : d.nv);
+    self->Q = kd_cut_double(arena, d.nv * (d.nv > d.ne ? d.nv : d.ne));
+    self->qr_column = kd_cut_int(arena, most);
+}
+
+// ---- constraint rows ------------------------------------------------------------------------------------------------
+
+static bool is_active(const kd_assembled *self, int i)
+{
+    int nlambda = self->dims.nlambda;
+    return i < nlambda ? self->state->active_lambda[i] : self->state->active_mu[i - nlambda];
+}
+
+// row i of [GZ; HZ] into row k of C (rows rows)
+static void copy_row(const kd_assembled *self, int i, int k, int rows)
+{
+    int           nlambda = self->dims.nlambda;
+    const double *from = i < nlambda ? self->GZ + i : self->HZ + (i - nlambda);
+    int           ld = i < nlambda ? nlambda : self->dims.nmu;
+    for (int j = 0; j < self->dims.nv; j++) self->C[k + j * rows] = from[(size_t)j * (size_t)ld];
+}
+
+static kd_status select_rule(kd_assembled *self, kd_row_rule *rule)
+{
+    rule->count = 0;
+    for (int i = 0; i < rule->rows; i++)
+        if (is_active(self, i)) rule->active[rule->count++] = i;
+    if (!rule->svd || rule->count == 0) return KD_OK;
+    for (int k = 0; k < rule->count; k++) copy_row(self, rule->active[k], k, rule->count);
+    bool changed;
+    return kd_selector_update(&rule->selector, rule->count, self->C, false, &changed);
+}
+
+// out = rule applied to raw rows and multipliers (NULL: none)
+static void apply_rule(const kd_row_rule *rule, const double *raw, const double *multiplier, double *out)
+{
+    if (!rule->svd) {
+        if (out != raw) memcpy(out, raw, (size_t)rule->rows * sizeof *out);
+    } else {
+        const kd_selector *s = &rule->selector;
+        for (int k = 0; k < rule->count; k++) {
+            const double *source = k < s->rank ? raw : multiplier;
+            const double *u = s->U + (size_t)k * (size_t)rule->count;
+            double        sum = 0;
+            for (int l = 0; source && l < rule->count; l++) sum += u[l] * s->scale[l] * source[rule->active[l]];
+            out[rule->active[k]] = sum;
+        }
+    }
+    if (rule->count == rule->rows) return;
+    for (int i = 0, k = 0; i < rule->rows; i++) {
+        if (k < rule->count && rule->active[k] == i)
+            k++;
+        else
+            out[i] = multiplier ? multiplier[i] : 0;
+    }
+}
+
+static void rule_columns(const kd_row_rule *rule, int n, double *K, int row, int column)
+{
+    for (int i = 0, k = 0; i < rule->rows; i++) {
+        if (k < rule->count && rule->active[k] == i)
+            k++;
+        else
+            K[row + i + (column + i) * n] += 1;
+    }
+    if (!rule->svd) return;
+    const kd_selector *s = &rule->selector;
+    for (int k = s->rank; k < rule->count; k++)
+        for (int l = 0; l < rule->count; l++)
+            K[row + rule->active[k] + (column + rule->active[l]) * n] += s->U[l + k * rule->count] * s->scale[l];
+}
+
+// ---- selectors of psf1 ----------------------------------------------------------------------------------------------
+
+// Words for redundant rows: the largest entry of the left null vector.
+static kd_status selector_failed(kd_assembled *self, kd_status status)
+{
+    const kd_selector *s = &self->kinematic;
+    int                worst = 0;
+    char               name[96];
+    for (int k = 1; k < self->position_count; k++)
+        if (fabs(s->left[k]) > fabs(s->left[worst])) worst = k;
+    int row = self->position_rows[worst], nlambda = self->dims.nlambda;
+    kd_eom_name(self->eom, row < nlambda ? KD_NAME_LAMBDA : KD_NAME_Q, row < nlambda ? row : row - nlambda, name,
+                sizeof name);
+    return kd_assembled_fail(self, status, "%s; look at '%s' first", kd_status_sentence(status), name);
+}
+
+// sum of x[i stride_x] y[i stride_y]
+static double strided_dot(int n, const double *x, int stride_x, const double *y, int stride_y)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[(size_t)i * (size_t)stride_x] * y[(size_t)i * (size_t)stride_y];
+    return sum;
+}
+
+// S_p from C = [G; q_p] in plain coordinates, G = GZ Z+
+static kd_status select_kinematic(kd_assembled *self, bool restart)
+{
+    kd_dims            d = self->dims;
+    const kd_position *position = &self->position;
+    int                count = 0, rows;
+    for (int i = 0; i < d.nlambda + d.nq; i++)
+        if (i >= d.nlambda || self->state->active_lambda[i]) self->position_rows[count++] = i;
+    self->position_count = rows = count;
+    for (int k = 0; k < rows; k++) {
+        int i = self->position_rows[k];
+        for (int j = 0; j < d.np; j++) {
+            double sum = 0;
+            if (i < d.nlambda && position->identity)
+                sum = self->GZ[i + j * d.nlambda];
+            else if (i < d.nlambda)
+                sum = strided_dot(d.nv, self->GZ + i, d.nlambda, position->Zplus + j * d.nv, 1);
+            else if (!position->identity)
+                sum = position->q_p[i - d.nlambda + j * d.nq];
+            self->C[k + j * rows] = sum;
+        }
+    }
+    bool      changed;
+    kd_status status =
+        kd_selector_update(&self->kinematic, rows, self->C, restart || self->opt.selectors_each_step, &changed);
+    self->counters.predecompositions++;
+    if (changed && status >= 0) self->counters.selectors++;
+    return status < 0 ? selector_failed(self, status) : status;
+}
+
+// Q' of the QR decomposition of columns (nv x k) applied to b; returns the rank
+static int complement(kd_assembled *self, int k, double *b, int columns)
+{
+    int nv = self->dims.nv;
+    int rank = k > 0 ? kd_qr_pivot(nv, k, self->QR, self->qr_column, self->tau, 1e-10, self->qr_work) : 0;
+    if (rank > 0) kd_qr_apply_t(nv, k < nv ? k : nv, self->QR, self->tau, b, columns, self->qr_work);
+    return rank;
+}
+
+// Which invariants may replace a dynamic row: gradient independent of C' and nearly constant during the step.
+static void choose_invariants(kd_assembled *self, double t)
+{
+    kd_dims d = self->dims;
+    int     nv = d.nv, ne = d.ne;
+    double  elapsed = t - self->e_time, h = self->dae->h > 0 ? self->dae->h : elapsed;
+
+    // part of e_v' outside the range of C'
+    for (int k = 0; k < self->multipliers.count; k++) {
+        int i = self->multipliers.active[k];
+        copy_row(self, i, 0, 1);
+        memcpy(self->QR + k * nv, self->C, (size_t)nv * sizeof(double));
+    }
+    for (int k = 0; k < ne; k++)
+        for (int j = 0; j < nv; j++) self->Q[j + k * nv] = self->e_v[k + j * ne];
+    int rank = complement(self, self->multipliers.count, self->Q, ne);
+
+    self->ne = 0;
+    for (int k = 0; k < ne && rank + self->ne < nv; k++) {
+        double change = 0;
+        for (int j = 0; j < nv; j++) change = fmax(change, fabs(self->e_v[k + j * ne] - self->e_v_old[k + j * ne]));
+        double free_part = sqrt(strided_dot(nv - rank, self->Q + k * nv + rank, 1, self->Q + k * nv + rank, 1)),
+               whole = sqrt(strided_dot(nv, self->e_v + k, ne, self->e_v + k, ne));
+        if (free_part > INVARIANT_ANGLE * whole && free_part > INVARIANT_CHANGE * change * fabs(h / elapsed))
+            self->e_rows[self->ne++] = k;
+    }
+}
+
+// S_d = last rows of Q', where e_v' = Q R over the chosen invariants
+static void select_dynamic(kd_assembled *self)
+{
+    int nv = self->dims.nv, ne = self->ne;
+    for (int k = 0; k < ne; k++)
+        for (int j = 0; j < nv; j++) self->QR[j + k * nv] = self->e_v[self->e_rows[k] + j * self->dims.ne];
+    memset(self->Q, 0, (size_t)nv * (size_t)nv * sizeof(double));
+    for (int i = 0; i < nv; i++) self->Q[i + i * nv] = 1;
+    int rank = complement(self, ne, self->Q, nv);
+    for (int k = rank; k < ne; k++) self->e_rows[self->qr_column[k]] = -1; // gradients that depend on the others
+    int kept = 0;
+    for (int k = 0; k < ne; k++)
+        if (self->e_rows[k] >= 0) self->e_rows[kept++] = self->e_rows[k];
+    self->ne = kept;
+    for (int j = 0; j < nv; j++)
+        for (int i = 0; i < nv - kept; i++) self->S_d[i + j * (nv - kept)] = self->Q[kept + i + j * nv];
+}
+
+static void select_invariants(kd_assembled *self, bool restart)
+{
+    size_t bytes = (size_t)self->dims.ne * (size_t)self->dims.nv * sizeof(double);
+    double t = kd_eom_point(self->data)->t;
+    int    before = self->ne;
+    if (!self->e_known || restart || t < self->e_time) {
+        self->ne = 0;
+    } else if (t > self->e_time) {
+        choose_invariants(self, t);
+    } else {
+        return; // the same point again: keep the decision
+    }
+    if (self->ne > 0) select_dynamic(self);
+    if (self->ne != before) self->counters.selectors++;
+    memcpy(self->e_v_old, self->e_v, bytes);
+    self->e_time = t;
+    self->e_known = true;
+}
+
+// D_i = 1 / |row i of GZ|: eta gets the size of a velocity, whatever the units of the constraints. Kept from then on.
+static void scale_stabilizers(kd_assembled *self)
+{
+    int nlambda = self->dims.nlambda;
+    for (int i = 0; i < nlambda; i++) {
+        double norm = sqrt(strided_dot(self->dims.nv, self->GZ + i, nlambda, self->GZ + i, nlambda));
+        self->scale_eta[i] = norm > 0 ? 1 / norm : 1;
+    }
+}
+
+kd_status kd_assembled_select(kd_assembled *self, bool restart)
+{
+    kd_status news = KD_OK;
+    bool      first_eta = self->has_eta && !self->prepared;
+    bool      matrices = self->has_selectors || self->multipliers.svd || self->stabilizers.svd || first_eta;
+    if (matrices && self->nc > 0 &&
+        kd_assembled_note(self, kd_eom_constraint_matrices(self->data, self->GZ, self->HZ)) != KD_EVAL_OK)
+        return self->fault;
+    if (first_eta) scale_stabilizers(self);
+    kd_status status = select_rule(self, &self->multipliers);
+    if (status > 0) news = status;
+    if (status >= 0) status = select_rule(self, &self->stabilizers);
+    if (status < 0) return kd_assembled_fail(self, status, "%s", kd_status_sentence(status));
+    if (self->has_selectors) status = select_kinematic(self, restart);
+    if (status < 0) return status;
+    if (self->has_invariants) select_invariants(self, restart);
+    self->prepared = true;
+    return news;
+}
+
+// Are the active rows still those of the selectors?
+static bool same_rows(const kd_assembled *self)
+{
+    const kd_row_rule *rule = &self->multipliers;
+    int                k = 0;
+    for (int i = 0; i < rule->rows; i++) {
+        bool listed = k < rule->count && rule->active[k] == i;
+        if (listed != is_active(self, i)) return false;
+        if (listed) k++;
+    }
+    return true;
+}
+
+kd_status kd_assembled_prepare(kd_assembled *self, const double *x)
+{
+    if (self->prepared && same_rows(self)) return KD_OK;
+    kd_eval answer = KD_EVAL_OK;
+    if (self->has_selectors && !self->position.identity) {
+        answer = kd_position_update(&self->position, self->data);
+        if (answer == KD_EVAL_OK)
+            answer = kd_position_normals(&self->position, self->data, x, x + self->xs, x + self->xv, x + self->xr);
+        kd_assembled_note(self, answer);
+    }
+    if (answer != KD_EVAL_OK) return self->fault;
+    kd_status status = kd_assembled_select(self, true);
+    self->e_known = false; // the gradient of the invariants was not evaluated here
+    return status;
+}
+
+// ---- combination ----------------------------------------------------------------------------------------------------
+
+// the first np + nv rows of psf1: [S_p kinematic; g, q], [S_d dynamic; e]
+static void combine_selected(const kd_assembled *self, const double *raw, double *F)
+{
+    kd_dims            d = self->dims;
+    const kd_selector *s = &self->kinematic;
+    kd_selector_pick(s, raw, F);
+    double       *position = F + (d.np - s->rank);
+    const double *g = raw + self->g; // q follows
+    for (int k = 0; k < s->rank; k++) {
+        if (s->unit) {
+            position[k] = g[self->position_rows[k]];
+        } else {
+            position[k] = 0;
+            for (int l = 0; l < s->rows; l++)
+                position[k] += s->U[l + k * s->rows] * s->scale[l] * g[self->position_rows[l]];
+        }
+    }
+    double *dynamic = F + d.np;
+    if (self->ne == 0) {
+        memcpy(dynamic, raw + self->dyn, (size_t)d.nv * sizeof *F);
+        return;
+    }
+    kd_gemv(d.nv - self->ne, d.nv, 1, self->S_d, raw + self->dyn, 0, dynamic);
+    for (int k = 0; k < self->ne; k++) dynamic[d.nv - self->ne + k] = raw[self->e + self->e_rows[k]];
+}
+
+void kd_assembled_combine(const kd_assembled *self, const double *raw, const double *x, double *F)
+{
+    int first = 0;
+    if (self->has_selectors) {
+        combine_selected(self, raw, F);
+        first = self->r;
+    }
+    if (raw != F) memcpy(F + first, raw + first, (size_t)(self->phi - first) * sizeof *F);
+    apply_rule(&self->multipliers, raw + self->phi, x ? x + self->xl : NULL, F + self->phi);
+    if (self->has_eta) apply_rule(&self->stabilizers, raw + self->g, x ? x + self->xe : NULL, F + self->g);
+}
+
+void kd_assembled_multiplier_columns(const kd_assembled *self, double *K)
+{
+    rule_columns(&self->multipliers, self->n, K, self->phi, self->xl);
+    if (self->has_eta) rule_columns(&self->stabilizers, self->n, K, self->g, self->xe);
+}

@@ -1,0 +1,295 @@
+// The program kardan, run as a user runs it: exit status, words, files.
+#define _POSIX_C_SOURCE 200809L
+#include <ctype.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <gallery.h>
+
+#include "io/markup.h"
+#include "project/command.h"
+
+#define KARDAN "'" KD_BINARY_DIR "/kardan' "
+#define OUT KD_BINARY_DIR "/test-cli"
+
+static void must_contain(const char *text, const char *part)
+{
+    if (!strstr(text, part)) print_error("missing: %s\nin: %s\n", part, text);
+    assert_non_null(strstr(text, part));
+}
+
+// Run kardan with these arguments; exit status and part of the output must be as expected.
+static command_result expect(const char *arguments, int status, const char *part)
+{
+    char line[2000];
+    snprintf(line, sizeof line, KARDAN "%s", arguments);
+    command_result result = run_command(line);
+    if (result.status != status) print_error("kardan %s\n%s\n", arguments, result.text);
+    assert_int_equal(result.status, status);
+    must_contain(result.text, part);
+    return result;
+}
+
+// ---- a small JSON checker -----------------------------------------------------------------------
+
+static const char *skip_value(const char *c);
+
+static const char *skip_space(const char *c)
+{
+    while (c && isspace((unsigned char)*c)) c++;
+    return c;
+}
+
+static const char *skip_string(const char *c)
+{
+    if (*c != '"') return NULL;
+    for (c++; *c && *c != '"'; c++) {
+        if ((unsigned char)*c < 0x20) return NULL;
+        if (*c == '\\' && !*++c) return NULL;
+    }
+    return *c == '"' ? c + 1 : NULL;
+}
+
+static const char *skip_object(const char *c)
+{
+    c = skip_space(c + 1);
+    if (*c == '}') return c + 1;
+    for (;;) {
+        c = skip_space(skip_string(c));
+        if (!c || *c != ':') return NULL;
+        c = skip_space(skip_value(skip_space(c + 1)));
+        if (!c) return NULL;
+        if (*c == '}') return c + 1;
+        if (*c != ',') return NULL;
+        c = skip_space(c + 1);
+    }
+}
+
+// Behind the value at c; NULL: not JSON. Arrays are not used by kardan.
+static const char *skip_value(const char *c)
+{
+    char *end;
+    if (!c) return NULL;
+    if (*c == '{') return skip_object(c);
+    if (*c == '"') return skip_string(c);
+    if (strncmp(c, "true", 4) == 0 || strncmp(c, "null", 4) == 0) return c + 4;
+    if (strncmp(c, "false", 5) == 0) return c + 5;
+    if (*c != '-' && !isdigit((unsigned char)*c)) return NULL; // no nan, no inf
+    (void)strtod(c, &end);
+    return end != c ? end : NULL;
+}
+
+static void must_be_json(const char *text)
+{
+    const char *end = skip_value(skip_space(text));
+    if (!end || *skip_space(end)) print_error("not JSON: %s\n", text);
+    assert_true(end && !*skip_space(end));
+}
+
+static double json_number(const char *text, const char *key)
+{
+    char pattern[100];
+    snprintf(pattern, sizeof pattern, "\"%s\": ", key);
+    const char *found = strstr(text, pattern);
+    if (!found) print_error("no %s in %s\n", key, text);
+    assert_non_null(found);
+    return strtod(found + strlen(pattern), NULL);
+}
+
+// ---- tests --------------------------------------------------------------------------------------
+
+static int start_afresh(void **state)
+{
+    (void)state;
+    return run_command("rm -rf '" OUT "' && mkdir '" OUT "'").status;
+}
+
+// Help is everywhere, ends with success, and shows examples.
+static void help_is_everywhere(void **state)
+{
+    (void)state;
+    expect("help", 0, "Commands:");
+    expect("--help", 0, "Commands:");
+    expect("help simulate", 0, "Examples:");
+    expect("simulate --help", 0, "--formulation F");
+    expect("simulate andrews --rtol nonsense --help", 0, "Usage: kardan simulate");
+    expect("check --help", 0, "Examples:");
+    expect("examples --help", 0, "Examples:");
+    expect("help help", 0, "Commands:");
+    expect("", 2, "Commands:");
+}
+
+// The version is that of the library.
+static void version_is_told(void **state)
+{
+    (void)state;
+    assert_string_equal(expect("--version", 0, "kardan").text, "kardan " KD_PROJECT_VERSION "\n");
+    assert_string_equal(expect("version", 0, "kardan").text, "kardan " KD_PROJECT_VERSION "\n");
+    assert_string_equal(kd_version(), KD_PROJECT_VERSION);
+}
+
+// Unknown words get the word that was probably meant, or the list; nothing is run.
+static void unknown_words_are_guessed(void **state)
+{
+    (void)state;
+    expect("simluate andrews", 2, "unknown command 'simluate', did you mean 'simulate'?");
+    expect("simulate andrew", 2, "did you mean 'andrews'?");
+    expect("check adnrews", 2, "did you mean 'andrews'?");
+    expect("simulate andrews --rtoll 1e-3", 2, "unknown option '--rtoll', did you mean '--rtol'?");
+    expect("simulate andrews --formulation psv", 2, "unknown formulation 'psv', did you mean 'psf'?");
+    expect("simulate andrews --formulation hamilton", 2, "known are psf, psf1");
+    expect("simulate andrews --integrator radua", 2, "did you mean 'radau'?");
+    expect("simulate andrews --decomposition svt", 2, "did you mean 'svd'?");
+    expect("help simulat", 2, "did you mean 'simulate'?");
+    expect("--versoin", 2, "unknown option");
+    expect("zzzzzz", 2, "known are simulate");
+}
+
+// Wrong values are named with what is wanted.
+static void wrong_values_are_named(void **state)
+{
+    (void)state;
+    expect("simulate", 2, "EXAMPLE is missing");
+    expect("simulate andrews pendulum", 2, "'pendulum' is one word too many");
+    expect("simulate andrews --rtol", 2, "--rtol wants a value");
+    expect("simulate andrews --rtol -1", 2, "--rtol wants a positive number, not '-1'");
+    expect("simulate andrews --rtol=0", 2, "--rtol wants a positive number");
+    expect("simulate andrews --atol nan", 2, "--atol wants a positive number");
+    expect("simulate andrews --t-end 1e999", 2, "--t-end wants");
+    expect("simulate andrews --points 1", 2, "--points wants a whole number");
+    expect("simulate andrews --points 3.5", 2, "--points wants a whole number");
+    expect("simulate andrews --quiet=1", 2, "--quiet wants no value");
+}
+
+// All examples are listed; names alone for scripts.
+static void examples_are_listed(void **state)
+{
+    (void)state;
+    command_result list = expect("examples", 0, "andrews"), names = expect("examples --names", 0, "andrews\n");
+    for (const kd_example *const *example = kd_gallery(); *example; example++) {
+        must_contain(list.text, (*example)->title);
+        must_contain(names.text, (*example)->name);
+    }
+    expect("examples --about", 0, kd_gallery_find("andrews")->about);
+}
+
+// A simulation writes a table with all points, a sound page and picture, and says where they are.
+static void simulation_writes_results(void **state)
+{
+    (void)state;
+    command_result result = expect("simulate andrews --points 50 --output '" OUT "/new/folder'", 0, "to rounding");
+    must_contain(result.text, OUT "/new/folder/andrews.csv");
+    must_contain(result.text, OUT "/new/folder/andrews.html");
+    must_contain(result.text, OUT "/new/folder/andrews.svg");
+    char fault[200], *table = read_text(OUT "/new/folder/andrews.csv"),
+                     *page = read_text(OUT "/new/folder/andrews.html"),
+                     *picture = read_text(OUT "/new/folder/andrews.svg");
+    assert_true(table && page && picture);
+    int lines = 0;
+    for (char *c = table; *c; c++) lines += *c == '\n';
+    assert_int_equal(lines, 1 + 50);
+    assert_int_equal(strncmp(table, "t,", 2), 0);
+    if (!markup_is_sound(page, fault, sizeof fault) || !markup_is_sound(picture, fault, sizeof fault))
+        fail_msg("%s", fault);
+    free(table);
+    free(page);
+    free(picture);
+}
+
+// The outcome as JSON: it parses, the reference is met, and a smaller tolerance gives a smaller error.
+static void outcome_as_json(void **state)
+{
+    (void)state;
+    command_result coarse = expect("simulate andrews --json --points 20 --output '" OUT "'", 0, "\"ok\": true");
+    must_be_json(coarse.text);
+    command_result fine =
+        expect("simulate andrews --json --rtol 1e-9 --atol 1e-9 --output '" OUT "'", 0, "\"ok\": true");
+    must_be_json(fine.text);
+    double error = json_number(coarse.text, "reference_error");
+    assert_true(error > 0 && error < 1e-3);
+    assert_true(json_number(fine.text, "reference_error") < 0.1 * error);
+    assert_true(json_number(fine.text, "accepted") > json_number(coarse.text, "accepted"));
+    assert_true(json_number(coarse.text, "position_residual") < 1e-9);
+    assert_true(json_number(coarse.text, "t") == 0.03);
+}
+
+// --quiet is silent; in a pipe there is no progress line.
+static void quiet_is_silent(void **state)
+{
+    (void)state;
+    assert_string_equal(expect("simulate pendulum --t-end 0.5 --quiet --output '" OUT "'", 0, "").text, "");
+    assert_null(strchr(expect("simulate pendulum --t-end 0.5 --output '" OUT "'", 0, "pendulum").text, '\r'));
+}
+
+// The end time is obeyed, also an end at the start.
+static void end_time_is_obeyed(void **state)
+{
+    (void)state;
+    command_result result = expect("simulate pendulum --t-end 0.25 --json --output '" OUT "'", 0, "");
+    assert_true(json_number(result.text, "t") == 0.25);
+    result = expect("simulate pendulum --t-end 0 --json --output '" OUT "'", 0, "");
+    must_be_json(result.text);
+    assert_true(json_number(result.text, "t") == 0);
+}
+
+// A folder that cannot be made, a full disk and a closed pipe give status 1 and words.
+static void failing_disk_is_reported(void **state)
+{
+    (void)state;
+    expect("simulate pendulum --t-end 0.1 --output /dev/full/x", 1, "cannot create the folder");
+    command_result json =
+        expect("simulate pendulum --t-end 0.1 --json --output /dev/full/x 2>/dev/null", 1, "\"ok\": false");
+    must_be_json(json.text);
+    assert_int_equal(run_command("ln -sf /dev/full '" OUT "/pendulum.csv'").status, 0);
+    command_result result =
+        expect("simulate pendulum --t-end 0.1 --output '" OUT "'", 1, "pendulum.csv': No space left on device");
+    assert_null(strstr(result.text, "report:")); // no promise
+    expect("examples > /dev/full", 1, "standard output could not be written");
+}
+
+// An impossible combination is refused in words.
+static void impossible_combination_is_refused(void **state)
+{
+    (void)state;
+    command_result result =
+        run_command(KARDAN "simulate pendulum --formulation psf --integrator ida --output '" OUT "'");
+    assert_int_equal(result.status, 1);
+    must_contain(result.text, "kardan: pendulum: ");
+}
+
+// The check tells degrees of freedom and consistency in words.
+static void check_speaks(void **state)
+{
+    (void)state;
+    command_result result = expect("check andrews", 0, "7 positions, 7 velocities; 6 holonomic constraints");
+    must_contain(result.text, "1 degree of freedom.");
+    must_contain(result.text, "All 6 constraints are independent");
+    must_contain(result.text, "They are consistent");
+    must_contain(result.text, "agree with differences");
+    must_contain(result.text, "Ready to simulate.");
+    expect("check pendulum", 0, "1 degree of freedom.");
+    expect("check nothing-like-this", 2, "unknown example");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_is_everywhere),
+        cmocka_unit_test(version_is_told),
+        cmocka_unit_test(unknown_words_are_guessed),
+        cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(examples_are_listed),
+        cmocka_unit_test_setup(simulation_writes_results, start_afresh),
+        cmocka_unit_test_setup(outcome_as_json, start_afresh),
+        cmocka_unit_test_setup(quiet_is_silent, start_afresh),
+        cmocka_unit_test_setup(end_time_is_obeyed, start_afresh),
+        cmocka_unit_test_setup(failing_disk_is_reported, start_afresh),
+        cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
+        cmocka_unit_test(check_speaks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+// Reports: one sound, self-contained page that says how the run ended and what was checked.
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "io/markup.h"
+#include "io/oscillator.h"
+#include "io/report.h"
+#include "project/command.h"
+
+#define PATH KD_BINARY_DIR "/test-report"
+
+typedef struct fixture {
+    kd_eom       *eom;
+    kd_state     *x;
+    kd_recording *rec;
+    kd_report     report;
+} fixture;
+
+static const kd_setting settings[] = {{"formulation", "psf"}, {"relative <tolerance>", "1e-6"}};
+
+static fixture make(kd_eom_def def)
+{
+    fixture f = {0};
+    assert_int_equal(kd_eom_create(&def, &f.eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(f.eom, &f.x), KD_OK);
+    assert_int_equal(kd_recording_create(f.eom, NULL, 50, &f.rec), KD_OK);
+    f.report = (kd_report){.title = "A & B",
+                           .about = "about <this>",
+                           .recording = f.rec,
+                           .settings = settings,
+                           .nsettings = 2,
+                           .atol = 1e-6,
+                           .stats = {.accepted = 1234},
+                           .message = "",
+                           .reference_error = NAN};
+    return f;
+}
+
+static void unmake(fixture *f)
+{
+    kd_recording_destroy(f->rec);
+    kd_state_destroy(f->x);
+    kd_eom_destroy(f->eom);
+}
+
+// The page as text; the caller frees it.
+static char *page_of(const fixture *f)
+{
+    char message[300] = "", fault[200];
+    assert_int_equal(kd_report_save(&f->report, PATH ".html", message, sizeof message), KD_OK);
+    char *page = read_text(PATH ".html");
+    assert_non_null(page);
+    if (!markup_is_sound(page, fault, sizeof fault)) fail_msg("%s", fault);
+    assert_null(strstr(page, "<script"));
+    assert_null(strstr(page, "src="));
+    return page;
+}
+
+// Title, text, settings, statistics, plots and energies are there, and everything is escaped.
+static void page_is_complete(void **state)
+{
+    (void)state;
+    fixture f = make(oscillator());
+    for (int i = 0; i < 50; i++) {
+        oscillator_state(0.1 * i, f.x);
+        assert_int_equal(kd_recording_add(f.rec, f.x), KD_OK);
+    }
+    char                    *page = page_of(&f);
+    static const char *const expected[] = {"<title>A &amp; B</title>",
+                                           "about &lt;this&gt;",
+                                           "relative &lt;tolerance&gt;",
+                                           "1234",
+                                           "Finished: success; time reached 4.9 s",
+                                           "Positions p",
+                                           "Velocities v",
+                                           "Energy",
+                                           "balanced",
+                                           "<svg",
+                                           "1 positions, 1 velocities"};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        if (!strstr(page, expected[i])) print_error("missing: %s\n", expected[i]);
+        assert_non_null(strstr(page, expected[i]));
+    }
+    assert_null(strstr(page, "constraint residual, position"));
+    free(page);
+    unmake(&f);
+}
+
+// A failed run says so, with its message; a bent rod is called drift; the error against a reference is shown.
+static void page_is_honest(void **state)
+{
+    (void)state;
+    fixture f = make(rod());
+    f.x->p[0] = 1.01;
+    assert_int_equal(kd_recording_add(f.rec, f.x), KD_OK);
+    f.report.status = KD_ERR_NEWTON;
+    f.report.message = "at t = 0.1 in 'rod'";
+    f.report.reference_error = 0.5;
+    char                    *page = page_of(&f);
+    static const char *const expected[] = {"Failed: Newton", "at t = 0.1 in &#39;rod&#39;", ">drift<", "2.01e-02",
+                                           ">differs<"};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        if (!strstr(page, expected[i])) print_error("missing: %s\n", expected[i]);
+        assert_non_null(strstr(page, expected[i]));
+    }
+    free(page);
+    unmake(&f);
+}
+
+// A run without a single state gives a page, too.
+static void empty_run_has_a_page(void **state)
+{
+    (void)state;
+    fixture f = make(rod());
+    char   *page = page_of(&f);
+    assert_non_null(strstr(page, "no data"));
+    free(page);
+    unmake(&f);
+}
+
+// Of many components those that move most are drawn.
+enum { MANY = 40 };
+static kd_eval many_mass(const kd_point *x, void *context, double *M)
+{
+    (void)x, (void)context;
+    for (int i = 0; i < MANY; i++) M[i * MANY + i] = 1;
+    return KD_EVAL_OK;
+}
+static kd_eval many_force(const kd_point *x, void *context, double *f)
+{
+    (void)x, (void)context;
+    for (int i = 0; i < MANY; i++) f[i] = 0;
+    return KD_EVAL_OK;
+}
+static void largest_motions_are_drawn(void **state)
+{
+    (void)state;
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = MANY, .nv = MANY};
+    def.M = many_mass;
+    def.f = many_force;
+    def.mass_structure = KD_MASS_DIAGONAL_CONSTANT;
+    fixture f = make(def);
+    for (int k = 0; k < 2; k++) {
+        f.x->t = k;
+        for (int i = 0; i < MANY; i++) f.x->p[i] = k * (i % 4 == 3 ? 10 : 0.001);
+        assert_int_equal(kd_recording_add(f.rec, f.x), KD_OK);
+    }
+    char *page = page_of(&f);
+    assert_non_null(strstr(page, "the 10 of 40 components that move most"));
+    assert_non_null(strstr(page, ">p[39]<"));
+    assert_null(strstr(page, ">p[0]<"));
+    free(page);
+    unmake(&f);
+}
+
+// A full disk is reported by page and picture.
+static void failing_disk_is_reported(void **state)
+{
+    (void)state;
+    fixture f = make(oscillator());
+    char    message[300] = "";
+    assert_int_equal(kd_report_save(&f.report, "/dev/full", message, sizeof message), KD_ERR_FILE);
+    assert_non_null(strstr(message, "/dev/full"));
+    assert_int_equal(kd_report_save_svg(&f.report, "/dev/full", message, sizeof message), KD_ERR_FILE);
+    assert_int_equal(kd_report_save_svg(&f.report, "/no/such/folder/a", message, sizeof message), KD_ERR_FILE);
+    assert_int_equal(kd_report_save_svg(&f.report, PATH ".svg", message, sizeof message), KD_OK);
+    unmake(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(page_is_complete),         cmocka_unit_test(page_is_honest),
+        cmocka_unit_test(empty_run_has_a_page),     cmocka_unit_test(largest_motions_are_drawn),
+        cmocka_unit_test(failing_disk_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+// What the documentation says is true: every status is explained, programs of the guide run and are printed as they
+// are.
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <kardan/kardan.h>
+
+#include "project/command.h"
+
+#define GUIDE KD_SOURCE_DIR "/docs/guide/"
+
+// docs/guide/messages.md has a row for every status, with its number and its sentence, and advice behind it.
+static void every_status_is_explained(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int         value;
+        const char *sentence;
+    } list[] = {
+#define KD_STATUS_ROW(name, value, sentence) {#name, value, sentence},
+        KD_STATUS_LIST(KD_STATUS_ROW)
+#undef KD_STATUS_ROW
+    };
+    char *page = read_text(GUIDE "messages.md");
+    assert_non_null(page);
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        char row[400];
+        snprintf(row, sizeof row, "| `%s` | %d | %s | ", list[i].name, list[i].value, list[i].sentence);
+        char *found = strstr(page, row);
+        if (!found) print_error("missing in docs/guide/messages.md: %s\n", row);
+        assert_non_null(found);
+        assert_true(strcspn(found + strlen(row), "|\n") > 5); // some advice
+    }
+    free(page);
+}
+
+// docs/guide/formulations.md explains every formulation.
+static void every_formulation_is_explained(void **state)
+{
+    (void)state;
+    char *page = read_text(GUIDE "formulations.md");
+    assert_non_null(page);
+    for (int i = 0; i < KD_FORMULATION_COUNT; i++) {
+        char row[100];
+        snprintf(row, sizeof row, "\n| `%s` |", kd_formulation_word((kd_formulation)i));
+        assert_non_null(strstr(page, row));
+    }
+    free(page);
+}
+
+// The program in docs/guide/own-equations.md is the file that is compiled.
+static void printed_program_is_the_file(void **state)
+{
+    (void)state;
+    char *page = read_text(GUIDE "own-equations.md"), *file = read_text(GUIDE "own_equations.c");
+    assert_non_null(page);
+    assert_non_null(file);
+    char *start = strstr(page, "```c\n");
+    assert_non_null(start);
+    start += strlen("```c\n");
+    char *end = strstr(start, "```\n");
+    assert_non_null(end);
+    *end = '\0';
+    assert_string_equal(start, file);
+    free(page);
+    free(file);
+}
+
+// That program runs: four rows in which the rod has its length, and energy is kept.
+static void program_of_the_guide_runs(void **state)
+{
+    (void)state;
+    command_result result = run_command("'" KD_BINARY_DIR "/guide/own_equations'");
+    if (result.status != 0) print_error("%s\n", result.text);
+    assert_int_equal(result.status, 0);
+    char *line = strchr(result.text, '\n');
+    for (int i = 1; i <= 4; i++) {
+        double t, x, bx, by, lambda;
+        assert_non_null(line);
+        assert_int_equal(sscanf(line + 1, "%lf %lf %lf %lf %lf", &t, &x, &bx, &by, &lambda), 5);
+        assert_true(fabs(t - 0.5 * i) < 1e-9);
+        assert_true(fabs(hypot(bx - x, by) - 1) < 3e-6); // six printed decimals
+        line = strchr(line + 1, '\n');
+    }
+    double change = 1;
+    assert_int_equal(sscanf(line + 1, "energy changed by %lf J", &change), 1);
+    assert_true(change < 1e-6);
+}
+
+// Relative links between pages lead somewhere.
+static void links_lead_somewhere(void **state)
+{
+    (void)state;
+    static const char *const pages[] = {"README.md",
+                                        "CONTRIBUTING.md",
+                                        "docs/README.md",
+                                        "docs/guide/first-simulation.md",
+                                        "docs/guide/own-equations.md",
+                                        "docs/guide/formulations.md"};
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        char path[1000], folder[1000];
+        snprintf(path, sizeof path, "%s/%s", KD_SOURCE_DIR, pages[i]);
+        snprintf(folder, sizeof folder, "%s", path);
+        *strrchr(folder, '/') = '\0';
+        char *page = read_text(path);
+        assert_non_null(page);
+        for (char *link = strstr(page, "]("); link; link = strstr(link + 1, "](")) {
+            char   target[1500];
+            size_t length = strcspn(link + 2, ")#");
+            if (strncmp(link + 2, "http", 4) == 0 || length == 0) continue;
+            snprintf(target, sizeof target, "test -e '%.600s/%.*s'", folder, (int)length, link + 2);
+            command_result result = run_command(target);
+            if (result.status != 0) print_error("%s: %s\n", pages[i], target);
+            assert_int_equal(result.status, 0);
+        }
+        free(page);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_status_is_explained),   cmocka_unit_test(every_formulation_is_explained),
+        cmocka_unit_test(printed_program_is_the_file), cmocka_unit_test(program_of_the_guide_runs),
+        cmocka_unit_test(links_lead_somewhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
