@@ -51,7 +51,7 @@ struct kd_acceleration {
     double         *A;      // (nf x nf) scaled, then its LU
     double         *U, *Vt, *sigma, *work;
     double         *row, *column; // (nf) scale factors
-    double         *unknown, *rhs, *e_moved, *p_moved, *zero;
+    double         *rhs, *e_moved, *p_moved, *zero;
     double         *border; // ((nk) x ne) directions of the invariants
     double         *small;  // (ne x ne + ne), (ns)
     int            *pivot, *iwork, *pivot_small;
@@ -105,7 +105,6 @@ static void cut_arrays(kd_acceleration *self)
     self->work = kd_cut_double(arena, work > 4 * nf ? work : 4 * nf);
     self->row = kd_cut_double(arena, nf);
     self->column = kd_cut_double(arena, nf);
-    self->unknown = kd_cut_double(arena, nf);
     self->rhs = kd_cut_double(arena, nf);
     self->zero = kd_cut_double(arena, nf);
     self->e_moved = kd_cut_double(arena, d.nv);

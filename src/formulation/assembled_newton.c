@@ -4,7 +4,6 @@
 // dynamic / gamma, velocity level, gamma * position level) all blocks are O(1) as gamma = O(1/h) grows; unscaled the
 // condition grows like h^-2, for index 3 like h^-3. Rows and columns are then brought to maximum 1, which removes the
 // units of masses and multipliers. All factors are powers of 2 and add no rounding.
-#include "core/text.h"
 #include "formulation/assembled_impl.h"
 #include "math/dense.h"
 #include <math.h>

@@ -5,7 +5,6 @@
 // invariant e replaces one combination of the dynamic rows: S_d spans the complement of e_v', for then
 //     S_d (M dv + C' dlambda) = 0, C dv = 0, e_v dv = 0  <=>  M dv + C' dlambda + e_v' alpha = 0, C dv = 0, e_v dv = 0,
 // which is regular where [C; e_v] has full rank, C = [GZ; HZ].
-#include "core/text.h"
 #include "formulation/assembled_impl.h"
 #include "math/dense.h"
 #include <math.h>
