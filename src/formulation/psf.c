@@ -267,15 +267,15 @@ static void cut_arrays(kd_psf *f)
     kd_selector_init(&f->velocity, mv, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->acceleration, ma, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
     f->Mhat = kd_cut_double(a, D.nv * D.nv);
-    f->Mhat_pivot = kd_cut_int(a, D.nv);
     f->Bk = kd_cut_double(a, f->plain ? 0 : nk * nk);
-    f->Bk_pivot = kd_cut_int(a, nk + D.ne);
+    f->pivot = kd_cut_int(a, nk + D.ne);
+    f->Kinv = kd_cut_double(a, nk * nk);
     f->R = kd_cut_double(a, ma * ma);
-    f->W = kd_cut_double(a, D.nv * ma);
     f->Ep = kd_cut_double(a, D.nv * D.np);
     f->Vp = kd_cut_double(a, D.nv * D.np);
     f->Kmap = kd_cut_double(a, nk * m);
     f->Xp = kd_cut_double(a, D.ns * D.np);
+    f->Xmap = kd_cut_double(a, f->at.n * m);
     f->A = kd_cut_double(a, m * m);
     f->matrix = kd_cut_double(a, m * m);
     f->matrix_c = kd_arena_cut(a, (size_t)(m * m), sizeof *f->matrix_c);
@@ -284,14 +284,13 @@ static void cut_arrays(kd_psf *f)
     f->ds0 = kd_cut_double(a, D.ns);
     f->rp = kd_cut_double(a, mp);
     f->rv = kd_cut_double(a, mv);
-    f->rk = kd_cut_double(a, 3 * nk);
+    f->rk = kd_cut_double(a, nk);
     f->k0 = kd_cut_double(a, nk);
-    f->eta = kd_cut_double(a, D.nv);
     f->v = kd_cut_double(a, D.nv);
     f->tp = kd_cut_double(a, D.np > D.nv ? D.np : D.nv);
     f->ta = kd_cut_double(a, D.nv);
     f->tm = kd_cut_double(a, m);
-    f->big = kd_cut_double(a, (nk + D.np + D.ne + 3) * (m + D.np + D.ne + 3));
+    f->big = kd_cut_double(a, (nk + D.np + D.ne + 3) * (m + D.np + D.ne + 3) + 5 * nk * nk);
     f->F = kd_cut_double(a, f->row.n);
     f->x = kd_cut_double(a, f->at.n);
 }
