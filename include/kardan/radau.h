@@ -62,7 +62,6 @@ KD_API kd_status kd_radau_step(kd_radau *radau, double t_end) KD_NODISCARD;
 KD_API double        kd_radau_time(const kd_radau *radau);
 KD_API double        kd_radau_time_old(const kd_radau *radau); // start of the last accepted step
 KD_API const double *kd_radau_x(const kd_radau *radau);        // (n)
-KD_API const double *kd_radau_xdot(const kd_radau *radau);     // (n) derivative of the last collocation polynomial at time
 // Dense output in [time_old, time].
 KD_API kd_status   kd_radau_dense(kd_radau *radau, double t, double *x) KD_NODISCARD;
 KD_API kd_stats    kd_radau_stats(const kd_radau *radau);

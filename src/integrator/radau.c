@@ -721,11 +721,6 @@ const double *kd_radau_x(const kd_radau *r)
     return r->x;
 }
 
-const double *kd_radau_xdot(const kd_radau *r)
-{
-    return r->xdot;
-}
-
 kd_status kd_radau_dense(kd_radau *r, double t, double *x)
 {
     const kd_dae_class *f = r->dae->methods;
