@@ -8,6 +8,8 @@
 #include <time.h>
 
 #define MAX_STEPS 20000000L
+#define CLOCK_STEPS 256  // steps between two looks at the clock
+#define PATIENCE 100     // a method may need so many times the time of the first one
 #define ERROR_FLOOR 1e-3 // |ref| below which the error is absolute
 
 double bench_cpu_seconds(void)
@@ -112,12 +114,17 @@ static void take_state(solver *s)
     kd_formulation_unpack(s->dae, time_of(s), s->radau ? kd_radau_x(s->radau) : kd_ida_x(s->ida), s->x);
 }
 
-static kd_status integrate(solver *s, bench_observer observe, void *context)
+static kd_status integrate(solver *s, bench_observer observe, void *context, double max_seconds)
 {
+    const double limit = bench_cpu_seconds() + max_seconds;
     const double t0 = s->problem->x->t, t_end = s->problem->t_end;
     kd_status    status = s->radau ? kd_radau_start(s->radau, t0, s->vector) : kd_ida_start(s->ida, t0, s->vector);
     if (observe && status >= 0) observe(s->problem->x, context);
-    while (status >= 0 && time_of(s) < t_end) {
+    for (long n = 1; status >= 0 && time_of(s) < t_end; n++) {
+        if (n % CLOCK_STEPS == 0 && bench_cpu_seconds() > limit) {
+            kd_text(s->message, sizeof s->message, "given up at t = %.6g after %.3g s", time_of(s), max_seconds);
+            return KD_ERR_TOO_MANY_STEPS;
+        }
         status = s->radau ? kd_radau_step(s->radau, t_end) : kd_ida_step(s->ida, t_end);
         if (!observe || status < 0) continue;
         take_state(s);
@@ -184,13 +191,14 @@ bench_outcome bench_run(const bench_problem *problem, const bench_method *method
     bench_outcome out = unknown(tol);
     solver        s;
     out.status = solver_create(&s, problem, method, tol, h_first);
-    if (out.status >= 0) out.status = integrate(&s, observe, context);
+    if (out.status >= 0) out.status = integrate(&s, observe, context, INFINITY);
     describe(&s, &out);
     solver_destroy(&s);
     return out;
 }
 
-bench_outcome bench_run_timed(const bench_problem *problem, const bench_method *method, double tol, double min_seconds)
+bench_outcome bench_run_timed(const bench_problem *problem, const bench_method *method, double tol, double min_seconds,
+                              double max_seconds)
 {
     bench_outcome out = unknown(tol);
     solver        s;
@@ -199,7 +207,7 @@ bench_outcome bench_run_timed(const bench_problem *problem, const bench_method *
     out.status = solver_create(&s, problem, method, tol, 0);
     while (out.status >= 0 && (runs == 0 || used < min_seconds)) {
         double start = bench_cpu_seconds();
-        out.status = integrate(&s, NULL, NULL);
+        out.status = integrate(&s, NULL, NULL, max_seconds);
         used += bench_cpu_seconds() - start;
         runs++;
     }
@@ -217,7 +225,8 @@ void bench_work_precision(const bench_problem *problem, const bench_method *meth
             for (int m = 0; m < nmethods; m++) {
                 bench_outcome *best = &out[m * ntol + k];
                 if (r > 0 && best->status < 0) continue;
-                bench_outcome now = bench_run_timed(problem, &methods[m], tol[k], min_seconds);
+                double limit = m == 0 || !(out[k].status >= 0) ? INFINITY : fmax(0.02, PATIENCE * out[k].seconds);
+                bench_outcome now = bench_run_timed(problem, &methods[m], tol[k], min_seconds, limit);
                 if (r == 0 || now.seconds < best->seconds) *best = now;
             }
         }

@@ -30,7 +30,7 @@ typedef struct bench_method {
 
 typedef struct bench_outcome {
     double    tol;
-    kd_status status; // < 0: failed
+    kd_status status; // < 0: failed; KD_ERR_TOO_MANY_STEPS also when the time limit was over
     double    t;      // reached
     kd_stats  stats;
     double    error;                 // max |p - ref| / max(1e-3, |ref|) at t_end; NaN: failed or no reference
@@ -46,14 +46,16 @@ typedef void (*bench_observer)(const kd_state *x, void *context); // at the star
 bench_outcome bench_run(const bench_problem *problem, const bench_method *method, double tol, double h_first,
                         bench_observer observe, void *context);
 
-// One run, repeated until the whole took min_seconds: seconds is the mean of one. Objects are made before the clock
-// starts; each repetition starts the integrator again.
-bench_outcome bench_run_timed(const bench_problem *problem, const bench_method *method, double tol, double min_seconds);
+// One run, repeated until the whole took min_seconds: seconds is the mean of one, stats are those of all. Objects are
+// made before the clock starts; each repetition starts the integrator again. A run is given up after max_seconds.
+bench_outcome bench_run_timed(const bench_problem *problem, const bench_method *method, double tol, double min_seconds,
+                              double max_seconds);
 
 // Work and precision of several methods: out[m * ntol + k]. All combinations are measured in turn, rounds times;
-// seconds is the smallest. A combination that failed is not tried again.
-void   bench_work_precision(const bench_problem *problem, const bench_method *methods, int nmethods, const double *tol,
-                            int ntol, int rounds, double min_seconds, bench_outcome *out);
+// seconds is the smallest. A combination that failed is not tried again. A method is given up when it needs a hundred
+// times the time of the first one.
+void bench_work_precision(const bench_problem *problem, const bench_method *methods, int nmethods, const double *tol,
+                          int ntol, int rounds, double min_seconds, bench_outcome *out);
 
 double bench_cpu_seconds(void); // of this thread
 

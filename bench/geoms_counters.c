@@ -25,7 +25,7 @@ static const struct scenario {
 };
 // clang-format on
 
-static void              counters_of(const kd_stats *s, long counters[NCOUNTERS])
+static void counters_of(const kd_stats *s, long counters[NCOUNTERS])
 {
     const long all[NCOUNTERS] = {s->accepted, s->rejected_error,    s->rejected_newton, s->residuals, s->jacobians,
                                  s->mass,     s->predecompositions, s->decompositions,  s->solves,    s->selectors};
