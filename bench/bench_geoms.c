@@ -42,6 +42,8 @@ int main(int argc, char **argv)
     bench_head(b);
     geoms_counters(b);
     geoms_ratio(b);
+    geoms_pendulum(b);
+    geoms_accuracy(b);
     bench_report(b);
     bench_destroy(b);
     return EXIT_SUCCESS;

@@ -9,7 +9,7 @@
 
 #define MAX_STEPS 20000000L
 #define CLOCK_STEPS 256  // steps between two looks at the clock
-#define PATIENCE 100     // a method may need so many times the time of the first one
+#define PATIENCE 30      // a method may need so many times the time of the first one
 #define ERROR_FLOOR 1e-3 // |ref| below which the error is absolute
 
 double bench_cpu_seconds(void)
@@ -209,12 +209,21 @@ bench_outcome bench_run_timed(const bench_problem *problem, const bench_method *
         double start = bench_cpu_seconds();
         out.status = integrate(&s, NULL, NULL, max_seconds);
         used += bench_cpu_seconds() - start;
-        runs++;
+        if (runs++ == 0) describe(&s, &out);
     }
-    describe(&s, &out);
+    if (runs == 0) describe(&s, &out);
     if (out.status >= 0) out.seconds = used / runs;
     solver_destroy(&s);
     return out;
+}
+
+// One more measurement of method m with tolerance k
+static void measure_again(const bench_problem *problem, const bench_method *method, const bench_outcome *first,
+                          double min_seconds, bool again, bench_outcome *best)
+{
+    double        limit = first == best || first->status < 0 ? INFINITY : fmax(min_seconds, PATIENCE * first->seconds);
+    bench_outcome now = bench_run_timed(problem, method, best->tol, min_seconds, limit);
+    if (!again || now.seconds < best->seconds) *best = now;
 }
 
 void bench_work_precision(const bench_problem *problem, const bench_method *methods, int nmethods, const double *tol,
@@ -223,11 +232,14 @@ void bench_work_precision(const bench_problem *problem, const bench_method *meth
     for (int r = 0; r < rounds; r++) {
         for (int k = 0; k < ntol; k++) {
             for (int m = 0; m < nmethods; m++) {
-                bench_outcome *best = &out[m * ntol + k];
-                if (r > 0 && best->status < 0) continue;
-                double limit = m == 0 || !(out[k].status >= 0) ? INFINITY : fmax(0.02, PATIENCE * out[k].seconds);
-                bench_outcome now = bench_run_timed(problem, &methods[m], tol[k], min_seconds, limit);
-                if (r == 0 || now.seconds < best->seconds) *best = now;
+                bench_outcome *o = &out[m * ntol + k];
+                bool           hopeless = k > 1 && o[-1].status < 0 && o[-2].status < 0;
+                if (r == 0) *o = unknown(tol[k]);
+                if (r == 0 && hopeless) {
+                    o->status = KD_ERR_TOO_MANY_STEPS;
+                    kd_text(o->message, sizeof o->message, "not tried: two looser tolerances failed");
+                }
+                if (o->status >= 0) measure_again(problem, &methods[m], &out[k], min_seconds, r > 0, o);
             }
         }
     }

@@ -46,14 +46,14 @@ typedef void (*bench_observer)(const kd_state *x, void *context); // at the star
 bench_outcome bench_run(const bench_problem *problem, const bench_method *method, double tol, double h_first,
                         bench_observer observe, void *context);
 
-// One run, repeated until the whole took min_seconds: seconds is the mean of one, stats are those of all. Objects are
+// One run, repeated until the whole took min_seconds: seconds is the mean of one, the rest is of the first. Objects are
 // made before the clock starts; each repetition starts the integrator again. A run is given up after max_seconds.
 bench_outcome bench_run_timed(const bench_problem *problem, const bench_method *method, double tol, double min_seconds,
                               double max_seconds);
 
-// Work and precision of several methods: out[m * ntol + k]. All combinations are measured in turn, rounds times;
-// seconds is the smallest. A combination that failed is not tried again. A method is given up when it needs a hundred
-// times the time of the first one.
+// Work and precision of several methods: out[m * ntol + k], tol falling. All combinations are measured in turn, rounds
+// times; seconds is the smallest. A combination that failed is not tried again. A method is given up where it needs
+// many times the time of the first one, and for all tighter tolerances after two failures in a row.
 void bench_work_precision(const bench_problem *problem, const bench_method *methods, int nmethods, const double *tol,
                           int ntol, int rounds, double min_seconds, bench_outcome *out);
 

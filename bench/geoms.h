@@ -28,6 +28,8 @@ bool geoms_pendulum_open(bench_problem *problem, double gravity, double v10, dou
 void geoms_pendulum_exact(double gravity, double v10, double t, double exact[5]);
 
 void geoms_counters(bench *b); // S3 tables 3 and 4
-void geoms_ratio(bench *b);    // time at a given error, work-precision figures
+void geoms_pendulum(bench *b); // constraints, energy, error of long runs; figures 1, 4, 5
+void geoms_accuracy(bench *b); // success, error over tolerance, digits on the gallery
+void geoms_ratio(bench *b);    // time at a given error, work-precision figures 2, 3, 8
 
 #endif

@@ -1,10 +1,13 @@
 // geoms_ratio.c: time of the solvers at equal error, and work against precision (S3 figures 2, 3, 8).
+#include "common_figure.h"
 #include "common_fit.h"
+#include "core/text.h"
 #include "geoms.h"
 #include "pendulum.h"
 #include <math.h>
+#include <string.h>
 
-enum { MAX_TOL = 16 };
+enum { MAX_TOL = 12 };
 #define TARGET 1e-6 // error at which times are compared
 
 typedef struct campaign {
@@ -12,13 +15,11 @@ typedef struct campaign {
     int                  ntol;
     double               tol[MAX_TOL];
     bench_outcome        out[GEOMS_METHODS * MAX_TOL];
+    double               seconds[GEOMS_METHODS][MAX_TOL], error[GEOMS_METHODS][MAX_TOL]; // of p
+    double               error_v[GEOMS_METHODS][MAX_TOL], error_lambda[GEOMS_METHODS][MAX_TOL];
 } campaign;
 
-static void tolerances(campaign *c, double first, double factor, int count)
-{
-    c->ntol = count;
-    for (int k = 0; k < count; k++) c->tol[k] = first * pow(factor, k);
-}
+// ---- table ----------------------------------------------------------------------------------------------------------
 
 static void say_curves(const bench *b, const campaign *c)
 {
@@ -30,7 +31,7 @@ static void say_curves(const bench *b, const campaign *c)
         for (int m = 0; m < GEOMS_METHODS; m++) {
             const bench_outcome *o = &c->out[m * c->ntol + k];
             if (o->status < 0)
-                bench_say(b, " %18s", kd_status_name(o->status) + 3);
+                bench_say(b, " %18s", kd_status_name(o->status) + strlen("KD_"));
             else
                 bench_say(b, " %8.1e %9.3f", o->error, 1e3 * o->seconds);
         }
@@ -38,82 +39,144 @@ static void say_curves(const bench *b, const campaign *c)
     }
 }
 
-// time of a method at the target error
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
 static double time_at_target(const campaign *c, int method)
 {
-    double error[MAX_TOL], seconds[MAX_TOL];
-    for (int k = 0; k < c->ntol; k++) {
-        error[k] = c->out[method * c->ntol + k].error;
-        seconds[k] = c->out[method * c->ntol + k].seconds;
-    }
-    return bench_crossing(c->ntol, error, seconds, TARGET);
+    return bench_crossing(c->ntol, c->error[method], c->seconds[method], TARGET);
+}
+
+// time.NAME of a method, and ratio.NAME against psf
+static void peer_rows(bench *b, const campaign *c, const char *peer, double seconds, double goal, const char *note)
+{
+    const char *name = c->problem->name;
+    double      psf = time_at_target(c, GEOMS_PSF);
+    char        text[200];
+    kd_text(text, sizeof text, "%s", note);
+    if (isnan(seconds)) kd_text(text, sizeof text, "%s does not meet error %g", peer, TARGET);
+    if (isnan(psf)) kd_text(text, sizeof text, "psf does not meet error %g", TARGET);
+    bench_row(b, bench_above(goal), NAN, seconds / psf, "", text, "ratio.%s.%s", peer, name);
+    bench_row(b, bench_no_goal(false), NAN, 1e3 * seconds, "ms", text, "time.%s.%s", peer, name);
 }
 
 static void ratio_rows(bench *b, const campaign *c)
 {
-    const char *name = c->problem->name;
-    double      psf = time_at_target(c, GEOMS_PSF), ggl = time_at_target(c, GEOMS_RADAU_GGL);
-    double      ida = fmin(time_at_target(c, GEOMS_IDA_GGL), time_at_target(c, GEOMS_IDA_GGL_ALL));
-    const char *why = isnan(psf) ? "psf does not meet error 1e-6" : "";
-    bench_row(b, bench_above(3.5), NAN, ida / psf, "", isnan(ida) ? "ida does not meet error 1e-6" : why,
-              "ratio.ida_ggl.%s", name);
-    bench_row(b, bench_above(1), NAN, ggl / psf, "", isnan(ggl) ? "radau ggl does not meet error 1e-6" : why,
-              "ratio.radau_ggl.%s", name);
-    bench_row(b, bench_no_goal(false), NAN, 1e3 * psf, "ms", why, "time.psf.%s", name);
-    bench_row(b, bench_no_goal(false), NAN, 1e3 * ida, "ms", "", "time.ida_ggl.%s", name);
-    bench_row(b, bench_no_goal(false), NAN, 1e3 * ggl, "ms", "", "time.radau_ggl.%s", name);
+    double psf = time_at_target(c, GEOMS_PSF);
+    double ida = time_at_target(c, GEOMS_IDA_GGL), ida_all = time_at_target(c, GEOMS_IDA_GGL_ALL);
+    bool   all = isnan(ida) || ida_all < ida;
+    peer_rows(b, c, "ida_ggl", all ? ida_all : ida, 3.5,
+              all ? "algebraic variables in the error test" : "algebraic variables suppressed");
+    peer_rows(b, c, "radau_ggl", time_at_target(c, GEOMS_RADAU_GGL), 1, "");
+    bench_row(b, bench_no_goal(false), NAN, 1e3 * psf, "ms", "", "time.psf.%s", c->problem->name);
+}
+
+// ---- figures --------------------------------------------------------------------------------------------------------
+
+typedef double curves[GEOMS_METHODS][MAX_TOL];
+
+static kd_plot panel(const campaign *c, const char *title, const curves error, kd_series series[GEOMS_METHODS])
+{
+    for (int m = 0; m < GEOMS_METHODS; m++)
+        series[m] = (kd_series){.name = geoms_methods[m].name,
+                                .x = c->seconds[m],
+                                .y = error[m],
+                                .n = c->ntol,
+                                .markers = true,
+                                .dashed = geoms_methods[m].integrator == KD_IDA};
+    return (kd_plot){.title = title,
+                     .xlabel = "CPU time [s]",
+                     .ylabel = "error",
+                     .xlog = true,
+                     .ylog = true,
+                     .nseries = GEOMS_METHODS,
+                     .series = series};
+}
+
+// Errors in p, v and lambda over the time of the run
+static void draw(const bench *b, const campaign *c, const char *name, const char *name_lambda)
+{
+    kd_series p[GEOMS_METHODS], v[GEOMS_METHODS], lambda[GEOMS_METHODS];
+    kd_plot   plots[3];
+    char      title[3][120];
+    kd_text(title[0], sizeof title[0], "%s: positions at t = %g", c->problem->name, c->problem->t_end);
+    kd_text(title[1], sizeof title[1], "%s: velocities at t = %g", c->problem->name, c->problem->t_end);
+    kd_text(title[2], sizeof title[2], "%s: multipliers at t = %g", c->problem->name, c->problem->t_end);
+    plots[0] = panel(c, title[0], c->error, p);
+    plots[1] = panel(c, title[1], c->error_v, v);
+    plots[2] = panel(c, title[2], c->error_lambda, lambda);
+    bench_figure(b, name, plots, name_lambda ? 2 : 3, 2);
+    if (name_lambda) bench_figure(b, name_lambda, plots + 2, 1, 1);
+}
+
+// ---- problems -------------------------------------------------------------------------------------------------------
+
+// ntol tolerances 1e-4, 1e-5, ...
+static void measure(const bench *b, campaign *c, int ntol, int rounds)
+{
+    bool quick = bench_quick(b);
+    c->ntol = ntol;
+    for (int k = 0; k < ntol; k++) c->tol[k] = pow(10, -4 - k);
+    bench_work_precision(c->problem, geoms_methods, GEOMS_METHODS, c->tol, ntol, quick ? 1 : rounds,
+                         quick ? 0.005 : 0.02, c->out);
+    for (int m = 0; m < GEOMS_METHODS; m++) {
+        for (int k = 0; k < ntol; k++) {
+            const bench_outcome *o = &c->out[m * ntol + k];
+            c->seconds[m][k] = o->seconds;
+            c->error[m][k] = o->error;
+            c->error_v[m][k] = o->error_v;
+            c->error_lambda[m][k] = o->error_lambda;
+        }
+    }
 }
 
 static bool wants(const bench *b, const char *name)
 {
-    return bench_wants(b, "ratio.ida_ggl.%s", name) || bench_wants(b, "ratio.radau_ggl.%s", name) ||
-           bench_wants(b, "time.psf.%s", name);
+    static const char *const rows[] = {"ratio.ida_ggl", "ratio.radau_ggl", "time.psf", "time.ida_ggl",
+                                       "time.radau_ggl"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (bench_wants(b, "%s.%s", rows[i], name)) return true;
+    return false;
 }
 
-static void run_campaign(bench *b, campaign *c, int rounds)
+static void run_campaign(bench *b, bench_problem *problem, bool open, const char *message, int ntol, int rounds,
+                         const char *figure, const char *figure_lambda)
 {
-    bool quick = bench_quick(b);
-    bench_work_precision(c->problem, geoms_methods, GEOMS_METHODS, c->tol, c->ntol, quick ? 2 : rounds,
-                         quick ? 0.002 : 0.02, c->out);
-    say_curves(b, c);
-    ratio_rows(b, c);
+    campaign c = {.problem = problem};
+    if (open) {
+        measure(b, &c, ntol, rounds);
+        say_curves(b, &c);
+        ratio_rows(b, &c);
+        draw(b, &c, figure, figure_lambda);
+    } else {
+        bench_row(b, bench_above(3.5), NAN, NAN, "", message, "ratio.ida_ggl.%s", problem->name);
+    }
+    bench_problem_close(problem);
 }
 
-static void gallery_campaign(bench *b, const char *name)
+static void gallery_campaign(bench *b, const char *name, int ntol, int rounds, const char *figure)
 {
-    campaign      c = {0};
     bench_problem problem;
     char          message[200] = "";
     if (!wants(b, name)) return;
-    c.problem = &problem;
-    tolerances(&c, 1e-4, 0.1, 8);
-    if (bench_problem_open(&problem, name, message, sizeof message))
-        run_campaign(b, &c, 5);
-    else
-        bench_row(b, bench_no_goal(true), NAN, NAN, "", message, "ratio.ida_ggl.%s", name);
-    bench_problem_close(&problem);
+    bool open = bench_problem_open(&problem, name, message, sizeof message);
+    run_campaign(b, &problem, open, message, ntol, rounds, figure, NULL);
 }
 
 static void pendulum_campaign(bench *b)
 {
-    campaign      c = {0};
     bench_problem problem;
-    double        reference[5];
+    double        reference[5], t_end = bench_quick(b) ? 20 : 1000;
     char          message[200] = "";
     if (!wants(b, "pendulum")) return;
-    c.problem = &problem;
-    tolerances(&c, 1e-4, 0.1, 8);
-    if (geoms_pendulum_open(&problem, KD_PENDULUM_GRAVITY_PERIOD_2, 2.8, bench_quick(b) ? 20 : 1000, reference, message,
-                            sizeof message))
-        run_campaign(b, &c, 2);
-    else
-        bench_row(b, bench_no_goal(true), NAN, NAN, "", message, "ratio.ida_ggl.pendulum");
-    bench_problem_close(&problem);
+    bool open =
+        geoms_pendulum_open(&problem, KD_PENDULUM_GRAVITY_PERIOD_2, 2.8, t_end, reference, message, sizeof message);
+    run_campaign(b, &problem, open, message, 10, 2, "fig2", "fig3");
 }
 
 void geoms_ratio(bench *b)
 {
-    gallery_campaign(b, "caraxis");
-    gallery_campaign(b, "andrews");
+    gallery_campaign(b, "caraxis", 8, 5, "work-precision-caraxis");
+    gallery_campaign(b, "andrews", 8, 5, "work-precision-andrews");
+    gallery_campaign(b, "truck7", 8, 2, "fig8");
     pendulum_campaign(b);
 }
