@@ -83,6 +83,10 @@ static kd_status solver_create(solver *s, const bench_problem *problem, const be
     *s = (solver){.problem = problem};
     kd_formulation_options o = kd_formulation_options_default();
     o.invariants = method->invariants;
+    if (method->invariants && kd_eom_dims(problem->eom).ne == 0) {
+        kd_text(s->message, sizeof s->message, "no known invariants");
+        return KD_ERR_UNSUPPORTED;
+    }
     kd_status status = kd_formulation_create(problem->eom, &problem->inputs, problem->x, method->formulation, &o,
                                              &s->dae, s->message, sizeof s->message);
     if (status >= 0) status = create_integrator(s, method, tol, h_first);

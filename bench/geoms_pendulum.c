@@ -11,7 +11,7 @@ enum { NBIN = 400, NTOL = 8, LEVELS = 3, NSHOWN = GEOMS_IDA_GGL + 1 };
 enum { STANDARD = 3 }; // tolerance 1e-7 among 1e-4, 1e-5, ...
 #define TOLERANCE 1e-7
 #define GRAVITY KD_PENDULUM_GRAVITY_PERIOD_2
-#define SMALLEST 1e-18 // shown for zero on a logarithmic axis
+#define SMALLEST 1e-16 // shown for zero on a logarithmic axis
 
 static const char *const level_names[LEVELS] = {"position", "velocity", "acceleration"};
 
