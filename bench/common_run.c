@@ -240,7 +240,8 @@ void bench_work_precision(const bench_problem *problem, const bench_method *meth
                 bool           hopeless = k > 1 && o[-1].status < 0 && o[-2].status < 0;
                 if (r == 0) *o = unknown(tol[k]);
                 if (r == 0 && hopeless) {
-                    o->status = KD_ERR_TOO_MANY_STEPS;
+                    o->status = o[-1].status;
+                    o->skipped = true;
                     kd_text(o->message, sizeof o->message, "not tried: two looser tolerances failed");
                 }
                 if (o->status >= 0) measure_again(problem, &methods[m], &out[k], min_seconds, r > 0, o);

@@ -30,8 +30,9 @@ typedef struct bench_method {
 
 typedef struct bench_outcome {
     double    tol;
-    kd_status status; // < 0: failed; KD_ERR_TOO_MANY_STEPS also when the time limit was over
-    double    t;      // reached
+    kd_status status;  // < 0: failed; KD_ERR_TOO_MANY_STEPS also when the time limit was over
+    bool      skipped; // not tried, because two looser tolerances failed
+    double    t;       // reached
     kd_stats  stats;
     double    error;                 // max |p - ref| / max(1e-3, |ref|) at t_end; NaN: failed or no reference
     double    error_v, error_lambda; // the same for v and for the multipliers

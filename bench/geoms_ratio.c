@@ -32,6 +32,8 @@ static void say_curves(const bench *b, const campaign *c)
             const bench_outcome *o = &c->out[m * c->ntol + k];
             if (o->status == KD_ERR_UNSUPPORTED)
                 bench_say(b, " %18s", "-");
+            else if (o->skipped)
+                bench_say(b, " %18s", "not tried");
             else if (o->status < 0)
                 bench_say(b, " %18s", kd_status_name(o->status) + strlen("KD_"));
             else
