@@ -15,7 +15,7 @@ enum { MOST = 12 };
 static const kd_decomposition kinds[] = {KD_DECOMPOSE_LU, KD_DECOMPOSE_QR, KD_DECOMPOSE_SVD};
 
 // numbers in [-1, 1], the same in every run
-static double random_number(unsigned *seed)
+static double                 random_number(unsigned *seed)
 {
     *seed = *seed * 1664525u + 1013904223u;
     return (double)(*seed >> 8) / (double)(1u << 23) - 1;
@@ -252,8 +252,10 @@ static void row_of_zeros(void **state)
         bool        changed;
         bool        svd = kinds[kind] == KD_DECOMPOSE_SVD;
         assert_int_equal(kd_selector_update(&s, 2, C, false, &changed), svd ? KD_REDUNDANT : KD_ERR_REDUNDANT);
-        if (svd) assert_identities(&s, 2, C, 1e-13);
-        else assert_true(fabs(s.left[1]) > 0.1 && fabs(s.left[0]) < 1e-14);
+        if (svd)
+            assert_identities(&s, 2, C, 1e-13);
+        else
+            assert_true(fabs(s.left[1]) > 0.1 && fabs(s.left[0]) < 1e-14);
         kd_arena_release(&arena);
     }
 }
@@ -277,7 +279,8 @@ static void later_loss_of_rank(void **state)
     }
 }
 
-// The SVD keeps the rank of the start while a "zero" singular value is as large as a constraint error, and reports a rise.
+// The SVD keeps the rank of the start while a "zero" singular value is as large as a constraint error, and reports a
+// rise.
 static void svd_keeps_its_rank(void **state)
 {
     (void)state;
