@@ -1,8 +1,11 @@
 // bench/bench_dense.c: own dense kernels against LAPACK, factor + solve of one right-hand side, real and complex,
 // orders 2 to 64. Sets KD_SMALL in math/dense.h: up to that order the own kernels must not be slower.
 // Thread CPU time, minimum of several repetitions, both variants interleaved.
+#define _POSIX_C_SOURCE 200809L // clock_gettime
+
 #include "math/kernel.h"
 
+#include <complex.h>
 #include <lapacke.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,14 +18,13 @@
 
 typedef struct problem {
     int            n;
+    bool           is_complex;
     double         A[MATRICES][LARGEST * LARGEST], LU[LARGEST * LARGEST], b[LARGEST];
     double complex Z[MATRICES][LARGEST * LARGEST], ZLU[LARGEST * LARGEST], z[LARGEST];
     int            pivot[LARGEST];
 } problem;
 
-static problem work; // static for its size only
-
-static void    own_real(problem *w)
+static void own_real(problem *w)
 {
     kd_kernel_lu_factor(w->n, w->LU, w->pivot);
     kd_kernel_lu_solve(w->n, w->LU, w->pivot, w->b);
@@ -61,10 +63,13 @@ static double measure(problem *w, void (*run)(problem *), int calls)
     for (int i = 0; i < calls; i++) {
         const double         *A = w->A[i % MATRICES];
         const double complex *Z = w->Z[i % MATRICES];
-        memcpy(w->LU, A, count * sizeof *A);
-        memcpy(w->ZLU, Z, count * sizeof *Z);
-        memcpy(w->b, A, (size_t)w->n * sizeof *A);
-        memcpy(w->z, Z, (size_t)w->n * sizeof *Z);
+        if (w->is_complex) {
+            memcpy(w->ZLU, Z, count * sizeof *Z);
+            memcpy(w->z, Z, (size_t)w->n * sizeof *Z);
+        } else {
+            memcpy(w->LU, A, count * sizeof *A);
+            memcpy(w->b, A, (size_t)w->n * sizeof *A);
+        }
         run(w);
     }
     return 1e9 * (cpu_seconds() - start) / calls;
@@ -126,9 +131,10 @@ int main(int argc, char **argv)
             return strcmp(argv[i], "--help") == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
         }
     }
-    static const int orders[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 28, 32, 40, 48, 64};
+    static const int orders[] = {2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64};
     const int        count = (int)(sizeof orders / sizeof *orders);
     const int        repetitions = quick ? 5 : 30;
+    static problem   work; // too large for some stacks
 
     if (json)
         printf("[");
@@ -138,7 +144,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++) {
         double real[2], cplx[2];
         fill(&work, orders[i]);
+        work.is_complex = false;
         compare(&work, own_real, lapack_real, repetitions, real);
+        work.is_complex = true;
         compare(&work, own_complex, lapack_complex, repetitions, cplx);
         if (json) {
             row_json(i == 0, "real", orders[i], real);

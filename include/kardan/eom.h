@@ -59,7 +59,8 @@ typedef enum kd_fn {
     KD_FN_COUNT
 } kd_fn;
 
-// What a function can be differentiated by.
+// What a function can be differentiated by. KD_U is u alone, with u', u'' fixed; KD_T is total along the inputs: u moves
+// with u', and u' with u''.
 typedef enum kd_var {
     KD_P,
     KD_V,

@@ -100,8 +100,7 @@ static const work *at_position(work *k, const kd_point *x)
     return k;
 }
 
-// ---- equations
-// --------------------------------------------------------------------------------------------------------------
+// ---- equations ------------------------------------------------------------------------------------------------------
 
 static kd_eval residual(const kd_point *x, void *context, double *out)
 {
@@ -205,8 +204,7 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
     return KD_EVAL_OK;
 }
 
-// ---- derivatives
-// --------------------------------------------------------------------------------------------------------------
+// ---- derivatives ----------------------------------------------------------------------------------------------------
 
 // All constraint blocks have one pattern: columns beta and Theta are common to the rows x (1, 3, 5) and y (2, 4, 6).
 typedef struct pattern {
@@ -365,16 +363,15 @@ static const char *name(kd_kind kind, int i, void *context)
     }
 }
 
-// ---- example
-// ------------------------------------------------------------------------------------------------------------------
+// ---- example --------------------------------------------------------------------------------------------------------
 
 // clang-format off
 static const double p_start[NP] = {-0.0617138900142764496, 0, 0.455279819163070380, 0.222668390165885885,
                                     0.487364979543842550, -0.222668390165885885, 1.23054744454982119};
 static const double a_start[NP] = {14222.4439199541139, -10666.8329399655854};
 static const double lambda_start[NG] = {98.5668703962410896, -6.12268834425566266};
-// [p v lambda] at t = 0.03: recomputed in quadruple precision with two orders and tolerances, which agree to 18 digits; the
-// published vector agrees to 10 digits in p, 7 in v and 6 in lambda.
+// [p v lambda] at t = 0.03: recomputed in quadruple precision with two orders and tolerances, which agree to 18
+// digits; the published vector agrees to 10 digits in p, 7 in v and 6 in lambda.
 static const double reference[2 * NP + NG] = {
      1.58107711951537071e+01, -1.57563710584118395e+01, 4.08222401196458049e-02, -5.34730116342079594e-01,
      5.24409965879954069e-01,  5.34730116342079594e-01, 1.04808074104193787e+00,

@@ -69,8 +69,7 @@ static void at_position(work *k, const kd_point *x)
     k->position_stamp = x->position_stamp;
 }
 
-// ---- equations
-// --------------------------------------------------------------------------------------------------------------
+// ---- equations ------------------------------------------------------------------------------------------------------
 
 static kd_eval residual(const kd_point *x, void *context, double *out)
 {
@@ -125,8 +124,7 @@ static kd_eval gII(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// ---- energies
-// -----------------------------------------------------------------------------------------------------------------
+// ---- energies -------------------------------------------------------------------------------------------------------
 
 // lambda1 of the motion at (t, p, v): (G G') lambda = G (F - k gravity) + k gII(a = 0)
 static double guide_force(work *k, const kd_point *x)
@@ -162,8 +160,7 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
     return KD_EVAL_OK;
 }
 
-// ---- derivatives
-// --------------------------------------------------------------------------------------------------------------
+// ---- derivatives ----------------------------------------------------------------------------------------------------
 
 // Row 1 is (y1, y2, 0, 0), row 2 is z (d1, d2, -d1, -d2).
 static void rows(const double y[2], double z, double d1, double d2, double *out)
@@ -275,8 +272,7 @@ static const char *name(kd_kind kind, int i, void *context)
     }
 }
 
-// ---- example
-// ------------------------------------------------------------------------------------------------------------------
+// ---- example --------------------------------------------------------------------------------------------------------
 
 static kd_status create(kd_eom **eom, kd_state **x, kd_inputs *inputs)
 {
@@ -305,8 +301,8 @@ static kd_status create(kd_eom **eom, kd_state **x, kd_inputs *inputs)
 }
 
 // clang-format off
-// [p v lambda] at t = 3: recomputed in quadruple precision (extrapolation of order 20 on the index-1 form); the published
-// vector agrees to 12 digits in p, 9 in v and 7 in lambda. Sign of lambda changed, see above.
+// [p v lambda] at t = 3: recomputed in quadruple precision (extrapolation of order 20 on the index-1 form); the
+// published vector agrees to 12 digits in p, 9 in v and 7 in lambda. Sign of lambda changed, see above.
 static const double reference[2 * NP + NG] = {
      4.93455784275240921e-02, 4.96989460230008107e-01, 1.04174252488542612e+00, 3.73911027265365819e-01,
     -7.70583684035920843e-02, 7.44686659206841649e-03, 1.75568157535417366e-02, 7.70341043779601063e-01,

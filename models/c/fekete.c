@@ -52,8 +52,7 @@ static const work *at_position(work *k, const kd_point *x)
     return k;
 }
 
-// ---- equations
-// ------------------------------------------------------------------------------------------------------------------
+// ---- equations ------------------------------------------------------------------------------------------------------
 
 static kd_eval residual(const kd_point *x, void *context, double *out)
 {
@@ -109,8 +108,7 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
     return KD_EVAL_OK;
 }
 
-// ---- derivatives
-// ------------------------------------------------------------------------------------------------------------------
+// ---- derivatives ----------------------------------------------------------------------------------------------------
 
 // Pair block B = d/dp_i of the force on i from j = I/r^2 - 2 d d'/r^4; the residual has -B at (i,i), (j,j), +B at
 // (i,j), (j,i)
@@ -191,8 +189,7 @@ static const char *name(kd_kind kind, int i, void *context)
     }
 }
 
-// ---- example
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- example --------------------------------------------------------------------------------------------------------
 
 // Four rings of points: count, longitude of the ring's offset, latitude (longitudes 2 pi n / count + offset).
 static void initial_points(double *p)

@@ -17,8 +17,7 @@
 
 enum { GRAVITY, ENERGY, NTHETA };
 
-// ---- equations
-// ----------------------------------------------------------------------------------------------------------
+// ---- equations ------------------------------------------------------------------------------------------------------
 
 static kd_eval residual(const kd_point *x, void *context, double *out)
 {
@@ -163,8 +162,7 @@ kd_status kd_pendulum_create(double gravity, const double p0[2], const double v0
     return kd_gallery_create(&def, &(kd_start){.p = p0, .v = v0, .lambda = &lambda, .a = a}, eom, x);
 }
 
-// ---- exact motion
-// ---------------------------------------------------------------------------------------------------------
+// ---- exact motion ---------------------------------------------------------------------------------------------------
 
 // Jacobi's functions of u for modulus k, 0 <= k < 1, by the arithmetic-geometric mean (descending Landen
 // transformation). Long double throughout: the argument grows to thousands of periods.
@@ -234,8 +232,7 @@ void kd_pendulum_exact(double gravity, bool from_rest_horizontal, double v10, do
     if (lambda) *lambda = (double)(0.5L * (rate * rate + gravity * cosine));
 }
 
-// ---- examples
-// -------------------------------------------------------------------------------------------------------------
+// ---- examples -------------------------------------------------------------------------------------------------------
 
 static kd_status create_swing(kd_eom **eom, kd_state **x, kd_inputs *inputs)
 {

@@ -1,11 +1,16 @@
 // truck7.c: planar truck of seven bodies with air springs, eleven coordinates, one constraint.
 //
-//     p = deviations from static equilibrium: rear wheel, front wheel, chassis and its pitch, engine and pitch, cabin
-//     and pitch, seat, loading area and pitch. A body point at horizontal distance x has the height p_vertical + x
-//     sin(p_pitch). force element: compression s = lower point - upper point, F(s, s') upward on the upper body M v' =
-//     -weight - sum F ds/dp - G' lambda linear elements: F = F0 + k s + d s'; tyres s = u - p axle suspensions: F = F0
-//     (h / (h - s))^1.4 + d s' (1 + 0.5 tanh(s' / 0.2)) g = (chassis point xj) - (load point xj + 1.46) inputs u =
-//     (road height under the rear wheel, under the front wheel); F of the tyres needs u and u'
+//     p = deviations from static equilibrium: rear wheel, front wheel, chassis and its pitch, engine and pitch,
+//         cabin and pitch, seat, loading area and pitch
+//     height of a body point at horizontal distance x: p_vertical + x sin(p_pitch)
+//
+//     force element: compression s = lower point - upper point, F(s, s') upward on the upper body
+//     M v' = -weight - sum F ds/dp - G' lambda
+//     linear elements:  F = F0 + k s + d s', tyres with s = u - p
+//     axle suspensions: F = F0 (h / (h - s))^1.4 + d s' (1 + 0.5 tanh(s' / 0.2))
+//     g = (chassis point xj) - (load point xj + 1.46)
+//
+//     inputs u = (road height under the rear wheel, under the front wheel); F of the tyres needs u and u'
 //
 // The structure (bodies, coordinates, one constraint, pneumatic suspension) is that of B. Simeon, F. Grupp, C. Fuehrer,
 // P. Rentrop, A nonlinear truck model and its treatment as a multibody system, J. Comput. Appl. Math. 50 (1994)
@@ -144,8 +149,7 @@ static double tyre_force(int i, const kd_point *x)
     return tyre->F0 + tyre->k * (x->u[i] - x->p[tyre->wheel]) + tyre->d * (x->du[i] - x->v[tyre->wheel]);
 }
 
-// ---- equations
-// ------------------------------------------------------------------------------------------------------------------
+// ---- equations ------------------------------------------------------------------------------------------------------
 
 // M a + weight + sum F ds/dp + G' lambda
 static kd_eval residual(const kd_point *x, void *context, double *out)
@@ -239,8 +243,7 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
     return KD_EVAL_OK;
 }
 
-// ---- derivatives
-// ----------------------------------------------------------------------------------------------------------------
+// ---- derivatives ----------------------------------------------------------------------------------------------------
 
 // F s_pp + s_p (F_s s_p + F_s' s_pp v)'; s_pp is diagonal, -x sin(pitch) for a lower, +x sin(pitch) for an upper body
 static void element_by_p(const work *k, int m, const double *v, double *out)
@@ -352,8 +355,7 @@ static const char *name(kd_kind kind, int i, void *context)
     }
 }
 
-// ---- examples
-// -------------------------------------------------------------------------------------------------------------------
+// ---- examples -------------------------------------------------------------------------------------------------------
 
 static kd_status create(kd_eom **eom, kd_state **x)
 {
@@ -394,25 +396,25 @@ static kd_status create_bump(kd_eom **eom, kd_state **x, kd_inputs *inputs)
 }
 
 // clang-format off
-// [p v lambda] at t = 20: index-1 form in 64-bit-mantissa arithmetic, extrapolation of order 16, steps 0.02 and 0.01 agree to
-// 1e-15 in p; an earlier solution with an explicit method of order 8 and tolerance 1e-13 agrees to 3e-13.
+// [p v lambda] at t = 20: index-1 form in 64-bit-mantissa arithmetic, extrapolation of order 16, steps 0.02 and 0.01
+// agree to 1e-15 in p; an earlier solution, explicit method of order 8, tolerance 1e-13, agrees to 3e-13.
 static const double hump_reference[2 * NP + 1] = {
-    1.7816684741411948e-04, 1.4463684425374123e-04, 1.6123948387685843e-04, -7.3788407418501101e-06, 1.4863562181404363e-04,
-    -7.3755988632579494e-06, 1.4073239309817513e-04, -7.3374803555198390e-06, 1.4153137086494265e-04, 1.7185785437883193e-04,
-    -7.4749506676086316e-06,
-    -1.2354484824418660e-04, -1.0096220244850803e-04, -1.1218954941280531e-04, 4.9733130066449413e-06, -1.0369608559415113e-04,
-    4.9713262360982940e-06, -9.8375066439238801e-05, 4.9470937362557004e-06, -9.8919211685884255e-05, -1.1935058437693904e-04,
-    5.0354260659191020e-06,
+    1.7816684741411948e-04, 1.4463684425374123e-04, 1.6123948387685843e-04, -7.3788407418501101e-06,
+    1.4863562181404363e-04, -7.3755988632579494e-06, 1.4073239309817513e-04, -7.3374803555198390e-06,
+    1.4153137086494265e-04, 1.7185785437883193e-04, -7.4749506676086316e-06,
+    -1.2354484824418660e-04, -1.0096220244850803e-04, -1.1218954941280531e-04, 4.9733130066449413e-06,
+    -1.0369608559415113e-04, 4.9713262360982940e-06, -9.8375066439238801e-05, 4.9470937362557004e-06,
+    -9.8919211685884255e-05, -1.1935058437693904e-04, 5.0354260659191020e-06,
     6.8056791873913651e+04,
 };
 // [p v lambda] at t = 5, computed likewise with steps 0.005 and 0.0025 that end at the kinks of the road
 static const double bump_reference[2 * NP + 1] = {
-    -8.3360338301309182e-05, -3.2991673939090111e-07, -1.8584967678712621e-04, 7.1480727595800260e-05, -6.8328140089225770e-05,
-    7.7316547636580794e-05, 4.7562224901131233e-06, 5.3176038801776903e-05, -2.8308840806552652e-06, -3.0225514954262478e-04,
-    6.4000224128629458e-05,
-    -1.1412545059779921e-03, 1.3081112946614430e-05, -6.0418391127223768e-03, 2.5034372713996717e-03, -1.8473581700233859e-03,
-    2.6062108606213644e-03, 9.2540204409492018e-04, 3.0670510703738863e-03, 5.7432065206636305e-04, -1.0236298553456995e-02,
-    2.1683807266941334e-03,
+    -8.3360338301309182e-05, -3.2991673939090111e-07, -1.8584967678712621e-04, 7.1480727595800260e-05,
+    -6.8328140089225770e-05, 7.7316547636580794e-05, 4.7562224901131233e-06, 5.3176038801776903e-05,
+    -2.8308840806552652e-06, -3.0225514954262478e-04, 6.4000224128629458e-05,
+    -1.1412545059779921e-03, 1.3081112946614430e-05, -6.0418391127223768e-03, 2.5034372713996717e-03,
+    -1.8473581700233859e-03, 2.6062108606213644e-03, 9.2540204409492018e-04, 3.0670510703738863e-03,
+    5.7432065206636305e-04, -1.0236298553456995e-02, 2.1683807266941334e-03,
     6.8298219550049063e+04,
 };
 // clang-format on

@@ -33,8 +33,7 @@ static const kd_inputs *inputs_of(const checked *c)
     return c->inputs.eval ? &c->inputs : NULL;
 }
 
-// ---- rank
-// ------------------------------------------------------------------------------------------------------------
+// ---- rank ---------------------------------------------------------------------------------------
 
 static void swap(double *a, double *b)
 {
@@ -89,8 +88,7 @@ static int constraint_rank(checked *c, const kd_state *x)
     return rank_of(c->A, c->rows, d.nv, c->order);
 }
 
-// ---- the four checks
-// -------------------------------------------------------------------------------------------------
+// ---- the four checks ----------------------------------------------------------------------------
 
 static const char *counted(int n, const char *one, char *buffer, size_t size)
 {
@@ -236,8 +234,7 @@ static bool check_derivatives(checked *c)
     return false;
 }
 
-// ---- command
-// ---------------------------------------------------------------------------------------------------------
+// ---- command ------------------------------------------------------------------------------------
 
 static kd_status prepare(checked *c)
 {

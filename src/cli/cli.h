@@ -8,8 +8,7 @@
 // Exit status of the program.
 enum { KD_EXIT_OK = 0, KD_EXIT_FAILED = 1, KD_EXIT_USAGE = 2 };
 
-// ---- subcommands
-// -----------------------------------------------------------------------------------------------------
+// ---- subcommands --------------------------------------------------------------------------------
 typedef struct kd_command {
     const char *name, *about;
     int (*run)(int argc, char **argv); // arguments behind the name of the command; answers the exit status
@@ -22,8 +21,7 @@ int               kd_cli_check(int argc, char **argv);
 int               kd_cli_help(int argc, char **argv);
 int               kd_cli_version(int argc, char **argv);
 
-// ---- arguments
-// -------------------------------------------------------------------------------------------------------
+// ---- arguments ----------------------------------------------------------------------------------
 typedef enum kd_cli_kind {
     KD_CLI_FLAG,     // target: bool
     KD_CLI_TEXT,     // target: const char *
@@ -54,18 +52,18 @@ typedef enum kd_cli_parsed { KD_CLI_GO, KD_CLI_HELP_SHOWN, KD_CLI_WRONG } kd_cli
 
 // Read options ("--rtol 1e-6" or "--rtol=1e-6") and the operand. --help is known everywhere. A mistake is told on
 // standard error.
-kd_cli_parsed     kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
+kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
 
-// ---- words
+// ---- words --------------------------------------------------------------------------------------
 // ----------------------------------------------------------------------------------------------------------- The word
 // of the list that is nearest to the given one; NULL if none is near.
-const char       *kd_cli_nearest(const char *word, const char *const *list, int count);
+const char *kd_cli_nearest(const char *word, const char *const *list, int count);
 // "kardan: unknown WHAT 'WORD', did you mean 'NEAREST'?" on standard error, or the list if none is near.
-void              kd_cli_unknown(const char *what, const char *word, const char *const *list, int count);
+void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count);
 // The example of that name; NULL after a message on standard error.
 const kd_example *kd_cli_find_example(const char *name);
 
-// ---- JSON
+// ---- JSON ---------------------------------------------------------------------------------------
 // ------------------------------------------------------------------------------------------------------------ Members
 // of an object, each with its own comma: start with first = true.
 typedef struct kd_json {

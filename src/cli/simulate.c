@@ -14,8 +14,7 @@
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1000, SETTINGS = 8 };
 
-// ---- the task
-// --------------------------------------------------------------------------------------------------------
+// ---- the task -----------------------------------------------------------------------------------
 
 typedef struct task {
     // as asked for
@@ -26,35 +25,34 @@ typedef struct task {
     const kd_example     *example;
     kd_simulation_options options;
     // while it runs
-    kd_eom               *eom;
-    kd_state             *x;
-    kd_inputs             inputs;
-    kd_recording         *recording;
-    kd_simulation        *simulation;
-    double               *times;
-    kd_status             recorded; // first failure of the recording
-    long                  steps;
-    bool                  show_progress;
-    double                shown_at; // [s] clock of the last progress line
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_inputs      inputs;
+    kd_recording  *recording;
+    kd_simulation *simulation;
+    double        *times;
+    kd_status      recorded; // first failure of the recording
+    long           steps;
+    bool           show_progress;
+    double         shown_at; // [s] clock of the last progress line
     // what came out
-    kd_status             status;
-    kd_stats              stats;
-    double                wall_seconds, reference_error;
-    char                  message[MESSAGE_SIZE];
-    char                  csv[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE];
+    kd_status status;
+    kd_stats  stats;
+    double    wall_seconds, reference_error;
+    char      message[MESSAGE_SIZE];
+    char      csv[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE];
 } task;
 
 static const char *const DECOMPOSITIONS[] = {"lu", "qr", "svd"};
 
-static double            seconds(void)
+static double seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-// ---- words to options
-// ------------------------------------------------------------------------------------------------
+// ---- words to options ---------------------------------------------------------------------------
 
 static bool choose_formulation(task *t)
 {
@@ -119,8 +117,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     return kd_cli_parse(&syntax, argc, argv);
 }
 
-// ---- running
-// ---------------------------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static void show_progress(task *t, double time)
 {
@@ -141,7 +138,7 @@ static void end_progress(const task *t)
 static kd_eval take_output(const kd_state *x, bool at_time, void *context)
 {
     task *t = context;
-    if (!at_time) t->steps++;
+    if (!at_time && kd_recording_length(t->recording) > 0) t->steps++; // the first call shows the start
     show_progress(t, x->t);
     bool wanted = at_time || kd_recording_length(t->recording) == 0;
     t->recorded = wanted ? kd_recording_add(t->recording, x) : kd_recording_sample(t->recording, x);
@@ -211,8 +208,7 @@ static void run(task *t)
     end_progress(t);
 }
 
-// ---- files
-// -----------------------------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
 // Create a folder and those above it
 static kd_status make_folder(const char *folder, char *message, size_t size)
@@ -282,8 +278,7 @@ static bool name_files(task *t)
     return false;
 }
 
-// ---- telling
-// ---------------------------------------------------------------------------------------------------------
+// ---- telling ------------------------------------------------------------------------------------
 
 static double relative_energy_error(const kd_certificate *c)
 {
@@ -305,7 +300,7 @@ static void tell_in_words(const task *t, bool written)
         static const char *const LEVEL[3] = {"position", "velocity", "acceleration"};
         printf("  constraint residuals:");
         for (int i = 0; i < 3; i++)
-            printf("%s %s %.1e (%s)", i ? "," : "", LEVEL[i], c.residual[i], kd_report_verdict(c.residual[i], atol));
+            printf("%s %s %.1e (%s)", i ? "," : "", LEVEL[i], c.residual[i], kd_report_verdict(&c, i, atol));
         printf("\n");
     }
     if (c.has_energy) printf("  energy balance: holds to %.1e of %.3g J\n", relative_energy_error(&c), c.energy_scale);
@@ -368,8 +363,7 @@ static void tell_as_json(const task *t, bool written)
     printf("\n");
 }
 
-// ---- command
-// ---------------------------------------------------------------------------------------------------------
+// ---- command ------------------------------------------------------------------------------------
 
 static void release(task *t)
 {

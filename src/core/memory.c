@@ -31,8 +31,7 @@
 
 #define CHUNK_LAST ((size_t)1 << 20)
 
-// ---- hooks
-// -----------------------------------------------------------------------------------------------------------
+// ---- hooks ----------------------------------------------------------------------------------------------------------
 
 static void *default_allocate(size_t size, void *context)
 {
@@ -49,8 +48,7 @@ static void default_release(void *memory, void *context)
 // The one piece of process-wide state: see kd_set_allocator in kardan/base.h.
 static kd_allocator hooks = {default_allocate, default_release, NULL};
 
-// ---- blocks
-// ----------------------------------------------------------------------------------------------------------
+// ---- blocks ---------------------------------------------------------------------------------------------------------
 
 typedef struct header {
     void  *raw;  // what the hook returned
@@ -87,8 +85,7 @@ void kd_free(void *memory)
     if (memory) hooks.release(header_of(memory)->raw, hooks.context);
 }
 
-// ---- SuiteSparse
-// -----------------------------------------------------------------------------------------------------
+// ---- SuiteSparse ----------------------------------------------------------------------------------------------------
 
 static void *suitesparse_calloc(size_t count, size_t size)
 {
@@ -125,8 +122,7 @@ void kd_set_allocator(const kd_allocator *allocator)
     }
 }
 
-// ---- arenas
-// ----------------------------------------------------------------------------------------------------------
+// ---- arenas ---------------------------------------------------------------------------------------------------------
 
 typedef struct kd_chunk {
     struct kd_chunk *next;

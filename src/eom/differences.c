@@ -1,7 +1,7 @@
 // differences.c: derivative blocks: supplied, known from structure, or by differences.
 //
 // Structure (kardan/eom.h):  residual_a = M,  residual_lambda = (GZ)' - f_lambda,  residual_mu = (HZ)' - f_mu,
-// residual_x = -f_x for x = v, r, w;  gI_v = gII_a = GZ,  h_v = hI_a = HZ,  (Z v)_v = Z.
+// residual_x = -f_x where M, GZ, HZ do not depend on x;  gI_v = gII_a = GZ,  h_v = hI_a = HZ,  (Z v)_v = Z.
 // Differences: one moved column serves all functions that need it. Functions in closed form are differenced forward
 // with an increment of sqrt(eps); functions that come from differences themselves are noisy at 1e-12 and get central
 // differences with a large increment. KD_T moves the inputs along: u with u', u' with u''.
@@ -96,10 +96,13 @@ static kd_eval structural_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part pa
 // residual_x = -f_x and back, for x on which M, GZ and HZ do not depend.
 static bool is_minus_other(const kd_eom *eom, kd_fn fn, kd_var var, kd_fn *other)
 {
+    const kd_dims *n = &eom->def.dims;
     if (fn != KD_RESIDUAL && fn != KD_FORCE) return false;
+    if (var == KD_A || var == KD_LAMBDA || var == KD_MU) return false;
     *other = fn == KD_RESIDUAL ? KD_FORCE : KD_RESIDUAL;
-    return (var == KD_V || var == KD_R || var == KD_W) &&
-           (kd_is_given(eom, *other, var) || !(eom->depends[*other] & KD_BIT(var)));
+    bool only_force = var == KD_V || var == KD_R || var == KD_W ||
+                      (n->nlambda == 0 && n->nmu == 0 && !(eom->depends[KD_MASS] & KD_BIT(var)));
+    return only_force && (kd_is_given(eom, *other, var) || !(eom->depends[*other] & KD_BIT(var)));
 }
 
 static kd_eval minus_other(kd_eom_data *d, kd_fn other, kd_var var, kd_part part, double *out)
@@ -186,15 +189,13 @@ static void move(kd_eom_data *d, kd_frame *f, kd_var var, const variable *y, con
     if (var == KD_THETA) d->theta_stamp = d->stamp;
 }
 
-// Increment of column j: relative to the entry, to the largest of its kind, or to a typical size.
+// Increment of column j: relative to the entry (on a manifold: to the largest one), or to a typical size.
 static double increment(const kd_eom_data *d, kd_var var, const variable *y, const double *x0, int j, double relative)
 {
     if (var == KD_T) return relative * fmax(fabs(d->x.t), TYPICAL_STATE);
-    double largest = kd_norm_max(y->n, x0);
     bool   own_entry = var != KD_P || d->eom->kinematics == KD_Z_IDENTITY;
-    double size = own_entry ? fabs(x0[j]) : fmin(largest, 1.0);
-    size = fmax(size, fmax(0.1 * fmin(largest, 1.0), y->typical));
-    double h = relative * size;
+    double size = own_entry ? fabs(x0[j]) : fmin(kd_norm_max(y->n, x0), 1.0);
+    double h = relative * fmax(size, y->typical);
     if (!own_entry) return h;
     volatile double moved = x0[j] + h; // so that moved - x0 is h exactly
     return moved - x0[j];

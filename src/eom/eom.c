@@ -96,6 +96,10 @@ static kd_status check_sizes(const kd_dims *n, message_buffer m)
             return KD_ERR_DEFINITION;
         }
     }
+    if (n->np == 0 && n->nr == 0 && n->nw == 0) {
+        kd_text(m.text, m.size, "the definition is empty: dims.np, dims.nr and dims.nw are 0");
+        return KD_ERR_DEFINITION;
+    }
     if (n->np < n->nv) {
         kd_text(m.text, m.size, "np = %d is smaller than nv = %d: velocities would not be determined", n->np, n->nv);
         return KD_ERR_DEFINITION;
@@ -225,6 +229,7 @@ static void choose_sources(kd_eom *eom)
         eom->GZ = KD_GZ_FROM_G_P;
     else
         eom->GZ = def->gI ? KD_GZ_FROM_GI : KD_GZ_DIFFERENCES;
+    eom->exact_GZ = eom->GZ != KD_GZ_DIFFERENCES && (contact_given || eom->GZ != KD_GZ_FROM_G_P);
 }
 
 static void fill_entries(kd_eom *eom)
@@ -254,10 +259,9 @@ static void fill_entries(kd_eom *eom)
     eom->entry[KD_KINEMATICS].fallback = def->Z ? kd_fallback_kinematics : kd_fallback_identity;
     for (int fn = 0; fn < KD_FN_COUNT; fn++) eom->entry[fn].stage = functions[fn].stage;
     // values that come from differences; gI = GZ v with supplied g_p is exact unless time enters
-    bool exact_GZ = eom->GZ != KD_GZ_DIFFERENCES && n->ns == 0;
-    eom->entry[KD_RESIDUAL].noisy = !def->residual && n->nlambda > 0 && !exact_GZ && eom->GZ != KD_GZ_FROM_GI_V;
-    eom->entry[KD_FORCE].noisy = !def->f && def->force_of_multipliers && n->nlambda > 0 && !exact_GZ;
-    eom->entry[KD_GI].noisy = !def->gI && (!exact_GZ || eom->moves_in_time);
+    eom->entry[KD_RESIDUAL].noisy = !def->residual && !eom->exact_GZ;
+    eom->entry[KD_FORCE].noisy = !def->f && def->force_of_multipliers && !eom->exact_GZ;
+    eom->entry[KD_GI].noisy = !def->gI && (!eom->exact_GZ || eom->moves_in_time);
     eom->entry[KD_GII].noisy = !def->gII;
     eom->entry[KD_HI].noisy = !def->hI;
 }
@@ -289,7 +293,7 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
     eom->def.title = eom->title;
-    eom->def.theta = eom->theta;
+    eom->def.theta = def->dims.ntheta > 0 ? eom->theta : NULL;
     return KD_OK;
 }
 

@@ -149,8 +149,8 @@ static void describe_contradiction(const kd_iv_system *s, const char *level, cha
     }
     kd_text_append(text, STORY, " (remaining residuals");
     for (int k = 0; k < found.count; k++) kd_text_append(text, STORY, "%s %.3g", k ? "," : "", found.residual[k]);
-    kd_text_append(text, STORY, "); change or drop one of them%s, or start from a better guess",
-                   has_held(s->iv) ? ", release held components" : "");
+    kd_text_append(text, STORY, "); change or drop %s%s, or start from a better guess",
+                   found.count == 1 ? "it" : "one of them", has_held(s->iv) ? ", release held components" : "");
 }
 
 static void describe_no_convergence(const kd_iv_system *s, const char *level, char *text)

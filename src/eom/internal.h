@@ -45,6 +45,7 @@ struct kd_eom {
     int                  columns[KD_VAR_COUNT];
     kd_kinematics_source kinematics;
     kd_GZ_source         GZ;
+    bool                 exact_GZ;      // no differences in it
     bool                 moves_in_time; // some function may change with t or u(t)
     double              *theta;
     char                *title;

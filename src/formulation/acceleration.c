@@ -12,12 +12,14 @@
 #include "core/text.h"
 #include "formulation/position.h"
 #include "math/dense.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #define MAX_ITERATIONS 25
 #define CONVERGED 1e-13 // increment relative to the largest scaled unknown: rounding
 #define STAGNATED 1e-8  // accepted when increments no longer fall
+#define PROJECTIONS 4   // largest number of iterations of one projection
 #define SINGULAR 1e-14  // reciprocal condition of the scaled matrix that counts as redundant rows
 // An invariant is projected only if that changes v by less than this fraction: at turning points e_v vanishes.
 #define INVARIANT_MOVE 1e-2
@@ -478,8 +480,8 @@ static void clear_inactive(kd_acceleration *self)
         if (!self->state->active_mu[i]) y[self->dims.nlambda + i] = 0;
 }
 
-// p <- p oplus -P g, then s and q again
-static kd_eval project_position(kd_acceleration *self, double t, double *p, double *s)
+// p <- p oplus -P g, then s and q again; *moved = size of the increment
+static kd_eval project_position(kd_acceleration *self, double t, double *p, double *s, double *moved)
 {
     kd_dims d = self->dims;
     double *y = self->rhs;
@@ -490,6 +492,7 @@ static kd_eval project_position(kd_acceleration *self, double t, double *p, doub
     clear_inactive(self);
     solve(self, self->nk, y);
     memcpy(self->e_moved, y, (size_t)d.nv * sizeof(double));
+    *moved = kd_norm_max(d.nv, y);
     answer = kd_eom_oplus(self->data, p, self->e_moved, self->p_moved);
     if (answer != KD_EVAL_OK) return note(self, answer);
     memcpy(p, self->p_moved, (size_t)d.np * sizeof(double));
@@ -498,7 +501,8 @@ static kd_eval project_position(kd_acceleration *self, double t, double *p, doub
     return answer;
 }
 
-static kd_eval project_velocity(kd_acceleration *self, double *v)
+// v <- v - P (gI, h); *moved = size of the increment
+static kd_eval project_velocity(kd_acceleration *self, double *v, double *moved)
 {
     kd_dims d = self->dims;
     double *y = self->rhs;
@@ -510,6 +514,7 @@ static kd_eval project_velocity(kd_acceleration *self, double *v)
     clear_inactive(self);
     solve(self, self->nk, y);
     kd_axpy(d.nv, 1, y, v);
+    *moved = kd_norm_max(d.nv, y);
     return KD_EVAL_OK;
 }
 
@@ -553,11 +558,22 @@ kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, doub
     if (answer != KD_EVAL_OK) return answer;
     if (!factor(self, self->nk))
         return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
-    if (d.nlambda > 0) answer = project_position(self, t, p, s);
-    if (answer != KD_EVAL_OK) return answer;
-    kd_eom_at_position(self->data, p, s);
-    kd_eom_at_velocity(self->data, v, r);
-    answer = project_velocity(self, v);
+    // What remains is quadratic in the increments: at the end of an integration step one iteration is enough.
+    double moved = 0, step;
+    for (int k = 0; k < PROJECTIONS && d.nlambda > 0; k++) {
+        kd_eom_at_position(self->data, p, s);
+        answer = project_position(self, t, p, s, &step);
+        if (answer != KD_EVAL_OK) return answer;
+        moved += step;
+        if (step * moved <= DBL_EPSILON) break;
+    }
+    for (int k = 0; k < PROJECTIONS; k++) {
+        kd_eom_at_position(self->data, p, s);
+        kd_eom_at_velocity(self->data, v, r);
+        answer = project_velocity(self, v, &step);
+        if (answer != KD_EVAL_OK) return answer;
+        if (step * moved <= DBL_EPSILON) break;
+    }
     if (answer == KD_EVAL_OK && invariants && d.ne > 0 && self->block.e_v) {
         kd_eom_at_velocity(self->data, v, r);
         answer = project_invariants(self, v);

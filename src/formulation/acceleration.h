@@ -20,8 +20,9 @@ void                           kd_acceleration_destroy(kd_acceleration *self); /
 // only.
 kd_eval       kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                                     const double *r, double *a, double *w, double *lambda, double *mu) KD_NODISCARD;
-// One Newton step onto the position level, then one solve onto the velocity level with the matrix of (t, p, v).
-// invariants: also onto 0 = e, where that moves v by a small fraction only.
+// Newton onto the position level, then onto the velocity level, all with the matrix of (t, p, v): one step each where
+// that is enough for rounding, as at the end of an integration step. invariants: also onto 0 = e, where that moves v by
+// a small fraction only.
 kd_eval       kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
                                       bool invariants) KD_NODISCARD;
 // s from 0 = c(p, s) by Newton's method, starting at the given s.

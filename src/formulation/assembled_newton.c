@@ -131,15 +131,14 @@ static void add_levels(kd_assembled *self, int row, const kd_level_sum *sum)
     for (int k = 0; k < sum->count; k++) add_fn(self, row, sum->fn[k], sum->factor[k]);
 }
 
-// raw rows += factor * D N' in the columns of p, D (rows x nn)
-static void add_normals(kd_assembled *self, int row, int rows, double factor, const double *D)
+// kinematic rows: - zN N' in the columns of p
+static void add_normals(kd_assembled *self)
 {
     const kd_position *position = &self->position;
+    int                np = position->np;
     for (int k = 0; k < position->nn; k++)
-        for (int j = 0; j < position->np; j++)
-            for (int i = 0; i < rows; i++)
-                self->raw_K[row + i + (ptrdiff_t)j * self->nraw] +=
-                    factor * D[i + k * rows] * position->N[j + k * position->np];
+        for (int j = 0; j < np; j++)
+            kd_axpy(np, -position->N[j + k * np], position->zN + k * np, self->raw_K + (ptrdiff_t)j * self->nraw);
 }
 
 // p' - Z v + Z (GZ)' D eta
@@ -153,7 +152,7 @@ static void add_kinematic(kd_assembled *self)
         for (int i = 0; i < d.nv; i++) self->raw_K[(size_t)i + (size_t)(self->xv + i) * ld] = -1;
     } else {
         add_fn(self, 0, KD_KINEMATICS, -1);
-        add_normals(self, 0, d.np, -1, position->zN);
+        add_normals(self);
     }
     if (!self->has_eta) return;
     const double *GZ = self->blocks.block[KD_GI][KD_V];
@@ -184,7 +183,9 @@ static void assemble(kd_assembled *self)
     add_levels(self, self->phi, &self->phi_rows);
     add_levels(self, self->h, &self->h_rows);
     if (self->has_eta || self->has_selectors) add_fn(self, self->g, KD_G, 1);
-    if (self->has_selectors && !self->position.identity) add_normals(self, self->q, d.nq, 1, self->position.qN);
+    for (int j = 0; self->has_selectors && !self->position.identity && j < d.np; j++)
+        memcpy(self->raw_K + self->q + (ptrdiff_t)j * self->nraw, self->position.q_p + j * d.nq,
+               (size_t)d.nq * sizeof(double));
     if (self->has_invariants) add_fn(self, self->e, KD_E, 1);
     for (int j = 0; j < self->n; j++) {
         size_t from = (size_t)j * (size_t)self->nraw, to = (size_t)j * (size_t)self->n;
@@ -211,8 +212,7 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
         kd_assembled_note(self, answer);
         return self->fault;
     }
-    kd_status status = kd_assembled_prepare(self, x);
-    if (status >= 0) status = kd_assembled_select(self, restart);
+    kd_status status = kd_assembled_select(self, restart);
     if (status < 0) return status;
     assemble(self);
     return status;

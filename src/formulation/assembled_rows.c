@@ -142,7 +142,7 @@ static double strided_dot(int n, const double *x, int stride_x, const double *y,
     return sum;
 }
 
-// S_p from C = [G; q_p] in plain coordinates, G = GZ Z+, q_p = qN N'
+// S_p from C = [G; q_p] in plain coordinates, G = GZ Z+
 static kd_status select_kinematic(kd_assembled *self, bool restart)
 {
     kd_dims            d = self->dims;
@@ -160,7 +160,7 @@ static kd_status select_kinematic(kd_assembled *self, bool restart)
             else if (i < d.nlambda)
                 sum = strided_dot(d.nv, self->GZ + i, d.nlambda, position->Zplus + j * d.nv, 1);
             else if (!position->identity)
-                sum = strided_dot(position->nn, position->qN + (i - d.nlambda), d.nq, position->N + j, d.np);
+                sum = position->q_p[i - d.nlambda + j * d.nq];
             self->C[k + j * rows] = sum;
         }
     }
@@ -246,13 +246,25 @@ static void select_invariants(kd_assembled *self, bool restart)
     self->e_known = true;
 }
 
+// D_i = 1 / |row i of GZ|: eta gets the size of a velocity, whatever the units of the constraints. Kept from then on.
+static void scale_stabilizers(kd_assembled *self)
+{
+    int nlambda = self->dims.nlambda;
+    for (int i = 0; i < nlambda; i++) {
+        double norm = sqrt(strided_dot(self->dims.nv, self->GZ + i, nlambda, self->GZ + i, nlambda));
+        self->scale_eta[i] = norm > 0 ? 1 / norm : 1;
+    }
+}
+
 kd_status kd_assembled_select(kd_assembled *self, bool restart)
 {
     kd_status news = KD_OK;
-    bool      matrices = self->has_selectors || self->multipliers.svd || self->stabilizers.svd;
+    bool      first_eta = self->has_eta && !self->prepared;
+    bool      matrices = self->has_selectors || self->multipliers.svd || self->stabilizers.svd || first_eta;
     if (matrices && self->nc > 0 &&
         kd_assembled_note(self, kd_eom_constraint_matrices(self->data, self->GZ, self->HZ)) != KD_EVAL_OK)
         return self->fault;
+    if (first_eta) scale_stabilizers(self);
     kd_status status = select_rule(self, &self->multipliers);
     if (status > 0) news = status;
     if (status >= 0) status = select_rule(self, &self->stabilizers);
@@ -277,16 +289,6 @@ static bool same_rows(const kd_assembled *self)
     return true;
 }
 
-// D_i = 1 / |row i of GZ|: eta gets the size of a velocity, whatever the units of the constraints. Kept from then on.
-static void scale_stabilizers(kd_assembled *self)
-{
-    int nlambda = self->dims.nlambda;
-    for (int i = 0; i < nlambda; i++) {
-        double norm = sqrt(strided_dot(self->dims.nv, self->GZ + i, nlambda, self->GZ + i, nlambda));
-        self->scale_eta[i] = norm > 0 ? 1 / norm : 1;
-    }
-}
-
 kd_status kd_assembled_prepare(kd_assembled *self, const double *x)
 {
     if (self->prepared && same_rows(self)) return KD_OK;
@@ -298,11 +300,6 @@ kd_status kd_assembled_prepare(kd_assembled *self, const double *x)
         kd_assembled_note(self, answer);
     }
     if (answer != KD_EVAL_OK) return self->fault;
-    if (self->has_eta && !self->prepared) {
-        if (kd_assembled_note(self, kd_eom_constraint_matrices(self->data, self->GZ, NULL)) != KD_EVAL_OK)
-            return self->fault;
-        scale_stabilizers(self);
-    }
     kd_status status = kd_assembled_select(self, true);
     self->e_known = false; // the gradient of the invariants was not evaluated here
     return status;

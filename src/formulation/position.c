@@ -1,8 +1,8 @@
 // position.c: plain coordinates of positions that live on a manifold (kd_position).
 //
 // Derivatives come along increments, D_p F = F_p Z (nv columns). For a change dp of the coordinates F_p dp = D_p F Z+
-// dp as long as dp is tangent; functions of normalised rotations do not change along the normals N. Two functions do:
-// the kinematics Z(p) v and the norm equations q(p), which are differenced along N.
+// dp as long as dp is tangent; functions of normalised rotations do not change along the normals N. The kinematics Z(p)
+// v does, and is differenced along N.
 #include "formulation/position.h"
 #include "math/dense.h"
 #include <float.h>
@@ -26,7 +26,7 @@ void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom)
     self->Z = kd_cut_double(arena, np * nv);
     self->Zplus = kd_cut_double(arena, nv * np);
     self->N = kd_cut_double(arena, np * self->nn);
-    self->qN = kd_cut_double(arena, self->nq * self->nn);
+    self->q_p = kd_cut_double(arena, self->nq * np);
     self->zN = kd_cut_double(arena, np * self->nn);
     self->QR = kd_cut_double(arena, np * nv);
     self->tau = kd_cut_double(arena, np + nv);
@@ -34,9 +34,9 @@ void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom)
     int work = kd_qr_work(np, nv);
     self->work = kd_cut_double(arena, work > np ? work : np);
     self->p_moved = kd_cut_double(arena, np);
-    self->plus = kd_cut_double(arena, np + self->nq);
-    self->minus = kd_cut_double(arena, np + self->nq);
-    self->y = kd_cut_double(arena, self->nq + self->nq * self->nn);
+    self->plus = kd_cut_double(arena, np);
+    self->minus = kd_cut_double(arena, np);
+    self->y = kd_cut_double(arena, self->nq + self->nq * self->nq);
     self->column = kd_cut_int(arena, nv);
     self->pivot = kd_cut_int(arena, self->nq);
 }
@@ -66,65 +66,52 @@ kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
     return KD_EVAL_OK;
 }
 
-// (kinematics, q) at p + delta * n
+// Z v at p + delta * n
 static kd_eval along_normal(kd_position *self, kd_eom_data *data, const double *p, const double *n, double delta,
                             const double *s, const double *v, const double *r, double *out)
 {
     for (int i = 0; i < self->np; i++) self->p_moved[i] = p[i] + delta * n[i];
     kd_eom_at_position(data, self->p_moved, s);
-    kd_eval answer = KD_EVAL_OK;
-    if (v) {
-        kd_eom_at_velocity(data, v, r);
-        answer = kd_eom_eval(data, KD_KINEMATICS, out);
-    }
-    if (answer == KD_EVAL_OK && self->nq > 0) answer = kd_eom_eval(data, KD_Q, out + self->np);
-    return answer;
-}
-
-// qN, and zN if v is given
-static kd_eval difference_normals(kd_position *self, kd_eom_data *data, const double *p, const double *s,
-                                  const double *v, const double *r)
-{
-    kd_eval answer = KD_EVAL_OK;
-    for (int k = 0; k < self->nn && answer == KD_EVAL_OK; k++) {
-        const double *n = self->N + k * self->np;
-        answer = along_normal(self, data, p, n, NORMAL_INCREMENT, s, v, r, self->plus);
-        if (answer == KD_EVAL_OK) answer = along_normal(self, data, p, n, -NORMAL_INCREMENT, s, v, r, self->minus);
-        double scale = 0.5 / NORMAL_INCREMENT;
-        for (int i = 0; v && i < self->np; i++) self->zN[i + k * self->np] = scale * (self->plus[i] - self->minus[i]);
-        for (int i = 0; i < self->nq; i++)
-            self->qN[i + k * self->nq] = scale * (self->plus[self->np + i] - self->minus[self->np + i]);
-    }
-    return answer;
+    kd_eom_at_velocity(data, v, r);
+    return kd_eom_eval(data, KD_KINEMATICS, out);
 }
 
 kd_eval kd_position_normals(kd_position *self, kd_eom_data *data, const double *p, const double *s, const double *v,
                             const double *r)
 {
-    if (self->identity || self->nn == 0) return KD_EVAL_OK;
-    kd_eval answer = difference_normals(self, data, p, s, v, r);
+    if (self->identity) return KD_EVAL_OK;
+    kd_eval answer = self->nq > 0 ? kd_eom_q_p(data, self->q_p) : KD_EVAL_OK;
+    for (int k = 0; k < self->nn && answer == KD_EVAL_OK; k++) {
+        const double *n = self->N + k * self->np;
+        answer = along_normal(self, data, p, n, NORMAL_INCREMENT, s, v, r, self->plus);
+        if (answer == KD_EVAL_OK) answer = along_normal(self, data, p, n, -NORMAL_INCREMENT, s, v, r, self->minus);
+        for (int i = 0; i < self->np; i++)
+            self->zN[i + k * self->np] = (self->plus[i] - self->minus[i]) / (2 * NORMAL_INCREMENT);
+    }
     kd_eom_at_position(data, p, s);
     kd_eom_at_velocity(data, v, r);
     return answer;
 }
 
+// p <- p - q_p' (q_p q_p')^-1 q
 kd_eval kd_position_normalise(kd_position *self, kd_eom_data *data, const double *s, double *p)
 {
-    kd_eom_at_position(data, p, s);
-    if (self->identity || self->nq == 0 || self->nq != self->nn) return KD_EVAL_OK;
-    int     nq = self->nq;
+    int     nq = self->nq, np = self->np;
     double *q = self->y, *A = self->y + nq;
-    for (int step = 0; step < NORMALISE_STEPS; step++) {
+    kd_eom_at_position(data, p, s);
+    for (int step = 0; nq > 0 && step < NORMALISE_STEPS; step++) {
         kd_eval answer = kd_eom_eval(data, KD_Q, q);
+        if (answer == KD_EVAL_OK && kd_norm_max(nq, q) <= 2 * DBL_EPSILON) break;
+        if (answer == KD_EVAL_OK) answer = kd_eom_q_p(data, self->q_p);
         if (answer != KD_EVAL_OK) return answer;
-        if (kd_norm_max(nq, q) <= 2 * DBL_EPSILON) break;
-        answer = kd_position_update(self, data);
-        if (answer == KD_EVAL_OK) answer = difference_normals(self, data, p, s, NULL, NULL);
-        if (answer != KD_EVAL_OK) return answer;
-        memcpy(A, self->qN, (size_t)(nq * nq) * sizeof(double));
+        for (int j = 0; j < nq; j++)
+            for (int i = 0; i < nq; i++) {
+                A[i + j * nq] = 0;
+                for (int k = 0; k < np; k++) A[i + j * nq] += self->q_p[i + k * nq] * self->q_p[j + k * nq];
+            }
         if (kd_lu_factor(nq, A, self->pivot) != 0) return KD_EVAL_RETRY;
         kd_lu_solve(nq, A, self->pivot, q, 1);
-        kd_gemv(self->np, nq, -1, self->N, q, 1, p);
+        kd_gemv_t(nq, np, -1, self->q_p, q, 1, p);
         kd_eom_at_position(data, p, s);
     }
     return KD_EVAL_OK;

@@ -9,6 +9,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include <float.h>
 #include <ida/ida.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -406,6 +407,9 @@ kd_status kd_ida_step(kd_ida *self, double t_end)
     self->t_old = self->t;
     self->t = flag == IDA_TSTOP_RETURN ? t_end : t;
     self->steps++;
+    // a function that refuses to be evaluated beyond some time would be approached for ever
+    if (self->t < t_end && self->t - self->t_old <= 8 * DBL_EPSILON * fabs(self->t))
+        return fail(self, self->fault < 0 ? self->fault : KD_ERR_STEP_TOO_SMALL);
     return KD_OK;
 }
 

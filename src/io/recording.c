@@ -10,6 +10,7 @@
 #include "io/csv.h"
 
 enum { NAME_SIZE = 96 };
+static const double STALE = 1e-9;           // dynamic residual [N] above which x->a does not belong to the state
 static const double SMALLEST_SHOWN = 1e-17; // residuals of exactly 0 on a logarithmic axis
 
 // The last four samples of the power, at steps and output times
@@ -25,8 +26,11 @@ struct kd_recording {
     const kd_eom  *eom;
     kd_inputs      inputs;
     bool           has_inputs;
-    kd_eom_data   *data; // energies
-    double        *u;    // (3 nu) inputs with two derivatives
+    kd_eom_data   *data;  // for energies and accelerations
+    double        *u;     // (3 nu) inputs with two derivatives
+    kd_state      *at;    // a state with other accelerations
+    double        *M;     // (nv x nv)
+    double        *force; // (nv)
     int            group_first[KD_GROUP_COUNT + 1];
     int            columns;
     char         **name; // (columns)
@@ -41,14 +45,13 @@ struct kd_recording {
     kd_certificate certificate;
 };
 
-// ---- names
-// -----------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 static const kd_kind     GROUP_KIND[KD_GROUP_COUNT] = {KD_NAME_P, KD_NAME_V,      KD_NAME_R, KD_NAME_W,
                                                        KD_NAME_S, KD_NAME_LAMBDA, KD_NAME_MU};
 static const char *const GROUP_WORD[KD_GROUP_COUNT] = {"p", "v", "r", "w", "s", "lambda", "mu"};
 
-static bool              is_taken(const kd_recording *rec, const char *name, int before)
+static bool is_taken(const kd_recording *rec, const char *name, int before)
 {
     for (int j = 0; j < before; j++)
         if (strcmp(rec->name[j], name) == 0) return true;
@@ -76,12 +79,13 @@ static void name_columns(kd_recording *rec)
     }
 }
 
-// ---- life cycle
-// ------------------------------------------------------------------------------------------------------
+// ---- life cycle ---------------------------------------------------------------------------------
 
 static void cut_arrays(kd_recording *rec, kd_dims dims, int capacity)
 {
     rec->u = kd_cut_double(&rec->arena, 3 * dims.nu);
+    rec->M = kd_arena_cut(&rec->arena, (size_t)dims.nv * (size_t)dims.nv, sizeof(double));
+    rec->force = kd_cut_double(&rec->arena, dims.nv);
     rec->t = kd_cut_double(&rec->arena, capacity);
     rec->values = kd_arena_cut(&rec->arena, (size_t)capacity * (size_t)rec->columns, sizeof(double));
     for (int level = 0; level < 3; level++) rec->residual[level] = kd_cut_double(&rec->arena, capacity);
@@ -108,9 +112,11 @@ kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int ca
     rec->has_inputs = inputs && inputs->eval;
     if (rec->has_inputs) rec->inputs = *inputs;
     rec->capacity = capacity;
+    for (int level = 0; level < 3; level++) rec->certificate.scale[level] = 1;
     rec->has_energy = kd_eom_definition(eom)->energies != NULL;
     cut_arrays(rec, dims, capacity);
     kd_status status = rec->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &rec->data);
+    if (status >= 0) status = kd_state_create(eom, &rec->at);
     if (status < 0) {
         kd_recording_destroy(rec);
         return status;
@@ -124,12 +130,60 @@ void kd_recording_destroy(kd_recording *rec)
 {
     if (!rec) return;
     kd_eom_data_destroy(rec->data);
+    kd_state_destroy(rec->at);
     kd_arena_release(&rec->arena);
     kd_free(rec);
 }
 
-// ---- adding a state
-// --------------------------------------------------------------------------------------------------
+// ---- adding a state -----------------------------------------------------------------------------
+
+// Evaluate at the time, position and velocity of x
+static bool go_to(kd_recording *rec, const kd_state *x)
+{
+    int     nu = kd_eom_dims(rec->eom).nu;
+    double *u = rec->u, *du = u + nu, *ddu = du + nu;
+    if (rec->has_inputs && rec->inputs.eval(x->t, rec->inputs.context, u, du, ddu) != KD_EVAL_OK) return false;
+    kd_eom_at_time(rec->data, x->t, u, du, ddu, x->z);
+    kd_eom_at_position(rec->data, x->p, x->s);
+    kd_eom_at_velocity(rec->data, x->v, x->r);
+    return true;
+}
+
+// Solve M y = y by Cholesky; M (n x n, column-major) is overwritten. False: not positive definite.
+static bool solve_mass(double *M, int n, double *y)
+{
+    for (int j = 0; j < n; j++) { // M = L L'
+        for (int k = 0; k < j; k++)
+            for (int i = j; i < n; i++) M[j * n + i] -= M[k * n + i] * M[k * n + j];
+        if (!(M[j * n + j] > 0)) return false;
+        double pivot = sqrt(M[j * n + j]);
+        for (int i = j; i < n; i++) M[j * n + i] /= pivot;
+    }
+    for (int j = 0; j < n; j++) { // L y = y
+        y[j] /= M[j * n + j];
+        for (int i = j + 1; i < n; i++) y[i] -= M[j * n + i] * y[j];
+    }
+    for (int j = n - 1; j >= 0; j--) { // L' y = y
+        for (int i = j + 1; i < n; i++) y[j] -= M[j * n + i] * y[i];
+        y[j] /= M[j * n + j];
+    }
+    return true;
+}
+
+// The acceleration that forces and multipliers of x give, a = M \ (f - (GZ)' lambda - (HZ)' mu), in rec->at
+static bool accelerate(kd_recording *rec, const kd_state *x)
+{
+    int     nv = kd_eom_dims(rec->eom).nv;
+    double *a = rec->at->a;
+    if (!go_to(rec, x)) return false;
+    kd_state_copy(x, rec->at);
+    for (int i = 0; i < nv; i++) a[i] = 0;
+    kd_eom_at_acceleration(rec->data, a, x->w, x->lambda, x->mu);
+    if (kd_eom_eval(rec->data, KD_MASS, rec->M) != KD_EVAL_OK) return false;
+    if (kd_eom_eval(rec->data, KD_RESIDUAL, rec->force) != KD_EVAL_OK) return false;
+    for (int i = 0; i < nv; i++) a[i] = -rec->force[i];
+    return solve_mass(rec->M, nv, a);
+}
 
 // Integral of f from t[i] to t[i + 1] for the polynomial through n <= 4 points: Lagrange's form, two Gauss points,
 // exact for cubics.
@@ -178,14 +232,8 @@ static void push_sample(kd_recording *rec, double t, double power, int state)
 static kd_status add_energies(kd_recording *rec, const kd_state *x, int state)
 {
     const window *w = &rec->last;
-    int           nu = kd_eom_dims(rec->eom).nu;
-    double       *u = rec->u, *du = u + nu, *ddu = du + nu;
-    if (rec->has_inputs && rec->inputs.eval(x->t, rec->inputs.context, u, du, ddu) != KD_EVAL_OK)
-        return KD_ERR_CALLBACK_STOP;
-    kd_eom_at_time(rec->data, x->t, u, du, ddu, x->z);
-    kd_eom_at_position(rec->data, x->p, x->s);
-    kd_eom_at_velocity(rec->data, x->v, x->r);
-    kd_energies energies;
+    kd_energies   energies;
+    if (!go_to(rec, x)) return KD_ERR_CALLBACK_STOP;
     if (kd_eom_energies(rec->data, &energies) != KD_EVAL_OK) return kd_eom_data_fault(rec->data).status;
     if (state >= 0) {
         rec->energy[KD_ENERGY_KINETIC][state] = energies.kinetic;
@@ -217,11 +265,27 @@ static void name_equation(const kd_recording *rec, int row, char *text, size_t s
     }
 }
 
+// Largest components so far: residuals are judged relative to them
+static void widen_scale(kd_recording *rec, const kd_state *x)
+{
+    kd_dims       dims = kd_eom_dims(rec->eom);
+    const double *values[3] = {x->p, x->v, x->a};
+    const int     count[3] = {dims.np, dims.nv, dims.nv};
+    for (int level = 0; level < 3; level++)
+        for (int i = 0; i < count[level]; i++)
+            rec->certificate.scale[level] = fmax(rec->certificate.scale[level], fabs(values[level][i]));
+}
+
 static kd_status add_residuals(kd_recording *rec, const kd_state *x)
 {
-    kd_consistency res;
-    kd_status      status = kd_initial_residuals(rec->eom, rec->has_inputs ? &rec->inputs : NULL, x, &res);
+    const kd_inputs *inputs = rec->has_inputs ? &rec->inputs : NULL;
+    kd_consistency   res;
+    kd_status        status = kd_initial_residuals(rec->eom, inputs, x, &res);
+    // Between steps not every formulation knows the acceleration: then that of the forces counts.
+    if (status >= 0 && res.dynamics > STALE && accelerate(rec, x))
+        status = kd_initial_residuals(rec->eom, inputs, rec->at, &res);
     if (status < 0) return status;
+    widen_scale(rec, x);
     const double value[3] = {res.position, res.velocity, res.acceleration};
     const int    row[2] = {res.worst_position, res.worst_velocity};
     for (int level = 0; level < 3; level++) {
@@ -251,8 +315,7 @@ kd_status kd_recording_add(kd_recording *rec, const kd_state *x)
     return KD_OK;
 }
 
-// ---- energy balance
-// --------------------------------------------------------------------------------------------------
+// ---- energy balance -----------------------------------------------------------------------------
 
 static void update_balance(kd_recording *rec)
 {
@@ -272,8 +335,7 @@ static void update_balance(kd_recording *rec)
     rec->certificate.has_energy = true;
 }
 
-// ---- queries
-// ---------------------------------------------------------------------------------------------------------
+// ---- queries ------------------------------------------------------------------------------------
 
 const kd_eom *kd_recording_eom(const kd_recording *rec)
 {
@@ -323,13 +385,12 @@ kd_certificate kd_recording_certificate(kd_recording *rec)
     return rec->certificate;
 }
 
-// ---- table
-// -----------------------------------------------------------------------------------------------------------
+// ---- table --------------------------------------------------------------------------------------
 
 static const char *const ENERGY_NAME[KD_ENERGY_COUNT] = {"kinetic energy", "potential energy", "total energy",
                                                          "energy balance"};
 
-kd_status                kd_recording_save_csv(kd_recording *rec, const char *path, char *message, size_t size)
+kd_status kd_recording_save_csv(kd_recording *rec, const char *path, char *message, size_t size)
 {
     kd_arena     arena = {0};
     kd_csv      *csv = NULL;

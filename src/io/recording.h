@@ -21,22 +21,22 @@ typedef struct kd_recording kd_recording;
 
 // Room for capacity states. eom must outlive the recording; inputs (may be NULL) are copied. On failure *recording is
 // NULL.
-kd_status                   kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int capacity,
-                                                kd_recording **recording) KD_NODISCARD;
-void                        kd_recording_destroy(kd_recording *recording); // NULL is fine
+kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int capacity,
+                              kd_recording **recording) KD_NODISCARD;
+void      kd_recording_destroy(kd_recording *recording); // NULL is fine
 
 // Append a state with its residuals and energies. Does not allocate by itself. A time that is not later than the last
 // one, or a full recording, is passed over with KD_OK. KD_ERR_NOT_FINITE: the state has NaN or infinity and is not
 // kept.
-kd_status                   kd_recording_add(kd_recording *recording, const kd_state *x) KD_NODISCARD;
+kd_status kd_recording_add(kd_recording *recording, const kd_state *x) KD_NODISCARD;
 
 // Use a state between recorded ones (the end of a step) for the work of drives and dampers only: the more, the better
 // the energy balance. Times must increase.
-kd_status                   kd_recording_sample(kd_recording *recording, const kd_state *x) KD_NODISCARD;
+kd_status kd_recording_sample(kd_recording *recording, const kd_state *x) KD_NODISCARD;
 
-const kd_eom               *kd_recording_eom(const kd_recording *recording);
-int                         kd_recording_length(const kd_recording *recording);
-int                         kd_recording_columns(const kd_recording *recording); // of a state: kd_state.n
+const kd_eom *kd_recording_eom(const kd_recording *recording);
+int           kd_recording_length(const kd_recording *recording);
+int           kd_recording_columns(const kd_recording *recording); // of a state: kd_state.n
 void          kd_recording_group(const kd_recording *recording, kd_group group, int *first, int *count); // its columns
 const char   *kd_recording_name(const kd_recording *recording, int column); // all different
 const double *kd_recording_times(const kd_recording *recording);            // (length)
@@ -58,6 +58,7 @@ const double *kd_recording_energy(kd_recording *recording, kd_energy which); // 
 // What was checked over all recorded states.
 typedef struct kd_certificate {
     double residual[3];     // largest residual of each level
+    double scale[3];        // largest component of p, v, a, at least 1
     double time[3];         // where it occurred
     char   equation[2][80]; // name of the worst equation of position and velocity level
     bool   has_energy;

@@ -17,18 +17,18 @@ enum {
     TEXT_LIMIT = 4000
 };
 
-// A residual of this size is rounding: positions are of size 1 to 100 and constraints are met by one Newton step
-static const double ROUNDING = 1e-9;
+// A residual of this size, relative to the largest component, is rounding
+static const double ROUNDING = 1e-11;
 
-const char         *kd_report_verdict(double residual, double atol)
+const char *kd_report_verdict(const kd_certificate *certificate, int level, double atol)
 {
-    if (residual <= ROUNDING) return "to rounding";
-    if (residual <= 10.0 * atol) return "within tolerance";
+    double relative = certificate->residual[level] / certificate->scale[level];
+    if (relative <= ROUNDING) return "to rounding";
+    if (relative <= 10.0 * atol) return "within tolerance";
     return "drift";
 }
 
-// ---- plots
-// -----------------------------------------------------------------------------------------------------------
+// ---- plots --------------------------------------------------------------------------------------
 
 typedef struct gallery {
     kd_arena  arena;
@@ -144,8 +144,7 @@ kd_status kd_report_save_svg(const kd_report *report, const char *path, char *me
     return status;
 }
 
-// ---- page
-// ------------------------------------------------------------------------------------------------------------
+// ---- page ---------------------------------------------------------------------------------------
 
 // clang-format off
 static const char STYLE[] =
@@ -241,7 +240,7 @@ static void put_certificate(FILE *file, const kd_report *report)
           file);
     char where[200];
     for (int level = 0; dims.nlambda + dims.nmu > 0 && level < 3; level++) {
-        const char *verdict = kd_report_verdict(c.residual[level], report->atol);
+        const char *verdict = kd_report_verdict(&c, level, report->atol);
         kd_text(where, sizeof where, "at t = %.6g s", c.time[level]);
         if (level < 2 && c.equation[level][0]) kd_text_append(where, sizeof where, ", '%s'", c.equation[level]);
         put_check(file, WHAT[level], c.residual[level], where, verdict, strcmp(verdict, "drift") != 0);

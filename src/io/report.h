@@ -24,11 +24,12 @@ typedef struct kd_report {
     double            reference_error; // against the reference solution at the end; NaN: there is none
 } kd_report;
 
-kd_status   kd_report_save(const kd_report *report, const char *path, char *message, size_t size) KD_NODISCARD;
+kd_status kd_report_save(const kd_report *report, const char *path, char *message, size_t size) KD_NODISCARD;
 // The plots alone, as one SVG file.
-kd_status   kd_report_save_svg(const kd_report *report, const char *path, char *message, size_t size) KD_NODISCARD;
+kd_status kd_report_save_svg(const kd_report *report, const char *path, char *message, size_t size) KD_NODISCARD;
 
-// What a residual means: "to rounding", "within tolerance", "drift".
-const char *kd_report_verdict(double residual, double atol);
+// What the residual of a level (0 position, 1 velocity, 2 acceleration) means: "to rounding", "within tolerance",
+// "drift".
+const char *kd_report_verdict(const kd_certificate *certificate, int level, double atol);
 
 #endif

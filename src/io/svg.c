@@ -18,18 +18,17 @@ enum {
     POINTS_PER_LINE = 8 // of a path, to keep lines of the file short
 };
 
-static const double      CHARACTER = 7.4; // [px] mean width of a character of 12 px
-static const double      LARGEST = 1e300; // values beyond are treated as missing, so that differences stay finite
+static const double CHARACTER = 7.4; // [px] mean width of a character of 12 px
+static const double LARGEST = 1e300; // values beyond are treated as missing, so that differences stay finite
 
 static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#404040"};
 enum { COLOURS = sizeof PALETTE / sizeof PALETTE[0] };
 static const char *const DASHES[] = {"", "7 3", "2 3", "9 3 2 3"}; // when the colours are used up
 
-// ---- axes
-// ------------------------------------------------------------------------------------------------------------
+// ---- axes ---------------------------------------------------------------------------------------
 
 // Smallest of 1, 2, 5 times a power of ten that is >= x
-static double            nice_step(double x)
+static double nice_step(double x)
 {
     double power = pow(10.0, floor(log10(x)));
     double lead = x / power;
@@ -89,8 +88,7 @@ static const char *tick_label(const kd_axis *axis, int i, char *buffer, size_t s
     return buffer;
 }
 
-// ---- data
-// ------------------------------------------------------------------------------------------------------------
+// ---- data ---------------------------------------------------------------------------------------
 
 static double value_at(const double *values, int stride, int i)
 {
@@ -116,8 +114,7 @@ static void extend(double value, double *low, double *high)
     if (value > *high) *high = value;
 }
 
-// ---- drawing
-// ---------------------------------------------------------------------------------------------------------
+// ---- drawing ------------------------------------------------------------------------------------
 
 // A plot while it is drawn: axes and the rectangle inside them [px]
 typedef struct frame {
@@ -354,8 +351,7 @@ static void draw_plot(FILE *file, const kd_plot *plot)
     draw_legend(&f);
 }
 
-// ---- exported
-// --------------------------------------------------------------------------------------------------------
+// ---- exported -----------------------------------------------------------------------------------
 
 void kd_svg_write(FILE *file, const kd_plot *plots, int nplots, int columns)
 {

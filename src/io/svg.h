@@ -26,7 +26,7 @@ typedef struct kd_plot {
 } kd_plot;
 
 // Write nplots plots, arranged in columns, as one <svg> element. The stream's error flag tells whether all was written.
-void      kd_svg_write(FILE *file, const kd_plot *plots, int nplots, int columns);
+void kd_svg_write(FILE *file, const kd_plot *plots, int nplots, int columns);
 // The same as a file of its own.
 kd_status kd_svg_save(const char *path, const kd_plot *plots, int nplots, int columns, char *message,
                       size_t size) KD_NODISCARD;

@@ -5,7 +5,11 @@
 #include "math/kernel.h"
 
 #include <cblas.h>
-#include <string.h>
+
+// Numbers of multiplications up to which the own kernels measured faster than CBLAS.
+#define SMALL_GEMV (20 * 20)
+#define SMALL_GEMM (10 * 10 * 10)
+#define SMALL_GEMM_TN (7 * 7 * 7)
 
 static void scale(ptrdiff_t n, double beta, double *y)
 {
@@ -15,30 +19,11 @@ static void scale(ptrdiff_t n, double beta, double *y)
         for (ptrdiff_t i = 0; i < n; i++) y[i] *= beta;
 }
 
-// y += A x, two columns per sweep
-static void add_product(int m, int n, double alpha, const double *restrict A, const double *restrict x,
-                        double *restrict y)
-{
-    int j = 0;
-    for (; j + 2 <= n; j += 2) {
-        const double *restrict a = kd_column_const(A, m, j);
-        const double *restrict b = a + m;
-        const double s = alpha * x[j], t = alpha * x[j + 1];
-        for (int i = 0; i < m; i++) y[i] += s * a[i] + t * b[i];
-    }
-    if (j < n) kd_kernel_sub(m, -alpha * x[j], kd_column_const(A, m, j), y);
-}
-
-static bool is_small(int m, int n)
-{
-    return (ptrdiff_t)m * n <= (ptrdiff_t)KD_SMALL * KD_SMALL;
-}
-
 void kd_gemv(int m, int n, double alpha, const double *A, const double *x, double beta, double *y)
 {
     scale(m, beta, y);
-    if (is_small(m, n))
-        add_product(m, n, alpha, A, x, y);
+    if ((double)m * n <= SMALL_GEMV)
+        kd_kernel_gemv(m, n, alpha, A, x, y);
     else
         cblas_dgemv(CblasColMajor, CblasNoTrans, m, n, alpha, A, m, x, 1, 1, y, 1);
 }
@@ -46,8 +31,8 @@ void kd_gemv(int m, int n, double alpha, const double *A, const double *x, doubl
 void kd_gemv_t(int m, int n, double alpha, const double *A, const double *x, double beta, double *y)
 {
     scale(n, beta, y);
-    if (is_small(m, n))
-        for (int j = 0; j < n; j++) y[j] += alpha * kd_kernel_dot(m, kd_column_const(A, m, j), x);
+    if ((double)m * n <= SMALL_GEMV)
+        kd_kernel_gemv_t(m, n, alpha, A, x, y);
     else
         cblas_dgemv(CblasColMajor, CblasTrans, m, n, alpha, A, m, x, 1, 1, y, 1);
 }
@@ -56,8 +41,8 @@ void kd_gemm(int m, int n, int k, double alpha, const double *A, const double *B
 {
     scale((ptrdiff_t)m * n, beta, C);
     if (m == 0 || n == 0 || k == 0) return;
-    if (is_small(m, n) && is_small(m, k) && is_small(k, n))
-        for (int j = 0; j < n; j++) add_product(m, k, alpha, A, kd_column_const(B, k, j), kd_column(C, m, j));
+    if ((double)m * n * k <= SMALL_GEMM)
+        kd_kernel_gemm(m, n, k, alpha, A, B, C);
     else
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, alpha, A, m, B, k, 1, C, m);
 }
@@ -66,19 +51,13 @@ void kd_gemm_tn(int m, int n, int k, double alpha, const double *A, const double
 {
     scale((ptrdiff_t)m * n, beta, C);
     if (m == 0 || n == 0 || k == 0) return;
-    if (is_small(m, n) && is_small(m, k) && is_small(k, n)) {
-        for (int j = 0; j < n; j++) {
-            const double *b = kd_column_const(B, k, j);
-            double       *c = kd_column(C, m, j);
-            for (int i = 0; i < m; i++) c[i] += alpha * kd_kernel_dot(k, kd_column_const(A, k, i), b);
-        }
-    } else {
+    if ((double)m * n * k <= SMALL_GEMM_TN)
+        kd_kernel_gemm_tn(m, n, k, alpha, A, B, C);
+    else
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, alpha, A, k, B, k, 1, C, m);
-    }
 }
 
-// ---- vectors
-// -----------------------------------------------------------------------------------------------------------
+// ---- vectors --------------------------------------------------------------------------------------------------------
 
 // NaN in x gives NaN
 double kd_norm_max(int n, const double *x)

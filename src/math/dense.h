@@ -6,7 +6,8 @@
 #include <complex.h>
 #include <stdbool.h>
 
-#define KD_SMALL 32 // order up to which own kernels measured faster than LAPACK (bench: build/bench/dense)
+#define KD_SMALL 48         // order up to which own kernels measured faster than LAPACK (bench: build/bench/dense)
+#define KD_SMALL_COMPLEX 28 // the same for complex matrices
 
 // ---- products --------------------------------------------------------------------------------------------------------
 // y = beta y + alpha A x,  A (m x n). beta = 0 overwrites y (also NaN).

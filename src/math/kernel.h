@@ -1,17 +1,90 @@
-// math/kernel.h: the inner loops of the own dense kernels. Complex numbers are pairs (re, im) of doubles here: the
+// math/kernel.h: the own dense kernels for small matrices, and their inner loops.
+//
+// The loops are written on pairs of doubles, the vector that every 64-bit machine has, and end with at most one scalar.
+// For short columns that is faster than what the vectoriser makes of plain loops (it adds checks, prologues and
+// epilogues), and the order of the operations is the same on every machine. A complex number is one pair (re, im): the
 // multiplication of C99 complex numbers checks for infinities and costs a call.
 #ifndef KD_MATH_KERNEL_H
 #define KD_MATH_KERNEL_H
 
-#include <complex.h>
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-// LU of any order by the own kernels, as kd_lu_factor and so on use them for small orders (lu.c)
-int                   kd_kernel_lu_factor(int n, double *A, int *pivot);
-void                  kd_kernel_lu_solve(int n, const double *LU, const int *pivot, double *b);
-int                   kd_kernel_zlu_factor(int n, double *A, int *pivot);
-void                  kd_kernel_zlu_solve(int n, const double *LU, const int *pivot, double *b);
+// ---- kernels (kernel.c)
+// ---------------------------------------------------------------------------------------------- The factors are stored
+// as LAPACK does: L unit lower and U upper in place, pivot[k] the row (1-based) that was exchanged with row k + 1. A
+// pivot below the smallest normal number (its reciprocal may overflow), NaN or infinity makes the matrix singular; NaN
+// anywhere in A ends in a pivot.
+
+int  kd_kernel_lu_factor(int n, double *A, int *pivot);
+void kd_kernel_lu_solve(int n, const double *LU, const int *pivot, double *x);
+void kd_kernel_lu_solve_t(int n, const double *LU, const int *pivot, double *x);
+int  kd_kernel_zlu_factor(int n, double *A, int *pivot);
+void kd_kernel_zlu_solve(int n, const double *LU, const int *pivot, double *x);
+int  kd_kernel_cholesky_factor(int n, double *A);
+void kd_kernel_cholesky_solve(int n, const double *L, double *x);
+
+void kd_kernel_gemv(int m, int n, double alpha, const double *A, const double *x, double *y);        // y += alpha A x
+void kd_kernel_gemv_t(int m, int n, double alpha, const double *A, const double *x, double *y);      // y += alpha A' x
+void kd_kernel_gemm(int m, int n, int k, double alpha, const double *A, const double *B, double *C); // C += alpha A B
+void kd_kernel_gemm_tn(int m, int n, int k, double alpha, const double *A, const double *B,
+                       double *C); // C += alpha A' B
+
+// ---- pairs ----------------------------------------------------------------------------------------------------------
+
+typedef double        kd_pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+static inline kd_pair kd_pair_load(const double *x)
+{
+    return *(const kd_pair *)x;
+}
+static inline void kd_pair_store(double *x, kd_pair value)
+{
+    *(kd_pair *)x = value;
+}
+static inline kd_pair kd_pair_both(double x)
+{
+    return (kd_pair){x, x};
+}
+
+// a b of complex numbers, b prepared as (re, re) and (-im, im): the second factor meets the exchanged pair
+static inline kd_pair kd_pair_multiply(kd_pair a, kd_pair re, kd_pair im)
+{
+    return a * re + (kd_pair){a[1], a[0]} * im;
+}
+static inline kd_pair kd_pair_re(kd_pair b)
+{
+    return (kd_pair){b[0], b[0]};
+}
+static inline kd_pair kd_pair_im(kd_pair b)
+{
+    return (kd_pair){-b[1], b[1]};
+}
+
+// 1 / z, scaled by the larger part against overflow (Smith)
+static inline kd_pair kd_pair_inverse(kd_pair z)
+{
+    if (fabs(z[0]) >= fabs(z[1])) {
+        const double q = z[1] / z[0], d = 1 / (z[0] + z[1] * q);
+        return (kd_pair){d, -q * d};
+    }
+    const double q = z[0] / z[1], d = 1 / (z[0] * q + z[1]);
+    return (kd_pair){q * d, -d};
+}
+
+// Where pairs begin to pay: loading a pair that was just stored as two scalars (an exchange of rows, the end of a loop)
+// stalls, which short columns do not make good. Measured on LU, orders 2 to 32.
+#define KD_PAIRS_FROM 8
+
+// ---- inner loops ----------------------------------------------------------------------------------------------------
+
+// A pivot must have a finite reciprocal.
+static inline bool kd_is_pivot(double x)
+{
+    return fabs(x) >= DBL_MIN && fabs(x) <= DBL_MAX;
+}
 
 // entry (0, j) of a column-major array with ld rows
 static inline double *kd_column(double *A, int ld, int j)
@@ -26,55 +99,55 @@ static inline const double *kd_column_const(const double *A, int ld, int j)
 // y -= alpha x
 static inline void kd_kernel_sub(int n, double alpha, const double *restrict x, double *restrict y)
 {
-    for (int i = 0; i < n; i++) y[i] -= alpha * x[i];
+    const kd_pair s = kd_pair_both(alpha);
+    int           i = 0;
+    if (n >= KD_PAIRS_FROM)
+        for (; i + 2 <= n; i += 2) kd_pair_store(y + i, kd_pair_load(y + i) - s * kd_pair_load(x + i));
+    for (; i < n; i++) y[i] -= alpha * x[i];
 }
 
-// x' y, four partial sums (a single one would have to be added in order)
+// y -= alpha_0 a + alpha_1 b + alpha_2 c + alpha_3 d, the columns ld apart
+static inline void kd_kernel_sub4(int n, const double *restrict alpha, const double *restrict a, ptrdiff_t ld,
+                                  double *restrict y)
+{
+    const double *restrict b = a + ld, *restrict c = b + ld, *restrict d = c + ld;
+    const kd_pair p = kd_pair_both(alpha[0]), q = kd_pair_both(alpha[1]);
+    const kd_pair r = kd_pair_both(alpha[2]), s = kd_pair_both(alpha[3]);
+    int           i = 0;
+    if (n >= KD_PAIRS_FROM)
+        for (; i + 2 <= n; i += 2)
+            kd_pair_store(y + i, kd_pair_load(y + i) - ((p * kd_pair_load(a + i) + q * kd_pair_load(b + i)) +
+                                                        (r * kd_pair_load(c + i) + s * kd_pair_load(d + i))));
+    for (; i < n; i++) y[i] -= (alpha[0] * a[i] + alpha[1] * b[i]) + (alpha[2] * c[i] + alpha[3] * d[i]);
+}
+
+// x' y
 static inline double kd_kernel_dot(int n, const double *restrict x, const double *restrict y)
 {
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    int    i = 0;
+    kd_pair s = kd_pair_both(0), t = s;
+    int     i = 0;
     for (; i + 4 <= n; i += 4) {
-        s0 += x[i] * y[i];
-        s1 += x[i + 1] * y[i + 1];
-        s2 += x[i + 2] * y[i + 2];
-        s3 += x[i + 3] * y[i + 3];
+        s += kd_pair_load(x + i) * kd_pair_load(y + i);
+        t += kd_pair_load(x + i + 2) * kd_pair_load(y + i + 2);
     }
-    for (; i < n; i++) s0 += x[i] * y[i];
-    return (s0 + s2) + (s1 + s3);
+    s += t;
+    double sum = s[0] + s[1];
+    for (; i < n; i++) sum += x[i] * y[i];
+    return sum;
 }
 
-// y -= (re + i im) x, n complex numbers
-static inline void kd_kernel_zsub(int n, double re, double im, const double *restrict x, double *restrict y)
-{
-    const double minus = -im; // both parts get the same shape of sum, which the vectoriser pairs
-    for (int i = 0; i < n; i++) {
-        y[2 * i] -= x[2 * i] * re + x[2 * i + 1] * minus;
-        y[2 * i + 1] -= x[2 * i + 1] * re + x[2 * i] * im;
-    }
-}
-
-// x = inv(L) x for the first m columns of a unit lower L (n rows, ld): four columns per sweep over x
-static inline void kd_kernel_lower(int n, int m, const double *restrict L, ptrdiff_t ld, double *restrict x)
+// x = inv(L) x for a unit lower L (n x n, ld): four columns per sweep over x
+static inline void kd_kernel_lower(int n, const double *restrict L, ptrdiff_t ld, double *restrict x)
 {
     int k = 0;
-    for (; k + 4 <= m; k += 4) {
-        const double *restrict a = L + ld * k, *restrict b = a + ld, *restrict c = b + ld, *restrict d = c + ld;
-        const double x0 = x[k], x1 = x[k + 1] - a[k + 1] * x0, x2 = x[k + 2] - a[k + 2] * x0 - b[k + 2] * x1;
-        const double x3 = x[k + 3] - a[k + 3] * x0 - b[k + 3] * x1 - c[k + 3] * x2;
-        x[k + 1] = x1;
-        x[k + 2] = x2;
-        x[k + 3] = x3;
-        for (int i = k + 4; i < n; i++) x[i] -= (a[i] * x0 + b[i] * x1) + (c[i] * x2 + d[i] * x3);
+    for (; k + 4 <= n; k += 4) {
+        const double *restrict a = L + ld * k + k, *restrict b = a + ld, *restrict c = b + ld;
+        x[k + 1] -= a[1] * x[k];
+        x[k + 2] -= a[2] * x[k] + b[2] * x[k + 1];
+        x[k + 3] -= a[3] * x[k] + b[3] * x[k + 1] + c[3] * x[k + 2];
+        kd_kernel_sub4(n - k - 4, x + k, a + 4, ld, x + k + 4);
     }
-    if (k + 2 <= m) {
-        const double *restrict a = L + ld * k, *restrict b = a + ld;
-        const double x0 = x[k], x1 = x[k + 1] - a[k + 1] * x0;
-        x[k + 1] = x1;
-        for (int i = k + 2; i < n; i++) x[i] -= a[i] * x0 + b[i] * x1;
-        k += 2;
-    }
-    if (k < m) kd_kernel_sub(n - k - 1, x[k], L + ld * k + k + 1, x + k + 1);
+    for (; k < n; k++) kd_kernel_sub(n - k - 1, x[k], L + ld * k + k + 1, x + k + 1);
 }
 
 // x = inv(U) x for an upper U (n x n, ld). The reciprocals do not wait for x.
@@ -84,14 +157,11 @@ static inline void kd_kernel_upper(int n, const double *restrict U, ptrdiff_t ld
     for (; k >= 0; k -= 4) {
         const double *restrict a = U + ld * k, *restrict b = a + ld, *restrict c = b + ld, *restrict d = c + ld;
         const double ra = 1 / a[k], rb = 1 / b[k + 1], rc = 1 / c[k + 2], rd = 1 / d[k + 3];
-        const double x3 = x[k + 3] * rd, x2 = (x[k + 2] - d[k + 2] * x3) * rc;
-        const double x1 = (x[k + 1] - d[k + 1] * x3 - c[k + 1] * x2) * rb;
-        const double x0 = (x[k] - d[k] * x3 - c[k] * x2 - b[k] * x1) * ra;
-        x[k] = x0;
-        x[k + 1] = x1;
-        x[k + 2] = x2;
-        x[k + 3] = x3;
-        for (int i = 0; i < k; i++) x[i] -= (a[i] * x0 + b[i] * x1) + (c[i] * x2 + d[i] * x3);
+        x[k + 3] *= rd;
+        x[k + 2] = (x[k + 2] - d[k + 2] * x[k + 3]) * rc;
+        x[k + 1] = (x[k + 1] - d[k + 1] * x[k + 3] - c[k + 1] * x[k + 2]) * rb;
+        x[k] = (x[k] - d[k] * x[k + 3] - c[k] * x[k + 2] - b[k] * x[k + 1]) * ra;
+        kd_kernel_sub4(k, x + k, a, ld, x);
     }
     for (k += 3; k >= 0; k--) {
         x[k] *= 1 / U[ld * k + k];
@@ -99,38 +169,36 @@ static inline void kd_kernel_upper(int n, const double *restrict U, ptrdiff_t ld
     }
 }
 
+// y -= alpha x, n complex numbers
+static inline void kd_kernel_zsub(int n, kd_pair alpha, const double *restrict x, double *restrict y)
+{
+    const kd_pair re = kd_pair_re(alpha), im = kd_pair_im(alpha);
+    for (int i = 0; i < 2 * n; i += 2)
+        kd_pair_store(y + i, kd_pair_load(y + i) - kd_pair_multiply(kd_pair_load(x + i), re, im));
+}
+
 // sum conj(x_i) y_i
-static inline void kd_kernel_zdotc(int n, const double *restrict x, const double *restrict y, double *re, double *im)
+static inline kd_pair kd_kernel_zdotc(int n, const double *restrict x, const double *restrict y)
 {
-    double sr = 0, si = 0;
-    for (int i = 0; i < n; i++) {
-        sr += x[2 * i] * y[2 * i] + x[2 * i + 1] * y[2 * i + 1];
-        si += x[2 * i] * y[2 * i + 1] - x[2 * i + 1] * y[2 * i];
+    kd_pair direct = kd_pair_both(0), crossed = direct; // (xr yr, xi yi), (xr yi, xi yr)
+    for (int i = 0; i < 2 * n; i += 2) {
+        const kd_pair a = kd_pair_load(x + i), b = kd_pair_load(y + i);
+        direct += a * b;
+        crossed += a * (kd_pair){b[1], b[0]};
     }
-    *re = sr;
-    *im = si;
+    return (kd_pair){direct[0] + direct[1], crossed[0] - crossed[1]};
 }
 
-// 1 / (re + i im), scaled by the larger part against overflow (Smith)
-static inline void kd_kernel_zinverse(double re, double im, double *out_re, double *out_im)
+// x = inv(U) x for a complex upper U (n x n)
+static inline void kd_kernel_zupper(int n, const double *U, double *x)
 {
-    if (fabs(re) >= fabs(im)) {
-        const double q = im / re, d = 1 / (re + im * q);
-        *out_re = d;
-        *out_im = -q * d;
-    } else {
-        const double q = re / im, d = 1 / (re * q + im);
-        *out_re = q * d;
-        *out_im = -d;
+    for (int k = n - 1; k >= 0; k--) {
+        const double *uk = kd_column_const(U, 2 * n, k);
+        const kd_pair r = kd_pair_inverse(kd_pair_load(uk + 2 * k));
+        const kd_pair xk = kd_pair_multiply(kd_pair_load(x + 2 * k), kd_pair_re(r), kd_pair_im(r));
+        kd_pair_store(x + 2 * k, xk);
+        kd_kernel_zsub(k, xk, uk, x);
     }
-}
-
-// y *= re + i im
-static inline void kd_kernel_zscale(double re, double im, double *y)
-{
-    const double yr = y[0], yi = y[1];
-    y[0] = re * yr - im * yi;
-    y[1] = re * yi + im * yr;
 }
 
 #endif

@@ -33,8 +33,7 @@ struct kd_linsolve {
     long            analyses; // sparse: symbolic ones, and the full factorisations of objects that are gone
 };
 
-// ---- life cycle
-// ------------------------------------------------------------------------------------------------------
+// ---- life cycle -----------------------------------------------------------------------------------------------------
 
 static void cut_arrays(kd_linsolve *s)
 {
@@ -120,8 +119,7 @@ void kd_linsolve_destroy(kd_linsolve *s)
     kd_free(s);
 }
 
-// ---- dense
-// -----------------------------------------------------------------------------------------------------------
+// ---- dense ----------------------------------------------------------------------------------------------------------
 
 // R_kk is no more than rounding of its column: column k of A depends on those before. Does not depend on the scaling of
 // columns. parts: doubles per number, 1 or 2.
@@ -161,8 +159,7 @@ static void solve_qr(kd_linsolve *s, double *b)
     memcpy(b, x, (size_t)n * sizeof *b);
 }
 
-// ---- sparse
-// ----------------------------------------------------------------------------------------------------------
+// ---- sparse ---------------------------------------------------------------------------------------------------------
 
 // Entries of the dense matrix that the pattern lacks are added to it. parts: doubles per number, 1 or 2.
 static void grow_pattern(kd_linsolve *s, int parts, const double *A)
@@ -198,8 +195,7 @@ static kd_status factor_sparse_complex(kd_linsolve *s, const double complex *A)
     return kd_sparse_lu_factor_complex(s->lu_complex, s->Z);
 }
 
-// ---- use
-// -------------------------------------------------------------------------------------------------------------
+// ---- use ------------------------------------------------------------------------------------------------------------
 
 static bool order_is_valid(const kd_linsolve *s, int n)
 {

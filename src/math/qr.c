@@ -31,8 +31,7 @@ static double norm2(int n, const double *x)
     return largest * sqrt(sum);
 }
 
-// ---- real
-// ------------------------------------------------------------------------------------------------------------
+// ---- real -----------------------------------------------------------------------------------------------------------
 
 // H x = (beta, 0, .., 0)', x is overwritten by beta and v(2..n); returns tau
 static double reflector(int n, double *x)
@@ -181,8 +180,7 @@ void kd_qr_solve_rt(int n, const double *QR, int m, double *b, int nrhs)
     }
 }
 
-// ---- complex
-// ---------------------------------------------------------------------------------------------------------
+// ---- complex --------------------------------------------------------------------------------------------------------
 
 // H' x = (beta, 0, .., 0)', beta real; x is overwritten by beta and v(2..n)
 static void zreflector(int n, double *x, double *tau)
@@ -191,10 +189,10 @@ static void zreflector(int n, double *x, double *tau)
     const double re = x[0], im = x[1];
     tau[0] = tau[1] = 0;
     if (tail == 0 && im == 0) return;
-    const double beta = -copysign(hypot(hypot(re, im), tail), re);
-    double       sr = 0, si = 0;
-    kd_kernel_zinverse(re - beta, im, &sr, &si);
-    for (int i = 1; i < n; i++) kd_kernel_zscale(sr, si, x + 2 * i);
+    const double  beta = -copysign(hypot(hypot(re, im), tail), re);
+    const kd_pair r = kd_pair_inverse((kd_pair){re - beta, im});
+    for (int i = 2; i < 2 * n; i += 2)
+        kd_pair_store(x + i, kd_pair_multiply(kd_pair_load(x + i), kd_pair_re(r), kd_pair_im(r)));
     x[0] = beta;
     x[1] = 0;
     tau[0] = (beta - re) / beta;
@@ -204,14 +202,10 @@ static void zreflector(int n, double *x, double *tau)
 // y = (I - conj(tau) v v') y
 static void zreflect_t(int n, const double *tau, const double *v, double *y)
 {
-    double s[2];
-    kd_kernel_zdotc(n - 1, v + 2, y + 2, s, s + 1);
-    s[0] += y[0];
-    s[1] += y[1];
-    kd_kernel_zscale(tau[0], -tau[1], s);
-    y[0] -= s[0];
-    y[1] -= s[1];
-    kd_kernel_zsub(n - 1, s[0], s[1], v + 2, y + 2);
+    const kd_pair sum = kd_pair_load(y) + kd_kernel_zdotc(n - 1, v + 2, y + 2);
+    const kd_pair s = kd_pair_multiply(sum, kd_pair_both(tau[0]), (kd_pair){tau[1], -tau[1]});
+    kd_pair_store(y, kd_pair_load(y) - s);
+    kd_kernel_zsub(n - 1, s, v + 2, y + 2);
 }
 
 int kd_zqr_factor(int n, double complex *A, double complex *tau, double complex *work)
@@ -241,11 +235,5 @@ void kd_zqr_solve(int n, const double complex *QR, const double complex *tau, do
     const double *a = (const double *)QR, *t = (const double *)tau;
     double       *x = (double *)b;
     for (int k = 0; k < n; k++) zreflect_t(n - k, t + 2 * k, kd_column_const(a, 2 * n, k) + 2 * k, x + 2 * k);
-    for (int k = n - 1; k >= 0; k--) {
-        const double *rk = kd_column_const(a, 2 * n, k);
-        double        re = 0, im = 0;
-        kd_kernel_zinverse(rk[2 * k], rk[2 * k + 1], &re, &im);
-        kd_kernel_zscale(re, im, x + 2 * k);
-        kd_kernel_zsub(k, x[2 * k], x[2 * k + 1], rk, x);
-    }
+    kd_kernel_zupper(n, a, x);
 }

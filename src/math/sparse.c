@@ -37,8 +37,7 @@ struct kd_sparse_lu {
     long          full;    // calls of klu_factor, klu_z_factor
 };
 
-// ---- creation
-// --------------------------------------------------------------------------------------------------------
+// ---- creation -------------------------------------------------------------------------------------------------------
 
 // columns in order, rows in range, none twice
 static bool pattern_is_valid(int n, const int *column, const int *row, int *seen)
@@ -101,8 +100,7 @@ void kd_sparse_lu_destroy(kd_sparse_lu *lu)
     kd_free(lu);
 }
 
-// ---- real and complex KLU behind one set of calls
-// ----------------------------------------------------------------------
+// ---- real and complex KLU behind one set of calls -------------------------------------------------------------------
 
 // What differs between the two: complex values are pairs of doubles for KLU. It takes pointers to plain double but only
 // reads the values of the matrix.
@@ -172,8 +170,7 @@ kd_status kd_sparse_lu_factor_complex(kd_sparse_lu *lu, const double complex *va
     return factor(lu, &lu->z, (double *)values, &complex_arithmetic);
 }
 
-// ---- use
-// -------------------------------------------------------------------------------------------------------------
+// ---- use ------------------------------------------------------------------------------------------------------------
 
 void kd_sparse_lu_solve(kd_sparse_lu *lu, double *b, int nrhs)
 {

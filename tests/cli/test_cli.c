@@ -34,8 +34,7 @@ static command_result expect(const char *arguments, int status, const char *part
     return result;
 }
 
-// ---- a small JSON checker
-// --------------------------------------------------------------------------------------------
+// ---- a small JSON checker -----------------------------------------------------------------------
 
 static const char *skip_value(const char *c);
 
@@ -101,8 +100,7 @@ static double json_number(const char *text, const char *key)
     return strtod(found + strlen(pattern), NULL);
 }
 
-// ---- tests
-// -----------------------------------------------------------------------------------------------------------
+// ---- tests --------------------------------------------------------------------------------------
 
 static int start_afresh(void **state)
 {

@@ -7,10 +7,11 @@ int main(void)
     kd_eom_def def = kd_eom_def_default();
     kd_eom    *eom = NULL;
     char       message[200] = "";
-    kd_status  status = kd_eom_create(&def, &eom, message, sizeof message);
+    def.dims.np = def.dims.nv = 1; // but neither masses nor forces
+    kd_status status = kd_eom_create(&def, &eom, message, sizeof message);
 
     printf("kardan %s\n", kd_version());
-    printf("empty equations: %s\n", kd_status_name(status)); // refused: nothing is defined
+    printf("incomplete equations: %s\n", kd_status_name(status));
     kd_eom_destroy(eom);
     return status < 0 ? 0 : 1;
 }

@@ -187,6 +187,45 @@ static void test_friction(void **state)
     }
 }
 
+// Without constraints and with constant M, supplied f_p serves the residual: no evaluations for differences.
+static kd_eval free_derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *D)
+{
+    (void)fn, (void)part, (void)context;
+    memset(D, 0, 9 * sizeof(double));
+    if (var == KD_P)
+        D[6] = -2.0 * sin(x->p[2]), D[8] = -0.1;
+    else
+        D[4] = -x->v[2], D[7] = -x->v[1];
+    return KD_EVAL_OK;
+}
+static void test_force_blocks(void **state)
+{
+    (void)state;
+    kd_eom_def def = skate();
+    def.dims.nmu = 0;
+    def.h = def.hI = NULL;
+    def.given[KD_H] = 0;
+    double supplied[2][9], differenced[2][9];
+    for (int given = 1; given >= 0; given--) {
+        def.derivative = given ? free_derivative : NULL;
+        def.given[KD_FORCE] = given ? KD_BIT(KD_P) | KD_BIT(KD_V) : 0;
+        kd_eom      *eom = make(&def);
+        kd_eom_data *d = make_data(eom);
+        kd_blocks    blocks = {0};
+        blocks.block[KD_RESIDUAL][KD_P] = given ? supplied[0] : differenced[0];
+        blocks.block[KD_RESIDUAL][KD_V] = given ? supplied[1] : differenced[1];
+        go_to(d, &skate_place);
+        assert_int_equal(kd_eom_derivatives(d, KD_PART_ALL, &blocks), KD_EVAL_OK);
+        assert_int_equal(kd_eom_data_counters(d).for_differences, given ? 0 : 6);
+        kd_eom_data_destroy(d);
+        kd_eom_destroy(eom);
+    }
+    for (int i = 0; i < 9; i++) {
+        assert_close(supplied[0][i], differenced[0][i], 2e-7);
+        assert_close(supplied[1][i], differenced[1][i], 2e-7);
+    }
+}
+
 // A function at the edge of its domain is differenced to the other side.
 static kd_eval edge_f(const kd_point *x, void *context, double *f)
 {
@@ -265,12 +304,12 @@ static void test_cost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pendulum),  cmocka_unit_test(test_residual_or_parts),
-        cmocka_unit_test(test_rheonomic), cmocka_unit_test(test_contact),
-        cmocka_unit_test(test_body),      cmocka_unit_test(test_increments),
-        cmocka_unit_test(test_skate),     cmocka_unit_test(test_friction),
-        cmocka_unit_test(test_edge),      cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_pendulum),     cmocka_unit_test(test_residual_or_parts),
+        cmocka_unit_test(test_rheonomic),    cmocka_unit_test(test_contact),
+        cmocka_unit_test(test_body),         cmocka_unit_test(test_increments),
+        cmocka_unit_test(test_skate),        cmocka_unit_test(test_friction),
+        cmocka_unit_test(test_force_blocks), cmocka_unit_test(test_edge),
+        cmocka_unit_test(test_parameters),   cmocka_unit_test(test_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

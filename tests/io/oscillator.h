@@ -7,7 +7,7 @@
 #include <kardan/kardan.h>
 #include <math.h>
 
-static const double   oscillator_damping = 0.4;
+static const double oscillator_damping = 0.4;
 
 static inline kd_eval oscillator_mass(const kd_point *x, void *context, double *M)
 {

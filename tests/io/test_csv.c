@@ -18,7 +18,7 @@
 static const char *const NAMES[3] = {"t", "joint 'a', angle", "the \"b\""};
 
 // Every double, however small, large or odd, reads back to the same bits.
-static void              numbers_read_back_exactly(void **state)
+static void numbers_read_back_exactly(void **state)
 {
     (void)state;
     const double rows[2][3] = {{0.1, -1.0 / 3.0, 5e-324}, {1.7976931348623157e308, -0.0, 3.0000000000000004}};

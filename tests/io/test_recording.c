@@ -135,6 +135,26 @@ static void residuals_are_recorded(void **state)
     unmake(&f);
 }
 
+// An acceleration that does not belong to the state is replaced by that of the forces: with the right multiplier the
+// acceleration level holds, with a wrong one it does not.
+static void stale_accelerations_are_replaced(void **state)
+{
+    (void)state;
+    fixture f = make(rod(), 3);
+    f.x->p[0] = 0.6, f.x->p[1] = -0.8;
+    f.x->a[0] = 1e3;
+    // M a = f - 2 p lambda and p'a = 0 give lambda = p'f / 2
+    f.x->lambda[0] = 0.5 * 0.8;
+    assert_int_equal(kd_recording_add(f.rec, f.x), KD_OK);
+    assert_true(kd_recording_certificate(f.rec).residual[2] < 1e-6);
+    f.x->t = 1;
+    f.x->lambda[0] += 1e-3; // a changes by -2 p 1e-3, gII = 2 p'a by -4e-3
+    assert_int_equal(kd_recording_add(f.rec, f.x), KD_OK);
+    assert_true(fabs(kd_recording_certificate(f.rec).residual[2] - 4e-3) < 1e-6);
+    assert_true(f.x->a[0] == 1e3); // the state itself is left alone
+    unmake(&f);
+}
+
 // A state with NaN is refused and not kept.
 static void nan_is_refused(void **state)
 {
@@ -219,10 +239,15 @@ static void failing_memory_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_come_back),       cmocka_unit_test(energy_is_balanced),
-        cmocka_unit_test(samples_help),           cmocka_unit_test(wrong_energy_is_noticed),
-        cmocka_unit_test(residuals_are_recorded), cmocka_unit_test(nan_is_refused),
-        cmocka_unit_test(table_is_written),       cmocka_unit_test(failing_memory_is_reported),
+        cmocka_unit_test(states_come_back),
+        cmocka_unit_test(energy_is_balanced),
+        cmocka_unit_test(samples_help),
+        cmocka_unit_test(wrong_energy_is_noticed),
+        cmocka_unit_test(residuals_are_recorded),
+        cmocka_unit_test(stale_accelerations_are_replaced),
+        cmocka_unit_test(nan_is_refused),
+        cmocka_unit_test(table_is_written),
+        cmocka_unit_test(failing_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ typedef struct fixture {
 
 static const kd_setting settings[] = {{"formulation", "psf"}, {"relative <tolerance>", "1e-6"}};
 
-static fixture          make(kd_eom_def def)
+static fixture make(kd_eom_def def)
 {
     fixture f = {0};
     assert_int_equal(kd_eom_create(&def, &f.eom, NULL, 0), KD_OK);

@@ -118,8 +118,7 @@ static place reference_place(const fixture *f)
     return x;
 }
 
-// ---- derivatives and levels
-// -------------------------------------------------------------------------------------------
+// ---- derivatives and levels -----------------------------------------------------------------------------------------
 
 static double *variable(place *x, kd_var var)
 {
@@ -210,8 +209,7 @@ static void checker_accepts_every_example(void **state)
     for_all(check_with_library);
 }
 
-// ---- energy
-// ---------------------------------------------------------------------------------------------------------------
+// ---- energy ---------------------------------------------------------------------------------------------------------
 
 // Total energy at the place moved along the motion p + v tau, v + a tau
 static double energy_moved(fixture *f, const place *x, double tau, kd_energies *out)
@@ -276,8 +274,7 @@ static void caraxis_energy_comes_from_road(void **state)
     close_example(&f);
 }
 
-// ---- starts and references
-// --------------------------------------------------------------------------------------------------
+// ---- starts and references ------------------------------------------------------------------------------------------
 
 static void check_start(fixture *f)
 {
@@ -371,8 +368,32 @@ static void references_agree_with_files(void **state)
     }
 }
 
-// ---- pendulum
-// ---------------------------------------------------------------------------------------------------------------
+static void check_run(fixture *f)
+{
+    char                  message[500] = "";
+    kd_simulation_options opt = kd_simulation_options_default();
+    opt.rtol = opt.atol = 1e-8;
+    const kd_status status =
+        kd_simulate(f->eom, &f->inputs, &opt, f->x, f->example->t_end, NULL, message, sizeof message);
+    if (status != KD_OK) print_error("%s: %s\n", f->example->name, message);
+    assert_int_equal(status, KD_OK);
+    double error = 0;
+    for (int i = 0; i < f->n.np; i++) {
+        const double r = f->example->reference[i];
+        error = fmax(error, fabs(f->x->p[i] - r) / fmax(1e-3, fabs(r)));
+    }
+    if (!(error < 1e-4)) print_error("%s: error %.3g\n", f->example->name, error);
+    assert_true(error < 1e-4);
+}
+
+// Every example runs with default settings and ends at its reference.
+static void every_example_reaches_its_reference(void **state)
+{
+    (void)state;
+    for_all(check_run);
+}
+
+// ---- pendulum -------------------------------------------------------------------------------------------------------
 
 // Exact motion in quadruple precision: p, v, lambda
 static const struct {
@@ -469,8 +490,7 @@ static void pendulum_has_energy_invariant(void **state)
     close_example(&f);
 }
 
-// ---- list
-// -----------------------------------------------------------------------------------------------------------------------
+// ---- list -----------------------------------------------------------------------------------------------------------
 
 static void check_names(fixture *f)
 {
@@ -545,21 +565,14 @@ static void creation_survives_lack_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(derivatives_agree_with_differences),
-        cmocka_unit_test(nothing_is_left_to_differences),
-        cmocka_unit_test(checker_accepts_every_example),
-        cmocka_unit_test(energy_changes_by_power),
-        cmocka_unit_test(caraxis_energy_comes_from_road),
-        cmocka_unit_test(starts_are_consistent),
-        cmocka_unit_test(references_are_consistent),
-        cmocka_unit_test(references_agree_with_files),
-        cmocka_unit_test(exact_pendulum_is_exact),
-        cmocka_unit_test(exact_pendulum_agrees_with_file),
-        cmocka_unit_test(exact_pendulum_creeps_to_the_top),
-        cmocka_unit_test(pendulum_has_energy_invariant),
-        cmocka_unit_test(everything_has_a_name),
-        cmocka_unit_test(examples_are_found_by_name),
-        cmocka_unit_test(creation_survives_lack_of_memory),
+        cmocka_unit_test(derivatives_agree_with_differences),  cmocka_unit_test(nothing_is_left_to_differences),
+        cmocka_unit_test(checker_accepts_every_example),       cmocka_unit_test(energy_changes_by_power),
+        cmocka_unit_test(caraxis_energy_comes_from_road),      cmocka_unit_test(starts_are_consistent),
+        cmocka_unit_test(references_are_consistent),           cmocka_unit_test(references_agree_with_files),
+        cmocka_unit_test(every_example_reaches_its_reference), cmocka_unit_test(exact_pendulum_is_exact),
+        cmocka_unit_test(exact_pendulum_agrees_with_file),     cmocka_unit_test(exact_pendulum_creeps_to_the_top),
+        cmocka_unit_test(pendulum_has_energy_invariant),       cmocka_unit_test(everything_has_a_name),
+        cmocka_unit_test(examples_are_found_by_name),          cmocka_unit_test(creation_survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

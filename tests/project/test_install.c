@@ -31,7 +31,7 @@ static void consumer_must_answer(const char *program)
 {
     command_result result = run_command(program);
     assert_int_equal(result.status, 0);
-    assert_string_equal(result.text, "kardan " KD_PROJECT_VERSION "\nempty equations: KD_ERR_DEFINITION\n");
+    assert_string_equal(result.text, "kardan " KD_PROJECT_VERSION "\nincomplete equations: KD_ERR_DEFINITION\n");
 }
 
 // find_package(kardan) finds the installed library, and a program that links it runs.

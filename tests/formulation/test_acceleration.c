@@ -1,0 +1,220 @@
+// Tests of accelerations, multipliers and projection at a point.
+#include "core/failing_allocator.h"
+#include "formulation/whole.h"
+#include "pendulum.h"
+
+static kd_acceleration *make_acceleration(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                                          kd_decomposition kind)
+{
+    kd_formulation_options opt = kd_formulation_options_default();
+    kd_acceleration       *acceleration;
+    opt.constraints = kind;
+    assert_int_equal(kd_acceleration_create(eom, inputs, x, &opt, &acceleration), KD_OK);
+    return acceleration;
+}
+
+// The pendulum: lambda and a in closed form, by LU and by SVD.
+static void pendulum_in_closed_form(void **state)
+{
+    (void)state;
+    const double p0[2] = {0.6, -0.8}, v0[2] = {1.6, 1.2}, gravity = 9.81;
+    kd_eom      *eom;
+    kd_state    *x;
+    assert_int_equal(kd_pendulum_create(gravity, p0, v0, false, &eom, &x), KD_OK);
+    double lambda = 0.5 * (4 - gravity * p0[1]); // 2 p.a + 2 |v|^2 = 0, a = -gravity e_y - 2 p lambda, |v| = 2
+    for (int kind = KD_DECOMPOSE_LU; kind <= KD_DECOMPOSE_SVD; kind++) {
+        kd_acceleration *acceleration = make_acceleration(eom, NULL, x, (kd_decomposition)kind);
+        double           a[2], found = -3;
+        assert_int_equal(kd_acceleration_solve(acceleration, 0, x->p, NULL, x->v, NULL, a, NULL, &found, NULL),
+                         KD_EVAL_OK);
+        assert_close(found, lambda, 1e-14);
+        assert_close(a[0], -2 * p0[0] * lambda, 1e-14);
+        assert_close(a[1], -gravity - 2 * p0[1] * lambda, 1e-14);
+        kd_acceleration_destroy(acceleration);
+    }
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// Forces that depend on multipliers and auxiliary variables: Newton's method meets all rows to rounding.
+static void all_rows_are_met(void **state)
+{
+    (void)state;
+    kd_eom_def def = whole();
+    kd_eom    *eom = make(&def);
+    kd_state  *x = state_at(eom, &whole_place);
+    for (int off = 0; off < 3; off++) {
+        x->active_lambda[0] = off != 1;
+        x->active_mu[0] = off != 2;
+        kd_acceleration *acceleration = make_acceleration(eom, &whole_inputs, x, KD_DECOMPOSE_LU);
+        assert_int_equal(kd_acceleration_solve(acceleration, 0.3, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu),
+                         KD_EVAL_OK);
+        kd_eom_data *data = make_data(eom);
+        double       u, du, ddu, out[4];
+        whole_input(0.3, NULL, &u, &du, &ddu);
+        kd_eom_at_time(data, 0.3, &u, &du, &ddu, NULL);
+        kd_eom_at_position(data, x->p, x->s);
+        kd_eom_at_velocity(data, x->v, x->r);
+        kd_eom_at_acceleration(data, x->a, x->w, x->lambda, x->mu);
+        assert_int_equal(kd_eom_eval(data, KD_RESIDUAL, out), KD_EVAL_OK);
+        for (int i = 0; i < 4; i++) assert_close(out[i], 0, 1e-13);
+        assert_int_equal(kd_eom_eval(data, KD_D, out), KD_EVAL_OK);
+        assert_close(out[0], 0, 1e-13);
+        assert_int_equal(kd_eom_eval(data, KD_GII, out), KD_EVAL_OK);
+        if (x->active_lambda[0])
+            assert_close(out[0], 0, 1e-13);
+        else
+            assert_close(x->lambda[0], 0, 1e-15);
+        assert_int_equal(kd_eom_eval(data, KD_HI, out), KD_EVAL_OK);
+        if (x->active_mu[0])
+            assert_close(out[0], 0, 1e-13);
+        else
+            assert_close(x->mu[0], 0, 1e-15);
+        kd_eom_data_destroy(data);
+        kd_acceleration_destroy(acceleration);
+    }
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// Projection meets all constraint levels; repeated it changes nothing any more; the velocity moves orthogonally to the
+// constraint surface in the metric of M.
+static void projection_meets_constraints(void **state)
+{
+    (void)state;
+    kd_eom_def       def = whole();
+    kd_eom          *eom = make(&def);
+    kd_state        *x = state_at(eom, &whole_place);
+    kd_acceleration *acceleration = make_acceleration(eom, &whole_inputs, x, KD_DECOMPOSE_LU);
+    for (int k = 0; k < 8; k++)
+        assert_int_equal(kd_acceleration_project(acceleration, 0, x->p, x->s, x->v, x->r, false), KD_EVAL_OK);
+    double v0[4] = {0.9, -0.3, 0.2, 0.6}, v[4], p[4], M[16], GZ[4], HZ[4], u, du, ddu, out[1];
+    memcpy(p, x->p, sizeof p);
+    memcpy(v, v0, sizeof v);
+    assert_int_equal(kd_acceleration_project(acceleration, 0, p, x->s, v, x->r, false), KD_EVAL_OK);
+    for (int i = 0; i < 4; i++) assert_close(p[i], x->p[i], 1e-15);
+
+    kd_eom_data *data = make_data(eom);
+    whole_input(0, NULL, &u, &du, &ddu);
+    kd_eom_at_time(data, 0, &u, &du, &ddu, NULL);
+    kd_eom_at_position(data, p, x->s);
+    kd_eom_at_velocity(data, v, x->r);
+    for (int fn = KD_C; fn <= KD_H; fn++) {
+        if (fn == KD_GII) continue;
+        assert_int_equal(kd_eom_eval(data, (kd_fn)fn, out), KD_EVAL_OK);
+        assert_close(out[0], 0, 1e-14);
+    }
+    // M (v - v0) lies in the range of [GZ' HZ']: it does no work on a direction that both annihilate
+    assert_int_equal(kd_eom_constraint_matrices(data, GZ, HZ), KD_EVAL_OK);
+    assert_int_equal(kd_eom_eval(data, KD_MASS, M), KD_EVAL_OK);
+    double force[4] = {0};
+    for (int j = 0; j < 4; j++)
+        for (int i = 0; i < 4; i++) force[i] += M[i + 4 * j] * (v[j] - v0[j]);
+    // directions: any vector minus its components along GZ and HZ (Gram-Schmidt)
+    double hg = 0, gg = 0, h[4];
+    for (int i = 0; i < 4; i++) gg += GZ[i] * GZ[i], hg += GZ[i] * HZ[i];
+    for (int i = 0; i < 4; i++) h[i] = HZ[i] - hg / gg * GZ[i];
+    unsigned seed = 5;
+    for (int k = 0; k < 3; k++) {
+        double z[4], zg = 0, zh = 0, hh = 0, work = 0;
+        for (int i = 0; i < 4; i++) z[i] = scatter(&seed);
+        for (int i = 0; i < 4; i++) zg += z[i] * GZ[i], zh += z[i] * h[i], hh += h[i] * h[i];
+        for (int i = 0; i < 4; i++) work += force[i] * (z[i] - zg / gg * GZ[i] - zh / hh * h[i]);
+        assert_close(work, 0, 1e-14);
+    }
+    kd_eom_data_destroy(data);
+    kd_acceleration_destroy(acceleration);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// A wrong energy is corrected along the motion; at rest, where its gradient vanishes, nothing happens.
+static void projection_onto_invariants(void **state)
+{
+    (void)state;
+    const double p0[2] = {0.6, -0.8}, v0[2] = {1.6, 1.2};
+    kd_eom      *eom;
+    kd_state    *x;
+    assert_int_equal(kd_pendulum_create(9.81, p0, v0, true, &eom, &x), KD_OK);
+    kd_acceleration *acceleration = make_acceleration(eom, NULL, x, KD_DECOMPOSE_LU);
+    double           p[2] = {0.6, -0.8}, v[2] = {1.6 * 1.001, 1.2 * 1.001};
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(kd_acceleration_project(acceleration, 0, p, NULL, v, NULL, true), KD_EVAL_OK);
+    for (int i = 0; i < 2; i++) assert_close(v[i], v0[i], 1e-13);
+    v[0] = v[1] = 0;
+    assert_int_equal(kd_acceleration_project(acceleration, 0, p, NULL, v, NULL, true), KD_EVAL_OK);
+    assert_true(v[0] == 0 && v[1] == 0);
+    kd_acceleration_destroy(acceleration);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// Contact coordinates are found from a poor guess.
+static void contacts_are_found(void **state)
+{
+    (void)state;
+    kd_eom_def       def = contact();
+    kd_eom          *eom = make(&def);
+    place            at = contact_place();
+    kd_state        *x = state_at(eom, &at);
+    kd_acceleration *acceleration = make_acceleration(eom, NULL, x, KD_DECOMPOSE_LU);
+    double           s[4], c[4];
+    int              ns = kd_eom_dims(eom).ns;
+    for (int i = 0; i < ns; i++) s[i] = x->s[i] + 0.1;
+    assert_int_equal(kd_acceleration_contacts(acceleration, at.t, x->p, s), KD_EVAL_OK);
+    kd_eom_data *data = kd_acceleration_data(acceleration);
+    assert_int_equal(kd_eom_eval(data, KD_C, c), KD_EVAL_OK);
+    for (int i = 0; i < ns; i++) assert_close(c[i], 0, 1e-14);
+    kd_acceleration_destroy(acceleration);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+static kd_eval nan_force(const kd_point *x, void *context, double *f)
+{
+    (void)x, (void)context;
+    f[0] = f[1] = f[2] = NAN;
+    return KD_EVAL_OK;
+}
+
+// Functions that fail give words, not numbers; every allocation may fail.
+static void failures_have_words(void **state)
+{
+    (void)state;
+    kd_eom_def def = skate();
+    def.f = nan_force;
+    kd_eom          *eom = make(&def);
+    kd_state        *x = state_at(eom, &skate_place);
+    kd_acceleration *acceleration = make_acceleration(eom, NULL, x, KD_DECOMPOSE_LU);
+    const char      *message;
+    assert_int_equal(kd_acceleration_solve(acceleration, 0, x->p, NULL, x->v, NULL, x->a, NULL, NULL, x->mu),
+                     KD_EVAL_RETRY);
+    assert_int_equal(kd_acceleration_fault(acceleration, &message), KD_ERR_NOT_FINITE);
+    assert_true(strlen(message) > 10);
+    kd_acceleration_destroy(acceleration);
+
+    kd_formulation_options opt = kd_formulation_options_default();
+    for (long fail_at = 1;; fail_at++) {
+        failing_allocator f = {.fail_at = fail_at};
+        failing_allocator_use(&f);
+        kd_status status = kd_acceleration_create(eom, NULL, x, &opt, &acceleration);
+        kd_acceleration_destroy(acceleration);
+        kd_set_allocator(NULL);
+        assert_int_equal(f.live, 0);
+        if (status == KD_OK) break;
+        assert_int_equal(status, KD_ERR_MEMORY);
+    }
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pendulum_in_closed_form),      cmocka_unit_test(all_rows_are_met),
+        cmocka_unit_test(projection_meets_constraints), cmocka_unit_test(projection_onto_invariants),
+        cmocka_unit_test(contacts_are_found),           cmocka_unit_test(failures_have_words),
+    };
+    silence_unused_whole();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
