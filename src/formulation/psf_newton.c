@@ -11,6 +11,8 @@
 #define FRESH_ENOUGH 1e-8
 // With kept matrices convergence is linear: stop at this relative size.
 #define KEPT_ENOUGH 1e-12
+// A product of relative changes that counts as rounding.
+#define ROUNDING 1e-14
 #define MAX_CORRECTIONS 10
 
 // ---- systems with gamma -----------------------------------------------------------------------------------------------------
@@ -373,7 +375,7 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
         for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
         if (size <= enough) return KD_EVAL_OK;
         // linear in (a, lambda, mu): one solve is exact up to the change of the matrix since it was evaluated
-        if (f->plain && enough == FRESH_ENOUGH && f->moved * size <= KEPT_ENOUGH) return KD_EVAL_OK;
+        if (f->plain && enough == FRESH_ENOUGH && f->moved * size <= ROUNDING) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
     return KD_EVAL_RETRY;
