@@ -2,6 +2,8 @@
 JOBS   ?= $(shell nproc)
 SWITCH  = -DKARDAN_NATIVE=$(if $(filter 1,$(NATIVE)),ON,OFF) -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF)
 
+MAKEFLAGS += --no-print-directory
+
 .PHONY: all demo test bench sanitize format check clean
 
 all:

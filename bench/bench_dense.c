@@ -91,7 +91,7 @@ static void fill(problem *w, int n)
             part[k] = (double)(state >> 8) / (1 << 23) - 1;
         }
         w->A[i / (n * n)][i % (n * n)] = part[0];
-        w->Z[i / (n * n)][i % (n * n)] = CMPLX(part[0], part[1]);
+        w->Z[i / (n * n)][i % (n * n)] = part[0] + part[1] * I;
     }
 }
 

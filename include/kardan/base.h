@@ -83,7 +83,7 @@ typedef enum kd_eval {
 // Memory: every allocation of the library goes through these functions (default: malloc and free). Set them before the
 // first object is created; they serve the whole process and must be callable from several threads.
 typedef struct kd_allocator {
-    void *(*allocate)(size_t size, void *context); // zero-filled memory is not required; NULL on failure
+    void *(*allocate)(size_t size, void *context); // aligned as by malloc, content undefined; NULL on failure
     void (*release)(void *memory, void *context);  // never called with NULL
     void *context;
 } kd_allocator;

@@ -58,6 +58,9 @@ typedef struct kd_dae_class {
     kd_eval (*correct)(void *impl, double t, double *x, const double *xdot);
     // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL: integrator's.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
+    // Smooth continuation of the motion through the accepted points x0, x1: overwrite those components of x, a first guess at
+    // time t, that are known better (p and v from positions, velocities and accelerations at both ends). NULL: none.
+    void (*extrapolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
     // Starting derivative x' for given consistent x (0 where undetermined). NULL: zero.
     kd_eval (*start)(void *impl, double t, const double *x, double *xdot);
     const char *(*component_name)(void *impl, int i, char *buffer, size_t size);

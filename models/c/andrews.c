@@ -275,9 +275,9 @@ static void residual_by_p(const work *k, const kd_point *x, double *out)
     const double  c1 = C1 * k->c_theta, s1 = C1 * k->s_theta, c4 = C4 * k->c_phi, s4 = C4 * k->s_phi;
     const double  c6 = C6 * k->c_omega, s6 = C6 * k->s_omega;
     // second derivatives of lambda' g
-    const double  tt = k->dc * lx + k->ds * ly, bb = tt - k->rc * lx - k->rs * ly;
-    const double  pp = k->es * l[2] - k->ec * l[3], dd = pp + k->tc * l[2] + k->ts * l[3];
-    const double  oo = k->fc * l[4] + k->fs * l[5], ee = oo + k->us * l[4] - k->uc * l[5];
+    const double tt = k->dc * lx + k->ds * ly, bb = tt - k->rc * lx - k->rs * ly;
+    const double pp = k->es * l[2] - k->ec * l[3], dd = pp + k->tc * l[2] + k->ts * l[3];
+    const double oo = k->fc * l[4] + k->fs * l[5], ee = oo + k->us * l[4] - k->uc * l[5];
     memset(out, 0, NP * NP * sizeof *out);
     *kd_at(out, NP, 0, 0) = bb;
     *kd_at(out, NP, 1, 0) = tt;

@@ -404,7 +404,7 @@ static const char *name(kd_kind kind, int i, void *context)
 
 static const double p_start[NP] = {0.5, 2, 0, 0.5, 2.9, 0, -1.46, 2.9, 0}, lambda_start[NG] = {0, -6.80562088888888e4};
 
-static kd_status    create(const int *elements_used, const char *title, kd_eom **eom, kd_state **x, kd_inputs *inputs)
+static kd_status create(const int *elements_used, const char *title, kd_eom **eom, kd_state **x, kd_inputs *inputs)
 {
     const bool joined = *elements_used == NJOINED;
     kd_eom_def def = kd_eom_def_default();

@@ -7,7 +7,7 @@ enum { REAR, FRONT, NU };
 
 static const double starts[NU] = {[REAR] = 13.0 / 30.0, [FRONT] = 2.0 / 15.0};
 
-kd_eval             kd_truck_road_hump(double t, void *context, double *u, double *du, double *ddu)
+kd_eval kd_truck_road_hump(double t, void *context, double *u, double *du, double *ddu)
 {
     (void)context;
     for (int i = 0; i < NU; i++) {

@@ -18,6 +18,7 @@
 
 #define COARSE_STEP 1e-3 // of two increments, relative; central differences of order 4
 #define FINE_STEP 2e-5   // an entry disagrees if it does so with both
+#define CANCELLING 1e-3  // size of terms that may cancel where a function vanishes: 1e-11 apart is rounding
 #define SMALL_ENTRY 1e-3 // disagreement counts relative to the entry or to this part of the largest one in the block
 #define CONTACT_STEPS 30 // Newton for 0 = c
 #define TYPICAL 0.1      // size of quantities that are 0
@@ -382,6 +383,7 @@ static kd_eval compare_block(check *c, kd_fn fn, kd_var var, int columns, bool r
     if (answer != KD_EVAL_OK) return answer;
     largest = fmax(largest, kd_norm_max(rows * columns, c->by_differences[0]));
     largest = fmax(largest, kd_norm_max(rows, c->F));              // differences are good to this size times 1e-10
+    largest = fmax(largest, CANCELLING);                           // where everything vanishes, rounding is left
     if (answering(c, fn)->entry[fn].noisy) largest /= SMALL_ENTRY; // differences of differences: only to 1e-7
     for (int j = 0; j < columns; j++)
         for (int i = 0; i < rows; i++) {

@@ -51,7 +51,7 @@ struct kd_acceleration {
     double         *A;      // (nf x nf) scaled, then its LU
     double         *U, *Vt, *sigma, *work;
     double         *row, *column; // (nf) scale factors
-    double         *unknown, *rhs, *e_moved, *p_moved, *zero;
+    double         *rhs, *e_moved, *p_moved, *zero;
     double         *border; // ((nk) x ne) directions of the invariants
     double         *small;  // (ne x ne + ne), (ns)
     int            *pivot, *iwork, *pivot_small;
@@ -105,7 +105,6 @@ static void cut_arrays(kd_acceleration *self)
     self->work = kd_cut_double(arena, work > 4 * nf ? work : 4 * nf);
     self->row = kd_cut_double(arena, nf);
     self->column = kd_cut_double(arena, nf);
-    self->unknown = kd_cut_double(arena, nf);
     self->rhs = kd_cut_double(arena, nf);
     self->zero = kd_cut_double(arena, nf);
     self->e_moved = kd_cut_double(arena, d.nv);
@@ -402,8 +401,8 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
         if (!factor(self, self->nf))
             return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
         if (k == 0 && self->truncated) { // minimum norm counts from zero
-            memset(lambda, 0, (size_t)d.nlambda * sizeof *lambda);
-            memset(mu, 0, (size_t)d.nmu * sizeof *mu);
+            for (int i = 0; i < d.nlambda; i++) lambda[i] = 0;
+            for (int i = 0; i < d.nmu; i++) mu[i] = 0;
             kd_eom_at_acceleration(self->data, a, w, lambda, mu);
         }
         answer = evaluate_rows(self, lambda, mu);
@@ -518,11 +517,12 @@ static kd_eval project_velocity(kd_acceleration *self, double *v, double *moved)
     return KD_EVAL_OK;
 }
 
-// v <- v - B (e_v B)^-1 e, the columns of B = K \ [e_v'; 0] keep gI and h
-static kd_eval project_invariants(kd_acceleration *self, double *v)
+// v <- v - B (e_v B)^-1 e, the columns of B = K \ [e_v'; 0] keep gI and h; *moved = size of the increment
+static kd_eval project_invariants(kd_acceleration *self, double *v, double *moved)
 {
     int     nv = self->dims.nv, ne = self->dims.ne, nk = self->nk;
     double *e = self->small, *S = self->small + ne;
+    *moved = 0;
     kd_eval answer = kd_eom_eval(self->data, KD_E, e);
     if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_e);
     if (answer != KD_EVAL_OK) return note(self, answer);
@@ -538,7 +538,9 @@ static kd_eval project_invariants(kd_acceleration *self, double *v)
     memset(self->e_moved, 0, (size_t)nv * sizeof(double));
     for (int k = 0; k < ne; k++) kd_axpy(nv, -e[k], self->border + k * nk, self->e_moved);
     double move = kd_norm_max(nv, self->e_moved);
-    if (move <= INVARIANT_MOVE * kd_norm_max(nv, v)) kd_axpy(nv, 1, self->e_moved, v);
+    if (move > INVARIANT_MOVE * kd_norm_max(nv, v)) return KD_EVAL_OK;
+    kd_axpy(nv, 1, self->e_moved, v);
+    *moved = move;
     return KD_EVAL_OK;
 }
 
@@ -574,9 +576,10 @@ kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, doub
         if (answer != KD_EVAL_OK) return answer;
         if (step * moved <= DBL_EPSILON) break;
     }
-    if (answer == KD_EVAL_OK && invariants && d.ne > 0 && self->block.e_v) {
+    for (int k = 0; k < PROJECTIONS && invariants && self->block.e_v; k++) {
         kd_eom_at_velocity(self->data, v, r);
-        answer = project_invariants(self, v);
+        answer = project_invariants(self, v, &step);
+        if (answer != KD_EVAL_OK || step * step <= DBL_EPSILON * kd_norm_max(d.nv, v)) break;
     }
     return answer;
 }

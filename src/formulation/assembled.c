@@ -128,14 +128,14 @@ static kd_eval optional_rows(kd_assembled *self, bool wanted, kd_fn fn, int row)
     return wanted ? kd_eom_eval(self->data, fn, self->raw + row) : KD_EVAL_OK;
 }
 
-static kd_eval raw_rows(kd_assembled *self, double t, const double *x, const double *xdot)
+kd_eval kd_assembled_raw(kd_assembled *self, double t, const double *x, const double *xdot)
 {
     kd_dims d = self->dims;
     kd_eval answer = at_time(self, t);
     if (answer != KD_EVAL_OK) return answer;
     kd_eom_at_position(self->data, x, x + self->xs);
     kd_eom_at_velocity(self->data, x + self->xv, x + self->xr);
-    if (kd_assembled_prepare(self, x) < 0) return self->fault == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
+    if (kd_assembled_prepare(self) < 0) return self->fault == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
     answer = kinematic_rows(self, x, xdot);
     kd_eom_at_acceleration(self->data, xdot + self->xv, x + self->xw, x + self->xl, x + self->xm);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(self->data, KD_RESIDUAL, self->raw + self->dyn);
@@ -157,7 +157,7 @@ static kd_eval assembled_residual(void *impl, double t, const double *x, const d
 {
     kd_assembled *self = impl;
     self->counters.residuals++;
-    kd_eval answer = raw_rows(self, t, x, xdot);
+    kd_eval answer = kd_assembled_raw(self, t, x, xdot);
     if (answer == KD_EVAL_OK) kd_assembled_combine(self, self->raw, x, F);
     return answer;
 }
@@ -239,7 +239,7 @@ static kd_dae_counters assembled_counters(void *impl)
 {
     kd_assembled   *self = impl;
     kd_dae_counters counters = self->counters;
-    counters.for_differences = kd_eom_data_counters(self->data).for_differences;
+    counters.for_differences = kd_eom_data_counters(self->data).for_differences + self->normal_differences;
     return counters;
 }
 
@@ -278,7 +278,7 @@ static void assembled_destroy(void *impl)
     },
 static const kd_dae_class classes[KD_FORMULATION_COUNT] = {KD_FORMULATION_LIST(KD_ASSEMBLED_CLASS)};
 
-static void               set_levels(kd_assembled *self)
+static void set_levels(kd_assembled *self)
 {
     double       alpha = self->opt.baumgarte_alpha, beta = self->opt.baumgarte_beta;
     kd_level_sum velocity = {.count = 1, .fn = {KD_GI}, .factor = {1}};
@@ -342,7 +342,7 @@ static void describe(kd_assembled *self)
     bool    index3 = self->form == KD_INDEX3 && d.nlambda > 0;
     bool    all = self->opt.control_multipliers;
     // forces act through velocities: unless they are controlled themselves, their Newton increments count h times
-    int     of_velocity = index3 ? 2 : 1, of_multiplier = index1 ? (all ? 1 : 2) : index3 ? 3 : 2;
+    int of_velocity = index3 ? 2 : 1, of_multiplier = index1 ? (all ? 1 : 2) : index3 ? 3 : 2;
     struct {
         kd_component kind;
         int          count, index;
@@ -387,6 +387,11 @@ static void cut_arrays(kd_assembled *self)
     kd_assembled_cut_newton(self);
 }
 
+static kd_linear_kind linear_kind(const kd_formulation_options *opt)
+{
+    return opt->sparse ? KD_LINEAR_SPARSE : opt->differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU;
+}
+
 static kd_status create_parts(kd_assembled *self)
 {
     cut_arrays(self);
@@ -397,8 +402,7 @@ static kd_status create_parts(kd_assembled *self)
     if (status >= 0)
         status = kd_acceleration_create(self->eom, &self->inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, on_manifold, &self->dense);
-    if (status >= 0)
-        status = kd_linsolve_create(self->n, self->opt.sparse ? KD_LINEAR_SPARSE : KD_LINEAR_LU, NULL, &self->solver);
+    if (status >= 0) status = kd_linsolve_create(self->n, linear_kind(&self->opt), NULL, &self->solver);
     return status;
 }
 

@@ -51,69 +51,73 @@ typedef struct kd_assembled {
     kd_dense_output       *dense;
     kd_linsolve           *solver;
 
-    int                    n, nraw, nc;                   // nc = nlambda + nmu
-    int                    xv, xr, xw, xs, xl, xm, xe;    // columns; p at 0
-    int                    dyn, r, d, c, phi, h, g, q, e; // raw rows; kinematic at 0
-    bool                   has_eta, has_selectors, has_invariants;
-    kd_level_sum           phi_rows, h_rows;
-    double                *u, *du, *ddu;
-    double                *raw;             // (nraw)
-    double                *value;           // (largest number of rows)
-    double                *v_eta;           // (nv) v - (GZ)' D eta
-    double                *scale_eta, *eta; // (nlambda) D, D eta
+    int          n, nraw, nc;                   // nc = nlambda + nmu
+    int          xv, xr, xw, xs, xl, xm, xe;    // columns; p at 0
+    int          dyn, r, d, c, phi, h, g, q, e; // raw rows; kinematic at 0
+    bool         has_eta, has_selectors, has_invariants;
+    kd_level_sum phi_rows, h_rows;
+    double      *u, *du, *ddu;
+    double      *raw;             // (nraw)
+    double      *value;           // (largest number of rows)
+    double      *v_eta;           // (nv) v - (GZ)' D eta
+    double      *scale_eta, *eta; // (nlambda) D, D eta
 
     // selectors
-    bool                   prepared;    // selectors belong to some point
-    kd_row_rule            multipliers; // rows phi, h
-    kd_row_rule            stabilizers; // rows g of ggl
-    kd_selector            kinematic;   // psf1: of [G; q_p]
-    int                    position_count;
-    int                   *position_rows; // (nlambda + nq) psf1: active rows of (g, q)
-    double                *GZ, *HZ, *C;   // C: (rows x max(np, nv)) compact
-    int                    ne;            // invariants in use
-    int                   *e_rows;        // (dims.ne)
-    double                *S_d;           // ((nv - ne) x nv)
-    double                *e_v, *e_v_old; // (dims.ne x nv)
-    double                 e_time;        // of e_v; e_v_old is earlier
-    bool                   e_known;
-    double                *QR, *tau, *qr_work, *Q;
-    int                   *qr_column;
+    bool        prepared;    // selectors belong to some point
+    kd_row_rule multipliers; // rows phi, h
+    kd_row_rule stabilizers; // rows g of ggl
+    kd_selector kinematic;   // psf1: of [G; q_p]
+    int         position_count;
+    int        *position_rows; // (nlambda + nq) psf1: active rows of (g, q)
+    double     *GZ, *HZ, *C;   // C: (rows x max(np, nv)) compact
+    int         ne;            // invariants in use
+    int        *e_rows;        // (dims.ne)
+    double     *S_d;           // ((nv - ne) x nv)
+    double     *e_v, *e_v_old; // (dims.ne x nv)
+    double      e_time;        // of e_v; e_v_old is earlier
+    bool        e_known;
+    double     *QR, *tau, *qr_work, *Q;
+    int        *qr_column;
 
     // Newton matrix
-    kd_blocks              blocks;
-    double                *raw_E, *raw_K; // (nraw x n), equal to E, K where no rows are combined
-    double                *E, *K;         // (n x n) F_x', F_x
-    double                *A;             // (n x n) scaled matrix
-    double complex        *A_complex;
-    int                   *column_power; // of gamma
-    double                *row, *column, *row_complex, *column_complex;
-    double complex        *y_complex;
+    kd_blocks       blocks;
+    double         *raw_E, *raw_K; // (nraw x n), equal to E, K where no rows are combined
+    double         *E, *K;         // (n x n) F_x', F_x
+    double         *A;             // (n x n) scaled matrix
+    double complex *A_complex;
+    int            *column_power; // of gamma
+    double         *row, *column, *row_complex, *column_complex;
+    double complex *y_complex;
+    double         *x_moved, *raw_plus; // (n), (nraw) differences along normals
+    long            normal_differences;
 
-    kd_component          *component;
-    int                   *index;
-    bool                  *controlled;
-    double                *a, *w, *lambda, *mu; // scratch for accelerations
-    kd_dae_counters        counters;
-    kd_status              fault;
-    char                   message[512];
+    kd_component   *component;
+    int            *index;
+    bool           *controlled;
+    double         *a, *w, *lambda, *mu; // scratch for accelerations
+    kd_dae_counters counters;
+    kd_status       fault;
+    char            message[512];
 } kd_assembled;
 
 // assembled.c
-kd_eval   kd_assembled_at(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
+kd_eval kd_assembled_at(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
+// raw = raw rows at (t, x, x'), with selectors made ready
+kd_eval   kd_assembled_raw(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
 kd_eval   kd_assembled_note(kd_assembled *self, kd_eval answer); // keep the fault of the evaluation point
 kd_status kd_assembled_fail(kd_assembled *self, kd_status status, const char *format, ...) KD_PRINTF(3, 4);
 
 // assembled_rows.c: selectors, and F from raw rows
-void      kd_assembled_cut_rows(kd_assembled *self);
+void kd_assembled_cut_rows(kd_assembled *self);
 // Before a residual: selectors exist and belong to the rows that are active now; determined at (x, current time) if
 // not.
-kd_status kd_assembled_prepare(kd_assembled *self, const double *x) KD_NODISCARD;
+kd_status kd_assembled_prepare(kd_assembled *self) KD_NODISCARD;
 // New selectors at the current point (velocity stage).
 kd_status kd_assembled_select(kd_assembled *self, bool restart) KD_NODISCARD;
 // F = combination of raw rows; x: values of the multipliers, NULL: none (a column of a derivative).
-void      kd_assembled_combine(const kd_assembled *self, const double *raw, const double *x, double *F);
+void kd_assembled_combine(const kd_assembled *self, const double *raw, const double *x, double *F);
 // K += derivative of the combined rows by the multipliers that inactive and redundant rows contain
-void      kd_assembled_multiplier_columns(const kd_assembled *self, double *K);
+void kd_assembled_multiplier_columns(const kd_assembled *self, double *K);
 
 // assembled_newton.c
 void      kd_assembled_cut_newton(kd_assembled *self);

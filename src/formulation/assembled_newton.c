@@ -4,11 +4,13 @@
 // dynamic / gamma, velocity level, gamma * position level) all blocks are O(1) as gamma = O(1/h) grows; unscaled the
 // condition grows like h^-2, for index 3 like h^-3. Rows and columns are then brought to maximum 1, which removes the
 // units of masses and multipliers. All factors are powers of 2 and add no rounding.
-#include "core/text.h"
 #include "formulation/assembled_impl.h"
 #include "math/dense.h"
 #include <math.h>
 #include <string.h>
+
+// central differences: third root of the unit roundoff, relative to coordinates of size 1 (quaternions)
+#define NORMAL_INCREMENT 6e-6
 
 static const kd_var column_vars[] = {KD_P, KD_V, KD_A, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU};
 enum { COLUMN_VARS = sizeof column_vars / sizeof *column_vars };
@@ -76,6 +78,8 @@ void kd_assembled_cut_newton(kd_assembled *self)
     self->A = kd_arena_cut(arena, n * n, sizeof *self->A);
     self->A_complex = kd_arena_cut(arena, n * n, sizeof *self->A_complex);
     self->column_power = kd_cut_int(arena, self->n);
+    self->x_moved = kd_cut_double(arena, self->n);
+    self->raw_plus = kd_cut_double(arena, self->nraw);
     self->row = kd_cut_double(arena, self->n);
     self->column = kd_cut_double(arena, self->n);
     self->row_complex = kd_cut_double(arena, self->n);
@@ -131,14 +135,26 @@ static void add_levels(kd_assembled *self, int row, const kd_level_sum *sum)
     for (int k = 0; k < sum->count; k++) add_fn(self, row, sum->fn[k], sum->factor[k]);
 }
 
-// kinematic rows: - zN N' in the columns of p
-static void add_normals(kd_assembled *self)
+// Columns of p: derivatives of all rows along the normals N, by differences, times N'.
+static kd_eval add_normals(kd_assembled *self, double t, const double *x, const double *xdot)
 {
     const kd_position *position = &self->position;
     int                np = position->np;
-    for (int k = 0; k < position->nn; k++)
-        for (int j = 0; j < np; j++)
-            kd_axpy(np, -position->N[j + k * np], position->zN + k * np, self->raw_K + (ptrdiff_t)j * self->nraw);
+    kd_eval            answer = KD_EVAL_OK;
+    memcpy(self->x_moved, x, (size_t)self->n * sizeof *x);
+    for (int k = 0; k < position->nn && answer == KD_EVAL_OK; k++) {
+        const double *n = position->N + k * np;
+        for (int i = 0; i < np; i++) self->x_moved[i] = x[i] + NORMAL_INCREMENT * n[i];
+        answer = kd_assembled_raw(self, t, self->x_moved, xdot);
+        memcpy(self->raw_plus, self->raw, (size_t)self->nraw * sizeof *x);
+        for (int i = 0; i < np; i++) self->x_moved[i] = x[i] - NORMAL_INCREMENT * n[i];
+        if (answer == KD_EVAL_OK) answer = kd_assembled_raw(self, t, self->x_moved, xdot);
+        for (int i = 0; i < self->nraw; i++)
+            self->raw_plus[i] = (self->raw_plus[i] - self->raw[i]) / (2 * NORMAL_INCREMENT);
+        for (int j = 0; j < np; j++) kd_axpy(self->nraw, n[j], self->raw_plus, self->raw_K + (ptrdiff_t)j * self->nraw);
+    }
+    self->normal_differences += 2 * position->nn;
+    return answer;
 }
 
 // p' - Z v + Z (GZ)' D eta
@@ -152,7 +168,6 @@ static void add_kinematic(kd_assembled *self)
         for (int i = 0; i < d.nv; i++) self->raw_K[(size_t)i + (size_t)(self->xv + i) * ld] = -1;
     } else {
         add_fn(self, 0, KD_KINEMATICS, -1);
-        add_normals(self);
     }
     if (!self->has_eta) return;
     const double *GZ = self->blocks.block[KD_GI][KD_V];
@@ -168,7 +183,7 @@ static void add_kinematic(kd_assembled *self)
     }
 }
 
-static void assemble(kd_assembled *self)
+static kd_eval assemble(kd_assembled *self, double t, const double *x, const double *xdot)
 {
     kd_dims d = self->dims;
     size_t  bytes = (size_t)self->nraw * (size_t)self->n * sizeof(double);
@@ -183,28 +198,22 @@ static void assemble(kd_assembled *self)
     add_levels(self, self->phi, &self->phi_rows);
     add_levels(self, self->h, &self->h_rows);
     if (self->has_eta || self->has_selectors) add_fn(self, self->g, KD_G, 1);
-    for (int j = 0; self->has_selectors && !self->position.identity && j < d.np; j++)
-        memcpy(self->raw_K + self->q + (ptrdiff_t)j * self->nraw, self->position.q_p + j * d.nq,
-               (size_t)d.nq * sizeof(double));
     if (self->has_invariants) add_fn(self, self->e, KD_E, 1);
+    kd_eval answer = self->position.nn > 0 ? add_normals(self, t, x, xdot) : KD_EVAL_OK;
     for (int j = 0; j < self->n; j++) {
         size_t from = (size_t)j * (size_t)self->nraw, to = (size_t)j * (size_t)self->n;
         kd_assembled_combine(self, self->raw_E + from, NULL, self->E + to);
         kd_assembled_combine(self, self->raw_K + from, NULL, self->K + to);
     }
     kd_assembled_multiplier_columns(self, self->K);
+    return answer;
 }
 
 kd_status kd_assembled_linearize(void *impl, double t, const double *x, const double *xdot, bool restart)
 {
     kd_assembled *self = impl;
     kd_eval       answer = kd_assembled_at(self, t, x, xdot);
-    if (answer == KD_EVAL_OK && !self->position.identity) {
-        answer = kd_position_update(&self->position, self->data);
-        if (answer == KD_EVAL_OK)
-            answer = kd_position_normals(&self->position, self->data, x, x + self->xs, x + self->xv, x + self->xr);
-        kd_eom_at_acceleration(self->data, xdot + self->xv, x + self->xw, x + self->xl, x + self->xm);
-    }
+    if (answer == KD_EVAL_OK) answer = kd_position_update(&self->position, self->data);
     if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, self->opt.part, &self->blocks);
     self->counters.jacobians++;
     self->counters.mass++;
@@ -214,8 +223,7 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
     }
     kd_status status = kd_assembled_select(self, restart);
     if (status < 0) return status;
-    assemble(self);
-    return status;
+    return assemble(self, t, x, xdot) == KD_EVAL_OK ? status : self->fault;
 }
 
 // ---- factors --------------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@
 // invariant e replaces one combination of the dynamic rows: S_d spans the complement of e_v', for then
 //     S_d (M dv + C' dlambda) = 0, C dv = 0, e_v dv = 0  <=>  M dv + C' dlambda + e_v' alpha = 0, C dv = 0, e_v dv = 0,
 // which is regular where [C; e_v] has full rank, C = [GZ; HZ].
-#include "core/text.h"
 #include "formulation/assembled_impl.h"
 #include "math/dense.h"
 #include <math.h>
@@ -289,16 +288,11 @@ static bool same_rows(const kd_assembled *self)
     return true;
 }
 
-kd_status kd_assembled_prepare(kd_assembled *self, const double *x)
+kd_status kd_assembled_prepare(kd_assembled *self)
 {
     if (self->prepared && same_rows(self)) return KD_OK;
     kd_eval answer = KD_EVAL_OK;
-    if (self->has_selectors && !self->position.identity) {
-        answer = kd_position_update(&self->position, self->data);
-        if (answer == KD_EVAL_OK)
-            answer = kd_position_normals(&self->position, self->data, x, x + self->xs, x + self->xv, x + self->xr);
-        kd_assembled_note(self, answer);
-    }
+    if (self->has_selectors) answer = kd_assembled_note(self, kd_position_update(&self->position, self->data));
     if (answer != KD_EVAL_OK) return self->fault;
     kd_status status = kd_assembled_select(self, true);
     self->e_known = false; // the gradient of the invariants was not evaluated here

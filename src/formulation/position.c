@@ -1,16 +1,13 @@
 // position.c: plain coordinates of positions that live on a manifold (kd_position).
 //
 // Derivatives come along increments, D_p F = F_p Z (nv columns). For a change dp of the coordinates F_p dp = D_p F Z+
-// dp as long as dp is tangent; functions of normalised rotations do not change along the normals N. The kinematics Z(p)
-// v does, and is differenced along N.
+// dp as long as dp is tangent; what a function does along the normals N must be asked otherwise.
 #include "formulation/position.h"
 #include "math/dense.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-// central differences: third root of the unit roundoff, relative to coordinates of size 1 (quaternions)
-#define NORMAL_INCREMENT 6e-6
 // Newton steps towards 0 = q: quadratic convergence, three are enough from any point of an integration
 #define NORMALISE_STEPS 3
 
@@ -27,15 +24,11 @@ void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom)
     self->Zplus = kd_cut_double(arena, nv * np);
     self->N = kd_cut_double(arena, np * self->nn);
     self->q_p = kd_cut_double(arena, self->nq * np);
-    self->zN = kd_cut_double(arena, np * self->nn);
     self->QR = kd_cut_double(arena, np * nv);
     self->tau = kd_cut_double(arena, np + nv);
     self->Q = kd_cut_double(arena, np * np);
     int work = kd_qr_work(np, nv);
     self->work = kd_cut_double(arena, work > np ? work : np);
-    self->p_moved = kd_cut_double(arena, np);
-    self->plus = kd_cut_double(arena, np);
-    self->minus = kd_cut_double(arena, np);
     self->y = kd_cut_double(arena, self->nq + self->nq * self->nq);
     self->column = kd_cut_int(arena, nv);
     self->pivot = kd_cut_int(arena, self->nq);
@@ -46,6 +39,7 @@ kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
     if (self->identity) return KD_EVAL_OK;
     int     np = self->np, nv = self->nv;
     kd_eval answer = kd_eom_Z(data, self->Z);
+    if (answer == KD_EVAL_OK && self->nq > 0) answer = kd_eom_q_p(data, self->q_p);
     if (answer != KD_EVAL_OK) return answer;
 
     // Z[:, column] = Q R,  Q' = [Q1'; N']
@@ -64,33 +58,6 @@ kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
         for (int i = 0; i < self->nn; i++) self->N[j + i * np] = self->Q[nv + i + j * np];
     }
     return KD_EVAL_OK;
-}
-
-// Z v at p + delta * n
-static kd_eval along_normal(kd_position *self, kd_eom_data *data, const double *p, const double *n, double delta,
-                            const double *s, const double *v, const double *r, double *out)
-{
-    for (int i = 0; i < self->np; i++) self->p_moved[i] = p[i] + delta * n[i];
-    kd_eom_at_position(data, self->p_moved, s);
-    kd_eom_at_velocity(data, v, r);
-    return kd_eom_eval(data, KD_KINEMATICS, out);
-}
-
-kd_eval kd_position_normals(kd_position *self, kd_eom_data *data, const double *p, const double *s, const double *v,
-                            const double *r)
-{
-    if (self->identity) return KD_EVAL_OK;
-    kd_eval answer = self->nq > 0 ? kd_eom_q_p(data, self->q_p) : KD_EVAL_OK;
-    for (int k = 0; k < self->nn && answer == KD_EVAL_OK; k++) {
-        const double *n = self->N + k * self->np;
-        answer = along_normal(self, data, p, n, NORMAL_INCREMENT, s, v, r, self->plus);
-        if (answer == KD_EVAL_OK) answer = along_normal(self, data, p, n, -NORMAL_INCREMENT, s, v, r, self->minus);
-        for (int i = 0; i < self->np; i++)
-            self->zN[i + k * self->np] = (self->plus[i] - self->minus[i]) / (2 * NORMAL_INCREMENT);
-    }
-    kd_eom_at_position(data, p, s);
-    kd_eom_at_velocity(data, v, r);
-    return answer;
 }
 
 // p <- p - q_p' (q_p q_p')^-1 q

@@ -8,27 +8,23 @@
 
 typedef struct kd_position {
     int     np, nv, nq;
-    int     nn;                                               // np - nv, number of normal directions
-    bool    identity;                                         // Z = I: nothing to do
-    double *Z;                                                // (np x nv)
-    double *Zplus;                                            // (nv x np)
-    double *N;                                                // (np x nn) orthonormal
-    double *q_p;                                              // (nq x np)
-    double *zN;                                               // (np x nn) derivative of Z v along N
-    double *QR, *tau, *Q, *work, *p_moved, *plus, *minus, *y; // workspace
+    int     nn;                      // np - nv, number of normal directions
+    bool    identity;                // Z = I: nothing to do
+    double *Z;                       // (np x nv)
+    double *Zplus;                   // (nv x np)
+    double *N;                       // (np x nn) orthonormal
+    double *q_p;                     // (nq x np)
+    double *QR, *tau, *Q, *work, *y; // workspace
     int    *column, *pivot;
 } kd_position;
 
 // Cut the arrays; the arena remembers a failure.
-void    kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom);
-// Z, Z+ and N at the position stage of data. RETRY if Z has lost rank.
+void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom);
+// Z, Z+, N and q_p at the position stage of data. RETRY if Z has lost rank.
 kd_eval kd_position_update(kd_position *self, kd_eom_data *data) KD_NODISCARD;
-// q_p and zN at (p, s, v, r), which is the velocity stage of data before and after.
-kd_eval kd_position_normals(kd_position *self, kd_eom_data *data, const double *p, const double *s, const double *v,
-                            const double *r) KD_NODISCARD;
 // Move p along the rows of q_p until 0 = q(p). data must have its time stage and is left at the position stage.
 kd_eval kd_position_normalise(kd_position *self, kd_eom_data *data, const double *s, double *p) KD_NODISCARD;
 // out (rows x np) += factor * D (rows x nv) Z+, out with leading dimension ld
-void    kd_position_plain(const kd_position *self, int rows, double factor, const double *D, double *out, int ld);
+void kd_position_plain(const kd_position *self, int rows, double factor, const double *D, double *out, int ld);
 
 #endif

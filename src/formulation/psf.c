@@ -112,6 +112,25 @@ static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t
     return answer;
 }
 
+// p: the quintic Hermite polynomial of (p, v, a) at both ends, v its derivative; only for p' = v
+static void psf_extrapolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x)
+{
+    kd_psf *f = impl;
+    double  h = t1 - t0, s = (t - t0) / h, s2 = s * s, s3 = s2 * s, s4 = s3 * s;
+    if (!f->identity) return;
+    // coefficients of p1 - p0, h v0, h v1, h^2 a0, h^2 a1 in p(s) - p0, and of the derivative by t
+    double b[] = {s3 * (10 - 15 * s + 6 * s2), h * (s - s3 * (6 - 8 * s + 3 * s2)), h * s3 * (-4 + 7 * s - 3 * s2),
+                  h * h * (s2 / 2 - s3 * (1.5 - 1.5 * s + 0.5 * s2)), h * h * s3 * (0.5 - s + 0.5 * s2)};
+    double d[] = {30 * (s2 - 2 * s3 + s4) / h, 1 - 18 * s2 + 32 * s3 - 15 * s4, -12 * s2 + 28 * s3 - 15 * s4,
+                  h * (s - 4.5 * s2 + 6 * s3 - 2.5 * s4), h * (1.5 * s2 - 4 * s3 + 2.5 * s4)};
+    for (int i = 0; i < f->dims.nv; i++) {
+        double p0 = x0[f->at.p + i], dp = x1[f->at.p + i] - p0, v0 = x0[f->at.v + i], v1 = x1[f->at.v + i];
+        double a0 = x0[f->at.a + i], a1 = x1[f->at.a + i];
+        x[f->at.p + i] = p0 + b[0] * dp + b[1] * v0 + b[2] * v1 + b[3] * a0 + b[4] * a1;
+        x[f->at.v + i] = d[0] * dp + d[1] * v0 + d[2] * v1 + d[3] * a0 + d[4] * a1;
+    }
+}
+
 // ---- names, counters ------------------------------------------------------------------------------------------------------
 
 static const char *psf_component_name(void *impl, int i, char *buffer, size_t size)
@@ -248,15 +267,15 @@ static void cut_arrays(kd_psf *f)
     kd_selector_init(&f->velocity, mv, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->acceleration, ma, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
     f->Mhat = kd_cut_double(a, D.nv * D.nv);
-    f->Mhat_pivot = kd_cut_int(a, D.nv);
     f->Bk = kd_cut_double(a, f->plain ? 0 : nk * nk);
-    f->Bk_pivot = kd_cut_int(a, nk + D.ne);
+    f->pivot = kd_cut_int(a, nk + D.ne);
+    f->Kinv = kd_cut_double(a, nk * nk);
     f->R = kd_cut_double(a, ma * ma);
-    f->W = kd_cut_double(a, D.nv * ma);
     f->Ep = kd_cut_double(a, D.nv * D.np);
     f->Vp = kd_cut_double(a, D.nv * D.np);
     f->Kmap = kd_cut_double(a, nk * m);
     f->Xp = kd_cut_double(a, D.ns * D.np);
+    f->Xmap = kd_cut_double(a, f->at.n * m);
     f->A = kd_cut_double(a, m * m);
     f->matrix = kd_cut_double(a, m * m);
     f->matrix_c = kd_arena_cut(a, (size_t)(m * m), sizeof *f->matrix_c);
@@ -265,14 +284,13 @@ static void cut_arrays(kd_psf *f)
     f->ds0 = kd_cut_double(a, D.ns);
     f->rp = kd_cut_double(a, mp);
     f->rv = kd_cut_double(a, mv);
-    f->rk = kd_cut_double(a, 3 * nk);
+    f->rk = kd_cut_double(a, nk);
     f->k0 = kd_cut_double(a, nk);
-    f->eta = kd_cut_double(a, D.nv);
     f->v = kd_cut_double(a, D.nv);
     f->tp = kd_cut_double(a, D.np > D.nv ? D.np : D.nv);
     f->ta = kd_cut_double(a, D.nv);
     f->tm = kd_cut_double(a, m);
-    f->big = kd_cut_double(a, (nk + D.np + D.ne + 3) * (m + D.np + D.ne + 3));
+    f->big = kd_cut_double(a, (nk + D.np + D.ne + 3) * (m + D.np + D.ne + 3) + 5 * nk * nk);
     f->F = kd_cut_double(a, f->row.n);
     f->x = kd_cut_double(a, f->at.n);
 }
@@ -326,6 +344,7 @@ static const kd_dae_class psf_class = {
     .expand = psf_expand,
     .correct = psf_correct,
     .interpolate = psf_interpolate,
+    .extrapolate = psf_extrapolate,
     .start = psf_start,
     .component_name = psf_component_name,
     .fault = psf_fault,

@@ -70,12 +70,9 @@ typedef struct kd_psf {
     kd_selector *sel_p, *sel_v, *sel_a; // sel_v may be the position's, sel_a the velocity's
     int          nip, niv;              // independent positions, velocities
     double      *Mhat;                  // (niv_a x niv_a) N_a' M N_a, factored
-    int         *Mhat_pivot;
-    bool         Mhat_spd;
-    double      *W;                     // (niv_a x ma) N_a' M P_a
     double      *Bk;                    // general case: LU of the matrix of (a, w, lambda, mu)
-    int         *Bk_pivot;
-    int          bk;                    // its order
+    int         *pivot;
+    double      *Kinv;                  // (nk x nk) inverse of that matrix
     double      *R;                     // (rank x ma) row transformation of redundant constraints
 
     // ---- reduced problem gamma y - A y = rhs ----------------------------------------------------------------------------
@@ -83,6 +80,7 @@ typedef struct kd_psf {
     double *Vp;   // (nv x nip) velocities by y_p
     double *Kmap; // (nk x m) (a, w, lambda, mu) by y
     double *Xp;   // (ns x nip)
+    double *Xmap; // (n x m) all of x by y
     double *A;    // (m x m)
     int     m;
     bool    second_order; // A = [0 I; A21 A22]: solved with systems of size ndof
@@ -93,7 +91,7 @@ typedef struct kd_psf {
     double complex *matrix_c, *rhs_c;
 
     // ---- scratch ----------------------------------------------------------------------------------------------------------
-    double *e0, *ds0, *rp, *rv, *rk, *k0, *eta, *v, *tp, *ta, *tm; // one right-hand side
+    double *e0, *ds0, *rp, *rv, *rk, *k0, *v, *tp, *ta, *tm; // one right-hand side
     double *big;                                        // (nk x m) many
     double *F;                                          // algebraic rows
     double *x;                                          // (n)
@@ -118,7 +116,6 @@ void      psf_name_rows(kd_psf *f, const kd_selector *s, char *buffer, size_t si
 // psf_linear.c
 void      psf_find_active(kd_psf *f);
 kd_status psf_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
-void      psf_solve_level(kd_psf *f, double *k);
 
 // psf_newton.c
 kd_status psf_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);

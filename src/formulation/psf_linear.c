@@ -10,9 +10,9 @@
 // (S_p dp = 0, S_v dv = 0) plus a null-space part N y. What remains is (gamma I - A) y = rhs of size nip + niv + nr. With
 // p' = v and holonomic constraints A = [0 I; A21 A22], and the size is ndof: (gamma^2 - gamma A22 - A21) y_v = rhs.
 //
-// Where forces do not depend on multipliers (`plain`), the acceleration level is reduced by N as well: with C = [GZ; HZ],
-// C P = I, C N = 0, S P = 0, S N = I, Mhat = N' M N and W = N' M P the solution of M da + C' dl = r1, C da = r2 is
-//     da = P r2 + N eta,   Mhat eta = N' r1 - W r2,   dl = P' (r1 - M da),   S da = eta.
+// The acceleration level is solved with an explicit inverse, which its three to ten right-hand sides per Newton iteration use.
+// Where forces do not depend on multipliers (`plain`) it follows from C = [GZ; HZ], C P = I, C N = 0 and Mhat = N' M N:
+//     M da + C' dl = r1, C da = r2:   da = H r1 + (P - H M P) r2,   dl = P' (r1 - M da),   H = N inv(Mhat) N'.
 #include <math.h>
 #include <string.h>
 
@@ -268,26 +268,48 @@ static void mass_times(const kd_psf *f, double alpha, const double *A, int count
             Y[i + k * nv] = alpha * M[i + i * nv] * A[i + k * nv] + (beta == 0 ? 0 : beta * Y[i + k * nv]);
 }
 
-// Mhat = N' M N, by Cholesky; by LU if it is not positive definite. W = N' M P.
-static kd_status factor_plain(kd_psf *f)
+// Mhat \ N' to T (free_v x nv), Mhat = N' M N by Cholesky, by LU if it is not positive definite
+static kd_status null_space_inverse(kd_psf *f, double *T)
 {
-    int nv = f->dims.nv, free_v = nv - f->sel_a->rank;
-    mass_times(f, 1, f->sel_a->N, free_v, 0, f->big); // M N
-    kd_gemm_tn(free_v, free_v, nv, 1, f->sel_a->N, f->big, 0, f->Mhat);
-    mass_times(f, 1, f->sel_a->P, f->ma, 0, f->big + nv * free_v); // M P
-    kd_gemm_tn(free_v, f->ma, nv, 1, f->sel_a->N, f->big + nv * free_v, 0, f->W);
-    f->Mhat_spd = kd_cholesky_factor(free_v, f->Mhat) == 0;
-    if (f->Mhat_spd) return KD_OK;
-    kd_gemm_tn(free_v, free_v, nv, 1, f->sel_a->N, f->big, 0, f->Mhat);
-    if (kd_lu_factor(free_v, f->Mhat, f->Mhat_pivot) == 0) return KD_OK;
-    return psf_fail(f, KD_ERR_SINGULAR_MASS, "a motion that the constraints allow has no mass");
+    int           nv = f->dims.nv, free_v = nv - f->sel_a->rank;
+    const double *N = f->sel_a->N;
+    mass_times(f, 1, N, free_v, 0, f->big); // M N
+    kd_gemm_tn(free_v, free_v, nv, 1, N, f->big, 0, f->Mhat);
+    for (int j = 0; j < nv; j++)
+        for (int i = 0; i < free_v; i++) T[i + j * free_v] = N[j + i * nv];
+    if (kd_cholesky_factor(free_v, f->Mhat) == 0) {
+        kd_cholesky_solve(free_v, f->Mhat, T, nv);
+        return KD_OK;
+    }
+    kd_gemm_tn(free_v, free_v, nv, 1, N, f->big, 0, f->Mhat);
+    if (kd_lu_factor(free_v, f->Mhat, f->pivot) != 0)
+        return psf_fail(f, KD_ERR_SINGULAR_MASS, "a motion that the constraints allow has no mass");
+    kd_lu_solve(free_v, f->Mhat, f->pivot, T, nv);
+    return KD_OK;
 }
 
-static void solve_mhat(const kd_psf *f, int n, double *eta)
+// Kinv = [H  K12; K12'  K22] with H = N inv(Mhat) N', K12 = P - H M P, K22 = -(M P)' K12
+static kd_status invert_plain(kd_psf *f)
 {
-    if (n == 1 && f->Mhat_spd) eta[0] /= f->Mhat[0] * f->Mhat[0];
-    else if (f->Mhat_spd) kd_cholesky_solve(n, f->Mhat, eta, 1);
-    else kd_lu_solve(n, f->Mhat, f->Mhat_pivot, eta, 1);
+    int     nv = f->dims.nv, ma = f->ma, nk = f->nk, free_v = nv - f->sel_a->rank;
+    double *T = f->big + nv * nv, *H = T + nv * nv, *MP = H + nv * nv, *K12 = MP + nv * ma, *K22 = K12 + nv * ma;
+
+    kd_status status = null_space_inverse(f, T);
+    if (status < 0) return status;
+    kd_gemm(nv, nv, free_v, 1, f->sel_a->N, T, 0, H);
+    mass_times(f, 1, f->sel_a->P, ma, 0, MP);
+    memcpy(K12, f->sel_a->P, (size_t)(nv * ma) * sizeof *K12);
+    kd_gemm(nv, ma, nv, -1, H, MP, 1, K12);
+    kd_gemm_tn(ma, ma, nv, -1, MP, K12, 0, K22);
+    for (int j = 0; j < nv; j++) {
+        memcpy(f->Kinv + j * nk, H + j * nv, (size_t)nv * sizeof(double));
+        for (int i = 0; i < ma; i++) f->Kinv[nv + i + j * nk] = K12[j + i * nv];
+    }
+    for (int j = 0; j < ma; j++) {
+        memcpy(f->Kinv + (nv + j) * nk, K12 + j * nv, (size_t)nv * sizeof(double));
+        memcpy(f->Kinv + (nv + j) * nk + nv, K22 + j * ma, (size_t)ma * sizeof(double));
+    }
+    return KD_OK;
 }
 
 // R (rank x ma): independent combinations of the constraint rows, R = U1' diag(scale); identity at full rank
@@ -299,7 +321,7 @@ static void row_combinations(kd_psf *f)
         for (int k = 0; k < rank; k++) f->R[k + i * rank] = rank < ma ? s->U[i + k * ma] * s->scale[i] : (i == k);
 }
 
-// [M  res_w  res_lambda R'; 0  d_w  d_lambda R'; R C_a  0  0], LU
+// B = [M  res_w  res_lambda R'; 0  d_w  d_lambda R'; R C_a  0  0]
 static kd_status factor_general(kd_psf *f)
 {
     kd_dims D = f->dims;
@@ -308,7 +330,7 @@ static kd_status factor_general(kd_psf *f)
 
     if (nw > 0) {
         memcpy(B, block(f, KD_D, KD_W), (size_t)(nw * nw) * sizeof(double));
-        if (kd_lu_factor(nw, B, f->Bk_pivot) != 0) return psf_fail(f, KD_ERR_SINGULAR_DW, "the matrix d_w is singular");
+        if (kd_lu_factor(nw, B, f->pivot) != 0) return psf_fail(f, KD_ERR_SINGULAR_DW, "the matrix d_w is singular");
     }
     row_combinations(f);
     constraint_rows(f, ma);
@@ -333,48 +355,26 @@ static kd_status factor_general(kd_psf *f)
             for (int j = 0; j < nv; j++) B[nv + nw + k + n * j] += w * C[i + j * ma];
         }
     }
-    f->bk = n;
-    if (kd_lu_factor(n, B, f->Bk_pivot) == 0) return KD_OK;
+    if (kd_lu_factor(n, B, f->pivot) == 0) return KD_OK;
     return psf_fail(f, KD_ERR_SINGULAR_MASS, "mass matrix, constraints and forces do not determine accelerations and multipliers");
 }
 
-// k = [r1; r2] becomes [da; dl]: da = P r2 + N eta, Mhat eta = N' r1 - W r2, dl = P' (r1 - M da)
-static void solve_plain(kd_psf *f, double *k)
+// Kinv = diag(I, R') inv(B) diag(I, R)
+static kd_status invert_general(kd_psf *f)
 {
-    int                nv = f->dims.nv, ma = f->ma, free_v = nv - f->sel_a->rank;
-    const kd_selector *s = f->sel_a;
-    const double      *M = block(f, KD_RESIDUAL, KD_A);
-    double            *da = f->rk, *eta = f->eta;
-    kd_mul_t(nv, free_v, s->N, k, eta);
-    kd_mul_sub(free_v, ma, f->W, k + nv, eta);
-    solve_mhat(f, free_v, eta);
-    kd_mul(nv, ma, s->P, k + nv, da);
-    kd_mul_add(nv, free_v, s->N, eta, da);
-    if (f->diagonal) {
-        for (int i = 0; i < nv; i++) k[i] -= M[i * (nv + 1)] * da[i];
-    } else {
-        kd_mul_sub(nv, nv, M, da, k);
+    int       n = f->dims.nv + f->dims.nw, nk = f->nk, rank = f->sel_a->rank;
+    kd_status status = factor_general(f);
+    if (status < 0) return status;
+    for (int j = 0; j < nk; j++) {
+        double *b = f->big, *k = f->Kinv + j * nk;
+        memset(b, 0, (size_t)(n + rank) * sizeof *b);
+        if (j < n) b[j] = 1;
+        else memcpy(b + n, f->R + (j - n) * rank, (size_t)rank * sizeof *b);
+        kd_lu_solve(n + rank, f->Bk, f->pivot, b, 1);
+        memcpy(k, b, (size_t)n * sizeof *k);
+        kd_gemv_t(rank, f->ma, 1, f->R, b + n, 0, k + n);
     }
-    kd_mul_t(nv, ma, s->P, k, k + nv);
-    memcpy(k, da, (size_t)nv * sizeof *k);
-}
-
-static void solve_general(kd_psf *f, double *k)
-{
-    int     n = f->dims.nv + f->dims.nw, ma = f->ma, rank = f->sel_a->rank;
-    double *b = f->rk;
-    memcpy(b, k, (size_t)n * sizeof *b);
-    kd_mul(rank, ma, f->R, k + n, b + n);
-    kd_lu_solve(f->bk, f->Bk, f->Bk_pivot, b, 1);
-    memcpy(k, b, (size_t)n * sizeof *b);
-    kd_mul_t(rank, ma, f->R, b + n, k + n);
-}
-
-// (a, w, lambda, mu) for one right-hand side, in place
-void psf_solve_level(kd_psf *f, double *k)
-{
-    if (f->plain) solve_plain(f, k);
-    else solve_general(f, k);
+    return KD_OK;
 }
 
 // ---- the reduced matrix A -------------------------------------------------------------------------------------------------
@@ -393,15 +393,39 @@ static void motion_maps(kd_psf *f)
 // (a, w, lambda, mu) by y, and with it the y_v rows of A
 static void acceleration_rows(kd_psf *f)
 {
-    int nv = f->dims.nv, nip = f->nip, niv = f->niv, nk = f->nk, m = f->m;
+    int     nv = f->dims.nv, nip = f->nip, niv = f->niv, nk = f->nk, m = f->m;
+    double *T = f->big; // rows by y
     stack_acceleration_rows(f);
-    kd_gemm(nk, nip, nv, -1, f->KP, f->Ep, 0, f->Kmap);
-    kd_gemm(nk, nip, nv, -1, f->KV, f->Vp, 1, f->Kmap);
-    kd_gemm(nk, niv, nv, -1, f->KV, f->sel_v->N, 0, f->Kmap + nk * nip);
-    for (int i = 0; i < nk * f->dims.nr; i++) f->Kmap[nk * (nip + niv) + i] = -f->KR[i];
-    for (int k = 0; k < m; k++) {
-        psf_solve_level(f, f->Kmap + k * nk);
-        kd_selector_pick(f->sel_v, f->Kmap + k * nk, f->A + nip + k * m);
+    kd_gemm(nk, nip, nv, 1, f->KP, f->Ep, 0, T);
+    kd_gemm(nk, nip, nv, 1, f->KV, f->Vp, 1, T);
+    kd_gemm(nk, niv, nv, 1, f->KV, f->sel_v->N, 0, T + nk * nip);
+    memcpy(T + nk * (nip + niv), f->KR, (size_t)(nk * f->dims.nr) * sizeof *T);
+    kd_gemm(nk, m, nk, -1, f->Kinv, T, 0, f->Kmap);
+    for (int k = 0; k < m; k++) kd_selector_pick(f->sel_v, f->Kmap + k * nk, f->A + nip + k * m);
+}
+
+// dx by y in the order of x: N_p, [V_p N_v], identity for r, K for (a, w, lambda, mu), X_p for s
+static void whole_map(kd_psf *f)
+{
+    kd_dims D = f->dims;
+    int     nip = f->nip, niv = f->niv, n = f->at.n;
+    memset(f->Xmap, 0, (size_t)(n * f->m) * sizeof(double));
+    for (int k = 0; k < f->m; k++) {
+        double       *x = f->Xmap + k * n;
+        const double *K = f->Kmap + k * f->nk, *l = K + D.nv + D.nw;
+        if (k < nip) {
+            memcpy(x + f->at.p, f->sel_p->N + k * D.np, (size_t)D.np * sizeof *x);
+            memcpy(x + f->at.v, f->Vp + k * D.nv, (size_t)D.nv * sizeof *x);
+            memcpy(x + f->at.s, f->Xp + k * D.ns, (size_t)D.ns * sizeof *x);
+        } else if (k < nip + niv) {
+            memcpy(x + f->at.v, f->sel_v->N + (k - nip) * D.nv, (size_t)D.nv * sizeof *x);
+        } else {
+            x[f->at.r + k - nip - niv] = 1;
+        }
+        memcpy(x + f->at.a, K, (size_t)D.nv * sizeof *x);
+        memcpy(x + f->at.w, K + D.nv, (size_t)D.nw * sizeof *x);
+        for (int i = 0; i < f->nl; i++) x[f->at.lambda + f->active_l[i]] = l[i];
+        for (int i = 0; i < f->nm; i++) x[f->at.mu + f->active_m[i]] = l[f->nl + i];
     }
 }
 
@@ -457,11 +481,12 @@ kd_status psf_linearize(void *impl, double t, const double *x, const double *xdo
     kd_status news = select_directions(f, restart || f->opt.selectors_each_step);
     if (news < 0) return news;
     stack_velocity_rows(f);
-    status = f->plain ? factor_plain(f) : factor_general(f);
+    status = f->plain ? invert_plain(f) : invert_general(f);
     if (status < 0) return status;
     motion_maps(f);
     acceleration_rows(f);
     if (!f->second_order) kinematic_rows(f);
     inner_rows(f);
+    whole_map(f);
     return news;
 }

@@ -175,10 +175,11 @@ static void solve_velocity(kd_psf *f, bool p_moved, double *dv)
 }
 
 // increments of k = (a, w, active lambda, active mu), for the acceleration rows at p moved by e0
-static void solve_acceleration(kd_psf *f, bool p_moved, double *k)
+static void solve_acceleration(kd_psf *f, bool p_moved, double *dk)
 {
     kd_dims       D = f->dims;
     const double *F = f->F;
+    double       *k = f->rk;
     int           nv = D.nv;
     for (int i = 0; i < nv; i++) k[i] = -F[f->row.dyn + i];
     for (int i = 0; i < D.nw; i++) k[nv + i] = -F[f->row.d + i];
@@ -188,7 +189,7 @@ static void solve_acceleration(kd_psf *f, bool p_moved, double *k)
         if (D.ns > 0) kd_mul_sub(f->nk, D.ns, f->KS, f->ds0, k);
         kd_mul_sub(f->nk, nv, f->KP, f->e0, k);
     }
-    psf_solve_level(f, k);
+    kd_mul(f->nk, f->nk, f->Kinv, k, dk);
 }
 
 // k to the places of x; inactive multipliers do not move
@@ -288,26 +289,11 @@ kd_eval psf_evaluate_accepted(void *impl, double t, const double *x, const doubl
     return differential_rows(f, x + f->at.v, x + f->at.a, f->k0, xdot, y);
 }
 
-// dp = part + N_p y_p, dv = part + V_p y_p + N_v y_v, dr = y_r, d(a, w, lambda, mu) = part + K y
 void psf_expand(void *impl, const double *part, const double *y, double *dx)
 {
     kd_psf *f = impl;
-    kd_dims D = f->dims;
-    int     nip = f->nip, niv = f->niv;
-    double *k = f->k0;
     if (dx != part) memcpy(dx, part, (size_t)f->at.n * sizeof *dx);
-    kd_mul_add(D.np, nip, f->sel_p->N, y, dx + f->at.p);
-    kd_mul_add(D.nv, nip, f->Vp, y, dx + f->at.v);
-    kd_mul_add(D.nv, niv, f->sel_v->N, y + nip, dx + f->at.v);
-    if (D.ns > 0) kd_mul_add(D.ns, nip, f->Xp, y, dx + f->at.s);
-    memcpy(dx + f->at.r, y + nip + niv, (size_t)D.nr * sizeof *dx);
-
-    kd_mul(f->nk, f->m, f->Kmap, y, k);
-    for (int i = 0; i < D.nv; i++) dx[f->at.a + i] += k[i];
-    for (int i = 0; i < D.nw; i++) dx[f->at.w + i] += k[D.nv + i];
-    k += D.nv + D.nw;
-    for (int i = 0; i < f->nl; i++) dx[f->at.lambda + f->active_l[i]] += k[i];
-    for (int i = 0; i < f->nm; i++) dx[f->at.mu + f->active_m[i]] += k[f->nl + i];
+    kd_mul_add(f->at.n, f->m, f->Xmap, y, dx);
 }
 
 // ---- correction at the end of a step --------------------------------------------------------------------------------------
@@ -398,7 +384,7 @@ static kd_eval project_invariants(kd_psf *f, double *x, double enough)
 {
     int     ne = f->dims.ne, nip = f->nip, m = nip + f->niv;
     double *J = f->big, *JJ = J + ne * m, *nu = JJ + ne * ne, *y = nu + ne;
-    int    *pivot = f->Bk_pivot;
+    int    *pivot = f->pivot;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eval answer = KD_EVAL_OK;
         kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);

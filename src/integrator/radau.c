@@ -40,6 +40,7 @@ struct kd_radau {
     double *xdot;               // (n) derivative at x
     double *Z[STAGES];          // (n) stage increments of the present attempt
     double *Zprev[STAGES];      // (n) of the last accepted step
+    double *deviation[STAGES];  // (n) of the stages from the smooth motion, in the last step
     double *X, *Xdot;           // (n) one stage
     double *F;                  // (nrows)
     double *part[STAGES];       // (n)
@@ -139,6 +140,7 @@ static void cut_arrays(kd_radau *r)
     for (int i = 0; i < STAGES; i++) {
         r->Z[i] = kd_cut_double(a, n);
         r->Zprev[i] = kd_cut_double(a, n);
+        r->deviation[i] = kd_cut_double(a, n);
         r->part[i] = kd_cut_double(a, n);
         r->y[i] = kd_cut_double(a, r->dae->nreduced_max);
     }
@@ -234,16 +236,12 @@ static kd_status eval_cause(kd_radau *r, kd_eval answer)
     return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
 }
 
-// Z_i^0 = q(1 + c_i h / h_old) - q(1), q the collocation polynomial of the last step through 0, c_1, c_2, 1
-static void start_values(kd_radau *r)
+// Z_i = q(1 + c_i h / h_old) - q(1), q the collocation polynomial of the last step through 0, c_1, c_2, 1
+static void extrapolate_collocation(kd_radau *r)
 {
     const double *c = radau_c;
-    if (r->opt.start_zero || !r->has_past) {
-        for (int i = 0; i < STAGES; i++) memset(r->Z[i], 0, (size_t)r->n * sizeof(double));
-        return;
-    }
-    double L[STAGES][STAGES];
-    double ratio = r->h / r->h_accepted;
+    double        L[STAGES][STAGES];
+    double        ratio = r->h / r->h_accepted;
     for (int i = 0; i < STAGES; i++) {
         double s = 1 + c[i] * ratio;
         for (int j = 0; j < STAGES; j++) { // Lagrange polynomial of node c_j among 0, c_1, c_2, c_3
@@ -257,6 +255,40 @@ static void start_values(kd_radau *r)
         double z0 = r->Zprev[0][k], z1 = r->Zprev[1][k], z2 = r->Zprev[2][k];
         for (int i = 0; i < STAGES; i++) r->Z[i][k] = L[i][0] * z0 + L[i][1] * z1 + L[i][2] * z2;
     }
+}
+
+// The formulation's smooth continuation, plus the deviation of the stages from the smooth motion. The stages have order 3
+// only: their deviation is C h^4 x^(4) and hardly changes from step to step, so that of the last step is scaled by h^4.
+static void extrapolate_smoothly(kd_radau *r)
+{
+    double scale = pow(r->h / r->h_accepted, 4);
+    for (int i = 0; i < STAGES; i++) {
+        for (int k = 0; k < r->n; k++) r->X[k] = r->x[k] + r->Z[i][k];
+        r->dae->methods->extrapolate(r->dae->impl, r->t_old, r->x_old, r->t, r->x, r->t + radau_c[i] * r->h, r->X);
+        for (int k = 0; k < r->n; k++) r->Z[i][k] = r->X[k] - r->x[k] + scale * r->deviation[i][k];
+    }
+}
+
+// Deviation of the stages of the step that was just accepted from the smooth motion through its ends
+static void measure_deviation(kd_radau *r)
+{
+    double h = r->t - r->t_old;
+    if (!r->dae->methods->extrapolate) return;
+    for (int i = 0; i < STAGES; i++) {
+        for (int k = 0; k < r->n; k++) r->deviation[i][k] = r->X[k] = r->x_old[k] + r->Zprev[i][k];
+        r->dae->methods->extrapolate(r->dae->impl, r->t_old, r->x_old, r->t, r->x, r->t_old + radau_c[i] * h, r->X);
+        for (int k = 0; k < r->n; k++) r->deviation[i][k] -= r->X[k];
+    }
+}
+
+static void start_values(kd_radau *r)
+{
+    if (r->opt.start_zero || !r->has_past) {
+        for (int i = 0; i < STAGES; i++) memset(r->Z[i], 0, (size_t)r->n * sizeof(double));
+        return;
+    }
+    extrapolate_collocation(r);
+    if (r->dae->methods->extrapolate) extrapolate_smoothly(r);
 }
 
 // X_i and X_i' to r->X, r->Xdot
@@ -527,7 +559,7 @@ static kd_status complete(kd_radau *r, double h_new)
     kd_dae *dae = r->dae;
     double  t1 = r->t + r->h;
     stage_point(r, STAGES - 1);
-    dae->keep = r->opt.theta >= 0 && r->theta <= r->opt.theta && r->opt.reference == 0;
+    dae->keep = r->opt.reference > 0 || (r->opt.theta >= 0 && r->theta <= r->opt.theta);
     dae->h = h_new;
     if (dae->methods->correct) {
         kd_eval answer = dae->methods->correct(dae->impl, t1, r->X, r->Xdot);
@@ -552,7 +584,8 @@ static kd_status complete(kd_radau *r, double h_new)
     }
     r->t_old = r->t;
     r->t = t1;
-    r->jacobian_current = dae->keep;
+    r->jacobian_current = dae->keep && r->opt.reference == 0;
+    measure_deviation(r);
     return KD_OK;
 }
 

@@ -15,7 +15,7 @@
 // The diagonal is kept as pivot above this part of the largest entry. KLU's default 1e-3 lost three digits on random
 // matrices of order 5 (tests/math/test_linsolve.c), 0.1 less than one.
 #define PIVOT_TOLERANCE 0.1
-#define GROWTH_DROP 1e-3 // new pivots when max |A| / max |U| fell below this part of its value at the choice of pivots
+#define GROWTH_DROP 1e-2 // new pivots when max |A| / max |U| fell below this part of its value at the choice of pivots
 #define RCOND_DROP 1e-6  // the same for min |u_kk| / max |u_kk|
 
 // the factors of one kind of numbers

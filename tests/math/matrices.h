@@ -13,6 +13,15 @@
 static const int orders[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 17, 20, 31, 32, 33, 34, 48, 49, 50, 72};
 #define ORDERS ((int)(sizeof orders / sizeof *orders))
 
+// re + i im, also for NaN and infinity (CMPLX is missing from some compilers)
+static inline double complex complex_number(double re, double im)
+{
+    const double   part[2] = {re, im};
+    double complex z;
+    memcpy(&z, part, sizeof z);
+    return z;
+}
+
 // uniform in [-1, 1)
 static inline double random_number(uint64_t *seed)
 {

@@ -23,7 +23,7 @@ static void           random_matrix(int n, uint64_t *seed)
             const double re = random_number(seed), im = random_number(seed);
             const bool   is_large = i == (j + 1) % n;
             A[i + n * j] = is_large ? 3 + re : re > 0 ? re : 0;
-            Z[i + n * j] = is_large || re > 0 ? CMPLX(A[i + n * j], im) : 0;
+            Z[i + n * j] = is_large || re > 0 ? complex_number(A[i + n * j], im) : 0;
         }
 }
 
@@ -32,7 +32,7 @@ static void check(kd_linsolve *solver, int n, uint64_t *seed)
     double         b[LARGEST] = {0}, x[LARGEST];
     double complex zb[LARGEST], zx[LARGEST];
     random_fill(n, b, seed);
-    for (int i = 0; i < n; i++) zb[i] = zx[i] = CMPLX(-b[i], i);
+    for (int i = 0; i < n; i++) zb[i] = zx[i] = complex_number(-b[i], i);
     memcpy(x, b, sizeof b);
     kd_linsolve_solve(solver, x);
     kd_linsolve_solve_complex(solver, zx);
@@ -98,7 +98,7 @@ static void test_pattern_growth(void **state)
     memset(Z, 0, sizeof Z);
     for (int i = 0; i < N; i++) {
         A[i + N * i] = 2;
-        Z[i + N * i] = CMPLX(0, 2);
+        Z[i + N * i] = complex_number(0, 2);
     }
     assert_int_equal(kd_linsolve_factor(solver, N, A), KD_OK);
     assert_int_equal(kd_linsolve_factor_complex(solver, N, Z), KD_OK);
@@ -112,12 +112,12 @@ static void test_pattern_growth(void **state)
     assert_int_equal(kd_linsolve_analyses(solver), first + 2);
     double complex z[N] = {2};
     kd_linsolve_solve_complex(solver, z); // still the old factors
-    assert_true(cabs(z[0] - CMPLX(0, -1)) < 1e-15);
+    assert_true(cabs(z[0] - complex_number(0, -1)) < 1e-15);
     double x[N] = {1, 0, 0, 2};
     kd_linsolve_solve(solver, x);
     assert_true(fabs(x[0] + 2) < 1e-15 && fabs(x[3] - 1) < 1e-15);
 
-    Z[3] = CMPLX(0, 7);
+    Z[3] = complex_number(0, 7);
     assert_int_equal(kd_linsolve_factor_complex(solver, N, Z), KD_OK);
     assert_int_equal(kd_linsolve_analyses(solver), first + 4);
     A[N * 3] = 0;

@@ -15,7 +15,7 @@ static void zrandom_fill(int count, double complex *z, uint64_t *seed)
 {
     for (int i = 0; i < count; i++) {
         const double re = random_number(seed);
-        z[i] = CMPLX(re, random_number(seed));
+        z[i] = complex_number(re, random_number(seed));
     }
 }
 
@@ -100,7 +100,7 @@ static void test_singular(void **state)
             const double value = bad[kind % 3];
             random_fill(n * n, A, &seed);
             for (int k = 0; k < n; k++) A[kind < 3 ? k + n * at : at + n * k] = value;
-            for (int i = 0; i < n * n; i++) Z[i] = CMPLX(A[i], 0);
+            for (int i = 0; i < n * n; i++) Z[i] = complex_number(A[i], 0);
             const int real = kd_lu_factor(n, A, pivot), cplx = kd_zlu_factor(n, Z, pivot);
             assert_true(real > 0 && real <= n);
             assert_true(cplx > 0 && cplx <= n);
@@ -121,7 +121,7 @@ static void test_single_nan(void **state)
     for (int at = 0; at < N * N; at++) {
         random_fill(N * N, A, &seed);
         A[at] = NAN;
-        for (int i = 0; i < N * N; i++) Z[i] = CMPLX(fabs(A[i]), A[i]);
+        for (int i = 0; i < N * N; i++) Z[i] = complex_number(fabs(A[i]), A[i]);
         assert_true(kd_lu_factor(N, A, pivot) > 0);
         assert_true(kd_zlu_factor(N, Z, pivot) > 0);
     }
@@ -132,8 +132,9 @@ static void test_range(void **state)
 {
     (void)state;
     double         A[4] = {1e-300, 0, 0, 1e300}, x[2] = {1e-300, 1e300};
-    double complex Z[4] = {CMPLX(0, 1e-300), 0, 0, CMPLX(1e300, 1e300)}, z[2] = {CMPLX(0, 1e-300), CMPLX(1e300, 1e300)};
-    int            pivot[2];
+    double complex Z[4] = {complex_number(0, 1e-300), 0, 0, complex_number(1e300, 1e300)},
+                   z[2] = {complex_number(0, 1e-300), complex_number(1e300, 1e300)};
+    int pivot[2];
     assert_int_equal(kd_lu_factor(2, A, pivot), 0);
     kd_lu_solve(2, A, pivot, x, 1);
     assert_true(fabs(x[0] - 1) < 1e-15 && fabs(x[1] - 1) < 1e-15);

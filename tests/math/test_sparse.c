@@ -30,7 +30,7 @@ static void   fill(matrix *m, uint64_t *seed)
         for (int k = m->column[j]; k < m->column[j + 1]; k++) {
             const double re = random_number(seed), im = random_number(seed);
             m->dense[m->row[k] + m->n * j] = m->values[k] = re;
-            m->dense_complex[m->row[k] + m->n * j] = m->values_complex[k] = CMPLX(re, im);
+            m->dense_complex[m->row[k] + m->n * j] = m->values_complex[k] = complex_number(re, im);
         }
 }
 
@@ -47,19 +47,20 @@ static void random_pattern(matrix *m, int n, double density, uint64_t *seed)
     fill(m, seed);
 }
 
-static void check_solve(kd_sparse_lu *lu, const matrix *m, uint64_t *seed)
+// residual within bound * epsilon
+static void check_solve(kd_sparse_lu *lu, const matrix *m, double bound, uint64_t *seed)
 {
     enum { NRHS = 2 };
     double         b[LARGEST * NRHS], x[LARGEST * NRHS];
     double complex zb[LARGEST * NRHS], zx[LARGEST * NRHS];
     random_fill(m->n * NRHS, b, seed);
-    for (int i = 0; i < m->n * NRHS; i++) zb[i] = zx[i] = CMPLX(b[i], 1 - b[i]);
+    for (int i = 0; i < m->n * NRHS; i++) zb[i] = zx[i] = complex_number(b[i], 1 - b[i]);
     memcpy(x, b, sizeof b);
     kd_sparse_lu_solve(lu, x, NRHS);
     kd_sparse_lu_solve_complex(lu, zx, NRHS);
     for (int r = 0; r < NRHS; r++) {
-        assert_true(norm_error(m->n, m->dense, x + m->n * r, b + m->n * r) < 100);
-        assert_true(norm_error_complex(m->n, m->dense_complex, zx + m->n * r, zb + m->n * r) < 100);
+        assert_true(norm_error(m->n, m->dense, x + m->n * r, b + m->n * r) < bound);
+        assert_true(norm_error_complex(m->n, m->dense_complex, zx + m->n * r, zb + m->n * r) < bound);
     }
 }
 
@@ -76,7 +77,7 @@ static void test_solve(void **state)
             assert_int_equal(kd_sparse_lu_factor(lu, a.values), KD_OK);
             assert_int_equal(kd_sparse_lu_factor_complex(lu, a.values_complex), KD_OK);
             assert_true(kd_sparse_lu_rcond(lu) > 0 && kd_sparse_lu_rcond(lu) <= 1);
-            check_solve(lu, &a, &seed);
+            check_solve(lu, &a, 100, &seed);
             kd_sparse_lu_destroy(lu);
         }
     kd_sparse_lu_destroy(NULL);
@@ -105,7 +106,7 @@ static void test_refactor(void **state)
             }
         assert_int_equal(kd_sparse_lu_factor(lu, a.values), KD_OK);
         assert_int_equal(kd_sparse_lu_factor_complex(lu, a.values_complex), KD_OK);
-        check_solve(lu, &a, &seed);
+        check_solve(lu, &a, 100, &seed);
     }
     assert_int_equal(kd_sparse_lu_full_factorizations(lu), 2);
     assert_int_equal(f.calls, calls);
@@ -141,6 +142,31 @@ static void test_new_pivots(void **state)
     kd_sparse_lu_destroy(lu);
 }
 
+// Whatever matrix follows whatever other one, entries over five decades: the residual stays small.
+static void test_unrelated_matrices(void **state)
+{
+    (void)state;
+    uint64_t      seed = 5;
+    kd_sparse_lu *lu = NULL;
+    random_pattern(&a, 5, 1, &seed);
+    assert_int_equal(kd_sparse_lu_create(a.n, a.column, a.row, &lu), KD_OK);
+    enum { TRIALS = 2000 };
+    for (int trial = 0; trial < TRIALS; trial++) {
+        fill(&a, &seed);
+        for (int j = 0; j < a.n; j++)
+            for (int k = a.column[j]; k < a.column[j + 1]; k++) {
+                const double factor = pow(10, -2.5 * (1 + random_number(&seed)));
+                a.dense[a.row[k] + a.n * j] = a.values[k] *= factor;
+                a.dense_complex[a.row[k] + a.n * j] = a.values_complex[k] *= factor;
+            }
+        assert_int_equal(kd_sparse_lu_factor(lu, a.values), KD_OK);
+        assert_int_equal(kd_sparse_lu_factor_complex(lu, a.values_complex), KD_OK);
+        check_solve(lu, &a, 2000, &seed);
+    }
+    assert_true(kd_sparse_lu_full_factorizations(lu) < 2 * TRIALS);
+    kd_sparse_lu_destroy(lu);
+}
+
 // Singular values, singular patterns, NaN: reported; the same object works again with a regular matrix.
 static void test_singular(void **state)
 {
@@ -165,7 +191,7 @@ static void test_singular(void **state)
             assert_int_equal(kd_sparse_lu_factor_complex(lu, values_complex), KD_ERR_DECOMPOSITION);
             assert_int_equal(kd_sparse_lu_factor(lu, a.values), KD_OK);
             assert_int_equal(kd_sparse_lu_factor_complex(lu, a.values_complex), KD_OK);
-            check_solve(lu, &a, &seed);
+            check_solve(lu, &a, 100, &seed);
         }
     }
     kd_sparse_lu_destroy(lu);
@@ -214,7 +240,7 @@ static void test_allocation_failure(void **state)
             if (status == KD_OK) status = kd_sparse_lu_factor_complex(lu, a.values_complex);
             assert_int_equal(kd_sparse_lu_factor(lu, a.values), KD_OK);
             assert_int_equal(kd_sparse_lu_factor_complex(lu, a.values_complex), KD_OK);
-            check_solve(lu, &a, &seed);
+            check_solve(lu, &a, 100, &seed);
         }
         kd_sparse_lu_destroy(lu);
         assert_int_equal(f.live, 0);
@@ -227,8 +253,13 @@ static void test_allocation_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_solve),    cmocka_unit_test(test_refactor),    cmocka_unit_test(test_new_pivots),
-        cmocka_unit_test(test_singular), cmocka_unit_test(test_bad_pattern), cmocka_unit_test(test_allocation_failure),
+        cmocka_unit_test(test_solve),
+        cmocka_unit_test(test_refactor),
+        cmocka_unit_test(test_new_pivots),
+        cmocka_unit_test(test_unrelated_matrices),
+        cmocka_unit_test(test_singular),
+        cmocka_unit_test(test_bad_pattern),
+        cmocka_unit_test(test_allocation_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

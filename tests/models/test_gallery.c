@@ -524,7 +524,7 @@ static void examples_are_found_by_name(void **state)
     assert_null(kd_gallery_find(NULL));
 }
 
-static long  allocations_left;
+static long allocations_left;
 
 static void *allocate(size_t size, void *context)
 {

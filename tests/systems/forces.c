@@ -18,7 +18,7 @@ static const double gravity = 9.81;
 static const double bead_m = 1.2, bead_k = 8, bead_T = 0.4, bead_kappa = 0.6, bead_D = 0.5;
 
 // F, F', F'', F''' of the curve
-static void         curve(double s, double F[4])
+static void curve(double s, double F[4])
 {
     F[0] = 0.25 * s * s + 0.1 * sin(2 * s);
     F[1] = 0.5 * s + 0.2 * cos(2 * s);
@@ -198,7 +198,7 @@ kd_status kd_test_bead_create(kd_eom **eom, kd_state **x)
 
 static const double friction_m = 0.8, friction_L = 1.3, friction_nu_R = 0.25, friction_N0 = 0.5, friction_v0 = 0.2;
 
-static double       brake(double N, double vt)
+static double brake(double N, double vt)
 {
     return friction_nu_R / friction_L * sqrt(N * N + friction_N0 * friction_N0) * tanh(vt / friction_v0);
 }

@@ -28,7 +28,7 @@ static kd_eval diagonal(const double *entries, int n, double *out)
 
 static const double skate_M[3] = {1.5, 1.5, 0.2}, skate_gamma = 2.5, skate_omega = 1.3;
 
-static kd_eval      skate_residual(const kd_point *x, void *context, double *out)
+static kd_eval skate_residual(const kd_point *x, void *context, double *out)
 {
     (void)context;
     out[0] = skate_M[0] * (x->a[0] - skate_gamma) - sin(x->p[2]) * x->mu[0];
@@ -124,7 +124,7 @@ kd_status kd_test_skate_create(kd_eom **eom, kd_state **x)
 
 static const double disc_M[4] = {2, 2, 0.3, 0.5}, disc_R = 0.6, disc_tau = 0.7, disc_omega = 1.1, disc_Omega = 2;
 
-static kd_eval      disc_residual(const kd_point *x, void *context, double *out)
+static kd_eval disc_residual(const kd_point *x, void *context, double *out)
 {
     const double *a = x->a, *mu = x->mu;
     (void)context;

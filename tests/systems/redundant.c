@@ -211,7 +211,7 @@ static const double rod_mass = 1, rod_width = 0.1;
 static const double chain[NJOINT][3] = {{0, 0, 0}, {1, 0, 0}, {1, -1, 0}, {1, -1, 1}, {0, -1, 1}, {0, 0, 1}};
 static const int    axis_of[NJOINT] = {1, 2, 0, 1, 2, 0};
 
-static void         unit(int k, double out[3])
+static void unit(int k, double out[3])
 {
     out[0] = k == 0, out[1] = k == 1, out[2] = k == 2;
 }

@@ -25,7 +25,7 @@ static const double top_X[3] = {0, 1, 0};
 
 static const double free_v0[6] = {0.5, -0.3, 4, 0.2, 3, 0.4}, top_omega0[3] = {0, 150, -4.61538};
 
-static const body  *body_of(void *context)
+static const body *body_of(void *context)
 {
     return context;
 }
