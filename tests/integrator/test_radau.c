@@ -831,6 +831,38 @@ static void tolerances_of_components(void **state)
     kd_radau_destroy(radau);
 }
 
+// atol is the user's, not a copy of rtol: a large one makes the steps longer.
+static void absolute_tolerance(void **state)
+{
+    (void)state;
+    kd_radau_options opt = with_tolerance(1e-8);
+    solve(&waves, &opt, 5, &one);
+    opt.atol = 1e-2;
+    solve(&waves, &opt, 5, &two);
+    assert_true(2 * two.stats.accepted < one.stats.accepted);
+}
+
+// Right after a rejection the step does not grow.
+static void no_growth_after_rejection(void **state)
+{
+    (void)state;
+    kd_radau_options opt = with_tolerance(1e-6);
+    opt.theta = -1;    // every attempt factors once
+    int rejections = 0;
+    for (int k = 0; k < 40; k++) {
+        opt.h_first = 0.05 + 0.005 * k;
+        solve(&ramp, &opt, 0.5, &one);
+        assert_int_equal(shared.nfactored, one.stats.steps);
+        for (int i = 0, j = 0; i + 1 < one.nh; i++, j++) { // i-th accepted step, j-th attempt
+            bool rejected = false;
+            for (; fabs(shared.h_factored[j] / one.h[i] - 1) > 1e-9; j++) rejected = true;
+            if (rejected) assert_true(one.h[i + 1] <= one.h[i] * (1 + 1e-9));
+            rejections += rejected;
+        }
+    }
+    assert_true(rejections > 40);
+}
+
 // Components that are not controlled do not drive the step size.
 static void uncontrolled_components(void **state)
 {
@@ -1028,6 +1060,8 @@ int main(void)
         cmocka_unit_test(safety),
         cmocka_unit_test(growth_is_limited),
         cmocka_unit_test(tolerances_of_components),
+        cmocka_unit_test(absolute_tolerance),
+        cmocka_unit_test(no_growth_after_rejection),
         cmocka_unit_test(uncontrolled_components),
         cmocka_unit_test(dense_output),
         cmocka_unit_test(step_becomes_too_small),
