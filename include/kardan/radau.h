@@ -25,7 +25,7 @@ typedef struct kd_radau_options {
     double        uround;      // UROUND                                                                default 1e-16
     double        safety;      // SAFE                                                                  default 0.9
     double        theta;       // THET: keep the Jacobian while Newton contracts faster; < 0: never keep default 0.001
-    double        newton_stop; // FNEWT; 0: max(10 uround / rtol_i, min(0.03, 0.2 sqrt rtol_i))         default 0
+    double        newton_stop; // FNEWT; 0: max(10 uround / rtol_i, min(0.03, 0.05 sqrt rtol_i))        default 0
     double        quot1;       // QUOT1: h is kept if quot1 < h_new / h < quot2                         default 1.0
     double        quot2;       // QUOT2                                                                 default 1.2
     double        fac_upper;   // FACL: h_new / h <= fac_upper                                          default 8
@@ -62,7 +62,6 @@ KD_API kd_status kd_radau_step(kd_radau *radau, double t_end) KD_NODISCARD;
 KD_API double        kd_radau_time(const kd_radau *radau);
 KD_API double        kd_radau_time_old(const kd_radau *radau); // start of the last accepted step
 KD_API const double *kd_radau_x(const kd_radau *radau);        // (n)
-KD_API const double *kd_radau_xdot(const kd_radau *radau);     // (n) derivative of the last collocation polynomial at time
 // Dense output in [time_old, time].
 KD_API kd_status   kd_radau_dense(kd_radau *radau, double t, double *x) KD_NODISCARD;
 KD_API kd_stats    kd_radau_stats(const kd_radau *radau);

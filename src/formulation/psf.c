@@ -286,6 +286,8 @@ static void cut_arrays(kd_psf *f)
     f->rv = kd_cut_double(a, mv);
     f->rk = kd_cut_double(a, nk);
     f->k0 = kd_cut_double(a, nk);
+    f->p = kd_cut_double(a, D.np);
+    f->s = kd_cut_double(a, D.ns);
     f->v = kd_cut_double(a, D.nv);
     f->tp = kd_cut_double(a, D.np > D.nv ? D.np : D.nv);
     f->ta = kd_cut_double(a, D.nv);

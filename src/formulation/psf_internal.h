@@ -91,7 +91,7 @@ typedef struct kd_psf {
     double complex *matrix_c, *rhs_c;
 
     // ---- scratch ----------------------------------------------------------------------------------------------------------
-    double *e0, *ds0, *rp, *rv, *rk, *k0, *v, *tp, *ta, *tm; // one right-hand side
+    double *e0, *ds0, *rp, *rv, *rk, *k0, *p, *s, *v, *tp, *ta, *tm; // one right-hand side
     double *big;                                        // (nk x m) many
     double *F;                                          // algebraic rows
     double *x;                                          // (n)

@@ -226,6 +226,34 @@ static kd_eval differential_rows(kd_psf *f, const double *v, const double *a, co
     return answer;
 }
 
+// Positions on a manifold: functions may change off q = 0, and their derivatives across it are not known. So the norms are
+// corrected before g is evaluated, and the other levels are evaluated at the corrected position.
+static kd_eval correct_on_manifold(kd_psf *f, const double *p, const double *s, double *dp, double *ds)
+{
+    kd_dims D = f->dims;
+    kd_eval answer = KD_EVAL_OK;
+    put(f, &answer, KD_Q, D.nq, f->F + f->row.q);
+    for (int i = 0; i < f->nl; i++) f->rp[i] = 0;
+    for (int i = 0; i < D.nq; i++) f->rp[f->nl + i] = -f->F[f->row.q + i];
+    kd_mul(D.np, f->mp, f->sel_p->P, f->rp, f->tp);
+    for (int i = 0; i < D.np; i++) f->p[i] = p[i] + f->tp[i];
+    kd_eom_at_position(f->data, f->p, s);
+    put(f, &answer, KD_C, D.ns, f->F + f->row.c);
+    put(f, &answer, KD_G, D.nlambda, f->F + f->row.g);
+    if (answer != KD_EVAL_OK) return answer;
+    memset(f->F + f->row.q, 0, (size_t)D.nq * sizeof(double));
+    solve_position(f, dp, ds);
+    for (int i = 0; i < D.np; i++) {
+        f->p[i] += dp[i];
+        dp[i] += f->tp[i];
+    }
+    for (int i = 0; i < D.ns; i++) f->s[i] = s[i] + ds[i];
+    kd_eom_at_position(f->data, f->p, f->s);
+    memset(f->e0, 0, (size_t)D.nv * sizeof(double));
+    memset(f->ds0, 0, (size_t)D.ns * sizeof(double));
+    return KD_EVAL_OK;
+}
+
 // Level by level: p, s from their constraints; v at the given p; (a, w, lambda, mu) at the corrected v.
 kd_eval psf_evaluate(void *impl, double t, const double *x, const double *xdot, double *part, double *y)
 {
@@ -238,11 +266,15 @@ kd_eval psf_evaluate(void *impl, double t, const double *x, const double *xdot, 
     kd_eval answer = psf_set_time(f, t);
     if (answer != KD_EVAL_OK) return answer;
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
-    if (p_moved) {
-        answer = put_position(f);
+    if (!f->identity) {
+        answer = correct_on_manifold(f, x + f->at.p, x + f->at.s, part + f->at.p, part + f->at.s);
         if (answer != KD_EVAL_OK) return answer;
+        p_moved = false;
+    } else {
+        if (p_moved) answer = put_position(f);
+        if (answer != KD_EVAL_OK) return answer;
+        solve_position(f, part + f->at.p, part + f->at.s);
     }
-    solve_position(f, part + f->at.p, part + f->at.s);
 
     kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
     const double *v = x + f->at.v;

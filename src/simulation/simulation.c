@@ -47,6 +47,7 @@ struct kd_simulation {
     kd_state             *x;      // the caller's: present state, discrete states, active rows
     kd_state             *at;     // state between steps
     double               *vector; // (n) of the DAE
+    double               *xdot;   // (n) its derivative, for accelerations
     kd_dae               *dae;
     kd_radau             *radau; // one of the two integrators
     kd_ida               *ida;
@@ -83,14 +84,26 @@ static kd_status integrator_dense(kd_simulation *s, double t)
     return status;
 }
 
-static void take_state(kd_simulation *s)
+// A vector of the DAE to a state. Forms that keep no accelerations are asked for them only when someone looks.
+static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *state)
+{
+    kd_formulation_unpack(s->dae, t, x, state);
+    if (s->opt.formulation == KD_PSF || !s->opt.output) return KD_OK;
+    kd_dims D = kd_eom_dims(s->eom);
+    kd_eval answer = s->dae->methods->start(s->dae->impl, t, x, s->xdot);
+    memcpy(state->a, s->xdot + D.np, (size_t)D.nv * sizeof(double));
+    if (answer == KD_EVAL_OK) return KD_OK;
+    const char *text = "";
+    kd_status   status = s->dae->methods->fault(s->dae->impl, &text);
+    kd_text(s->message, sizeof s->message, "no accelerations at t = %.9g: %s", t, text);
+    return status;
+}
+
+static kd_status take_state(kd_simulation *s)
 {
     double        t = s->radau ? kd_radau_time(s->radau) : kd_ida_time(s->ida);
     const double *x = s->radau ? kd_radau_x(s->radau) : kd_ida_x(s->ida);
-    kd_dims       D = kd_eom_dims(s->eom);
-    if (s->radau && s->opt.formulation != KD_PSF) // other forms keep no acceleration: a = v'
-        memcpy(s->x->a, kd_radau_xdot(s->radau) + D.np, (size_t)D.nv * sizeof(double));
-    kd_formulation_unpack(s->dae, t, x, s->x);
+    return unpack(s, t, x, s->x);
 }
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------------
@@ -153,7 +166,8 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status < 0) goto failed;
     status = kd_state_create(eom, &s->at);
     if (status < 0) goto failed;
-    s->vector = kd_alloc((size_t)s->dae->n * sizeof(double));
+    s->vector = kd_alloc(2 * (size_t)s->dae->n * sizeof(double));
+    s->xdot = s->vector ? s->vector + s->dae->n : NULL;
     status = s->vector ? make_consistent(s) : KD_ERR_MEMORY;
     if (status >= 0) status = integrator_start(s);
     if (status < 0) {
@@ -207,7 +221,8 @@ static kd_status show_times(kd_simulation *s, double t)
             status = integrator_dense(s, wanted);
             if (status < 0) return status;
             kd_state_copy(s->x, s->at);
-            kd_formulation_unpack(s->dae, wanted, s->vector, s->at);
+            status = unpack(s, wanted, s->vector, s->at);
+            if (status < 0) return status;
             status = show(s, s->at, true);
         } else {
             status = show(s, s->x, true);
@@ -253,7 +268,8 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
         }
         status = integrator_step(s, t_end);
         if (status < 0) return status;
-        take_state(s);
+        status = take_state(s);
+        if (status < 0) return status;
         s->unseen = true;
         status = show_step(s);
     }
