@@ -81,7 +81,7 @@ struct kd_dae {
                                     // and takes no part in convergence tests
     const bool         *controlled; // (n) counts in the error norm
     int                 nstate;     // first nstate components are [p v r w s lambda mu] of kd_state
-    bool                keep;       // the integrator keeps its Jacobian: correct() need not linearise
+    bool                keep;       // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
     double              h;          // step size that the integrator is about to try, a hint for linearize; 0: unknown
 };
 

@@ -96,6 +96,7 @@ typedef struct kd_psf {
     double *F;                                          // algebraic rows
     double *x;                                          // (n)
 
+    double          moved;   // relative size of the corrections of p, s, v since the matrices were evaluated
     bool            fresh;   // correct() has linearised at time fresh_t
     double          fresh_t;
     bool            e_leave_out; // Newton had trouble: do not impose the invariants in this step

@@ -86,7 +86,9 @@ kd_radau_options kd_radau_options_default(void)
 
 static kd_status check_options(const kd_radau_options *o, int nstate, char *message, size_t size)
 {
-    for (int i = -1; i < nstate; i++) {
+    const char *wrong = NULL;
+    if (!(o->uround > 0 && o->uround < 1e-3)) wrong = "uround must lie between 0 and 1e-3";
+    for (int i = -1; i < nstate && !wrong; i++) {
         double r = i >= 0 && o->rtol_each ? o->rtol_each[i] : o->rtol;
         double a = i >= 0 && o->atol_each ? o->atol_each[i] : o->atol;
         if (r > 10 * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
@@ -94,7 +96,6 @@ static kd_status check_options(const kd_radau_options *o, int nstate, char *mess
         else kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r, a);
         return KD_ERR_TOLERANCE;
     }
-    const char *wrong = NULL;
     if (!(o->h_first >= 0)) wrong = "h_first must not be negative";
     if (!(o->h_max >= 0)) wrong = "h_max must not be negative";
     if (o->max_steps < 1) wrong = "max_steps must be at least 1";
@@ -102,7 +103,6 @@ static kd_status check_options(const kd_radau_options *o, int nstate, char *mess
     if (o->reference < 0 || o->reference > STAGES) wrong = "reference must be 0 (x_k) or a stage 1..3";
     if (o->reference > 0 && o->start_zero) wrong = "reference at a stage needs extrapolated starting values";
     if (o->newton_updates < 0) wrong = "newton_updates must not be negative";
-    if (!(o->uround > 0 && o->uround < 1e-3)) wrong = "uround must lie between 0 and 1e-3";
     if (!(o->safety > 1e-3 && o->safety < 1)) wrong = "safety must lie between 0.001 and 1";
     if (!(o->theta < 1)) wrong = "theta must be below 1";
     if (!(o->newton_stop >= 0)) wrong = "newton_stop must not be negative";
@@ -668,7 +668,10 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
     for (;;) {
         double shrink = NEWTON_SHRINK, err = 0;
         r->stats.steps++;
-        if (too_small(r)) return fail(r, KD_ERR_STEP_TOO_SMALL);
+        if (too_small(r)) {
+            if (r->worst < 0 && r->has_past) find_worst(r, r->err); // the last accepted error asked for such a step
+            return fail(r, KD_ERR_STEP_TOO_SMALL);
+        }
         set_newton_weights(r);
         start_values(r);
         kd_status status = prepare_matrices(r);

@@ -54,6 +54,7 @@ struct kd_simulation {
     long                  max_steps;
     int                   next_time; // first wanted time that is still to come
     bool                  shown;     // the start has been shown
+    bool                  unseen;    // the end of the last step has not been shown yet
     char                  message[800];
 };
 
@@ -110,6 +111,12 @@ static kd_status take_state(kd_simulation *s)
 static kd_status make_consistent(kd_simulation *s)
 {
     return kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
+}
+
+// wanted times before the present one can no longer be shown
+static void skip_times(kd_simulation *s)
+{
+    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++;
 }
 
 static kd_status check_times(const kd_simulation_options *o, char *message, size_t size)
@@ -189,7 +196,10 @@ void kd_simulation_destroy(kd_simulation *s)
 kd_status kd_simulation_restart(kd_simulation *s)
 {
     kd_status status = make_consistent(s);
-    return status < 0 ? status : integrator_start(s);
+    if (status < 0) return status;
+    s->unseen = false;
+    skip_times(s);
+    return integrator_start(s);
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------------
@@ -226,9 +236,17 @@ static kd_status show_start(kd_simulation *s)
 {
     if (s->shown) return KD_OK;
     s->shown = true;
-    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++; // before the start
-    kd_status status = show(s, s->x, false);
-    return status == KD_OK ? show_times(s, s->x->t) : status;
+    skip_times(s);
+    return show(s, s->x, false);
+}
+
+// Wanted times up to the present one, then the end of the step; what a stop left unseen comes with the next run
+static kd_status show_step(kd_simulation *s)
+{
+    kd_status status = show_times(s, s->x->t);
+    if (status != KD_OK || !s->unseen) return status;
+    s->unseen = false;
+    return show(s, s->x, false);
 }
 
 kd_status kd_simulation_run(kd_simulation *s, double t_end)
@@ -239,6 +257,7 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
         return KD_ERR_TIME;
     }
     kd_status status = show_start(s);
+    if (status == KD_OK) status = show_step(s);
     long      limit = kd_simulation_stats(s).steps + s->max_steps;
     while (status == KD_OK && s->x->t < t_end) {
         if (kd_simulation_stats(s).steps >= limit) {
@@ -251,8 +270,8 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
         if (status < 0) return status;
         status = take_state(s);
         if (status < 0) return status;
-        status = show_times(s, s->x->t);
-        if (status == KD_OK) status = show(s, s->x, false);
+        s->unseen = true;
+        status = show_step(s);
     }
     return status;
 }
