@@ -34,6 +34,7 @@ typedef struct kd_psf {
     bool                   identity; // Z = I
     bool                   plain;    // neither w nor forces that depend on multipliers
     bool                   diagonal; // M is diagonal
+    bool                   constant_mass;
     kd_acceleration       *at_point; // accelerations and multipliers at interpolated points
     kd_dense_output       *dense;
 
