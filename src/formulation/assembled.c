@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "formulation/assembled_impl.h"
 #include "math/dense.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,18 +165,32 @@ static kd_eval assembled_residual(void *impl, double t, const double *x, const d
 
 // ---- ends of steps --------------------------------------------------------------------------------------------------
 
+// Keep the acceleration of an accepted point.
+static void keep_acceleration(kd_assembled *self, double t, const double *a)
+{
+    double *oldest = self->a_kept[0];
+    self->a_kept[0] = self->a_kept[1];
+    self->t_kept[0] = self->t_kept[1];
+    self->a_kept[1] = oldest;
+    self->t_kept[1] = t;
+    memcpy(oldest, a, (size_t)self->dims.nv * sizeof *a);
+}
+
 // psf1: all constraint levels at the new point; other forms: quaternion norms only
 static kd_eval assembled_correct(void *impl, double t, double *x, const double *xdot)
 {
     kd_assembled *self = impl;
-    (void)xdot;
-    if (self->has_selectors)
-        return note_acceleration(self, kd_acceleration_project(self->acceleration, t, x, x + self->xs, x + self->xv,
-                                                               x + self->xr, self->has_invariants));
-    if (self->dims.nq == 0) return KD_EVAL_OK;
-    kd_eval answer = at_time(self, t);
-    if (answer != KD_EVAL_OK) return answer;
-    return kd_assembled_note(self, kd_position_normalise(&self->position, self->data, x + self->xs, x));
+    kd_eval       answer = KD_EVAL_OK;
+    if (self->has_selectors) {
+        answer = note_acceleration(self, kd_acceleration_project(self->acceleration, t, x, x + self->xs, x + self->xv,
+                                                                 x + self->xr, self->has_invariants));
+    } else if (self->dims.nq > 0) {
+        answer = at_time(self, t);
+        if (answer == KD_EVAL_OK)
+            answer = kd_assembled_note(self, kd_position_normalise(&self->position, self->data, x + self->xs, x));
+    }
+    if (answer == KD_EVAL_OK) keep_acceleration(self, t, xdot + self->xv);
+    return answer;
 }
 
 // p' = Z v, v' = a, r' = b
@@ -205,6 +220,18 @@ static kd_eval assembled_interpolate(void *impl, double t0, const double *x0, do
     kd_assembled *self = impl;
     if (self->has_eta) memset(x + self->xe, 0, (size_t)self->dims.nlambda * sizeof *x);
     return note_acceleration(self, kd_dense_output_eval(self->dense, t0, x0, t1, x1, t, x, NULL));
+}
+
+// p: the quintic Hermite polynomial of (p, v, v') at both ends, v its derivative; only for p' = v
+static void assembled_extrapolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t,
+                                  double *x)
+{
+    kd_assembled *self = impl;
+    const double *v0 = x0 + self->xv, *v1 = x1 + self->xv;
+    if (!self->position.identity || self->t_kept[0] != t0 || self->t_kept[1] != t1) return;
+    for (int i = 0; i < self->dims.nv; i++)
+        kd_quintic((t - t0) / (t1 - t0), t1 - t0, x0[i], v0[i], self->a_kept[0][i], x1[i], v1[i], self->a_kept[1][i],
+                   &x[i], &x[self->xv + i]);
 }
 
 // ---- names and numbers ----------------------------------------------------------------------------------------------
@@ -269,6 +296,7 @@ static void assembled_destroy(void *impl)
         .solve_complex = kd_assembled_solve_complex,                                                                   \
         .expand = kd_assembled_expand,                                                                                 \
         .correct = assembled_correct,                                                                                  \
+        .extrapolate = assembled_extrapolate,                                                                          \
         .interpolate = assembled_interpolate,                                                                          \
         .start = assembled_start,                                                                                      \
         .component_name = assembled_component_name,                                                                    \
@@ -376,6 +404,10 @@ static void cut_arrays(kd_assembled *self)
     self->value = kd_cut_double(arena, self->nc);
     self->v_eta = kd_cut_double(arena, d.nv);
     self->a = kd_cut_double(arena, d.nv);
+    for (int k = 0; k < 2; k++) {
+        self->a_kept[k] = kd_cut_double(arena, d.nv);
+        self->t_kept[k] = NAN;
+    }
     self->w = kd_cut_double(arena, d.nw);
     self->lambda = kd_cut_double(arena, d.nlambda);
     self->mu = kd_cut_double(arena, d.nmu);

@@ -95,6 +95,8 @@ typedef struct kd_assembled {
     int            *index;
     bool           *controlled;
     double         *a, *w, *lambda, *mu; // scratch for accelerations
+    double         *a_kept[2];           // (nv) v' at the last two accepted points, at the times t_kept
+    double          t_kept[2];
     kd_dae_counters counters;
     kd_status       fault;
     char            message[512];
