@@ -348,6 +348,10 @@ static void set_layout(kd_assembled *self)
     self->xm = self->xl + d.nlambda;
     self->xe = self->xm + d.nmu;
     self->n = self->xe + (self->has_eta ? d.nlambda : 0);
+    // a sparse matrix would fill
+    const kd_eom_def *def = kd_eom_definition(self->eom);
+    bool              identity = !def->kinematics && !def->Z;
+    self->eliminated = identity && !self->has_selectors && !self->opt.sparse ? d.np : 0;
 
     self->dyn = d.np;
     self->r = self->dyn + d.nv;
@@ -434,7 +438,8 @@ static kd_status create_parts(kd_assembled *self)
     if (status >= 0)
         status = kd_acceleration_create(self->eom, &self->inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, on_manifold, &self->dense);
-    if (status >= 0) status = kd_linsolve_create(self->n, linear_kind(&self->opt), NULL, &self->solver);
+    if (status >= 0)
+        status = kd_linsolve_create(self->n - self->eliminated, linear_kind(&self->opt), NULL, &self->solver);
     return status;
 }
 

@@ -83,10 +83,15 @@ typedef struct kd_assembled {
     kd_blocks       blocks;
     double         *raw_E, *raw_K; // (nraw x n), equal to E, K where no rows are combined
     double         *E, *K;         // (n x n) F_x', F_x
-    double         *A;             // (n x n) scaled matrix
+    int             eliminated;    // np where kinematic rows and dp are eliminated, otherwise 0
+    double         *W;             // (m x m) what elimination adds, m = n - eliminated
+    double         *A;             // (m x m) scaled matrix
     double complex *A_complex;
-    int            *column_power; // of gamma
-    double         *row, *column, *row_complex, *column_complex;
+    double          gamma; // of the factors
+    double complex  gamma_complex;
+    int            *column_power;  // (n) of gamma
+    double         *row, *column;  // (m) scale factors
+    double         *dp_re, *dp_im; // (np) scratch
     double complex *y_complex;
     double         *x_moved, *raw_plus; // (n), (nraw) differences along normals
     long            normal_differences;
