@@ -115,9 +115,8 @@ static kd_eval kinematic_rows(kd_assembled *self, const double *x, const double 
 
 static kd_eval level_rows(kd_assembled *self, const kd_level_sum *sum, int rows, double *out)
 {
-    kd_eval answer = KD_EVAL_OK;
-    memset(out, 0, (size_t)rows * sizeof *out);
-    for (int k = 0; k < sum->count && answer == KD_EVAL_OK; k++) {
+    kd_eval answer = kd_eom_eval(self->data, sum->fn[0], out); // its factor is 1
+    for (int k = 1; k < sum->count && answer == KD_EVAL_OK; k++) {
         answer = kd_eom_eval(self->data, sum->fn[k], self->value);
         kd_axpy(rows, sum->factor[k], self->value, out);
     }

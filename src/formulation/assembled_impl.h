@@ -22,7 +22,7 @@
 typedef struct kd_level_sum {
     int    count;
     kd_fn  fn[3];
-    double factor[3];
+    double factor[3]; // the first is 1
 } kd_level_sum;
 
 // Constraint rows with their multipliers: active rows hold, inactive ones read multiplier = 0. With SVD the m active

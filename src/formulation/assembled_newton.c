@@ -217,12 +217,13 @@ static kd_eval assemble(kd_assembled *self, double t, const double *x, const dou
     if (self->has_eta || self->has_selectors) add_fn(self, self->g, KD_G, 1);
     if (self->has_invariants) add_fn(self, self->e, KD_E, 1);
     kd_eval answer = self->position.nn > 0 ? add_normals(self, t, x, xdot) : KD_EVAL_OK;
-    for (int j = 0; j < self->n; j++) {
+    bool    as_they_are = self->raw_K == self->K && self->multipliers.count == self->multipliers.rows;
+    for (int j = 0; j < self->n && !as_they_are; j++) {
         size_t from = (size_t)j * (size_t)self->nraw, to = (size_t)j * (size_t)self->n;
         kd_assembled_combine(self, self->raw_E + from, NULL, self->E + to);
         kd_assembled_combine(self, self->raw_K + from, NULL, self->K + to);
     }
-    kd_assembled_multiplier_columns(self, self->K);
+    if (!as_they_are) kd_assembled_multiplier_columns(self, self->K);
     if (self->eliminated > 0) eliminate_positions(self);
     return answer;
 }
