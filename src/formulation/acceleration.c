@@ -500,7 +500,17 @@ static void clear_inactive(kd_acceleration *self)
         if (!self->state->active_mu[i]) y[self->dims.nlambda + i] = 0;
 }
 
-// p <- p oplus -P g, then s and q again; *moved = size of the increment
+// p <- p oplus e_moved, with q and s
+static kd_eval move_position(kd_acceleration *self, double t, double *p, double *s)
+{
+    kd_eval answer = note(self, kd_eom_oplus(self->data, p, self->e_moved, self->p_moved));
+    if (answer != KD_EVAL_OK) return answer;
+    memcpy(p, self->p_moved, (size_t)self->dims.np * sizeof(double));
+    answer = note(self, kd_position_normalise(&self->position, self->data, s, p));
+    return answer == KD_EVAL_OK ? kd_acceleration_contacts(self, t, p, s) : answer;
+}
+
+// p <- p oplus -P g; *moved = size of the increment
 static kd_eval project_position(kd_acceleration *self, double t, double *p, double *s, double *moved)
 {
     kd_dims d = self->dims;
@@ -513,12 +523,7 @@ static kd_eval project_position(kd_acceleration *self, double t, double *p, doub
     solve(self, self->nk, y);
     memcpy(self->e_moved, y, (size_t)d.nv * sizeof(double));
     *moved = kd_norm_max(d.nv, y);
-    answer = kd_eom_oplus(self->data, p, self->e_moved, self->p_moved);
-    if (answer != KD_EVAL_OK) return note(self, answer);
-    memcpy(p, self->p_moved, (size_t)d.np * sizeof(double));
-    answer = note(self, kd_position_normalise(&self->position, self->data, s, p));
-    if (answer == KD_EVAL_OK) answer = kd_acceleration_contacts(self, t, p, s);
-    return answer;
+    return move_position(self, t, p, s);
 }
 
 // v <- v - P (gI, h); *moved = size of the increment
@@ -538,10 +543,10 @@ static kd_eval project_velocity(kd_acceleration *self, double *v, double *moved)
     return KD_EVAL_OK;
 }
 
-// Newton onto g (with c, q), then onto gI and h; moved: distance from the point of the matrix. What an iteration leaves
+// Newton onto g (with c, q), then onto gI and h; *far: distance from the point of the matrix. What an iteration leaves
 // is bilinear in its increment and that distance: at the end of an integration step one is enough.
 static kd_eval project_levels(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
-                              double moved)
+                              double *far)
 {
     double  step;
     kd_eval answer = KD_EVAL_OK;
@@ -549,14 +554,14 @@ static kd_eval project_levels(kd_acceleration *self, double t, double *p, double
         kd_eom_at_position(self->data, p, s);
         answer = project_position(self, t, p, s, &step);
         if (answer != KD_EVAL_OK) return answer;
-        moved += step;
-        if (step * moved <= DBL_EPSILON) break;
+        *far += step;
+        if (step * *far <= DBL_EPSILON) break;
     }
     for (int k = 0; k < PROJECTIONS; k++) {
         kd_eom_at_position(self->data, p, s);
         kd_eom_at_velocity(self->data, v, r);
         answer = project_velocity(self, v, &step);
-        if (answer != KD_EVAL_OK || step * moved <= DBL_EPSILON) break;
+        if (answer != KD_EVAL_OK || step * *far <= DBL_EPSILON) break;
     }
     return answer;
 }
@@ -569,7 +574,7 @@ static kd_eval project_levels(kd_acceleration *self, double t, double *p, double
 // With K [b; nu] = [e_v'; 0] symmetry of K gives e_v V_p = -nu' [gI_p; h_p]. It is well determined where e_v vanishes
 // but e_p does not, as the energy at a turning point.
 
-// column k of (nv x ne) += factor y' A, A (rows x columns) or NULL
+// out += factor A' y, A (rows x columns) or NULL: zero
 static void add_product(int rows, int columns, double factor, const double *y, const double *A, double *out)
 {
     if (A) kd_gemv_t(rows, columns, factor, A, y, 1, out);
@@ -601,7 +606,7 @@ static void tangent_direction(kd_acceleration *self, const double *force, int st
     solve(self, self->nk, out);
 }
 
-// Directions at the present point and S = change of e by them. false: S is singular, nothing can be projected.
+// Directions at the present point and S = change of e by them, factored; not regular: nothing can be projected
 static kd_eval invariant_directions(kd_acceleration *self, bool *regular)
 {
     kd_dims       d = self->dims;
@@ -624,7 +629,7 @@ static kd_eval invariant_directions(kd_acceleration *self, bool *regular)
 }
 
 // One move towards 0 = e from the point where directions and self->e belong; *moved = its size
-static kd_eval move_along(kd_acceleration *self, double *p, double *v, double *moved)
+static kd_eval move_along(kd_acceleration *self, double t, double *p, double *s, double *v, double *moved)
 {
     kd_dims d = self->dims;
     double *y = self->e, *dp = self->e_moved;
@@ -637,9 +642,7 @@ static kd_eval move_along(kd_acceleration *self, double *p, double *v, double *m
         *moved += fabs(y[k]) * kd_norm_max(d.nv, self->along_v + k * self->nk);
     }
     *moved += kd_norm_max(d.nv, dp);
-    kd_eval answer = note(self, kd_eom_oplus(self->data, p, dp, self->p_moved));
-    if (answer == KD_EVAL_OK) memcpy(p, self->p_moved, (size_t)d.np * sizeof *p);
-    return answer;
+    return move_position(self, t, p, s);
 }
 
 // size of e at the present point
@@ -653,7 +656,8 @@ static kd_eval invariant_size(kd_acceleration *self, const double *p, const doub
     return answer;
 }
 
-static kd_eval project_invariants(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r)
+static kd_eval project_invariants(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
+                                  double *far)
 {
     kd_dims d = self->dims;
     double  size, left, moved;
@@ -665,8 +669,9 @@ static kd_eval project_invariants(kd_acceleration *self, double t, double *p, do
         memcpy(self->p_kept, p, (size_t)d.np * sizeof *p);
         memcpy(self->v_kept, v, (size_t)d.nv * sizeof *v);
         if (d.ns > 0) memcpy(self->s_kept, s, (size_t)d.ns * sizeof *s);
-        answer = move_along(self, p, v, &moved);
-        if (answer == KD_EVAL_OK) answer = project_levels(self, t, p, s, v, r, moved);
+        answer = move_along(self, t, p, s, v, &moved);
+        *far += moved;
+        if (answer == KD_EVAL_OK) answer = project_levels(self, t, p, s, v, r, far);
         if (answer == KD_EVAL_OK) answer = invariant_size(self, p, s, v, r, &left);
         if (answer != KD_EVAL_OK || !(left <= REDUCTION * size)) {
             memcpy(p, self->p_kept, (size_t)d.np * sizeof *p);
@@ -675,7 +680,7 @@ static kd_eval project_invariants(kd_acceleration *self, double t, double *p, do
             return answer == KD_EVAL_STOP ? answer : KD_EVAL_OK;
         }
         size = left;
-        if (moved * moved <= DBL_EPSILON) break;
+        if (moved * *far <= DBL_EPSILON) break;
     }
     return answer;
 }
@@ -696,6 +701,7 @@ kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, doub
     if (answer != KD_EVAL_OK) return answer;
     if (!factor(self, self->nk))
         return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
-    answer = project_levels(self, t, p, s, v, r, 0);
-    return answer == KD_EVAL_OK && invariants ? project_invariants(self, t, p, s, v, r) : answer;
+    double far = 0;
+    answer = project_levels(self, t, p, s, v, r, &far);
+    return answer == KD_EVAL_OK && invariants ? project_invariants(self, t, p, s, v, r, &far) : answer;
 }
