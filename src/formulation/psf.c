@@ -100,16 +100,19 @@ static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
     return answer;
 }
 
+kd_eval psf_note_at_point(kd_psf *f, kd_eval answer)
+{
+    const char *text = "";
+    if (answer == KD_EVAL_OK) return answer;
+    kd_status status = kd_acceleration_fault(f->at_point, &text);
+    psf_fail(f, status, "%s", text);
+    return answer;
+}
+
 static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x)
 {
-    kd_psf     *f = impl;
-    kd_eval     answer = kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a);
-    const char *text = "";
-    if (answer != KD_EVAL_OK) {
-        kd_status status = kd_acceleration_fault(f->at_point, &text);
-        psf_fail(f, status, "%s", text);
-    }
-    return answer;
+    kd_psf *f = impl;
+    return psf_note_at_point(f, kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a));
 }
 
 // p: the quintic Hermite polynomial of (p, v, a) at both ends, v its derivative; only for p' = v
