@@ -21,7 +21,7 @@
 #include "math/small.h"
 
 // In-step invariants need |e_v N| to dominate its change over the step: h |e_p| < INVARIANT_CHANGE |e_v N| (docs/methods/psf.md)
-#define INVARIANT_CHANGE 0.3
+#define INVARIANT_CHANGE 0.03
 
 static double *block(const kd_psf *f, kd_fn fn, kd_var var)
 {
