@@ -28,6 +28,7 @@ static const double NEWTON_STOP = 0.05;      // fnewt = 0.05 sqrt(rtol_i): RADAU
                                              // error of the method on the pendulum; it costs 10 % (docs/methods/radau.md)
 static const double PARTICULAR = 0.25;       // weight of what the algebraic equations alone ask for in the Newton norm: these
                                              // components follow the others and are solved for again at the end of the step
+static const double NOISE = 1e-13;           // steps shorter than this times t: X' = Z / h is rounding
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 
 struct kd_radau {
@@ -229,13 +230,21 @@ static double error_norm(const kd_radau *r, const double *err)
 
 // ---- Newton's method ------------------------------------------------------------------------------------------------------
 
+// What fails in a step so short that X' is rounding says less than the failure that made it so short.
+static bool is_noise(const kd_radau *r)
+{
+    return r->cause < 0 && r->h < NOISE * fabs(r->t);
+}
+
 static kd_status eval_cause(kd_radau *r, kd_eval answer)
 {
     const char *text = "";
     kd_status   status = r->dae->methods->fault(r->dae->impl, &text);
-    r->cause = status < 0 ? status : KD_ERR_RETRY_FAILED;
-    r->worst = -1;
-    kd_text(r->message, sizeof r->message, "%s", text);
+    if (answer == KD_EVAL_STOP || !is_noise(r)) {
+        r->cause = status < 0 ? status : KD_ERR_RETRY_FAILED;
+        r->worst = -1;
+        kd_text(r->message, sizeof r->message, "%s", text);
+    }
     return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
 }
 
@@ -508,6 +517,7 @@ kd_status kd_radau_start(kd_radau *r, double t, const double *x)
     memcpy(r->x_old, x, (size_t)r->n * sizeof *x);
     memset(r->xdot, 0, (size_t)r->n * sizeof *x);
     r->message[0] = '\0';
+    r->cause = KD_OK;
     if (f->start) {
         kd_eval answer = f->start(r->dae->impl, t, r->x, r->xdot);
         if (answer != KD_EVAL_OK) return (void)eval_cause(r, answer), r->cause;
@@ -630,9 +640,11 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
     if (status == KD_ERR_CALLBACK_STOP) return status;
     if (status == KD_ERR_NEWTON) {
         r->stats.rejected_newton++;
-        r->cause = KD_ERR_NEWTON;
-        find_worst(r, r->dx);
-        r->message[0] = '\0';
+        if (!is_noise(r)) {
+            r->cause = KD_ERR_NEWTON;
+            find_worst(r, r->dx);
+            r->message[0] = '\0';
+        }
         reject(r, shrink);
     } else if (status == KD_ERR_RETRY_FAILED) {
         r->stats.rejected_newton++;
@@ -735,6 +747,7 @@ kd_status kd_radau_dense(kd_radau *r, double t, double *x)
         return KD_OK;
     }
     if (f->interpolate) {
+        r->cause = KD_OK;
         kd_eval answer = f->interpolate(r->dae->impl, r->t_old, r->x_old, r->t, r->x, t, x);
         return answer == KD_EVAL_OK ? KD_OK : ((void)eval_cause(r, answer), r->cause);
     }
