@@ -21,15 +21,16 @@
 #define STAGNATED 1e-8  // accepted when increments no longer fall
 #define PROJECTIONS 4   // largest number of iterations of one projection
 #define SINGULAR 1e-14  // reciprocal condition of the scaled matrix that counts as redundant rows
-// An invariant is projected only if that changes v by less than this fraction: at turning points e_v vanishes.
-#define INVARIANT_MOVE 1e-2
+#define REDUCTION                                                                                                      \
+    0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
 
 typedef struct blocks {
     double *M, *C_lambda, *C_mu, *R_w; // (nv x nv), (nv x nlambda), (nv x nmu), (nv x nw) of the residual
     double *GZ, *HZ;                   // (nlambda x nv), (nmu x nv)
     double *d_lambda, *d_mu, *d_w;     // (nw x ...)
-    double *c_s;                       // (ns x ns)
-    double *e_v;                       // (ne x nv)
+    double *c_s, *c_p;                 // (ns x ns), (ns x nv)
+    double *e_p, *e_v, *e_s;           // (ne x nv), (ne x nv), (ne x ns)
+    double *gI_p, *gI_s, *h_p, *h_s;   // velocity levels by p and s
 } blocks;
 
 struct kd_acceleration {
@@ -52,8 +53,11 @@ struct kd_acceleration {
     double         *U, *Vt, *sigma, *work;
     double         *row, *column; // (nf) scale factors
     double         *rhs, *e_moved, *p_moved, *zero;
-    double         *border; // ((nk) x ne) directions of the invariants
-    double         *small;  // (ne x ne + ne), (ns)
+    double         *gradient;          // (nv x ne) of the invariants by p along the constraints
+    double         *along_p, *along_v; // (nk x ne) directions in which they are projected, with multipliers
+    double         *p_kept, *s_kept, *v_kept;
+    double         *e, *S; // (ne), (ne x ne)
+    double         *small; // (ns)
     int            *pivot, *iwork, *pivot_small;
     kd_status       fault;
     char            message[256];
@@ -81,7 +85,18 @@ static void cut_blocks(kd_acceleration *self)
     b->d_mu = want(self, set, KD_D, KD_MU);
     b->d_w = want(self, set, KD_D, KD_W);
     b->c_s = want(self, &self->wanted_c, KD_C, KD_S);
-    b->e_v = want(self, &self->wanted_e, KD_E, KD_V);
+    set = &self->wanted_e;
+    b->e_p = want(self, set, KD_E, KD_P);
+    b->e_v = want(self, set, KD_E, KD_V);
+    b->e_s = want(self, set, KD_E, KD_S);
+    if (self->dims.ne > 0) {
+        b->gI_p = want(self, set, KD_GI, KD_P);
+        b->gI_s = want(self, set, KD_GI, KD_S);
+        b->h_p = want(self, set, KD_H, KD_P);
+        b->h_s = want(self, set, KD_H, KD_S);
+        b->c_p = want(self, set, KD_C, KD_P);
+        set->block[KD_C][KD_S] = b->c_s;
+    }
     self->wanted_mass.block[KD_RESIDUAL][KD_A] = b->M;
     b->GZ = kd_cut_double(&self->arena, self->dims.nlambda * self->dims.nv);
     b->HZ = kd_cut_double(&self->arena, self->dims.nmu * self->dims.nv);
@@ -109,9 +124,15 @@ static void cut_arrays(kd_acceleration *self)
     self->zero = kd_cut_double(arena, nf);
     self->e_moved = kd_cut_double(arena, d.nv);
     self->p_moved = kd_cut_double(arena, d.np);
-    self->border = kd_cut_double(arena, nf * d.ne);
-    int small = d.ne * d.ne + d.ne;
-    self->small = kd_cut_double(arena, small > d.ns ? small : d.ns);
+    self->gradient = kd_cut_double(arena, d.nv * d.ne);
+    self->along_p = kd_cut_double(arena, nf * d.ne);
+    self->along_v = kd_cut_double(arena, nf * d.ne);
+    self->p_kept = kd_cut_double(arena, d.np);
+    self->s_kept = kd_cut_double(arena, d.ns);
+    self->v_kept = kd_cut_double(arena, d.nv);
+    self->e = kd_cut_double(arena, d.ne);
+    self->S = kd_cut_double(arena, d.ne * d.ne);
+    self->small = kd_cut_double(arena, d.ns);
     self->pivot = kd_cut_int(arena, nf);
     self->pivot_small = kd_cut_int(arena, d.ns > d.ne ? d.ns : d.ne);
     self->iwork = kd_cut_int(arena, nf);
@@ -479,7 +500,17 @@ static void clear_inactive(kd_acceleration *self)
         if (!self->state->active_mu[i]) y[self->dims.nlambda + i] = 0;
 }
 
-// p <- p oplus -P g, then s and q again; *moved = size of the increment
+// p <- p oplus e_moved, with q and s
+static kd_eval move_position(kd_acceleration *self, double t, double *p, double *s)
+{
+    kd_eval answer = note(self, kd_eom_oplus(self->data, p, self->e_moved, self->p_moved));
+    if (answer != KD_EVAL_OK) return answer;
+    memcpy(p, self->p_moved, (size_t)self->dims.np * sizeof(double));
+    answer = note(self, kd_position_normalise(&self->position, self->data, s, p));
+    return answer == KD_EVAL_OK ? kd_acceleration_contacts(self, t, p, s) : answer;
+}
+
+// p <- p oplus -P g; *moved = size of the increment
 static kd_eval project_position(kd_acceleration *self, double t, double *p, double *s, double *moved)
 {
     kd_dims d = self->dims;
@@ -492,12 +523,7 @@ static kd_eval project_position(kd_acceleration *self, double t, double *p, doub
     solve(self, self->nk, y);
     memcpy(self->e_moved, y, (size_t)d.nv * sizeof(double));
     *moved = kd_norm_max(d.nv, y);
-    answer = kd_eom_oplus(self->data, p, self->e_moved, self->p_moved);
-    if (answer != KD_EVAL_OK) return note(self, answer);
-    memcpy(p, self->p_moved, (size_t)d.np * sizeof(double));
-    answer = note(self, kd_position_normalise(&self->position, self->data, s, p));
-    if (answer == KD_EVAL_OK) answer = kd_acceleration_contacts(self, t, p, s);
-    return answer;
+    return move_position(self, t, p, s);
 }
 
 // v <- v - P (gI, h); *moved = size of the increment
@@ -517,31 +543,146 @@ static kd_eval project_velocity(kd_acceleration *self, double *v, double *moved)
     return KD_EVAL_OK;
 }
 
-// v <- v - B (e_v B)^-1 e, the columns of B = K \ [e_v'; 0] keep gI and h; *moved = size of the increment
-static kd_eval project_invariants(kd_acceleration *self, double *v, double *moved)
+// Newton onto g (with c, q), then onto gI and h; *far: distance from the point of the matrix. What an iteration leaves
+// is bilinear in its increment and that distance: at the end of an integration step one is enough.
+static kd_eval project_levels(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
+                              double *far)
 {
-    int     nv = self->dims.nv, ne = self->dims.ne, nk = self->nk;
-    double *e = self->small, *S = self->small + ne;
-    *moved = 0;
-    kd_eval answer = kd_eom_eval(self->data, KD_E, e);
-    if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_e);
-    if (answer != KD_EVAL_OK) return note(self, answer);
-    for (int k = 0; k < ne; k++) {
-        double *column = self->border + k * nk;
-        memset(column, 0, (size_t)nk * sizeof *column);
-        for (int i = 0; i < nv; i++) column[i] = self->block.e_v[k + i * ne];
-        solve(self, nk, column);
-        kd_gemv(ne, nv, 1, self->block.e_v, column, 0, S + k * ne);
+    double  step;
+    kd_eval answer = KD_EVAL_OK;
+    for (int k = 0; k < PROJECTIONS && self->dims.nlambda > 0; k++) {
+        kd_eom_at_position(self->data, p, s);
+        answer = project_position(self, t, p, s, &step);
+        if (answer != KD_EVAL_OK) return answer;
+        *far += step;
+        if (step * *far <= DBL_EPSILON) break;
     }
-    if (kd_lu_factor(ne, S, self->pivot_small) != 0) return KD_EVAL_OK;
-    kd_lu_solve(ne, S, self->pivot_small, e, 1);
-    memset(self->e_moved, 0, (size_t)nv * sizeof(double));
-    for (int k = 0; k < ne; k++) kd_axpy(nv, -e[k], self->border + k * nk, self->e_moved);
-    double move = kd_norm_max(nv, self->e_moved);
-    if (move > INVARIANT_MOVE * kd_norm_max(nv, v)) return KD_EVAL_OK;
-    kd_axpy(nv, 1, self->e_moved, v);
-    *moved = move;
+    for (int k = 0; k < PROJECTIONS; k++) {
+        kd_eom_at_position(self->data, p, s);
+        kd_eom_at_velocity(self->data, v, r);
+        answer = project_velocity(self, v, &step);
+        if (answer != KD_EVAL_OK || step * *far <= DBL_EPSILON) break;
+    }
+    return answer;
+}
+
+// ---- projection onto invariants -------------------------------------------------------------------------------------
+//
+// The shortest move (dp, dv) in the norm of M, with 1 s as unit of time, along the constraints back to 0 = e. A move dp
+// carries v along by V_p dp, where GZ V_p = -gI_p and HZ V_p = -h_p, so that
+//     e_p dp + e_v (V_p dp + dv) = -e,   GZ dp = 0, HZ dp = 0,   GZ dv = 0, HZ dv = 0.
+// With K [b; nu] = [e_v'; 0] symmetry of K gives e_v V_p = -nu' [gI_p; h_p]. It is well determined where e_v vanishes
+// but e_p does not, as the energy at a turning point.
+
+// out += factor A' y, A (rows x columns) or NULL: zero
+static void add_product(int rows, int columns, double factor, const double *y, const double *A, double *out)
+{
+    if (A) kd_gemv_t(rows, columns, factor, A, y, 1, out);
+}
+
+// gradient of invariant k by p along the constraints, e_p - nu' [gI_p; h_p], where s follows p by c_s ds = -c_p dp
+static void reduced_gradient(kd_acceleration *self, int k)
+{
+    kd_dims       d = self->dims;
+    const blocks *b = &self->block;
+    const double *nu = self->along_v + k * self->nk + d.nv;
+    double       *out = self->gradient + k * d.nv, *by_s = self->small;
+    for (int i = 0; i < d.nv; i++) out[i] = b->e_p ? b->e_p[k + i * d.ne] : 0;
+    add_product(d.nlambda, d.nv, -1, nu, b->gI_p, out);
+    add_product(d.nmu, d.nv, -1, nu + d.nlambda, b->h_p, out);
+    if (d.ns == 0) return;
+    for (int i = 0; i < d.ns; i++) by_s[i] = b->e_s ? b->e_s[k + i * d.ne] : 0;
+    add_product(d.nlambda, d.ns, -1, nu, b->gI_s, by_s);
+    add_product(d.nmu, d.ns, -1, nu + d.nlambda, b->h_s, by_s);
+    kd_lu_solve_t(d.ns, b->c_s, self->pivot_small, by_s, 1);
+    add_product(d.ns, d.nv, -1, by_s, b->c_p, out);
+}
+
+// K \ [force; 0]
+static void tangent_direction(kd_acceleration *self, const double *force, int stride, double *out)
+{
+    memset(out, 0, (size_t)self->nk * sizeof *out);
+    for (int i = 0; i < self->dims.nv; i++) out[i] = force[i * stride];
+    solve(self, self->nk, out);
+}
+
+// Directions at the present point and S = change of e by them, factored; not regular: nothing can be projected
+static kd_eval invariant_directions(kd_acceleration *self, bool *regular)
+{
+    kd_dims       d = self->dims;
+    const blocks *b = &self->block;
+    kd_eval       answer = note(self, kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_e));
+    *regular = false;
+    if (answer != KD_EVAL_OK) return answer;
+    if (d.ns > 0 && kd_lu_factor(d.ns, b->c_s, self->pivot_small) != 0) return KD_EVAL_OK;
+    for (int k = 0; k < d.ne; k++) {
+        tangent_direction(self, b->e_v + k, d.ne, self->along_v + k * self->nk);
+        reduced_gradient(self, k);
+        tangent_direction(self, self->gradient + k * d.nv, 1, self->along_p + k * self->nk);
+    }
+    for (int k = 0; k < d.ne; k++) {
+        kd_gemv(d.ne, d.nv, 1, b->e_v, self->along_v + k * self->nk, 0, self->S + k * d.ne);
+        kd_gemv_t(d.nv, d.ne, 1, self->gradient, self->along_p + k * self->nk, 1, self->S + k * d.ne);
+    }
+    *regular = kd_lu_factor(d.ne, self->S, self->pivot_small) == 0;
     return KD_EVAL_OK;
+}
+
+// One move towards 0 = e from the point where directions and self->e belong; *moved = its size
+static kd_eval move_along(kd_acceleration *self, double t, double *p, double *s, double *v, double *moved)
+{
+    kd_dims d = self->dims;
+    double *y = self->e, *dp = self->e_moved;
+    kd_lu_solve(d.ne, self->S, self->pivot_small, y, 1);
+    *moved = 0;
+    memset(dp, 0, (size_t)d.nv * sizeof *dp);
+    for (int k = 0; k < d.ne; k++) {
+        kd_axpy(d.nv, -y[k], self->along_p + k * self->nk, dp);
+        kd_axpy(d.nv, -y[k], self->along_v + k * self->nk, v);
+        *moved += fabs(y[k]) * kd_norm_max(d.nv, self->along_v + k * self->nk);
+    }
+    *moved += kd_norm_max(d.nv, dp);
+    return move_position(self, t, p, s);
+}
+
+// size of e at the present point
+static kd_eval invariant_size(kd_acceleration *self, const double *p, const double *s, const double *v, const double *r,
+                              double *size)
+{
+    kd_eom_at_position(self->data, p, s);
+    kd_eom_at_velocity(self->data, v, r);
+    kd_eval answer = note(self, kd_eom_eval(self->data, KD_E, self->e));
+    *size = kd_norm_max(self->dims.ne, self->e);
+    return answer;
+}
+
+static kd_eval project_invariants(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
+                                  double *far)
+{
+    kd_dims d = self->dims;
+    double  size, left, moved;
+    kd_eval answer = invariant_size(self, p, s, v, r, &size);
+    for (int k = 0; k < PROJECTIONS && answer == KD_EVAL_OK && size > 0; k++) {
+        bool regular;
+        answer = invariant_directions(self, &regular);
+        if (answer != KD_EVAL_OK || !regular) return answer;
+        memcpy(self->p_kept, p, (size_t)d.np * sizeof *p);
+        memcpy(self->v_kept, v, (size_t)d.nv * sizeof *v);
+        if (d.ns > 0) memcpy(self->s_kept, s, (size_t)d.ns * sizeof *s);
+        answer = move_along(self, t, p, s, v, &moved);
+        *far += moved;
+        if (answer == KD_EVAL_OK) answer = project_levels(self, t, p, s, v, r, far);
+        if (answer == KD_EVAL_OK) answer = invariant_size(self, p, s, v, r, &left);
+        if (answer != KD_EVAL_OK || !(left <= REDUCTION * size)) {
+            memcpy(p, self->p_kept, (size_t)d.np * sizeof *p);
+            memcpy(v, self->v_kept, (size_t)d.nv * sizeof *v);
+            if (d.ns > 0) memcpy(s, self->s_kept, (size_t)d.ns * sizeof *s);
+            return answer == KD_EVAL_STOP ? answer : KD_EVAL_OK;
+        }
+        size = left;
+        if (moved * *far <= DBL_EPSILON) break;
+    }
+    return answer;
 }
 
 kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
@@ -551,8 +692,8 @@ kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, doub
     kd_eval answer = at_time(self, t);
     if (answer == KD_EVAL_OK) answer = note(self, kd_position_normalise(&self->position, self->data, s, p));
     if (answer == KD_EVAL_OK) answer = kd_acceleration_contacts(self, t, p, s);
-    bool restricted = d.nlambda + d.nmu > 0 || (invariants && d.ne > 0);
-    if (answer != KD_EVAL_OK || !restricted) return answer;
+    invariants = invariants && self->block.e_v;
+    if (answer != KD_EVAL_OK || (d.nlambda + d.nmu == 0 && !invariants)) return answer;
 
     kd_eom_at_position(self->data, p, s);
     kd_eom_at_velocity(self->data, v, r);
@@ -560,26 +701,7 @@ kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, doub
     if (answer != KD_EVAL_OK) return answer;
     if (!factor(self, self->nk))
         return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
-    // What remains is quadratic in the increments: at the end of an integration step one iteration is enough.
-    double moved = 0, step;
-    for (int k = 0; k < PROJECTIONS && d.nlambda > 0; k++) {
-        kd_eom_at_position(self->data, p, s);
-        answer = project_position(self, t, p, s, &step);
-        if (answer != KD_EVAL_OK) return answer;
-        moved += step;
-        if (step * moved <= DBL_EPSILON) break;
-    }
-    for (int k = 0; k < PROJECTIONS; k++) {
-        kd_eom_at_position(self->data, p, s);
-        kd_eom_at_velocity(self->data, v, r);
-        answer = project_velocity(self, v, &step);
-        if (answer != KD_EVAL_OK) return answer;
-        if (step * moved <= DBL_EPSILON) break;
-    }
-    for (int k = 0; k < PROJECTIONS && invariants && self->block.e_v; k++) {
-        kd_eom_at_velocity(self->data, v, r);
-        answer = project_invariants(self, v, &step);
-        if (answer != KD_EVAL_OK || step * step <= DBL_EPSILON * kd_norm_max(d.nv, v)) break;
-    }
-    return answer;
+    double far = 0;
+    answer = project_levels(self, t, p, s, v, r, &far);
+    return answer == KD_EVAL_OK && invariants ? project_invariants(self, t, p, s, v, r, &far) : answer;
 }

@@ -1,7 +1,7 @@
 // formulation/acceleration.h: accelerations and multipliers at a point, and projection onto the constraints.
 //
-//     solve:    residual(a, lambda, mu, w) = 0, gII(a) = 0, hI(a) = 0, d(w, lambda, mu) = 0; inactive rows: lambda_i =
-//     0 project:  p, s, then v to the closest point (in the norm of M) with g = 0, c = 0, q = 0, gI = 0, h = 0
+//     solve:   residual(a, lambda, mu, w) = 0, gII(a) = 0, hI(a) = 0, d(w, lambda, mu) = 0; inactive: lambda_i = 0
+//     project: p, s, then v to the closest point (in the norm of M) with g = 0, c = 0, q = 0, gI = 0, h = 0
 #ifndef KD_FORMULATION_ACCELERATION_H
 #define KD_FORMULATION_ACCELERATION_H
 
@@ -21,8 +21,8 @@ void                           kd_acceleration_destroy(kd_acceleration *self); /
 kd_eval       kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                                     const double *r, double *a, double *w, double *lambda, double *mu) KD_NODISCARD;
 // Newton onto the position level, then onto the velocity level, all with the matrix of (t, p, v): one step each where
-// that is enough for rounding, as at the end of an integration step. invariants: also onto 0 = e, where that moves v by
-// a small fraction only.
+// that is enough for rounding, as at the end of an integration step. invariants: then onto 0 = e by the shortest move of
+// (p, v) along the constraints; left as it is where no such move exists (equilibrium).
 kd_eval       kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
                                       bool invariants) KD_NODISCARD;
 // s from 0 = c(p, s) by Newton's method, starting at the given s.

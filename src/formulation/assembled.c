@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "formulation/assembled_impl.h"
 #include "math/dense.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,9 +115,8 @@ static kd_eval kinematic_rows(kd_assembled *self, const double *x, const double 
 
 static kd_eval level_rows(kd_assembled *self, const kd_level_sum *sum, int rows, double *out)
 {
-    kd_eval answer = KD_EVAL_OK;
-    memset(out, 0, (size_t)rows * sizeof *out);
-    for (int k = 0; k < sum->count && answer == KD_EVAL_OK; k++) {
+    kd_eval answer = kd_eom_eval(self->data, sum->fn[0], out); // its factor is 1
+    for (int k = 1; k < sum->count && answer == KD_EVAL_OK; k++) {
         answer = kd_eom_eval(self->data, sum->fn[k], self->value);
         kd_axpy(rows, sum->factor[k], self->value, out);
     }
@@ -164,18 +164,32 @@ static kd_eval assembled_residual(void *impl, double t, const double *x, const d
 
 // ---- ends of steps --------------------------------------------------------------------------------------------------
 
+// Keep the acceleration of an accepted point.
+static void keep_acceleration(kd_assembled *self, double t, const double *a)
+{
+    double *oldest = self->a_kept[0];
+    self->a_kept[0] = self->a_kept[1];
+    self->t_kept[0] = self->t_kept[1];
+    self->a_kept[1] = oldest;
+    self->t_kept[1] = t;
+    memcpy(oldest, a, (size_t)self->dims.nv * sizeof *a);
+}
+
 // psf1: all constraint levels at the new point; other forms: quaternion norms only
 static kd_eval assembled_correct(void *impl, double t, double *x, const double *xdot)
 {
     kd_assembled *self = impl;
-    (void)xdot;
-    if (self->has_selectors)
-        return note_acceleration(self, kd_acceleration_project(self->acceleration, t, x, x + self->xs, x + self->xv,
-                                                               x + self->xr, self->has_invariants));
-    if (self->dims.nq == 0) return KD_EVAL_OK;
-    kd_eval answer = at_time(self, t);
-    if (answer != KD_EVAL_OK) return answer;
-    return kd_assembled_note(self, kd_position_normalise(&self->position, self->data, x + self->xs, x));
+    kd_eval       answer = KD_EVAL_OK;
+    if (self->has_selectors) {
+        answer = note_acceleration(self, kd_acceleration_project(self->acceleration, t, x, x + self->xs, x + self->xv,
+                                                                 x + self->xr, self->has_invariants));
+    } else if (self->dims.nq > 0) {
+        answer = at_time(self, t);
+        if (answer == KD_EVAL_OK)
+            answer = kd_assembled_note(self, kd_position_normalise(&self->position, self->data, x + self->xs, x));
+    }
+    if (answer == KD_EVAL_OK) keep_acceleration(self, t, xdot + self->xv);
+    return answer;
 }
 
 // p' = Z v, v' = a, r' = b
@@ -205,6 +219,18 @@ static kd_eval assembled_interpolate(void *impl, double t0, const double *x0, do
     kd_assembled *self = impl;
     if (self->has_eta) memset(x + self->xe, 0, (size_t)self->dims.nlambda * sizeof *x);
     return note_acceleration(self, kd_dense_output_eval(self->dense, t0, x0, t1, x1, t, x, NULL));
+}
+
+// p: the quintic Hermite polynomial of (p, v, v') at both ends, v its derivative; only for p' = v
+static void assembled_extrapolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t,
+                                  double *x)
+{
+    kd_assembled *self = impl;
+    const double *v0 = x0 + self->xv, *v1 = x1 + self->xv;
+    if (!self->position.identity || self->t_kept[0] != t0 || self->t_kept[1] != t1) return;
+    for (int i = 0; i < self->dims.nv; i++)
+        kd_quintic((t - t0) / (t1 - t0), t1 - t0, x0[i], v0[i], self->a_kept[0][i], x1[i], v1[i], self->a_kept[1][i],
+                   &x[i], &x[self->xv + i]);
 }
 
 // ---- names and numbers ----------------------------------------------------------------------------------------------
@@ -269,6 +295,7 @@ static void assembled_destroy(void *impl)
         .solve_complex = kd_assembled_solve_complex,                                                                   \
         .expand = kd_assembled_expand,                                                                                 \
         .correct = assembled_correct,                                                                                  \
+        .extrapolate = assembled_extrapolate,                                                                          \
         .interpolate = assembled_interpolate,                                                                          \
         .start = assembled_start,                                                                                      \
         .component_name = assembled_component_name,                                                                    \
@@ -320,6 +347,10 @@ static void set_layout(kd_assembled *self)
     self->xm = self->xl + d.nlambda;
     self->xe = self->xm + d.nmu;
     self->n = self->xe + (self->has_eta ? d.nlambda : 0);
+    // a sparse matrix would fill
+    const kd_eom_def *def = kd_eom_definition(self->eom);
+    bool              identity = !def->kinematics && !def->Z;
+    self->eliminated = identity && !self->has_selectors && !self->opt.sparse ? d.np : 0;
 
     self->dyn = d.np;
     self->r = self->dyn + d.nv;
@@ -376,6 +407,10 @@ static void cut_arrays(kd_assembled *self)
     self->value = kd_cut_double(arena, self->nc);
     self->v_eta = kd_cut_double(arena, d.nv);
     self->a = kd_cut_double(arena, d.nv);
+    for (int k = 0; k < 2; k++) {
+        self->a_kept[k] = kd_cut_double(arena, d.nv);
+        self->t_kept[k] = NAN;
+    }
     self->w = kd_cut_double(arena, d.nw);
     self->lambda = kd_cut_double(arena, d.nlambda);
     self->mu = kd_cut_double(arena, d.nmu);
@@ -402,7 +437,8 @@ static kd_status create_parts(kd_assembled *self)
     if (status >= 0)
         status = kd_acceleration_create(self->eom, &self->inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, on_manifold, &self->dense);
-    if (status >= 0) status = kd_linsolve_create(self->n, linear_kind(&self->opt), NULL, &self->solver);
+    if (status >= 0)
+        status = kd_linsolve_create(self->n - self->eliminated, linear_kind(&self->opt), NULL, &self->solver);
     return status;
 }
 

@@ -22,7 +22,7 @@
 typedef struct kd_level_sum {
     int    count;
     kd_fn  fn[3];
-    double factor[3];
+    double factor[3]; // the first is 1
 } kd_level_sum;
 
 // Constraint rows with their multipliers: active rows hold, inactive ones read multiplier = 0. With SVD the m active
@@ -83,10 +83,15 @@ typedef struct kd_assembled {
     kd_blocks       blocks;
     double         *raw_E, *raw_K; // (nraw x n), equal to E, K where no rows are combined
     double         *E, *K;         // (n x n) F_x', F_x
-    double         *A;             // (n x n) scaled matrix
+    int             eliminated;    // np where kinematic rows and dp are eliminated, otherwise 0
+    double         *W;             // (m x m) what elimination adds, m = n - eliminated
+    double         *A;             // (m x m) scaled matrix
     double complex *A_complex;
-    int            *column_power; // of gamma
-    double         *row, *column, *row_complex, *column_complex;
+    double          gamma; // of the factors
+    double complex  gamma_complex;
+    int            *column_power;  // (n) of gamma
+    double         *row, *column;  // (m) scale factors
+    double         *dp_re, *dp_im; // (np) scratch
     double complex *y_complex;
     double         *x_moved, *raw_plus; // (n), (nraw) differences along normals
     long            normal_differences;
@@ -95,6 +100,8 @@ typedef struct kd_assembled {
     int            *index;
     bool           *controlled;
     double         *a, *w, *lambda, *mu; // scratch for accelerations
+    double         *a_kept[2];           // (nv) v' at the last two accepted points, at the times t_kept
+    double          t_kept[2];
     kd_dae_counters counters;
     kd_status       fault;
     char            message[512];

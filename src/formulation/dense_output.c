@@ -176,9 +176,8 @@ static kd_eval set_ends(kd_dense_output *self, double t0, const double *x0, doub
 
 // ---- the polynomials ------------------------------------------------------------------------------------------------
 
-// Quintic Hermite polynomial on [0, h] at theta h: value and derivative by time.
-static void quintic(double theta, double h, double x0, double d0, double dd0, double x1, double d1, double dd1,
-                    double *value, double *rate)
+void kd_quintic(double theta, double h, double x0, double d0, double dd0, double x1, double d1, double dd1,
+                double *value, double *rate)
 {
     // powers of theta with the differences that remain after the Taylor polynomial of the left end
     double a = x1 - x0 - h * d0 - 0.5 * h * h * dd0;
@@ -205,7 +204,7 @@ static kd_eval interpolate_motion(kd_dense_output *self, double t, double *x)
     double     h = e1->t - e0->t, theta = (t - e0->t) / h;
     double    *p = x, *v = x + self->v;
     for (int i = 0; i < d.np; i++)
-        quintic(theta, h, e0->x[i], e0->p1[i], e0->p2[i], e1->x[i], e1->p1[i], e1->p2[i], &p[i], &self->p1[i]);
+        kd_quintic(theta, h, e0->x[i], e0->p1[i], e0->p2[i], e1->x[i], e1->p1[i], e1->p2[i], &p[i], &self->p1[i]);
     for (int i = 0; i < d.nr; i++)
         x[self->r + i] = cubic(theta, h, e0->x[self->r + i], e0->r1[i], e1->x[self->r + i], e1->r1[i]);
     // guesses for what is solved at the point

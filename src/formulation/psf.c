@@ -100,16 +100,19 @@ static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
     return answer;
 }
 
+kd_eval psf_note_at_point(kd_psf *f, kd_eval answer)
+{
+    const char *text = "";
+    if (answer == KD_EVAL_OK) return answer;
+    kd_status status = kd_acceleration_fault(f->at_point, &text);
+    psf_fail(f, status, "%s", text);
+    return answer;
+}
+
 static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x)
 {
-    kd_psf     *f = impl;
-    kd_eval     answer = kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a);
-    const char *text = "";
-    if (answer != KD_EVAL_OK) {
-        kd_status status = kd_acceleration_fault(f->at_point, &text);
-        psf_fail(f, status, "%s", text);
-    }
-    return answer;
+    kd_psf *f = impl;
+    return psf_note_at_point(f, kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a));
 }
 
 // p: the quintic Hermite polynomial of (p, v, a) at both ends, v its derivative; only for p' = v
@@ -165,7 +168,6 @@ static kd_dae_counters psf_counters(void *impl)
     kd_psf         *f = impl;
     kd_dae_counters c = f->counters;
     kd_eom_counters e = kd_eom_data_counters(f->data);
-    c.mass = e.fn[KD_MASS];
     c.for_differences = e.for_differences;
     return c;
 }
@@ -372,6 +374,7 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     f->identity = !def->Z && !def->kinematics;
     f->plain = f->dims.nw == 0 && !def->force_of_multipliers;
     f->diagonal = def->mass_structure == KD_MASS_DIAGONAL || def->mass_structure == KD_MASS_DIAGONAL_CONSTANT;
+    f->constant_mass = def->mass_structure == KD_MASS_FULL_CONSTANT || def->mass_structure == KD_MASS_DIAGONAL_CONSTANT;
     lay_out(f);
     cut_arrays(f);
     describe_components(f);

@@ -34,6 +34,7 @@ typedef struct kd_psf {
     bool                   identity; // Z = I
     bool                   plain;    // neither w nor forces that depend on multipliers
     bool                   diagonal; // M is diagonal
+    bool                   constant_mass;
     kd_acceleration       *at_point; // accelerations and multipliers at interpolated points
     kd_dense_output       *dense;
 
@@ -110,6 +111,7 @@ kd_eval   psf_set_time(kd_psf *f, double t);
 void      psf_set_state(kd_psf *f, const double *x);
 kd_eval   psf_set_point(kd_psf *f, double t, const double *x);
 kd_status psf_eval_failure(kd_psf *f); // status and message of a function that did not answer KD_EVAL_OK
+kd_eval   psf_note_at_point(kd_psf *f, kd_eval answer); // the same for what at_point did
 kd_status psf_fail(kd_psf *f, kd_status status, const char *format, ...) KD_PRINTF(3, 4);
 void      psf_name_rows(kd_psf *f, const kd_selector *s, char *buffer, size_t size);
 

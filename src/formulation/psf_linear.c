@@ -99,8 +99,11 @@ static kd_status invert_kinematics(kd_psf *f)
 
 static kd_eval evaluate_blocks(kd_psf *f, double t, const double *x)
 {
-    kd_eval answer = psf_set_point(f, t, x);
-    if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(f->data, f->opt.part, &f->blocks);
+    kd_blocks wanted = f->blocks;
+    kd_eval   answer = psf_set_point(f, t, x);
+    if (f->constant_mass && f->counters.mass > 0) wanted.block[KD_RESIDUAL][KD_A] = NULL; // kept from the first time
+    else f->counters.mass++;
+    if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(f->data, f->opt.part, &wanted);
     f->counters.jacobians++;
     return answer;
 }

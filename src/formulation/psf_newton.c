@@ -400,50 +400,12 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
     return KD_EVAL_RETRY;
 }
 
-// J = [e_p E_p + e_v V_p, e_v N_v] (ne x (nip + niv)): invariants by the independent positions and velocities
-static void invariant_gradient(const kd_psf *f, double *J)
+// Invariants that were left out of the step because e_v degenerates (kd_acceleration_project)
+static kd_eval project_invariants(kd_psf *f, double t, double *x)
 {
-    int           ne = f->dims.ne, nv = f->dims.nv, nip = f->nip;
-    const double *ep = f->blocks.block[KD_E][KD_P], *ev = f->blocks.block[KD_E][KD_V];
-    if (ep) kd_gemm(ne, nip, nv, 1, ep, f->Ep, 0, J);
-    else memset(J, 0, (size_t)(ne * nip) * sizeof *J);
-    kd_gemm(ne, nip, nv, 1, ev, f->Vp, 1, J);
-    kd_gemm(ne, f->niv, nv, 1, ev, f->sel_v->N, 0, J + ne * nip);
-}
-
-// Invariants that were left out of the step because e_v degenerates: the shortest move (y_p, y_v) along the constraints back to
-// e = 0. It is well determined where e_v N vanishes but e_p does not, as the energy at a turning point.
-static kd_eval project_invariants(kd_psf *f, double *x, double enough)
-{
-    int     ne = f->dims.ne, nip = f->nip, m = nip + f->niv;
-    double *J = f->big, *JJ = J + ne * m, *nu = JJ + ne * ne, *y = nu + ne;
-    int    *pivot = f->pivot;
-    for (int k = 0; k < MAX_CORRECTIONS; k++) {
-        kd_eval answer = KD_EVAL_OK;
-        kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
-        kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
-        put(f, &answer, KD_E, ne, f->F + f->row.e);
-        if (answer != KD_EVAL_OK) return answer;
-        invariant_gradient(f, J);
-        for (int i = 0; i < ne; i++) {
-            nu[i] = -f->F[f->row.e + i];
-            for (int j = 0; j < ne; j++) {
-                JJ[i + j * ne] = 0;
-                for (int l = 0; l < m; l++) JJ[i + j * ne] += J[i + l * ne] * J[j + l * ne];
-            }
-        }
-        if (kd_lu_factor(ne, JJ, pivot) != 0) return KD_EVAL_OK; // at an equilibrium nothing can be projected
-        kd_lu_solve(ne, JJ, pivot, nu, 1);
-        kd_gemv_t(ne, m, 1, J, nu, 0, y);
-        kd_gemv(f->dims.np, nip, 1, f->sel_p->N, y, 0, f->x + f->at.p);
-        kd_gemv(f->dims.nv, nip, 1, f->Vp, y, 0, f->x + f->at.v);
-        kd_gemv(f->dims.nv, f->niv, 1, f->sel_v->N, y + nip, 1, f->x + f->at.v);
-        double size = fmax(move(f->dims.np, f->x + f->at.p, x + f->at.p), move(f->dims.nv, f->x + f->at.v, x + f->at.v));
-        answer = correct_position(f, x, enough);
-        if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
-        if (answer != KD_EVAL_OK || size <= KEPT_ENOUGH) return answer;
-    }
-    return KD_EVAL_OK; // slow only where the invariant hardly depends on the state; the next step continues
+    kd_eval answer = kd_acceleration_project(f->at_point, t, x + f->at.p, x + f->at.s, x + f->at.v, x + f->at.r, true);
+    kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
+    return psf_note_at_point(f, answer);
 }
 
 kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
@@ -463,7 +425,7 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
     }
     kd_eval answer = correct_position(f, x, enough);
     if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
-    if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, x, enough);
+    if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, t, x);
     if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, enough);
     if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old; the integrator sees that they are gone
         f->dae->keep = false;

@@ -26,6 +26,8 @@ static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contr
 static const int    MAX_SINGULAR = 5;        // singular Newton matrices in a row
 static const double NEWTON_STOP = 0.05;      // fnewt = 0.05 sqrt(rtol_i): RADAU5's rule without 0.05 leaves a Newton error above the
                                              // error of the method on the pendulum; it costs 10 % (docs/methods/radau.md)
+static const double PARTICULAR = 0.25;       // weight of what the algebraic equations alone ask for in the Newton norm: these
+                                             // components follow the others and are solved for again at the end of the step
 static const double NOISE = 1e-13;           // steps shorter than this times t: X' = Z / h is rounding
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 
@@ -44,7 +46,8 @@ struct kd_radau {
     double *deviation[STAGES];  // (n) of the stages from the smooth motion, in the last step
     double *X, *Xdot;           // (n) one stage
     double *F;                  // (nrows)
-    double *part[STAGES];       // (n)
+    double *part[STAGES];       // (n) zero where the formulation eliminates nothing
+    double *dx;                 // (n)
     double *y[STAGES];          // (nreduced_max)
     double *err;                // (n)
     double *rtol, *atol;        // (n) inner tolerances
@@ -135,7 +138,7 @@ static void cut_arrays(kd_radau *r)
 {
     kd_arena *a = &r->arena;
     int       n = r->n;
-    double  **vector[] = {&r->x, &r->x_old, &r->xdot, &r->X, &r->Xdot, &r->err, &r->rtol, &r->atol, &r->weight, &r->newton_weight};
+    double  **vector[] = {&r->x, &r->x_old, &r->xdot, &r->X, &r->Xdot, &r->dx, &r->err, &r->rtol, &r->atol, &r->weight, &r->newton_weight};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, n);
     r->F = kd_cut_double(a, r->dae->nrows);
     for (int i = 0; i < STAGES; i++) {
@@ -350,11 +353,11 @@ static kd_status newton_step(kd_radau *r, double *norm)
 
     double sum = 0;
     for (int i = 0; i < STAGES; i++) {
-        f->expand(dae->impl, r->part[i], r->y[i], r->part[i]);
-        const double *dz = r->part[i], *w = r->newton_weight;
+        f->expand(dae->impl, r->part[i], r->y[i], r->dx);
+        const double *dz = r->dx, *part = r->part[i], *w = r->newton_weight;
         double       *z = r->Z[i];
         for (int k = 0; k < r->n; k++) {
-            double d = dz[k] * w[k];
+            double d = (dz[k] - (1 - PARTICULAR) * part[k]) * w[k];
             z[k] += dz[k];
             sum += d * d;
         }
@@ -639,7 +642,7 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
         r->stats.rejected_newton++;
         if (!is_noise(r)) {
             r->cause = KD_ERR_NEWTON;
-            find_worst(r, r->part[STAGES - 1]);
+            find_worst(r, r->dx);
             r->message[0] = '\0';
         }
         reject(r, shrink);

@@ -128,22 +128,74 @@ static void projection_meets_constraints(void **state)
     kd_eom_destroy(eom);
 }
 
-// A wrong energy is corrected along the motion; at rest, where its gradient vanishes, nothing happens.
+// A wrong energy of the pendulum is corrected by the shortest move of angle and speed, at a turning point by the angle
+// alone; at the equilibrium, where all its gradients vanish, nothing happens.
+static void projection_onto_energy(void **state)
+{
+    (void)state;
+    const double p0[2] = {0.6, -0.8}, v0[2] = {1.6, 1.2}, gravity = 9.81, energy = 2 + gravity * p0[1];
+    kd_eom      *eom;
+    kd_state    *x;
+    assert_int_equal(kd_pendulum_create(gravity, p0, v0, true, &eom, &x), KD_OK);
+    kd_acceleration *acceleration = make_acceleration(eom, NULL, x, KD_DECOMPOSE_LU);
+    // angle from the vertical, speed: d energy = gravity sin(angle) d angle + speed d speed
+    double angle = atan2(0.6, 0.8), speed = 2 + 1e-5;
+    for (int k = 0; k < 2; k++) {
+        double p[2] = {sin(angle), -cos(angle)}, v[2] = {speed * cos(angle), speed * sin(angle)};
+        assert_int_equal(kd_acceleration_project(acceleration, 0, p, NULL, v, NULL, true), KD_EVAL_OK);
+        assert_close(0.5 * (v[0] * v[0] + v[1] * v[1]) + gravity * p[1], energy, 1e-15);
+        assert_close(hypot(p[0], p[1]), 1, 1e-15);
+        assert_true(fabs(p[0] * v[0] + p[1] * v[1]) < 1e-15);
+        double turned = atan2(p[0], -p[1]) - angle, faster = hypot(v[0], v[1]) - speed;
+        assert_true(turned != 0);
+        assert_true(fabs(faster * gravity * sin(angle) - turned * speed) < 1e-4 * fabs(turned));
+        angle = acos(-energy / gravity) + 1e-4; // too high, at rest
+        speed = 0;
+    }
+    double p[2] = {0, -1}, v[2] = {0, 0};
+    assert_int_equal(kd_acceleration_project(acceleration, 0, p, NULL, v, NULL, true), KD_EVAL_OK);
+    assert_true(p[0] == 0 && p[1] == -1 && v[0] == 0 && v[1] == 0);
+    kd_acceleration_destroy(acceleration);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+static kd_eval some_invariants(const kd_point *x, void *context, double *e)
+{
+    const double *p = x->p, *v = x->v, *zero = context;
+    e[0] = v[0] * v[0] + v[1] * v[2] + p[2] * v[3] - zero[0];
+    e[1] = sin(p[0]) * v[2] + x->s[0] * p[1] + p[3] * p[3] - zero[1];
+    return KD_EVAL_OK;
+}
+
+// With contact coordinates, nonholonomic and moving constraints the gradients along the constraints are exact: what one
+// move leaves of e is quadratic.
 static void projection_onto_invariants(void **state)
 {
     (void)state;
-    const double p0[2] = {0.6, -0.8}, v0[2] = {1.6, 1.2};
-    kd_eom      *eom;
-    kd_state    *x;
-    assert_int_equal(kd_pendulum_create(9.81, p0, v0, true, &eom, &x), KD_OK);
-    kd_acceleration *acceleration = make_acceleration(eom, NULL, x, KD_DECOMPOSE_LU);
-    double           p[2] = {0.6, -0.8}, v[2] = {1.6 * 1.001, 1.2 * 1.001};
-    for (int k = 0; k < 3; k++)
-        assert_int_equal(kd_acceleration_project(acceleration, 0, p, NULL, v, NULL, true), KD_EVAL_OK);
-    for (int i = 0; i < 2; i++) assert_close(v[i], v0[i], 1e-13);
-    v[0] = v[1] = 0;
-    assert_int_equal(kd_acceleration_project(acceleration, 0, p, NULL, v, NULL, true), KD_EVAL_OK);
-    assert_true(v[0] == 0 && v[1] == 0);
+    double     zero[2] = {0}, size = 1e-9, out[2];
+    kd_eom_def def = whole();
+    def.dims.ne = 2;
+    def.e = some_invariants;
+    def.context = zero;
+    kd_eom          *eom = make(&def);
+    kd_state        *x = state_at(eom, &whole_place);
+    kd_acceleration *acceleration = make_acceleration(eom, &whole_inputs, x, KD_DECOMPOSE_LU);
+    for (int k = 0; k < 8; k++)
+        assert_int_equal(kd_acceleration_project(acceleration, 0, x->p, x->s, x->v, x->r, false), KD_EVAL_OK);
+    kd_eom_data *data = kd_acceleration_data(acceleration);
+    assert_int_equal(kd_acceleration_at(acceleration, 0, x->p, x->s, x->v, x->r), KD_EVAL_OK);
+    assert_int_equal(kd_eom_eval(data, KD_E, out), KD_EVAL_OK);
+    zero[0] = out[0] + size;
+    zero[1] = out[1] - size;
+    assert_int_equal(kd_acceleration_project(acceleration, 0, x->p, x->s, x->v, x->r, true), KD_EVAL_OK);
+    assert_int_equal(kd_acceleration_at(acceleration, 0, x->p, x->s, x->v, x->r), KD_EVAL_OK);
+    static const kd_fn met[] = {KD_C, KD_G, KD_GI, KD_H, KD_E};
+    for (size_t k = 0; k < sizeof met / sizeof *met; k++) {
+        assert_int_equal(kd_eom_eval(data, met[k], out), KD_EVAL_OK);
+        assert_true(fabs(out[0]) < 1e-15);
+        if (met[k] == KD_E) assert_true(fabs(out[1]) < 1e-15);
+    }
     kd_acceleration_destroy(acceleration);
     kd_state_destroy(x);
     kd_eom_destroy(eom);
@@ -212,8 +264,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pendulum_in_closed_form),      cmocka_unit_test(all_rows_are_met),
-        cmocka_unit_test(projection_meets_constraints), cmocka_unit_test(projection_onto_invariants),
-        cmocka_unit_test(contacts_are_found),           cmocka_unit_test(failures_have_words),
+        cmocka_unit_test(projection_meets_constraints), cmocka_unit_test(projection_onto_energy),
+        cmocka_unit_test(projection_onto_invariants),   cmocka_unit_test(contacts_are_found),
+        cmocka_unit_test(failures_have_words),
     };
     silence_unused_whole();
     return cmocka_run_group_tests(tests, NULL, NULL);
