@@ -243,7 +243,7 @@ static void order_is_five(void **state)
         for (int i = 0; i < 2; i++) {
             kd_simulation_options opt = with_tolerance(1);
             opt.radau.h_first = opt.radau.h_max = i == 0 ? list[k].h : list[k].h / 2;
-            opt.radau.newton_stop = 1e-11;
+            opt.radau.newton_stop = 1e-13;
             opt.radau.max_newton = 50;
             opt.radau.theta = -1;
             result r = run(system, opt, false);
