@@ -307,6 +307,7 @@ kd_status kd_assembled_select(kd_assembled *self, bool restart)
     if (status > 0) news = status;
     if (status >= 0) status = select_rule(self, &self->stabilizers, others);
     if (status < 0) return status;
+    if (others) self->kinematic.rank = -1;
     if (self->has_selectors) status = select_kinematic(self, restart);
     if (status < 0) return status;
     if (self->has_invariants) select_invariants(self, restart);
