@@ -33,7 +33,7 @@ typedef struct kd_row_rule {
     int         count;  // active ones
     int        *active; // (rows) their numbers
     bool        svd;
-    kd_selector selector; // svd only
+    kd_selector selector; // of the active rows
 } kd_row_rule;
 
 typedef struct kd_assembled {

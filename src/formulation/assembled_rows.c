@@ -5,6 +5,7 @@
 // invariant e replaces one combination of the dynamic rows: S_d spans the complement of e_v', for then
 //     S_d (M dv + C' dlambda) = 0, C dv = 0, e_v dv = 0  <=>  M dv + C' dlambda + e_v' alpha = 0, C dv = 0, e_v dv = 0,
 // which is regular where [C; e_v] has full rank, C = [GZ; HZ].
+#include "core/text.h"
 #include "formulation/assembled_impl.h"
 #include "math/dense.h"
 #include <math.h>
@@ -19,7 +20,7 @@ static void cut_rule(kd_row_rule *rule, int rows, int columns, const kd_assemble
     rule->rows = rows;
     rule->active = kd_cut_int(arena, rows);
     rule->svd = self->opt.constraints == KD_DECOMPOSE_SVD && rows > 0;
-    if (rule->svd) kd_selector_init(&rule->selector, rows, columns, KD_DECOMPOSE_SVD, self->opt.rank_tolerance, arena);
+    kd_selector_init(&rule->selector, rows, columns, self->opt.constraints, self->opt.rank_tolerance, arena);
 }
 
 void kd_assembled_cut_rows(kd_assembled *self)
@@ -67,15 +68,51 @@ static void copy_row(const kd_assembled *self, int i, int k, int rows)
     for (int j = 0; j < self->dims.nv; j++) self->C[k + j * rows] = from[(size_t)j * (size_t)ld];
 }
 
-static kd_status select_rule(kd_assembled *self, kd_row_rule *rule)
+// active rows; true if they are others than before
+static bool find_active(const kd_assembled *self, kd_row_rule *rule)
 {
-    rule->count = 0;
-    for (int i = 0; i < rule->rows; i++)
-        if (is_active(self, i)) rule->active[rule->count++] = i;
-    if (!rule->svd || rule->count == 0) return KD_OK;
+    int  count = 0;
+    bool changed = false;
+    for (int i = 0; i < rule->rows; i++) {
+        if (!is_active(self, i)) continue;
+        changed = changed || count >= rule->count || rule->active[count] != i;
+        rule->active[count++] = i;
+    }
+    changed = changed || count != rule->count;
+    rule->count = count;
+    return changed;
+}
+
+// Words for redundant rows: those with large entries in the left null vector.
+static kd_status rule_failed(kd_assembled *self, const kd_row_rule *rule, kd_status status)
+{
+    char        rows[256] = "", name[96];
+    const char *comma = "";
+    int         nlambda = self->dims.nlambda;
+    double      most = kd_norm_max(rule->count, rule->selector.left);
+    for (int k = 0; k < rule->count; k++) {
+        int i = rule->active[k];
+        if (fabs(rule->selector.left[k]) < 0.1 * most) continue;
+        kd_eom_name(self->eom, i < nlambda ? KD_NAME_LAMBDA : KD_NAME_MU, i < nlambda ? i : i - nlambda, name,
+                    sizeof name);
+        kd_text_append(rows, sizeof rows, "%s%s", comma, name);
+        comma = ", ";
+    }
+    return kd_assembled_fail(self, status, "%s: %s",
+                             status == KD_ERR_REDUNDANT ? "redundant constraints, use the SVD decomposition"
+                                                        : "dependent constraints",
+                             rows);
+}
+
+// SVD: the rank and the combinations of rows. LU, QR: once for every set of active rows, are they independent?
+static kd_status select_rule(kd_assembled *self, kd_row_rule *rule, bool others)
+{
+    if (rule->count == 0 || !(rule->svd || others)) return KD_OK;
+    if (others) rule->selector.rank = -1; // other constraints may have another rank
     for (int k = 0; k < rule->count; k++) copy_row(self, rule->active[k], k, rule->count);
-    bool changed;
-    return kd_selector_update(&rule->selector, rule->count, self->C, false, &changed);
+    bool      changed;
+    kd_status status = kd_selector_update(&rule->selector, rule->count, self->C, false, &changed);
+    return status < 0 ? rule_failed(self, rule, status) : status;
 }
 
 // out = rule applied to raw rows and multipliers (NULL: none)
@@ -259,15 +296,18 @@ kd_status kd_assembled_select(kd_assembled *self, bool restart)
 {
     kd_status news = KD_OK;
     bool      first_eta = self->has_eta && !self->prepared;
-    bool      matrices = self->has_selectors || self->multipliers.svd || self->stabilizers.svd || first_eta;
+    bool      others = find_active(self, &self->multipliers) || !self->prepared;
+    bool      matrices = self->has_selectors || self->multipliers.svd || self->stabilizers.svd || first_eta || others;
+    (void)find_active(self, &self->stabilizers);
     if (matrices && self->nc > 0 &&
         kd_assembled_note(self, kd_eom_constraint_matrices(self->data, self->GZ, self->HZ)) != KD_EVAL_OK)
         return self->fault;
     if (first_eta) scale_stabilizers(self);
-    kd_status status = select_rule(self, &self->multipliers);
+    kd_status status = select_rule(self, &self->multipliers, others);
     if (status > 0) news = status;
-    if (status >= 0) status = select_rule(self, &self->stabilizers);
-    if (status < 0) return kd_assembled_fail(self, status, "%s", kd_status_sentence(status));
+    if (status >= 0) status = select_rule(self, &self->stabilizers, others);
+    if (status < 0) return status;
+    if (others) self->kinematic.rank = -1;
     if (self->has_selectors) status = select_kinematic(self, restart);
     if (status < 0) return status;
     if (self->has_invariants) select_invariants(self, restart);

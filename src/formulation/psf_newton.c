@@ -345,6 +345,7 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
 {
     double *dp = f->x + f->at.p, *ds = f->x + f->at.s;
     if (f->mp == 0 && f->dims.ns == 0) return KD_EVAL_OK;
+    if (f->dims.nq > 0) enough = KEPT_ENOUGH; // how g changes across q = 0 is not known: no quadratic convergence
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
         kd_eval answer = put_position(f);
