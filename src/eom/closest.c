@@ -101,9 +101,24 @@ static void set_bounds(kd_closest *c)
     }
 }
 
+// A function that asked to stop is not called again.
+static kd_eval evaluate_jacobian(kd_closest *c, double *F, double *J, double *size)
+{
+    kd_eval e = c->stopped ? KD_EVAL_STOP : c->jacobian(c->owner, c->y, F, J, size);
+    c->stopped = e == KD_EVAL_STOP;
+    return e;
+}
+
+static kd_eval evaluate_residual(kd_closest *c, double *F)
+{
+    kd_eval e = c->stopped ? KD_EVAL_STOP : c->residual(c->owner, c->y, F);
+    c->stopped = e == KD_EVAL_STOP;
+    return e;
+}
+
 kd_eval kd_closest_linearise(kd_closest *c)
 {
-    kd_eval e = c->jacobian(c->owner, c->y, c->F, c->J, c->size);
+    kd_eval e = evaluate_jacobian(c, c->F, c->J, c->size);
     if (e == KD_EVAL_OK) set_bounds(c);
     return e;
 }
@@ -248,7 +263,7 @@ static step_end take_step(kd_closest *c, double *merit_new)
     for (double nu = 0.0; nu <= DAMPING_LAST; nu = nu > 0.0 ? nu * DAMPING_GROWTH : DAMPING_FIRST) {
         double predicted = damped_step(c, nu);
         for (int j = 0; j < c->n; j++) c->y[j] = c->y_old[j] + c->dy[j];
-        kd_eval e = c->residual(c->owner, c->y, c->F_new);
+        kd_eval e = evaluate_residual(c, c->F_new);
         if (e == KD_EVAL_STOP) return STEP_STOP;
         if (e != KD_EVAL_OK) continue;
         *merit_new = scaled_merit(c, c->F_new);
@@ -402,7 +417,7 @@ static bool add_curvature(kd_closest *c, int k)
         memset(c->tangent, 0, (size_t)c->n * sizeof(double)); // J'(y + delta N_l) lambda - J'(y - delta N_l) lambda
         for (int side = 1; side >= -1 && ok; side -= 2) {
             for (int j = 0; j < c->n; j++) c->y[j] = c->y_old[j] + side * delta * Nl[j];
-            ok = c->jacobian(c->owner, c->y, c->F_near, c->J_near, c->z + c->n) == KD_EVAL_OK;
+            ok = evaluate_jacobian(c, c->F_near, c->J_near, c->z + c->n) == KD_EVAL_OK;
             if (ok) kd_gemv_t(c->m, c->n, side / (2.0 * delta), c->J_near, c->multiplier, 1.0, c->tangent);
         }
         for (int i = 0; i < k && ok; i++)

@@ -46,7 +46,8 @@ typedef struct kd_closest {
     double     *J_near, *F_near;                                         // (m x n), (m)
     int        *pivot;
     int         rank;
-    double      merit; // |R F|^2
+    double      merit;   // |R F|^2
+    bool        stopped; // a function asked to stop: REFUSED is all that follows
 } kd_closest;
 
 // Cut all arrays. The owner then fills W (if nx > 0), y and y_ref. After failure the arena has `failed` set.

@@ -326,7 +326,7 @@ kd_eval kd_fault_not_finite(kd_eom_data *d, kd_fn fn, const char *what, const do
     int i = 0;
     while (i < n && isfinite(x[i])) i++;
     const char *number = i < n && isinf(x[i]) ? "infinity" : "NaN";
-    int         rows = d->entry[fn].rows;
+    int         rows = fn == KD_MASS ? d->eom->def.dims.nv : d->entry[fn].rows;
     int         row = i < n && rows > 0 ? i % rows : -1;
     set_fault(d, KD_ERR_NOT_FINITE, fn, row);
     if (row >= 0) {

@@ -168,7 +168,6 @@ static kd_dae_counters psf_counters(void *impl)
     kd_psf         *f = impl;
     kd_dae_counters c = f->counters;
     kd_eom_counters e = kd_eom_data_counters(f->data);
-    c.mass = e.fn[KD_MASS];
     c.for_differences = e.for_differences;
     return c;
 }
@@ -375,6 +374,7 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     f->identity = !def->Z && !def->kinematics;
     f->plain = f->dims.nw == 0 && !def->force_of_multipliers;
     f->diagonal = def->mass_structure == KD_MASS_DIAGONAL || def->mass_structure == KD_MASS_DIAGONAL_CONSTANT;
+    f->constant_mass = def->mass_structure == KD_MASS_FULL_CONSTANT || def->mass_structure == KD_MASS_DIAGONAL_CONSTANT;
     lay_out(f);
     cut_arrays(f);
     describe_components(f);
@@ -395,6 +395,7 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     f->dae->n = f->at.n;
     f->dae->nreduced_max = m;
     f->dae->nstate = f->at.a;
+    f->dae->nderivative = f->at.w; // p, v, r
     *dae = f->dae;
     return KD_OK;
 failed:

@@ -34,6 +34,7 @@ typedef struct kd_psf {
     bool                   identity; // Z = I
     bool                   plain;    // neither w nor forces that depend on multipliers
     bool                   diagonal; // M is diagonal
+    bool                   constant_mass;
     kd_acceleration       *at_point; // accelerations and multipliers at interpolated points
     kd_dense_output       *dense;
 
@@ -96,6 +97,7 @@ typedef struct kd_psf {
     double *F;                                          // algebraic rows
     double *x;                                          // (n)
 
+    double          moved;   // relative size of the corrections of p, s, v since the matrices were evaluated
     bool            fresh;   // correct() has linearised at time fresh_t
     double          fresh_t;
     bool            e_leave_out; // Newton had trouble: do not impose the invariants in this step

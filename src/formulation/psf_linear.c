@@ -21,7 +21,7 @@
 #include "math/small.h"
 
 // In-step invariants need |e_v N| to dominate its change over the step: h |e_p| < INVARIANT_CHANGE |e_v N| (docs/methods/psf.md)
-#define INVARIANT_CHANGE 0.3
+#define INVARIANT_CHANGE 0.03
 
 static double *block(const kd_psf *f, kd_fn fn, kd_var var)
 {
@@ -38,16 +38,28 @@ static void put_rows(double *A, int m, int at, const double *B, int rows, const 
     }
 }
 
+// numbers of the active ones of n rows; *changed if they are others than before
+static int find_active(int n, const unsigned char *active, int before, int *list, bool *changed)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        if (!active[i]) continue;
+        *changed = *changed || count >= before || list[count] != i;
+        list[count++] = i;
+    }
+    *changed = *changed || count != before;
+    return count;
+}
+
 void psf_find_active(kd_psf *f)
 {
-    f->nl = f->nm = 0;
-    for (int i = 0; i < f->dims.nlambda; i++)
-        if (f->state->active_lambda[i]) f->active_l[f->nl++] = i;
-    for (int i = 0; i < f->dims.nmu; i++)
-        if (f->state->active_mu[i]) f->active_m[f->nm++] = i;
+    bool changed = false;
+    f->nl = find_active(f->dims.nlambda, f->state->active_lambda, f->nl, f->active_l, &changed);
+    f->nm = find_active(f->dims.nmu, f->state->active_mu, f->nm, f->active_m, &changed);
     f->ma = f->nl + f->nm;
     f->mp = f->nl + f->dims.nq;
     f->nk = f->dims.nv + f->dims.nw + f->ma;
+    if (changed) f->position.rank = f->velocity.rank = f->acceleration.rank = -1; // other constraints may have another rank
 }
 
 // ds/dp = -c_s \ c_p, and with it total derivatives F_p + F_s ds/dp of everything that contains s
@@ -87,8 +99,11 @@ static kd_status invert_kinematics(kd_psf *f)
 
 static kd_eval evaluate_blocks(kd_psf *f, double t, const double *x)
 {
-    kd_eval answer = psf_set_point(f, t, x);
-    if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(f->data, f->opt.part, &f->blocks);
+    kd_blocks wanted = f->blocks;
+    kd_eval   answer = psf_set_point(f, t, x);
+    if (f->constant_mass && f->counters.mass > 0) wanted.block[KD_RESIDUAL][KD_A] = NULL; // kept from the first time
+    else f->counters.mass++;
+    if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(f->data, f->opt.part, &wanted);
     f->counters.jacobians++;
     return answer;
 }

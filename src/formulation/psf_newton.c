@@ -11,6 +11,8 @@
 #define FRESH_ENOUGH 1e-8
 // With kept matrices convergence is linear: stop at this relative size.
 #define KEPT_ENOUGH 1e-12
+// A product of relative changes that counts as rounding.
+#define ROUNDING 1e-14
 #define MAX_CORRECTIONS 10
 
 // ---- systems with gamma -----------------------------------------------------------------------------------------------------
@@ -349,6 +351,7 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
         if (answer != KD_EVAL_OK) return answer;
         solve_position(f, dp, ds);
         double size = fmax(move(f->dims.np, dp, x + f->at.p), move(f->dims.ns, ds, x + f->at.s));
+        f->moved = fmax(f->moved, size);
         if (size <= enough) return KD_EVAL_OK;
         enough = fmax(enough * 1e-2, KEPT_ENOUGH); // from now on linear convergence with the old matrix
     }
@@ -366,7 +369,9 @@ static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
         kd_eval answer = put_velocity(f);
         if (answer != KD_EVAL_OK) return answer;
         solve_velocity(f, false, dv);
-        if (move(f->dims.nv, dv, x + f->at.v) <= enough) return KD_EVAL_OK;
+        double size = move(f->dims.nv, dv, x + f->at.v);
+        f->moved = fmax(f->moved, size);
+        if (size <= enough) return KD_EVAL_OK;
         enough = fmax(enough * 1e-2, KEPT_ENOUGH);
     }
     psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
@@ -387,7 +392,8 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
         for (int i = 0; i < f->nl; i++) size = fmax(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
         for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
         if (size <= enough) return KD_EVAL_OK;
-        if (f->plain && enough == FRESH_ENOUGH && k == 0) return KD_EVAL_OK; // linear in (a, lambda, mu): one solve is exact
+        // linear in (a, lambda, mu): one solve is exact up to the change of the matrix since it was evaluated
+        if (f->plain && enough == FRESH_ENOUGH && f->moved * size <= ROUNDING) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
     return KD_EVAL_RETRY;
@@ -406,6 +412,7 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
     kd_psf *f = impl;
     bool    keep = f->dae->keep;
     double  enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
+    f->moved = 0;
     if (!keep) {
         kd_status status = psf_linearize(f, t, x, xdot, false);
         if (status < 0) return status == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
@@ -419,10 +426,9 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
     if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
     if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, t, x);
     if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, enough);
-    if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old
+    if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old; the integrator sees that they are gone
         f->dae->keep = false;
         answer = psf_correct(f, t, x, xdot);
-        f->dae->keep = keep;
     }
     return answer;
 }

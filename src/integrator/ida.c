@@ -170,6 +170,11 @@ static kd_status check_options(const kd_dae *dae, const kd_ida_options *o, char 
                 dae->methods->name);
         return KD_ERR_UNSUPPORTED;
     }
+    for (int i = 0; i < dae->n; i++) {
+        if (dae->index[i] < 3) continue;
+        kd_text(message, size, "IDA fails on the %s form, which has index 3; use ggl, index2 or index1", dae->methods->name);
+        return KD_ERR_UNSUPPORTED;
+    }
     return KD_OK;
 }
 

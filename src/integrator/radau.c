@@ -26,6 +26,9 @@ static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contr
 static const int    MAX_SINGULAR = 5;        // singular Newton matrices in a row
 static const double NEWTON_STOP = 0.05;      // fnewt = 0.05 sqrt(rtol_i): RADAU5's rule without 0.05 leaves a Newton error above the
                                              // error of the method on the pendulum; it costs 10 % (docs/methods/radau.md)
+static const double PARTICULAR = 0.25;       // weight of what the algebraic equations alone ask for in the Newton norm: these
+                                             // components follow the others and are solved for again at the end of the step
+static const double NOISE = 1e-13;           // steps shorter than this times t: X' = Z / h is rounding
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 
 struct kd_radau {
@@ -33,6 +36,7 @@ struct kd_radau {
     kd_radau_options opt;
     kd_arena         arena;
     int              n;
+    int              nd;     // leading components whose derivative is needed
     int              nc, nn; // components that count in the error norm, in the Newton norm
 
     double  t, t_old;
@@ -43,7 +47,8 @@ struct kd_radau {
     double *deviation[STAGES];  // (n) of the stages from the smooth motion, in the last step
     double *X, *Xdot;           // (n) one stage
     double *F;                  // (nrows)
-    double *part[STAGES];       // (n)
+    double *part[STAGES];       // (n) zero where the formulation eliminates nothing
+    double *dx;                 // (n)
     double *y[STAGES];          // (nreduced_max)
     double *err;                // (n)
     double *rtol, *atol;        // (n) inner tolerances
@@ -86,7 +91,9 @@ kd_radau_options kd_radau_options_default(void)
 
 static kd_status check_options(const kd_radau_options *o, int nstate, char *message, size_t size)
 {
-    for (int i = -1; i < nstate; i++) {
+    const char *wrong = NULL;
+    if (!(o->uround > 0 && o->uround < 1e-3)) wrong = "uround must lie between 0 and 1e-3";
+    for (int i = -1; i < nstate && !wrong; i++) {
         double r = i >= 0 && o->rtol_each ? o->rtol_each[i] : o->rtol;
         double a = i >= 0 && o->atol_each ? o->atol_each[i] : o->atol;
         if (r > 10 * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
@@ -94,7 +101,6 @@ static kd_status check_options(const kd_radau_options *o, int nstate, char *mess
         else kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r, a);
         return KD_ERR_TOLERANCE;
     }
-    const char *wrong = NULL;
     if (!(o->h_first >= 0)) wrong = "h_first must not be negative";
     if (!(o->h_max >= 0)) wrong = "h_max must not be negative";
     if (o->max_steps < 1) wrong = "max_steps must be at least 1";
@@ -102,7 +108,6 @@ static kd_status check_options(const kd_radau_options *o, int nstate, char *mess
     if (o->reference < 0 || o->reference > STAGES) wrong = "reference must be 0 (x_k) or a stage 1..3";
     if (o->reference > 0 && o->start_zero) wrong = "reference at a stage needs extrapolated starting values";
     if (o->newton_updates < 0) wrong = "newton_updates must not be negative";
-    if (!(o->uround > 0 && o->uround < 1e-3)) wrong = "uround must lie between 0 and 1e-3";
     if (!(o->safety > 1e-3 && o->safety < 1)) wrong = "safety must lie between 0.001 and 1";
     if (!(o->theta < 1)) wrong = "theta must be below 1";
     if (!(o->newton_stop >= 0)) wrong = "newton_stop must not be negative";
@@ -134,7 +139,7 @@ static void cut_arrays(kd_radau *r)
 {
     kd_arena *a = &r->arena;
     int       n = r->n;
-    double  **vector[] = {&r->x, &r->x_old, &r->xdot, &r->X, &r->Xdot, &r->err, &r->rtol, &r->atol, &r->weight, &r->newton_weight};
+    double  **vector[] = {&r->x, &r->x_old, &r->xdot, &r->X, &r->Xdot, &r->dx, &r->err, &r->rtol, &r->atol, &r->weight, &r->newton_weight};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, n);
     r->F = kd_cut_double(a, r->dae->nrows);
     for (int i = 0; i < STAGES; i++) {
@@ -158,6 +163,7 @@ kd_status kd_radau_create(kd_dae *dae, const kd_radau_options *opt, kd_radau **r
     r->dae = dae;
     r->opt = o;
     r->n = dae->n;
+    r->nd = dae->nderivative > 0 ? dae->nderivative : dae->n;
     cut_arrays(r);
     if (r->arena.failed) goto no_memory;
     for (int i = 0; i < r->n; i++) {
@@ -226,13 +232,21 @@ static double error_norm(const kd_radau *r, const double *err)
 
 // ---- Newton's method ------------------------------------------------------------------------------------------------------
 
+// What fails in a step so short that X' is rounding says less than the failure that made it so short.
+static bool is_noise(const kd_radau *r)
+{
+    return r->cause < 0 && r->h < NOISE * fabs(r->t);
+}
+
 static kd_status eval_cause(kd_radau *r, kd_eval answer)
 {
     const char *text = "";
     kd_status   status = r->dae->methods->fault(r->dae->impl, &text);
-    r->cause = status < 0 ? status : KD_ERR_RETRY_FAILED;
-    r->worst = -1;
-    kd_text(r->message, sizeof r->message, "%s", text);
+    if (answer == KD_EVAL_STOP || !is_noise(r)) {
+        r->cause = status < 0 ? status : KD_ERR_RETRY_FAILED;
+        r->worst = -1;
+        kd_text(r->message, sizeof r->message, "%s", text);
+    }
     return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
 }
 
@@ -261,11 +275,11 @@ static void extrapolate_collocation(kd_radau *r)
 // only: their deviation is C h^4 x^(4) and hardly changes from step to step, so that of the last step is scaled by h^4.
 static void extrapolate_smoothly(kd_radau *r)
 {
-    double scale = pow(r->h / r->h_accepted, 4);
+    double ratio = r->h / r->h_accepted, scale = ratio * ratio * ratio * ratio;
     for (int i = 0; i < STAGES; i++) {
-        for (int k = 0; k < r->n; k++) r->X[k] = r->x[k] + r->Z[i][k];
+        for (int k = 0; k < r->nd; k++) r->X[k] = r->x[k] + r->Z[i][k];
         r->dae->methods->extrapolate(r->dae->impl, r->t_old, r->x_old, r->t, r->x, r->t + radau_c[i] * r->h, r->X);
-        for (int k = 0; k < r->n; k++) r->Z[i][k] = r->X[k] - r->x[k] + scale * r->deviation[i][k];
+        for (int k = 0; k < r->nd; k++) r->Z[i][k] = r->X[k] - r->x[k] + scale * r->deviation[i][k];
     }
 }
 
@@ -275,9 +289,9 @@ static void measure_deviation(kd_radau *r)
     double h = r->t - r->t_old;
     if (!r->dae->methods->extrapolate) return;
     for (int i = 0; i < STAGES; i++) {
-        for (int k = 0; k < r->n; k++) r->deviation[i][k] = r->X[k] = r->x_old[k] + r->Zprev[i][k];
+        for (int k = 0; k < r->nd; k++) r->deviation[i][k] = r->X[k] = r->x_old[k] + r->Zprev[i][k];
         r->dae->methods->extrapolate(r->dae->impl, r->t_old, r->x_old, r->t, r->x, r->t_old + radau_c[i] * h, r->X);
-        for (int k = 0; k < r->n; k++) r->deviation[i][k] -= r->X[k];
+        for (int k = 0; k < r->nd; k++) r->deviation[i][k] -= r->X[k];
     }
 }
 
@@ -297,10 +311,8 @@ static void stage_point(kd_radau *r, int i)
     const double *z0 = r->Z[0], *z1 = r->Z[1], *z2 = r->Z[2];
     double        a = radau_inv_A[i][0] / r->h, b = radau_inv_A[i][1] / r->h, c = radau_inv_A[i][2] / r->h;
     const double *x = r->x, *z = r->Z[i];
-    for (int k = 0; k < r->n; k++) {
-        r->X[k] = x[k] + z[k];
-        r->Xdot[k] = a * z0[k] + b * z1[k] + c * z2[k];
-    }
+    for (int k = 0; k < r->n; k++) r->X[k] = x[k] + z[k];
+    for (int k = 0; k < r->nd; k++) r->Xdot[k] = a * z0[k] + b * z1[k] + c * z2[k];
 }
 
 // y <- M y for the three reduced right-hand sides
@@ -341,11 +353,11 @@ static kd_status newton_step(kd_radau *r, double *norm)
 
     double sum = 0;
     for (int i = 0; i < STAGES; i++) {
-        f->expand(dae->impl, r->part[i], r->y[i], r->part[i]);
-        const double *dz = r->part[i], *w = r->newton_weight;
+        f->expand(dae->impl, r->part[i], r->y[i], r->dx);
+        const double *dz = r->dx, *part = r->part[i], *w = r->newton_weight;
         double       *z = r->Z[i];
         for (int k = 0; k < r->n; k++) {
-            double d = dz[k] * w[k];
+            double d = (dz[k] - (1 - PARTICULAR) * part[k]) * w[k];
             z[k] += dz[k];
             sum += d * d;
         }
@@ -437,7 +449,7 @@ static kd_status error_solve(kd_radau *r, const double *x)
 {
     const kd_dae_class *f = r->dae->methods;
     double              a = -radau_e[0] / r->h, b = -radau_e[1] / r->h, c = -radau_e[2] / r->h;
-    for (int k = 0; k < r->n; k++) r->Xdot[k] = a * r->Z[0][k] + b * r->Z[1][k] + c * r->Z[2][k];
+    for (int k = 0; k < r->nd; k++) r->Xdot[k] = a * r->Z[0][k] + b * r->Z[1][k] + c * r->Z[2][k];
     kd_eval answer = x == r->x && f->evaluate_accepted
                          ? f->evaluate_accepted(r->dae->impl, r->t, x, r->Xdot, r->err, r->y[0])
                          : evaluate(r, r->t, x, r->err, r->y[0]);
@@ -505,6 +517,7 @@ kd_status kd_radau_start(kd_radau *r, double t, const double *x)
     memcpy(r->x_old, x, (size_t)r->n * sizeof *x);
     memset(r->xdot, 0, (size_t)r->n * sizeof *x);
     r->message[0] = '\0';
+    r->cause = KD_OK;
     if (f->start) {
         kd_eval answer = f->start(r->dae->impl, t, r->x, r->xdot);
         if (answer != KD_EVAL_OK) return (void)eval_cause(r, answer), r->cause;
@@ -627,9 +640,11 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
     if (status == KD_ERR_CALLBACK_STOP) return status;
     if (status == KD_ERR_NEWTON) {
         r->stats.rejected_newton++;
-        r->cause = KD_ERR_NEWTON;
-        find_worst(r, r->part[STAGES - 1]);
-        r->message[0] = '\0';
+        if (!is_noise(r)) {
+            r->cause = KD_ERR_NEWTON;
+            find_worst(r, r->dx);
+            r->message[0] = '\0';
+        }
         reject(r, shrink);
     } else if (status == KD_ERR_RETRY_FAILED) {
         r->stats.rejected_newton++;
@@ -668,7 +683,10 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
     for (;;) {
         double shrink = NEWTON_SHRINK, err = 0;
         r->stats.steps++;
-        if (too_small(r)) return fail(r, KD_ERR_STEP_TOO_SMALL);
+        if (too_small(r)) {
+            if (r->worst < 0 && r->has_past) find_worst(r, r->err); // the last accepted error asked for such a step
+            return fail(r, KD_ERR_STEP_TOO_SMALL);
+        }
         set_newton_weights(r);
         start_values(r);
         kd_status status = prepare_matrices(r);
@@ -729,6 +747,7 @@ kd_status kd_radau_dense(kd_radau *r, double t, double *x)
         return KD_OK;
     }
     if (f->interpolate) {
+        r->cause = KD_OK;
         kd_eval answer = f->interpolate(r->dae->impl, r->t_old, r->x_old, r->t, r->x, t, x);
         return answer == KD_EVAL_OK ? KD_OK : ((void)eval_cause(r, answer), r->cause);
     }

@@ -54,6 +54,7 @@ struct kd_simulation {
     long                  max_steps;
     int                   next_time; // first wanted time that is still to come
     bool                  shown;     // the start has been shown
+    bool                  unseen;    // the end of the last step has not been shown yet
     char                  message[800];
 };
 
@@ -83,26 +84,54 @@ static kd_status integrator_dense(kd_simulation *s, double t)
     return status;
 }
 
-// A vector of the DAE to a state. Forms that keep no accelerations are asked for them only when someone looks.
-static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *state)
+// Accelerations of a state for forms that do not keep them
+static kd_status set_acceleration(kd_simulation *s, double t, const double *x, kd_state *state)
 {
-    kd_formulation_unpack(s->dae, t, x, state);
-    if (s->opt.formulation == KD_PSF || !s->opt.output) return KD_OK;
+    if (s->opt.formulation == KD_PSF) return KD_OK;
     kd_dims D = kd_eom_dims(s->eom);
-    kd_eval answer = s->dae->methods->start(s->dae->impl, t, x, s->xdot);
-    memcpy(state->a, s->xdot + D.np, (size_t)D.nv * sizeof(double));
-    if (answer == KD_EVAL_OK) return KD_OK;
+    if (s->dae->methods->start(s->dae->impl, t, x, s->xdot) == KD_EVAL_OK) {
+        memcpy(state->a, s->xdot + D.np, (size_t)D.nv * sizeof(double));
+        return KD_OK;
+    }
     const char *text = "";
     kd_status   status = s->dae->methods->fault(s->dae->impl, &text);
     kd_text(s->message, sizeof s->message, "no accelerations at t = %.9g: %s", t, text);
     return status;
 }
 
+// A vector of the DAE to a state; accelerations only when someone looks.
+static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *state)
+{
+    kd_formulation_unpack(s->dae, t, x, state);
+    return s->opt.output ? set_acceleration(s, t, x, state) : KD_OK;
+}
+
+static const double *present_vector(const kd_simulation *s, double *t)
+{
+    *t = s->radau ? kd_radau_time(s->radau) : kd_ida_time(s->ida);
+    return s->radau ? kd_radau_x(s->radau) : kd_ida_x(s->ida);
+}
+
 static kd_status take_state(kd_simulation *s)
 {
-    double        t = s->radau ? kd_radau_time(s->radau) : kd_ida_time(s->ida);
-    const double *x = s->radau ? kd_radau_x(s->radau) : kd_ida_x(s->ida);
+    double        t;
+    const double *x = present_vector(s, &t);
     return unpack(s, t, x, s->x);
+}
+
+// The end of a run: accelerations for the caller if nobody looked on the way. A function that asked to stop is left alone.
+static kd_status finish(kd_simulation *s, kd_status status)
+{
+    double        t;
+    const double *x = present_vector(s, &t);
+    if (s->opt.output || status == KD_ERR_CALLBACK_STOP) return status;
+    char      kept[sizeof s->message];
+    kd_status last;
+    memcpy(kept, s->message, sizeof kept);
+    last = set_acceleration(s, t, x, s->x);
+    if (status >= 0) return last < 0 ? last : status;
+    memcpy(s->message, kept, sizeof kept);
+    return status;
 }
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------------
@@ -110,6 +139,12 @@ static kd_status take_state(kd_simulation *s)
 static kd_status make_consistent(kd_simulation *s)
 {
     return kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
+}
+
+// wanted times before the present one can no longer be shown
+static void skip_times(kd_simulation *s)
+{
+    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++;
 }
 
 static kd_status check_times(const kd_simulation_options *o, char *message, size_t size)
@@ -189,7 +224,10 @@ void kd_simulation_destroy(kd_simulation *s)
 kd_status kd_simulation_restart(kd_simulation *s)
 {
     kd_status status = make_consistent(s);
-    return status < 0 ? status : integrator_start(s);
+    if (status < 0) return status;
+    s->unseen = false;
+    skip_times(s);
+    return integrator_start(s);
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------------
@@ -226,19 +264,23 @@ static kd_status show_start(kd_simulation *s)
 {
     if (s->shown) return KD_OK;
     s->shown = true;
-    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++; // before the start
-    kd_status status = show(s, s->x, false);
-    return status == KD_OK ? show_times(s, s->x->t) : status;
+    skip_times(s);
+    return show(s, s->x, false);
 }
 
-kd_status kd_simulation_run(kd_simulation *s, double t_end)
+// Wanted times up to the present one, then the end of the step; what a stop left unseen comes with the next run
+static kd_status show_step(kd_simulation *s)
 {
-    s->message[0] = '\0';
-    if (!(t_end >= s->x->t) || !isfinite(t_end)) {
-        kd_text(s->message, sizeof s->message, "the end time %g lies before the present time %g", t_end, s->x->t);
-        return KD_ERR_TIME;
-    }
+    kd_status status = show_times(s, s->x->t);
+    if (status != KD_OK || !s->unseen) return status;
+    s->unseen = false;
+    return show(s, s->x, false);
+}
+
+static kd_status run(kd_simulation *s, double t_end)
+{
     kd_status status = show_start(s);
+    if (status == KD_OK) status = show_step(s);
     long      limit = kd_simulation_stats(s).steps + s->max_steps;
     while (status == KD_OK && s->x->t < t_end) {
         if (kd_simulation_stats(s).steps >= limit) {
@@ -251,10 +293,20 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
         if (status < 0) return status;
         status = take_state(s);
         if (status < 0) return status;
-        status = show_times(s, s->x->t);
-        if (status == KD_OK) status = show(s, s->x, false);
+        s->unseen = true;
+        status = show_step(s);
     }
     return status;
+}
+
+kd_status kd_simulation_run(kd_simulation *s, double t_end)
+{
+    s->message[0] = '\0';
+    if (!(t_end >= s->x->t) || !isfinite(t_end)) {
+        kd_text(s->message, sizeof s->message, "the end time %g lies before the present time %g", t_end, s->x->t);
+        return KD_ERR_TIME;
+    }
+    return s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
 }
 
 const kd_state *kd_simulation_state(const kd_simulation *s)

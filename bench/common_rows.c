@@ -1,0 +1,298 @@
+// common_rows.c: options, rows, table and JSON of the benchmarks.
+#include "common_rows.h"
+#include "core/memory.h"
+#include "core/text.h"
+#include "io/file.h"
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#if __has_include(<sundials/sundials_config.h>)
+#include <sundials/sundials_config.h>
+#endif
+
+#define NAME_SIZE 96
+#define NOTE_SIZE 240
+#define MAX_ROWS 1000
+
+char *openblas_get_config(void); // of the linked BLAS; its header is not everywhere on the include path
+
+typedef struct row {
+    char        name[NAME_SIZE], note[NOTE_SIZE];
+    const char *unit;
+    double      value, paper;
+    bench_goal  goal;
+} row;
+
+struct bench {
+    bool        json, quick;
+    const char *only; // NULL: all
+    char        plots[BENCH_PATH];
+    int         nrows;
+    row         rows[MAX_ROWS];
+};
+
+// ---- goals ----------------------------------------------------------------------------------------------------------
+
+bench_goal bench_below(double high)
+{
+    return (bench_goal){-INFINITY, high, false};
+}
+
+bench_goal bench_above(double low)
+{
+    return (bench_goal){low, INFINITY, true};
+}
+
+bench_goal bench_between(double low, double high, bool higher)
+{
+    return (bench_goal){low, high, higher};
+}
+
+bench_goal bench_exactly(double value)
+{
+    return (bench_goal){value, value, false};
+}
+
+bench_goal bench_no_goal(bool higher)
+{
+    return (bench_goal){-INFINITY, INFINITY, higher};
+}
+
+static bool has_goal(const bench_goal *goal)
+{
+    return isfinite(goal->low) || isfinite(goal->high);
+}
+
+static bool is_met(const row *r)
+{
+    return r->value >= r->goal.low && r->value <= r->goal.high; // false for NaN
+}
+
+// ---- options --------------------------------------------------------------------------------------------------------
+
+// Plots go to the folder "plots" beside the folder of the program: build/bench/NAME -> build/plots.
+static void default_plots(const char *program, char *plots)
+{
+    const char *slash = strrchr(program, '/');
+    int         length = slash ? (int)(slash - program) : 1;
+    kd_text(plots, BENCH_PATH, "%.*s/../plots", length, slash ? program : ".");
+}
+
+static int usage(const char *program, const char *about, bool wanted)
+{
+    fprintf(wanted ? stdout : stderr,
+            "usage: %s [--json] [--quick] [--only PATTERN] [--plots DIR]\n%s\n\n"
+            "  --json          one array of rows instead of the table\n"
+            "  --quick         fewer repetitions, shorter time spans\n"
+            "  --only PATTERN  only rows whose name contains PATTERN or matches it (* and ? allowed)\n"
+            "  --plots DIR     folder for plots; default: plots/ beside the folder of the program\n",
+            program, about);
+    return wanted ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+bench *bench_create(int argc, char **argv, const char *about, int *exit_status)
+{
+    *exit_status = EXIT_FAILURE;
+    bench *b = kd_alloc(sizeof *b);
+    if (!b) return NULL;
+    default_plots(argv[0], b->plots);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            b->json = true;
+        } else if (strcmp(argv[i], "--quick") == 0) {
+            b->quick = true;
+        } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+            b->only = argv[++i];
+        } else if (strcmp(argv[i], "--plots") == 0 && i + 1 < argc) {
+            kd_text(b->plots, sizeof b->plots, "%s", argv[++i]);
+        } else {
+            *exit_status = usage(argv[0], about, strcmp(argv[i], "--help") == 0);
+            bench_destroy(b);
+            return NULL;
+        }
+    }
+    return b;
+}
+
+void bench_destroy(bench *b)
+{
+    kd_free(b);
+}
+
+bool bench_quick(const bench *b)
+{
+    return b->quick;
+}
+
+const char *bench_plots(const bench *b)
+{
+    return mkdir(b->plots, 0777) == 0 || errno == EEXIST ? b->plots : NULL;
+}
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+// The pattern fits the name, or could fit names that begin with it (prefix).
+static bool fits(const char *pattern, const char *name, bool prefix)
+{
+    if (strstr(name, pattern) || fnmatch(pattern, name, 0) == 0) return true;
+    size_t length = strlen(name), plain = strcspn(pattern, "*?[");
+    if (!prefix) return false;
+    return strncmp(pattern, name, length < plain ? length : plain) == 0;
+}
+
+bool bench_wants(const bench *b, const char *format, ...)
+{
+    char    name[NAME_SIZE];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(name, sizeof name, format, list);
+    va_end(list);
+    size_t length = strlen(name);
+    bool   prefix = length > 0 && (name[length - 1] == '.' || name[length - 1] == '*');
+    if (prefix && name[length - 1] == '*') name[length - 1] = '\0';
+    return !b->only || fits(b->only, name, prefix);
+}
+
+void bench_row(bench *b, bench_goal goal, double paper, double value, const char *unit, const char *note,
+               const char *name_format, ...)
+{
+    row r = {.unit = unit, .value = value, .paper = paper, .goal = goal};
+    kd_text(r.note, sizeof r.note, "%s", note);
+    va_list list;
+    va_start(list, name_format);
+    vsnprintf(r.name, sizeof r.name, name_format, list);
+    va_end(list);
+    if (b->nrows < MAX_ROWS && (!b->only || fits(b->only, r.name, false))) b->rows[b->nrows++] = r;
+}
+
+// ---- output ---------------------------------------------------------------------------------------------------------
+
+void bench_say(const bench *b, const char *format, ...)
+{
+    va_list list;
+    if (b->json) return;
+    va_start(list, format);
+    vprintf(format, list);
+    va_end(list);
+    fflush(stdout);
+}
+
+static void processor(char *model, size_t size)
+{
+    char  line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    kd_text(model, size, "unknown processor");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        kd_text(model, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    if (file) fclose(file);
+}
+
+void bench_head(const bench *b)
+{
+    char model[128];
+    processor(model, sizeof model);
+    bench_say(b, "kardan %s; %s, one thread; compiler %s", kd_version(), model, __VERSION__);
+#ifdef __AVX2__
+    bench_say(b, ", all instructions of this machine");
+#endif
+    bench_say(b, "\nBLAS: %s", openblas_get_config());
+#ifdef SUNDIALS_VERSION
+    bench_say(b, "; SUNDIALS %s", SUNDIALS_VERSION);
+#endif
+    bench_say(b, "%s\n", b->quick ? "\nQUICK: shorter spans and fewer repetitions, figures are not the full ones" : "");
+}
+
+static void put_number(const char *key, double value)
+{
+    char number[40];
+    if (isfinite(value))
+        printf("\"%s\": %s, ", key, kd_file_number(value, "%.9g", number, sizeof number));
+    else
+        printf("\"%s\": null, ", key);
+}
+
+static void put_string(const char *key, const char *text)
+{
+    printf("\"%s\": \"", key);
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\') putchar('\\');
+        putchar((unsigned char)*c < 0x20 ? ' ' : *c);
+    }
+    printf("\"");
+}
+
+// "goal" is the bound that counts: the lower one if more is better. A goal with two sides has "range" as well.
+static void put_row_json(const row *r)
+{
+    printf("  {");
+    put_string("name", r->name);
+    printf(", ");
+    put_number("value", r->value);
+    put_string("unit", r->unit);
+    printf(", ");
+    put_number("goal", r->goal.higher ? r->goal.low : r->goal.high);
+    printf("\"better\": \"%s\", ", r->goal.higher ? "higher" : "lower");
+    put_number("paper", r->paper);
+    if (isfinite(r->goal.low) && isfinite(r->goal.high)) printf("\"range\": [%.9g, %.9g], ", r->goal.low, r->goal.high);
+    printf("\"met\": %s", !has_goal(&r->goal) ? "null" : is_met(r) ? "true" : "false");
+    if (r->note[0]) {
+        printf(", ");
+        put_string("note", r->note);
+    }
+    printf("}");
+}
+
+static const char *goal_text(const bench_goal *goal, char *text, size_t size)
+{
+    if (!has_goal(goal))
+        kd_text(text, size, "-");
+    else if (goal->low == goal->high)
+        kd_text(text, size, "= %.6g", goal->low);
+    else if (!isfinite(goal->low))
+        kd_text(text, size, "<= %.6g", goal->high);
+    else if (!isfinite(goal->high))
+        kd_text(text, size, ">= %.6g", goal->low);
+    else
+        kd_text(text, size, "%.4g .. %.4g", goal->low, goal->high);
+    return text;
+}
+
+static void put_row_text(const row *r)
+{
+    char goal[40], value[40] = "failed", paper[40] = "-";
+    if (isfinite(r->value)) kd_text(value, sizeof value, "%.6g", r->value);
+    if (isfinite(r->paper)) kd_text(paper, sizeof paper, "%.6g", r->paper);
+    printf("%-42s %12s %-8s %-18s %8s  %-6s %s\n", r->name, value, r->unit, goal_text(&r->goal, goal, sizeof goal),
+           paper,
+           !has_goal(&r->goal) ? ""
+           : is_met(r)         ? "met"
+                               : "MISSED",
+           r->note);
+}
+
+void bench_report(const bench *b)
+{
+    if (b->json)
+        printf("[\n");
+    else
+        printf("\n%-42s %12s %-8s %-18s %8s\n", "name", "value", "unit", "goal", "paper");
+    for (int i = 0; i < b->nrows; i++) {
+        if (b->json) {
+            put_row_json(&b->rows[i]);
+            printf("%s\n", i + 1 < b->nrows ? "," : "");
+        } else {
+            put_row_text(&b->rows[i]);
+        }
+    }
+    if (b->json) printf("]\n");
+    fflush(stdout);
+}
