@@ -58,8 +58,9 @@ typedef struct kd_dae_class {
     kd_eval (*correct)(void *impl, double t, double *x, const double *xdot);
     // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL: integrator's.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
-    // Smooth continuation of the motion through the accepted points x0, x1: overwrite those components of x, a first guess at
-    // time t, that are known better (p and v from positions, velocities and accelerations at both ends). NULL: none.
+    // Smooth continuation of the motion through the accepted points x0, x1: overwrite those of the leading nderivative
+    // components of x, a first guess at time t, that are known better (p and v from positions, velocities and accelerations
+    // at both ends). NULL: none.
     void (*extrapolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
     // Starting derivative x' for given consistent x (0 where undetermined). NULL: zero.
     kd_eval (*start)(void *impl, double t, const double *x, double *xdot);
@@ -80,6 +81,7 @@ struct kd_dae {
     const int          *index;      // (n) 1, 2, 3: differentiation index of the component; 0: follows from the others
                                     // and takes no part in convergence tests
     const bool         *controlled; // (n) counts in the error norm
+    int                 nderivative; // leading components whose derivative occurs in F; 0: all
     int                 nstate;     // first nstate components are [p v r w s lambda mu] of kd_state
     bool                keep;       // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
     double              h;          // step size that the integrator is about to try, a hint for linearize; 0: unknown

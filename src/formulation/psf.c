@@ -395,6 +395,7 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     f->dae->n = f->at.n;
     f->dae->nreduced_max = m;
     f->dae->nstate = f->at.a;
+    f->dae->nderivative = f->at.w; // p, v, r
     *dae = f->dae;
     return KD_OK;
 failed:

@@ -36,6 +36,7 @@ struct kd_radau {
     kd_radau_options opt;
     kd_arena         arena;
     int              n;
+    int              nd;     // leading components whose derivative is needed
     int              nc, nn; // components that count in the error norm, in the Newton norm
 
     double  t, t_old;
@@ -162,6 +163,7 @@ kd_status kd_radau_create(kd_dae *dae, const kd_radau_options *opt, kd_radau **r
     r->dae = dae;
     r->opt = o;
     r->n = dae->n;
+    r->nd = dae->nderivative > 0 ? dae->nderivative : dae->n;
     cut_arrays(r);
     if (r->arena.failed) goto no_memory;
     for (int i = 0; i < r->n; i++) {
@@ -273,11 +275,11 @@ static void extrapolate_collocation(kd_radau *r)
 // only: their deviation is C h^4 x^(4) and hardly changes from step to step, so that of the last step is scaled by h^4.
 static void extrapolate_smoothly(kd_radau *r)
 {
-    double scale = pow(r->h / r->h_accepted, 4);
+    double ratio = r->h / r->h_accepted, scale = ratio * ratio * ratio * ratio;
     for (int i = 0; i < STAGES; i++) {
-        for (int k = 0; k < r->n; k++) r->X[k] = r->x[k] + r->Z[i][k];
+        for (int k = 0; k < r->nd; k++) r->X[k] = r->x[k] + r->Z[i][k];
         r->dae->methods->extrapolate(r->dae->impl, r->t_old, r->x_old, r->t, r->x, r->t + radau_c[i] * r->h, r->X);
-        for (int k = 0; k < r->n; k++) r->Z[i][k] = r->X[k] - r->x[k] + scale * r->deviation[i][k];
+        for (int k = 0; k < r->nd; k++) r->Z[i][k] = r->X[k] - r->x[k] + scale * r->deviation[i][k];
     }
 }
 
@@ -287,9 +289,9 @@ static void measure_deviation(kd_radau *r)
     double h = r->t - r->t_old;
     if (!r->dae->methods->extrapolate) return;
     for (int i = 0; i < STAGES; i++) {
-        for (int k = 0; k < r->n; k++) r->deviation[i][k] = r->X[k] = r->x_old[k] + r->Zprev[i][k];
+        for (int k = 0; k < r->nd; k++) r->deviation[i][k] = r->X[k] = r->x_old[k] + r->Zprev[i][k];
         r->dae->methods->extrapolate(r->dae->impl, r->t_old, r->x_old, r->t, r->x, r->t_old + radau_c[i] * h, r->X);
-        for (int k = 0; k < r->n; k++) r->deviation[i][k] -= r->X[k];
+        for (int k = 0; k < r->nd; k++) r->deviation[i][k] -= r->X[k];
     }
 }
 
@@ -309,10 +311,8 @@ static void stage_point(kd_radau *r, int i)
     const double *z0 = r->Z[0], *z1 = r->Z[1], *z2 = r->Z[2];
     double        a = radau_inv_A[i][0] / r->h, b = radau_inv_A[i][1] / r->h, c = radau_inv_A[i][2] / r->h;
     const double *x = r->x, *z = r->Z[i];
-    for (int k = 0; k < r->n; k++) {
-        r->X[k] = x[k] + z[k];
-        r->Xdot[k] = a * z0[k] + b * z1[k] + c * z2[k];
-    }
+    for (int k = 0; k < r->n; k++) r->X[k] = x[k] + z[k];
+    for (int k = 0; k < r->nd; k++) r->Xdot[k] = a * z0[k] + b * z1[k] + c * z2[k];
 }
 
 // y <- M y for the three reduced right-hand sides
@@ -449,7 +449,7 @@ static kd_status error_solve(kd_radau *r, const double *x)
 {
     const kd_dae_class *f = r->dae->methods;
     double              a = -radau_e[0] / r->h, b = -radau_e[1] / r->h, c = -radau_e[2] / r->h;
-    for (int k = 0; k < r->n; k++) r->Xdot[k] = a * r->Z[0][k] + b * r->Z[1][k] + c * r->Z[2][k];
+    for (int k = 0; k < r->nd; k++) r->Xdot[k] = a * r->Z[0][k] + b * r->Z[1][k] + c * r->Z[2][k];
     kd_eval answer = x == r->x && f->evaluate_accepted
                          ? f->evaluate_accepted(r->dae->impl, r->t, x, r->Xdot, r->err, r->y[0])
                          : evaluate(r, r->t, x, r->err, r->y[0]);

@@ -1,13 +1,22 @@
 // math/small.h: inlined products for the small matrices of one Newton right-hand side; larger ones go to math/dense.h.
-// Four rows at a time: the sums stay in registers, and the calls, which cost as much as a 4 x 4 product, disappear.
+// Four rows at a time, in pairs: the sums stay in registers, and the calls, which cost as much as a 4 x 4 product, disappear.
 #ifndef KD_MATH_SMALL_H
 #define KD_MATH_SMALL_H
 
 #include <string.h>
 
 #include "math/dense.h"
+#include "math/kernel.h"
 
 #define KD_INLINE_MOST 400 // entries up to which the inlined loops measured faster than a call of BLAS
+
+// y = (add ? y : 0) + sign s, two entries
+static inline void kd_put(double *y, kd_pair s, double sign, bool add)
+{
+    s *= kd_pair_both(sign);
+    if (add) s += kd_pair_load(y);
+    kd_pair_store(y, s);
+}
 
 // y = (add ? y : 0) + sign A x,  A (m x n)
 static inline void kd_mul_general(int m, int n, const double *restrict A, const double *restrict x, double sign, bool add,
@@ -20,20 +29,23 @@ static inline void kd_mul_general(int m, int n, const double *restrict A, const 
     int i = 0;
     for (; i + 4 <= m; i += 4) {
         const double *a = A + i;
-        double        s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        kd_pair       s = kd_pair_both(0), t = s;
         for (int j = 0; j < n; j++, a += m) {
-            double f = x[j];
-            s0 += a[0] * f;
-            s1 += a[1] * f;
-            s2 += a[2] * f;
-            s3 += a[3] * f;
+            const kd_pair f = kd_pair_both(x[j]);
+            s += kd_pair_load(a) * f;
+            t += kd_pair_load(a + 2) * f;
         }
-        y[i] = (add ? y[i] : 0) + sign * s0;
-        y[i + 1] = (add ? y[i + 1] : 0) + sign * s1;
-        y[i + 2] = (add ? y[i + 2] : 0) + sign * s2;
-        y[i + 3] = (add ? y[i + 3] : 0) + sign * s3;
+        kd_put(y + i, s, sign, add);
+        kd_put(y + i + 2, t, sign, add);
     }
-    for (; i < m; i++) {
+    if (i + 2 <= m) {
+        const double *a = A + i;
+        kd_pair       s = kd_pair_both(0);
+        for (int j = 0; j < n; j++, a += m) s += kd_pair_load(a) * kd_pair_both(x[j]);
+        kd_put(y + i, s, sign, add);
+        i += 2;
+    }
+    if (i < m) {
         const double *a = A + i;
         double        s = 0;
         for (int j = 0; j < n; j++, a += m) s += a[0] * x[j];

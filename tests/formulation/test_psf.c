@@ -364,7 +364,7 @@ static kd_simulation_options fixed_step(double h)
 {
     kd_simulation_options opt = with_tolerance(1);
     opt.radau.h_first = opt.radau.h_max = h;
-    opt.radau.newton_stop = 1e-13;
+    opt.radau.newton_stop = 1e-13; // the Newton error must stay below that of the method
     opt.radau.max_newton = 50;
     opt.radau.theta = -1;
     return opt;
