@@ -345,7 +345,7 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
 {
     double *dp = f->x + f->at.p, *ds = f->x + f->at.s;
     if (f->mp == 0 && f->dims.ns == 0) return KD_EVAL_OK;
-    if (f->dims.nq > 0) enough = KEPT_ENOUGH; // how g changes across q = 0 is not known: no quadratic convergence
+    if (f->dims.nq > 0) enough = 0.1 * KEPT_ENOUGH; // how g changes across q = 0 is not known: no quadratic convergence
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
         kd_eval answer = put_position(f);
@@ -354,7 +354,7 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
         double size = fmax(move(f->dims.np, dp, x + f->at.p), move(f->dims.ns, ds, x + f->at.s));
         f->moved = fmax(f->moved, size);
         if (size <= enough) return KD_EVAL_OK;
-        enough = fmax(enough * 1e-2, KEPT_ENOUGH); // from now on linear convergence with the old matrix
+        if (f->dims.nq == 0) enough = fmax(enough * 1e-2, KEPT_ENOUGH); // from now on linear convergence with the old matrix
     }
     psf_fail(f, KD_ERR_NEWTON, "the position constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
