@@ -10,7 +10,7 @@
 // A correction of this relative size at a freshly linearised point leaves an error of its square: rounding.
 #define FRESH_ENOUGH 1e-8
 // With kept matrices convergence is linear: stop at this relative size.
-#define KEPT_ENOUGH 1e-12
+#define KEPT_ENOUGH 1e-13
 // A product of relative changes that counts as rounding.
 #define ROUNDING 1e-14
 #define MAX_CORRECTIONS 10
