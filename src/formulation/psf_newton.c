@@ -360,7 +360,15 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
     return KD_EVAL_RETRY;
 }
 
-static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
+// Is what remains after a correction of this size rounding? With fresh matrices it is the size times their change since they
+// were evaluated, and times itself where the rows are not linear.
+static bool stands(const kd_psf *f, double size, bool nonlinear)
+{
+    if (size <= KEPT_ENOUGH) return true;
+    return !f->dae->keep && size * fmax(f->moved, nonlinear ? size : 0) <= ROUNDING;
+}
+
+static kd_eval correct_velocity(kd_psf *f, double *x)
 {
     double *dv = f->x + f->at.v;
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
@@ -371,15 +379,15 @@ static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
         if (answer != KD_EVAL_OK) return answer;
         solve_velocity(f, false, dv);
         double size = move(f->dims.nv, dv, x + f->at.v);
+        bool   solved = stands(f, size, f->with_e);
         f->moved = fmax(f->moved, size);
-        if (size <= enough) return KD_EVAL_OK;
-        enough = fmax(enough * 1e-2, KEPT_ENOUGH);
+        if (solved) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
 }
 
-static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
+static kd_eval correct_acceleration(kd_psf *f, double *x)
 {
     double *k0 = f->k0;
     int     nv = f->dims.nv, nw = f->dims.nw;
@@ -392,9 +400,7 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
         double size = fmax(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
         for (int i = 0; i < f->nl; i++) size = fmax(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
         for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
-        if (size <= enough) return KD_EVAL_OK;
-        // linear in (a, lambda, mu): one solve is exact up to the change of the matrix since it was evaluated
-        if (f->plain && enough == FRESH_ENOUGH && f->moved * size <= ROUNDING) return KD_EVAL_OK;
+        if (stands(f, size, !f->plain)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
     return KD_EVAL_RETRY;
@@ -405,6 +411,7 @@ static kd_eval project_invariants(kd_psf *f, double t, double *x)
 {
     kd_eval answer = kd_acceleration_project(f->at_point, t, x + f->at.p, x + f->at.s, x + f->at.v, x + f->at.r, true);
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
+    f->moved = 1; // the matrices are those of another point
     return psf_note_at_point(f, answer);
 }
 
@@ -424,9 +431,9 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
         if (answer != KD_EVAL_OK) return answer;
     }
     kd_eval answer = correct_position(f, x, enough);
-    if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
+    if (answer == KD_EVAL_OK) answer = correct_velocity(f, x);
     if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, t, x);
-    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, enough);
+    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x);
     if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old; the integrator sees that they are gone
         f->dae->keep = false;
         answer = psf_correct(f, t, x, xdot);
