@@ -13,6 +13,8 @@
 #define KEPT_ENOUGH 1e-13
 // A product of relative changes that counts as rounding.
 #define ROUNDING 1e-14
+// Accelerations and multipliers, which nothing integrates.
+#define ACCELERATION_ENOUGH 1e-12
 #define MAX_CORRECTIONS 10
 
 // ---- systems with gamma -----------------------------------------------------------------------------------------------------
@@ -341,11 +343,19 @@ static double move(int n, const double *dx, double *x)
     return size;
 }
 
+// May the corrections end with one of this size? With kept matrices convergence is linear: size^2 / before is left.
+static bool settled(double size, double enough, double *before)
+{
+    bool done = size <= enough || (*before > 0 && size * size <= enough * *before);
+    *before = size;
+    return done;
+}
+
 static kd_eval correct_position(kd_psf *f, double *x, double enough)
 {
-    double *dp = f->x + f->at.p, *ds = f->x + f->at.s;
+    double *dp = f->x + f->at.p, *ds = f->x + f->at.s, before = 0;
     if (f->mp == 0 && f->dims.ns == 0) return KD_EVAL_OK;
-    if (f->dims.nq > 0) enough = 0.1 * KEPT_ENOUGH; // how g changes across q = 0 is not known: no quadratic convergence
+    if (f->dims.nq > 0) enough = KEPT_ENOUGH; // how g changes across q = 0 is not known: no quadratic convergence
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
         kd_eval answer = put_position(f);
@@ -353,24 +363,22 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
         solve_position(f, dp, ds);
         double size = fmax(move(f->dims.np, dp, x + f->at.p), move(f->dims.ns, ds, x + f->at.s));
         f->moved = fmax(f->moved, size);
-        if (size <= enough) return KD_EVAL_OK;
-        if (f->dims.nq == 0) enough = fmax(enough * 1e-2, KEPT_ENOUGH); // from now on linear convergence with the old matrix
+        if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "the position constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
 }
 
-// Is what remains after a correction of this size rounding? With fresh matrices it is the size times their change since they
-// were evaluated, and times itself where the rows are not linear.
+// Fresh matrices: what remains is the size times the change of the matrices since they were evaluated, and times itself where
+// the rows are not linear. Is that rounding?
 static bool stands(const kd_psf *f, double size, bool nonlinear)
 {
-    if (size <= KEPT_ENOUGH) return true;
     return !f->dae->keep && size * fmax(f->moved, nonlinear ? size : 0) <= ROUNDING;
 }
 
 static kd_eval correct_velocity(kd_psf *f, double *x)
 {
-    double *dv = f->x + f->at.v;
+    double *dv = f->x + f->at.v, before = 0;
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
     if (f->mv == 0) return KD_EVAL_OK;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
@@ -379,7 +387,7 @@ static kd_eval correct_velocity(kd_psf *f, double *x)
         if (answer != KD_EVAL_OK) return answer;
         solve_velocity(f, false, dv);
         double size = move(f->dims.nv, dv, x + f->at.v);
-        bool   solved = stands(f, size, f->with_e);
+        bool   solved = stands(f, size, f->with_e) || settled(size, KEPT_ENOUGH, &before);
         f->moved = fmax(f->moved, size);
         if (solved) return KD_EVAL_OK;
     }
@@ -389,7 +397,7 @@ static kd_eval correct_velocity(kd_psf *f, double *x)
 
 static kd_eval correct_acceleration(kd_psf *f, double *x)
 {
-    double *k0 = f->k0;
+    double *k0 = f->k0, before = 0;
     int     nv = f->dims.nv, nw = f->dims.nw;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
@@ -400,7 +408,7 @@ static kd_eval correct_acceleration(kd_psf *f, double *x)
         double size = fmax(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
         for (int i = 0; i < f->nl; i++) size = fmax(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
         for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
-        if (stands(f, size, !f->plain)) return KD_EVAL_OK;
+        if (stands(f, size, !f->plain) || settled(size, ACCELERATION_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
     return KD_EVAL_RETRY;
