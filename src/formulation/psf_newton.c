@@ -370,7 +370,14 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
     return KD_EVAL_RETRY;
 }
 
-static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
+// Fresh matrices: what remains is the size times the change of the matrices since they were evaluated, and times itself where
+// the rows are not linear. Is that rounding?
+static bool stands(const kd_psf *f, double size, bool nonlinear)
+{
+    return !f->dae->keep && size * fmax(f->moved, nonlinear ? size : 0) <= ROUNDING;
+}
+
+static kd_eval correct_velocity(kd_psf *f, double *x)
 {
     double *dv = f->x + f->at.v, before = 0;
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
@@ -381,8 +388,9 @@ static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
         if (answer != KD_EVAL_OK) return answer;
         solve_velocity(f, false, dv);
         double size = move(f->dims.nv, dv, x + f->at.v);
+        bool   solved = stands(f, size, f->with_e) || settled(size, KEPT_ENOUGH, &before);
         f->moved = fmax(f->moved, size);
-        if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
+        if (solved) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
@@ -409,7 +417,7 @@ static void shortest_multipliers(kd_psf *f, double *x)
     for (int i = 0; i < ma; i++) x[i < nl ? f->at.lambda + f->active_l[i] : f->at.mu + f->active_m[i - nl]] = l[i];
 }
 
-static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
+static kd_eval correct_acceleration(kd_psf *f, double *x)
 {
     double *k0 = f->k0, before = 0;
     int     nv = f->dims.nv, nw = f->dims.nw;
@@ -422,9 +430,7 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
         double size = fmax(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
         for (int i = 0; i < f->nl; i++) size = fmax(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
         for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
-        if (settled(size, ACCELERATION_ENOUGH, &before)) return KD_EVAL_OK;
-        // linear in (a, lambda, mu): one solve is exact up to the change of the matrix since it was evaluated
-        if (f->plain && enough == FRESH_ENOUGH && f->moved * size <= ROUNDING) return KD_EVAL_OK;
+        if (stands(f, size, !f->plain) || settled(size, ACCELERATION_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
     return KD_EVAL_RETRY;
@@ -435,6 +441,7 @@ static kd_eval project_invariants(kd_psf *f, double t, double *x)
 {
     kd_eval answer = kd_acceleration_project(f->at_point, t, x + f->at.p, x + f->at.s, x + f->at.v, x + f->at.r, true);
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
+    f->moved = 1; // the matrices are those of another point
     return psf_note_at_point(f, answer);
 }
 
@@ -455,9 +462,9 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
         if (answer != KD_EVAL_OK) return answer;
     }
     kd_eval answer = correct_position(f, x, enough);
-    if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
+    if (answer == KD_EVAL_OK) answer = correct_velocity(f, x);
     if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, t, x);
-    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, enough);
+    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x);
     if (answer == KD_EVAL_OK) shortest_multipliers(f, x);
     if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old; the integrator sees that they are gone
         f->dae->keep = false;
