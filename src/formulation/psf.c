@@ -388,6 +388,7 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     int m = f->dims.np + f->dims.nv + f->dims.nr;
     status = kd_acceleration_create(eom, inputs, x, opt, &f->at_point);
     if (status < 0) goto failed;
+    kd_acceleration_least_change(f->at_point); // steps move multipliers by increments: dense output continues them
     status = kd_dense_output_create(f->at_point, true, &f->dense);
     if (status < 0) goto failed;
     status = kd_linsolve_create(m, opt->differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU, NULL, &f->linear);

@@ -396,27 +396,6 @@ static kd_eval correct_velocity(kd_psf *f, double *x)
     return KD_EVAL_RETRY;
 }
 
-// Redundant rows (SVD): of all multipliers with the same forces those of minimum norm, which lie in the range of C. Increments
-// alone would carry along what was in the null space of earlier positions. With C = inv(D) U1 Sigma V1', D the row scaling, and
-// B = inv(D) U1:  l <- B (B'B) \ B' l.
-static void shortest_multipliers(kd_psf *f, double *x)
-{
-    const kd_selector *s = f->sel_a;
-    int                ma = f->ma, nl = f->nl, rank = s->rank;
-    double            *l = f->rk, *z = f->k0, *B = f->big, *BB = B + ma * rank;
-    if (rank == ma) return;
-    for (int i = 0; i < ma; i++) {
-        l[i] = i < nl ? x[f->at.lambda + f->active_l[i]] : x[f->at.mu + f->active_m[i - nl]];
-        for (int k = 0; k < rank; k++) B[i + k * ma] = s->U[i + k * ma] / s->scale[i];
-    }
-    kd_gemm_tn(rank, rank, ma, 1, B, B, 0, BB);
-    kd_gemv_t(ma, rank, 1, B, l, 0, z);
-    if (kd_cholesky_factor(rank, BB) != 0) return; // rows of extreme scales: any multipliers with these forces will do
-    kd_cholesky_solve(rank, BB, z, 1);
-    kd_gemv(ma, rank, 1, B, z, 0, l);
-    for (int i = 0; i < ma; i++) x[i < nl ? f->at.lambda + f->active_l[i] : f->at.mu + f->active_m[i - nl]] = l[i];
-}
-
 static kd_eval correct_acceleration(kd_psf *f, double *x)
 {
     double *k0 = f->k0, before = 0;
@@ -465,7 +444,6 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
     if (answer == KD_EVAL_OK) answer = correct_velocity(f, x);
     if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, t, x);
     if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x);
-    if (answer == KD_EVAL_OK) shortest_multipliers(f, x);
     if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old; the integrator sees that they are gone
         f->dae->keep = false;
         answer = psf_correct(f, t, x, xdot);
