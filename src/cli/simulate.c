@@ -19,7 +19,7 @@ enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1000, SETTINGS = 8 };
 typedef struct task {
     // as asked for
     const char           *name, *formulation, *integrator, *decomposition, *folder;
-    double                t_end, rtol, atol; // t_end < 0: the example's; tolerances 0: the integrator's
+    double                t_end, rtol, atol; // t_end < 0: the example's; tolerances 0: see choose_tolerances
     int                   points;
     bool                  quiet, json;
     const kd_example     *example;
@@ -88,7 +88,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
     kd_cli_option options[] = {
         {"--t-end", "T", "end time [s]; default: the example's", KD_CLI_NUMBER, &t->t_end},
-        {"--rtol", "R", "relative tolerance; default 1e-6", KD_CLI_POSITIVE, &t->rtol},
+        {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default 1e-6", KD_CLI_POSITIVE,
+         &t->rtol},
         {"--atol", "A", "absolute tolerance; default 1e-6", KD_CLI_POSITIVE, &t->atol},
         {"--formulation", "F", "psf (default), psf1, ggl, index3, index2, index1, baumgarte2, baumgarte1", KD_CLI_TEXT,
          &t->formulation},
@@ -106,7 +107,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
                  "statistics and plots) and DIR/EXAMPLE.svg (plots). The exit status is 0 only if the end was reached.",
         .details = "Examples:\n"
                    "  kardan simulate andrews\n"
-                   "  kardan simulate andrews --rtol 1e-9 --atol 1e-9 --output build/demo\n"
+                   "  kardan simulate andrews --rtol 1e-9 --output build/demo\n"
                    "  kardan simulate pendulum --formulation ggl --integrator ida --points 1000\n"
                    "  kardan simulate caraxis --json > outcome.json\n",
         .options = options,
@@ -115,6 +116,15 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         .operand = &t->name,
     };
     return kd_cli_parse(&syntax, argc, argv);
+}
+
+// Tolerances as given, --rtol alone for both, or the integrator's
+static void choose_tolerances(task *t)
+{
+    const kd_simulation_options *o = &t->options;
+    bool                         is_ida = o->integrator == KD_IDA;
+    if (t->atol <= 0) t->atol = t->rtol > 0 ? t->rtol : is_ida ? o->ida.atol : o->radau.atol;
+    if (t->rtol <= 0) t->rtol = is_ida ? o->ida.rtol : o->radau.rtol;
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -230,12 +240,9 @@ static kd_status make_folder(const char *folder, char *message, size_t size)
 
 static kd_status write_files(task *t, char *message, size_t size)
 {
-    char   tolerance[2][32], end[32], points[32];
-    bool   is_ida = t->options.integrator == KD_IDA;
-    double rtol = t->rtol > 0 ? t->rtol : is_ida ? t->options.ida.rtol : t->options.radau.rtol;
-    double atol = t->atol > 0 ? t->atol : is_ida ? t->options.ida.atol : t->options.radau.atol;
-    snprintf(tolerance[0], sizeof tolerance[0], "%g", rtol);
-    snprintf(tolerance[1], sizeof tolerance[1], "%g", atol);
+    char tolerance[2][32], end[32], points[32];
+    snprintf(tolerance[0], sizeof tolerance[0], "%g", t->rtol);
+    snprintf(tolerance[1], sizeof tolerance[1], "%g", t->atol);
     snprintf(end, sizeof end, "%.9g s", t->t_end);
     snprintf(points, sizeof points, "%d", t->points);
     kd_setting settings[SETTINGS] = {
@@ -254,7 +261,7 @@ static kd_status write_files(task *t, char *message, size_t size)
         .recording = t->recording,
         .settings = settings,
         .nsettings = SETTINGS,
-        .atol = atol,
+        .atol = t->atol,
         .stats = t->stats,
         .wall_seconds = t->wall_seconds,
         .status = t->status,
@@ -295,12 +302,11 @@ static void tell_in_words(const task *t, bool written)
            s->rejected_error + s->rejected_newton, t->x->t, t->wall_seconds);
     kd_certificate c = kd_recording_certificate(t->recording);
     kd_dims        dims = kd_eom_dims(t->eom);
-    double         atol = t->atol > 0 ? t->atol : t->options.radau.atol;
     if (dims.nlambda + dims.nmu > 0) {
         static const char *const LEVEL[3] = {"position", "velocity", "acceleration"};
         printf("  constraint residuals:");
         for (int i = 0; i < 3; i++)
-            printf("%s %s %.1e (%s)", i ? "," : "", LEVEL[i], c.residual[i], kd_report_verdict(&c, i, atol));
+            printf("%s %s %.1e (%s)", i ? "," : "", LEVEL[i], c.residual[i], kd_report_verdict(&c, i, t->atol));
         printf("\n");
     }
     if (c.has_energy) printf("  energy balance: holds to %.1e of %.3g J\n", relative_energy_error(&c), c.energy_scale);
@@ -403,6 +409,7 @@ int kd_cli_simulate(int argc, char **argv)
     t.example = kd_cli_find_example(t.name);
     if (!t.example || !choose_formulation(&t) || !choose_integrator(&t) || !choose_decomposition(&t) || !name_files(&t))
         return KD_EXIT_USAGE;
+    choose_tolerances(&t);
     int status = simulate(&t);
     release(&t);
     return status;

@@ -217,6 +217,19 @@ static void outcome_as_json(void **state)
     assert_true(json_number(coarse.text, "t") == 0.03);
 }
 
+// --rtol alone sets both tolerances, --atol alone only the absolute one.
+static void one_tolerance_sets_both(void **state)
+{
+    (void)state;
+    command_result alone = expect("simulate andrews --json --rtol 1e-9 --output '" OUT "'", 0, "\"ok\": true"),
+                   both = expect("simulate andrews --json --rtol 1e-9 --atol 1e-9 --output '" OUT "'", 0, ""),
+                   absolute = expect("simulate andrews --json --atol 1e-9 --output '" OUT "'", 0, "");
+    assert_true(json_number(alone.text, "accepted") == json_number(both.text, "accepted"));
+    assert_true(json_number(alone.text, "reference_error") == json_number(both.text, "reference_error"));
+    assert_true(json_number(absolute.text, "accepted") < json_number(both.text, "accepted"));
+    expect("simulate --help", 0, "without --atol the absolute one as well");
+}
+
 // --quiet is silent; in a pipe there is no progress line.
 static void quiet_is_silent(void **state)
 {
@@ -285,6 +298,7 @@ int main(void)
         cmocka_unit_test(examples_are_listed),
         cmocka_unit_test_setup(simulation_writes_results, start_afresh),
         cmocka_unit_test_setup(outcome_as_json, start_afresh),
+        cmocka_unit_test_setup(one_tolerance_sets_both, start_afresh),
         cmocka_unit_test_setup(quiet_is_silent, start_afresh),
         cmocka_unit_test_setup(end_time_is_obeyed, start_afresh),
         cmocka_unit_test_setup(failing_disk_is_reported, start_afresh),
