@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "core/text.h"
 #include "io/report.h"
+#include "io/verdict.h"
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1000, SETTINGS = 8 };
 
@@ -287,12 +288,6 @@ static bool name_files(task *t)
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static double relative_energy_error(const kd_certificate *c)
-{
-    if (!c->has_energy) return NAN;
-    return c->energy_scale > 0 ? c->energy_error / c->energy_scale : c->energy_error;
-}
-
 static void tell_in_words(const task *t, bool written)
 {
     const kd_stats *s = &t->stats;
@@ -306,11 +301,16 @@ static void tell_in_words(const task *t, bool written)
         static const char *const LEVEL[3] = {"position", "velocity", "acceleration"};
         printf("  constraint residuals:");
         for (int i = 0; i < 3; i++)
-            printf("%s %s %.1e (%s)", i ? "," : "", LEVEL[i], c.residual[i], kd_report_verdict(&c, i, t->atol));
+            printf("%s %s %.1e (%s)", i ? "," : "", LEVEL[i], c.residual[i],
+                   kd_verdict_residual(&c, i, t->atol, t->status).words);
         printf("\n");
     }
-    if (c.has_energy) printf("  energy balance: holds to %.1e of %.3g J\n", relative_energy_error(&c), c.energy_scale);
-    if (!isnan(t->reference_error)) printf("  reference solution: positions agree to %.1e\n", t->reference_error);
+    if (c.has_energy)
+        printf("  energy balance: error %.1e of %.3g J (%s)\n", kd_verdict_energy_error(&c), c.energy_scale,
+               kd_verdict_energy(&c, t->status).words);
+    if (!isnan(t->reference_error))
+        printf("  reference solution: error of the positions %.1e (%s)\n", t->reference_error,
+               kd_verdict_reference(&c, t->reference_error, t->status).words);
     if (written) printf("table:  %s\nplots:  %s\nreport: %s  (open it in a browser)\n", t->csv, t->svg, t->html);
 }
 
@@ -354,7 +354,7 @@ static void tell_as_json(const task *t, bool written)
         kd_json_number(&json, "position_residual", c.residual[0]);
         kd_json_number(&json, "velocity_residual", c.residual[1]);
         kd_json_number(&json, "acceleration_residual", c.residual[2]);
-        kd_json_number(&json, "energy_error", relative_energy_error(&c));
+        kd_json_number(&json, "energy_error", kd_verdict_energy_error(&c));
         kd_json_number(&json, "reference_error", t->reference_error);
         kd_json_close(&json);
     }

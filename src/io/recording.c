@@ -10,7 +10,8 @@
 #include "io/csv.h"
 
 enum { NAME_SIZE = 96 };
-static const double STALE = 1e-9;           // dynamic residual [N] above which x->a does not belong to the state
+static const double STALE = 1e-9;   // dynamic residual [N] above which x->a does not belong to the state
+static const double EXPLODED = 1e8; // growth of positions or velocities that no mechanism has: the run lost its track
 static const double SMALLEST_SHOWN = 1e-17; // residuals of exactly 0 on a logarithmic axis
 
 // The last four samples of the power, at steps and output times
@@ -41,7 +42,8 @@ struct kd_recording {
     double        *energy[KD_ENERGY_COUNT]; // (capacity)
     double        *work;                    // (capacity) integral of power = supplied - dissipated
     bool           has_energy;
-    window         last; // for that integral
+    window         last;     // for that integral
+    double         start[2]; // scale of positions and velocities at the first state
     kd_certificate certificate;
 };
 
@@ -274,6 +276,10 @@ static void widen_scale(kd_recording *rec, const kd_state *x)
     for (int level = 0; level < 3; level++)
         for (int i = 0; i < count[level]; i++)
             rec->certificate.scale[level] = fmax(rec->certificate.scale[level], fabs(values[level][i]));
+    for (int level = 0; level < 2; level++) {
+        if (rec->length == 0) rec->start[level] = rec->certificate.scale[level];
+        if (rec->certificate.scale[level] > EXPLODED * rec->start[level]) rec->certificate.exploded = true;
+    }
 }
 
 static kd_status add_residuals(kd_recording *rec, const kd_state *x)

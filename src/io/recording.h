@@ -61,6 +61,7 @@ typedef struct kd_certificate {
     double scale[3];        // largest component of p, v, a, at least 1
     double time[3];         // where it occurred
     char   equation[2][80]; // name of the worst equation of position and velocity level
+    bool   exploded;        // a position or velocity grew beyond 1e8 times the largest at the start (or beyond 1e8)
     bool   has_energy;
     double energy_error; // largest |balance|
     double energy_scale; // largest kinetic energy plus range of the potential energy

@@ -10,23 +10,13 @@
 #include "core/text.h"
 #include "io/file.h"
 #include "io/svg.h"
+#include "io/verdict.h"
 
 enum {
     MAX_SERIES = 10, // lines in one plot: those that move most
     MAX_PLOTS = 9,   // seven groups, residuals, energies
     TEXT_LIMIT = 4000
 };
-
-// A residual of this size, relative to the largest component, is rounding
-static const double ROUNDING = 1e-11;
-
-const char *kd_report_verdict(const kd_certificate *certificate, int level, double atol)
-{
-    double relative = certificate->residual[level] / certificate->scale[level];
-    if (relative <= ROUNDING) return "to rounding";
-    if (relative <= 10.0 * atol) return "within tolerance";
-    return "drift";
-}
 
 // ---- plots --------------------------------------------------------------------------------------
 
@@ -184,13 +174,13 @@ static void put_paragraph(FILE *file, const char *style, const char *text)
     fputs("</p>\n", file);
 }
 
-static void put_check(FILE *file, const char *what, double value, const char *where, const char *verdict, bool good)
+static void put_check(FILE *file, const char *what, double value, const char *where, kd_verdict verdict)
 {
     char number[40];
     fputs("<tr><td>", file);
     kd_file_escaped(file, what, TEXT_LIMIT);
     fprintf(file, "</td><td class=\"n\">%s</td><td class=\"%s\">%s</td><td class=\"muted\">",
-            kd_file_number(value, "%.2e", number, sizeof number), good ? "good" : "bad", verdict);
+            kd_file_number(value, "%.2e", number, sizeof number), verdict.good ? "good" : "bad", verdict.words);
     kd_file_escaped(file, where, TEXT_LIMIT);
     fputs("</td></tr>\n", file);
 }
@@ -240,22 +230,21 @@ static void put_certificate(FILE *file, const kd_report *report)
           file);
     char where[200];
     for (int level = 0; dims.nlambda + dims.nmu > 0 && level < 3; level++) {
-        const char *verdict = kd_report_verdict(&c, level, report->atol);
         kd_text(where, sizeof where, "at t = %.6g s", c.time[level]);
         if (level < 2 && c.equation[level][0]) kd_text_append(where, sizeof where, ", '%s'", c.equation[level]);
-        put_check(file, WHAT[level], c.residual[level], where, verdict, strcmp(verdict, "drift") != 0);
+        put_check(file, WHAT[level], c.residual[level], where,
+                  kd_verdict_residual(&c, level, report->atol, report->status));
     }
     if (c.has_energy) {
-        double relative = c.energy_scale > 0 ? c.energy_error / c.energy_scale : c.energy_error;
         kd_text(where, sizeof where, "relative to %.4g J; power integrated over steps and output points",
                 c.energy_scale);
-        put_check(file, "largest error of the energy balance", relative, where,
-                  relative <= 1e-2 ? "balanced" : "not balanced", relative <= 1e-2);
+        put_check(file, "largest error of the energy balance", kd_verdict_energy_error(&c), where,
+                  kd_verdict_energy(&c, report->status));
     }
     if (!isnan(report->reference_error)) {
         put_check(file, "error of the positions at the end", report->reference_error,
                   "against the reference solution, max |p - ref| / max(1e-3, |ref|)",
-                  report->reference_error <= 1e-2 ? "agrees" : "differs", report->reference_error <= 1e-2);
+                  kd_verdict_reference(&c, report->reference_error, report->status));
     }
     fputs("</table></section>\n", file);
 }

@@ -217,6 +217,22 @@ static void outcome_as_json(void **state)
     assert_true(json_number(coarse.text, "t") == 0.03);
 }
 
+// The command line judges a run with the words of the report.
+static void words_are_those_of_the_report(void **state)
+{
+    (void)state;
+    command_result result = expect("simulate andrews --points 50 --output '" OUT "'", 0, "(to rounding)");
+    must_contain(result.text, " J (balanced)\n");
+    must_contain(result.text, " (agrees)\n");
+    result = expect("simulate andrews --rtol 1 --formulation index1 --output '" OUT "'", 0, " (differs)\n");
+    char *page = read_text(OUT "/andrews.html");
+    assert_non_null(page);
+    must_contain(page, ">differs<");
+    assert_int_equal(strstr(result.text, "(not balanced)") != NULL, strstr(page, ">not balanced<") != NULL);
+    assert_int_equal(strstr(result.text, "(drift)") != NULL, strstr(page, ">drift<") != NULL);
+    free(page);
+}
+
 // --rtol alone sets both tolerances, --atol alone only the absolute one.
 static void one_tolerance_sets_both(void **state)
 {
@@ -298,6 +314,7 @@ int main(void)
         cmocka_unit_test(examples_are_listed),
         cmocka_unit_test_setup(simulation_writes_results, start_afresh),
         cmocka_unit_test_setup(outcome_as_json, start_afresh),
+        cmocka_unit_test_setup(words_are_those_of_the_report, start_afresh),
         cmocka_unit_test_setup(one_tolerance_sets_both, start_afresh),
         cmocka_unit_test_setup(quiet_is_silent, start_afresh),
         cmocka_unit_test_setup(end_time_is_obeyed, start_afresh),
