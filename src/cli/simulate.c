@@ -14,6 +14,7 @@
 #include "io/verdict.h"
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1000, SETTINGS = 8 };
+enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 
 // ---- the task -----------------------------------------------------------------------------------
 
@@ -98,7 +99,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--decomposition", "D", "of the constraints: lu (default), qr, svd (redundant constraints)", KD_CLI_TEXT,
          &t->decomposition},
         {"--output", "DIR", "folder for the results; default: results", KD_CLI_TEXT, &t->folder},
-        {"--points", "N", "output points, equally spaced; default 500", KD_CLI_COUNT, &t->points},
+        {"--points", "N", "output points, equally spaced, at most 1000000; default 500", KD_CLI_COUNT, &t->points},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &t->json},
     };
@@ -130,6 +131,30 @@ static void choose_tolerances(task *t)
 
 // ---- running ------------------------------------------------------------------------------------
 
+// Create a folder and those above it, as far as they are missing; it must be one that can be written to
+static kd_status make_folder(const char *folder, char *message, size_t size)
+{
+    char        path[PATH_SIZE];
+    struct stat found;
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *c = path + 1;; c++) {
+        if (*c != '/' && *c != '\0') continue;
+        char end = *c;
+        *c = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+            kd_text(message, size, "cannot create the folder '%s': %s", path, strerror(errno));
+            return KD_ERR_FILE;
+        }
+        if (end == '\0') break;
+        *c = end;
+    }
+    int reason = stat(path, &found) != 0 ? errno : !S_ISDIR(found.st_mode) ? ENOTDIR : 0;
+    if (reason == 0 && access(path, W_OK | X_OK) != 0) reason = errno;
+    if (reason == 0) return KD_OK;
+    kd_text(message, size, "cannot write to the folder '%s': %s", path, strerror(reason));
+    return KD_ERR_FILE;
+}
+
 static void show_progress(task *t, double time)
 {
     double now = seconds();
@@ -156,14 +181,25 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
     return t->recorded < 0 ? KD_EVAL_STOP : KD_EVAL_OK;
 }
 
+// Large tables are slow in every program that reads them
+static void warn_of_size(const task *t)
+{
+    double columns = 1.0 + t->x->n + kd_eom_dims(t->eom).nv, megabytes = 1e-6 * BYTES_PER_NUMBER * columns * t->points;
+    if (!t->quiet && megabytes > LARGE_TABLE)
+        fprintf(stderr, "kardan: the table will have about %.0f megabytes; --points makes it smaller\n", megabytes);
+}
+
 static kd_status prepare(task *t)
 {
-    kd_status status = t->example->create(&t->eom, &t->x, &t->inputs);
+    kd_status status = make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
+    if (status < 0) return status;
+    status = t->example->create(&t->eom, &t->x, &t->inputs);
     if (status < 0) {
         snprintf(t->message, sizeof t->message, "the example could not be created: %s", kd_status_sentence(status));
         return status;
     }
     if (t->t_end < 0) t->t_end = t->example->t_end;
+    warn_of_size(t);
     double start = t->x->t;
     t->times = malloc((size_t)t->points * sizeof *t->times);
     if (!t->times) return KD_ERR_MEMORY;
@@ -221,24 +257,6 @@ static void run(task *t)
 
 // ---- files --------------------------------------------------------------------------------------
 
-// Create a folder and those above it
-static kd_status make_folder(const char *folder, char *message, size_t size)
-{
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s", folder);
-    for (char *c = path + 1;; c++) {
-        if (*c != '/' && *c != '\0') continue;
-        char end = *c;
-        *c = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            kd_text(message, size, "cannot create the folder '%s': %s", path, strerror(errno));
-            return KD_ERR_FILE;
-        }
-        if (end == '\0') return KD_OK;
-        *c = end;
-    }
-}
-
 static kd_status write_files(task *t, char *message, size_t size)
 {
     char tolerance[2][32], end[32], points[32];
@@ -269,8 +287,7 @@ static kd_status write_files(task *t, char *message, size_t size)
         .message = t->status < 0 ? t->message : "",
         .reference_error = t->reference_error,
     };
-    kd_status status = make_folder(t->folder, message, size);
-    if (status >= 0) status = kd_recording_save_csv(t->recording, t->csv, message, size);
+    kd_status status = kd_recording_save_csv(t->recording, t->csv, message, size);
     if (status >= 0) status = kd_report_save(&report, t->html, message, size);
     if (status >= 0) status = kd_report_save_svg(&report, t->svg, message, size);
     return status;

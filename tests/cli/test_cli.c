@@ -162,6 +162,7 @@ static void wrong_values_are_named(void **state)
     expect("simulate andrews --t-end 1e999", 2, "--t-end wants");
     expect("simulate andrews --points 1", 2, "--points wants a whole number");
     expect("simulate andrews --points 3.5", 2, "--points wants a whole number");
+    expect("simulate andrews --points 1000001", 2, "from 2 to 1000000");
     expect("simulate andrews --quiet=1", 2, "--quiet wants no value");
 }
 
@@ -280,6 +281,27 @@ static void failing_disk_is_reported(void **state)
     expect("examples > /dev/full", 1, "standard output could not be written");
 }
 
+// A folder that cannot be written to is found before anything is computed: also if it is a file, and the file is left
+// alone.
+static void folder_is_tried_first(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("echo text > '" OUT "/file'").status, 0);
+    command_result result = expect("simulate andrews --output '" OUT "/file'", 1, "Not a directory");
+    assert_null(strstr(result.text, "steps"));
+    result = expect("simulate andrews --json --output '" OUT "/file/below' 2>/dev/null", 1, "\"ok\": false");
+    assert_true(json_number(result.text, "steps") == 0);
+    assert_string_equal(run_command("cat '" OUT "/file'").text, "text\n");
+}
+
+// A table of hundreds of megabytes is announced.
+static void large_table_is_announced(void **state)
+{
+    (void)state;
+    expect("simulate andrews --points 1000000 --formulation psf --integrator ida --output '" OUT "'", 1,
+           "the table will have about ");
+}
+
 // An impossible combination is refused in words.
 static void impossible_combination_is_refused(void **state)
 {
@@ -319,6 +341,8 @@ int main(void)
         cmocka_unit_test_setup(quiet_is_silent, start_afresh),
         cmocka_unit_test_setup(end_time_is_obeyed, start_afresh),
         cmocka_unit_test_setup(failing_disk_is_reported, start_afresh),
+        cmocka_unit_test_setup(folder_is_tried_first, start_afresh),
+        cmocka_unit_test_setup(large_table_is_announced, start_afresh),
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
         cmocka_unit_test(check_speaks),
     };
