@@ -38,7 +38,7 @@ typedef struct task {
     bool           show_progress;
     double         shown_at; // [s] clock of the last progress line
     // what came out
-    kd_status status;
+    kd_status status, ended; // of all, files included; of the run alone
     kd_stats  stats;
     double    wall_seconds, reference_error;
     char      message[MESSAGE_SIZE];
@@ -198,7 +198,6 @@ static kd_status prepare(task *t)
         snprintf(t->message, sizeof t->message, "the example could not be created: %s", kd_status_sentence(status));
         return status;
     }
-    if (t->t_end < 0) t->t_end = t->example->t_end;
     warn_of_size(t);
     double start = t->x->t;
     t->times = malloc((size_t)t->points * sizeof *t->times);
@@ -251,6 +250,7 @@ static void run(task *t)
         if (t->status >= 0 && last < 0) t->status = last;
         t->reference_error = error_of(t);
     }
+    t->ended = t->status;
     t->wall_seconds = seconds() - started;
     end_progress(t);
 }
@@ -319,15 +319,15 @@ static void tell_in_words(const task *t, bool written)
         printf("  constraint residuals:");
         for (int i = 0; i < 3; i++)
             printf("%s %s %.1e (%s)", i ? "," : "", LEVEL[i], c.residual[i],
-                   kd_verdict_residual(&c, i, t->atol, t->status).words);
+                   kd_verdict_residual(&c, i, t->atol, t->ended).words);
         printf("\n");
     }
     if (c.has_energy)
         printf("  energy balance: error %.1e of %.3g J (%s)\n", kd_verdict_energy_error(&c), c.energy_scale,
-               kd_verdict_energy(&c, t->status).words);
+               kd_verdict_energy(&c, t->ended).words);
     if (!isnan(t->reference_error))
         printf("  reference solution: error of the positions %.1e (%s)\n", t->reference_error,
-               kd_verdict_reference(&c, t->reference_error, t->status).words);
+               kd_verdict_reference(&c, t->reference_error, t->ended).words);
     if (written) printf("table:  %s\nplots:  %s\nreport: %s  (open it in a browser)\n", t->csv, t->svg, t->html);
 }
 
@@ -347,34 +347,47 @@ static void tell_statistics(const task *t, kd_json *json)
     kd_json_count(json, "predecompositions", s->predecompositions);
     kd_json_count(json, "decompositions", s->decompositions);
     kd_json_count(json, "solves", s->solves);
+    kd_json_count(json, "newton_updates", s->newton_updates);
     kd_json_number(json, "h_last", s->h_last);
     kd_json_number(json, "wall_seconds", t->wall_seconds);
     kd_json_close(json);
 }
 
+// Residuals and energy; null where nothing was computed or nothing is known
+static void tell_certificate(const task *t, kd_json *json)
+{
+    static const char *const KEY[3] = {"position_residual", "velocity_residual", "acceleration_residual"};
+    bool                     has_result = t->recording && kd_recording_length(t->recording) > 0;
+    kd_certificate           c = {.has_energy = false};
+    if (has_result) c = kd_recording_certificate(t->recording);
+    kd_json_open(json, "certificate");
+    for (int i = 0; i < 3; i++) kd_json_number(json, KEY[i], has_result ? c.residual[i] : NAN);
+    kd_json_number(json, "energy_error", kd_verdict_energy_error(&c));
+    kd_json_number(json, "reference_error", t->reference_error);
+    kd_json_close(json);
+}
+
+// Everything that is needed to make the run again, then what came out
 static void tell_as_json(const task *t, bool written)
 {
     kd_json json = {.file = stdout};
     kd_json_open(&json, NULL);
+    kd_json_text(&json, "version", kd_version());
     kd_json_text(&json, "example", t->example->name);
-    kd_json_bool(&json, "ok", t->status >= 0 && written);
-    kd_json_text(&json, "status", kd_status_name(t->status));
-    kd_json_text(&json, "message", t->message);
-    kd_json_number(&json, "t", t->x ? t->x->t : NAN);
     kd_json_number(&json, "t_end", t->t_end);
     kd_json_text(&json, "formulation", kd_formulation_word(t->options.formulation));
     kd_json_text(&json, "integrator", kd_integrator_word(t->options.integrator));
+    kd_json_text(&json, "decomposition", DECOMPOSITIONS[t->options.formulation_options.constraints]);
+    kd_json_number(&json, "rtol", t->rtol);
+    kd_json_number(&json, "atol", t->atol);
+    kd_json_count(&json, "points", t->points);
+    kd_json_bool(&json, "ok", t->status >= 0 && written);
+    kd_json_text(&json, "status", kd_status_name(t->status));
+    kd_json_text(&json, "sentence", kd_status_sentence(t->status));
+    kd_json_text(&json, "message", t->message);
+    kd_json_number(&json, "t", t->x ? t->x->t : NAN);
     tell_statistics(t, &json);
-    if (t->recording) {
-        kd_certificate c = kd_recording_certificate(t->recording);
-        kd_json_open(&json, "certificate");
-        kd_json_number(&json, "position_residual", c.residual[0]);
-        kd_json_number(&json, "velocity_residual", c.residual[1]);
-        kd_json_number(&json, "acceleration_residual", c.residual[2]);
-        kd_json_number(&json, "energy_error", kd_verdict_energy_error(&c));
-        kd_json_number(&json, "reference_error", t->reference_error);
-        kd_json_close(&json);
-    }
+    tell_certificate(t, &json);
     if (written) {
         kd_json_open(&json, "files");
         kd_json_text(&json, "table", t->csv);
@@ -397,13 +410,28 @@ static void release(task *t)
     kd_eom_destroy(t->eom);
 }
 
+// Write what was computed, also by a run that failed. A failure to write is the status of a run that went well, and one
+// more sentence of one that did not.
+static bool write_results(task *t)
+{
+    char      problem[MESSAGE_SIZE] = "";
+    kd_status status = write_files(t, problem, sizeof problem);
+    if (status >= 0) return true;
+    if (t->status < 0) {
+        kd_text_append(t->message, sizeof t->message, "%s%s", t->message[0] ? "; " : "", problem);
+    } else {
+        t->status = status;
+        kd_text(t->message, sizeof t->message, "%s", problem);
+    }
+    return false;
+}
+
 static int simulate(task *t)
 {
-    char problem[MESSAGE_SIZE] = "";
     t->show_progress = !t->quiet && !t->json && isatty(fileno(stderr));
     run(t);
     bool has_result = t->recording && kd_recording_length(t->recording) > 0;
-    bool written = has_result && write_files(t, problem, sizeof problem) >= 0;
+    bool written = has_result && write_results(t);
     if (t->json) {
         tell_as_json(t, written);
     } else if (!t->quiet && has_result) {
@@ -413,7 +441,6 @@ static int simulate(task *t)
         fprintf(stderr, "kardan: %s: %s\n", t->example->name, kd_status_sentence(t->status));
         if (t->message[0]) fprintf(stderr, "  %s\n", t->message);
     }
-    if (problem[0]) fprintf(stderr, "kardan: %s\n", problem);
     return t->status >= 0 && written ? KD_EXIT_OK : KD_EXIT_FAILED;
 }
 
@@ -427,6 +454,7 @@ int kd_cli_simulate(int argc, char **argv)
     if (!t.example || !choose_formulation(&t) || !choose_integrator(&t) || !choose_decomposition(&t) || !name_files(&t))
         return KD_EXIT_USAGE;
     choose_tolerances(&t);
+    if (t.t_end < 0) t.t_end = t.example->t_end;
     int status = simulate(&t);
     release(&t);
     return status;

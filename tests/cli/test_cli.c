@@ -100,6 +100,13 @@ static double json_number(const char *text, const char *key)
     return strtod(found + strlen(pattern), NULL);
 }
 
+static void must_be_null(const char *text, const char *key)
+{
+    char pattern[100];
+    snprintf(pattern, sizeof pattern, "\"%s\": null", key);
+    must_contain(text, pattern);
+}
+
 // ---- tests --------------------------------------------------------------------------------------
 
 static int start_afresh(void **state)
@@ -278,6 +285,7 @@ static void failing_disk_is_reported(void **state)
     command_result result =
         expect("simulate pendulum --t-end 0.1 --output '" OUT "'", 1, "pendulum.csv': No space left on device");
     assert_null(strstr(result.text, "report:")); // no promise
+    must_contain(result.text, "(to rounding)");  // the run itself went well
     expect("examples > /dev/full", 1, "standard output could not be written");
 }
 
@@ -292,6 +300,50 @@ static void folder_is_tried_first(void **state)
     result = expect("simulate andrews --json --output '" OUT "/file/below' 2>/dev/null", 1, "\"ok\": false");
     assert_true(json_number(result.text, "steps") == 0);
     assert_string_equal(run_command("cat '" OUT "/file'").text, "text\n");
+}
+
+// The JSON of a run that could not start has null for what was not computed, and status and message say why; one whose
+// files could not be written says so, too.
+static void failures_as_json(void **state)
+{
+    (void)state;
+    static const char *const computed[] = {"position_residual", "velocity_residual", "acceleration_residual",
+                                           "energy_error", "reference_error"};
+    command_result           result =
+        expect("simulate pendulum --json --formulation psf --integrator ida --output '" OUT "' 2>/dev/null", 1,
+               "\"ok\": false");
+    must_be_json(result.text);
+    must_contain(result.text, "\"status\": \"KD_ERR_UNSUPPORTED\"");
+    for (size_t i = 0; i < sizeof computed / sizeof computed[0]; i++) must_be_null(result.text, computed[i]);
+
+    result = expect("simulate pendulum --json --output /dev/full/x 2>/dev/null", 1, "\"status\": \"KD_ERR_FILE\"");
+    must_be_json(result.text);
+    must_contain(result.text, "\"message\": \"cannot create the folder '/dev/full/x': Not a directory\"");
+    for (size_t i = 0; i < sizeof computed / sizeof computed[0]; i++) must_be_null(result.text, computed[i]);
+    assert_true(json_number(result.text, "t_end") == kd_gallery_find("pendulum")->t_end);
+
+    assert_int_equal(run_command("ln -sf /dev/full '" OUT "/pendulum.csv'").status, 0);
+    result = expect("simulate pendulum --t-end 0.1 --json --output '" OUT "' 2>/dev/null", 1, "\"ok\": false");
+    must_be_json(result.text);
+    must_contain(result.text, "\"status\": \"KD_ERR_FILE\"");
+    must_contain(result.text, "pendulum.csv': No space left on device\"");
+    assert_true(json_number(result.text, "position_residual") < 1e-9); // computed it was
+}
+
+// A run can be made again from its JSON: all that was chosen is in it, also what was chosen by default.
+static void json_is_reproducible(void **state)
+{
+    (void)state;
+    command_result first = expect("simulate andrews --json --t-end 0.02 --rtol 1e-7 --atol 3e-8 --formulation ggl "
+                                  "--decomposition qr --points 30 --output '" OUT "'",
+                                  0, "\"decomposition\": \"qr\"");
+    assert_true(json_number(first.text, "rtol") == 1e-7 && json_number(first.text, "atol") == 3e-8);
+    assert_true(json_number(first.text, "points") == 30 && json_number(first.text, "t_end") == 0.02);
+    assert_true(json_number(first.text, "newton_updates") == 0);
+    must_contain(first.text, "\"version\": \"" KD_PROJECT_VERSION "\"");
+    command_result plain = expect("simulate andrews --json --output '" OUT "'", 0, "\"decomposition\": \"lu\"");
+    assert_true(json_number(plain.text, "rtol") == 1e-6 && json_number(plain.text, "atol") == 1e-6);
+    assert_true(json_number(plain.text, "points") == 500 && json_number(plain.text, "t_end") == 0.03);
 }
 
 // A table of hundreds of megabytes is announced.
@@ -342,6 +394,8 @@ int main(void)
         cmocka_unit_test_setup(end_time_is_obeyed, start_afresh),
         cmocka_unit_test_setup(failing_disk_is_reported, start_afresh),
         cmocka_unit_test_setup(folder_is_tried_first, start_afresh),
+        cmocka_unit_test_setup(failures_as_json, start_afresh),
+        cmocka_unit_test_setup(json_is_reproducible, start_afresh),
         cmocka_unit_test_setup(large_table_is_announced, start_afresh),
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
         cmocka_unit_test(check_speaks),
