@@ -364,6 +364,32 @@ static void impossible_combination_is_refused(void **state)
     must_contain(result.text, "kardan: pendulum: ");
 }
 
+// IDA runs with exactly those formulations that a refusal and the guide name.
+static void ida_runs_as_documented(void **state)
+{
+    (void)state;
+    if (!kd_ida_available()) skip();
+    command_result refusal = expect("simulate pendulum --integrator ida --output '" OUT "'", 1, "; use ");
+    char          *page = read_text(KD_SOURCE_DIR "/docs/guide/formulations.md");
+    assert_non_null(page);
+    char *sentence = strstr(page, "`--integrator ida` works with ");
+    assert_non_null(sentence);
+    assert_non_null(strchr(sentence, '.'));
+    *strchr(sentence, '.') = '\0';
+    for (int i = 0; i < KD_FORMULATION_COUNT; i++) {
+        const char *word = kd_formulation_word((kd_formulation)i);
+        char        arguments[300], quoted[40];
+        snprintf(arguments, sizeof arguments,
+                 "simulate pendulum --t-end 0.1 --integrator ida --formulation %s --output '" OUT "'", word);
+        snprintf(quoted, sizeof quoted, "`%s`", word);
+        bool named = strstr(strstr(refusal.text, "; use "), word) != NULL;
+        assert_int_equal(strstr(sentence, quoted) != NULL, named);
+        command_result result = expect(arguments, named ? 0 : 1, "");
+        if (!named) must_contain(result.text, strstr(refusal.text, "; use ")); // both refusals name the same
+    }
+    free(page);
+}
+
 // The check tells degrees of freedom and consistency in words.
 static void check_speaks(void **state)
 {
@@ -398,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup(json_is_reproducible, start_afresh),
         cmocka_unit_test_setup(large_table_is_announced, start_afresh),
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
+        cmocka_unit_test_setup(ida_runs_as_documented, start_afresh),
         cmocka_unit_test(check_speaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
