@@ -113,7 +113,7 @@ static void collect_plots(gallery *g, kd_recording *rec)
     }
     if (kd_recording_energy(rec, KD_ENERGY_TOTAL)) {
         static const char *const NAME[KD_ENERGY_COUNT] = {"kinetic", "potential", "total", "balance"};
-        start_plot(g, "Energy");
+        start_plot(g, "Energy")->ylabel = "[J]";
         for (int k = 0; k < KD_ENERGY_COUNT; k++)
             add_series(g, rec, NAME[k], kd_recording_energy(rec, (kd_energy)k), 1);
     }
@@ -218,6 +218,21 @@ static void put_end_of_run(FILE *file, const kd_report *report)
     if (report->message && *report->message) put_paragraph(file, "message", report->message);
 }
 
+static const char HOW_TO_READ[] =
+    "How to read this. The certificate is what was checked at all output points, after the run and independently of "
+    "the "
+    "integrator. Residuals say how well the constraints hold, relative to the largest position, velocity or "
+    "acceleration: "
+    "\"to rounding\" as well as the machine can, \"within tolerance\" below ten times the absolute tolerance, "
+    "\"drift\" "
+    "more; then take another formulation or a smaller tolerance. The energy balance compares the change of energy with "
+    "the work of drives and dampers; it measures accuracy, as nothing forces it to hold unless the energy is imposed "
+    "as "
+    "an invariant. \"run failed\" and \"exploded\" take the place of praise where there is none to give. Positions, "
+    "velocities "
+    "and multipliers are plotted in the units of the model, residuals in the units of their constraints; all numbers "
+    "are in the table (CSV) beside this page.";
+
 static void put_certificate(FILE *file, const kd_report *report)
 {
     static const char *const WHAT[3] = {"largest constraint residual, position level",
@@ -231,7 +246,7 @@ static void put_certificate(FILE *file, const kd_report *report)
     char where[200];
     for (int level = 0; dims.nlambda + dims.nmu > 0 && level < 3; level++) {
         kd_text(where, sizeof where, "at t = %.6g s", c.time[level]);
-        if (level < 2 && c.equation[level][0]) kd_text_append(where, sizeof where, ", '%s'", c.equation[level]);
+        if (c.equation[level][0]) kd_text_append(where, sizeof where, ", '%s'", c.equation[level]);
         put_check(file, WHAT[level], c.residual[level], where,
                   kd_verdict_residual(&c, level, report->atol, report->status));
     }
@@ -247,6 +262,7 @@ static void put_certificate(FILE *file, const kd_report *report)
                   kd_verdict_reference(&c, report->reference_error, report->status));
     }
     fputs("</table></section>\n", file);
+    put_paragraph(file, "muted", HOW_TO_READ);
 }
 
 static void put_settings(FILE *file, const kd_report *report)
