@@ -102,7 +102,11 @@ static void links_lead_somewhere(void **state)
                                         "docs/README.md",
                                         "docs/guide/first-simulation.md",
                                         "docs/guide/own-equations.md",
-                                        "docs/guide/formulations.md"};
+                                        "docs/guide/formulations.md",
+                                        "docs/guide/messages.md",
+                                        "docs/guide/benchmarks.md",
+                                        "docs/methods/README.md",
+                                        "bench/README.md"};
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         char path[1000], folder[1000];
         snprintf(path, sizeof path, "%s/%s", KD_SOURCE_DIR, pages[i]);
