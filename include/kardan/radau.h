@@ -8,9 +8,9 @@ KD_EXTERN_C_BEGIN
 
 typedef struct kd_radau kd_radau;
 
-// Names in capitals are those of S3 (IOPT, ROPT). Defaults are the paper's.
+// Names in capitals are those of S3 (IOPT, ROPT). Defaults are the paper's, except newton_stop (docs/methods/radau.md).
 typedef struct kd_radau_options {
-    double        rtol;        // RTOL, > 0                                                             default 1e-6
+    double        rtol;        // RTOL, > 10 uround                                                     default 1e-6
     double        atol;        // ATOL, > 0                                                             default 1e-6
     const double *rtol_each;   // (dae->nstate) or NULL; copied
     const double *atol_each;   // (dae->nstate) or NULL; copied
@@ -26,7 +26,7 @@ typedef struct kd_radau_options {
     double        safety;      // SAFE                                                                  default 0.9
     double        theta;       // THET: keep the Jacobian while Newton contracts faster; < 0: never keep default 0.001
     double        newton_stop; // FNEWT; 0: max(10 uround / rtol_i, min(0.03, 0.05 sqrt rtol_i))        default 0
-    double        quot1;       // QUOT1: h is kept if quot1 < h_new / h < quot2                         default 1.0
+    double        quot1;       // QUOT1: h is kept if quot1 <= h_new / h <= quot2                       default 1.0
     double        quot2;       // QUOT2                                                                 default 1.2
     double        fac_upper;   // FACL: h_new / h <= fac_upper                                          default 8
     double        fac_lower;   // FACR: h_new / h >= fac_lower                                          default 0.2
@@ -65,7 +65,7 @@ KD_API const double *kd_radau_x(const kd_radau *radau);        // (n)
 // Dense output in [time_old, time].
 KD_API kd_status   kd_radau_dense(kd_radau *radau, double t, double *x) KD_NODISCARD;
 KD_API kd_stats    kd_radau_stats(const kd_radau *radau);
-KD_API const char *kd_radau_message(const kd_radau *radau); // why it failed: time, component by name, advice
+KD_API const char *kd_radau_message(const kd_radau *radau); // why it failed: time, cause, component by name, advice; beside the status sentence
 KD_API void        kd_radau_destroy(kd_radau *radau);
 
 KD_EXTERN_C_END

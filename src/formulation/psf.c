@@ -231,7 +231,9 @@ static void cut_blocks(kd_psf *f)
                         (want[k].fn == KD_C && var != KD_V) || (want[k].fn == KD_D && var == KD_W) ||
                         (want[k].fn == KD_E && var == KD_V) || (want[k].fn == KD_RESIDUAL && var == KD_A) ||
                         (want[k].fn == KD_RESIDUAL && (var == KD_LAMBDA || var == KD_MU));
-            if (needed && (must || kd_eom_depends(f->eom, want[k].fn, var)))
+            // what depends on s depends on p through it
+            bool through_s = var == KD_P && f->dims.ns > 0 && kd_eom_depends(f->eom, want[k].fn, KD_S);
+            if (needed && (must || through_s || kd_eom_depends(f->eom, want[k].fn, var)))
                 f->blocks.block[want[k].fn][var] = kd_cut_double(&f->arena, rows * columns);
         }
     }

@@ -10,9 +10,11 @@
 // A correction of this relative size at a freshly linearised point leaves an error of its square: rounding.
 #define FRESH_ENOUGH 1e-8
 // With kept matrices convergence is linear: stop at this relative size.
-#define KEPT_ENOUGH 1e-12
+#define KEPT_ENOUGH 1e-13
 // A product of relative changes that counts as rounding.
 #define ROUNDING 1e-14
+// Accelerations and multipliers, which nothing integrates.
+#define ACCELERATION_ENOUGH 1e-12
 #define MAX_CORRECTIONS 10
 
 // ---- systems with gamma -----------------------------------------------------------------------------------------------------
@@ -335,15 +337,24 @@ static double move(int n, const double *dx, double *x)
 {
     double size = 0;
     for (int i = 0; i < n; i++) {
-        size = fmax(size, fabs(dx[i]) / (1 + fabs(x[i])));
+        double part = fabs(dx[i]) / (1 + fabs(x[i]));
+        if (!(part <= size)) size = part; // also NaN
         x[i] += dx[i];
     }
     return size;
 }
 
+// May the corrections end with one of this size? With kept matrices convergence is linear: size^2 / before is left.
+static bool settled(double size, double enough, double *before)
+{
+    bool done = size <= enough || (*before > 0 && size * size <= enough * *before);
+    *before = size;
+    return done;
+}
+
 static kd_eval correct_position(kd_psf *f, double *x, double enough)
 {
-    double *dp = f->x + f->at.p, *ds = f->x + f->at.s;
+    double *dp = f->x + f->at.p, *ds = f->x + f->at.s, before = 0;
     if (f->mp == 0 && f->dims.ns == 0) return KD_EVAL_OK;
     if (f->dims.nq > 0) enough = KEPT_ENOUGH; // how g changes across q = 0 is not known: no quadratic convergence
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
@@ -353,16 +364,22 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
         solve_position(f, dp, ds);
         double size = fmax(move(f->dims.np, dp, x + f->at.p), move(f->dims.ns, ds, x + f->at.s));
         f->moved = fmax(f->moved, size);
-        if (size <= enough) return KD_EVAL_OK;
-        enough = fmax(enough * 1e-2, KEPT_ENOUGH); // from now on linear convergence with the old matrix
+        if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "the position constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
 }
 
-static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
+// Fresh matrices: what remains is the size times the change of the matrices since they were evaluated, and times itself where
+// the rows are not linear. Is that rounding?
+static bool stands(const kd_psf *f, double size, bool nonlinear)
 {
-    double *dv = f->x + f->at.v;
+    return !f->dae->keep && size * fmax(f->moved, nonlinear ? size : 0) <= ROUNDING;
+}
+
+static kd_eval correct_velocity(kd_psf *f, double *x)
+{
+    double *dv = f->x + f->at.v, before = 0;
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
     if (f->mv == 0) return KD_EVAL_OK;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
@@ -371,17 +388,38 @@ static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
         if (answer != KD_EVAL_OK) return answer;
         solve_velocity(f, false, dv);
         double size = move(f->dims.nv, dv, x + f->at.v);
+        bool   solved = stands(f, size, f->with_e) || settled(size, KEPT_ENOUGH, &before);
         f->moved = fmax(f->moved, size);
-        if (size <= enough) return KD_EVAL_OK;
-        enough = fmax(enough * 1e-2, KEPT_ENOUGH);
+        if (solved) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
 }
 
-static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
+// Redundant rows (SVD): of all multipliers with the same forces those of minimum norm, which lie in the range of C. Increments
+// alone would carry along what was in the null space of earlier positions. With C = inv(D) U1 Sigma V1', D the row scaling, and
+// B = inv(D) U1:  l <- B (B'B) \ B' l.
+static void shortest_multipliers(kd_psf *f, double *x)
 {
-    double *k0 = f->k0;
+    const kd_selector *s = f->sel_a;
+    int                ma = f->ma, nl = f->nl, rank = s->rank;
+    double            *l = f->rk, *z = f->k0, *B = f->big, *BB = B + ma * rank;
+    if (rank == ma) return;
+    for (int i = 0; i < ma; i++) {
+        l[i] = i < nl ? x[f->at.lambda + f->active_l[i]] : x[f->at.mu + f->active_m[i - nl]];
+        for (int k = 0; k < rank; k++) B[i + k * ma] = s->U[i + k * ma] / s->scale[i];
+    }
+    kd_gemm_tn(rank, rank, ma, 1, B, B, 0, BB);
+    kd_gemv_t(ma, rank, 1, B, l, 0, z);
+    if (kd_cholesky_factor(rank, BB) != 0) return; // rows of extreme scales: any multipliers with these forces will do
+    kd_cholesky_solve(rank, BB, z, 1);
+    kd_gemv(ma, rank, 1, B, z, 0, l);
+    for (int i = 0; i < ma; i++) x[i < nl ? f->at.lambda + f->active_l[i] : f->at.mu + f->active_m[i - nl]] = l[i];
+}
+
+static kd_eval correct_acceleration(kd_psf *f, double *x)
+{
+    double *k0 = f->k0, before = 0;
     int     nv = f->dims.nv, nw = f->dims.nw;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
@@ -392,9 +430,7 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
         double size = fmax(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
         for (int i = 0; i < f->nl; i++) size = fmax(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
         for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
-        if (size <= enough) return KD_EVAL_OK;
-        // linear in (a, lambda, mu): one solve is exact up to the change of the matrix since it was evaluated
-        if (f->plain && enough == FRESH_ENOUGH && f->moved * size <= ROUNDING) return KD_EVAL_OK;
+        if (stands(f, size, !f->plain) || settled(size, ACCELERATION_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
     return KD_EVAL_RETRY;
@@ -405,14 +441,16 @@ static kd_eval project_invariants(kd_psf *f, double t, double *x)
 {
     kd_eval answer = kd_acceleration_project(f->at_point, t, x + f->at.p, x + f->at.s, x + f->at.v, x + f->at.r, true);
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
+    f->moved = 1; // the matrices are those of another point
     return psf_note_at_point(f, answer);
 }
 
 kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
 {
     kd_psf *f = impl;
-    bool    keep = f->dae->keep;
-    double  enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
+    if (f->opt.selectors_each_step) f->dae->keep = false;
+    bool   keep = f->dae->keep;
+    double enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
     f->moved = 0;
     if (!keep) {
         kd_status status = psf_linearize(f, t, x, xdot, false);
@@ -424,9 +462,10 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
         if (answer != KD_EVAL_OK) return answer;
     }
     kd_eval answer = correct_position(f, x, enough);
-    if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
+    if (answer == KD_EVAL_OK) answer = correct_velocity(f, x);
     if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, t, x);
-    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, enough);
+    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x);
+    if (answer == KD_EVAL_OK) shortest_multipliers(f, x);
     if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old; the integrator sees that they are gone
         f->dae->keep = false;
         answer = psf_correct(f, t, x, xdot);

@@ -931,7 +931,7 @@ static void step_becomes_too_small(void **state)
     assert_true(isfinite(one.x[0]));
     assert_non_null(strstr(one.message, "at t = "));
     assert_non_null(strstr(one.message, "x[0] of the test"));
-    assert_non_null(strstr(one.message, kd_status_sentence(KD_ERR_STEP_TOO_SMALL)));
+    assert_non_null(strstr(one.message, "kd_eom_check")); // advice; the sentence comes with the status
 }
 
 // A function that cannot be evaluated beyond a time makes steps shorter until the status of its fault is reported; the
