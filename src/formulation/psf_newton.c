@@ -344,6 +344,12 @@ static double move(int n, const double *dx, double *x)
     return size;
 }
 
+// the larger of two sizes; NaN if one of them is
+static double larger(double a, double b)
+{
+    return a <= b || isnan(b) ? b : a;
+}
+
 // May the corrections end with one of this size? With kept matrices convergence is linear: size^2 / before is left.
 static bool settled(double size, double enough, double *before)
 {
@@ -362,8 +368,8 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
         kd_eval answer = put_position(f);
         if (answer != KD_EVAL_OK) return answer;
         solve_position(f, dp, ds);
-        double size = fmax(move(f->dims.np, dp, x + f->at.p), move(f->dims.ns, ds, x + f->at.s));
-        f->moved = fmax(f->moved, size);
+        double size = larger(move(f->dims.np, dp, x + f->at.p), move(f->dims.ns, ds, x + f->at.s));
+        f->moved = larger(f->moved, size);
         if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "the position constraints could not be met at the end of a step");
@@ -389,7 +395,7 @@ static kd_eval correct_velocity(kd_psf *f, double *x)
         solve_velocity(f, false, dv);
         double size = move(f->dims.nv, dv, x + f->at.v);
         bool   solved = stands(f, size, f->with_e) || settled(size, KEPT_ENOUGH, &before);
-        f->moved = fmax(f->moved, size);
+        f->moved = larger(f->moved, size);
         if (solved) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
@@ -406,9 +412,9 @@ static kd_eval correct_acceleration(kd_psf *f, double *x)
         kd_eval answer = put_acceleration(f);
         if (answer != KD_EVAL_OK) return answer;
         solve_acceleration(f, false, k0);
-        double size = fmax(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
-        for (int i = 0; i < f->nl; i++) size = fmax(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
-        for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
+        double size = larger(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
+        for (int i = 0; i < f->nl; i++) size = larger(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
+        for (int i = 0; i < f->nm; i++) size = larger(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
         if (stands(f, size, !f->plain) || settled(size, ACCELERATION_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");

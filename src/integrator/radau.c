@@ -161,7 +161,11 @@ kd_status kd_radau_create(kd_dae *dae, const kd_radau_options *opt, kd_radau **r
 {
     kd_radau_options o = opt ? *opt : kd_radau_options_default();
     kd_text(message, size, "%s", "");
-    *radau = NULL;
+    if (radau) *radau = NULL;
+    if (!dae || !radau) {
+        kd_text(message, size, "an integrator needs a DAE and a place for the result");
+        return KD_ERR_ARGUMENT;
+    }
     kd_status status = check_options(&o, dae->nstate, message, size);
     if (status < 0) return status;
     kd_radau *r = kd_alloc(sizeof *r);
@@ -519,6 +523,7 @@ static double first_step(kd_radau *r, double span)
 
 kd_status kd_radau_start(kd_radau *r, double t, const double *x)
 {
+    if (!r || !x) return KD_ERR_ARGUMENT;
     const kd_dae_class *f = r->dae->methods;
     r->t = r->t_old = t;
     memcpy(r->x, x, (size_t)r->n * sizeof *x);
@@ -665,8 +670,9 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
     } else if (status == KD_ERR_RETRY_FAILED) {
         r->stats.rejected_newton++;
         reject(r, RETRY_SHRINK);
-    } else if (status == KD_ERR_DECOMPOSITION && ++*singular < MAX_SINGULAR) {
+    } else if (status == KD_ERR_DECOMPOSITION) {
         r->stats.rejected_newton++;
+        if (++*singular >= MAX_SINGULAR) return status;
         reject(r, NEWTON_SHRINK);
     } else {
         return status;
@@ -693,6 +699,7 @@ static void choose_step(kd_radau *r, double t_end)
 kd_status kd_radau_step(kd_radau *r, double t_end)
 {
     int singular = 0;
+    if (!r) return KD_ERR_ARGUMENT;
     r->rejected = false;
     r->cause = KD_OK;
     r->worst = -1;
@@ -764,6 +771,7 @@ const double *kd_radau_x(const kd_radau *r)
 
 kd_status kd_radau_dense(kd_radau *r, double t, double *x)
 {
+    if (!r || !x) return KD_ERR_ARGUMENT;
     const kd_dae_class *f = r->dae->methods;
     if (t == r->t || !r->has_past) {
         memcpy(x, r->x, (size_t)r->n * sizeof *x);
