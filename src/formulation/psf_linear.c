@@ -62,10 +62,10 @@ void psf_find_active(kd_psf *f)
     if (changed) f->position.rank = f->velocity.rank = f->acceleration.rank = -1; // other constraints may have another rank
 }
 
-// ds/dp = -c_s \ c_p, and with it total derivatives F_p + F_s ds/dp of everything that contains s
+// ds/dp = -c_s \ c_p, and with it total derivatives F_p + F_s ds/dp of everything that contains s; that of g is total already
 static kd_status eliminate_contacts(kd_psf *f)
 {
-    static const kd_fn with_s[] = {KD_G, KD_GI, KD_GII, KD_H, KD_HI, KD_E, KD_RESIDUAL, KD_B, KD_D};
+    static const kd_fn with_s[] = {KD_GI, KD_GII, KD_H, KD_HI, KD_E, KD_RESIDUAL, KD_B, KD_D};
     int                ns = f->dims.ns, nv = f->dims.nv;
     if (ns == 0) return KD_OK;
     memcpy(f->cs_lu, block(f, KD_C, KD_S), (size_t)(ns * ns) * sizeof(double));
@@ -97,10 +97,13 @@ static kd_status invert_kinematics(kd_psf *f)
     return KD_OK;
 }
 
+// GZ comes from where the forces (GZ)' lambda have it: one-sided differences of g would hide which rows are redundant
 static kd_eval evaluate_blocks(kd_psf *f, double t, const double *x)
 {
     kd_blocks wanted = f->blocks;
     kd_eval   answer = psf_set_point(f, t, x);
+    wanted.block[KD_G][KD_P] = NULL;
+    if (answer == KD_EVAL_OK) answer = kd_eom_constraint_matrices(f->data, block(f, KD_G, KD_P), NULL);
     if (f->mass_known) wanted.block[KD_RESIDUAL][KD_A] = NULL;
     else f->counters.mass++;
     if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(f->data, f->opt.part, &wanted);

@@ -35,6 +35,10 @@ static void test_missing_functions(void **state)
     def = body();
     def.Z = def.kinematics = NULL;
     refused(&def, "kinematics or Z is missing: np = 7 and nv = 6 differ");
+    def = pendulum(); // np = nv: Z = I would be taken, but then q_p Z = 0 cannot hold
+    def.dims.nq = 1;
+    def.q = pendulum_e;
+    refused(&def, "kinematics or Z is missing: norm equations q (nq = 1)");
     def = pendulum();
     def.dims.nswitch = 1;
     refused(&def, "switching is missing: dims.nswitch = 1");

@@ -11,7 +11,7 @@
 
 #include "formulation/selector.h"
 
-enum { MOST = 12 };
+enum { MOST = 12, WIDEST = 152 };
 static const kd_decomposition kinds[] = {KD_DECOMPOSE_LU, KD_DECOMPOSE_QR, KD_DECOMPOSE_SVD};
 
 // numbers in [-1, 1], the same in every run
@@ -43,7 +43,7 @@ static double product_error(int m, int n, int k, const double *C, const double *
 // largest |S X - D| for X (n x k), through kd_selector_pick; D is the identity or zero
 static double pick_error(const kd_selector *s, const double *X, int k, bool identity)
 {
-    double most = 0, y[MOST];
+    double most = 0, y[WIDEST];
     for (int j = 0; j < k; j++) {
         kd_selector_pick(s, X + j * s->n, y);
         for (int i = 0; i < s->n - s->rank; i++) most = fmax(most, fabs(y[i] - (identity && i == j ? 1 : 0)));
@@ -341,6 +341,44 @@ static void other_rows(void **state)
     }
 }
 
+// Fewer active rows than at the start stay inside the workspace of the SVD, whose size does not grow with the rows
+// alone, and keep all identities.
+static void svd_with_fewer_rows(void **state)
+{
+    (void)state;
+    const struct {
+        int m, n, rows;
+    } shape[] = {{96, 152, 95}, {96, 152, 94}, {96, 152, 1}, {96, 152, 0}, {9, 2, 8},
+                 {9, 2, 2},     {9, 2, 1},     {12, 3, 11},  {12, 1, 5}};
+    for (size_t k = 0; k < sizeof shape / sizeof *shape; k++) {
+        int         m = shape[k].m, n = shape[k].n, rows = shape[k].rows;
+        kd_arena    arena;
+        kd_selector s = make(&arena, m, n, KD_DECOMPOSE_SVD);
+        double     *C = test_malloc((size_t)(m * n) * sizeof *C);
+        bool        changed;
+        // all rows first, so that what is written beyond `rows` would be seen
+        fill_random(m, n, (unsigned)k, C);
+        assert_true(kd_selector_update(&s, m, C, false, &changed) >= 0);
+        fill_random(rows, n, (unsigned)k + 100, C);
+        int rank = rows < n ? rows : n;
+        assert_int_equal(kd_selector_update(&s, rows, C, false, &changed), rank < rows ? KD_REDUNDANT : KD_OK);
+        assert_true(changed);
+        assert_int_equal(s.rank, rank);
+        double *CP = test_calloc((size_t)(rows * rows) + 1, sizeof *CP), largest_P = 1;
+        for (int j = 0; j < rows; j++)
+            for (int l = 0; l < n; l++)
+                for (int i = 0; i < rows; i++) CP[i + j * rows] += C[i + l * rows] * s.P[l + j * n];
+        for (int i = 0; i < n * rows; i++) largest_P = fmax(largest_P, fabs(s.P[i]));
+        assert_true(product_error(rows, rows, n, CP, C, C) < 1e-12 * largest_P); // C P C = C
+        assert_true(product_error(rows, n, n - rank, C, s.N, NULL) < 1e-12);     // C N = 0
+        assert_true(pick_error(&s, s.N, n - rank, true) < 1e-12);                // S N = I
+        assert_true(pick_error(&s, s.P, rows, false) < 1e-12 * largest_P);       // S P = 0
+        test_free(CP);
+        test_free(C);
+        kd_arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +394,7 @@ int main(void)
         cmocka_unit_test(svd_keeps_its_rank),
         cmocka_unit_test(change_of_selectors),
         cmocka_unit_test(other_rows),
+        cmocka_unit_test(svd_with_fewer_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
