@@ -58,20 +58,23 @@ struct kd_simulation {
     char                  message[800];
 };
 
-// ---- one interface to the integrators -------------------------------------------------------------------------------------
+// ---- one interface to the integrators -------------------------------------------------------------------------------
 
 static kd_status integrator_start(kd_simulation *s)
 {
     kd_formulation_pack(s->dae, s->x, s->vector);
-    kd_status status = s->radau ? kd_radau_start(s->radau, s->x->t, s->vector) : kd_ida_start(s->ida, s->x->t, s->vector);
-    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+    kd_status status =
+        s->radau ? kd_radau_start(s->radau, s->x->t, s->vector) : kd_ida_start(s->ida, s->x->t, s->vector);
+    if (status < 0)
+        kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
     return status;
 }
 
 static kd_status integrator_step(kd_simulation *s, double t_end)
 {
     kd_status status = s->radau ? kd_radau_step(s->radau, t_end) : kd_ida_step(s->ida, t_end);
-    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+    if (status < 0)
+        kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
     return status;
 }
 
@@ -119,7 +122,8 @@ static kd_status take_state(kd_simulation *s)
     return unpack(s, t, x, s->x);
 }
 
-// The end of a run: accelerations for the caller if nobody looked on the way. A function that asked to stop is left alone.
+// The end of a run: accelerations for the caller if nobody looked on the way. A function that asked to stop is left
+// alone.
 static kd_status finish(kd_simulation *s, kd_status status)
 {
     double        t;
@@ -134,7 +138,7 @@ static kd_status finish(kd_simulation *s, kd_status status)
     return status;
 }
 
-// ---- life cycle -----------------------------------------------------------------------------------------------------------
+// ---- life cycle -----------------------------------------------------------------------------------------------------
 
 static kd_status make_consistent(kd_simulation *s)
 {
@@ -170,8 +174,8 @@ static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
     return kd_radau_create(s->dae, &o->radau, &s->radau, message, size);
 }
 
-kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
-                               kd_simulation **simulation, char *message, size_t size)
+kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
+                               kd_state *x, kd_simulation **simulation, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
     if (simulation) *simulation = NULL;
@@ -188,7 +192,8 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (inputs) s->inputs = *inputs;
     status = check_times(&s->opt, message, size);
     if (status < 0) goto failed;
-    status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae, message, size);
+    status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae,
+                                   message, size);
     if (status < 0) goto failed;
     status = create_integrator(s, message, size);
     if (status < 0) goto failed;
@@ -230,7 +235,7 @@ kd_status kd_simulation_restart(kd_simulation *s)
     return integrator_start(s);
 }
 
-// ---- running --------------------------------------------------------------------------------------------------------------
+// ---- running --------------------------------------------------------------------------------------------------------
 
 static kd_status show(kd_simulation *s, const kd_state *x, bool at_time)
 {
@@ -281,12 +286,12 @@ static kd_status run(kd_simulation *s, double t_end)
 {
     kd_status status = show_start(s);
     if (status == KD_OK) status = show_step(s);
-    long      limit = kd_simulation_stats(s).steps + s->max_steps;
+    long limit = kd_simulation_stats(s).steps + s->max_steps;
     while (status == KD_OK && s->x->t < t_end) {
         if (kd_simulation_stats(s).steps >= limit) {
             kd_text(s->message, sizeof s->message,
-                    "%ld steps did not reach t_end = %g (now t = %.9g); run again to continue, or raise max_steps", s->max_steps,
-                    t_end, s->x->t);
+                    "%ld steps did not reach t_end = %g (now t = %.9g); run again to continue, or raise max_steps",
+                    s->max_steps, t_end, s->x->t);
             return KD_ERR_TOO_MANY_STEPS;
         }
         status = integrator_step(s, t_end);
@@ -324,8 +329,8 @@ const char *kd_simulation_message(const kd_simulation *s)
     return s->message;
 }
 
-kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x, double t_end,
-                      kd_stats *stats, char *message, size_t size)
+kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
+                      double t_end, kd_stats *stats, char *message, size_t size)
 {
     kd_simulation *s;
     kd_status      status = kd_simulation_create(eom, inputs, opt, x, &s, message, size);
