@@ -153,6 +153,12 @@ static void skip_times(kd_simulation *s)
 
 static kd_status check_times(const kd_simulation_options *o, char *message, size_t size)
 {
+    if (o->ntimes < 0 || (o->ntimes > 0 && !o->times)) {
+        kd_text(message, size,
+                o->ntimes < 0 ? "options.ntimes = %d is negative" : "options.ntimes = %d, but options.times is NULL",
+                o->ntimes);
+        return KD_ERR_ARGUMENT;
+    }
     for (int i = 0; i < o->ntimes; i++) {
         if (isfinite(o->times[i]) && (i == 0 || o->times[i] > o->times[i - 1])) continue;
         kd_text(message, size, "wanted times must increase; number %d is %g", i, o->times[i]);

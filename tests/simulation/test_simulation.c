@@ -277,7 +277,7 @@ static void end_before_the_start(void **state)
     kd_eom_destroy(eom);
 }
 
-// Missing arguments and wanted times that do not increase are refused in words.
+// Missing arguments, wanted times that are missing, of negative number or do not increase: refused in words.
 static void wrong_arguments(void **state)
 {
     (void)state;
@@ -300,6 +300,13 @@ static void wrong_arguments(void **state)
         assert_non_null(strstr(message, "times must increase"));
         assert_null(s);
     }
+    opt.times = NULL;
+    assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_string_equal(message, "options.ntimes = 2, but options.times is NULL");
+    opt.times = wrong[0];
+    opt.ntimes = -1;
+    assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_string_equal(message, "options.ntimes = -1 is negative");
     kd_state_destroy(x);
     kd_eom_destroy(eom);
 }
