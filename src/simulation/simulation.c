@@ -167,6 +167,14 @@ static kd_status check_times(const kd_simulation_options *o, char *message, size
     return KD_OK;
 }
 
+static kd_status check_integrator(kd_integrator integrator, char *message, size_t size)
+{
+    if ((int)integrator >= 0 && (int)integrator < KD_INTEGRATOR_COUNT) return KD_OK;
+    kd_text(message, size, "options.integrator = %d is none of", (int)integrator);
+    for (int i = 0; i < KD_INTEGRATOR_COUNT; i++) kd_text_append(message, size, "%s %s", i > 0 ? "," : "", word_of[i]);
+    return KD_ERR_ARGUMENT;
+}
+
 static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
 {
     kd_simulation_options *o = &s->opt;
@@ -186,7 +194,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     kd_text(message, size, "%s", "");
     if (simulation) *simulation = NULL;
     if (!eom || !x || !simulation) {
-        kd_text(message, size, "a simulation needs equations of motion, a state and a place for the result");
+        kd_text(message, size, "kd_simulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "simulation"));
         return KD_ERR_ARGUMENT;
     }
     kd_status      status = KD_ERR_MEMORY;
@@ -197,6 +205,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->opt = opt ? *opt : kd_simulation_options_default();
     if (inputs) s->inputs = *inputs;
     status = check_times(&s->opt, message, size);
+    if (status == KD_OK) status = check_integrator(s->opt.integrator, message, size);
     if (status < 0) goto failed;
     status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae,
                                    message, size);

@@ -288,9 +288,11 @@ static void wrong_arguments(void **state)
     make_pendulum(&eom, &x);
     assert_int_equal(kd_simulation_create(NULL, NULL, NULL, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
     assert_null(s);
-    assert_true(strlen(message) > 10);
+    assert_string_equal(message, "kd_simulation_create: eom is NULL");
     assert_int_equal(kd_simulation_create(eom, NULL, NULL, NULL, &s, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_string_equal(message, "kd_simulation_create: x is NULL");
     assert_int_equal(kd_simulation_create(eom, NULL, NULL, x, NULL, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_string_equal(message, "kd_simulation_create: simulation is NULL");
     const double          wrong[][2] = {{1, 1}, {1, 0.5}, {NAN, 1}, {1, INFINITY}};
     kd_simulation_options opt = with_tolerance(1e-6);
     opt.ntimes = 2;
@@ -307,6 +309,37 @@ static void wrong_arguments(void **state)
     opt.ntimes = -1;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
     assert_string_equal(message, "options.ntimes = -1 is negative");
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// A number that is no formulation or no integrator is refused with the words that are known.
+static void unknown_choices(void **state)
+{
+    (void)state;
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_simulation *s;
+    kd_dae        *dae;
+    char           message[300] = "";
+    make_pendulum(&eom, &x);
+    kd_simulation_options opt = with_tolerance(1e-6);
+    opt.integrator = (kd_integrator)7;
+    assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_string_equal(message, "options.integrator = 7 is none of radau, ida");
+    opt = with_tolerance(1e-6);
+    opt.formulation = (kd_formulation)99;
+    assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_string_equal(message, "the formulation 99 is none of psf, psf1, ggl, index3, index2, index1, baumgarte2, "
+                                 "baumgarte1");
+    assert_int_equal(kd_formulation_create(NULL, NULL, x, KD_PSF, NULL, &dae, message, sizeof message),
+                     KD_ERR_ARGUMENT);
+    assert_string_equal(message, "kd_formulation_create: eom is NULL");
+    assert_int_equal(kd_formulation_create(eom, NULL, NULL, KD_PSF, NULL, &dae, message, sizeof message),
+                     KD_ERR_ARGUMENT);
+    assert_string_equal(message, "kd_formulation_create: x is NULL");
+    assert_int_equal(kd_formulation_create(eom, NULL, x, KD_PSF, NULL, NULL, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_string_equal(message, "kd_formulation_create: dae is NULL");
     kd_state_destroy(x);
     kd_eom_destroy(eom);
 }
@@ -1098,6 +1131,7 @@ int main(void)
         cmocka_unit_test(no_time_to_run),
         cmocka_unit_test(end_before_the_start),
         cmocka_unit_test(wrong_arguments),
+        cmocka_unit_test(unknown_choices),
         cmocka_unit_test(too_many_steps),
         cmocka_unit_test(restart_is_like_new),
         cmocka_unit_test(changed_active_rows),
