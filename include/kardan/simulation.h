@@ -59,7 +59,7 @@ KD_API kd_stats        kd_simulation_stats(const kd_simulation *simulation);
 KD_API const char     *kd_simulation_message(const kd_simulation *simulation);
 KD_API void            kd_simulation_destroy(kd_simulation *simulation);
 
-// All of the above in one call.
+// All of the above in one call. stats (may be NULL) are all 0 if the simulation could not be created.
 KD_API kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x, double t_end,
                              kd_stats *stats, char *message, size_t size) KD_NODISCARD;
 

@@ -348,7 +348,8 @@ kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simul
                       double t_end, kd_stats *stats, char *message, size_t size)
 {
     kd_simulation *s;
-    kd_status      status = kd_simulation_create(eom, inputs, opt, x, &s, message, size);
+    if (stats) *stats = (kd_stats){0};
+    kd_status status = kd_simulation_create(eom, inputs, opt, x, &s, message, size);
     if (status < 0) return status;
     status = kd_simulation_run(s, t_end);
     if (stats) *stats = kd_simulation_stats(s);

@@ -313,6 +313,23 @@ static void wrong_arguments(void **state)
     kd_eom_destroy(eom);
 }
 
+// A run that could not even start leaves statistics of zeros.
+static void statistics_without_a_run(void **state)
+{
+    (void)state;
+    kd_eom        *eom;
+    kd_state      *x;
+    const kd_stats nothing = {0};
+    kd_stats       stats;
+    memset(&stats, 0x55, sizeof stats);
+    make_pendulum(&eom, &x);
+    kd_simulation_options opt = with_tolerance(-1);
+    assert_true(kd_simulate(eom, NULL, &opt, x, 1, &stats, NULL, 0) < 0);
+    assert_memory_equal(&stats, &nothing, sizeof stats);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 // A number that is no formulation or no integrator is refused with the words that are known.
 static void unknown_choices(void **state)
 {
@@ -1132,6 +1149,7 @@ int main(void)
         cmocka_unit_test(end_before_the_start),
         cmocka_unit_test(wrong_arguments),
         cmocka_unit_test(unknown_choices),
+        cmocka_unit_test(statistics_without_a_run),
         cmocka_unit_test(too_many_steps),
         cmocka_unit_test(restart_is_like_new),
         cmocka_unit_test(changed_active_rows),
