@@ -151,8 +151,12 @@ static void skip_times(kd_simulation *s)
     while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++;
 }
 
-static kd_status check_times(const kd_simulation_options *o, char *message, size_t size)
+static kd_status check_times(const kd_simulation_options *o, double start, char *message, size_t size)
 {
+    if (!isfinite(start)) {
+        kd_text(message, size, "the start time %g is not a finite number", start);
+        return KD_ERR_TIME;
+    }
     if (o->ntimes < 0 || (o->ntimes > 0 && !o->times)) {
         kd_text(message, size,
                 o->ntimes < 0 ? "options.ntimes = %d is negative" : "options.ntimes = %d, but options.times is NULL",
@@ -204,7 +208,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->x = x;
     s->opt = opt ? *opt : kd_simulation_options_default();
     if (inputs) s->inputs = *inputs;
-    status = check_times(&s->opt, message, size);
+    status = check_times(&s->opt, x->t, message, size);
     if (status == KD_OK) status = check_integrator(s->opt.integrator, message, size);
     if (status < 0) goto failed;
     status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae,
@@ -322,7 +326,11 @@ static kd_status run(kd_simulation *s, double t_end)
 kd_status kd_simulation_run(kd_simulation *s, double t_end)
 {
     s->message[0] = '\0';
-    if (!(t_end >= s->x->t) || !isfinite(t_end)) {
+    if (!isfinite(t_end)) {
+        kd_text(s->message, sizeof s->message, "the end time %g is not a finite number", t_end);
+        return KD_ERR_TIME;
+    }
+    if (!(t_end >= s->x->t)) {
         kd_text(s->message, sizeof s->message, "the end time %g lies before the present time %g", t_end, s->x->t);
         return KD_ERR_TIME;
     }

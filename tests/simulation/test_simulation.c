@@ -266,6 +266,7 @@ static void end_before_the_start(void **state)
     for (int i = 0; i < 4; i++) {
         assert_int_equal(kd_simulation_run(s, wrong[i]), KD_ERR_TIME);
         assert_non_null(strstr(kd_simulation_message(s), "end time"));
+        assert_non_null(strstr(kd_simulation_message(s), i < 2 ? "lies before" : "is not a finite number"));
         assert_true(x->t == 1);
     }
     assert_int_equal(kd_simulation_run(s, 1.1), KD_OK);
@@ -309,6 +310,9 @@ static void wrong_arguments(void **state)
     opt.ntimes = -1;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
     assert_string_equal(message, "options.ntimes = -1 is negative");
+    x->t = NAN;
+    assert_int_equal(kd_simulation_create(eom, NULL, NULL, x, &s, message, sizeof message), KD_ERR_TIME);
+    assert_non_null(strstr(message, "start time"));
     kd_state_destroy(x);
     kd_eom_destroy(eom);
 }
