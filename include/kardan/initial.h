@@ -28,8 +28,10 @@ KD_API kd_initial_options kd_initial_options_default(void);
 
 // Make x consistent: p, s, then v, then (a, lambda, mu, w); together if a user condition mixes levels. A consistent
 // guess keeps its p, v, r, s to the last bit. Without user conditions: the closest consistent point.
-// KD_OK: was consistent; KD_CORRECTED: p, v or s were changed; < 0: x is unchanged and message (may be NULL) says in
-// words, with the names of the equations, what is wrong and what to try.
+// KD_OK: was consistent; KD_CORRECTED: p, v, r or s were changed; KD_REDUNDANT: none was, but constraints depend on each
+// other there, so that the multipliers are not unique; < 0: x is unchanged. message (may be NULL) says in words, with the
+// names of the equations, what is wrong and what to try; with > 0, what moved by how much and how many constraints are
+// redundant.
 KD_API kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, const kd_initial_options *opt, kd_state *x,
                                        char *message, size_t size) KD_NODISCARD;
 

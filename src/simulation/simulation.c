@@ -55,6 +55,8 @@ struct kd_simulation {
     int                   next_time; // first wanted time that is still to come
     bool                  shown;     // the start has been shown
     bool                  unseen;    // the end of the last step has not been shown yet
+    kd_status             started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
+    char                  news[800]; // the same in words
     char                  message[800];
 };
 
@@ -140,9 +142,15 @@ static kd_status finish(kd_simulation *s, kd_status status)
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static kd_status make_consistent(kd_simulation *s)
+// Consistent values in x and a fresh integrator. KD_OK, > 0 with news, < 0
+static kd_status start(kd_simulation *s)
 {
-    return kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
+    kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
+    if (status < 0) return status;
+    s->started = status;
+    memcpy(s->news, s->message, sizeof s->news);
+    status = integrator_start(s);
+    return status < 0 ? status : s->started;
 }
 
 // wanted times before the present one can no longer be shown
@@ -220,14 +228,11 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status < 0) goto failed;
     s->vector = kd_alloc(2 * (size_t)s->dae->n * sizeof(double));
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
-    status = s->vector ? make_consistent(s) : KD_ERR_MEMORY;
-    if (status >= 0) status = integrator_start(s);
-    if (status < 0) {
-        kd_text(message, size, "%s", s->message);
-        goto failed;
-    }
+    status = s->vector ? start(s) : KD_ERR_MEMORY;
+    kd_text(message, size, "%s", s->message);
+    if (status < 0) goto failed;
     *simulation = s;
-    return KD_OK;
+    return status;
 failed:
     if (message && size > 0 && message[0] == '\0') kd_text(message, size, "%s", kd_status_sentence(status));
     kd_simulation_destroy(s);
@@ -247,11 +252,11 @@ void kd_simulation_destroy(kd_simulation *s)
 
 kd_status kd_simulation_restart(kd_simulation *s)
 {
-    kd_status status = make_consistent(s);
+    kd_status status = start(s);
     if (status < 0) return status;
     s->unseen = false;
     skip_times(s);
-    return integrator_start(s);
+    return status;
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------
@@ -325,7 +330,7 @@ static kd_status run(kd_simulation *s, double t_end)
 
 kd_status kd_simulation_run(kd_simulation *s, double t_end)
 {
-    s->message[0] = '\0';
+    memcpy(s->message, s->news, sizeof s->message);
     if (!isfinite(t_end)) {
         kd_text(s->message, sizeof s->message, "the end time %g is not a finite number", t_end);
         return KD_ERR_TIME;
@@ -360,6 +365,7 @@ kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simul
     kd_status status = kd_simulation_create(eom, inputs, opt, x, &s, message, size);
     if (status < 0) return status;
     status = kd_simulation_run(s, t_end);
+    if (status == KD_OK) status = s->started;
     if (stats) *stats = kd_simulation_stats(s);
     kd_text(message, size, "%s", s->message);
     kd_simulation_destroy(s);
