@@ -7,7 +7,7 @@
 KD_EXTERN_C_BEGIN
 
 typedef struct kd_initial_options {
-    bool   assume;             // IVCNSST = 1: p, v are taken as they are, no check           default false
+    bool   assume;             // IVCNSST = 1: p, v are taken as they are, not corrected      default false
     bool   compute_multipliers; // compute a, lambda, mu, w (also with assume)                default true
     double tolerance;          // residual that counts as consistent, relative to scale       default 1e-9
     int    max_iterations;     // Gauss-Newton iterations of the position level               default 50

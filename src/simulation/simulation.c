@@ -57,6 +57,7 @@ struct kd_simulation {
     bool                  unseen;    // the end of the last step has not been shown yet
     kd_status             started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
     char                  news[800]; // the same in words
+    kd_consistency        assumed;   // residuals of a start that was assumed to be consistent
     char                  message[800];
 };
 
@@ -142,14 +143,33 @@ static kd_status finish(kd_simulation *s, kd_status status)
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
+static void measure_assumed(kd_simulation *s)
+{
+    if (!s->opt.initial.assume || kd_initial_residuals(s->eom, &s->inputs, s->x, &s->assumed) < 0)
+        s->assumed = (kd_consistency){0};
+}
+
+// After a failure: a start off the constraints that nobody was to check may be the reason.
+static void recall_assumed(kd_simulation *s)
+{
+    if (fmax(s->assumed.position, s->assumed.velocity) <= s->opt.initial.tolerance) return;
+    kd_text_append(s->message, sizeof s->message,
+                   "; initial values were assumed to be consistent, but left residuals of %.3g in the constraints of "
+                   "positions and %.3g in those of velocities",
+                   s->assumed.position, s->assumed.velocity);
+}
+
 // Consistent values in x and a fresh integrator. KD_OK, > 0 with news, < 0
 static kd_status start(kd_simulation *s)
 {
+    measure_assumed(s);
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
-    if (status < 0) return status;
-    s->started = status;
-    memcpy(s->news, s->message, sizeof s->news);
-    status = integrator_start(s);
+    if (status >= 0) {
+        s->started = status;
+        memcpy(s->news, s->message, sizeof s->news);
+        status = integrator_start(s);
+    }
+    if (status < 0) recall_assumed(s);
     return status < 0 ? status : s->started;
 }
 
@@ -339,7 +359,9 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
         kd_text(s->message, sizeof s->message, "the end time %g lies before the present time %g", t_end, s->x->t);
         return KD_ERR_TIME;
     }
-    return s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
+    kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
+    if (status < 0) recall_assumed(s);
+    return status;
 }
 
 const kd_state *kd_simulation_state(const kd_simulation *s)

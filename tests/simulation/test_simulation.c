@@ -293,6 +293,38 @@ static void corrected_start(void **state)
     kd_eom_destroy(eom);
 }
 
+// A start that was assumed to be consistent but is not: a failure, at creation or later, recalls its residuals; a run
+// that is lucky, or a start that is consistent, says nothing.
+static void wrongly_assumed_start(void **state)
+{
+    (void)state;
+    kd_eom        *eom;
+    kd_state      *x;
+    kd_simulation *s;
+    char           message[800];
+    make_pendulum(&eom, &x);
+    kd_simulation_options opt = with_tolerance(1e-6);
+    opt.initial.assume = true;
+    opt.radau.max_steps = 3;
+    for (int off = 0; off < 2; off++) {
+        x->t = 0, x->p[0] = 0, x->p[1] = off ? -1.1 : -1, x->v[0] = v10, x->v[1] = off ? 0.25 : 0;
+        assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_OK);
+        assert_int_equal(kd_simulation_run(s, 0), KD_OK);
+        assert_string_equal(kd_simulation_message(s), "");
+        assert_true(kd_simulation_run(s, 9) < 0);
+        const char *told = strstr(kd_simulation_message(s), "assumed to be consistent");
+        if (!off) assert_null(told);
+        if (off) assert_non_null(told); // g = p'p - 1 = 0.21, gI = 2 p'v = -0.55
+        if (off) assert_non_null(strstr(told, "residuals of 0.21 in the constraints of positions and 0.55 in those"));
+        kd_simulation_destroy(s);
+    }
+    x->p[0] = x->p[1] = 0; // no direction of the rod: no accelerations
+    assert_true(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message) < 0);
+    assert_non_null(strstr(message, "assumed to be consistent"));
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 // An end before the present time, NaN or infinity are refused in words; the state stays.
 static void end_before_the_start(void **state)
 {
@@ -1194,6 +1226,7 @@ int main(void)
         cmocka_unit_test(stop_at_the_start),
         cmocka_unit_test(no_time_to_run),
         cmocka_unit_test(corrected_start),
+        cmocka_unit_test(wrongly_assumed_start),
         cmocka_unit_test(end_before_the_start),
         cmocka_unit_test(wrong_arguments),
         cmocka_unit_test(unknown_choices),
