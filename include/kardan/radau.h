@@ -8,9 +8,9 @@ KD_EXTERN_C_BEGIN
 
 typedef struct kd_radau kd_radau;
 
-// Names in capitals are those of S3 (IOPT, ROPT). Defaults are the paper's.
+// Names in capitals are those of S3 (IOPT, ROPT). Defaults are the paper's, except newton_stop (docs/methods/radau.md).
 typedef struct kd_radau_options {
-    double        rtol;        // RTOL, > 0                                                             default 1e-6
+    double        rtol;        // RTOL, > 10 uround                                                     default 1e-6
     double        atol;        // ATOL, > 0                                                             default 1e-6
     const double *rtol_each;   // (dae->nstate) or NULL; copied
     const double *atol_each;   // (dae->nstate) or NULL; copied
@@ -65,7 +65,7 @@ KD_API const double *kd_radau_x(const kd_radau *radau);        // (n)
 // Dense output in [time_old, time].
 KD_API kd_status   kd_radau_dense(kd_radau *radau, double t, double *x) KD_NODISCARD;
 KD_API kd_stats    kd_radau_stats(const kd_radau *radau);
-KD_API const char *kd_radau_message(const kd_radau *radau); // why it failed: time, component by name, advice
+KD_API const char *kd_radau_message(const kd_radau *radau); // why it failed: time, cause, component by name, advice; beside the status sentence
 KD_API void        kd_radau_destroy(kd_radau *radau);
 
 KD_EXTERN_C_END

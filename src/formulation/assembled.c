@@ -149,7 +149,6 @@ kd_eval kd_assembled_raw(kd_assembled *self, double t, const double *x, const do
     bool position = (self->has_eta || self->has_selectors) && d.nlambda > 0;
     if (answer == KD_EVAL_OK) answer = optional_rows(self, position, KD_G, self->g);
     if (answer == KD_EVAL_OK) answer = optional_rows(self, self->has_selectors && d.nq > 0, KD_Q, self->q);
-    if (answer == KD_EVAL_OK) answer = optional_rows(self, self->has_invariants, KD_E, self->e);
     return kd_assembled_note(self, answer);
 }
 
@@ -175,14 +174,14 @@ static void keep_acceleration(kd_assembled *self, double t, const double *a)
     memcpy(oldest, a, (size_t)self->dims.nv * sizeof *a);
 }
 
-// psf1: all constraint levels at the new point; other forms: quaternion norms only
+// psf1: all constraint levels and invariants at the new point; other forms: quaternion norms only
 static kd_eval assembled_correct(void *impl, double t, double *x, const double *xdot)
 {
     kd_assembled *self = impl;
     kd_eval       answer = KD_EVAL_OK;
     if (self->has_selectors) {
         answer = note_acceleration(self, kd_acceleration_project(self->acceleration, t, x, x + self->xs, x + self->xv,
-                                                                 x + self->xr, self->has_invariants));
+                                                                 x + self->xr, self->opt.invariants));
     } else if (self->dims.nq > 0) {
         answer = at_time(self, t);
         if (answer == KD_EVAL_OK)
@@ -337,8 +336,6 @@ static void set_layout(kd_assembled *self)
     self->nc = d.nlambda + d.nmu;
     self->has_eta = self->form == KD_GGL && d.nlambda > 0;
     self->has_selectors = self->form == KD_PSF1;
-    self->has_invariants =
-        self->has_selectors && self->opt.invariants && d.ne > 0 && kd_eom_depends(self->eom, KD_E, KD_V);
     self->xv = d.np;
     self->xr = self->xv + d.nv;
     self->xw = self->xr + d.nr;
@@ -360,8 +357,7 @@ static void set_layout(kd_assembled *self)
     self->h = self->phi + d.nlambda;
     self->g = self->h + d.nmu;
     self->q = self->g + (self->has_eta || self->has_selectors ? d.nlambda : 0);
-    self->e = self->q + (self->has_selectors ? d.nq : 0);
-    self->nraw = self->e + (self->has_invariants ? d.ne : 0);
+    self->nraw = self->q + (self->has_selectors ? d.nq : 0);
 }
 
 // kind, index and error control of each component

@@ -3,9 +3,8 @@
 // Unknowns x = [p v r w s lambda mu | eta]. Rows come in two stages: "raw" rows are functions of the equations of
 // motion, the rows of F are combined from them (selectors of psf1, redundant and inactive constraints).
 //
-//     raw: kinematic (np), dynamic (nv), r' - b, d, c, phi (nlambda), h (nmu) | g (nlambda), q (nq), e (ne)
-//     F:   the same up to h, then g for ggl; psf1: the first np rows are [S_p kinematic; g, q],
-//          the next nv are [S_d dynamic; e]
+//     raw: kinematic (np), dynamic (nv), r' - b, d, c, phi (nlambda), h (nmu) | g (nlambda), q (nq)
+//     F:   the same up to h, then g for ggl; psf1: the first np rows are [S_p kinematic; g, q]
 #ifndef KD_FORMULATION_ASSEMBLED_IMPL_H
 #define KD_FORMULATION_ASSEMBLED_IMPL_H
 
@@ -33,7 +32,7 @@ typedef struct kd_row_rule {
     int         count;  // active ones
     int        *active; // (rows) their numbers
     bool        svd;
-    kd_selector selector; // svd only
+    kd_selector selector; // of the active rows
 } kd_row_rule;
 
 typedef struct kd_assembled {
@@ -51,10 +50,10 @@ typedef struct kd_assembled {
     kd_dense_output       *dense;
     kd_linsolve           *solver;
 
-    int          n, nraw, nc;                   // nc = nlambda + nmu
-    int          xv, xr, xw, xs, xl, xm, xe;    // columns; p at 0
-    int          dyn, r, d, c, phi, h, g, q, e; // raw rows; kinematic at 0
-    bool         has_eta, has_selectors, has_invariants;
+    int          n, nraw, nc;                // nc = nlambda + nmu
+    int          xv, xr, xw, xs, xl, xm, xe; // columns; p at 0
+    int          dyn, r, d, c, phi, h, g, q; // raw rows; kinematic at 0
+    bool         has_eta, has_selectors;
     kd_level_sum phi_rows, h_rows;
     double      *u, *du, *ddu;
     double      *raw;             // (nraw)
@@ -70,14 +69,6 @@ typedef struct kd_assembled {
     int         position_count;
     int        *position_rows; // (nlambda + nq) psf1: active rows of (g, q)
     double     *GZ, *HZ, *C;   // C: (rows x max(np, nv)) compact
-    int         ne;            // invariants in use
-    int        *e_rows;        // (dims.ne)
-    double     *S_d;           // ((nv - ne) x nv)
-    double     *e_v, *e_v_old; // (dims.ne x nv)
-    double      e_time;        // of e_v; e_v_old is earlier
-    bool        e_known;
-    double     *QR, *tau, *qr_work, *Q;
-    int        *qr_column;
 
     // Newton matrix
     kd_blocks       blocks;

@@ -41,10 +41,6 @@ static void want_blocks(kd_assembled *self)
     for (int k = 0; k < self->phi_rows.count; k++) want(self, self->phi_rows.fn[k]);
     for (int k = 0; k < self->h_rows.count; k++) want(self, self->h_rows.fn[k]);
     if (self->has_eta || self->has_selectors) want(self, KD_G);
-    if (self->has_invariants) {
-        want(self, KD_E);
-        self->e_v = self->blocks.block[KD_E][KD_V];
-    }
 }
 
 static void fill(int *powers, int from, int count, int value)
@@ -215,7 +211,6 @@ static kd_eval assemble(kd_assembled *self, double t, const double *x, const dou
     add_levels(self, self->phi, &self->phi_rows);
     add_levels(self, self->h, &self->h_rows);
     if (self->has_eta || self->has_selectors) add_fn(self, self->g, KD_G, 1);
-    if (self->has_invariants) add_fn(self, self->e, KD_E, 1);
     kd_eval answer = self->position.nn > 0 ? add_normals(self, t, x, xdot) : KD_EVAL_OK;
     bool    as_they_are = self->raw_K == self->K && self->multipliers.count == self->multipliers.rows;
     for (int j = 0; j < self->n && !as_they_are; j++) {

@@ -1,25 +1,17 @@
 // assembled_rows.c: from raw rows to the rows of F: inactive and redundant constraints, selectors of psf1 (S3 FORM =
-// 1).
-//
-// psf1: S_p (p' - Z v) with unit rows (LU, QR) or a null-space basis (SVD) such that [S_p; G; q_p] is regular. An
-// invariant e replaces one combination of the dynamic rows: S_d spans the complement of e_v', for then
-//     S_d (M dv + C' dlambda) = 0, C dv = 0, e_v dv = 0  <=>  M dv + C' dlambda + e_v' alpha = 0, C dv = 0, e_v dv = 0,
-// which is regular where [C; e_v] has full rank, C = [GZ; HZ].
+// 1): S_p (p' - Z v) with unit rows (LU, QR) or a null-space basis (SVD) such that [S_p; G; q_p] is regular.
+#include "core/text.h"
 #include "formulation/assembled_impl.h"
 #include "math/dense.h"
 #include <math.h>
 #include <string.h>
-
-// An invariant is left out where its gradient e_v, after removal of the part in the range of C', is shorter than
-#define INVARIANT_ANGLE 1e-3 // ... this fraction of e_v (it follows from the constraints), or
-#define INVARIANT_CHANGE 4   // ... this multiple of its change during the step (Newton's method would not contract)
 
 static void cut_rule(kd_row_rule *rule, int rows, int columns, const kd_assembled *self, kd_arena *arena)
 {
     rule->rows = rows;
     rule->active = kd_cut_int(arena, rows);
     rule->svd = self->opt.constraints == KD_DECOMPOSE_SVD && rows > 0;
-    if (rule->svd) kd_selector_init(&rule->selector, rows, columns, KD_DECOMPOSE_SVD, self->opt.rank_tolerance, arena);
+    kd_selector_init(&rule->selector, rows, columns, self->opt.constraints, self->opt.rank_tolerance, arena);
 }
 
 void kd_assembled_cut_rows(kd_assembled *self)
@@ -38,16 +30,6 @@ void kd_assembled_cut_rows(kd_assembled *self)
 
     kd_selector_init(&self->kinematic, d.nlambda + d.nq, d.np, self->opt.constraints, self->opt.rank_tolerance, arena);
     self->position_rows = kd_cut_int(arena, d.nlambda + d.nq);
-    if (!self->has_invariants) return;
-    int most = self->nc > d.ne ? self->nc : d.ne, work = kd_qr_work(d.nv, most);
-    self->e_rows = kd_cut_int(arena, d.ne);
-    self->S_d = kd_cut_double(arena, d.nv * d.nv);
-    self->e_v_old = kd_cut_double(arena, d.ne * d.nv);
-    self->QR = kd_cut_double(arena, d.nv * most);
-    self->tau = kd_cut_double(arena, d.nv + most);
-    self->qr_work = kd_cut_double(arena, work > d.nv ? work : d.nv);
-    self->Q = kd_cut_double(arena, d.nv * (d.nv > d.ne ? d.nv : d.ne));
-    self->qr_column = kd_cut_int(arena, most);
 }
 
 // ---- constraint rows ------------------------------------------------------------------------------------------------
@@ -67,15 +49,51 @@ static void copy_row(const kd_assembled *self, int i, int k, int rows)
     for (int j = 0; j < self->dims.nv; j++) self->C[k + j * rows] = from[(size_t)j * (size_t)ld];
 }
 
-static kd_status select_rule(kd_assembled *self, kd_row_rule *rule)
+// active rows; true if they are others than before
+static bool find_active(const kd_assembled *self, kd_row_rule *rule)
 {
-    rule->count = 0;
-    for (int i = 0; i < rule->rows; i++)
-        if (is_active(self, i)) rule->active[rule->count++] = i;
-    if (!rule->svd || rule->count == 0) return KD_OK;
+    int  count = 0;
+    bool changed = false;
+    for (int i = 0; i < rule->rows; i++) {
+        if (!is_active(self, i)) continue;
+        changed = changed || count >= rule->count || rule->active[count] != i;
+        rule->active[count++] = i;
+    }
+    changed = changed || count != rule->count;
+    rule->count = count;
+    return changed;
+}
+
+// Words for redundant rows: those with large entries in the left null vector.
+static kd_status rule_failed(kd_assembled *self, const kd_row_rule *rule, kd_status status)
+{
+    char        rows[256] = "", name[96];
+    const char *comma = "";
+    int         nlambda = self->dims.nlambda;
+    double      most = kd_norm_max(rule->count, rule->selector.left);
+    for (int k = 0; k < rule->count; k++) {
+        int i = rule->active[k];
+        if (fabs(rule->selector.left[k]) < 0.1 * most) continue;
+        kd_eom_name(self->eom, i < nlambda ? KD_NAME_LAMBDA : KD_NAME_MU, i < nlambda ? i : i - nlambda, name,
+                    sizeof name);
+        kd_text_append(rows, sizeof rows, "%s%s", comma, name);
+        comma = ", ";
+    }
+    return kd_assembled_fail(self, status, "%s: %s",
+                             status == KD_ERR_REDUNDANT ? "redundant constraints, use the SVD decomposition"
+                                                        : "dependent constraints",
+                             rows);
+}
+
+// SVD: the rank and the combinations of rows. LU, QR: once for every set of active rows, are they independent?
+static kd_status select_rule(kd_assembled *self, kd_row_rule *rule, bool others)
+{
+    if (rule->count == 0 || !(rule->svd || others)) return KD_OK;
+    if (others) rule->selector.rank = -1; // other constraints may have another rank
     for (int k = 0; k < rule->count; k++) copy_row(self, rule->active[k], k, rule->count);
-    bool changed;
-    return kd_selector_update(&rule->selector, rule->count, self->C, false, &changed);
+    bool      changed;
+    kd_status status = kd_selector_update(&rule->selector, rule->count, self->C, false, &changed);
+    return status < 0 ? rule_failed(self, rule, status) : status;
 }
 
 // out = rule applied to raw rows and multipliers (NULL: none)
@@ -171,80 +189,6 @@ static kd_status select_kinematic(kd_assembled *self, bool restart)
     return status < 0 ? selector_failed(self, status) : status;
 }
 
-// Q' of the QR decomposition of columns (nv x k) applied to b; returns the rank
-static int complement(kd_assembled *self, int k, double *b, int columns)
-{
-    int nv = self->dims.nv;
-    int rank = k > 0 ? kd_qr_pivot(nv, k, self->QR, self->qr_column, self->tau, 1e-10, self->qr_work) : 0;
-    if (rank > 0) kd_qr_apply_t(nv, k < nv ? k : nv, self->QR, self->tau, b, columns, self->qr_work);
-    return rank;
-}
-
-// Which invariants may replace a dynamic row: gradient independent of C' and nearly constant during the step.
-static void choose_invariants(kd_assembled *self, double t)
-{
-    kd_dims d = self->dims;
-    int     nv = d.nv, ne = d.ne;
-    double  elapsed = t - self->e_time, h = self->dae->h > 0 ? self->dae->h : elapsed;
-
-    // part of e_v' outside the range of C'
-    for (int k = 0; k < self->multipliers.count; k++) {
-        int i = self->multipliers.active[k];
-        copy_row(self, i, 0, 1);
-        memcpy(self->QR + k * nv, self->C, (size_t)nv * sizeof(double));
-    }
-    for (int k = 0; k < ne; k++)
-        for (int j = 0; j < nv; j++) self->Q[j + k * nv] = self->e_v[k + j * ne];
-    int rank = complement(self, self->multipliers.count, self->Q, ne);
-
-    self->ne = 0;
-    for (int k = 0; k < ne && rank + self->ne < nv; k++) {
-        double change = 0;
-        for (int j = 0; j < nv; j++) change = fmax(change, fabs(self->e_v[k + j * ne] - self->e_v_old[k + j * ne]));
-        double free_part = sqrt(strided_dot(nv - rank, self->Q + k * nv + rank, 1, self->Q + k * nv + rank, 1)),
-               whole = sqrt(strided_dot(nv, self->e_v + k, ne, self->e_v + k, ne));
-        if (free_part > INVARIANT_ANGLE * whole && free_part > INVARIANT_CHANGE * change * fabs(h / elapsed))
-            self->e_rows[self->ne++] = k;
-    }
-}
-
-// S_d = last rows of Q', where e_v' = Q R over the chosen invariants
-static void select_dynamic(kd_assembled *self)
-{
-    int nv = self->dims.nv, ne = self->ne;
-    for (int k = 0; k < ne; k++)
-        for (int j = 0; j < nv; j++) self->QR[j + k * nv] = self->e_v[self->e_rows[k] + j * self->dims.ne];
-    memset(self->Q, 0, (size_t)nv * (size_t)nv * sizeof(double));
-    for (int i = 0; i < nv; i++) self->Q[i + i * nv] = 1;
-    int rank = complement(self, ne, self->Q, nv);
-    for (int k = rank; k < ne; k++) self->e_rows[self->qr_column[k]] = -1; // gradients that depend on the others
-    int kept = 0;
-    for (int k = 0; k < ne; k++)
-        if (self->e_rows[k] >= 0) self->e_rows[kept++] = self->e_rows[k];
-    self->ne = kept;
-    for (int j = 0; j < nv; j++)
-        for (int i = 0; i < nv - kept; i++) self->S_d[i + j * (nv - kept)] = self->Q[kept + i + j * nv];
-}
-
-static void select_invariants(kd_assembled *self, bool restart)
-{
-    size_t bytes = (size_t)self->dims.ne * (size_t)self->dims.nv * sizeof(double);
-    double t = kd_eom_point(self->data)->t;
-    int    before = self->ne;
-    if (!self->e_known || restart || t < self->e_time) {
-        self->ne = 0;
-    } else if (t > self->e_time) {
-        choose_invariants(self, t);
-    } else {
-        return; // the same point again: keep the decision
-    }
-    if (self->ne > 0) select_dynamic(self);
-    if (self->ne != before) self->counters.selectors++;
-    memcpy(self->e_v_old, self->e_v, bytes);
-    self->e_time = t;
-    self->e_known = true;
-}
-
 // D_i = 1 / |row i of GZ|: eta gets the size of a velocity, whatever the units of the constraints. Kept from then on.
 static void scale_stabilizers(kd_assembled *self)
 {
@@ -259,18 +203,20 @@ kd_status kd_assembled_select(kd_assembled *self, bool restart)
 {
     kd_status news = KD_OK;
     bool      first_eta = self->has_eta && !self->prepared;
-    bool      matrices = self->has_selectors || self->multipliers.svd || self->stabilizers.svd || first_eta;
+    bool      others = find_active(self, &self->multipliers) || !self->prepared;
+    bool      matrices = self->has_selectors || self->multipliers.svd || self->stabilizers.svd || first_eta || others;
+    (void)find_active(self, &self->stabilizers);
     if (matrices && self->nc > 0 &&
         kd_assembled_note(self, kd_eom_constraint_matrices(self->data, self->GZ, self->HZ)) != KD_EVAL_OK)
         return self->fault;
     if (first_eta) scale_stabilizers(self);
-    kd_status status = select_rule(self, &self->multipliers);
+    kd_status status = select_rule(self, &self->multipliers, others);
     if (status > 0) news = status;
-    if (status >= 0) status = select_rule(self, &self->stabilizers);
-    if (status < 0) return kd_assembled_fail(self, status, "%s", kd_status_sentence(status));
+    if (status >= 0) status = select_rule(self, &self->stabilizers, others);
+    if (status < 0) return status;
+    if (others) self->kinematic.rank = -1;
     if (self->has_selectors) status = select_kinematic(self, restart);
     if (status < 0) return status;
-    if (self->has_invariants) select_invariants(self, restart);
     self->prepared = true;
     return news;
 }
@@ -294,14 +240,12 @@ kd_status kd_assembled_prepare(kd_assembled *self)
     kd_eval answer = KD_EVAL_OK;
     if (self->has_selectors) answer = kd_assembled_note(self, kd_position_update(&self->position, self->data));
     if (answer != KD_EVAL_OK) return self->fault;
-    kd_status status = kd_assembled_select(self, true);
-    self->e_known = false; // the gradient of the invariants was not evaluated here
-    return status;
+    return kd_assembled_select(self, true);
 }
 
 // ---- combination ----------------------------------------------------------------------------------------------------
 
-// the first np + nv rows of psf1: [S_p kinematic; g, q], [S_d dynamic; e]
+// the first np rows of psf1: [S_p kinematic; g, q]
 static void combine_selected(const kd_assembled *self, const double *raw, double *F)
 {
     kd_dims            d = self->dims;
@@ -318,13 +262,6 @@ static void combine_selected(const kd_assembled *self, const double *raw, double
                 position[k] += s->U[l + k * s->rows] * s->scale[l] * g[self->position_rows[l]];
         }
     }
-    double *dynamic = F + d.np;
-    if (self->ne == 0) {
-        memcpy(dynamic, raw + self->dyn, (size_t)d.nv * sizeof *F);
-        return;
-    }
-    kd_gemv(d.nv - self->ne, d.nv, 1, self->S_d, raw + self->dyn, 0, dynamic);
-    for (int k = 0; k < self->ne; k++) dynamic[d.nv - self->ne + k] = raw[self->e + self->e_rows[k]];
 }
 
 void kd_assembled_combine(const kd_assembled *self, const double *raw, const double *x, double *F)
@@ -332,7 +269,7 @@ void kd_assembled_combine(const kd_assembled *self, const double *raw, const dou
     int first = 0;
     if (self->has_selectors) {
         combine_selected(self, raw, F);
-        first = self->r;
+        first = self->dyn;
     }
     if (raw != F) memcpy(F + first, raw + first, (size_t)(self->phi - first) * sizeof *F);
     apply_rule(&self->multipliers, raw + self->phi, x ? x + self->xl : NULL, F + self->phi);

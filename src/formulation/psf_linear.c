@@ -69,7 +69,7 @@ static kd_status eliminate_contacts(kd_psf *f)
     int                ns = f->dims.ns, nv = f->dims.nv;
     if (ns == 0) return KD_OK;
     memcpy(f->cs_lu, block(f, KD_C, KD_S), (size_t)(ns * ns) * sizeof(double));
-    if (kd_lu_factor(ns, f->cs_lu, f->cs_pivot) != 0) return psf_fail(f, KD_ERR_SINGULAR_CS, "the matrix c_s is singular");
+    if (kd_lu_factor(ns, f->cs_lu, f->cs_pivot) != 0) return psf_fail(f, KD_ERR_SINGULAR_CS, "the equations 0 = c do not determine s: c_s is singular");
     for (int i = 0; i < ns * nv; i++) f->X[i] = -block(f, KD_C, KD_P)[i];
     kd_lu_solve(ns, f->cs_lu, f->cs_pivot, f->X, nv);
     for (size_t k = 0; k < sizeof with_s / sizeof *with_s; k++) {
@@ -333,7 +333,7 @@ static kd_status factor_general(kd_psf *f)
 
     if (nw > 0) {
         memcpy(B, block(f, KD_D, KD_W), (size_t)(nw * nw) * sizeof(double));
-        if (kd_lu_factor(nw, B, f->pivot) != 0) return psf_fail(f, KD_ERR_SINGULAR_DW, "the matrix d_w is singular");
+        if (kd_lu_factor(nw, B, f->pivot) != 0) return psf_fail(f, KD_ERR_SINGULAR_DW, "the equations 0 = d do not determine w: d_w is singular");
     }
     row_combinations(f);
     constraint_rows(f, ma);

@@ -10,9 +10,11 @@
 // A correction of this relative size at a freshly linearised point leaves an error of its square: rounding.
 #define FRESH_ENOUGH 1e-8
 // With kept matrices convergence is linear: stop at this relative size.
-#define KEPT_ENOUGH 1e-12
+#define KEPT_ENOUGH 1e-13
 // A product of relative changes that counts as rounding.
 #define ROUNDING 1e-14
+// Accelerations and multipliers, which nothing integrates.
+#define ACCELERATION_ENOUGH 1e-12
 #define MAX_CORRECTIONS 10
 
 // ---- systems with gamma -----------------------------------------------------------------------------------------------------
@@ -341,10 +343,19 @@ static double move(int n, const double *dx, double *x)
     return size;
 }
 
+// May the corrections end with one of this size? With kept matrices convergence is linear: size^2 / before is left.
+static bool settled(double size, double enough, double *before)
+{
+    bool done = size <= enough || (*before > 0 && size * size <= enough * *before);
+    *before = size;
+    return done;
+}
+
 static kd_eval correct_position(kd_psf *f, double *x, double enough)
 {
-    double *dp = f->x + f->at.p, *ds = f->x + f->at.s;
+    double *dp = f->x + f->at.p, *ds = f->x + f->at.s, before = 0;
     if (f->mp == 0 && f->dims.ns == 0) return KD_EVAL_OK;
+    if (f->dims.nq > 0) enough = KEPT_ENOUGH; // how g changes across q = 0 is not known: no quadratic convergence
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
         kd_eval answer = put_position(f);
@@ -352,8 +363,7 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
         solve_position(f, dp, ds);
         double size = fmax(move(f->dims.np, dp, x + f->at.p), move(f->dims.ns, ds, x + f->at.s));
         f->moved = fmax(f->moved, size);
-        if (size <= enough) return KD_EVAL_OK;
-        enough = fmax(enough * 1e-2, KEPT_ENOUGH); // from now on linear convergence with the old matrix
+        if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "the position constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
@@ -361,7 +371,7 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
 
 static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
 {
-    double *dv = f->x + f->at.v;
+    double *dv = f->x + f->at.v, before = 0;
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
     if (f->mv == 0) return KD_EVAL_OK;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
@@ -371,8 +381,7 @@ static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
         solve_velocity(f, false, dv);
         double size = move(f->dims.nv, dv, x + f->at.v);
         f->moved = fmax(f->moved, size);
-        if (size <= enough) return KD_EVAL_OK;
-        enough = fmax(enough * 1e-2, KEPT_ENOUGH);
+        if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
@@ -380,7 +389,7 @@ static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
 
 static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
 {
-    double *k0 = f->k0;
+    double *k0 = f->k0, before = 0;
     int     nv = f->dims.nv, nw = f->dims.nw;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
@@ -391,7 +400,7 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
         double size = fmax(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
         for (int i = 0; i < f->nl; i++) size = fmax(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
         for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
-        if (size <= enough) return KD_EVAL_OK;
+        if (settled(size, ACCELERATION_ENOUGH, &before)) return KD_EVAL_OK;
         // linear in (a, lambda, mu): one solve is exact up to the change of the matrix since it was evaluated
         if (f->plain && enough == FRESH_ENOUGH && f->moved * size <= ROUNDING) return KD_EVAL_OK;
     }

@@ -7,7 +7,6 @@
 // reduced right-hand sides are transformed. Error estimate, step control, convergence test: as in RADAU5, with the options of S3.
 #include <kardan/radau.h>
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -29,6 +28,7 @@ static const double NEWTON_STOP = 0.05;      // fnewt = 0.05 sqrt(rtol_i): RADAU
 static const double PARTICULAR = 0.25;       // weight of what the algebraic equations alone ask for in the Newton norm: these
                                              // components follow the others and are solved for again at the end of the step
 static const double NOISE = 1e-13;           // steps shorter than this times t: X' = Z / h is rounding
+static const double VANISHING = 1e-3;        // part of the time left in which a step still has to count
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 
 struct kd_radau {
@@ -56,6 +56,7 @@ struct kd_radau {
     double *newton_weight;      // (n) the same, with powers of h for components of higher index
 
     double h, h_next;           // present step, proposal for the next one
+    double span;                // time left to t_end
     double h_factored;          // step that the decomposition belongs to; 0: none
     double h_accepted, err_accepted; // for the predictive controller
     double newton_stop;         // fnewt
@@ -119,7 +120,8 @@ static kd_status check_options(const kd_radau_options *o, int nstate, char *mess
 }
 
 // Inner tolerances (RADAU5): rtol_i = 0.1 rtol^(2/3), atol_i = rtol_i atol / rtol, so that the error, which falls with a higher
-// order than its estimate, follows the user's tolerance.
+// order than its estimate, follows the user's tolerance. The second rule alone would loosen atol_i when only rtol is made
+// smaller; 0.1 atol^(2/3) bounds it.
 static void set_tolerances(kd_radau *r)
 {
     const kd_radau_options *o = &r->opt;
@@ -129,7 +131,7 @@ static void set_tolerances(kd_radau *r)
         double rtol = own && o->rtol_each ? o->rtol_each[i] : o->rtol;
         double atol = own && o->atol_each ? o->atol_each[i] : o->atol;
         r->rtol[i] = 0.1 * pow(rtol, 2.0 / 3);
-        r->atol[i] = r->rtol[i] * (atol / rtol);
+        r->atol[i] = fmin(r->rtol[i] * (atol / rtol), 0.1 * pow(atol, 2.0 / 3));
         tightest = fmin(tightest, r->rtol[i]);
     }
     r->newton_stop = o->newton_stop > 0 ? o->newton_stop : fmax(10 * o->uround / tightest, fmin(0.03, NEWTON_STOP * sqrt(tightest)));
@@ -539,14 +541,15 @@ static kd_status fail(kd_radau *r, kd_status status)
     kd_text(reason, sizeof reason, "%s", r->message);
     switch (status) {
     case KD_ERR_STEP_TOO_SMALL:
-    case KD_ERR_NEWTON: advice = "look for a discontinuity or a singular position near this time, or loosen the tolerances"; break;
+    case KD_ERR_NEWTON:
+        advice = "look for a discontinuity or a singular position near this time, check supplied derivatives and constraint levels "
+                 "with kd_eom_check, or loosen the tolerances";
+        break;
     case KD_ERR_NOT_FINITE: advice = "check the functions for divisions by zero and roots of negative numbers near this state"; break;
-    case KD_ERR_RANK_CHANGE: advice = "the mechanism reaches a singular position"; break;
-    case KD_ERR_REDUNDANT: advice = "choose the SVD decomposition or remove the redundant constraints"; break;
     default: break;
     }
-    kd_text(r->message, sizeof r->message, "at t = %.9g, h = %.3g: %s", r->t, r->h, kd_status_sentence(status));
-    if (reason[0]) kd_text_append(r->message, sizeof r->message, "; %s", reason);
+    kd_text(r->message, sizeof r->message, "at t = %.9g, h = %.3g", r->t, r->h);
+    if (reason[0]) kd_text_append(r->message, sizeof r->message, ": %s", reason);
     if (r->worst >= 0)
         kd_text_append(r->message, sizeof r->message, "; worst component: %s",
                        r->dae->methods->component_name(r->dae->impl, r->worst, name, sizeof name));
@@ -561,9 +564,10 @@ static void reject(kd_radau *r, double factor_of_h)
     r->rejected = true;
 }
 
+// t + h must differ from t; at t = 0, where any h does, h must not vanish beside the time that is left
 static bool too_small(const kd_radau *r)
 {
-    return 0.1 * r->h <= fabs(r->t) * r->opt.uround || r->h <= DBL_MIN * 1e6;
+    return 0.1 * r->h <= fmax(fabs(r->t), VANISHING * r->span) * r->opt.uround;
 }
 
 // x_1 = X_3, corrected by the formulation. KD_OK, or the attempt has to be repeated.
@@ -664,7 +668,7 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
 // Length of the first attempt: the proposal, not beyond t_end, stretched to it where it nearly reaches it
 static void choose_step(kd_radau *r, double t_end)
 {
-    double span = t_end - r->t, limit = r->opt.h_max > 0 ? fmin(r->opt.h_max, span) : span;
+    double span = r->span = t_end - r->t, limit = r->opt.h_max > 0 ? fmin(r->opt.h_max, span) : span;
     if (r->h_next <= 0) r->h_next = first_step(r, span);
     r->h = fmin(r->h_next, limit);
     if (r->h * LAST_STEP >= span) r->h = span;

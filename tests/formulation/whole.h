@@ -120,14 +120,14 @@ UNUSED static kd_eval whole_input(double t, void *context, double *u, double *du
     ddu[0] = -4 * sin(2 * t);
     return KD_EVAL_OK;
 }
-static const kd_inputs  whole_inputs = {.eval = whole_input};
-static const place      whole_place = {.p = {0.6, 0.4, 0.3, 0.2},
-                                       .v = {0.5, 0.2, 0.7, 0.4},
-                                       .r = {0.3},
-                                       .w = {0.1},
-                                       .s = {0.24},
-                                       .lambda = {0.5},
-                                       .mu = {0.2}};
+static const kd_inputs whole_inputs = {.eval = whole_input};
+static const place     whole_place = {.p = {0.6, 0.4, 0.3, 0.2},
+                                      .v = {0.5, 0.2, 0.7, 0.4},
+                                      .r = {0.3},
+                                      .w = {0.1},
+                                      .s = {0.24},
+                                      .lambda = {0.5},
+                                      .mu = {0.2}};
 
 // ---- helpers --------------------------------------------------------------------------------------------------------
 
@@ -169,23 +169,33 @@ UNUSED static kd_dae *make_dae(const kd_eom *eom, const kd_inputs *inputs, const
     return dae;
 }
 
-// Integrate x to t_end by Radau; statistics may be NULL.
-UNUSED static void integrate(kd_dae *dae, double tolerance, double t_end, kd_state *x, kd_stats *stats)
+// Integrate x to t_end by Radau. Statistics and the lengths of the last two steps may be NULL.
+UNUSED static void integrate_all(kd_dae *dae, double tolerance, double t_end, kd_state *x, kd_stats *stats, double *h)
 {
     char             message[256];
     kd_radau        *radau;
     kd_radau_options opt = kd_radau_options_default();
-    double          *vector = calloc((size_t)dae->n, sizeof *vector);
+    double          *vector = calloc((size_t)dae->n, sizeof *vector), last[2] = {0};
     opt.rtol = opt.atol = tolerance;
     kd_formulation_pack(dae, x, vector);
     assert_int_equal(kd_radau_create(dae, &opt, &radau, message, sizeof message), KD_OK);
     kd_status status = kd_radau_start(radau, x->t, vector);
-    while (status >= 0 && kd_radau_time(radau) < t_end) status = kd_radau_step(radau, t_end);
+    while (status >= 0 && kd_radau_time(radau) < t_end) {
+        status = kd_radau_step(radau, t_end);
+        last[0] = last[1];
+        last[1] = kd_radau_time(radau) - kd_radau_time_old(radau);
+    }
     if (status < 0) fail_msg("%s: %s", dae->methods->name, kd_radau_message(radau));
     kd_formulation_unpack(dae, t_end, kd_radau_x(radau), x);
     if (stats) *stats = kd_radau_stats(radau);
+    if (h) memcpy(h, last, sizeof last);
     kd_radau_destroy(radau);
     free(vector);
+}
+
+UNUSED static void integrate(kd_dae *dae, double tolerance, double t_end, kd_state *x, kd_stats *stats)
+{
+    integrate_all(dae, tolerance, t_end, x, stats, NULL);
 }
 
 // Deterministic numbers in [-1, 1].
