@@ -342,7 +342,7 @@ static kd_eval value_moved(check *c, kd_fn fn, kd_var var, int j, double h, bool
     } else {
         array_of(y, var)[j] += h;
     }
-    for (int i = 0; i < c->eom->entry[fn].rows; i++) out[i] = NAN; // an entry that is never written must not pass
+    kd_mark_unset(out, c->eom->entry[fn].rows); // also where only some calls leave an entry out
     go(c, d, y);
     return kd_eom_eval(d, fn, out);
 }
@@ -410,13 +410,12 @@ static kd_eval check_blocks(check *c)
             kd_eval   answer = KD_EVAL_OK;
             if (columns == 0 || (!given && !zero)) continue;
             go(c, c->full_data, &c->base);
+            memset(c->supplied, 0, (size_t)rows * (size_t)(raw ? n->np : columns) * sizeof(double));
             if (raw)
                 answer =
                     eom->def.derivative(&c->full_data->x, KD_Q, KD_P, KD_PART_ALL, c->full_data->context, c->supplied);
             else if (given)
                 answer = kd_supplied_block(c->full_data, (kd_fn)fn, (kd_var)var, KD_PART_ALL, c->supplied);
-            else
-                memset(c->supplied, 0, (size_t)rows * (size_t)columns * sizeof(double));
             if (answer == KD_EVAL_OK)
                 answer = compare_block(c, (kd_fn)fn, (kd_var)var, raw ? n->np : columns, raw,
                                        given ? "supplied" : "zero[] says");
@@ -690,6 +689,7 @@ static kd_eval check_autonomous(check *c)
             copy_spot(&c->base, &c->moved);
             c->moved.t += k * LATER;
             go(c, d, &c->moved);
+            memset(c->values[k], 0, (size_t)rows * sizeof(double));
             // M is kept when it is said to be constant: ask the function itself
             answer = fn == KD_MASS ? c->eom->def.M(&d->x, d->context, c->values[k])
                                    : kd_eom_eval(d, (kd_fn)fn, c->values[k]);
@@ -705,7 +705,7 @@ static kd_eval check_autonomous(check *c)
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
-// Every function once into an array of NaN: an entry that is never written shows.
+// Every function once: an entry that is never set shows.
 static kd_eval check_written(check *c)
 {
     kd_eval answer = KD_EVAL_OK;
