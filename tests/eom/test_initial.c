@@ -1224,6 +1224,10 @@ static void test_failures(void **unused)
     }
     w.stop_after = 0, w.omega = NAN;
     check_failure(eom, &opt, x, KD_ERR_NOT_FINITE, "speed", NULL);
+    w.omega = 1.0;
+    opt = with_conditions(deviation_and_speed, 3, &w);
+    w.count = 2; // sets two of three
+    check_failure(eom, &opt, x, KD_ERR_DEFINITION, "diagonal", "was not set");
 
     opt = kd_initial_options_default();
     opt.max_iterations = 1;
