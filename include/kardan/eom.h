@@ -207,7 +207,8 @@ KD_API int            kd_eom_rows(const kd_eom *eom, kd_fn fn);     // rows of a
 KD_API int            kd_eom_columns(const kd_eom *eom, kd_var var); // columns of a derivative; nv for KD_P
 KD_API const char    *kd_eom_title(const kd_eom *eom);
 KD_API const kd_eom_def *kd_eom_definition(const kd_eom *eom);
-// "joint 'hinge' angle" or "p[3]", written to buffer, which is returned.
+// "joint 'hinge' angle" or, without a name, "p[3]", written to buffer, which is returned. A velocity without name whose
+// coordinate has one (Z = I): "rate of 'slider x'".
 KD_API const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size);
 // May fn depend on var (by its definition above and by zero[])?
 KD_API bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var);

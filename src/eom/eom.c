@@ -366,8 +366,14 @@ bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var)
 const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
 {
     const char *name = eom->def.name ? eom->def.name(kind, i, eom->def.context) : NULL;
+    // without own kinematics, velocity i is the rate of coordinate i
+    const char *coordinate = NULL;
+    if (!name && eom->def.name && kind == KD_NAME_V && eom->kinematics == KD_Z_IDENTITY)
+        coordinate = eom->def.name(KD_NAME_P, i, eom->def.context);
     if (name)
         kd_text(buffer, size, "%s", name);
+    else if (coordinate)
+        kd_text(buffer, size, "rate of '%s'", coordinate);
     else
         kd_text(buffer, size, "%s[%d]", kind_letters[kind], i);
     return buffer;

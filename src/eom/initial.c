@@ -47,6 +47,16 @@ kd_initial_options kd_initial_options_default(void)
 
 // ---- messages -------------------------------------------------------------------------------------------------------
 
+// The name in quotes; names of joints and rates bring their own.
+static const char *quoted(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
+{
+    char name[128];
+    kd_eom_name(eom, kind, i, name, sizeof name);
+    const char *quote = strchr(name, '\'') ? "" : "'";
+    kd_text(buffer, size, "%s%s%s", quote, name, quote);
+    return buffer;
+}
+
 static void append_row(const kd_iv *iv, int fn, int i, char *text)
 {
     char        name[128];
@@ -85,7 +95,7 @@ static void append_row(const kd_iv *iv, int fn, int i, char *text)
     default:
         break;
     }
-    kd_text_append(text, STORY, "%s '%s'%s", what, kd_eom_name(iv->eom, kind, i, name, sizeof name), level);
+    kd_text_append(text, STORY, "%s %s%s", what, quoted(iv->eom, kind, i, name, sizeof name), level);
 }
 
 // Rows of the largest remaining residuals, conditions first.
@@ -190,8 +200,7 @@ static void add_name(const kd_iv *iv, name_list *list, kd_kind kind, int i)
     char name[128];
     if (list->count++ >= NAMES_MAX) return;
     list->named++;
-    kd_text_append(list->text, STORY, "%s'%s'", list->count > 1 ? ", " : "",
-                   kd_eom_name(iv->eom, kind, i, name, sizeof name));
+    kd_text_append(list->text, STORY, "%s%s", list->count > 1 ? ", " : "", quoted(iv->eom, kind, i, name, sizeof name));
 }
 
 // Names of the components x = B N_l of the null vectors that are not zero. B = Z for positions, else the columns of
@@ -619,8 +628,8 @@ static kd_status set_time(kd_iv *iv, const kd_inputs *inputs)
         for (int i = 0; i < iv->n.nu; i++) {
             if (isfinite(iv->u[i]) && isfinite(iv->du[i]) && isfinite(iv->ddu[i])) continue;
             char name[96];
-            kd_text(iv->message, iv->size, "input '%s' is not finite at t = %g",
-                    kd_eom_name(iv->eom, KD_NAME_U, i, name, sizeof name), iv->now->t);
+            kd_text(iv->message, iv->size, "input %s is not finite at t = %g",
+                    quoted(iv->eom, KD_NAME_U, i, name, sizeof name), iv->now->t);
             return KD_ERR_NOT_FINITE;
         }
     }
@@ -633,8 +642,8 @@ static kd_status check_finite(kd_iv *iv, const double *x, int n, kd_kind kind)
     for (int i = 0; i < n; i++) {
         if (isfinite(x[i])) continue;
         char name[96];
-        kd_text(iv->message, iv->size, "the guess of '%s' is not a finite number",
-                kd_eom_name(iv->eom, kind, i, name, sizeof name));
+        kd_text(iv->message, iv->size, "the guess of %s is not a finite number",
+                quoted(iv->eom, kind, i, name, sizeof name));
         return KD_ERR_NOT_FINITE;
     }
     return KD_OK;
@@ -739,8 +748,8 @@ static void tell_moves(const kd_iv *iv, const kd_state *from)
             if (change > move) most = i, move = change;
         }
         if (move == 0.0) continue;
-        kd_text_append(iv->message, iv->size, "%s%s '%s' %sby %.3g", first ? "initial " : ", ", parts[k].word,
-                       kd_eom_name(iv->eom, parts[k].kind, most, name, sizeof name), first ? "moved " : "", move);
+        kd_text_append(iv->message, iv->size, "%s%s %s %sby %.3g", first ? "initial " : ", ", parts[k].word,
+                       quoted(iv->eom, parts[k].kind, most, name, sizeof name), first ? "moved " : "", move);
         first = false;
     }
     kd_text_append(iv->message, iv->size, " to satisfy the constraints%s",
