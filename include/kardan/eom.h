@@ -286,7 +286,8 @@ KD_API void      kd_state_copy(const kd_state *from, kd_state *to);             
 KD_API void      kd_state_destroy(kd_state *x);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Inputs as functions of time. No function of the equations looks up u(t) itself.
+// Inputs as functions of time, (nu) each with two time derivatives, which must all be set. No function of the equations
+// looks up u(t) itself.
 typedef struct kd_inputs {
     kd_eval (*eval)(double t, void *context, double *u, double *du, double *ddu);
     void *context;

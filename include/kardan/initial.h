@@ -24,6 +24,7 @@ typedef struct kd_initial_options {
                          // otherwise the closest point is taken                                default true
 } kd_initial_options;
 
+// The defaults given above.
 KD_API kd_initial_options kd_initial_options_default(void);
 
 // Make x consistent: p, s, then v, then (a, lambda, mu, w); together if a user condition mixes levels. A consistent
@@ -41,6 +42,7 @@ typedef struct kd_consistency {
     double dynamics, auxiliary;              // max |M a - f + ...|, max |d|
     int    worst_position, worst_velocity;   // row of the largest |g| and |gI| (or of h behind it: nlambda + i)
 } kd_consistency;
+// x need not be consistent and is not changed.
 KD_API kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_consistency *out) KD_NODISCARD;
 
 KD_EXTERN_C_END
