@@ -144,6 +144,10 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
         kd_text(m.text, m.size, "kinematics or Z is missing: np = %d and nv = %d differ", n->np, n->nv);
         return KD_ERR_DEFINITION;
     }
+    if (n->nq > 0 && !def->kinematics && !def->Z) {
+        kd_text(m.text, m.size, "kinematics or Z is missing: norm equations q (nq = %d) need q_p Z = 0, which Z = I cannot give", n->nq);
+        return KD_ERR_DEFINITION;
+    }
     if (n->nv > 0 && !def->residual && !(def->M && def->f)) {
         kd_text(m.text, m.size, "%s missing: give residual, or M and f",
                 def->M ? "f is" : (def->f ? "M is" : "the dynamics are"));

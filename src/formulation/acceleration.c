@@ -44,6 +44,7 @@ struct kd_acceleration {
     bool            linear;    // one solve is exact
     bool            svd;       // asked for by the options
     bool            truncated; // the matrix in use was solved by SVD
+    bool            least_change;
     double          rank_tolerance;
     double         *u, *du, *ddu;
     blocks          block;
@@ -407,6 +408,11 @@ static double scaled_increment(const kd_acceleration *self)
     return size;
 }
 
+void kd_acceleration_least_change(kd_acceleration *self)
+{
+    self->least_change = true;
+}
+
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu)
 {
@@ -421,7 +427,7 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
         if (answer != KD_EVAL_OK) return answer;
         if (!factor(self, self->nf))
             return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
-        if (k == 0 && self->truncated) { // minimum norm counts from zero
+        if (k == 0 && self->truncated && !self->least_change) { // minimum norm counts from zero
             for (int i = 0; i < d.nlambda; i++) lambda[i] = 0;
             for (int i = 0; i < d.nmu; i++) mu[i] = 0;
             kd_eom_at_acceleration(self->data, a, w, lambda, mu);

@@ -16,6 +16,9 @@ kd_status                      kd_acceleration_create(const kd_eom *eom, const k
                                                       const kd_formulation_options *opt, kd_acceleration **acceleration) KD_NODISCARD;
 void                           kd_acceleration_destroy(kd_acceleration *self); // NULL is fine
 
+// Multipliers of redundant rows: from now on those closest to the guess instead of those of minimum norm.
+void          kd_acceleration_least_change(kd_acceleration *self);
+
 // a, w, lambda, mu at (t, p, s, v, r); w, lambda, mu come as guess. The arrays must stay unchanged during the call
 // only.
 kd_eval       kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,

@@ -231,7 +231,9 @@ static void cut_blocks(kd_psf *f)
                         (want[k].fn == KD_C && var != KD_V) || (want[k].fn == KD_D && var == KD_W) ||
                         (want[k].fn == KD_E && var == KD_V) || (want[k].fn == KD_RESIDUAL && var == KD_A) ||
                         (want[k].fn == KD_RESIDUAL && (var == KD_LAMBDA || var == KD_MU));
-            if (needed && (must || kd_eom_depends(f->eom, want[k].fn, var)))
+            // what depends on s depends on p through it
+            bool through_s = var == KD_P && f->dims.ns > 0 && kd_eom_depends(f->eom, want[k].fn, KD_S);
+            if (needed && (must || through_s || kd_eom_depends(f->eom, want[k].fn, var)))
                 f->blocks.block[want[k].fn][var] = kd_cut_double(&f->arena, rows * columns);
         }
     }
@@ -386,6 +388,7 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     int m = f->dims.np + f->dims.nv + f->dims.nr;
     status = kd_acceleration_create(eom, inputs, x, opt, &f->at_point);
     if (status < 0) goto failed;
+    kd_acceleration_least_change(f->at_point); // steps move multipliers by increments: dense output continues them
     status = kd_dense_output_create(f->at_point, true, &f->dense);
     if (status < 0) goto failed;
     status = kd_linsolve_create(m, opt->differential_qr ? KD_LINEAR_QR : KD_LINEAR_LU, NULL, &f->linear);

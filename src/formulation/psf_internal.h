@@ -35,6 +35,7 @@ typedef struct kd_psf {
     bool                   plain;    // neither w nor forces that depend on multipliers
     bool                   diagonal; // M is diagonal
     bool                   constant_mass;
+    bool                   mass_known; // the constant M has been evaluated
     kd_acceleration       *at_point; // accelerations and multipliers at interpolated points
     kd_dense_output       *dense;
 
@@ -68,7 +69,7 @@ typedef struct kd_psf {
 
     // ---- decomposition of the algebraic part, independent of the step size -------------------------------------------
     kd_selector  position, velocity, acceleration;
-    kd_selector *sel_p, *sel_v, *sel_a; // sel_v may be the position's, sel_a the velocity's
+    kd_selector *sel_p, *sel_v, *sel_a; // sel_a may be the position's, sel_v is sel_a unless invariants are imposed
     int          nip, niv;              // independent positions, velocities
     double      *Mhat;                  // (niv_a x niv_a) N_a' M N_a, factored
     double      *Bk;                    // general case: LU of the matrix of (a, w, lambda, mu)
@@ -93,7 +94,7 @@ typedef struct kd_psf {
 
     // ---- scratch ----------------------------------------------------------------------------------------------------------
     double *e0, *ds0, *rp, *rv, *rk, *k0, *p, *s, *v, *tp, *ta, *tm; // one right-hand side
-    double *big;                                        // (nk x m) many
+    double *big;                                        // matrices of a linearisation, see cut_arrays
     double *F;                                          // algebraic rows
     double *x;                                          // (n)
 

@@ -101,9 +101,10 @@ static kd_eval evaluate_blocks(kd_psf *f, double t, const double *x)
 {
     kd_blocks wanted = f->blocks;
     kd_eval   answer = psf_set_point(f, t, x);
-    if (f->constant_mass && f->counters.mass > 0) wanted.block[KD_RESIDUAL][KD_A] = NULL; // kept from the first time
+    if (f->mass_known) wanted.block[KD_RESIDUAL][KD_A] = NULL;
     else f->counters.mass++;
     if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(f->data, f->opt.part, &wanted);
+    f->mass_known = f->constant_mass && answer == KD_EVAL_OK;
     f->counters.jacobians++;
     return answer;
 }

@@ -337,7 +337,8 @@ static double move(int n, const double *dx, double *x)
 {
     double size = 0;
     for (int i = 0; i < n; i++) {
-        size = fmax(size, fabs(dx[i]) / (1 + fabs(x[i])));
+        double part = fabs(dx[i]) / (1 + fabs(x[i]));
+        if (!(part <= size)) size = part; // also NaN
         x[i] += dx[i];
     }
     return size;
@@ -369,7 +370,14 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
     return KD_EVAL_RETRY;
 }
 
-static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
+// Fresh matrices: what remains is the size times the change of the matrices since they were evaluated, and times itself where
+// the rows are not linear. Is that rounding?
+static bool stands(const kd_psf *f, double size, bool nonlinear)
+{
+    return !f->dae->keep && size * fmax(f->moved, nonlinear ? size : 0) <= ROUNDING;
+}
+
+static kd_eval correct_velocity(kd_psf *f, double *x)
 {
     double *dv = f->x + f->at.v, before = 0;
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
@@ -380,14 +388,15 @@ static kd_eval correct_velocity(kd_psf *f, double *x, double enough)
         if (answer != KD_EVAL_OK) return answer;
         solve_velocity(f, false, dv);
         double size = move(f->dims.nv, dv, x + f->at.v);
+        bool   solved = stands(f, size, f->with_e) || settled(size, KEPT_ENOUGH, &before);
         f->moved = fmax(f->moved, size);
-        if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
+        if (solved) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "the velocity constraints could not be met at the end of a step");
     return KD_EVAL_RETRY;
 }
 
-static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
+static kd_eval correct_acceleration(kd_psf *f, double *x)
 {
     double *k0 = f->k0, before = 0;
     int     nv = f->dims.nv, nw = f->dims.nw;
@@ -400,9 +409,7 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
         double size = fmax(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
         for (int i = 0; i < f->nl; i++) size = fmax(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
         for (int i = 0; i < f->nm; i++) size = fmax(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
-        if (settled(size, ACCELERATION_ENOUGH, &before)) return KD_EVAL_OK;
-        // linear in (a, lambda, mu): one solve is exact up to the change of the matrix since it was evaluated
-        if (f->plain && enough == FRESH_ENOUGH && f->moved * size <= ROUNDING) return KD_EVAL_OK;
+        if (stands(f, size, !f->plain) || settled(size, ACCELERATION_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
     return KD_EVAL_RETRY;
@@ -413,14 +420,16 @@ static kd_eval project_invariants(kd_psf *f, double t, double *x)
 {
     kd_eval answer = kd_acceleration_project(f->at_point, t, x + f->at.p, x + f->at.s, x + f->at.v, x + f->at.r, true);
     kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
+    f->moved = 1; // the matrices are those of another point
     return psf_note_at_point(f, answer);
 }
 
 kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
 {
     kd_psf *f = impl;
-    bool    keep = f->dae->keep;
-    double  enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
+    if (f->opt.selectors_each_step) f->dae->keep = false;
+    bool   keep = f->dae->keep;
+    double enough = keep ? KEPT_ENOUGH : FRESH_ENOUGH;
     f->moved = 0;
     if (!keep) {
         kd_status status = psf_linearize(f, t, x, xdot, false);
@@ -432,9 +441,9 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
         if (answer != KD_EVAL_OK) return answer;
     }
     kd_eval answer = correct_position(f, x, enough);
-    if (answer == KD_EVAL_OK) answer = correct_velocity(f, x, enough);
+    if (answer == KD_EVAL_OK) answer = correct_velocity(f, x);
     if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, t, x);
-    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, enough);
+    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x);
     if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old; the integrator sees that they are gone
         f->dae->keep = false;
         answer = psf_correct(f, t, x, xdot);

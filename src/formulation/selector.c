@@ -20,7 +20,11 @@ void kd_selector_init(kd_selector *s, int m, int n, kd_decomposition kind, doubl
 {
     bool svd = kind == KD_DECOMPOSE_SVD;
     bool qr = kind == KD_DECOMPOSE_QR;
-    int  lwork = svd ? kd_svd_work(m, n) : qr ? kd_qr_work(m, n) : 0;
+    int  lwork = qr ? kd_qr_work(m, n) : 0;
+    for (int rows = 1; svd && rows <= m; rows++) { // LAPACK's wish does not grow with the rows alone
+        int wish = kd_svd_work(rows, n);
+        if (wish > lwork) lwork = wish;
+    }
 
     *s = (kd_selector){.m = m, .n = n, .rank = -1, .kind = kind, .rank_tolerance = rank_tolerance, .unit = !svd};
     s->independent = kd_cut_int(arena, n);

@@ -7,6 +7,7 @@
 // reduced right-hand sides are transformed. Error estimate, step control, convergence test: as in RADAU5, with the options of S3.
 #include <kardan/radau.h>
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static const double NEWTON_STOP = 0.05;      // fnewt = 0.05 sqrt(rtol_i): RADAU
 static const double PARTICULAR = 0.25;       // weight of what the algebraic equations alone ask for in the Newton norm: these
                                              // components follow the others and are solved for again at the end of the step
 static const double NOISE = 1e-13;           // steps shorter than this times t: X' = Z / h is rounding
-static const double VANISHING = 1e-3;        // part of the time left in which a step still has to count
+static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
+static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached without a step
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 
 struct kd_radau {
@@ -56,7 +58,9 @@ struct kd_radau {
     double *newton_weight;      // (n) the same, with powers of h for components of higher index
 
     double h, h_next;           // present step, proposal for the next one
-    double span;                // time left to t_end
+    double h_least;             // no attempt of this step may be shorter
+    double t_end;
+    bool   to_end;              // the present attempt ends at t_end
     double h_factored;          // step that the decomposition belongs to; 0: none
     double h_accepted, err_accepted; // for the predictive controller
     double newton_stop;         // fnewt
@@ -229,7 +233,8 @@ static double error_norm(const kd_radau *r, const double *err)
         double e = err[i] * r->newton_weight[i];
         sum += e * e;
     }
-    return fmax(sqrt(sum / r->nc), 1e-10);
+    double norm = sqrt(sum / r->nc);
+    return norm < 1e-10 ? 1e-10 : norm; // NaN stays NaN
 }
 
 // ---- Newton's method ------------------------------------------------------------------------------------------------------
@@ -466,12 +471,13 @@ static kd_status estimate_error(kd_radau *r, double *err)
     kd_status status = error_solve(r, r->x);
     if (status < 0) return status;
     *err = error_norm(r, r->err);
+    if (!isfinite(*err)) return KD_ERR_NEWTON;
     if (*err < 1 || !(r->first || r->rejected)) return KD_OK;
     for (int k = 0; k < r->n; k++) r->X[k] = r->x[k] + r->err[k]; // filters stiff components (HW IV Eq. 8.20)
     status = error_solve(r, r->X);
     if (status < 0) return status;
     *err = error_norm(r, r->err);
-    return KD_OK;
+    return isfinite(*err) ? KD_OK : KD_ERR_NEWTON;
 }
 
 static double clamp(double x, double low, double high)
@@ -562,19 +568,20 @@ static void reject(kd_radau *r, double factor_of_h)
 {
     r->h *= factor_of_h;
     r->rejected = true;
+    r->to_end = false;
 }
 
-// t + h must differ from t; at t = 0, where any h does, h must not vanish beside the time that is left
+// t + h must differ from t; near t = 0, where any h does, h must not vanish beside the first attempt
 static bool too_small(const kd_radau *r)
 {
-    return 0.1 * r->h <= fmax(fabs(r->t), VANISHING * r->span) * r->opt.uround;
+    return 0.1 * r->h <= fabs(r->t) * r->opt.uround || r->t + r->h == r->t || r->h <= r->h_least;
 }
 
 // x_1 = X_3, corrected by the formulation. KD_OK, or the attempt has to be repeated.
 static kd_status complete(kd_radau *r, double h_new)
 {
     kd_dae *dae = r->dae;
-    double  t1 = r->t + r->h;
+    double  t1 = r->to_end ? r->t_end : r->t + r->h;
     stage_point(r, STAGES - 1);
     dae->keep = r->opt.reference > 0 || (r->opt.theta >= 0 && r->theta <= r->opt.theta);
     dae->h = h_new;
@@ -611,7 +618,7 @@ static kd_status complete(kd_radau *r, double h_new)
 static void propose(kd_radau *r, double h_new)
 {
     double ratio = h_new / r->h;
-    if (!r->rejected && r->h < r->h_next) h_new = fmax(h_new, r->h_next);
+    if (!r->rejected && r->h < r->h_next && h_new >= r->h) h_new = fmax(h_new, r->h_next);
     else if (r->jacobian_current && ratio >= r->opt.quot1 && ratio <= r->opt.quot2) h_new = r->h;
     r->h_next = h_new;
 }
@@ -619,7 +626,11 @@ static void propose(kd_radau *r, double h_new)
 static kd_status prepare_matrices(kd_radau *r)
 {
     kd_status status = KD_OK;
-    if (!r->jacobian_current) status = linearize_at(r, r->has_past ? r->opt.reference : 0);
+    int       stage = r->has_past ? r->opt.reference : 0;
+    if (!r->jacobian_current) {
+        status = linearize_at(r, stage);
+        if (status < 0 && status != KD_ERR_CALLBACK_STOP && stage > 0) status = linearize_at(r, 0); // a bad guess of the stage
+    }
     if (status == KD_OK) status = factor(r);
     return status;
 }
@@ -631,6 +642,7 @@ static kd_status solve_stages(kd_radau *r, double *shrink)
     for (int k = 0; status == KD_ERR_NEWTON && k < r->opt.newton_updates && r->theta < DIVERGED; k++) {
         r->stats.newton_updates++;
         status = linearize_at(r, r->opt.reference > 0 ? r->opt.reference : 2);
+        if (status < 0 && status != KD_ERR_CALLBACK_STOP) status = KD_ERR_NEWTON; // the iterates are no good place
         if (status == KD_OK) status = factor(r);
         if (status == KD_OK) status = newton(r, shrink);
         r->jacobian_current = false;
@@ -654,6 +666,7 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
         r->stats.rejected_newton++;
         reject(r, RETRY_SHRINK);
     } else if (status == KD_ERR_DECOMPOSITION && ++*singular < MAX_SINGULAR) {
+        r->stats.rejected_newton++;
         reject(r, NEWTON_SHRINK);
     } else {
         return status;
@@ -668,22 +681,28 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
 // Length of the first attempt: the proposal, not beyond t_end, stretched to it where it nearly reaches it
 static void choose_step(kd_radau *r, double t_end)
 {
-    double span = r->span = t_end - r->t, limit = r->opt.h_max > 0 ? fmin(r->opt.h_max, span) : span;
+    double span = t_end - r->t, limit = r->opt.h_max > 0 ? fmin(r->opt.h_max, span) : span;
     if (r->h_next <= 0) r->h_next = first_step(r, span);
     r->h = fmin(r->h_next, limit);
-    if (r->h * LAST_STEP >= span) r->h = span;
+    r->t_end = t_end;
+    r->to_end = r->h * LAST_STEP >= span;
+    if (r->to_end) r->h = span;
+    r->h_least = VANISHING * r->h;
 }
 
 kd_status kd_radau_step(kd_radau *r, double t_end)
 {
     int singular = 0;
-    if (!(t_end >= r->t)) return fail(r, KD_ERR_TIME);
-    if (t_end == r->t) return KD_OK;
-    choose_step(r, t_end);
     r->rejected = false;
     r->cause = KD_OK;
     r->worst = -1;
     r->message[0] = '\0';
+    if (!(t_end >= r->t)) return fail(r, KD_ERR_TIME);
+    if (t_end - r->t <= ULPS * DBL_EPSILON * fabs(r->t)) { // no time in which anything could happen
+        r->t = t_end;
+        return KD_OK;
+    }
+    choose_step(r, t_end);
     for (;;) {
         double shrink = NEWTON_SHRINK, err = 0;
         r->stats.steps++;

@@ -66,23 +66,4 @@ static inline void kd_mul_sub(int m, int n, const double *A, const double *x, do
     kd_mul_general(m, n, A, x, -1, true, y);
 }
 
-// y = A' x,  A (m x n)
-static inline void kd_mul_t(int m, int n, const double *restrict A, const double *restrict x, double *restrict y)
-{
-    if (m * n > KD_INLINE_MOST) {
-        kd_gemv_t(m, n, 1, A, x, 0, y);
-        return;
-    }
-    for (int j = 0; j < n; j++, A += m) {
-        double s0 = 0, s1 = 0;
-        int    i = 0;
-        for (; i + 2 <= m; i += 2) {
-            s0 += A[i] * x[i];
-            s1 += A[i + 1] * x[i + 1];
-        }
-        if (i < m) s0 += A[i] * x[i];
-        y[j] = s0 + s1;
-    }
-}
-
 #endif

@@ -58,7 +58,7 @@ static kd_status run_example(const char *name, const kd_simulation_options *opt,
     kd_status status = kd_simulate(*eom, &inputs, &o, *x, example->t_end, stats, message, sizeof message);
     if (status < 0) print_message("%s: %s\n", name, message);
     if (status >= 0 && o.formulation == KD_PSF) {
-        if (w.position > 1e-12 || w.velocity > 1e-12 || w.acceleration > 1e-12)
+        if (w.position > 1e-12 || w.velocity > 1e-12 || w.acceleration > 1e-11)
             fail_msg("%s: constraints %.1e %.1e %.1e", name, w.position, w.velocity, w.acceleration);
         assert_int_equal(w.points, stats->accepted + 1);
     }
@@ -450,13 +450,18 @@ static double pendulum_energy(const kd_state *x, double gravity)
 }
 
 typedef struct energy_watch {
-    double gravity, start, worst, highest, lowest;
+    const kd_eom *eom;
+    double        gravity, start, worst, highest, lowest;
+    double        constraints; // largest residual of g, gI, gII
 } energy_watch;
 
 static kd_eval watch_energy(const kd_state *x, bool at_time, void *context)
 {
-    energy_watch *w = context;
+    energy_watch  *w = context;
+    kd_consistency c;
     if (at_time) return KD_EVAL_OK;
+    assert_true(kd_initial_residuals(w->eom, NULL, x, &c) >= 0);
+    w->constraints = fmax(w->constraints, fmax(c.position, c.acceleration / 300));
     w->worst = fmax(w->worst, fabs(pendulum_energy(x, w->gravity) - w->start));
     w->highest = fmax(w->highest, x->p[0]);
     w->lowest = fmin(w->lowest, x->p[0]);
@@ -470,8 +475,9 @@ static void energy_invariant(void **state)
 {
     (void)state;
     const double g = 13.75;
-    for (int k = 0; k < 4; k++) {
-        bool         released = k == 3;
+    for (int n = 0; n < 8; n++) {
+        int          k = n % 4;
+        bool         loose = n >= 4, released = k == 3;
         const double p0[] = {released ? 1 : 0, released ? 0 : -1}, v0[] = {k == 0   ? 2.8
                                                                            : k == 1 ? 6
                                                                            : k == 2 ? 8
@@ -484,8 +490,8 @@ static void energy_invariant(void **state)
             kd_stats  stats;
             char      message[400];
             assert_int_equal(kd_pendulum_create(g, p0, v0, true, &eom, &x), KD_OK);
-            energy_watch          w = {.gravity = g, .start = pendulum_energy(x, g), .lowest = 9};
-            kd_simulation_options opt = with_tolerance(1e-6);
+            energy_watch          w = {.eom = eom, .gravity = g, .start = pendulum_energy(x, g), .lowest = 9};
+            kd_simulation_options opt = with_tolerance(loose ? 1e-3 : 1e-6);
             opt.formulation_options.invariants = with == 1;
             opt.output = watch_energy;
             opt.context = &w;
@@ -494,12 +500,13 @@ static void energy_invariant(void **state)
             kd_pendulum_exact(g, released, v0[0], 10, p, NULL, NULL);
             error[with] = relative_error(2, x->p, p, 1);
             drift[with] = w.worst;
+            if (!(w.constraints < 1e-12)) fail_msg("case %d: constraints %.1e", k, w.constraints);
             if (released) assert_true(w.highest > 0.99 && w.lowest < -0.99); // it does swing
             assert_true(stats.rejected_newton < 60);
             kd_state_destroy(x);
             kd_eom_destroy(eom);
         }
-        if (drift[1] > 1e-11 || error[1] > 3e-5 || drift[0] < 1e-9)
+        if (drift[1] > (loose ? 1e-10 : 1e-11) || error[1] > (loose ? 0.3 : 3e-5) || drift[0] < 1e-9)
             fail_msg("case %d: energy %.1e %.1e, error %.1e %.1e", k, drift[0], drift[1], error[0], error[1]);
     }
 }

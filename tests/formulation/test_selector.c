@@ -15,7 +15,7 @@ enum { MOST = 12 };
 static const kd_decomposition kinds[] = {KD_DECOMPOSE_LU, KD_DECOMPOSE_QR, KD_DECOMPOSE_SVD};
 
 // numbers in [-1, 1], the same in every run
-static double                 random_number(unsigned *seed)
+static double random_number(unsigned *seed)
 {
     *seed = *seed * 1664525u + 1013904223u;
     return (double)(*seed >> 8) / (double)(1u << 23) - 1;

@@ -786,7 +786,6 @@ static void one_bad_number(void **state)
         kd_state_destroy(v.x);
         kd_eom_destroy(v.eom);
     }
-    print_message("recovered %d, ended %d\n", recovered, ended);
     assert_true(recovered > 20 && ended > 20);
 }
 
