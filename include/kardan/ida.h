@@ -1,5 +1,5 @@
-// kardan/ida.h: SUNDIALS IDA on the formulations index1, index2 and ggl, as the standing comparison.
-// Without SUNDIALS every call answers KD_ERR_UNAVAILABLE.
+// kardan/ida.h: SUNDIALS IDA, the standing comparison. It runs on the formulations ggl, index2, index1, baumgarte2 and
+// baumgarte1; the others are refused with KD_ERR_UNSUPPORTED. Without SUNDIALS every call answers KD_ERR_UNAVAILABLE.
 #ifndef KARDAN_IDA_H
 #define KARDAN_IDA_H
 

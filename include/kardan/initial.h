@@ -41,6 +41,7 @@ typedef struct kd_consistency {
     double position, velocity, acceleration; // max |g|, |c|, |q|; max |gI|, |h|, |e|; max |gII|, |hI|
     double dynamics, auxiliary;              // max |M a - f + ...|, max |d|
     int    worst_position, worst_velocity;   // row of the largest |g| and |gI| (or of h behind it: nlambda + i)
+    int    worst_acceleration;               // row of the largest |gII| (or of hI behind it)
 } kd_consistency;
 // x need not be consistent and is not changed.
 KD_API kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_consistency *out) KD_NODISCARD;

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-enum { MAX_OPTIONS = 32, LARGEST_COUNT = 10000000 };
+enum { MAX_OPTIONS = 32, LARGEST_COUNT = 1000000 };
 
 static void show_help(const kd_cli_syntax *syntax)
 {
@@ -46,7 +46,7 @@ static bool take_count(const kd_cli_option *option, const char *value)
     errno = 0;
     long number = strtol(value, &end, 10);
     if (end == value || *end != '\0' || errno != 0 || number < 2 || number > LARGEST_COUNT)
-        return complain(option, value, "a whole number from 2 to 10000000");
+        return complain(option, value, "a whole number from 2 to 1000000");
     *(int *)option->target = (int)number;
     return true;
 }

@@ -27,7 +27,7 @@ typedef enum kd_cli_kind {
     KD_CLI_TEXT,     // target: const char *
     KD_CLI_NUMBER,   // target: double, >= 0
     KD_CLI_POSITIVE, // target: double, > 0
-    KD_CLI_COUNT,    // target: int, from 2 to 10 million
+    KD_CLI_COUNT,    // target: int, from 2 to a million
 } kd_cli_kind;
 
 typedef struct kd_cli_option {

@@ -11,15 +11,17 @@
 #include "cli/cli.h"
 #include "core/text.h"
 #include "io/report.h"
+#include "io/verdict.h"
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1000, SETTINGS = 8 };
+enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 
 // ---- the task -----------------------------------------------------------------------------------
 
 typedef struct task {
     // as asked for
     const char           *name, *formulation, *integrator, *decomposition, *folder;
-    double                t_end, rtol, atol; // t_end < 0: the example's; tolerances 0: the integrator's
+    double                t_end, rtol, atol; // t_end < 0: the example's; tolerances 0: see choose_tolerances
     int                   points;
     bool                  quiet, json;
     const kd_example     *example;
@@ -36,7 +38,7 @@ typedef struct task {
     bool           show_progress;
     double         shown_at; // [s] clock of the last progress line
     // what came out
-    kd_status status;
+    kd_status status, ended; // of all, files included; of the run alone
     kd_stats  stats;
     double    wall_seconds, reference_error;
     char      message[MESSAGE_SIZE];
@@ -88,7 +90,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
     kd_cli_option options[] = {
         {"--t-end", "T", "end time [s]; default: the example's", KD_CLI_NUMBER, &t->t_end},
-        {"--rtol", "R", "relative tolerance; default 1e-6", KD_CLI_POSITIVE, &t->rtol},
+        {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default 1e-6", KD_CLI_POSITIVE,
+         &t->rtol},
         {"--atol", "A", "absolute tolerance; default 1e-6", KD_CLI_POSITIVE, &t->atol},
         {"--formulation", "F", "psf (default), psf1, ggl, index3, index2, index1, baumgarte2, baumgarte1", KD_CLI_TEXT,
          &t->formulation},
@@ -96,7 +99,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--decomposition", "D", "of the constraints: lu (default), qr, svd (redundant constraints)", KD_CLI_TEXT,
          &t->decomposition},
         {"--output", "DIR", "folder for the results; default: results", KD_CLI_TEXT, &t->folder},
-        {"--points", "N", "output points, equally spaced; default 500", KD_CLI_COUNT, &t->points},
+        {"--points", "N", "output points, equally spaced, at most 1000000; default 500", KD_CLI_COUNT, &t->points},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &t->json},
     };
@@ -106,7 +109,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
                  "statistics and plots) and DIR/EXAMPLE.svg (plots). The exit status is 0 only if the end was reached.",
         .details = "Examples:\n"
                    "  kardan simulate andrews\n"
-                   "  kardan simulate andrews --rtol 1e-9 --atol 1e-9 --output build/demo\n"
+                   "  kardan simulate andrews --rtol 1e-9 --output build/demo\n"
                    "  kardan simulate pendulum --formulation ggl --integrator ida --points 1000\n"
                    "  kardan simulate caraxis --json > outcome.json\n",
         .options = options,
@@ -117,7 +120,40 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     return kd_cli_parse(&syntax, argc, argv);
 }
 
+// Tolerances as given, --rtol alone for both, or the integrator's
+static void choose_tolerances(task *t)
+{
+    const kd_simulation_options *o = &t->options;
+    bool                         is_ida = o->integrator == KD_IDA;
+    if (t->atol <= 0) t->atol = t->rtol > 0 ? t->rtol : is_ida ? o->ida.atol : o->radau.atol;
+    if (t->rtol <= 0) t->rtol = is_ida ? o->ida.rtol : o->radau.rtol;
+}
+
 // ---- running ------------------------------------------------------------------------------------
+
+// Create a folder and those above it, as far as they are missing; it must be one that can be written to
+static kd_status make_folder(const char *folder, char *message, size_t size)
+{
+    char        path[PATH_SIZE];
+    struct stat found;
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *c = path + 1;; c++) {
+        if (*c != '/' && *c != '\0') continue;
+        char end = *c;
+        *c = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+            kd_text(message, size, "cannot create the folder '%s': %s", path, strerror(errno));
+            return KD_ERR_FILE;
+        }
+        if (end == '\0') break;
+        *c = end;
+    }
+    int reason = stat(path, &found) != 0 ? errno : !S_ISDIR(found.st_mode) ? ENOTDIR : 0;
+    if (reason == 0 && access(path, W_OK | X_OK) != 0) reason = errno;
+    if (reason == 0) return KD_OK;
+    kd_text(message, size, "cannot write to the folder '%s': %s", path, strerror(reason));
+    return KD_ERR_FILE;
+}
 
 static void show_progress(task *t, double time)
 {
@@ -145,14 +181,24 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
     return t->recorded < 0 ? KD_EVAL_STOP : KD_EVAL_OK;
 }
 
+// Large tables are slow in every program that reads them
+static void warn_of_size(const task *t)
+{
+    double columns = 1.0 + t->x->n + kd_eom_dims(t->eom).nv, megabytes = 1e-6 * BYTES_PER_NUMBER * columns * t->points;
+    if (!t->quiet && megabytes > LARGE_TABLE)
+        fprintf(stderr, "kardan: the table will have about %.0f megabytes; --points makes it smaller\n", megabytes);
+}
+
 static kd_status prepare(task *t)
 {
-    kd_status status = t->example->create(&t->eom, &t->x, &t->inputs);
+    kd_status status = make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
+    if (status < 0) return status;
+    status = t->example->create(&t->eom, &t->x, &t->inputs);
     if (status < 0) {
         snprintf(t->message, sizeof t->message, "the example could not be created: %s", kd_status_sentence(status));
         return status;
     }
-    if (t->t_end < 0) t->t_end = t->example->t_end;
+    warn_of_size(t);
     double start = t->x->t;
     t->times = malloc((size_t)t->points * sizeof *t->times);
     if (!t->times) return KD_ERR_MEMORY;
@@ -204,38 +250,18 @@ static void run(task *t)
         if (t->status >= 0 && last < 0) t->status = last;
         t->reference_error = error_of(t);
     }
+    t->ended = t->status;
     t->wall_seconds = seconds() - started;
     end_progress(t);
 }
 
 // ---- files --------------------------------------------------------------------------------------
 
-// Create a folder and those above it
-static kd_status make_folder(const char *folder, char *message, size_t size)
-{
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s", folder);
-    for (char *c = path + 1;; c++) {
-        if (*c != '/' && *c != '\0') continue;
-        char end = *c;
-        *c = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            kd_text(message, size, "cannot create the folder '%s': %s", path, strerror(errno));
-            return KD_ERR_FILE;
-        }
-        if (end == '\0') return KD_OK;
-        *c = end;
-    }
-}
-
 static kd_status write_files(task *t, char *message, size_t size)
 {
-    char   tolerance[2][32], end[32], points[32];
-    bool   is_ida = t->options.integrator == KD_IDA;
-    double rtol = t->rtol > 0 ? t->rtol : is_ida ? t->options.ida.rtol : t->options.radau.rtol;
-    double atol = t->atol > 0 ? t->atol : is_ida ? t->options.ida.atol : t->options.radau.atol;
-    snprintf(tolerance[0], sizeof tolerance[0], "%g", rtol);
-    snprintf(tolerance[1], sizeof tolerance[1], "%g", atol);
+    char tolerance[2][32], end[32], points[32];
+    snprintf(tolerance[0], sizeof tolerance[0], "%g", t->rtol);
+    snprintf(tolerance[1], sizeof tolerance[1], "%g", t->atol);
     snprintf(end, sizeof end, "%.9g s", t->t_end);
     snprintf(points, sizeof points, "%d", t->points);
     kd_setting settings[SETTINGS] = {
@@ -254,15 +280,14 @@ static kd_status write_files(task *t, char *message, size_t size)
         .recording = t->recording,
         .settings = settings,
         .nsettings = SETTINGS,
-        .atol = atol,
+        .atol = t->atol,
         .stats = t->stats,
         .wall_seconds = t->wall_seconds,
         .status = t->status,
         .message = t->status < 0 ? t->message : "",
         .reference_error = t->reference_error,
     };
-    kd_status status = make_folder(t->folder, message, size);
-    if (status >= 0) status = kd_recording_save_csv(t->recording, t->csv, message, size);
+    kd_status status = kd_recording_save_csv(t->recording, t->csv, message, size);
     if (status >= 0) status = kd_report_save(&report, t->html, message, size);
     if (status >= 0) status = kd_report_save_svg(&report, t->svg, message, size);
     return status;
@@ -280,12 +305,6 @@ static bool name_files(task *t)
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static double relative_energy_error(const kd_certificate *c)
-{
-    if (!c->has_energy) return NAN;
-    return c->energy_scale > 0 ? c->energy_error / c->energy_scale : c->energy_error;
-}
-
 static void tell_in_words(const task *t, bool written)
 {
     const kd_stats *s = &t->stats;
@@ -295,16 +314,20 @@ static void tell_in_words(const task *t, bool written)
            s->rejected_error + s->rejected_newton, t->x->t, t->wall_seconds);
     kd_certificate c = kd_recording_certificate(t->recording);
     kd_dims        dims = kd_eom_dims(t->eom);
-    double         atol = t->atol > 0 ? t->atol : t->options.radau.atol;
     if (dims.nlambda + dims.nmu > 0) {
         static const char *const LEVEL[3] = {"position", "velocity", "acceleration"};
         printf("  constraint residuals:");
         for (int i = 0; i < 3; i++)
-            printf("%s %s %.1e (%s)", i ? "," : "", LEVEL[i], c.residual[i], kd_report_verdict(&c, i, atol));
+            printf("%s %s %.1e (%s)", i ? "," : "", LEVEL[i], c.residual[i],
+                   kd_verdict_residual(&c, i, t->atol, t->ended).words);
         printf("\n");
     }
-    if (c.has_energy) printf("  energy balance: holds to %.1e of %.3g J\n", relative_energy_error(&c), c.energy_scale);
-    if (!isnan(t->reference_error)) printf("  reference solution: positions agree to %.1e\n", t->reference_error);
+    if (c.has_energy)
+        printf("  energy balance: error %.1e of %.3g J (%s)\n", kd_verdict_energy_error(&c), c.energy_scale,
+               kd_verdict_energy(&c, t->ended).words);
+    if (!isnan(t->reference_error))
+        printf("  reference solution: error of the positions %.1e (%s)\n", t->reference_error,
+               kd_verdict_reference(&c, t->reference_error, t->ended).words);
     if (written) printf("table:  %s\nplots:  %s\nreport: %s  (open it in a browser)\n", t->csv, t->svg, t->html);
 }
 
@@ -324,34 +347,47 @@ static void tell_statistics(const task *t, kd_json *json)
     kd_json_count(json, "predecompositions", s->predecompositions);
     kd_json_count(json, "decompositions", s->decompositions);
     kd_json_count(json, "solves", s->solves);
+    kd_json_count(json, "newton_updates", s->newton_updates);
     kd_json_number(json, "h_last", s->h_last);
     kd_json_number(json, "wall_seconds", t->wall_seconds);
     kd_json_close(json);
 }
 
+// Residuals and energy; null where nothing was computed or nothing is known
+static void tell_certificate(const task *t, kd_json *json)
+{
+    static const char *const KEY[3] = {"position_residual", "velocity_residual", "acceleration_residual"};
+    bool                     has_result = t->recording && kd_recording_length(t->recording) > 0;
+    kd_certificate           c = {.has_energy = false};
+    if (has_result) c = kd_recording_certificate(t->recording);
+    kd_json_open(json, "certificate");
+    for (int i = 0; i < 3; i++) kd_json_number(json, KEY[i], has_result ? c.residual[i] : NAN);
+    kd_json_number(json, "energy_error", kd_verdict_energy_error(&c));
+    kd_json_number(json, "reference_error", t->reference_error);
+    kd_json_close(json);
+}
+
+// Everything that is needed to make the run again, then what came out
 static void tell_as_json(const task *t, bool written)
 {
     kd_json json = {.file = stdout};
     kd_json_open(&json, NULL);
+    kd_json_text(&json, "version", kd_version());
     kd_json_text(&json, "example", t->example->name);
-    kd_json_bool(&json, "ok", t->status >= 0 && written);
-    kd_json_text(&json, "status", kd_status_name(t->status));
-    kd_json_text(&json, "message", t->message);
-    kd_json_number(&json, "t", t->x ? t->x->t : NAN);
     kd_json_number(&json, "t_end", t->t_end);
     kd_json_text(&json, "formulation", kd_formulation_word(t->options.formulation));
     kd_json_text(&json, "integrator", kd_integrator_word(t->options.integrator));
+    kd_json_text(&json, "decomposition", DECOMPOSITIONS[t->options.formulation_options.constraints]);
+    kd_json_number(&json, "rtol", t->rtol);
+    kd_json_number(&json, "atol", t->atol);
+    kd_json_count(&json, "points", t->points);
+    kd_json_bool(&json, "ok", t->status >= 0 && written);
+    kd_json_text(&json, "status", kd_status_name(t->status));
+    kd_json_text(&json, "sentence", kd_status_sentence(t->status));
+    kd_json_text(&json, "message", t->message);
+    kd_json_number(&json, "t", t->x ? t->x->t : NAN);
     tell_statistics(t, &json);
-    if (t->recording) {
-        kd_certificate c = kd_recording_certificate(t->recording);
-        kd_json_open(&json, "certificate");
-        kd_json_number(&json, "position_residual", c.residual[0]);
-        kd_json_number(&json, "velocity_residual", c.residual[1]);
-        kd_json_number(&json, "acceleration_residual", c.residual[2]);
-        kd_json_number(&json, "energy_error", relative_energy_error(&c));
-        kd_json_number(&json, "reference_error", t->reference_error);
-        kd_json_close(&json);
-    }
+    tell_certificate(t, &json);
     if (written) {
         kd_json_open(&json, "files");
         kd_json_text(&json, "table", t->csv);
@@ -374,13 +410,28 @@ static void release(task *t)
     kd_eom_destroy(t->eom);
 }
 
+// Write what was computed, also by a run that failed. A failure to write is the status of a run that went well, and one
+// more sentence of one that did not.
+static bool write_results(task *t)
+{
+    char      problem[MESSAGE_SIZE] = "";
+    kd_status status = write_files(t, problem, sizeof problem);
+    if (status >= 0) return true;
+    if (t->status < 0) {
+        kd_text_append(t->message, sizeof t->message, "%s%s", t->message[0] ? "; " : "", problem);
+    } else {
+        t->status = status;
+        kd_text(t->message, sizeof t->message, "%s", problem);
+    }
+    return false;
+}
+
 static int simulate(task *t)
 {
-    char problem[MESSAGE_SIZE] = "";
     t->show_progress = !t->quiet && !t->json && isatty(fileno(stderr));
     run(t);
     bool has_result = t->recording && kd_recording_length(t->recording) > 0;
-    bool written = has_result && write_files(t, problem, sizeof problem) >= 0;
+    bool written = has_result && write_results(t);
     if (t->json) {
         tell_as_json(t, written);
     } else if (!t->quiet && has_result) {
@@ -390,7 +441,6 @@ static int simulate(task *t)
         fprintf(stderr, "kardan: %s: %s\n", t->example->name, kd_status_sentence(t->status));
         if (t->message[0]) fprintf(stderr, "  %s\n", t->message);
     }
-    if (problem[0]) fprintf(stderr, "kardan: %s\n", problem);
     return t->status >= 0 && written ? KD_EXIT_OK : KD_EXIT_FAILED;
 }
 
@@ -403,6 +453,8 @@ int kd_cli_simulate(int argc, char **argv)
     t.example = kd_cli_find_example(t.name);
     if (!t.example || !choose_formulation(&t) || !choose_integrator(&t) || !choose_decomposition(&t) || !name_files(&t))
         return KD_EXIT_USAGE;
+    choose_tolerances(&t);
+    if (t.t_end < 0) t.t_end = t.example->t_end;
     int status = simulate(&t);
     release(&t);
     return status;

@@ -831,8 +831,8 @@ static kd_eval all_residuals(kd_iv *iv, double *value, kd_consistency *out)
     if (e == KD_EVAL_OK) e = largest(iv, KD_H, value, &out->velocity, &out->worst_velocity, iv->n.nlambda);
     if (e == KD_EVAL_OK) e = largest(iv, KD_E, value, &rest, NULL, 0);
     out->velocity = fmax(out->velocity, rest);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_GII, value, &out->acceleration, NULL, 0);
-    if (e == KD_EVAL_OK) e = largest(iv, KD_HI, value, &out->acceleration, NULL, 0);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_GII, value, &out->acceleration, &out->worst_acceleration, 0);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_HI, value, &out->acceleration, &out->worst_acceleration, iv->n.nlambda);
     if (e == KD_EVAL_OK) e = largest(iv, KD_RESIDUAL, value, &out->dynamics, NULL, 0);
     if (e == KD_EVAL_OK) e = largest(iv, KD_D, value, &out->auxiliary, NULL, 0);
     return e;
@@ -843,7 +843,7 @@ kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const
     kd_initial_options opt = kd_initial_options_default();
     kd_iv              iv = {0};
     if (!eom || !x || !out) return KD_ERR_ARGUMENT;
-    *out = (kd_consistency){.worst_position = -1, .worst_velocity = -1};
+    *out = (kd_consistency){.worst_position = -1, .worst_velocity = -1, .worst_acceleration = -1};
     kd_status st = create(&iv, eom, &opt);
     int       n = 0;
     for (int fn = 0; fn <= KD_E && st == KD_OK; fn++)

@@ -18,6 +18,7 @@
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
+#define FORMS "ggl, index2, index1, baumgarte2 or baumgarte1" // that IDA can integrate
 #define INTERNAL_FLOOR 1e-8 // smallest atol of internal components
 
 struct kd_ida {
@@ -166,13 +167,13 @@ static kd_status check_options(const kd_dae *dae, const kd_ida_options *o, char 
     bool selectors =
         strncmp(dae->methods->name, "psf", 3) == 0; // change between steps, which a multistep method cannot see
     if (selectors || dae->nrows != dae->n) {
-        kd_text(message, size, "IDA does not integrate the %s form, whose selectors change; use ggl, index2 or index1",
+        kd_text(message, size, "IDA does not integrate the %s form, whose selectors change; use " FORMS,
                 dae->methods->name);
         return KD_ERR_UNSUPPORTED;
     }
     for (int i = 0; i < dae->n; i++) {
         if (dae->index[i] < 3) continue;
-        kd_text(message, size, "IDA fails on the %s form, which has index 3; use ggl, index2 or index1", dae->methods->name);
+        kd_text(message, size, "IDA fails on the %s form, which has index 3; use " FORMS, dae->methods->name);
         return KD_ERR_UNSUPPORTED;
     }
     return KD_OK;

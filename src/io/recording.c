@@ -10,7 +10,8 @@
 #include "io/csv.h"
 
 enum { NAME_SIZE = 96 };
-static const double STALE = 1e-9;           // dynamic residual [N] above which x->a does not belong to the state
+static const double STALE = 1e-9;   // dynamic residual [N] above which x->a does not belong to the state
+static const double EXPLODED = 1e8; // growth of positions or velocities that no mechanism has: the run lost its track
 static const double SMALLEST_SHOWN = 1e-17; // residuals of exactly 0 on a logarithmic axis
 
 // The last four samples of the power, at steps and output times
@@ -33,15 +34,18 @@ struct kd_recording {
     double        *force; // (nv)
     int            group_first[KD_GROUP_COUNT + 1];
     int            columns;
-    char         **name; // (columns)
+    int            nv;
+    char         **name; // (columns + nv) of the components, then of the accelerations
     int            capacity, length;
     double        *t;                       // (capacity)
     double        *values;                  // (capacity x columns)
+    double        *acceleration;            // (capacity x nv)
     double        *residual[3];             // (capacity)
     double        *energy[KD_ENERGY_COUNT]; // (capacity)
     double        *work;                    // (capacity) integral of power = supplied - dissipated
     bool           has_energy;
-    window         last; // for that integral
+    window         last;     // for that integral
+    double         start[2]; // scale of positions and velocities at the first state
     kd_certificate certificate;
 };
 
@@ -79,6 +83,18 @@ static void name_columns(kd_recording *rec)
     }
 }
 
+// "acc" and the name of the velocity component
+static void name_accelerations(kd_recording *rec)
+{
+    for (int i = 0; i < rec->nv; i++) {
+        char        own[NAME_SIZE];
+        int         j = rec->columns + i;
+        const char *name = kd_eom_name(rec->eom, KD_NAME_V, i, own, sizeof own);
+        kd_text(rec->name[j], NAME_SIZE, "acc %.80s", name);
+        if (is_taken(rec, rec->name[j], j)) kd_text(rec->name[j], NAME_SIZE, "acc[%d] %.70s", i, name);
+    }
+}
+
 // ---- life cycle ---------------------------------------------------------------------------------
 
 static void cut_arrays(kd_recording *rec, kd_dims dims, int capacity)
@@ -88,12 +104,14 @@ static void cut_arrays(kd_recording *rec, kd_dims dims, int capacity)
     rec->force = kd_cut_double(&rec->arena, dims.nv);
     rec->t = kd_cut_double(&rec->arena, capacity);
     rec->values = kd_arena_cut(&rec->arena, (size_t)capacity * (size_t)rec->columns, sizeof(double));
+    rec->acceleration = kd_arena_cut(&rec->arena, (size_t)capacity * (size_t)dims.nv, sizeof(double));
     for (int level = 0; level < 3; level++) rec->residual[level] = kd_cut_double(&rec->arena, capacity);
     for (int k = 0; k < KD_ENERGY_COUNT; k++) rec->energy[k] = kd_cut_double(&rec->arena, capacity);
     rec->work = kd_cut_double(&rec->arena, capacity);
-    rec->name = kd_arena_cut(&rec->arena, (size_t)rec->columns, sizeof(char *));
-    char *letters = kd_arena_cut(&rec->arena, (size_t)rec->columns, NAME_SIZE);
-    for (int j = 0; !rec->arena.failed && j < rec->columns; j++) rec->name[j] = letters + (size_t)j * NAME_SIZE;
+    int names = rec->columns + dims.nv;
+    rec->name = kd_arena_cut(&rec->arena, (size_t)names, sizeof(char *));
+    char *letters = kd_arena_cut(&rec->arena, (size_t)names, NAME_SIZE);
+    for (int j = 0; !rec->arena.failed && j < names; j++) rec->name[j] = letters + (size_t)j * NAME_SIZE;
 }
 
 kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int capacity, kd_recording **recording)
@@ -108,6 +126,7 @@ kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int ca
     for (int group = 0; group < KD_GROUP_COUNT; group++)
         rec->group_first[group + 1] = rec->group_first[group] + count[group];
     rec->columns = rec->group_first[KD_GROUP_COUNT];
+    rec->nv = dims.nv;
     rec->eom = eom;
     rec->has_inputs = inputs && inputs->eval;
     if (rec->has_inputs) rec->inputs = *inputs;
@@ -122,6 +141,7 @@ kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int ca
         return status;
     }
     name_columns(rec);
+    name_accelerations(rec);
     *recording = rec;
     return KD_OK;
 }
@@ -266,14 +286,18 @@ static void name_equation(const kd_recording *rec, int row, char *text, size_t s
 }
 
 // Largest components so far: residuals are judged relative to them
-static void widen_scale(kd_recording *rec, const kd_state *x)
+static void widen_scale(kd_recording *rec, const kd_state *x, const double *a)
 {
     kd_dims       dims = kd_eom_dims(rec->eom);
-    const double *values[3] = {x->p, x->v, x->a};
+    const double *values[3] = {x->p, x->v, a};
     const int     count[3] = {dims.np, dims.nv, dims.nv};
     for (int level = 0; level < 3; level++)
         for (int i = 0; i < count[level]; i++)
             rec->certificate.scale[level] = fmax(rec->certificate.scale[level], fabs(values[level][i]));
+    for (int level = 0; level < 2; level++) {
+        if (rec->length == 0) rec->start[level] = rec->certificate.scale[level];
+        if (rec->certificate.scale[level] > EXPLODED * rec->start[level]) rec->certificate.exploded = true;
+    }
 }
 
 static kd_status add_residuals(kd_recording *rec, const kd_state *x)
@@ -281,21 +305,25 @@ static kd_status add_residuals(kd_recording *rec, const kd_state *x)
     const kd_inputs *inputs = rec->has_inputs ? &rec->inputs : NULL;
     kd_consistency   res;
     kd_status        status = kd_initial_residuals(rec->eom, inputs, x, &res);
+    const double    *a = x->a;
     // Between steps not every formulation knows the acceleration: then that of the forces counts.
-    if (status >= 0 && res.dynamics > STALE && accelerate(rec, x))
+    if (status >= 0 && res.dynamics > STALE && accelerate(rec, x)) {
         status = kd_initial_residuals(rec->eom, inputs, rec->at, &res);
+        a = rec->at->a;
+    }
+    for (int i = 0; status >= 0 && i < rec->nv; i++)
+        if (!isfinite(a[i])) status = KD_ERR_NOT_FINITE;
     if (status < 0) return status;
-    widen_scale(rec, x);
+    memcpy(rec->acceleration + (size_t)rec->length * (size_t)rec->nv, a, (size_t)rec->nv * sizeof(double));
+    widen_scale(rec, x, a);
     const double value[3] = {res.position, res.velocity, res.acceleration};
-    const int    row[2] = {res.worst_position, res.worst_velocity};
+    const int    row[3] = {res.worst_position, res.worst_velocity, res.worst_acceleration};
     for (int level = 0; level < 3; level++) {
         rec->residual[level][rec->length] = fmax(value[level], SMALLEST_SHOWN);
         if (value[level] <= rec->certificate.residual[level]) continue;
         rec->certificate.residual[level] = value[level];
         rec->certificate.time[level] = x->t;
-        if (level < 2) {
-            name_equation(rec, row[level], rec->certificate.equation[level], sizeof rec->certificate.equation[level]);
-        }
+        name_equation(rec, row[level], rec->certificate.equation[level], sizeof rec->certificate.equation[level]);
     }
     return KD_OK;
 }
@@ -361,6 +389,14 @@ const double *kd_recording_values(const kd_recording *rec)
 {
     return rec->values;
 }
+const double *kd_recording_accelerations(const kd_recording *rec)
+{
+    return rec->acceleration;
+}
+const char *kd_recording_acceleration_name(const kd_recording *rec, int i)
+{
+    return rec->name[rec->columns + i];
+}
 const double *kd_recording_residuals(const kd_recording *rec, int level)
 {
     return rec->residual[level];
@@ -394,7 +430,8 @@ kd_status kd_recording_save_csv(kd_recording *rec, const char *path, char *messa
 {
     kd_arena     arena = {0};
     kd_csv      *csv = NULL;
-    int          energies = rec->has_energy ? KD_ENERGY_COUNT : 0, total = 1 + rec->columns + energies;
+    int          states = rec->columns + rec->nv, energies = rec->has_energy ? KD_ENERGY_COUNT : 0;
+    int          total = 1 + states + energies;
     const char **name = kd_arena_cut(&arena, (size_t)total, sizeof(char *));
     double      *row = kd_cut_double(&arena, total);
     kd_status    status = KD_ERR_MEMORY;
@@ -404,13 +441,15 @@ kd_status kd_recording_save_csv(kd_recording *rec, const char *path, char *messa
     }
     if (rec->has_energy) update_balance(rec);
     name[0] = "t";
-    for (int j = 0; j < rec->columns; j++) name[1 + j] = rec->name[j];
-    for (int k = 0; k < energies; k++) name[1 + rec->columns + k] = ENERGY_NAME[k];
+    for (int j = 0; j < states; j++) name[1 + j] = rec->name[j];
+    for (int k = 0; k < energies; k++) name[1 + states + k] = ENERGY_NAME[k];
     status = kd_csv_create(path, total, name, &csv, message, size);
     for (int i = 0; status >= 0 && i < rec->length; i++) {
         row[0] = rec->t[i];
         memcpy(row + 1, rec->values + (size_t)i * (size_t)rec->columns, (size_t)rec->columns * sizeof(double));
-        for (int k = 0; k < energies; k++) row[1 + rec->columns + k] = rec->energy[k][i];
+        memcpy(row + 1 + rec->columns, rec->acceleration + (size_t)i * (size_t)rec->nv,
+               (size_t)rec->nv * sizeof(double));
+        for (int k = 0; k < energies; k++) row[1 + states + k] = rec->energy[k][i];
         status = kd_csv_row(csv, row);
     }
     if (status == KD_ERR_NOT_FINITE)

@@ -60,14 +60,20 @@ typedef struct kd_certificate {
     double residual[3];     // largest residual of each level
     double scale[3];        // largest component of p, v, a, at least 1
     double time[3];         // where it occurred
-    char   equation[2][80]; // name of the worst equation of position and velocity level
+    char   equation[3][80]; // name of the worst equation of each level
+    bool   exploded;        // a position or velocity grew beyond 1e8 times the largest at the start (or beyond 1e8)
     bool   has_energy;
     double energy_error; // largest |balance|
     double energy_scale; // largest kinetic energy plus range of the potential energy
 } kd_certificate;
 kd_certificate kd_recording_certificate(kd_recording *recording);
 
-// Write all states as a table: time, components, energies if known.
+// Accelerations: those of the states or, where they do not belong to the state, those that the forces give; (length x
+// nv)
+const double *kd_recording_accelerations(const kd_recording *recording);
+const char   *kd_recording_acceleration_name(const kd_recording *recording, int i); // "acc NAME", NAME that of v
+
+// Write all states as a table: time, components, accelerations, energies if known.
 kd_status kd_recording_save_csv(kd_recording *recording, const char *path, char *message, size_t size) KD_NODISCARD;
 
 #endif

@@ -10,23 +10,13 @@
 #include "core/text.h"
 #include "io/file.h"
 #include "io/svg.h"
+#include "io/verdict.h"
 
 enum {
     MAX_SERIES = 10, // lines in one plot: those that move most
     MAX_PLOTS = 9,   // seven groups, residuals, energies
     TEXT_LIMIT = 4000
 };
-
-// A residual of this size, relative to the largest component, is rounding
-static const double ROUNDING = 1e-11;
-
-const char *kd_report_verdict(const kd_certificate *certificate, int level, double atol)
-{
-    double relative = certificate->residual[level] / certificate->scale[level];
-    if (relative <= ROUNDING) return "to rounding";
-    if (relative <= 10.0 * atol) return "within tolerance";
-    return "drift";
-}
 
 // ---- plots --------------------------------------------------------------------------------------
 
@@ -123,7 +113,7 @@ static void collect_plots(gallery *g, kd_recording *rec)
     }
     if (kd_recording_energy(rec, KD_ENERGY_TOTAL)) {
         static const char *const NAME[KD_ENERGY_COUNT] = {"kinetic", "potential", "total", "balance"};
-        start_plot(g, "Energy");
+        start_plot(g, "Energy")->ylabel = "[J]";
         for (int k = 0; k < KD_ENERGY_COUNT; k++)
             add_series(g, rec, NAME[k], kd_recording_energy(rec, (kd_energy)k), 1);
     }
@@ -184,13 +174,13 @@ static void put_paragraph(FILE *file, const char *style, const char *text)
     fputs("</p>\n", file);
 }
 
-static void put_check(FILE *file, const char *what, double value, const char *where, const char *verdict, bool good)
+static void put_check(FILE *file, const char *what, double value, const char *where, kd_verdict verdict)
 {
     char number[40];
     fputs("<tr><td>", file);
     kd_file_escaped(file, what, TEXT_LIMIT);
     fprintf(file, "</td><td class=\"n\">%s</td><td class=\"%s\">%s</td><td class=\"muted\">",
-            kd_file_number(value, "%.2e", number, sizeof number), good ? "good" : "bad", verdict);
+            kd_file_number(value, "%.2e", number, sizeof number), verdict.good ? "good" : "bad", verdict.words);
     kd_file_escaped(file, where, TEXT_LIMIT);
     fputs("</td></tr>\n", file);
 }
@@ -228,6 +218,21 @@ static void put_end_of_run(FILE *file, const kd_report *report)
     if (report->message && *report->message) put_paragraph(file, "message", report->message);
 }
 
+static const char HOW_TO_READ[] =
+    "How to read this. The certificate is what was checked at all output points, after the run and independently of "
+    "the "
+    "integrator. Residuals say how well the constraints hold, relative to the largest position, velocity or "
+    "acceleration: "
+    "\"to rounding\" as well as the machine can, \"within tolerance\" below ten times the absolute tolerance, "
+    "\"drift\" "
+    "more; then take another formulation or a smaller tolerance. The energy balance compares the change of energy with "
+    "the work of drives and dampers; it measures accuracy, as nothing forces it to hold unless the energy is imposed "
+    "as "
+    "an invariant. \"run failed\" and \"exploded\" take the place of praise where there is none to give. Positions, "
+    "velocities "
+    "and multipliers are plotted in the units of the model, residuals in the units of their constraints; all numbers "
+    "are in the table (CSV) beside this page.";
+
 static void put_certificate(FILE *file, const kd_report *report)
 {
     static const char *const WHAT[3] = {"largest constraint residual, position level",
@@ -240,24 +245,24 @@ static void put_certificate(FILE *file, const kd_report *report)
           file);
     char where[200];
     for (int level = 0; dims.nlambda + dims.nmu > 0 && level < 3; level++) {
-        const char *verdict = kd_report_verdict(&c, level, report->atol);
         kd_text(where, sizeof where, "at t = %.6g s", c.time[level]);
-        if (level < 2 && c.equation[level][0]) kd_text_append(where, sizeof where, ", '%s'", c.equation[level]);
-        put_check(file, WHAT[level], c.residual[level], where, verdict, strcmp(verdict, "drift") != 0);
+        if (c.equation[level][0]) kd_text_append(where, sizeof where, ", '%s'", c.equation[level]);
+        put_check(file, WHAT[level], c.residual[level], where,
+                  kd_verdict_residual(&c, level, report->atol, report->status));
     }
     if (c.has_energy) {
-        double relative = c.energy_scale > 0 ? c.energy_error / c.energy_scale : c.energy_error;
         kd_text(where, sizeof where, "relative to %.4g J; power integrated over steps and output points",
                 c.energy_scale);
-        put_check(file, "largest error of the energy balance", relative, where,
-                  relative <= 1e-2 ? "balanced" : "not balanced", relative <= 1e-2);
+        put_check(file, "largest error of the energy balance", kd_verdict_energy_error(&c), where,
+                  kd_verdict_energy(&c, report->status));
     }
     if (!isnan(report->reference_error)) {
         put_check(file, "error of the positions at the end", report->reference_error,
                   "against the reference solution, max |p - ref| / max(1e-3, |ref|)",
-                  report->reference_error <= 1e-2 ? "agrees" : "differs", report->reference_error <= 1e-2);
+                  kd_verdict_reference(&c, report->reference_error, report->status));
     }
     fputs("</table></section>\n", file);
+    put_paragraph(file, "muted", HOW_TO_READ);
 }
 
 static void put_settings(FILE *file, const kd_report *report)

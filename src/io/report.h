@@ -16,7 +16,7 @@ typedef struct kd_report {
     kd_recording     *recording;
     const kd_setting *settings;
     int               nsettings;
-    double            atol; // residuals below 10 atol count as within tolerance
+    double            atol; // for the verdicts
     kd_stats          stats;
     double            wall_seconds;
     kd_status         status;          // how the run ended
@@ -27,9 +27,5 @@ typedef struct kd_report {
 kd_status kd_report_save(const kd_report *report, const char *path, char *message, size_t size) KD_NODISCARD;
 // The plots alone, as one SVG file.
 kd_status kd_report_save_svg(const kd_report *report, const char *path, char *message, size_t size) KD_NODISCARD;
-
-// What the residual of a level (0 position, 1 velocity, 2 acceleration) means: "to rounding", "within tolerance",
-// "drift".
-const char *kd_report_verdict(const kd_certificate *certificate, int level, double atol);
 
 #endif

@@ -100,6 +100,13 @@ static double json_number(const char *text, const char *key)
     return strtod(found + strlen(pattern), NULL);
 }
 
+static void must_be_null(const char *text, const char *key)
+{
+    char pattern[100];
+    snprintf(pattern, sizeof pattern, "\"%s\": null", key);
+    must_contain(text, pattern);
+}
+
 // ---- tests --------------------------------------------------------------------------------------
 
 static int start_afresh(void **state)
@@ -162,6 +169,7 @@ static void wrong_values_are_named(void **state)
     expect("simulate andrews --t-end 1e999", 2, "--t-end wants");
     expect("simulate andrews --points 1", 2, "--points wants a whole number");
     expect("simulate andrews --points 3.5", 2, "--points wants a whole number");
+    expect("simulate andrews --points 1000001", 2, "from 2 to 1000000");
     expect("simulate andrews --quiet=1", 2, "--quiet wants no value");
 }
 
@@ -217,6 +225,35 @@ static void outcome_as_json(void **state)
     assert_true(json_number(coarse.text, "t") == 0.03);
 }
 
+// The command line judges a run with the words of the report.
+static void words_are_those_of_the_report(void **state)
+{
+    (void)state;
+    command_result result = expect("simulate andrews --points 50 --output '" OUT "'", 0, "(to rounding)");
+    must_contain(result.text, " J (balanced)\n");
+    must_contain(result.text, " (agrees)\n");
+    result = expect("simulate andrews --rtol 1 --formulation index1 --output '" OUT "'", 0, " (differs)\n");
+    char *page = read_text(OUT "/andrews.html");
+    assert_non_null(page);
+    must_contain(page, ">differs<");
+    assert_int_equal(strstr(result.text, "(not balanced)") != NULL, strstr(page, ">not balanced<") != NULL);
+    assert_int_equal(strstr(result.text, "(drift)") != NULL, strstr(page, ">drift<") != NULL);
+    free(page);
+}
+
+// --rtol alone sets both tolerances, --atol alone only the absolute one.
+static void one_tolerance_sets_both(void **state)
+{
+    (void)state;
+    command_result alone = expect("simulate andrews --json --rtol 1e-9 --output '" OUT "'", 0, "\"ok\": true"),
+                   both = expect("simulate andrews --json --rtol 1e-9 --atol 1e-9 --output '" OUT "'", 0, ""),
+                   absolute = expect("simulate andrews --json --atol 1e-9 --output '" OUT "'", 0, "");
+    assert_true(json_number(alone.text, "accepted") == json_number(both.text, "accepted"));
+    assert_true(json_number(alone.text, "reference_error") == json_number(both.text, "reference_error"));
+    assert_true(json_number(absolute.text, "accepted") < json_number(both.text, "accepted"));
+    expect("simulate --help", 0, "without --atol the absolute one as well");
+}
+
 // --quiet is silent; in a pipe there is no progress line.
 static void quiet_is_silent(void **state)
 {
@@ -248,7 +285,73 @@ static void failing_disk_is_reported(void **state)
     command_result result =
         expect("simulate pendulum --t-end 0.1 --output '" OUT "'", 1, "pendulum.csv': No space left on device");
     assert_null(strstr(result.text, "report:")); // no promise
+    must_contain(result.text, "(to rounding)");  // the run itself went well
     expect("examples > /dev/full", 1, "standard output could not be written");
+}
+
+// A folder that cannot be written to is found before anything is computed: also if it is a file, and the file is left
+// alone.
+static void folder_is_tried_first(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("echo text > '" OUT "/file'").status, 0);
+    command_result result = expect("simulate andrews --output '" OUT "/file'", 1, "Not a directory");
+    assert_null(strstr(result.text, "steps"));
+    result = expect("simulate andrews --json --output '" OUT "/file/below' 2>/dev/null", 1, "\"ok\": false");
+    assert_true(json_number(result.text, "steps") == 0);
+    assert_string_equal(run_command("cat '" OUT "/file'").text, "text\n");
+}
+
+// The JSON of a run that could not start has null for what was not computed, and status and message say why; one whose
+// files could not be written says so, too.
+static void failures_as_json(void **state)
+{
+    (void)state;
+    static const char *const computed[] = {"position_residual", "velocity_residual", "acceleration_residual",
+                                           "energy_error", "reference_error"};
+    command_result           result =
+        expect("simulate pendulum --json --formulation psf --integrator ida --output '" OUT "' 2>/dev/null", 1,
+               "\"ok\": false");
+    must_be_json(result.text);
+    must_contain(result.text, "\"status\": \"KD_ERR_UNSUPPORTED\"");
+    for (size_t i = 0; i < sizeof computed / sizeof computed[0]; i++) must_be_null(result.text, computed[i]);
+
+    result = expect("simulate pendulum --json --output /dev/full/x 2>/dev/null", 1, "\"status\": \"KD_ERR_FILE\"");
+    must_be_json(result.text);
+    must_contain(result.text, "\"message\": \"cannot create the folder '/dev/full/x': Not a directory\"");
+    for (size_t i = 0; i < sizeof computed / sizeof computed[0]; i++) must_be_null(result.text, computed[i]);
+    assert_true(json_number(result.text, "t_end") == kd_gallery_find("pendulum")->t_end);
+
+    assert_int_equal(run_command("ln -sf /dev/full '" OUT "/pendulum.csv'").status, 0);
+    result = expect("simulate pendulum --t-end 0.1 --json --output '" OUT "' 2>/dev/null", 1, "\"ok\": false");
+    must_be_json(result.text);
+    must_contain(result.text, "\"status\": \"KD_ERR_FILE\"");
+    must_contain(result.text, "pendulum.csv': No space left on device\"");
+    assert_true(json_number(result.text, "position_residual") < 1e-9); // computed it was
+}
+
+// A run can be made again from its JSON: all that was chosen is in it, also what was chosen by default.
+static void json_is_reproducible(void **state)
+{
+    (void)state;
+    command_result first = expect("simulate andrews --json --t-end 0.02 --rtol 1e-7 --atol 3e-8 --formulation ggl "
+                                  "--decomposition qr --points 30 --output '" OUT "'",
+                                  0, "\"decomposition\": \"qr\"");
+    assert_true(json_number(first.text, "rtol") == 1e-7 && json_number(first.text, "atol") == 3e-8);
+    assert_true(json_number(first.text, "points") == 30 && json_number(first.text, "t_end") == 0.02);
+    assert_true(json_number(first.text, "newton_updates") == 0);
+    must_contain(first.text, "\"version\": \"" KD_PROJECT_VERSION "\"");
+    command_result plain = expect("simulate andrews --json --output '" OUT "'", 0, "\"decomposition\": \"lu\"");
+    assert_true(json_number(plain.text, "rtol") == 1e-6 && json_number(plain.text, "atol") == 1e-6);
+    assert_true(json_number(plain.text, "points") == 500 && json_number(plain.text, "t_end") == 0.03);
+}
+
+// A table of hundreds of megabytes is announced.
+static void large_table_is_announced(void **state)
+{
+    (void)state;
+    expect("simulate andrews --points 1000000 --formulation psf --integrator ida --output '" OUT "'", 1,
+           "the table will have about ");
 }
 
 // An impossible combination is refused in words.
@@ -259,6 +362,32 @@ static void impossible_combination_is_refused(void **state)
         run_command(KARDAN "simulate pendulum --formulation psf --integrator ida --output '" OUT "'");
     assert_int_equal(result.status, 1);
     must_contain(result.text, "kardan: pendulum: ");
+}
+
+// IDA runs with exactly those formulations that a refusal and the guide name.
+static void ida_runs_as_documented(void **state)
+{
+    (void)state;
+    if (!kd_ida_available()) skip();
+    command_result refusal = expect("simulate pendulum --integrator ida --output '" OUT "'", 1, "; use ");
+    char          *page = read_text(KD_SOURCE_DIR "/docs/guide/formulations.md");
+    assert_non_null(page);
+    char *sentence = strstr(page, "`--integrator ida` works with ");
+    assert_non_null(sentence);
+    assert_non_null(strchr(sentence, '.'));
+    *strchr(sentence, '.') = '\0';
+    for (int i = 0; i < KD_FORMULATION_COUNT; i++) {
+        const char *word = kd_formulation_word((kd_formulation)i);
+        char        arguments[300], quoted[40];
+        snprintf(arguments, sizeof arguments,
+                 "simulate pendulum --t-end 0.1 --integrator ida --formulation %s --output '" OUT "'", word);
+        snprintf(quoted, sizeof quoted, "`%s`", word);
+        bool named = strstr(strstr(refusal.text, "; use "), word) != NULL;
+        assert_int_equal(strstr(sentence, quoted) != NULL, named);
+        command_result result = expect(arguments, named ? 0 : 1, "");
+        if (!named) must_contain(result.text, strstr(refusal.text, "; use ")); // both refusals name the same
+    }
+    free(page);
 }
 
 // The check tells degrees of freedom and consistency in words.
@@ -285,10 +414,17 @@ int main(void)
         cmocka_unit_test(examples_are_listed),
         cmocka_unit_test_setup(simulation_writes_results, start_afresh),
         cmocka_unit_test_setup(outcome_as_json, start_afresh),
+        cmocka_unit_test_setup(words_are_those_of_the_report, start_afresh),
+        cmocka_unit_test_setup(one_tolerance_sets_both, start_afresh),
         cmocka_unit_test_setup(quiet_is_silent, start_afresh),
         cmocka_unit_test_setup(end_time_is_obeyed, start_afresh),
         cmocka_unit_test_setup(failing_disk_is_reported, start_afresh),
+        cmocka_unit_test_setup(folder_is_tried_first, start_afresh),
+        cmocka_unit_test_setup(failures_as_json, start_afresh),
+        cmocka_unit_test_setup(json_is_reproducible, start_afresh),
+        cmocka_unit_test_setup(large_table_is_announced, start_afresh),
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
+        cmocka_unit_test_setup(ida_runs_as_documented, start_afresh),
         cmocka_unit_test(check_speaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,11 +147,15 @@ static void stale_accelerations_are_replaced(void **state)
     f.x->lambda[0] = 0.5 * 0.8;
     assert_int_equal(kd_recording_add(f.rec, f.x), KD_OK);
     assert_true(kd_recording_certificate(f.rec).residual[2] < 1e-6);
+    assert_true(fabs(kd_recording_accelerations(f.rec)[0] + 2 * 0.6 * 0.4) < 1e-6); // a = f - 2 p lambda
+    assert_string_equal(kd_recording_acceleration_name(f.rec, 1), "acc v[1]");
     f.x->t = 1;
     f.x->lambda[0] += 1e-3; // a changes by -2 p 1e-3, gII = 2 p'a by -4e-3
     assert_int_equal(kd_recording_add(f.rec, f.x), KD_OK);
     assert_true(fabs(kd_recording_certificate(f.rec).residual[2] - 4e-3) < 1e-6);
-    assert_true(f.x->a[0] == 1e3); // the state itself is left alone
+    assert_string_equal(kd_recording_certificate(f.rec).equation[2], "lambda[0]");
+    assert_true(kd_recording_certificate(f.rec).scale[2] < 10); // by the accelerations that were used
+    assert_true(f.x->a[0] == 1e3);                              // the state itself is left alone
     unmake(&f);
 }
 
@@ -166,7 +170,7 @@ static void nan_is_refused(void **state)
     unmake(&f);
 }
 
-// The table has time, all components and the energies; a full disk is reported.
+// The table has time, all components, the accelerations and the energies; a full disk is reported.
 static void table_is_written(void **state)
 {
     (void)state;
@@ -180,11 +184,12 @@ static void table_is_written(void **state)
     assert_int_equal(kd_recording_save_csv(f.rec, path, message, sizeof message), KD_OK);
     FILE *file = fopen(path, "r");
     assert_non_null(fgets(line, sizeof line, file));
-    assert_string_equal(line, "t,mass <1>,v[0] mass <1>,kinetic energy,potential energy,total energy,energy balance\n");
+    assert_string_equal(
+        line, "t,mass <1>,v[0] mass <1>,acc mass <1>,kinetic energy,potential energy,total energy,energy balance\n");
     for (int i = 0; i < 3; i++) assert_non_null(fgets(line, sizeof line, file));
-    double t, p;
-    assert_int_equal(sscanf(line, "%lf,%lf", &t, &p), 2);
-    assert_true(t == f.x->t && p == f.x->p[0]);
+    double t, p, v, a;
+    assert_int_equal(sscanf(line, "%lf,%lf,%lf,%lf", &t, &p, &v, &a), 4);
+    assert_true(t == f.x->t && p == f.x->p[0] && v == f.x->v[0] && a == f.x->a[0]);
     assert_null(fgets(line, sizeof line, file));
     fclose(file);
     assert_int_equal(kd_recording_save_csv(f.rec, "/dev/full", message, sizeof message), KD_ERR_FILE);

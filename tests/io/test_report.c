@@ -102,12 +102,17 @@ static void page_is_honest(void **state)
     f.report.message = "at t = 0.1 in 'rod'";
     f.report.reference_error = 0.5;
     char                    *page = page_of(&f);
-    static const char *const expected[] = {"Failed: Newton", "at t = 0.1 in &#39;rod&#39;", ">drift<", "2.01e-02",
-                                           ">differs<"};
+    static const char *const expected[] = {
+        "Failed: Newton", "at t = 0.1 in &#39;rod&#39;",     ">drift<",         "2.01e-02",
+        ">differs<",      "at t = 0 s, &#39;lambda[0]&#39;", "How to read this"};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         if (!strstr(page, expected[i])) print_error("missing: %s\n", expected[i]);
         assert_non_null(strstr(page, expected[i]));
     }
+    // position and acceleration level name their worst constraint; the velocity level holds exactly
+    int named = 0;
+    for (char *c = page; (c = strstr(c, "&#39;lambda[0]&#39;")) != NULL; c++) named++;
+    assert_int_equal(named, 2);
     free(page);
     unmake(&f);
 }

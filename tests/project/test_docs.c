@@ -102,7 +102,11 @@ static void links_lead_somewhere(void **state)
                                         "docs/README.md",
                                         "docs/guide/first-simulation.md",
                                         "docs/guide/own-equations.md",
-                                        "docs/guide/formulations.md"};
+                                        "docs/guide/formulations.md",
+                                        "docs/guide/messages.md",
+                                        "docs/guide/benchmarks.md",
+                                        "docs/methods/README.md",
+                                        "bench/README.md"};
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         char path[1000], folder[1000];
         snprintf(path, sizeof path, "%s/%s", KD_SOURCE_DIR, pages[i]);
@@ -123,12 +127,30 @@ static void links_lead_somewhere(void **state)
     }
 }
 
+// Pages that C files mention are there: each path below the folder of the documentation exists.
+static void mentioned_pages_exist(void **state)
+{
+    (void)state;
+#define MENTIONED                                                                                                      \
+    "cd '" KD_SOURCE_DIR                                                                                               \
+    "' && grep -rnoE --include='*.[ch]' 'docs/[A-Za-z0-9_./-]+' include src models bench tests | "                     \
+    "sed 's/[.]*$//'"
+    command_result all = run_command(MENTIONED);
+    assert_int_equal(all.status, 0);
+    assert_non_null(strstr(all.text, "include/kardan/eom.h:")); // it does look into the headers
+    assert_non_null(strstr(all.text, ":docs/guide/own-equations.md\n"));
+    command_result missing = run_command(MENTIONED " | while IFS=: read -r file line page; do "
+                                                   "test -e \"$page\" || echo \"$file:$line: no page $page\"; done");
+#undef MENTIONED
+    assert_string_equal(missing.text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_is_explained),   cmocka_unit_test(every_formulation_is_explained),
         cmocka_unit_test(printed_program_is_the_file), cmocka_unit_test(program_of_the_guide_runs),
-        cmocka_unit_test(links_lead_somewhere),
+        cmocka_unit_test(links_lead_somewhere),        cmocka_unit_test(mentioned_pages_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,16 +44,54 @@ static void cmake_package_works(void **state)
     consumer_must_answer("'" ROOT "/consumer/consumer'");
 }
 
-// The flags of kardan.pc are enough to compile and link the same program. The file holds the prefix chosen when
-// configuring, which this test replaces.
+// The flags of kardan.pc are enough to compile and link the same program, also when the folder was moved afterwards.
 static void pkg_config_file_works(void **state)
 {
     (void)state;
-    must_run("cd '" ROOT "' && PKG_CONFIG_PATH=$(dirname \"$(find usr -name kardan.pc)\") && export PKG_CONFIG_PATH &&"
+    must_run("cd '" ROOT "' && cp -r usr moved && "
+             "PKG_CONFIG_PATH=$(dirname \"$(find '" ROOT "/moved' -name kardan.pc)\") && export PKG_CONFIG_PATH && "
              "'" KD_C_COMPILER "' -std=c17 " KD_EXTRA_FLAGS " -o by-pkg-config '" KD_SOURCE_DIR
-             "/tests/consumer/consumer.c' "
-             "$(pkg-config --define-variable=prefix='" ROOT "/usr' --cflags --libs kardan)");
+             "/tests/consumer/consumer.c' $(pkg-config --cflags --libs kardan) && "
+             "pkg-config --cflags kardan | grep -q 'test-install/moved'");
     consumer_must_answer("'" ROOT "/by-pkg-config'");
+}
+
+// The lines of a page that are indented by four spaces, from the first one behind a heading to the next gap
+static void copy_recipe(const char *page, const char *heading, char *recipe, size_t size)
+{
+    const char *line = strstr(page, heading);
+    assert_non_null(line);
+    line = strstr(line, "\n    ");
+    recipe[0] = '\0';
+    for (; line && strncmp(line, "\n    ", 5) == 0; line = strchr(line + 1, '\n')) {
+        size_t used = strlen(recipe);
+        int    length = (int)strcspn(line + 5, "\n");
+        assert_true(used + (size_t)length + 10 < size);
+        snprintf(recipe + used, size - used, "%.*s || exit 1\n", length, line + 5);
+    }
+}
+
+// The recipe of docs/guide/own-equations.md, typed as it stands there, with a home folder that is not the prefix chosen
+// when configuring. Only the names cmake and gcc stand for those of this build.
+static void recipe_of_the_guide_works(void **state)
+{
+    (void)state;
+    char  recipe[1000], script[4000];
+    char *page = read_text(KD_SOURCE_DIR "/docs/guide/own-equations.md");
+    assert_non_null(page);
+    copy_recipe(page, "## Compile and run", recipe, sizeof recipe);
+    free(page);
+    assert_non_null(strstr(recipe, "pkg-config"));
+    snprintf(script, sizeof script,
+             "mkdir -p '" ROOT "/recipe/home' && cd '" ROOT "/recipe' && HOME=$PWD/home && export HOME && "
+             "ln -sfn '" KD_BINARY_DIR "' build && ln -sfn '" KD_SOURCE_DIR "/docs' docs || exit 1\n"
+             "cmake() { '" KD_CMAKE "' \"$@\"; }\n"
+             "gcc() { '" KD_C_COMPILER "' " KD_EXTRA_FLAGS " \"$@\"; }\n%s",
+             recipe);
+    command_result result = run_command(script);
+    if (result.status != 0) print_error("%s\n%s\n", script, result.text);
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.text, "energy changed by"));
 }
 
 int main(void)
@@ -61,6 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cmake_package_works),
         cmocka_unit_test(pkg_config_file_works),
+        cmocka_unit_test(recipe_of_the_guide_works),
     };
     return cmocka_run_group_tests(tests, install_afresh, NULL);
 }
