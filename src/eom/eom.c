@@ -145,7 +145,9 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
         return KD_ERR_DEFINITION;
     }
     if (n->nq > 0 && !def->kinematics && !def->Z) {
-        kd_text(m.text, m.size, "kinematics or Z is missing: norm equations q (nq = %d) need q_p Z = 0, which Z = I cannot give", n->nq);
+        kd_text(m.text, m.size,
+                "kinematics or Z is missing: norm equations q (nq = %d) need q_p Z = 0, which Z = I cannot give",
+                n->nq);
         return KD_ERR_DEFINITION;
     }
     if (n->nv > 0 && !def->residual && !(def->M && def->f)) {

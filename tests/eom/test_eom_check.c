@@ -221,7 +221,8 @@ static void test_wrong_dynamics(void **state)
     finds(&def, &pendulum_place, "residual row 1 (p 'y'): supplied");
     def.residual = wrong_sign_residual;
     def.M = def.f = NULL;
-    finds(&def, &pendulum_place, "residual row 0 (p 'x') by lambda[0] ('rod length'): supplied -0.9, (GZ)' by differences says 0.9");
+    finds(&def, &pendulum_place,
+          "residual row 0 (p 'x') by lambda[0] ('rod length'): supplied -0.9, (GZ)' by differences says 0.9");
     def = pendulum();
     def.acceleration = wrong_acceleration;
     finds(&def, &pendulum_place, "in residual row 1 (p 'y'), should be 0");
@@ -275,7 +276,8 @@ static void test_wrong_promises(void **state)
     finds(&def, &pendulum_place, "f row 1 (p 'y') changes with t");
     def = pendulum();
     def.f = friction_f;
-    finds(&def, &pendulum_place, "f row 0 (p 'x') depends on lambda[0] ('rod length'), but force_of_multipliers is not set");
+    finds(&def, &pendulum_place,
+          "f row 0 (p 'x') depends on lambda[0] ('rod length'), but force_of_multipliers is not set");
     def.force_of_multipliers = true;
     passes(&def, &pendulum_place);
 }
