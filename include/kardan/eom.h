@@ -99,12 +99,15 @@ typedef struct kd_point {
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp;
 } kd_point;
 
-// out has the size given at kd_fn; matrices are column-major. context is kd_eom_def.context, or the work object of
-// make_work if that is given.
+// out has the size given at kd_fn; matrices are column-major. Every entry of a vector must be set at every call: out holds
+// what happens to be there, and the first call of each function is watched (KD_ERR_DEFINITION names a row that was not
+// set). The matrices M and Z are zero on entry: set the entries that are not. out never overlaps the arrays of x. context
+// is kd_eom_def.context, or the work object of make_work if that is given.
 typedef kd_eval (*kd_function)(const kd_point *x, void *context, double *out);
 
 // Derivative of fn by var: column-major, rows as kd_fn says. Columns of KD_P: np for F_p; nv when
-// kd_eom_def.p_increments is set and the derivative along increments is given.
+// kd_eom_def.p_increments is set and the derivative along increments is given. out is zero on entry: set the entries that
+// are not.
 typedef kd_eval (*kd_derivative)(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out);
 
 typedef enum kd_mass_structure { // MASSTRCT of S3
@@ -166,7 +169,7 @@ typedef struct kd_eom_def {
     kd_function switching;
     double (*next_sample)(const kd_point *x, void *context);                 // time of the next sample, > x->t
     kd_eval (*discrete)(const kd_point *x, void *context, double *z_new);    // z after a sample or an event
-    kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out); // at the velocity stage
+    kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out); // at the velocity stage; zero on entry
 
     // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish identically;
     // all others are differenced
@@ -204,7 +207,8 @@ KD_API int            kd_eom_rows(const kd_eom *eom, kd_fn fn);     // rows of a
 KD_API int            kd_eom_columns(const kd_eom *eom, kd_var var); // columns of a derivative; nv for KD_P
 KD_API const char    *kd_eom_title(const kd_eom *eom);
 KD_API const kd_eom_def *kd_eom_definition(const kd_eom *eom);
-// "joint 'hinge' angle" or "p[3]", written to buffer, which is returned.
+// "joint 'hinge' angle" or, without a name, "p[3]", written to buffer, which is returned. A velocity without name whose
+// coordinate has one (Z = I): "rate of 'slider x'".
 KD_API const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size);
 // May fn depend on var (by its definition above and by zero[])?
 KD_API bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var);
@@ -223,7 +227,8 @@ KD_API void      kd_eom_at_velocity(kd_eom_data *d, const double *v, const doubl
 KD_API void      kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, const double *lambda, const double *mu);
 KD_API const kd_point *kd_eom_point(const kd_eom_data *d);
 
-// Value of a function. Every answer is checked for NaN and infinity (then KD_EVAL_RETRY); see kd_eom_data_fault.
+// Value of a function. Every answer is checked for NaN and infinity (then KD_EVAL_RETRY); see kd_eom_data_fault. out must
+// not overlap the arrays of the point.
 KD_API kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out) KD_NODISCARD;
 KD_API kd_eval kd_eom_Z(kd_eom_data *d, double *Z) KD_NODISCARD;   // (np x nv)
 KD_API kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p) KD_NODISCARD; // (nq x np) in plain coordinates, not increments
@@ -249,7 +254,8 @@ KD_API kd_eval kd_eom_constraint_matrices(kd_eom_data *d, double *GZ, double *HZ
 
 // What went wrong in the last call that did not answer KD_EVAL_OK.
 typedef struct kd_fault {
-    kd_status status; // KD_ERR_STAGE, KD_ERR_NOT_FINITE, KD_ERR_CALLBACK_STOP, KD_ERR_RETRY_FAILED, KD_ERR_SINGULAR_CS
+    kd_status status; // KD_ERR_STAGE, KD_ERR_NOT_FINITE, KD_ERR_CALLBACK_STOP, KD_ERR_RETRY_FAILED, KD_ERR_SINGULAR_CS,
+                      // KD_ERR_DEFINITION (a row was not set)
     kd_fn     fn;
     int       row; // offending row, -1: none
     double    t;
@@ -280,7 +286,8 @@ KD_API void      kd_state_copy(const kd_state *from, kd_state *to);             
 KD_API void      kd_state_destroy(kd_state *x);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Inputs as functions of time. No function of the equations looks up u(t) itself.
+// Inputs as functions of time, (nu) each with two time derivatives, which must all be set. No function of the equations
+// looks up u(t) itself.
 typedef struct kd_inputs {
     kd_eval (*eval)(double t, void *context, double *u, double *du, double *ddu);
     void *context;

@@ -45,13 +45,17 @@ typedef struct kd_formulation_options {
     kd_part          part;              // derivatives of all or of the stiff elements only             default all
 } kd_formulation_options;
 
+// The defaults given above.
 KD_API kd_formulation_options kd_formulation_options_default(void);
+// Word and sentence of the list above; "unknown", "unknown formulation" for a number that is none.
 KD_API const char            *kd_formulation_word(kd_formulation form);
 KD_API const char            *kd_formulation_sentence(kd_formulation form);
+// From the word; false for an unknown one, which leaves *form alone.
 KD_API bool                   kd_formulation_parse(const char *word, kd_formulation *form);
 
-// The DAE of a formulation. eom must outlive it; inputs (may be NULL: all zero) are copied. x gives discrete states and
-// active rows, which stay the caller's and may change between steps (then restart the integrator).
+// The DAE of a formulation, to be destroyed with kd_dae_destroy. eom and x must outlive it; *inputs (may be NULL: all zero)
+// is copied; opt NULL: defaults. x gives discrete states and active rows, which stay the caller's and may change between
+// steps (then restart the integrator). On failure *dae is NULL and message (may be NULL) says why.
 KD_API kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_formulation form,
                                        const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size) KD_NODISCARD;
 

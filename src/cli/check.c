@@ -119,12 +119,10 @@ static void tell_structure(const checked *c)
 
 static bool check_consistency(checked *c)
 {
-    kd_dims            d = c->dims;
     kd_consistency     before;
     kd_initial_options options = kd_initial_options_default();
-    char               message[MESSAGE_SIZE] = "", name[NAME_SIZE];
+    char               message[MESSAGE_SIZE] = "";
     printf("Initial values. ");
-    kd_state_copy(c->x, c->moved); // to measure the correction
     kd_status status = kd_initial_residuals(c->eom, inputs_of(c), c->x, &before);
     if (status >= 0) status = kd_initial_consistent(c->eom, inputs_of(c), &options, c->x, message, sizeof message);
     if (status < 0) {
@@ -133,19 +131,11 @@ static bool check_consistency(checked *c)
         return false;
     }
     printf("Residuals as given: position %.1e, velocity %.1e.", before.position, before.velocity);
-    if (status != KD_CORRECTED) {
-        printf(" They are consistent.\n");
-        return true;
+    if (status == KD_CORRECTED) {
+        printf(" They were corrected: %s.\n", message);
+    } else {
+        printf(" They are consistent%s%s.\n", message[0] ? "; " : "", message);
     }
-    int    worst = 0;
-    double change = 0;
-    for (int i = 0; i < d.np + d.nv; i++) { // v lies behind p
-        double moved = fabs(c->x->p[i] - c->moved->p[i]);
-        if (moved > change) change = moved, worst = i;
-    }
-    bool is_position = worst < d.np;
-    kd_eom_name(c->eom, is_position ? KD_NAME_P : KD_NAME_V, is_position ? worst : worst - d.np, name, sizeof name);
-    printf(" They were corrected by up to %.2g in %s '%s'.\n", change, is_position ? "position" : "velocity", name);
     return true;
 }
 

@@ -237,8 +237,10 @@ static void run(task *t)
         t->status = kd_simulation_create(t->eom, t->inputs.eval ? &t->inputs : NULL, &t->options, t->x, &t->simulation,
                                          t->message, sizeof t->message);
     }
-    if (t->status >= 0) {
+    kd_status start = t->status;
+    if (start >= 0) {
         t->status = kd_simulation_run(t->simulation, t->t_end);
+        if (t->status == KD_OK) t->status = start; // news of the start: corrected values, redundant constraints
         t->stats = kd_simulation_stats(t->simulation);
         snprintf(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
         if (t->recorded < 0) { // the recording asked to stop
@@ -284,7 +286,7 @@ static kd_status write_files(task *t, char *message, size_t size)
         .stats = t->stats,
         .wall_seconds = t->wall_seconds,
         .status = t->status,
-        .message = t->status < 0 ? t->message : "",
+        .message = t->message,
         .reference_error = t->reference_error,
     };
     kd_status status = kd_recording_save_csv(t->recording, t->csv, message, size);
@@ -312,6 +314,7 @@ static void tell_in_words(const task *t, bool written)
     printf("  %s with %s, %ld steps and %ld rejected ones to t = %.9g s, %.3g s of computing\n",
            kd_formulation_word(t->options.formulation), kd_integrator_word(t->options.integrator), s->accepted,
            s->rejected_error + s->rejected_newton, t->x->t, t->wall_seconds);
+    if (t->status > 0 && t->message[0]) printf("  note: %s\n", t->message);
     kd_certificate c = kd_recording_certificate(t->recording);
     kd_dims        dims = kd_eom_dims(t->eom);
     if (dims.nlambda + dims.nmu > 0) {

@@ -168,13 +168,34 @@ static row_text row_of(const check *c, kd_fn fn, int row)
     return out;
 }
 
-static row_text column_of(kd_var var, int j)
+// "p[3] ('slider x')", "v[3] (rate of 'slider x')", "a[3] (acceleration to 'v')"; without name the first part alone.
+static row_text variable_text(const check *c, kd_var var, int j)
+{
+    static const kd_kind kinds[KD_VAR_COUNT] = {
+        [KD_P] = KD_NAME_P, [KD_V] = KD_NAME_V,        [KD_A] = KD_NAME_V,           [KD_R] = KD_NAME_R,
+        [KD_W] = KD_NAME_W, [KD_S] = KD_NAME_S,        [KD_LAMBDA] = KD_NAME_LAMBDA, [KD_MU] = KD_NAME_MU,
+        [KD_U] = KD_NAME_U, [KD_THETA] = KD_NAME_THETA};
+    row_text out;
+    char     name[96], plain[32];
+    if (var == KD_T) {
+        kd_text(out.text, sizeof out.text, "t");
+        return out;
+    }
+    kd_text(out.text, sizeof out.text, "%s[%d]", kd_var_letter(var), j);
+    kd_text(plain, sizeof plain, "%s[%d]", kd_var_letter(var == KD_A ? KD_V : var), j);
+    kd_eom_name(c->eom, kinds[var], j, name, sizeof name);
+    if (strcmp(name, plain) == 0) return out;
+    const char *quote = strchr(name, '\'') ? "" : "'"; // names of joints and rates bring their own
+    kd_text_append(out.text, sizeof out.text, " (%s%s%s%s)", var == KD_A ? "acceleration to " : "", quote, name, quote);
+    return out;
+}
+
+// What a column of a derivative belongs to: with own kinematics, positions are moved by increments along velocities.
+static row_text column_of(const check *c, kd_var var, int j, bool raw)
 {
     row_text out;
-    if (var == KD_T)
-        kd_text(out.text, sizeof out.text, "t");
-    else
-        kd_text(out.text, sizeof out.text, "%s[%d]", kd_var_letter(var), j);
+    if (var != KD_P || raw || c->eom->kinematics == KD_Z_IDENTITY) return variable_text(c, var, j);
+    kd_text(out.text, sizeof out.text, "p along %s", variable_text(c, KD_V, j).text);
     return out;
 }
 
@@ -190,8 +211,8 @@ static void compare_columns(check *c, kd_fn fn, kd_var var, int j, const double 
 {
     for (int i = 0; i < c->eom->entry[fn].rows; i++)
         if (differ(c, supplied[i], other[i], largest))
-            line(c, "%s by %s: supplied %.6g, %s %.6g", row_of(c, fn, i).text, column_of(var, j).text, supplied[i], who,
-                 other[i]);
+            line(c, "%s by %s: supplied %.6g, %s %.6g", row_of(c, fn, i).text, column_of(c, var, j, false).text,
+                 supplied[i], who, other[i]);
 }
 
 static void compare_values(check *c, kd_fn fn, const double *supplied, const double *other, double largest,
@@ -342,7 +363,7 @@ static kd_eval value_moved(check *c, kd_fn fn, kd_var var, int j, double h, bool
     } else {
         array_of(y, var)[j] += h;
     }
-    for (int i = 0; i < c->eom->entry[fn].rows; i++) out[i] = NAN; // an entry that is never written must not pass
+    kd_mark_unset(out, c->eom->entry[fn].rows); // also where only some calls leave an entry out
     go(c, d, y);
     return kd_eom_eval(d, fn, out);
 }
@@ -390,8 +411,8 @@ static kd_eval compare_block(check *c, kd_fn fn, kd_var var, int columns, bool r
             double a = c->supplied[j * rows + i], b0 = c->by_differences[0][j * rows + i],
                    b1 = c->by_differences[1][j * rows + i];
             if (differ(c, a, b0, largest) && differ(c, a, b1, largest))
-                line(c, "%s by %s: %s %.6g, differences say %.6g", row_of(c, fn, i).text, column_of(var, j).text, who,
-                     a, fabs(a - b0) < fabs(a - b1) ? b0 : b1);
+                line(c, "%s by %s: %s %.6g, differences say %.6g", row_of(c, fn, i).text,
+                     column_of(c, var, j, raw).text, who, a, fabs(a - b0) < fabs(a - b1) ? b0 : b1);
         }
     return KD_EVAL_OK;
 }
@@ -410,13 +431,12 @@ static kd_eval check_blocks(check *c)
             kd_eval   answer = KD_EVAL_OK;
             if (columns == 0 || (!given && !zero)) continue;
             go(c, c->full_data, &c->base);
+            memset(c->supplied, 0, (size_t)rows * (size_t)(raw ? n->np : columns) * sizeof(double));
             if (raw)
                 answer =
                     eom->def.derivative(&c->full_data->x, KD_Q, KD_P, KD_PART_ALL, c->full_data->context, c->supplied);
             else if (given)
                 answer = kd_supplied_block(c->full_data, (kd_fn)fn, (kd_var)var, KD_PART_ALL, c->supplied);
-            else
-                memset(c->supplied, 0, (size_t)rows * (size_t)columns * sizeof(double));
             if (answer == KD_EVAL_OK)
                 answer = compare_block(c, (kd_fn)fn, (kd_var)var, raw ? n->np : columns, raw,
                                        given ? "supplied" : "zero[] says");
@@ -568,7 +588,7 @@ static kd_eval check_force(check *c)
             for (int i = 0; i < nv && answer == KD_EVAL_OK; i++)
                 if (differ(c, c->values[0][i], c->values[1][i], 0.0))
                     line(c, "%s depends on %s, but force_of_multipliers is not set", row_of(c, KD_FORCE, i).text,
-                         column_of(var, j).text);
+                         variable_text(c, var, j).text);
         }
     }
     return answer;
@@ -624,7 +644,8 @@ static kd_eval check_Z(check *c)
         answer = difference(c, KD_Q, KD_P, j, COARSE_STEP, false, c->values[0]);
         for (int i = 0; i < n->nq && answer == KD_EVAL_OK; i++)
             if (fabs(c->values[0][i]) > c->opt.tolerance)
-                line(c, "%s changes along v[%d]: q_p Z = %.6g, must be 0", row_of(c, KD_Q, i).text, j, c->values[0][i]);
+                line(c, "%s changes along %s: q_p Z = %.6g, must be 0", row_of(c, KD_Q, i).text,
+                     variable_text(c, KD_V, j).text, c->values[0][i]);
     }
     return answer;
 }
@@ -645,7 +666,8 @@ static kd_eval check_oplus_second(check *c, kd_eom_data *d)
         double user = (c->values[0][i] + c->values[1][i] - 2.0 * c->base.p[i]) / (h * h);
         double ours = (c->values[2][i] + c->values[3][i] - 2.0 * c->base.p[i]) / (h * h);
         if (fabs(user - ours) > 1e-3 * size * size)
-            line(c, "oplus is not of second order in p[%d]: second derivative %.6g, should be %.6g", i, user, ours);
+            line(c, "oplus is not of second order in %s: second derivative %.6g, should be %.6g",
+                 variable_text(c, KD_P, i).text, user, ours);
     }
     return answer;
 }
@@ -669,7 +691,8 @@ static kd_eval check_oplus(check *c)
         for (int i = 0; i < n->np && answer == KD_EVAL_OK; i++) {
             double slope = (c->values[0][i] - c->values[1][i]) / (2.0 * h);
             if (fabs(slope - c->Z[j * n->np + i]) > fmax(c->opt.tolerance, 1e-6))
-                line(c, "oplus moves p[%d] by %.6g along v[%d], Z says %.6g", i, slope, j, c->Z[j * n->np + i]);
+                line(c, "oplus moves %s by %.6g along %s, Z says %.6g", variable_text(c, KD_P, i).text, slope,
+                     variable_text(c, KD_V, j).text, c->Z[j * n->np + i]);
         }
     }
     if (answer == KD_EVAL_OK && c->found == before) answer = check_oplus_second(c, d);
@@ -690,6 +713,7 @@ static kd_eval check_autonomous(check *c)
             copy_spot(&c->base, &c->moved);
             c->moved.t += k * LATER;
             go(c, d, &c->moved);
+            memset(c->values[k], 0, (size_t)rows * sizeof(double));
             // M is kept when it is said to be constant: ask the function itself
             answer = fn == KD_MASS ? c->eom->def.M(&d->x, d->context, c->values[k])
                                    : kd_eom_eval(d, (kd_fn)fn, c->values[k]);
@@ -705,7 +729,7 @@ static kd_eval check_autonomous(check *c)
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
-// Every function once into an array of NaN: an entry that is never written shows.
+// Every function once: an entry that is never set shows.
 static kd_eval check_written(check *c)
 {
     kd_eval answer = KD_EVAL_OK;

@@ -4,6 +4,7 @@
 // for differences and restored gets its old stamps back, so that what was kept for it is valid again.
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "core/text.h"
@@ -235,6 +236,21 @@ void kd_frame_pop(kd_eom_data *d)
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
+#define UNSET UINT64_C(0x7ff86b64756e7365) // quiet NaN "kdunse"
+
+void kd_mark_unset(double *out, int n)
+{
+    const uint64_t unset = UNSET;
+    for (int i = 0; i < n; i++) memcpy(out + i, &unset, sizeof unset);
+}
+
+bool kd_is_unset(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & (UINT64_MAX >> 1)) == UNSET;
+}
+
 kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out)
 {
     const kd_entry *entry = &d->entry[fn];
@@ -244,9 +260,11 @@ kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out)
 
     d->counters.fn[fn]++;
     d->counters.for_differences += d->depth > 0;
+    if (!(d->complete & (1u << fn))) kd_mark_unset(out, entry->rows);
     kd_eval answer = entry->user(&d->x, d->context, out);
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, fn, kd_fn_word(fn), answer);
     if (!kd_all_finite(out, entry->rows)) return kd_fault_not_finite(d, fn, kd_fn_word(fn), out, entry->rows);
+    d->complete |= 1u << fn;
     return KD_EVAL_OK;
 }
 
@@ -255,6 +273,7 @@ kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
     if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_E, KD_STAGE_VELOCITY);
     if (!d->eom->def.energies)
         return kd_fault_status(d, KD_E, KD_ERR_UNSUPPORTED, "energies is not given", KD_EVAL_STOP);
+    *out = (kd_energies){0};
     kd_eval answer = d->eom->def.energies(&d->x, d->context, out);
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_E, "energies", answer);
     const double values[] = {out->kinetic, out->potential, out->dissipated, out->supplied};
@@ -267,10 +286,12 @@ kd_eval kd_eom_acceleration(kd_eom_data *d, double *a)
     if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_ACCELERATION);
     if (!d->eom->def.acceleration)
         return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "acceleration is not given", KD_EVAL_STOP);
+    const int nv = d->eom->def.dims.nv;
+    if (!(d->complete & (1u << KD_FN_COUNT))) kd_mark_unset(a, nv);
     kd_eval answer = d->eom->def.acceleration(&d->x, d->context, a);
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_RESIDUAL, "acceleration", answer);
-    int nv = d->eom->def.dims.nv;
     if (!kd_all_finite(a, nv)) return kd_fault_not_finite(d, KD_RESIDUAL, "acceleration", a, nv);
+    d->complete |= 1u << KD_FN_COUNT;
     return KD_EVAL_OK;
 }
 
@@ -325,20 +346,24 @@ kd_eval kd_fault_not_finite(kd_eom_data *d, kd_fn fn, const char *what, const do
 {
     int i = 0;
     while (i < n && isfinite(x[i])) i++;
+    const bool  unset = i < n && kd_is_unset(x[i]);
     const char *number = i < n && isinf(x[i]) ? "infinity" : "NaN";
     int         rows = fn == KD_MASS ? d->eom->def.dims.nv : d->entry[fn].rows;
     int         row = i < n && rows > 0 ? i % rows : -1;
-    set_fault(d, KD_ERR_NOT_FINITE, fn, row);
+    set_fault(d, unset ? KD_ERR_DEFINITION : KD_ERR_NOT_FINITE, fn, row);
     if (row >= 0) {
         char name[96];
         kd_row_name(d->eom, fn, row, name, sizeof name);
-        kd_text(d->message, sizeof d->message, "%s returned %s in row %d (%s)", what, number, row, name);
+        if (unset)
+            kd_text(d->message, sizeof d->message, "%s: row %d (%s) was not set", what, row, name);
+        else
+            kd_text(d->message, sizeof d->message, "%s returned %s in row %d (%s)", what, number, row, name);
         if (i >= rows) kd_text_append(d->message, sizeof d->message, ", column %d", i / rows);
     } else {
         kd_text(d->message, sizeof d->message, "%s returned a number that is not finite", what);
     }
     kd_text_append(d->message, sizeof d->message, " at t = %g", d->x.t);
-    return KD_EVAL_RETRY;
+    return unset ? KD_EVAL_STOP : KD_EVAL_RETRY; // a smaller step would not set it
 }
 
 kd_eval kd_fault_status(kd_eom_data *d, kd_fn fn, kd_status status, const char *what, kd_eval answer)

@@ -24,7 +24,7 @@ static bool is_constant(const kd_eom *eom)
 static kd_eval call_mass(kd_eom_data *d)
 {
     const int nv = d->eom->def.dims.nv;
-    if (is_diagonal(d->eom)) memset(d->M, 0, (size_t)(nv * nv) * sizeof(double));
+    memset(d->M, 0, (size_t)(nv * nv) * sizeof(double));
     d->counters.fn[KD_MASS]++;
     d->counters.for_differences += d->depth > 0;
     kd_eval answer = d->eom->def.M(&d->x, d->context, d->M);

@@ -145,7 +145,9 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
         return KD_ERR_DEFINITION;
     }
     if (n->nq > 0 && !def->kinematics && !def->Z) {
-        kd_text(m.text, m.size, "kinematics or Z is missing: norm equations q (nq = %d) need q_p Z = 0, which Z = I cannot give", n->nq);
+        kd_text(m.text, m.size,
+                "kinematics or Z is missing: norm equations q (nq = %d) need q_p Z = 0, which Z = I cannot give",
+                n->nq);
         return KD_ERR_DEFINITION;
     }
     if (n->nv > 0 && !def->residual && !(def->M && def->f)) {
@@ -370,8 +372,14 @@ bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var)
 const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
 {
     const char *name = eom->def.name ? eom->def.name(kind, i, eom->def.context) : NULL;
+    // without own kinematics, velocity i is the rate of coordinate i
+    const char *coordinate = NULL;
+    if (!name && eom->def.name && kind == KD_NAME_V && eom->kinematics == KD_Z_IDENTITY)
+        coordinate = eom->def.name(KD_NAME_P, i, eom->def.context);
     if (name)
         kd_text(buffer, size, "%s", name);
+    else if (coordinate)
+        kd_text(buffer, size, "rate of '%s'", coordinate);
     else
         kd_text(buffer, size, "%s[%d]", kind_letters[kind], i);
     return buffer;

@@ -47,6 +47,16 @@ kd_initial_options kd_initial_options_default(void)
 
 // ---- messages -------------------------------------------------------------------------------------------------------
 
+// The name in quotes; names of joints and rates bring their own.
+static const char *quoted(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
+{
+    char name[128];
+    kd_eom_name(eom, kind, i, name, sizeof name);
+    const char *quote = strchr(name, '\'') ? "" : "'";
+    kd_text(buffer, size, "%s%s%s", quote, name, quote);
+    return buffer;
+}
+
 static void append_row(const kd_iv *iv, int fn, int i, char *text)
 {
     char        name[128];
@@ -85,7 +95,7 @@ static void append_row(const kd_iv *iv, int fn, int i, char *text)
     default:
         break;
     }
-    kd_text_append(text, STORY, "%s '%s'%s", what, kd_eom_name(iv->eom, kind, i, name, sizeof name), level);
+    kd_text_append(text, STORY, "%s %s%s", what, quoted(iv->eom, kind, i, name, sizeof name), level);
 }
 
 // Rows of the largest remaining residuals, conditions first.
@@ -190,8 +200,7 @@ static void add_name(const kd_iv *iv, name_list *list, kd_kind kind, int i)
     char name[128];
     if (list->count++ >= NAMES_MAX) return;
     list->named++;
-    kd_text_append(list->text, STORY, "%s'%s'", list->count > 1 ? ", " : "",
-                   kd_eom_name(iv->eom, kind, i, name, sizeof name));
+    kd_text_append(list->text, STORY, "%s%s", list->count > 1 ? ", " : "", quoted(iv->eom, kind, i, name, sizeof name));
 }
 
 // Names of the components x = B N_l of the null vectors that are not zero. B = Z for positions, else the columns of
@@ -451,6 +460,7 @@ static kd_status solve_forces(kd_iv_system *s)
         kd_status st = check_forces(s);
         if (st != KD_OK) return st;
         if (end != KD_CLOSEST_DONE) return failure(s, end, story);
+        s->iv->redundant = c->n - c->rank; // a and w are determined: what is left are multipliers
         if (c->rank < c->n) {
             memcpy(c->tangent, c->y, (size_t)c->n * sizeof(double));
             take_least_norm(c, s);
@@ -618,8 +628,8 @@ static kd_status set_time(kd_iv *iv, const kd_inputs *inputs)
         for (int i = 0; i < iv->n.nu; i++) {
             if (isfinite(iv->u[i]) && isfinite(iv->du[i]) && isfinite(iv->ddu[i])) continue;
             char name[96];
-            kd_text(iv->message, iv->size, "input '%s' is not finite at t = %g",
-                    kd_eom_name(iv->eom, KD_NAME_U, i, name, sizeof name), iv->now->t);
+            kd_text(iv->message, iv->size, "input %s is not finite at t = %g",
+                    quoted(iv->eom, KD_NAME_U, i, name, sizeof name), iv->now->t);
             return KD_ERR_NOT_FINITE;
         }
     }
@@ -632,8 +642,8 @@ static kd_status check_finite(kd_iv *iv, const double *x, int n, kd_kind kind)
     for (int i = 0; i < n; i++) {
         if (isfinite(x[i])) continue;
         char name[96];
-        kd_text(iv->message, iv->size, "the guess of '%s' is not a finite number",
-                kd_eom_name(iv->eom, kind, i, name, sizeof name));
+        kd_text(iv->message, iv->size, "the guess of %s is not a finite number",
+                quoted(iv->eom, kind, i, name, sizeof name));
         return KD_ERR_NOT_FINITE;
     }
     return KD_OK;
@@ -714,6 +724,58 @@ static kd_status run(kd_iv *iv, const kd_state *x, bool *moved)
     return st == KD_OK && force ? run_forces(iv) : st;
 }
 
+// ---- news -----------------------------------------------------------------------------------------------------------
+
+// "initial position 'x' moved by 49, velocity 'y' by 0.3 to satisfy the constraints": the largest move of each kind
+static void tell_moves(const kd_iv *iv, const kd_state *from)
+{
+    const struct {
+        const char   *word;
+        kd_kind       kind;
+        const double *before, *after;
+        int           n;
+    } parts[] = {{"position", KD_NAME_P, from->p, iv->now->p, iv->n.np},
+                 {"velocity", KD_NAME_V, from->v, iv->now->v, iv->n.nv},
+                 {"inner state", KD_NAME_R, from->r, iv->now->r, iv->n.nr},
+                 {"contact coordinate", KD_NAME_S, from->s, iv->now->s, iv->n.ns}};
+    bool first = true;
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        char   name[128];
+        int    most = 0;
+        double move = 0.0;
+        for (int i = 0; i < parts[k].n; i++) {
+            double change = fabs(parts[k].after[i] - parts[k].before[i]);
+            if (change > move) most = i, move = change;
+        }
+        if (move == 0.0) continue;
+        kd_text_append(iv->message, iv->size, "%s%s %s %sby %.3g", first ? "initial " : ", ", parts[k].word,
+                       quoted(iv->eom, parts[k].kind, most, name, sizeof name), first ? "moved " : "", move);
+        first = false;
+    }
+    kd_text_append(iv->message, iv->size, " to satisfy the constraints%s",
+                   iv->opt->nconditions > 0 ? " and conditions" : "");
+}
+
+static void tell_redundancy(const kd_iv *iv, bool first)
+{
+    int rows = 0;
+    for (int i = 0; i < iv->n.nlambda; i++) rows += iv->now->active_lambda[i] != 0;
+    for (int i = 0; i < iv->n.nmu; i++) rows += iv->now->active_mu[i] != 0;
+    kd_text_append(iv->message, iv->size,
+                   "%s%d of %d constraints %s redundant at t = %g: the multipliers are not unique, those of least norm "
+                   "are taken",
+                   first ? "" : "; ", iv->redundant, rows, iv->redundant == 1 ? "is" : "are", iv->now->t);
+}
+
+static kd_status tell(const kd_iv *iv, const kd_state *from, bool moved)
+{
+    kd_text(iv->message, iv->size, "%s", "");
+    if (moved) tell_moves(iv, from);
+    if (iv->redundant > 0) tell_redundancy(iv, !moved);
+    if (moved) return KD_CORRECTED;
+    return iv->redundant > 0 ? KD_REDUNDANT : KD_OK;
+}
+
 kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, const kd_initial_options *opt, kd_state *x,
                                 char *message, size_t size)
 {
@@ -732,9 +794,8 @@ kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, cons
     if (st == KD_OK) st = set_time(&iv, inputs);
     if (st == KD_OK) st = run(&iv, x, &moved);
     if (st == KD_OK) {
+        st = tell(&iv, x, moved);
         kd_state_copy(iv.now, x);
-        kd_text(message, size, "%s", "");
-        st = moved ? KD_CORRECTED : KD_OK;
     }
     if (st == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
     destroy(&iv);

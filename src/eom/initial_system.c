@@ -57,6 +57,7 @@ static void condition_text(kd_iv *iv, int i, char *buffer, size_t size)
 
 kd_eval kd_iv_conditions(kd_iv *iv, double *out)
 {
+    kd_mark_unset(out, iv->opt->nconditions);
     kd_eval e = iv->opt->conditions(kd_eom_point(iv->data), iv->opt->context, out);
     if (e != KD_EVAL_OK) {
         iv->fault = KD_ERR_IV_CONDITION;
@@ -69,9 +70,12 @@ kd_eval kd_iv_conditions(kd_iv *iv, double *out)
         if (isfinite(out[i])) continue;
         char name[96];
         condition_text(iv, i, name, sizeof name);
-        iv->fault = KD_ERR_NOT_FINITE;
-        kd_text(iv->message, iv->size, "condition %s is not a finite number at t = %g", name, iv->now->t);
-        return KD_EVAL_RETRY;
+        bool unset = kd_is_unset(out[i]);
+        iv->fault = unset ? KD_ERR_DEFINITION : KD_ERR_NOT_FINITE;
+        iv->stopped = iv->stopped || unset;
+        kd_text(iv->message, iv->size, "condition %s %s at t = %g", name,
+                unset ? "was not set" : "is not a finite number", iv->now->t);
+        return unset ? KD_EVAL_STOP : KD_EVAL_RETRY;
     }
     return e;
 }
@@ -287,7 +291,7 @@ static bool is_active(const kd_iv *iv, int fn, int i)
 
 static const int weighted_vars[] = {KD_P, KD_V, KD_R}, free_vars[] = {KD_S, KD_A, KD_W, KD_LAMBDA, KD_MU};
 
-static int       list_columns(kd_iv_system *s, const int *vars, int count, int n)
+static int list_columns(kd_iv_system *s, const int *vars, int count, int n)
 {
     for (int k = 0; k < count; k++) {
         if (!(s->unknown & KD_BIT(vars[k]))) continue;

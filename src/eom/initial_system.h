@@ -37,6 +37,7 @@ typedef struct kd_iv {
     unsigned char            *levels;        // (nconditions) levels that each condition depends on
     kd_status                 fault;         // why the last evaluation was refused
     bool                      stopped;       // a function asked to stop
+    int                       redundant;     // constraints minus their rank
     char                     *message;
     size_t                    size;
     kd_arena                  arena;

@@ -66,7 +66,8 @@ struct kd_eom_data {
     kd_entry        entry[KD_FN_COUNT];
     void           *context; // of the user's functions
     const kd_eom   *eom;
-    unsigned long   stamp; // the last one given out
+    unsigned        complete; // bits of functions that have set all of out once; bit KD_FN_COUNT: acceleration
+    unsigned long   stamp;    // the last one given out
     unsigned long   theta_stamp;
     kd_eom_counters counters;
     kd_frame        frame[KD_FRAMES];
@@ -124,6 +125,11 @@ const char        *kd_fn_word(kd_fn fn);      // "force f"
 const char        *kd_var_letter(kd_var var); // "lambda"
 // "p 'theta'", "constraint 'rod length'", or "p[1]" for a row without name.
 void               kd_row_name(const kd_eom *eom, kd_fn fn, int row, char *buffer, size_t size);
+
+// A mark for numbers that a function has to set: a NaN of its own, which kd_fault_not_finite knows again. It lives
+// through arithmetic, so that out[i] += is found as well.
+void               kd_mark_unset(double *out, int n);
+bool               kd_is_unset(double x);
 
 // All numbers finite? x * 0 is 0 for finite x and NaN otherwise, so one comparison at the end is enough.
 static inline bool kd_all_finite(const double *x, int n)

@@ -28,6 +28,7 @@ kd_eval kd_update_Z(kd_eom_data *d)
     case KD_Z_GIVEN:
         d->counters.fn[KD_KINEMATICS]++;
         d->counters.for_differences += d->depth > 0;
+        memset(d->Z, 0, (size_t)(np * nv) * sizeof(double));
         answer = eom->def.Z(&d->x, d->context, d->Z);
         if (answer != KD_EVAL_OK)
             answer = kd_fault_answer(d, KD_KINEMATICS, "kinematics Z", answer);
@@ -107,6 +108,7 @@ static kd_eval norm_jacobian(kd_eom_data *d)
     kd_eval   answer = KD_EVAL_OK;
     if (kd_is_given(d->eom, KD_Q, KD_P)) {
         d->counters.derivative++;
+        memset(d->norm_J, 0, (size_t)(nq * np) * sizeof(double));
         answer = d->eom->def.derivative(&d->x, KD_Q, KD_P, KD_PART_ALL, d->context, d->norm_J);
         if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_Q, "derivative of q by p", answer);
         if (!kd_all_finite(d->norm_J, nq * np))

@@ -18,12 +18,13 @@ kd_eval kd_supplied_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, do
     const kd_eom *eom = d->eom;
     const int     rows = d->entry[fn].rows, np = eom->def.dims.np, nv = eom->def.dims.nv;
     // norm equations are always differentiated by the coordinates
-    bool          times_Z = var == KD_P && eom->kinematics != KD_Z_IDENTITY && (!eom->def.p_increments || fn == KD_Q);
-    double       *block = times_Z ? d->block : out;
-    int           count = rows * (times_Z ? np : eom->columns[var]);
-    char          what[64];
+    bool    times_Z = var == KD_P && eom->kinematics != KD_Z_IDENTITY && (!eom->def.p_increments || fn == KD_Q);
+    double *block = times_Z ? d->block : out;
+    int     count = rows * (times_Z ? np : eom->columns[var]);
+    char    what[64];
 
     d->counters.derivative++;
+    memset(block, 0, (size_t)count * sizeof(double));
     kd_eval answer = eom->def.derivative(&d->x, fn, var, part, d->context, block);
     if (answer == KD_EVAL_OK && kd_all_finite(block, count)) {
         if (!times_Z) return KD_EVAL_OK;
@@ -40,10 +41,10 @@ static kd_eval precise_differences(kd_eom_data *d, kd_fn fn, kd_var var, double 
 {
     static const double weight[3] = {45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0};
 
-    const kd_eom       *eom = d->eom;
-    const int           np = eom->def.dims.np, ns = eom->def.dims.ns, rows = d->entry[fn].rows;
-    const bool          by_p = var == KD_P;
-    kd_eval             answer = by_p ? kd_update_Z(d) : KD_EVAL_OK;
+    const kd_eom *eom = d->eom;
+    const int     np = eom->def.dims.np, ns = eom->def.dims.ns, rows = d->entry[fn].rows;
+    const bool    by_p = var == KD_P;
+    kd_eval       answer = by_p ? kd_update_Z(d) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
 
     kd_frame     *frame = kd_frame_push(d);

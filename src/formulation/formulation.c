@@ -61,7 +61,7 @@ kd_formulation_options kd_formulation_options_default(void)
 static kd_status check_options(const kd_formulation_options *opt, char *message, size_t size)
 {
     if ((int)opt->constraints < KD_DECOMPOSE_LU || opt->constraints > KD_DECOMPOSE_SVD) {
-        kd_text(message, size, "the decomposition of the constraints is none of LU, QR, SVD");
+        kd_text(message, size, "the decomposition %d of the constraints is none of LU, QR, SVD", (int)opt->constraints);
         return KD_ERR_ARGUMENT;
     }
     if (!(opt->rank_tolerance > 0) || !(opt->rank_tolerance < 1)) {
@@ -80,8 +80,14 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
                                 const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size)
 {
     if (dae) *dae = NULL;
-    if (!eom || !x || !dae || !is_formulation(form)) {
-        kd_text(message, size, "a formulation needs equations of motion, a state and one of the listed forms");
+    if (!eom || !x || !dae) {
+        kd_text(message, size, "kd_formulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "dae"));
+        return KD_ERR_ARGUMENT;
+    }
+    if (!is_formulation(form)) {
+        kd_text(message, size, "the formulation %d is none of", (int)form);
+        for (int i = 0; i < KD_FORMULATION_COUNT; i++)
+            kd_text_append(message, size, "%s %s", i > 0 ? "," : "", word_of[i]);
         return KD_ERR_ARGUMENT;
     }
     kd_formulation_options standard = kd_formulation_options_default();

@@ -55,23 +55,29 @@ struct kd_simulation {
     int                   next_time; // first wanted time that is still to come
     bool                  shown;     // the start has been shown
     bool                  unseen;    // the end of the last step has not been shown yet
+    kd_status             started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
+    char                  news[800]; // the same in words
+    kd_consistency        assumed;   // residuals of a start that was assumed to be consistent
     char                  message[800];
 };
 
-// ---- one interface to the integrators -------------------------------------------------------------------------------------
+// ---- one interface to the integrators -------------------------------------------------------------------------------
 
 static kd_status integrator_start(kd_simulation *s)
 {
     kd_formulation_pack(s->dae, s->x, s->vector);
-    kd_status status = s->radau ? kd_radau_start(s->radau, s->x->t, s->vector) : kd_ida_start(s->ida, s->x->t, s->vector);
-    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+    kd_status status =
+        s->radau ? kd_radau_start(s->radau, s->x->t, s->vector) : kd_ida_start(s->ida, s->x->t, s->vector);
+    if (status < 0)
+        kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
     return status;
 }
 
 static kd_status integrator_step(kd_simulation *s, double t_end)
 {
     kd_status status = s->radau ? kd_radau_step(s->radau, t_end) : kd_ida_step(s->ida, t_end);
-    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+    if (status < 0)
+        kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
     return status;
 }
 
@@ -119,7 +125,8 @@ static kd_status take_state(kd_simulation *s)
     return unpack(s, t, x, s->x);
 }
 
-// The end of a run: accelerations for the caller if nobody looked on the way. A function that asked to stop is left alone.
+// The end of a run: accelerations for the caller if nobody looked on the way. A function that asked to stop is left
+// alone.
 static kd_status finish(kd_simulation *s, kd_status status)
 {
     double        t;
@@ -134,11 +141,36 @@ static kd_status finish(kd_simulation *s, kd_status status)
     return status;
 }
 
-// ---- life cycle -----------------------------------------------------------------------------------------------------------
+// ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static kd_status make_consistent(kd_simulation *s)
+static void measure_assumed(kd_simulation *s)
 {
-    return kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
+    if (!s->opt.initial.assume || kd_initial_residuals(s->eom, &s->inputs, s->x, &s->assumed) < 0)
+        s->assumed = (kd_consistency){0};
+}
+
+// After a failure: a start off the constraints that nobody was to check may be the reason.
+static void recall_assumed(kd_simulation *s)
+{
+    if (fmax(s->assumed.position, s->assumed.velocity) <= s->opt.initial.tolerance) return;
+    kd_text_append(s->message, sizeof s->message,
+                   "; initial values were assumed to be consistent, but left residuals of %.3g in the constraints of "
+                   "positions and %.3g in those of velocities",
+                   s->assumed.position, s->assumed.velocity);
+}
+
+// Consistent values in x and a fresh integrator. KD_OK, > 0 with news, < 0
+static kd_status start(kd_simulation *s)
+{
+    measure_assumed(s);
+    kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
+    if (status >= 0) {
+        s->started = status;
+        memcpy(s->news, s->message, sizeof s->news);
+        status = integrator_start(s);
+    }
+    if (status < 0) recall_assumed(s);
+    return status < 0 ? status : s->started;
 }
 
 // wanted times before the present one can no longer be shown
@@ -147,14 +179,32 @@ static void skip_times(kd_simulation *s)
     while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++;
 }
 
-static kd_status check_times(const kd_simulation_options *o, char *message, size_t size)
+static kd_status check_times(const kd_simulation_options *o, double start, char *message, size_t size)
 {
+    if (!isfinite(start)) {
+        kd_text(message, size, "the start time %g is not a finite number", start);
+        return KD_ERR_TIME;
+    }
+    if (o->ntimes < 0 || (o->ntimes > 0 && !o->times)) {
+        kd_text(message, size,
+                o->ntimes < 0 ? "options.ntimes = %d is negative" : "options.ntimes = %d, but options.times is NULL",
+                o->ntimes);
+        return KD_ERR_ARGUMENT;
+    }
     for (int i = 0; i < o->ntimes; i++) {
         if (isfinite(o->times[i]) && (i == 0 || o->times[i] > o->times[i - 1])) continue;
         kd_text(message, size, "wanted times must increase; number %d is %g", i, o->times[i]);
         return KD_ERR_ARGUMENT;
     }
     return KD_OK;
+}
+
+static kd_status check_integrator(kd_integrator integrator, char *message, size_t size)
+{
+    if ((int)integrator >= 0 && (int)integrator < KD_INTEGRATOR_COUNT) return KD_OK;
+    kd_text(message, size, "options.integrator = %d is none of", (int)integrator);
+    for (int i = 0; i < KD_INTEGRATOR_COUNT; i++) kd_text_append(message, size, "%s %s", i > 0 ? "," : "", word_of[i]);
+    return KD_ERR_ARGUMENT;
 }
 
 static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
@@ -170,13 +220,13 @@ static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
     return kd_radau_create(s->dae, &o->radau, &s->radau, message, size);
 }
 
-kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
-                               kd_simulation **simulation, char *message, size_t size)
+kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
+                               kd_state *x, kd_simulation **simulation, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
     if (simulation) *simulation = NULL;
     if (!eom || !x || !simulation) {
-        kd_text(message, size, "a simulation needs equations of motion, a state and a place for the result");
+        kd_text(message, size, "kd_simulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "simulation"));
         return KD_ERR_ARGUMENT;
     }
     kd_status      status = KD_ERR_MEMORY;
@@ -186,9 +236,11 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->x = x;
     s->opt = opt ? *opt : kd_simulation_options_default();
     if (inputs) s->inputs = *inputs;
-    status = check_times(&s->opt, message, size);
+    status = check_times(&s->opt, x->t, message, size);
+    if (status == KD_OK) status = check_integrator(s->opt.integrator, message, size);
     if (status < 0) goto failed;
-    status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae, message, size);
+    status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae,
+                                   message, size);
     if (status < 0) goto failed;
     status = create_integrator(s, message, size);
     if (status < 0) goto failed;
@@ -196,14 +248,11 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status < 0) goto failed;
     s->vector = kd_alloc(2 * (size_t)s->dae->n * sizeof(double));
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
-    status = s->vector ? make_consistent(s) : KD_ERR_MEMORY;
-    if (status >= 0) status = integrator_start(s);
-    if (status < 0) {
-        kd_text(message, size, "%s", s->message);
-        goto failed;
-    }
+    status = s->vector ? start(s) : KD_ERR_MEMORY;
+    kd_text(message, size, "%s", s->message);
+    if (status < 0) goto failed;
     *simulation = s;
-    return KD_OK;
+    return status;
 failed:
     if (message && size > 0 && message[0] == '\0') kd_text(message, size, "%s", kd_status_sentence(status));
     kd_simulation_destroy(s);
@@ -223,14 +272,14 @@ void kd_simulation_destroy(kd_simulation *s)
 
 kd_status kd_simulation_restart(kd_simulation *s)
 {
-    kd_status status = make_consistent(s);
+    kd_status status = start(s);
     if (status < 0) return status;
     s->unseen = false;
     skip_times(s);
-    return integrator_start(s);
+    return status;
 }
 
-// ---- running --------------------------------------------------------------------------------------------------------------
+// ---- running --------------------------------------------------------------------------------------------------------
 
 static kd_status show(kd_simulation *s, const kd_state *x, bool at_time)
 {
@@ -281,12 +330,12 @@ static kd_status run(kd_simulation *s, double t_end)
 {
     kd_status status = show_start(s);
     if (status == KD_OK) status = show_step(s);
-    long      limit = kd_simulation_stats(s).steps + s->max_steps;
+    long limit = kd_simulation_stats(s).steps + s->max_steps;
     while (status == KD_OK && s->x->t < t_end) {
         if (kd_simulation_stats(s).steps >= limit) {
             kd_text(s->message, sizeof s->message,
-                    "%ld steps did not reach t_end = %g (now t = %.9g); run again to continue, or raise max_steps", s->max_steps,
-                    t_end, s->x->t);
+                    "%ld steps did not reach t_end = %g (now t = %.9g); run again to continue, or raise max_steps",
+                    s->max_steps, t_end, s->x->t);
             return KD_ERR_TOO_MANY_STEPS;
         }
         status = integrator_step(s, t_end);
@@ -301,12 +350,18 @@ static kd_status run(kd_simulation *s, double t_end)
 
 kd_status kd_simulation_run(kd_simulation *s, double t_end)
 {
-    s->message[0] = '\0';
-    if (!(t_end >= s->x->t) || !isfinite(t_end)) {
+    memcpy(s->message, s->news, sizeof s->message);
+    if (!isfinite(t_end)) {
+        kd_text(s->message, sizeof s->message, "the end time %g is not a finite number", t_end);
+        return KD_ERR_TIME;
+    }
+    if (!(t_end >= s->x->t)) {
         kd_text(s->message, sizeof s->message, "the end time %g lies before the present time %g", t_end, s->x->t);
         return KD_ERR_TIME;
     }
-    return s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
+    kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
+    if (status < 0) recall_assumed(s);
+    return status;
 }
 
 const kd_state *kd_simulation_state(const kd_simulation *s)
@@ -324,13 +379,15 @@ const char *kd_simulation_message(const kd_simulation *s)
     return s->message;
 }
 
-kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x, double t_end,
-                      kd_stats *stats, char *message, size_t size)
+kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
+                      double t_end, kd_stats *stats, char *message, size_t size)
 {
     kd_simulation *s;
-    kd_status      status = kd_simulation_create(eom, inputs, opt, x, &s, message, size);
+    if (stats) *stats = (kd_stats){0};
+    kd_status status = kd_simulation_create(eom, inputs, opt, x, &s, message, size);
     if (status < 0) return status;
     status = kd_simulation_run(s, t_end);
+    if (status == KD_OK) status = s->started;
     if (stats) *stats = kd_simulation_stats(s);
     kd_text(message, size, "%s", s->message);
     kd_simulation_destroy(s);

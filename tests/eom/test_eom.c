@@ -137,6 +137,7 @@ static void test_names(void **state)
     char       buffer[32];
     assert_string_equal(kd_eom_name(eom, KD_NAME_P, 1, buffer, sizeof buffer), "y");
     assert_string_equal(kd_eom_name(eom, KD_NAME_LAMBDA, 0, buffer, sizeof buffer), "rod length");
+    assert_string_equal(kd_eom_name(eom, KD_NAME_V, 1, buffer, sizeof buffer), "rate of 'y'");
     assert_string_equal(kd_eom_name(eom, KD_NAME_SWITCH, 3, buffer, sizeof buffer), "switch[3]");
     assert_string_equal(kd_eom_name(eom, KD_NAME_LAMBDA, 0, buffer, 4), "rod");
     kd_eom_destroy(eom);

@@ -76,7 +76,8 @@ static void test_wrong_gI(void **state)
     (void)state;
     kd_eom_def def = pendulum();
     def.gI = twice_gI;
-    finds(&def, &pendulum_place, "gI row 0 (constraint 'rod length') by v[1]: supplied -2.4, differences say -1.2");
+    finds(&def, &pendulum_place,
+          "gI row 0 (constraint 'rod length') by v[1] (rate of 'y'): supplied -2.4, differences say -1.2");
 }
 
 static kd_eval wrong_gII(const kd_point *x, void *context, double *g)
@@ -156,19 +157,19 @@ static void test_wrong_blocks(void **state)
         plant       wrong;
         const char *expected;
     } cases[] = {
-        {{KD_RESIDUAL, KD_P, 2}, "residual row 0 (p 'x') by p[1]: supplied 0.01, differences say "},
+        {{KD_RESIDUAL, KD_P, 2}, "residual row 0 (p 'x') by p[1] ('y'): supplied 0.01, differences say "},
         {{KD_RESIDUAL, KD_V, 3}, "residual row 1 (p 'y') by v[1]"},
         {{KD_RESIDUAL, KD_W, 0}, "residual row 0 (p 'x') by w[0]: supplied 1.01, differences say 1"},
         {{KD_B, KD_P, 1}, "b row 0 (r[0]) by p[1]"},
         {{KD_B, KD_V, 0}, "b row 0 (r[0]) by v[0]"},
         {{KD_B, KD_R, 0}, "b row 0 (r[0]) by r[0]: supplied -1.99, differences say -2"},
         {{KD_D, KD_W, 0}, "d row 0 (w[0]) by w[0]"},
-        {{KD_G, KD_P, 0}, "g row 0 (constraint 'rod length') by p[0]: supplied 0.91, differences say 0.9"},
+        {{KD_G, KD_P, 0}, "g row 0 (constraint 'rod length') by p[0] ('x'): supplied 0.91, differences say 0.9"},
         {{KD_GI, KD_P, 1}, "gI row 0 (constraint 'rod length') by p[1]"},
         {{KD_GI, KD_V, 1}, "gI row 0 (constraint 'rod length') by v[1]"},
         {{KD_GII, KD_P, 0}, "gII row 0 (constraint 'rod length') by p[0]"},
         {{KD_GII, KD_V, 1}, "gII row 0 (constraint 'rod length') by v[1]"},
-        {{KD_GII, KD_A, 0}, "gII row 0 (constraint 'rod length') by a[0]"},
+        {{KD_GII, KD_A, 0}, "gII row 0 (constraint 'rod length') by a[0] (acceleration to rate of 'x'): "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char  report[1000];
@@ -220,7 +221,8 @@ static void test_wrong_dynamics(void **state)
     finds(&def, &pendulum_place, "residual row 1 (p 'y'): supplied");
     def.residual = wrong_sign_residual;
     def.M = def.f = NULL;
-    finds(&def, &pendulum_place, "residual row 0 (p 'x') by lambda[0]: supplied -0.9, (GZ)' by differences says 0.9");
+    finds(&def, &pendulum_place,
+          "residual row 0 (p 'x') by lambda[0] ('rod length'): supplied -0.9, (GZ)' by differences says 0.9");
     def = pendulum();
     def.acceleration = wrong_acceleration;
     finds(&def, &pendulum_place, "in residual row 1 (p 'y'), should be 0");
@@ -274,7 +276,8 @@ static void test_wrong_promises(void **state)
     finds(&def, &pendulum_place, "f row 1 (p 'y') changes with t");
     def = pendulum();
     def.f = friction_f;
-    finds(&def, &pendulum_place, "f row 0 (p 'x') depends on lambda[0], but force_of_multipliers is not set");
+    finds(&def, &pendulum_place,
+          "f row 0 (p 'x') depends on lambda[0] ('rod length'), but force_of_multipliers is not set");
     def.force_of_multipliers = true;
     passes(&def, &pendulum_place);
 }
@@ -315,6 +318,18 @@ static kd_eval wrong_q_derivative(const kd_point *x, kd_fn fn, kd_var var, kd_pa
     if (fn == KD_Q) D[5] *= 0.5;
     return answer;
 }
+static kd_eval wrong_g_derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *D)
+{
+    kd_eval answer = body_derivative(x, fn, var, part, context, D);
+    if (fn == KD_G && var == KD_P) D[4 * 3] += 0.5;
+    return answer;
+}
+static const char *body_name(kd_kind kind, int i, void *context)
+{
+    (void)context;
+    if (kind == KD_NAME_P && i == 3) return "quaternion 0";
+    return kind == KD_NAME_V && i == 3 ? "spin x" : NULL;
+}
 static void test_wrong_kinematics(void **state)
 {
     (void)state;
@@ -329,6 +344,14 @@ static void test_wrong_kinematics(void **state)
     finds(&def, &body_place, "oplus moves p[3] by -0.5 along v[3], Z says -0.25");
     def.oplus = first_order_oplus;
     finds(&def, &body_place, "oplus is not of second order in p[3]");
+    def.name = body_name;
+    finds(&def, &body_place, "oplus is not of second order in p[3] ('quaternion 0')");
+    def.oplus = wrong_oplus;
+    finds(&def, &body_place, "oplus moves p[3] ('quaternion 0') by -0.5 along v[3] ('spin x'), Z says -0.25");
+    def = body();
+    def.name = body_name;
+    def.derivative = wrong_g_derivative;
+    finds(&def, &body_place, "by p along v[4]: supplied");
     def = body();
     def.derivative = wrong_q_derivative;
     finds(&def, &body_place, "q row 0 (q[0]) by p[5]: supplied -0.5, differences say -1");
@@ -353,7 +376,7 @@ static void test_unusable(void **state)
     (void)state;
     kd_eom_def def = pendulum();
     def.y = forgetful_y;
-    finds(&def, &pendulum_place, "output y returned NaN in row 1 (y[1])");
+    finds(&def, &pendulum_place, "output y: row 1 (y[1]) was not set");
     def = pendulum();
     def.f = stop_f;
     finds(&def, &pendulum_place, "force f asked to stop");

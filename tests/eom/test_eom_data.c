@@ -208,6 +208,89 @@ static void test_derivative_fault(void **state)
     tear_down(&f);
 }
 
+// ---- what a function finds in out -----------------------------------------------------------------------------------
+
+// at t < 1 every entry, later those that are not zero
+static kd_eval sparse_M(const kd_point *x, void *context, double *M)
+{
+    (void)context;
+    if (x->t < 1.0) M[1] = M[2] = 0.5;
+    M[0] = M[3] = 2.0;
+    return KD_EVAL_OK;
+}
+static kd_eval sparse_derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *D)
+{
+    (void)x;
+    (void)part;
+    (void)context;
+    if (fn == KD_FORCE && var == KD_V) D[3] = 3.0;
+    return KD_EVAL_OK;
+}
+// M, Z and blocks of derivatives are zero on entry, whatever the arrays held before.
+static void test_matrices_are_zero(void **state)
+{
+    (void)state;
+    kd_eom_def def = pendulum();
+    def.M = sparse_M;
+    def.mass_structure = KD_MASS_FULL;
+    def.derivative = sparse_derivative;
+    memset(def.given, 0, sizeof def.given);
+    def.given[KD_FORCE] = KD_BIT(KD_V);
+    fixture f = set_up(&def);
+    place   x = pendulum_place;
+    double  M[4], block[4] = {7.0, 7.0, 7.0, 7.0};
+    go_to(f.d, &x);
+    assert_int_equal(kd_eom_eval(f.d, KD_MASS, M), KD_EVAL_OK);
+    assert_true(M[1] == 0.5);
+    x.t = 1.5;
+    go_to(f.d, &x);
+    assert_int_equal(kd_eom_eval(f.d, KD_MASS, M), KD_EVAL_OK);
+    assert_true(M[0] == 2.0 && M[1] == 0.0 && M[2] == 0.0 && M[3] == 2.0);
+    kd_blocks blocks = {0};
+    blocks.block[KD_FORCE][KD_V] = block;
+    assert_int_equal(kd_eom_derivatives(f.d, KD_PART_ALL, &blocks), KD_EVAL_OK);
+    assert_true(block[0] == 0.0 && block[1] == 0.0 && block[2] == 0.0 && block[3] == 3.0);
+    tear_down(&f);
+}
+
+static kd_eval forgetful_f(const kd_point *x, void *context, double *out)
+{
+    const int *way = context;
+    if (*way == 0) out[0] = x->v[0];
+    if (*way == 1) out[0] = 0.0, out[1] += x->v[1];
+    if (*way == 2) out[0] = out[1] = NAN;
+    if (*way == 3) out[0] = out[1] = 1.0;
+    return KD_EVAL_OK;
+}
+// A row that a function forgets, or adds to, is named at its first evaluation and until it has been set once; a NaN of
+// the function's own is told apart.
+static void test_not_set(void **state)
+{
+    (void)state;
+    int        way = 0;
+    kd_eom_def def = pendulum();
+    def.f = def.acceleration = forgetful_f;
+    def.context = &way;
+    fixture f = set_up(&def);
+    double  out[2] = {0.0, 0.0};
+    go_to(f.d, &pendulum_place);
+    for (int k = 0; k < 4; k++) {
+        way = k % 2;
+        assert_int_equal(k < 2 ? kd_eom_eval(f.d, KD_FORCE, out) : kd_eom_acceleration(f.d, out), KD_EVAL_STOP);
+        assert_int_equal(kd_eom_data_fault(f.d).status, KD_ERR_DEFINITION);
+        assert_int_equal(kd_eom_data_fault(f.d).row, 1);
+        assert_string_equal(kd_eom_data_message(f.d), k < 2 ? "force f: row 1 (p 'y') was not set at t = 0.3"
+                                                            : "acceleration: row 1 (p 'y') was not set at t = 0.3");
+    }
+    way = 2;
+    assert_int_equal(kd_eom_eval(f.d, KD_FORCE, out), KD_EVAL_RETRY);
+    assert_int_equal(kd_eom_data_fault(f.d).status, KD_ERR_NOT_FINITE);
+    way = 3;
+    assert_int_equal(kd_eom_eval(f.d, KD_FORCE, out), KD_EVAL_OK);
+    assert_int_equal(kd_eom_acceleration(f.d, out), KD_EVAL_OK);
+    tear_down(&f);
+}
+
 // ---- the rest -------------------------------------------------------------------------------------------------------
 
 static kd_eval some_energies(const kd_point *x, void *context, kd_energies *out)
@@ -457,6 +540,8 @@ int main(void)
         cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_derivative_fault),
+        cmocka_unit_test(test_matrices_are_zero),
+        cmocka_unit_test(test_not_set),
         cmocka_unit_test(test_optional_functions),
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_restored),

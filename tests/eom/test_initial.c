@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@
 
 // ---- helpers --------------------------------------------------------------------------------------------------------
 
-static char    message[640];
+static char message[640];
 
 static kd_eom *make(const kd_eom_def *def)
 {
@@ -251,7 +252,16 @@ static void test_do_no_harm(void **unused)
     assert_true(x->lambda[0] != 0.0 && message[0] == '\0');
 
     x->p[0] = 3.0, x->v[1] = 5.0;
+    kd_state_copy(x, before);
     assert_int_equal(solve(eom, NULL, x), KD_CORRECTED);
+    int  i = fabs(x->p[1] - before->p[1]) > fabs(x->p[0] - before->p[0]); // what moved most, in words
+    int  j = fabs(x->v[1] - before->v[1]) > fabs(x->v[0] - before->v[0]);
+    char expected[200], name[2][40];
+    (void)snprintf(expected, sizeof expected,
+                   "initial position '%s' moved by %.3g, velocity '%s' by %.3g to satisfy the constraints",
+                   kd_eom_name(eom, KD_NAME_P, i, name[0], sizeof name[0]), fabs(x->p[i] - before->p[i]),
+                   kd_eom_name(eom, KD_NAME_V, j, name[1], sizeof name[1]), fabs(x->v[j] - before->v[j]));
+    assert_string_equal(message, expected);
     kd_state_copy(x, before);
     assert_int_equal(solve(eom, NULL, x), KD_OK);
     assert_memory_equal(x->p, before->p, 4 * sizeof(double));
@@ -575,14 +585,14 @@ static kd_eom *loop_eom(loop *c)
 static const double loop_start[] = {1.2, 0.1, 1.4};
 
 // Distance of the pose with crank angle p0 from the start, in the M-norm; the branch near the start.
-static double       loop_distance(double crank, const void *context)
+static double loop_distance(double crank, const void *context)
 {
     const loop *c = context;
     double      dx = c->l[0] * cos(crank) - c->d, dy = c->l[0] * sin(crank), r = hypot(dx, dy);
     // l1 (cos, sin)(p1) = l2 (cos, sin)(p2) - (dx, dy)
-    double      base = atan2(dy, dx), u = (c->l[2] * c->l[2] + r * r - c->l[1] * c->l[1]) / (2.0 * c->l[2] * r);
-    double      p2 = base - acos(u), p1 = atan2(c->l[2] * sin(p2) - dy, c->l[2] * cos(p2) - dx);
-    double      e0 = crank - loop_start[0], e1 = p1 - loop_start[1], e2 = p2 - loop_start[2];
+    double base = atan2(dy, dx), u = (c->l[2] * c->l[2] + r * r - c->l[1] * c->l[1]) / (2.0 * c->l[2] * r);
+    double p2 = base - acos(u), p1 = atan2(c->l[2] * sin(p2) - dy, c->l[2] * cos(p2) - dx);
+    double e0 = crank - loop_start[0], e1 = p1 - loop_start[1], e2 = p2 - loop_start[2];
     return 2.0 * e0 * e0 + 0.5 * e1 * e1 + e2 * e2;
 }
 
@@ -623,8 +633,11 @@ static void test_redundant(void **unused)
         CHECK(x2->lambda[i], x1->lambda[i] / 5.0, 1e-5);
         CHECK(x2->lambda[i + 2], 2.0 * x1->lambda[i] / 5.0, 1e-5);
     }
-    kd_state_copy(x2, x2);
-    assert_int_equal(solve(eom2, NULL, x2), KD_OK);
+    assert_non_null(strstr(message, "2 of 4 constraints are redundant")); // beside what moved
+    assert_int_equal(solve(eom2, NULL, x2), KD_REDUNDANT);
+    assert_true(strncmp(message, "2 of 4 constraints are redundant", 32) == 0);
+    assert_int_equal(solve(eom1, NULL, x1), KD_OK);
+    assert_string_equal(message, "");
     finish(eom1, x1);
     finish(eom2, x2);
 }
@@ -745,7 +758,7 @@ static void test_contact_coordinates(void **unused)
 // Body with centre r (world) and orientation q (scalar first), v = (r', omega in the body). One body point is fixed.
 static const double lever[] = {0.3, -0.2, 0.5}, inertia[] = {2.0, 2.0, 2.0, 0.3, 0.5, 0.1};
 
-static void         rotate(const double *q, const double *a, double *out)
+static void rotate(const double *q, const double *a, double *out)
 {
     double n = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
     double w[] = {q[2] * a[2] - q[3] * a[1], q[3] * a[0] - q[1] * a[2], q[1] * a[1] - q[2] * a[0]};
@@ -834,7 +847,7 @@ static kd_eom *body_eom(bool own_oplus)
 static const double body_start[] = {-0.1, 0.3, -0.9, 0.8, 0.2, -0.4, 0.4};
 
 // Distance |e|_M of the pose with rotation increment phi and the body point at the origin.
-static double       body_distance(const double *start, const double *phi, double *p)
+static double body_distance(const double *start, const double *phi, double *p)
 {
     double e[6] = {0, 0, 0, phi[0], phi[1], phi[2]}, arm[3], sum = 0.0;
     (void)body_oplus(start, e, NULL, p);
@@ -1211,6 +1224,10 @@ static void test_failures(void **unused)
     }
     w.stop_after = 0, w.omega = NAN;
     check_failure(eom, &opt, x, KD_ERR_NOT_FINITE, "speed", NULL);
+    w.omega = 1.0;
+    opt = with_conditions(deviation_and_speed, 3, &w);
+    w.count = 2; // sets two of three
+    check_failure(eom, &opt, x, KD_ERR_DEFINITION, "diagonal", "was not set");
 
     opt = kd_initial_options_default();
     opt.max_iterations = 1;

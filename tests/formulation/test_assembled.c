@@ -577,7 +577,7 @@ static void components_are_described(void **state)
     } wanted[] = {
         {0, "position 'x'", KD_COMPONENT_POSITION, 1, true},
         {3, "position joint 'lift' height", KD_COMPONENT_POSITION, 1, true},
-        {4, "velocity 'v[0]'", KD_COMPONENT_VELOCITY, 1, true},
+        {4, "velocity rate of 'x'", KD_COMPONENT_VELOCITY, 1, true},
         {8, "inner state 'r[0]'", KD_COMPONENT_INNER, 1, true},
         {9, "auxiliary variable 'w[0]'", KD_COMPONENT_AUXILIARY, 2, false},
         {10, "contact coordinate 's[0]'", KD_COMPONENT_CONTACT, 1, true},

@@ -272,8 +272,8 @@ static void check_run(fixture *f)
     opt.rtol = opt.atol = 1e-7;
     if (f->system->redundant) opt.formulation_options.constraints = KD_DECOMPOSE_SVD;
     const kd_status status = kd_simulate(f->eom, NULL, &opt, f->x, f->system->t_end, NULL, message, sizeof message);
-    if (status != KD_OK) print_error("%s: %s\n", f->system->name, message);
-    assert_int_equal(status, KD_OK);
+    if (status < 0) print_error("%s: %s\n", f->system->name, message);
+    assert_int_equal(status, f->system->redundant ? KD_REDUNDANT : KD_OK);
     memcpy(end, f->x->p, (size_t)motion * sizeof *end);
     f->system->solution(f->system->t_end, f->x);
     for (int i = 0; i < motion; i++) assert_small(end[i] - f->x->p[i], 1e-5);

@@ -127,7 +127,7 @@ static void psf_reaches_every_system(void **state)
             kd_simulation_options opt = with_tolerance(1e-8);
             opt.formulation_options.constraints = (kd_decomposition)decomposition;
             result r = run(system, opt, true);
-            if (r.status != KD_OK) fail_msg("%s: %s", system->name, r.message);
+            if (r.status < 0) fail_msg("%s: %s", system->name, r.message);
             double bound = 5e-8 * hardness(system);
             if (!(r.end.motion < bound && r.end.inner < bound && r.end.forces < bound))
                 fail_msg("%s, %d: errors %.1e %.1e", system->name, decomposition, r.end.motion, r.end.forces);
@@ -156,7 +156,7 @@ static void all_forms_reach_every_system(void **state)
             if (system->redundant) opt.formulation_options.constraints = KD_DECOMPOSE_SVD;
             result      r = run(system, opt, false);
             const char *word = kd_formulation_word(opt.formulation);
-            if (r.status != KD_OK) fail_msg("%s, %s: %s", system->name, word, r.message);
+            if (r.status < 0) fail_msg("%s, %s: %s", system->name, word, r.message);
             double bound = form == KD_INDEX3 ? 3e-5 : 1e-6; // velocities of index 3 lose an order
             if (!(r.end.motion < bound * hardness(system)))
                 fail_msg("%s, %s: error %.1e", system->name, word, r.end.motion);
@@ -178,7 +178,7 @@ static void ida_reaches_every_system(void **state)
             opt.integrator = KD_IDA;
             if (system->redundant) opt.formulation_options.constraints = KD_DECOMPOSE_SVD;
             result r = run(system, opt, false);
-            if (r.status != KD_OK) fail_msg("%s, %s: %s", system->name, kd_formulation_word(forms[i]), r.message);
+            if (r.status < 0) fail_msg("%s, %s: %s", system->name, kd_formulation_word(forms[i]), r.message);
             if (!(r.end.motion < 1e-4 * hardness(system)))
                 fail_msg("%s, %s: error %.1e", system->name, kd_formulation_word(forms[i]), r.end.motion);
         }
@@ -220,7 +220,7 @@ static void error_follows_tolerance(void **state)
             kd_simulation_options opt = with_tolerance(tolerances[i]);
             if (system->redundant) opt.formulation_options.constraints = KD_DECOMPOSE_SVD;
             result r = run(system, opt, false);
-            if (r.status != KD_OK) fail_msg("%s: %s", system->name, r.message);
+            if (r.status < 0) fail_msg("%s: %s", system->name, r.message);
             if (!(r.end.motion < 20 * tolerances[i] * hardness(system) && r.end.motion < before))
                 fail_msg("%s at %.0e: error %.1e after %.1e", system->name, tolerances[i], r.end.motion, before);
             before = r.end.motion;
@@ -247,7 +247,7 @@ static void order_is_five(void **state)
             opt.radau.max_newton = 50;
             opt.radau.theta = -1;
             result r = run(system, opt, false);
-            if (r.status != KD_OK) fail_msg("%s: %s", system->name, r.message);
+            if (r.status < 0) fail_msg("%s: %s", system->name, r.message);
             assert_int_equal(r.stats.rejected_error + r.stats.rejected_newton, 0);
             error[i] = r.end.motion;
         }
