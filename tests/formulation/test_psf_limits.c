@@ -421,35 +421,53 @@ static void rank_lost_at_the_end_of_a_step(void **state)
 
 // ---- overflow -------------------------------------------------------------------------------------------------------
 
-static kd_eval dust_M(const kd_point *x, void *context, double *M)
+// 0 = g = 1e-200 p: a constraint in units that nobody would choose
+static kd_eval tiny_f(const kd_point *x, void *context, double *f)
 {
     (void)x, (void)context;
-    M[0] = 1e-310;
+    f[0] = 0;
     return KD_EVAL_OK;
 }
-static kd_eval dust_f(const kd_point *x, void *context, double *f)
+static kd_eval tiny_g(const kd_point *x, void *context, double *g)
 {
-    (void)x, (void)context;
-    f[0] = 1e-310;
+    (void)context;
+    g[0] = 1e-200 * x->p[0];
+    return KD_EVAL_OK;
+}
+static kd_eval tiny_gI(const kd_point *x, void *context, double *g)
+{
+    (void)context;
+    g[0] = 1e-200 * x->v[0];
+    return KD_EVAL_OK;
+}
+static kd_eval tiny_gII(const kd_point *x, void *context, double *g)
+{
+    (void)context;
+    g[0] = 1e-200 * x->a[0];
     return KD_EVAL_OK;
 }
 
-// A correction that is not a number (here infinity times zero: 1/M overflows) is a failure, not a small correction.
+// A correction that is not a number (lambda by gII overflows, and gII is zero) is a failure, not a small correction.
 static void correction_that_is_not_a_number(void **state)
 {
     (void)state;
-    kd_eom_def def = kd_eom_def_default();
-    kd_dae    *dae;
-    double     x[] = {0, 0, 1}, xdot[] = {0, 1, 0}; // p, v, a
-    def.dims = (kd_dims){.np = 1, .nv = 1};
-    def.M = dust_M;
-    def.f = dust_f;
+    kd_eom_def  def = kd_eom_def_default();
+    kd_dae     *dae;
+    const char *text = "";
+    double      x[4] = {0}, xdot[4] = {0}; // p, v, lambda, a
+    def.dims = (kd_dims){.np = 1, .nv = 1, .nlambda = 1};
+    def.M = unit_M1;
+    def.f = tiny_f;
+    def.g = tiny_g;
+    def.gI = tiny_gI;
+    def.gII = tiny_gII;
     kd_eom   *eom = make(&def);
     kd_state *at = make_state(eom);
     assert_int_equal(kd_formulation_create(eom, NULL, at, KD_PSF, NULL, &dae, NULL, 0), KD_OK);
-    assert_int_equal(dae->n, 3);
+    assert_int_equal(dae->n, 4);
     dae->keep = false;
     assert_int_equal(dae->methods->correct(dae->impl, 0.1, x, xdot), KD_EVAL_RETRY);
+    assert_true(dae->methods->fault(dae->impl, &text) < 0);
     kd_dae_destroy(dae);
     kd_state_destroy(at);
     kd_eom_destroy(eom);
