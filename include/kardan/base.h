@@ -43,7 +43,8 @@ KD_EXTERN_C_BEGIN
     X(KD_ERR_NOT_FINITE, -13, "a function of the equations of motion returned NaN or infinity")                        \
     X(KD_ERR_RETRY_FAILED, -14, "a function of the equations of motion refuses every smaller step")                    \
     X(KD_ERR_INCONSISTENT, -20, "initial values are not consistent and must not be changed [-1105]")                   \
-    X(KD_ERR_IV_CALLBACK, -21, "a function of the equations of motion stopped the computation of initial values [-2101]") \
+    X(KD_ERR_IV_CALLBACK, -21,                                                                                         \
+      "a function of the equations of motion stopped the computation of initial values [-2101]")                       \
     X(KD_ERR_IV_CONDITION, -22, "the function of user conditions stopped the computation of initial values [-2102]")   \
     X(KD_ERR_IV_DECOMPOSITION, -23, "a decomposition failed while computing initial values [-2103]")                   \
     X(KD_ERR_IV_CONTRADICTORY, -24, "constraints and user conditions contradict each other [-2104]")                   \

@@ -2,8 +2,8 @@
 //
 // A formulation makes a kd_dae from equations of motion; an integrator uses nothing else. The Newton matrix is
 // gamma F_x' + F_x. Elimination that does not depend on gamma is done once per linearisation, on single right-hand
-// sides:  reduce: F -> (part, y);  solve: y <- (reduced matrix)(gamma) \ y;  expand: dx = part + N y. A formulation whose
-// algebraic equations form levels may evaluate and reduce level by level in one call instead (evaluate).
+// sides:  reduce: F -> (part, y);  solve: y <- (reduced matrix)(gamma) \ y;  expand: dx = part + N y. A formulation
+// whose algebraic equations form levels may evaluate and reduce level by level in one call instead (evaluate).
 #ifndef KARDAN_DAE_H
 #define KARDAN_DAE_H
 
@@ -22,14 +22,14 @@ typedef enum kd_component {
 } kd_component;
 
 typedef struct kd_dae_counters {
-    long residuals;      // NEOM: evaluations of F (those for differences not included)
-    long jacobians;      // NJAC
-    long mass;           // NMAS
-    long selectors;      // NSEL: determinations of selectors
+    long residuals;         // NEOM: evaluations of F (those for differences not included)
+    long jacobians;         // NJAC
+    long mass;              // NMAS
+    long selectors;         // NSEL: determinations of selectors
     long predecompositions; // NPDEC: decompositions of the algebraic part
-    long decompositions; // NEDEC: pairs of real and complex decompositions
-    long solves;         // NBSUB: Newton solves, all stages together
-    long for_differences; // evaluations made for differences
+    long decompositions;    // NEDEC: pairs of real and complex decompositions
+    long solves;            // NBSUB: Newton solves, all stages together
+    long for_differences;   // evaluations made for differences
 } kd_dae_counters;
 
 typedef struct kd_dae kd_dae;
@@ -39,8 +39,8 @@ typedef struct kd_dae_class {
     const char *name;
     // F(t, x, x'), rows in the formulation's own order. NULL if evaluate is given.
     kd_eval (*residual)(void *impl, double t, const double *x, const double *xdot, double *F);
-    // Evaluate the derivatives at (t, x, x') and factor what does not depend on gamma. restart: forget what was kept from
-    // earlier points (after Newton trouble or an event). KD_OK, > 0 with news, < 0 failed.
+    // Evaluate the derivatives at (t, x, x') and factor what does not depend on gamma. restart: forget what was kept
+    // from earlier points (after Newton trouble or an event). KD_OK, > 0 with news, < 0 failed.
     kd_status (*linearize)(void *impl, double t, const double *x, const double *xdot, bool restart);
     // Factor the reduced matrices for gamma_real and, if wanted, gamma_re + i gamma_im (gamma_im = 0: real one only).
     kd_status (*factor)(void *impl, double gamma_real, double gamma_re, double gamma_im);
@@ -52,15 +52,16 @@ typedef struct kd_dae_class {
     void (*solve_real)(void *impl, double *y);
     void (*solve_complex)(void *impl, double *y_re, double *y_im);
     void (*expand)(void *impl, const double *part, const double *y, double *dx);
-    // End of an accepted step: correct x so that all algebraic equations hold to rounding (one solve with the matrix of the
-    // new point, where it linearises unless kd_dae.keep is set; a linearize at the same time may then cost nothing). xdot is
-    // what linearize would be called with. NULL: nothing to do.
+    // End of an accepted step: correct x so that all algebraic equations hold to rounding (one solve with the matrix of
+    // the new point, where it linearises unless kd_dae.keep is set; a linearize at the same time may then cost
+    // nothing). xdot is what linearize would be called with. NULL: nothing to do.
     kd_eval (*correct)(void *impl, double t, double *x, const double *xdot);
-    // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL: integrator's.
+    // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL:
+    // integrator's.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
     // Smooth continuation of the motion through the accepted points x0, x1: overwrite those of the leading nderivative
-    // components of x, a first guess at time t, that are known better (p and v from positions, velocities and accelerations
-    // at both ends). NULL: none.
+    // components of x, a first guess at time t, that are known better (p and v from positions, velocities and
+    // accelerations at both ends). NULL: none.
     void (*extrapolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
     // Starting derivative x' for given consistent x (0 where undetermined). NULL: zero.
     kd_eval (*start)(void *impl, double t, const double *x, double *xdot);
@@ -73,18 +74,18 @@ typedef struct kd_dae_class {
 struct kd_dae {
     const kd_dae_class *methods;
     void               *impl;
-    int                 n;          // components of x
-    int                 nrows;      // rows of F: n; 0 if the formulation gives no residual (psf)
-    int                 nreduced;   // current size of y, <= nreduced_max; may change in linearize
+    int                 n;        // components of x
+    int                 nrows;    // rows of F: n; 0 if the formulation gives no residual (psf)
+    int                 nreduced; // current size of y, <= nreduced_max; may change in linearize
     int                 nreduced_max;
-    const kd_component *component;  // (n)
-    const int          *index;      // (n) 1, 2, 3: differentiation index of the component; 0: follows from the others
-                                    // and takes no part in convergence tests
-    const bool         *controlled; // (n) counts in the error norm
-    int                 nderivative; // leading components whose derivative occurs in F; 0: all
-    int                 nstate;     // first nstate components are [p v r w s lambda mu] of kd_state
-    bool                keep;       // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
-    double              h;          // step size that the integrator is about to try, a hint for linearize; 0: unknown
+    const kd_component *component; // (n)
+    const int          *index;     // (n) 1, 2, 3: differentiation index of the component; 0: follows from the others
+                                   // and takes no part in convergence tests
+    const bool *controlled;        // (n) counts in the error norm
+    int         nderivative;       // leading components whose derivative occurs in F; 0: all
+    int         nstate;            // first nstate components are [p v r w s lambda mu] of kd_state
+    bool        keep; // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
+    double      h;    // step size that the integrator is about to try, a hint for linearize; 0: unknown
 };
 
 // methods->destroy(impl), then the kd_dae itself, which is a block of kd_alloc of its own. NULL is fine.

@@ -59,22 +59,9 @@ typedef enum kd_fn {
     KD_FN_COUNT
 } kd_fn;
 
-// What a function can be differentiated by. KD_U is u alone, with u', u'' fixed; KD_T is total along the inputs: u moves
-// with u', and u' with u''.
-typedef enum kd_var {
-    KD_P,
-    KD_V,
-    KD_A,
-    KD_R,
-    KD_W,
-    KD_S,
-    KD_LAMBDA,
-    KD_MU,
-    KD_U,
-    KD_THETA,
-    KD_T,
-    KD_VAR_COUNT
-} kd_var;
+// What a function can be differentiated by. KD_U is u alone, with u', u'' fixed; KD_T is total along the inputs: u
+// moves with u', and u' with u''.
+typedef enum kd_var { KD_P, KD_V, KD_A, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U, KD_THETA, KD_T, KD_VAR_COUNT } kd_var;
 
 #define KD_BIT(var) (1u << (unsigned)(var))
 
@@ -85,29 +72,29 @@ typedef enum kd_part { KD_PART_ALL, KD_PART_STIFF } kd_part;
 // an implementation can keep what it computed there.
 typedef struct kd_point {
     double        t;
-    const double *u, *du, *ddu;           // (nu) inputs with two time derivatives
-    const double *z;                      // (nz)
-    const double *theta;                  // (ntheta)
-    const double *p;                      // (np)  position stage
-    const double *s;                      // (ns)
-    const double *v;                      // (nv)  velocity stage
-    const double *r;                      // (nr)
-    const double *a;                      // (nv)  acceleration stage
-    const double *w;                      // (nw)
-    const double *lambda;                 // (nlambda)
-    const double *mu;                     // (nmu)
+    const double *u, *du, *ddu; // (nu) inputs with two time derivatives
+    const double *z;            // (nz)
+    const double *theta;        // (ntheta)
+    const double *p;            // (np)  position stage
+    const double *s;            // (ns)
+    const double *v;            // (nv)  velocity stage
+    const double *r;            // (nr)
+    const double *a;            // (nv)  acceleration stage
+    const double *w;            // (nw)
+    const double *lambda;       // (nlambda)
+    const double *mu;           // (nmu)
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp;
 } kd_point;
 
-// out has the size given at kd_fn; matrices are column-major. Every entry of a vector must be set at every call: out holds
-// what happens to be there, and the first call of each function is watched (KD_ERR_DEFINITION names a row that was not
-// set). The matrices M and Z are zero on entry: set the entries that are not. out never overlaps the arrays of x. context
-// is kd_eom_def.context, or the work object of make_work if that is given.
+// out has the size given at kd_fn; matrices are column-major. Every entry of a vector must be set at every call: out
+// holds what happens to be there, and the first call of each function is watched (KD_ERR_DEFINITION names a row that
+// was not set). The matrices M and Z are zero on entry: set the entries that are not. out never overlaps the arrays of
+// x. context is kd_eom_def.context, or the work object of make_work if that is given.
 typedef kd_eval (*kd_function)(const kd_point *x, void *context, double *out);
 
 // Derivative of fn by var: column-major, rows as kd_fn says. Columns of KD_P: np for F_p; nv when
-// kd_eom_def.p_increments is set and the derivative along increments is given. out is zero on entry: set the entries that
-// are not.
+// kd_eom_def.p_increments is set and the derivative along increments is given. out is zero on entry: set the entries
+// that are not.
 typedef kd_eval (*kd_derivative)(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out);
 
 typedef enum kd_mass_structure { // MASSTRCT of S3
@@ -147,9 +134,10 @@ typedef struct kd_eom_def {
     void       *context;
 
     // kinematics; all NULL: Z = I, np == nv
-    kd_function kinematics;                                                             // Z(p) v
-    kd_function Z;                                                                      // (np x nv)
-    kd_eval (*oplus)(const double *p, const double *e, void *context, double *p_moved); // p oplus e, second order at least
+    kd_function kinematics; // Z(p) v
+    kd_function Z;          // (np x nv)
+    kd_eval (*oplus)(const double *p, const double *e, void *context,
+                     double *p_moved); // p oplus e, second order at least
     kd_function q;
 
     // dynamics: residual alone, or M and f (then the library adds the constraint forces)
@@ -171,8 +159,8 @@ typedef struct kd_eom_def {
     kd_eval (*discrete)(const kd_point *x, void *context, double *z_new);    // z after a sample or an event
     kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out); // at the velocity stage; zero on entry
 
-    // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish identically;
-    // all others are differenced
+    // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish
+    // identically; all others are differenced
     kd_derivative derivative;
     unsigned      given[KD_FN_COUNT];
     unsigned      zero[KD_FN_COUNT];
@@ -200,12 +188,12 @@ KD_API kd_eom_def kd_eom_def_default(void);
 typedef struct kd_eom kd_eom;
 
 // Checks that the definition is complete. message (may be NULL, size bytes) receives the reason of a failure.
-KD_API kd_status      kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size_t size) KD_NODISCARD;
-KD_API void           kd_eom_destroy(kd_eom *eom); // NULL is fine
-KD_API kd_dims        kd_eom_dims(const kd_eom *eom);
-KD_API int            kd_eom_rows(const kd_eom *eom, kd_fn fn);     // rows of a function
-KD_API int            kd_eom_columns(const kd_eom *eom, kd_var var); // columns of a derivative; nv for KD_P
-KD_API const char    *kd_eom_title(const kd_eom *eom);
+KD_API kd_status         kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size_t size) KD_NODISCARD;
+KD_API void              kd_eom_destroy(kd_eom *eom); // NULL is fine
+KD_API kd_dims           kd_eom_dims(const kd_eom *eom);
+KD_API int               kd_eom_rows(const kd_eom *eom, kd_fn fn);      // rows of a function
+KD_API int               kd_eom_columns(const kd_eom *eom, kd_var var); // columns of a derivative; nv for KD_P
+KD_API const char       *kd_eom_title(const kd_eom *eom);
 KD_API const kd_eom_def *kd_eom_definition(const kd_eom *eom);
 // "joint 'hinge' angle" or, without a name, "p[3]", written to buffer, which is returned. A velocity without name whose
 // coordinate has one (Z = I): "rate of 'slider x'".
@@ -218,27 +206,31 @@ KD_API bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var);
 // ones. The arrays stay the caller's and must stay valid and unchanged while the point is used.
 typedef struct kd_eom_data kd_eom_data;
 
-KD_API kd_status kd_eom_data_create(const kd_eom *eom, kd_eom_data **data) KD_NODISCARD;
-KD_API void      kd_eom_data_destroy(kd_eom_data *data);
-KD_API void      kd_eom_at_parameters(kd_eom_data *d, const double *theta); // NULL: the definition's
-KD_API void      kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du, const double *ddu, const double *z);
-KD_API void      kd_eom_at_position(kd_eom_data *d, const double *p, const double *s);
-KD_API void      kd_eom_at_velocity(kd_eom_data *d, const double *v, const double *r);
-KD_API void      kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, const double *lambda, const double *mu);
+KD_API kd_status       kd_eom_data_create(const kd_eom *eom, kd_eom_data **data) KD_NODISCARD;
+KD_API void            kd_eom_data_destroy(kd_eom_data *data);
+KD_API void            kd_eom_at_parameters(kd_eom_data *d, const double *theta); // NULL: the definition's
+KD_API void            kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du, const double *ddu,
+                                      const double *z);
+KD_API void            kd_eom_at_position(kd_eom_data *d, const double *p, const double *s);
+KD_API void            kd_eom_at_velocity(kd_eom_data *d, const double *v, const double *r);
+KD_API void            kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, const double *lambda,
+                                              const double *mu);
 KD_API const kd_point *kd_eom_point(const kd_eom_data *d);
 
-// Value of a function. Every answer is checked for NaN and infinity (then KD_EVAL_RETRY); see kd_eom_data_fault. out must
-// not overlap the arrays of the point.
+// Value of a function. Every answer is checked for NaN and infinity (then KD_EVAL_RETRY); see kd_eom_data_fault. out
+// must not overlap the arrays of the point.
 KD_API kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out) KD_NODISCARD;
-KD_API kd_eval kd_eom_Z(kd_eom_data *d, double *Z) KD_NODISCARD;   // (np x nv)
+KD_API kd_eval kd_eom_Z(kd_eom_data *d, double *Z) KD_NODISCARD;     // (np x nv)
 KD_API kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p) KD_NODISCARD; // (nq x np) in plain coordinates, not increments
 KD_API kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p_moved) KD_NODISCARD;
 KD_API kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out) KD_NODISCARD;
-KD_API kd_eval kd_eom_acceleration(kd_eom_data *d, double *a) KD_NODISCARD; // explicit formalism, if the definition has it
-KD_API double  kd_eom_next_sample(kd_eom_data *d);                          // infinity: no more samples
+KD_API kd_eval kd_eom_acceleration(kd_eom_data *d,
+                                   double      *a) KD_NODISCARD; // explicit formalism, if the definition has it
+KD_API double  kd_eom_next_sample(kd_eom_data *d);          // infinity: no more samples
 KD_API kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new) KD_NODISCARD; // acceleration stage; without function: z
 
-// Wanted derivative blocks: block[fn][var] points to rows x columns (column-major, leading dimension = rows), or is NULL.
+// Wanted derivative blocks: block[fn][var] points to rows x columns (column-major, leading dimension = rows), or is
+// NULL.
 typedef struct kd_blocks {
     double *block[KD_FN_COUNT][KD_VAR_COUNT];
 } kd_blocks;
@@ -256,18 +248,18 @@ KD_API kd_eval kd_eom_constraint_matrices(kd_eom_data *d, double *GZ, double *HZ
 typedef struct kd_fault {
     kd_status status; // KD_ERR_STAGE, KD_ERR_NOT_FINITE, KD_ERR_CALLBACK_STOP, KD_ERR_RETRY_FAILED, KD_ERR_SINGULAR_CS,
                       // KD_ERR_DEFINITION (a row was not set)
-    kd_fn     fn;
-    int       row; // offending row, -1: none
-    double    t;
+    kd_fn  fn;
+    int    row; // offending row, -1: none
+    double t;
 } kd_fault;
 KD_API kd_fault    kd_eom_data_fault(const kd_eom_data *d);
 KD_API const char *kd_eom_data_message(const kd_eom_data *d); // the fault in words, with names
 
 // Function calls so far, by kind; derivative calls and those made for differences apart.
 typedef struct kd_eom_counters {
-    long fn[KD_FN_COUNT];   // evaluations, those for differences included
-    long for_differences;   // evaluations made for differences
-    long derivative;        // calls of the derivative function
+    long fn[KD_FN_COUNT]; // evaluations, those for differences included
+    long for_differences; // evaluations made for differences
+    long derivative;      // calls of the derivative function
 } kd_eom_counters;
 KD_API kd_eom_counters kd_eom_data_counters(const kd_eom_data *d);
 
@@ -301,8 +293,8 @@ typedef struct kd_check_options {
     double spread;    // relative size of the moves                              default 0.1
 } kd_check_options;
 KD_API kd_check_options kd_check_options_default(void);
-KD_API kd_status kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, const kd_check_options *opt,
-                              char *report, size_t size) KD_NODISCARD;
+KD_API kd_status        kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                                     const kd_check_options *opt, char *report, size_t size) KD_NODISCARD;
 
 KD_EXTERN_C_END
 #endif

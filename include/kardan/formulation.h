@@ -1,4 +1,5 @@
-// kardan/formulation.h: from equations of motion to the DAE that is integrated.  Methods: docs/methods/psf.md, assembled.md
+// kardan/formulation.h: from equations of motion to the DAE that is integrated.  Methods: docs/methods/psf.md,
+// assembled.md
 #ifndef KARDAN_FORMULATION_H
 #define KARDAN_FORMULATION_H
 
@@ -8,7 +9,7 @@
 KD_EXTERN_C_BEGIN
 
 // Name, word on the command line, sentence.
-#define KD_FORMULATION_LIST(X)                                                                                          \
+#define KD_FORMULATION_LIST(X)                                                                                         \
     X(KD_PSF, "psf", "projected strangeness-free form: all constraint levels hold (S3 Theorem 2.4)")                   \
     X(KD_PSF1, "psf1", "projected strangeness-index-1 form: without acceleration level (S3 FORM = 1)")                 \
     X(KD_GGL, "ggl", "Gear-Gupta-Leimkuhler: position and velocity level with extra multipliers")                      \
@@ -22,7 +23,7 @@ typedef enum kd_formulation {
 #define KD_FORMULATION_ENUM(name, word, sentence) name,
     KD_FORMULATION_LIST(KD_FORMULATION_ENUM)
 #undef KD_FORMULATION_ENUM
-    KD_FORMULATION_COUNT
+        KD_FORMULATION_COUNT
 } kd_formulation;
 
 // DECOMPC of S3: how the constraint matrices are decomposed and selectors are found.
@@ -33,31 +34,32 @@ typedef enum kd_decomposition {
 } kd_decomposition;
 
 typedef struct kd_formulation_options {
-    kd_decomposition constraints;       // DECOMPC: algebraic part                                      default LU
-    bool             differential_qr;   // DECOMPD = 1: QR instead of LU for the differential part      default false
+    kd_decomposition constraints;         // DECOMPC: algebraic part                                      default LU
+    bool             differential_qr;     // DECOMPD = 1: QR instead of LU for the differential part      default false
     bool             selectors_each_step; // SELCOMP = 1                                                default false
-    bool             invariants;        // impose 0 = e (psf, psf1)                                     default true
+    bool             invariants;          // impose 0 = e (psf, psf1)                                     default true
     bool             control_multipliers; // lambda, mu, w count in the error norm                      default false
-    bool             sparse;            // KLU instead of dense LU (assembled forms)                    default false
-    double           rank_tolerance;    // SVD: singular values below this times the largest are zero   default 1e-8
-    double           baumgarte_alpha;   // [1/s]                                                        default 10
-    double           baumgarte_beta;    // [1/s]                                                        default 10
-    kd_part          part;              // derivatives of all or of the stiff elements only             default all
+    bool             sparse;              // KLU instead of dense LU (assembled forms)                    default false
+    double           rank_tolerance;      // SVD: singular values below this times the largest are zero   default 1e-8
+    double           baumgarte_alpha;     // [1/s]                                                        default 10
+    double           baumgarte_beta;      // [1/s]                                                        default 10
+    kd_part          part;                // derivatives of all or of the stiff elements only             default all
 } kd_formulation_options;
 
 // The defaults given above.
 KD_API kd_formulation_options kd_formulation_options_default(void);
 // Word and sentence of the list above; "unknown", "unknown formulation" for a number that is none.
-KD_API const char            *kd_formulation_word(kd_formulation form);
-KD_API const char            *kd_formulation_sentence(kd_formulation form);
+KD_API const char *kd_formulation_word(kd_formulation form);
+KD_API const char *kd_formulation_sentence(kd_formulation form);
 // From the word; false for an unknown one, which leaves *form alone.
-KD_API bool                   kd_formulation_parse(const char *word, kd_formulation *form);
+KD_API bool kd_formulation_parse(const char *word, kd_formulation *form);
 
-// The DAE of a formulation, to be destroyed with kd_dae_destroy. eom and x must outlive it; *inputs (may be NULL: all zero)
-// is copied; opt NULL: defaults. x gives discrete states and active rows, which stay the caller's and may change between
-// steps (then restart the integrator). On failure *dae is NULL and message (may be NULL) says why.
-KD_API kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_formulation form,
-                                       const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size) KD_NODISCARD;
+// The DAE of a formulation, to be destroyed with kd_dae_destroy. eom and x must outlive it; *inputs (may be NULL: all
+// zero) is copied; opt NULL: defaults. x gives discrete states and active rows, which stay the caller's and may change
+// between steps (then restart the integrator). On failure *dae is NULL and message (may be NULL) says why.
+KD_API kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                                       kd_formulation form, const kd_formulation_options *opt, kd_dae **dae,
+                                       char *message, size_t size) KD_NODISCARD;
 
 // Components of a state <-> vector of the DAE (internal components from a, or 0).
 KD_API void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x);

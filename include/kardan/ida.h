@@ -21,21 +21,22 @@ typedef struct kd_ida_options {
 // The defaults given above.
 KD_API kd_ida_options kd_ida_options_default(void);
 // Was the library built with SUNDIALS?
-KD_API bool           kd_ida_available(void);
-// dae must outlive it; opt NULL: defaults. On failure *ida is NULL and message (may be NULL) says why: KD_ERR_UNAVAILABLE,
-// KD_ERR_UNSUPPORTED (another formulation), ...
-KD_API kd_status kd_ida_create(kd_dae *dae, const kd_ida_options *opt, kd_ida **ida, char *message, size_t size) KD_NODISCARD;
+KD_API bool kd_ida_available(void);
+// dae must outlive it; opt NULL: defaults. On failure *ida is NULL and message (may be NULL) says why:
+// KD_ERR_UNAVAILABLE, KD_ERR_UNSUPPORTED (another formulation), ...
+KD_API kd_status kd_ida_create(kd_dae *dae, const kd_ida_options *opt, kd_ida **ida, char *message,
+                               size_t size) KD_NODISCARD;
 // Set the state (x consistent); forgets the past. Also after events.
-KD_API kd_status kd_ida_start(kd_ida *ida, double t, const double *x) KD_NODISCARD;
-KD_API kd_status kd_ida_step(kd_ida *ida, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
+KD_API kd_status     kd_ida_start(kd_ida *ida, double t, const double *x) KD_NODISCARD;
+KD_API kd_status     kd_ida_step(kd_ida *ida, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
 KD_API double        kd_ida_time(const kd_ida *ida);
 KD_API double        kd_ida_time_old(const kd_ida *ida); // start of the last step
 KD_API const double *kd_ida_x(const kd_ida *ida);        // (n) at kd_ida_time
 // Dense output in [time_old, time].
-KD_API kd_status     kd_ida_dense(kd_ida *ida, double t, double *x) KD_NODISCARD;
-KD_API kd_stats      kd_ida_stats(const kd_ida *ida);    // since creation
-KD_API const char   *kd_ida_message(const kd_ida *ida);  // why the last call failed
-KD_API void          kd_ida_destroy(kd_ida *ida);        // NULL is fine
+KD_API kd_status   kd_ida_dense(kd_ida *ida, double t, double *x) KD_NODISCARD;
+KD_API kd_stats    kd_ida_stats(const kd_ida *ida);   // since creation
+KD_API const char *kd_ida_message(const kd_ida *ida); // why the last call failed
+KD_API void        kd_ida_destroy(kd_ida *ida);       // NULL is fine
 
 KD_EXTERN_C_END
 #endif

@@ -7,11 +7,11 @@
 KD_EXTERN_C_BEGIN
 
 typedef struct kd_initial_options {
-    bool   assume;             // IVCNSST = 1: p, v are taken as they are, not corrected      default false
+    bool   assume;              // IVCNSST = 1: p, v are taken as they are, not corrected      default false
     bool   compute_multipliers; // compute a, lambda, mu, w (also with assume)                default true
-    double tolerance;          // residual that counts as consistent, relative to scale       default 1e-9
-    int    max_iterations;     // Gauss-Newton iterations of the position level               default 50
-    bool   euclidean;          // closest point in the Euclidean norm instead of the M-norm   default false
+    double tolerance;           // residual that counts as consistent, relative to scale       default 1e-9
+    int    max_iterations;      // Gauss-Newton iterations of the position level               default 50
+    bool   euclidean;           // closest point in the Euclidean norm instead of the M-norm   default false
     // Components that must not change. NULL: none held.
     const bool *hold_p; // (nv) by increment; for Z = I by coordinate
     const bool *hold_v; // (nv)
@@ -20,8 +20,8 @@ typedef struct kd_initial_options {
     kd_function conditions;
     void       *context;
     const char *(*condition_name)(int i, void *context); // may be NULL
-    bool require_unique; // with conditions: fail with KD_ERR_IV_UNDETERMINED if p, v, r are not determined uniquely (S3);
-                         // otherwise the closest point is taken                                default true
+    bool require_unique; // with conditions: fail with KD_ERR_IV_UNDETERMINED if p, v, r are not determined uniquely
+                         // (S3); otherwise the closest point is taken                                default true
 } kd_initial_options;
 
 // The defaults given above.
@@ -29,12 +29,12 @@ KD_API kd_initial_options kd_initial_options_default(void);
 
 // Make x consistent: p, s, then v, then (a, lambda, mu, w); together if a user condition mixes levels. A consistent
 // guess keeps its p, v, r, s to the last bit. Without user conditions: the closest consistent point.
-// KD_OK: was consistent; KD_CORRECTED: p, v, r or s were changed; KD_REDUNDANT: none was, but constraints depend on each
-// other there, so that the multipliers are not unique; < 0: x is unchanged. message (may be NULL) says in words, with the
-// names of the equations, what is wrong and what to try; with > 0, what moved by how much and how many constraints are
-// redundant.
-KD_API kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, const kd_initial_options *opt, kd_state *x,
-                                       char *message, size_t size) KD_NODISCARD;
+// KD_OK: was consistent; KD_CORRECTED: p, v, r or s were changed; KD_REDUNDANT: none was, but constraints depend on
+// each other there, so that the multipliers are not unique; < 0: x is unchanged. message (may be NULL) says in words,
+// with the names of the equations, what is wrong and what to try; with > 0, what moved by how much and how many
+// constraints are redundant.
+KD_API kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, const kd_initial_options *opt,
+                                       kd_state *x, char *message, size_t size) KD_NODISCARD;
 
 // Largest residuals of the three levels at x (a included for the last one).
 typedef struct kd_consistency {
@@ -44,7 +44,8 @@ typedef struct kd_consistency {
     int    worst_acceleration;               // row of the largest |gII| (or of hI behind it)
 } kd_consistency;
 // x need not be consistent and is not changed.
-KD_API kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_consistency *out) KD_NODISCARD;
+KD_API kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                                      kd_consistency *out) KD_NODISCARD;
 
 KD_EXTERN_C_END
 #endif

@@ -18,30 +18,30 @@ typedef enum kd_integrator {
 #define KD_INTEGRATOR_ENUM(name, word, sentence) name,
     KD_INTEGRATOR_LIST(KD_INTEGRATOR_ENUM)
 #undef KD_INTEGRATOR_ENUM
-    KD_INTEGRATOR_COUNT
+        KD_INTEGRATOR_COUNT
 } kd_integrator;
 
 // The word of the list above; "unknown" for a number that is none.
 KD_API const char *kd_integrator_word(kd_integrator integrator);
 // The other way round; false for an unknown word, which leaves *integrator alone.
-KD_API bool        kd_integrator_parse(const char *word, kd_integrator *integrator);
+KD_API bool kd_integrator_parse(const char *word, kd_integrator *integrator);
 
-// Output function: called at the start, after each accepted step (at_time false), and at each wanted time (at_time true).
-// x is valid during the call. Answer KD_EVAL_OK to go on, KD_EVAL_STOP to end the run with KD_STOPPED.
+// Output function: called at the start, after each accepted step (at_time false), and at each wanted time (at_time
+// true). x is valid during the call. Answer KD_EVAL_OK to go on, KD_EVAL_STOP to end the run with KD_STOPPED.
 typedef kd_eval (*kd_output)(const kd_state *x, bool at_time, void *context);
 
 typedef struct kd_simulation_options {
-    kd_formulation         formulation;         // default psf
-    kd_integrator          integrator;          // default radau
+    kd_formulation         formulation; // default psf
+    kd_integrator          integrator;  // default radau
     kd_formulation_options formulation_options;
     kd_radau_options       radau;
     kd_ida_options         ida;
     kd_initial_options     initial;
-    double        rtol, atol;     // set both integrators' tolerances; 0: take theirs             default 0
-    kd_output     output;         // may be NULL
-    void         *context;        // of output
-    const double *times;          // (ntimes) increasing times at which output is wanted; those before the start are
-    int           ntimes;         // skipped, those beyond t_end wait for a later run. Not copied: must outlive the simulation
+    double                 rtol, atol; // set both integrators' tolerances; 0: take theirs             default 0
+    kd_output              output;     // may be NULL
+    void                  *context;    // of output
+    const double          *times; // (ntimes) increasing times at which output is wanted; those before the start are
+    int ntimes; // skipped, those beyond t_end wait for a later run. Not copied: must outlive the simulation
 } kd_simulation_options;
 
 // psf with radau, all parts with their own defaults, no output.
@@ -49,33 +49,34 @@ KD_API kd_simulation_options kd_simulation_options_default(void);
 
 typedef struct kd_simulation kd_simulation;
 
-// Initial values are made consistent in x, which the simulation goes on writing to. eom, x, the contexts and the arrays that
-// opt points to (times, initial.hold_p, ...) must outlive the simulation; *inputs and *opt are copied. opt NULL: defaults;
-// inputs NULL: all inputs are 0. message (size bytes) may be NULL. On failure *simulation is NULL and message says why.
-// Success is KD_OK, or > 0 with news of kd_initial_consistent in message: KD_CORRECTED (what moved, by how much),
-// KD_REDUNDANT.
-KD_API kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
-                                      kd_simulation **simulation, char *message, size_t size) KD_NODISCARD;
-// Run to t_end (again later to go on); x is the state at the end or, after a failure, the last accepted one. t_end equal to
-// the time of x: consistent values only. KD_OK, KD_STOPPED, or < 0. After KD_ERR_TOO_MANY_STEPS call again to continue.
+// Initial values are made consistent in x, which the simulation goes on writing to. eom, x, the contexts and the arrays
+// that opt points to (times, initial.hold_p, ...) must outlive the simulation; *inputs and *opt are copied. opt NULL:
+// defaults; inputs NULL: all inputs are 0. message (size bytes) may be NULL. On failure *simulation is NULL and message
+// says why. Success is KD_OK, or > 0 with news of kd_initial_consistent in message: KD_CORRECTED (what moved, by how
+// much), KD_REDUNDANT.
+KD_API kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
+                                      kd_state *x, kd_simulation **simulation, char *message, size_t size) KD_NODISCARD;
+// Run to t_end (again later to go on); x is the state at the end or, after a failure, the last accepted one. t_end
+// equal to the time of x: consistent values only. KD_OK, KD_STOPPED, or < 0. After KD_ERR_TOO_MANY_STEPS call again to
+// continue.
 KD_API kd_status kd_simulation_run(kd_simulation *simulation, double t_end) KD_NODISCARD;
-// Use the changed x (after an event, other active rows): consistent values again, fresh start. Answers as creation does.
-// Without it the integrator goes on from its own copy: changes of p .. mu in x are ignored and overwritten.
+// Use the changed x (after an event, other active rows): consistent values again, fresh start. Answers as creation
+// does. Without it the integrator goes on from its own copy: changes of p .. mu in x are ignored and overwritten.
 KD_API kd_status kd_simulation_restart(kd_simulation *simulation) KD_NODISCARD;
 // The x of creation.
 KD_API const kd_state *kd_simulation_state(const kd_simulation *simulation);
 // Counters since creation, over all runs and restarts.
-KD_API kd_stats        kd_simulation_stats(const kd_simulation *simulation);
+KD_API kd_stats kd_simulation_stats(const kd_simulation *simulation);
 // Why the last call failed or stopped; otherwise the news of the last start, "" if there is none.
-KD_API const char     *kd_simulation_message(const kd_simulation *simulation);
+KD_API const char *kd_simulation_message(const kd_simulation *simulation);
 // NULL is fine. eom, inputs and x stay the caller's.
-KD_API void            kd_simulation_destroy(kd_simulation *simulation);
+KD_API void kd_simulation_destroy(kd_simulation *simulation);
 
-// All of the above in one call. KD_OK, or > 0 with news: KD_STOPPED; t_end was reached, but from a start that was corrected
-// (KD_CORRECTED) or has redundant constraints (KD_REDUNDANT), message says more. < 0: failed, message says why. So compare
-// with < 0, not with KD_OK. stats (may be NULL) are all 0 if the simulation could not be created.
-KD_API kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x, double t_end,
-                             kd_stats *stats, char *message, size_t size) KD_NODISCARD;
+// All of the above in one call. KD_OK, or > 0 with news: KD_STOPPED; t_end was reached, but from a start that was
+// corrected (KD_CORRECTED) or has redundant constraints (KD_REDUNDANT), message says more. < 0: failed, message says
+// why. So compare with < 0, not with KD_OK. stats (may be NULL) are all 0 if the simulation could not be created.
+KD_API kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
+                             double t_end, kd_stats *stats, char *message, size_t size) KD_NODISCARD;
 
 KD_EXTERN_C_END
 #endif

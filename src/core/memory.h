@@ -4,18 +4,18 @@
 
 #include <kardan/base.h>
 
-void *kd_alloc(size_t size);                 // zero-filled; NULL on failure or for overflow; size 0 gives a valid pointer
-void  kd_free(void *memory);                 // NULL is fine
+void *kd_alloc(size_t size); // zero-filled; NULL on failure or for overflow; size 0 gives a valid pointer
+void  kd_free(void *memory); // NULL is fine
 
-// An arena: arrays are cut from chunks and released together. A failed cut is remembered, so that a create function cuts
-// all its arrays and asks once.
+// An arena: arrays are cut from chunks and released together. A failed cut is remembered, so that a create function
+// cuts all its arrays and asks once.
 typedef struct kd_arena {
     struct kd_chunk *chunks;
     bool             failed;
 } kd_arena;
 
-void  *kd_arena_cut(kd_arena *arena, size_t count, size_t size); // zero-filled, aligned for any type; NULL on failure
-void   kd_arena_release(kd_arena *arena);
+void *kd_arena_cut(kd_arena *arena, size_t count, size_t size); // zero-filled, aligned for any type; NULL on failure
+void  kd_arena_release(kd_arena *arena);
 
 static inline double *kd_cut_double(kd_arena *arena, int count)
 {

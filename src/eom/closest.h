@@ -24,7 +24,7 @@ typedef struct kd_closest {
     // F(y), and F(y) with J(y) (m x n) and the magnitudes size(y) >= 1 of the unknowns
     kd_eval (*residual)(void *owner, const double *y, double *F);
     kd_eval (*jacobian)(void *owner, const double *y, double *F, double *J, double *size);
-    void       *owner;
+    void *owner;
 
     double      tolerance;      // F_i counts as zero below tolerance * (size of its terms)
     double      rank_tolerance; // singular values below rank_tolerance * the largest one count as zero
@@ -32,39 +32,39 @@ typedef struct kd_closest {
     int         max_iterations;
     const bool *affine; // (m) row is affine in y with a constant term that belongs to its size; NULL: none
 
-    double     *y, *y_ref;          // (n)
-    double     *W, *L;              // (nx x nx) weight and its Cholesky factor
-    double     *F, *J, *size;       // (m), (m x n), (n) at y
-    double     *bound;              // (m) |F_i| that counts as zero
-    double      ratio;              // max |F_i| / bound_i
-    double     *A, *U, *sigma, *Vt; // decomposition of the scaled Jacobian R J D = U diag(sigma) Vt
-    double     *row, *column;       // (m) R; (n) D for the unknowns without weight
-    double     *work;               // of kd_svd, kd_lu_rcond
-    double     *projection, *over;  // (m) U' R F; part of R F outside the range
-    double     *dy, *y_old, *F_new; // (n), (n), (m)
-    double     *N, *grad, *multiplier, *reduced, *hessian, *z, *tangent; // second phase
-    double     *J_near, *F_near;                                         // (m x n), (m)
-    int        *pivot;
-    int         rank;
-    double      merit;   // |R F|^2
-    bool        stopped; // a function asked to stop: REFUSED is all that follows
+    double *y, *y_ref;          // (n)
+    double *W, *L;              // (nx x nx) weight and its Cholesky factor
+    double *F, *J, *size;       // (m), (m x n), (n) at y
+    double *bound;              // (m) |F_i| that counts as zero
+    double  ratio;              // max |F_i| / bound_i
+    double *A, *U, *sigma, *Vt; // decomposition of the scaled Jacobian R J D = U diag(sigma) Vt
+    double *row, *column;       // (m) R; (n) D for the unknowns without weight
+    double *work;               // of kd_svd, kd_lu_rcond
+    double *projection, *over;  // (m) U' R F; part of R F outside the range
+    double *dy, *y_old, *F_new; // (n), (n), (m)
+    double *N, *grad, *multiplier, *reduced, *hessian, *z, *tangent; // second phase
+    double *J_near, *F_near;                                         // (m x n), (m)
+    int    *pivot;
+    int     rank;
+    double  merit;   // |R F|^2
+    bool    stopped; // a function asked to stop: REFUSED is all that follows
 } kd_closest;
 
 // Cut all arrays. The owner then fills W (if nx > 0), y and y_ref. After failure the arena has `failed` set.
-void           kd_closest_cut(kd_closest *c, kd_arena *arena);
+void kd_closest_cut(kd_closest *c, kd_arena *arena);
 // L from W; false: W is not positive definite.
-bool           kd_closest_factor_weight(kd_closest *c);
+bool kd_closest_factor_weight(kd_closest *c);
 // F, J, bounds and ratio at y.
-kd_eval        kd_closest_linearise(kd_closest *c);
+kd_eval kd_closest_linearise(kd_closest *c);
 // Scaled singular value decomposition of J: rank, null spaces. KD_CLOSEST_DONE or KD_CLOSEST_SVD.
 kd_closest_end kd_closest_decompose(kd_closest *c);
 // Square regular systems without weights: Newton with LU. false: not regular or no convergence, y is as before.
-bool           kd_closest_newton(kd_closest *c);
+bool kd_closest_newton(kd_closest *c);
 // Damped Gauss-Newton (Levenberg-Marquardt) from y to F(y) = 0; decomposed at the last point.
 kd_closest_end kd_closest_feasible(kd_closest *c);
 // From a feasible y along {F = 0} to the point closest to y_ref; stays feasible, answers DONE or what stopped it.
 kd_closest_end kd_closest_approach(kd_closest *c);
 // Null space of J, n x (n - rank) into N, not orthonormal; returns n - rank.
-int            kd_closest_null_space(kd_closest *c, double *N);
+int kd_closest_null_space(kd_closest *c, double *N);
 
 #endif

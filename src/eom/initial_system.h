@@ -62,13 +62,13 @@ typedef struct kd_iv_system {
 } kd_iv_system;
 
 // ---- the point ------------------------------------------------------------------------------------------------------
-void      kd_iv_set_point(kd_iv *iv); // all stages of iv->data at iv->now
-kd_eval   kd_iv_evaluate(kd_iv *iv, kd_fn fn, double *out);
-kd_eval   kd_iv_conditions(kd_iv *iv, double *out); // at the point
+void    kd_iv_set_point(kd_iv *iv); // all stages of iv->data at iv->now
+kd_eval kd_iv_evaluate(kd_iv *iv, kd_fn fn, double *out);
+kd_eval kd_iv_conditions(kd_iv *iv, double *out); // at the point
 // Bring p onto q(p) = 0 by Gauss-Newton, closest step in coordinates. KD_EVAL_RETRY with fault NO_CONVERGENCE.
-kd_eval   kd_iv_normalise(kd_iv *iv, double *p);
+kd_eval kd_iv_normalise(kd_iv *iv, double *p);
 // M regularised to a positive definite weight of the increments.
-kd_eval   kd_iv_weight(kd_iv *iv, double *W);
+kd_eval kd_iv_weight(kd_iv *iv, double *W);
 
 // ---- the system -----------------------------------------------------------------------------------------------------
 // conditions (nconditions) says which user conditions take part; NULL: none. Unknowns start at iv->now.
@@ -76,6 +76,6 @@ kd_status kd_iv_system_create(kd_iv *iv, unsigned unknown, unsigned equation, co
                               kd_iv_system **system) KD_NODISCARD;
 void      kd_iv_system_destroy(kd_iv_system *system);
 // iv->now from y.
-kd_eval   kd_iv_system_put(kd_iv_system *system, const double *y);
+kd_eval kd_iv_system_put(kd_iv_system *system, const double *y);
 
 #endif

@@ -74,62 +74,62 @@ struct kd_eom_data {
     int             depth; // frames in use
 
     // kept values, valid while their stamp is that of the point
-    unsigned long   Z_stamp, M_stamp, GZ_stamp, HZ_stamp;
-    double         *Z;  // (np x nv)
-    double         *M;  // (nv x nv)
-    double         *GZ; // (nlambda x nv)
-    double         *HZ; // (nmu x nv)
+    unsigned long Z_stamp, M_stamp, GZ_stamp, HZ_stamp;
+    double       *Z;  // (np x nv)
+    double       *M;  // (nv x nv)
+    double       *GZ; // (nlambda x nv)
+    double       *HZ; // (nmu x nv)
 
-    double         *zero;                        // stands for arrays that were not given
-    double         *f;                           // (nv) dynamics
-    double         *linear;                      // (rows) value at 0 of a linear function
-    double         *block;                       // (rows x np) supplied derivative by p
-    double         *g_s, *c_s, *c_p;             // contact elimination
-    double         *stencil;                     // (rows) function beside the point, matrices
-    int            *pivot;                       // (ns)
-    double         *curve[8];                    // (rows) function along the motion
-    double         *curve_e, *curve_s, *curve_c; // (nv), (ns), (ns)
-    double         *curve_c_s, *curve_best;      // (ns x ns), (rows)
-    double         *curve_value, *curve_p;       // (rows), (np)
-    int            *curve_pivot;                 // (ns)
-    double         *move_p, *move_z;             // (np), (np) midpoint rule
-    double         *norm_p, *norm_q, *norm_J;    // (np), (nq), (nq x np)
-    double         *norm_A, *norm_left;          // (nq x nq), (nq)
-    int            *norm_pivot;                  // (nq)
-    double         *base[KD_FN_COUNT];           // (rows) values at the point, for differences
-    double         *right;                       // (rows) values at the moved point
-    double         *left;                        // (rows) the same on the other side
-    double         *Z_base;                      // (np x nv)
-    double         *time_part;                   // (nlambda) g_t
+    double *zero;                        // stands for arrays that were not given
+    double *f;                           // (nv) dynamics
+    double *linear;                      // (rows) value at 0 of a linear function
+    double *block;                       // (rows x np) supplied derivative by p
+    double *g_s, *c_s, *c_p;             // contact elimination
+    double *stencil;                     // (rows) function beside the point, matrices
+    int    *pivot;                       // (ns)
+    double *curve[8];                    // (rows) function along the motion
+    double *curve_e, *curve_s, *curve_c; // (nv), (ns), (ns)
+    double *curve_c_s, *curve_best;      // (ns x ns), (rows)
+    double *curve_value, *curve_p;       // (rows), (np)
+    int    *curve_pivot;                 // (ns)
+    double *move_p, *move_z;             // (np), (np) midpoint rule
+    double *norm_p, *norm_q, *norm_J;    // (np), (nq), (nq x np)
+    double *norm_A, *norm_left;          // (nq x nq), (nq)
+    int    *norm_pivot;                  // (nq)
+    double *base[KD_FN_COUNT];           // (rows) values at the point, for differences
+    double *right;                       // (rows) values at the moved point
+    double *left;                        // (rows) the same on the other side
+    double *Z_base;                      // (np x nv)
+    double *time_part;                   // (nlambda) g_t
 
-    kd_fault        fault;
-    char            message[256];
-    kd_arena        arena;
-    void           *work; // of make_work, to be freed
+    kd_fault fault;
+    char     message[256];
+    kd_arena arena;
+    void    *work; // of make_work, to be freed
 };
 
 // ---- the point ------------------------------------------------------------------------------------------------------
 // Move to another point and come back: the frame keeps the point, and the arrays for what is moved.
-kd_frame          *kd_frame_push(kd_eom_data *d);
-void               kd_frame_pop(kd_eom_data *d);
+kd_frame *kd_frame_push(kd_eom_data *d);
+void      kd_frame_pop(kd_eom_data *d);
 // New stamps from a stage upwards, after quantities of that stage were moved.
-void               kd_restamp(kd_eom_data *d, kd_stage from);
+void kd_restamp(kd_eom_data *d, kd_stage from);
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
 // Set fault and message; the answer is handed through. row -1: none.
-kd_eval            kd_fault_stage(kd_eom_data *d, kd_fn fn, kd_stage needed);
-kd_eval            kd_fault_answer(kd_eom_data *d, kd_fn fn, const char *what, kd_eval answer);
-kd_eval            kd_fault_not_finite(kd_eom_data *d, kd_fn fn, const char *what, const double *x, int n);
-kd_eval            kd_fault_status(kd_eom_data *d, kd_fn fn, kd_status status, const char *what, kd_eval answer);
-const char        *kd_fn_word(kd_fn fn);      // "force f"
-const char        *kd_var_letter(kd_var var); // "lambda"
+kd_eval     kd_fault_stage(kd_eom_data *d, kd_fn fn, kd_stage needed);
+kd_eval     kd_fault_answer(kd_eom_data *d, kd_fn fn, const char *what, kd_eval answer);
+kd_eval     kd_fault_not_finite(kd_eom_data *d, kd_fn fn, const char *what, const double *x, int n);
+kd_eval     kd_fault_status(kd_eom_data *d, kd_fn fn, kd_status status, const char *what, kd_eval answer);
+const char *kd_fn_word(kd_fn fn);      // "force f"
+const char *kd_var_letter(kd_var var); // "lambda"
 // "p 'theta'", "constraint 'rod length'", or "p[1]" for a row without name.
-void               kd_row_name(const kd_eom *eom, kd_fn fn, int row, char *buffer, size_t size);
+void kd_row_name(const kd_eom *eom, kd_fn fn, int row, char *buffer, size_t size);
 
 // A mark for numbers that a function has to set: a NaN of its own, which kd_fault_not_finite knows again. It lives
 // through arithmetic, so that out[i] += is found as well.
-void               kd_mark_unset(double *out, int n);
-bool               kd_is_unset(double x);
+void kd_mark_unset(double *out, int n);
+bool kd_is_unset(double x);
 
 // All numbers finite? x * 0 is 0 for finite x and NaN otherwise, so one comparison at the end is enough.
 static inline bool kd_all_finite(const double *x, int n)
@@ -147,33 +147,33 @@ static inline bool kd_all_finite(const double *x, int n)
 }
 
 // ---- values ---------------------------------------------------------------------------------------------------------
-kd_eval            kd_fallback_identity(kd_eom_data *d, double *out);   // Z = I
-kd_eval            kd_fallback_kinematics(kd_eom_data *d, double *out); // Z v
-kd_eval            kd_fallback_residual(kd_eom_data *d, double *out);   // M a - f + (GZ)' lambda + (HZ)' mu
-kd_eval            kd_fallback_force(kd_eom_data *d, double *out);
-kd_eval            kd_fallback_mass(kd_eom_data *d, double *out);
-kd_eval            kd_fallback_gI(kd_eom_data *d, double *out);
-kd_eval            kd_fallback_gII(kd_eom_data *d, double *out);
-kd_eval            kd_fallback_hI(kd_eom_data *d, double *out);
+kd_eval kd_fallback_identity(kd_eom_data *d, double *out);   // Z = I
+kd_eval kd_fallback_kinematics(kd_eom_data *d, double *out); // Z v
+kd_eval kd_fallback_residual(kd_eom_data *d, double *out);   // M a - f + (GZ)' lambda + (HZ)' mu
+kd_eval kd_fallback_force(kd_eom_data *d, double *out);
+kd_eval kd_fallback_mass(kd_eom_data *d, double *out);
+kd_eval kd_fallback_gI(kd_eom_data *d, double *out);
+kd_eval kd_fallback_gII(kd_eom_data *d, double *out);
+kd_eval kd_fallback_hI(kd_eom_data *d, double *out);
 
 // Matrices at the present position, kept in d->Z, d->M, d->GZ, d->HZ.
-kd_eval            kd_update_Z(kd_eom_data *d);
-kd_eval            kd_update_M(kd_eom_data *d);
-kd_eval            kd_update_GZ(kd_eom_data *d);
-kd_eval            kd_update_HZ(kd_eom_data *d);
+kd_eval kd_update_Z(kd_eom_data *d);
+kd_eval kd_update_M(kd_eom_data *d);
+kd_eval kd_update_GZ(kd_eom_data *d);
+kd_eval kd_update_HZ(kd_eom_data *d);
 
 // Z(p) e for any p, e.
-kd_eval            kd_kinematics_product(kd_eom_data *d, const double *p, const double *e, double *out);
+kd_eval kd_kinematics_product(kd_eom_data *d, const double *p, const double *e, double *out);
 // Midpoint rule p + Z(p + Z(p) e / 2) e, without going back to q = 0.
-kd_eval            kd_move_midpoint(kd_eom_data *d, const double *p, const double *e, double *p_moved);
+kd_eval kd_move_midpoint(kd_eom_data *d, const double *p, const double *e, double *p_moved);
 // Columns of a function that is linear in var (KD_V or KD_A): fn(e_j) - fn(0).
-kd_eval            kd_linear_columns(kd_eom_data *d, kd_fn fn, kd_var var, double *out);
+kd_eval kd_linear_columns(kd_eom_data *d, kd_fn fn, kd_var var, double *out);
 // Supplied derivative block, for KD_P along increments.
-kd_eval            kd_supplied_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *out);
+kd_eval kd_supplied_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *out);
 // Block of g or c by p or s: supplied, zero, or differences of order 6.
-kd_eval            kd_precise_block(kd_eom_data *d, kd_fn fn, kd_var var, double *out);
+kd_eval kd_precise_block(kd_eom_data *d, kd_fn fn, kd_var var, double *out);
 // LU of c_s; KD_ERR_SINGULAR_CS.
-kd_eval            kd_factor_c_s(kd_eom_data *d, double *c_s, int *pivot);
+kd_eval kd_factor_c_s(kd_eom_data *d, double *c_s, int *pivot);
 
 static inline bool kd_is_given(const kd_eom *eom, kd_fn fn, kd_var var)
 {

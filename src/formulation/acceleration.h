@@ -12,32 +12,32 @@ typedef struct kd_acceleration kd_acceleration;
 // inputs may be NULL; x gives discrete states and active rows and stays the caller's. opt->constraints == SVD:
 // multipliers of redundant rows by minimum norm with opt->rank_tolerance; otherwise only where the matrix is
 // numerically singular.
-kd_status                      kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
-                                                      const kd_formulation_options *opt, kd_acceleration **acceleration) KD_NODISCARD;
-void                           kd_acceleration_destroy(kd_acceleration *self); // NULL is fine
+kd_status kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                                 const kd_formulation_options *opt, kd_acceleration **acceleration) KD_NODISCARD;
+void      kd_acceleration_destroy(kd_acceleration *self); // NULL is fine
 
 // Multipliers of redundant rows: from now on those closest to the guess instead of those of minimum norm.
-void          kd_acceleration_least_change(kd_acceleration *self);
+void kd_acceleration_least_change(kd_acceleration *self);
 
 // a, w, lambda, mu at (t, p, s, v, r); w, lambda, mu come as guess. The arrays must stay unchanged during the call
 // only.
-kd_eval       kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
-                                    const double *r, double *a, double *w, double *lambda, double *mu) KD_NODISCARD;
+kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                              const double *r, double *a, double *w, double *lambda, double *mu) KD_NODISCARD;
 // Newton onto the position level, then onto the velocity level, all with the matrix of (t, p, v): one step each where
-// that is enough for rounding, as at the end of an integration step. invariants: then onto 0 = e by the shortest move of
-// (p, v) along the constraints; left as it is where no such move exists (equilibrium).
-kd_eval       kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
-                                      bool invariants) KD_NODISCARD;
+// that is enough for rounding, as at the end of an integration step. invariants: then onto 0 = e by the shortest move
+// of (p, v) along the constraints; left as it is where no such move exists (equilibrium).
+kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
+                                bool invariants) KD_NODISCARD;
 // s from 0 = c(p, s) by Newton's method, starting at the given s.
-kd_eval       kd_acceleration_contacts(kd_acceleration *self, double t, const double *p, double *s) KD_NODISCARD;
+kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *p, double *s) KD_NODISCARD;
 
 // The evaluation point that the functions above use; kd_acceleration_at sets it up to the velocity stage.
-kd_eom_data  *kd_acceleration_data(kd_acceleration *self);
-kd_eval       kd_acceleration_at(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
-                                 const double *r) KD_NODISCARD;
-const kd_eom *kd_acceleration_eom(const kd_acceleration *self);
+kd_eom_data    *kd_acceleration_data(kd_acceleration *self);
+kd_eval         kd_acceleration_at(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                   const double *r) KD_NODISCARD;
+const kd_eom   *kd_acceleration_eom(const kd_acceleration *self);
 const kd_state *kd_acceleration_state(const kd_acceleration *self);
 // Why the last call did not answer KD_EVAL_OK.
-kd_status       kd_acceleration_fault(const kd_acceleration *self, const char **message);
+kd_status kd_acceleration_fault(const kd_acceleration *self, const char **message);
 
 #endif

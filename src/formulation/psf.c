@@ -1,10 +1,11 @@
 // Projected strangeness-free form of the equations of motion (S3 Theorem 2.4, Algorithm 2.6) as a kd_dae.
 //
-//     S_p (p' - Z v) = 0,  S_v (v' - a) = 0,  r' = b                                  differential, projected by selectors
-//     0 = g, 0 = q, 0 = c | 0 = gI, 0 = h, 0 = e | 0 = M a - f + (GZ)' lambda + (HZ)' mu, 0 = d, 0 = gII, 0 = hI
+//     S_p (p' - Z v) = 0,  S_v (v' - a) = 0,  r' = b                                  differential, projected by
+//     selectors 0 = g, 0 = q, 0 = c | 0 = gI, 0 = h, 0 = e | 0 = M a - f + (GZ)' lambda + (HZ)' mu, 0 = d, 0 = gII, 0 =
+//     hI
 //
-// The acceleration a is an unknown of its own, so that inv(M) is never formed and M may be singular (S3 remark 2.3a); S_v here
-// is S_v M of the paper. The selectors are constant within a step. Linear algebra: psf_linear.c.
+// The acceleration a is an unknown of its own, so that inv(M) is never formed and M may be singular (S3 remark 2.3a);
+// S_v here is S_v M of the paper. The selectors are constant within a step. Linear algebra: psf_linear.c.
 #include "formulation/psf.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@
 #include "formulation/psf_internal.h"
 #include "math/dense.h"
 
-// ---- failures -------------------------------------------------------------------------------------------------------------
+// ---- failures
+// -------------------------------------------------------------------------------------------------------------
 
 kd_status psf_fail(kd_psf *f, kd_status status, const char *format, ...)
 {
@@ -56,14 +58,16 @@ static kd_status psf_fault(void *impl, const char **message)
     return f->status;
 }
 
-// ---- evaluation -----------------------------------------------------------------------------------------------------------
+// ---- evaluation
+// -----------------------------------------------------------------------------------------------------------
 
 kd_eval psf_set_time(kd_psf *f, double t)
 {
     if (f->inputs.eval) {
         kd_eval answer = f->inputs.eval(t, f->inputs.context, f->u, f->du, f->ddu);
         if (answer != KD_EVAL_OK) {
-            psf_fail(f, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED, "the input function stopped at t = %g", t);
+            psf_fail(f, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED,
+                     "the input function stopped at t = %g", t);
             return answer;
         }
     }
@@ -92,8 +96,10 @@ static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
     kd_eval answer = psf_set_point(f, t, x);
     if (answer != KD_EVAL_OK) return answer;
     memset(xdot, 0, (size_t)f->at.n * sizeof *xdot);
-    if (f->identity) memcpy(xdot + f->at.p, x + f->at.v, (size_t)D.nv * sizeof *xdot);
-    else answer = kd_eom_eval(f->data, KD_KINEMATICS, xdot + f->at.p);
+    if (f->identity)
+        memcpy(xdot + f->at.p, x + f->at.v, (size_t)D.nv * sizeof *xdot);
+    else
+        answer = kd_eom_eval(f->data, KD_KINEMATICS, xdot + f->at.p);
     memcpy(xdot + f->at.v, x + f->at.a, (size_t)D.nv * sizeof *xdot);
     if (answer == KD_EVAL_OK && D.nr > 0) answer = kd_eom_eval(f->data, KD_B, xdot + f->at.r);
     if (answer != KD_EVAL_OK) psf_eval_failure(f);
@@ -109,7 +115,8 @@ kd_eval psf_note_at_point(kd_psf *f, kd_eval answer)
     return answer;
 }
 
-static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x)
+static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t,
+                               double *x)
 {
     kd_psf *f = impl;
     return psf_note_at_point(f, kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a));
@@ -134,7 +141,8 @@ static void psf_extrapolate(void *impl, double t0, const double *x0, double t1, 
     }
 }
 
-// ---- names, counters ------------------------------------------------------------------------------------------------------
+// ---- names, counters
+// ------------------------------------------------------------------------------------------------------
 
 static const char *psf_component_name(void *impl, int i, char *buffer, size_t size)
 {
@@ -145,20 +153,17 @@ static const char *psf_component_name(void *impl, int i, char *buffer, size_t si
         kd_kind     kind;
         const char *what;
     } part[] = {
-        {f->at.p, D.np, KD_NAME_P, "position"},
-        {f->at.v, D.nv, KD_NAME_V, "velocity"},
-        {f->at.r, D.nr, KD_NAME_R, "inner state"},
-        {f->at.w, D.nw, KD_NAME_W, "auxiliary variable"},
-        {f->at.s, D.ns, KD_NAME_S, "contact coordinate"},
-        {f->at.lambda, D.nlambda, KD_NAME_LAMBDA, "multiplier of"},
-        {f->at.mu, D.nmu, KD_NAME_MU, "multiplier of"},
-        {f->at.a, D.nv, KD_NAME_V, "acceleration to"},
+        {f->at.p, D.np, KD_NAME_P, "position"},           {f->at.v, D.nv, KD_NAME_V, "velocity"},
+        {f->at.r, D.nr, KD_NAME_R, "inner state"},        {f->at.w, D.nw, KD_NAME_W, "auxiliary variable"},
+        {f->at.s, D.ns, KD_NAME_S, "contact coordinate"}, {f->at.lambda, D.nlambda, KD_NAME_LAMBDA, "multiplier of"},
+        {f->at.mu, D.nmu, KD_NAME_MU, "multiplier of"},   {f->at.a, D.nv, KD_NAME_V, "acceleration to"},
     };
     char name[128];
     kd_text(buffer, size, "component %d", i);
     for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
         if (i < part[k].at || i >= part[k].at + part[k].n) continue;
-        kd_text(buffer, size, "%s %s", part[k].what, kd_eom_name(f->eom, part[k].kind, i - part[k].at, name, sizeof name));
+        kd_text(buffer, size, "%s %s", part[k].what,
+                kd_eom_name(f->eom, part[k].kind, i - part[k].at, name, sizeof name));
     }
     return buffer;
 }
@@ -172,7 +177,8 @@ static kd_dae_counters psf_counters(void *impl)
     return c;
 }
 
-// ---- life cycle -----------------------------------------------------------------------------------------------------------
+// ---- life cycle
+// -----------------------------------------------------------------------------------------------------------
 
 static void lay_out(kd_psf *f)
 {
@@ -204,13 +210,15 @@ static void lay_out(kd_psf *f)
 // Which derivatives are needed; the others keep NULL
 static void cut_blocks(kd_psf *f)
 {
-    static const unsigned all = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R) | KD_BIT(KD_W) | KD_BIT(KD_S) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU);
+    static const unsigned all =
+        KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R) | KD_BIT(KD_W) | KD_BIT(KD_S) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU);
     const struct {
         kd_fn    fn;
         unsigned vars;
     } want[] = {
         {KD_KINEMATICS, f->identity ? 0 : KD_BIT(KD_P)},
-        {KD_RESIDUAL, f->plain ? KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A) | KD_BIT(KD_R) | KD_BIT(KD_S) : all | KD_BIT(KD_A)},
+        {KD_RESIDUAL,
+         f->plain ? KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A) | KD_BIT(KD_R) | KD_BIT(KD_S) : all | KD_BIT(KD_A)},
         {KD_B, all},
         {KD_D, all},
         {KD_C, KD_BIT(KD_P) | KD_BIT(KD_S)},
@@ -243,8 +251,8 @@ static void cut_arrays(kd_psf *f)
 {
     kd_dims   D = f->dims;
     kd_arena *a = &f->arena;
-    int       ma = D.nlambda + D.nmu, mv = ma + D.ne, mp = D.nlambda + D.nq, nk = D.nv + D.nw + ma, m = D.np + D.nv + D.nr;
-    int       most = (mv > mp ? mv : mp) * (D.np > D.nv ? D.np : D.nv);
+    int ma = D.nlambda + D.nmu, mv = ma + D.ne, mp = D.nlambda + D.nq, nk = D.nv + D.nw + ma, m = D.np + D.nv + D.nr;
+    int most = (mv > mp ? mv : mp) * (D.np > D.nv ? D.np : D.nv);
     f->u = kd_cut_double(a, D.nu);
     f->du = kd_cut_double(a, D.nu);
     f->ddu = kd_cut_double(a, D.nu);
@@ -310,13 +318,15 @@ static void describe_components(kd_psf *f)
     const struct {
         int          from;
         kd_component kind;
-    } part[] = {{f->at.p, KD_COMPONENT_POSITION},    {f->at.v, KD_COMPONENT_VELOCITY}, {f->at.r, KD_COMPONENT_INNER},
-                {f->at.w, KD_COMPONENT_AUXILIARY},   {f->at.s, KD_COMPONENT_CONTACT},  {f->at.lambda, KD_COMPONENT_MULTIPLIER},
+    } part[] = {{f->at.p, KD_COMPONENT_POSITION}, {f->at.v, KD_COMPONENT_VELOCITY},
+                {f->at.r, KD_COMPONENT_INNER},    {f->at.w, KD_COMPONENT_AUXILIARY},
+                {f->at.s, KD_COMPONENT_CONTACT},  {f->at.lambda, KD_COMPONENT_MULTIPLIER},
                 {f->at.a, KD_COMPONENT_INTERNAL}, {f->at.n, KD_COMPONENT_INTERNAL}};
     for (size_t k = 0; k + 1 < sizeof part / sizeof *part; k++) {
         for (int i = part[k].from; i < part[k + 1].from; i++) {
             kd_component kind = component[i] = part[k].kind;
-            bool force = kind == KD_COMPONENT_AUXILIARY || kind == KD_COMPONENT_MULTIPLIER || kind == KD_COMPONENT_INTERNAL;
+            bool         force =
+                kind == KD_COMPONENT_AUXILIARY || kind == KD_COMPONENT_MULTIPLIER || kind == KD_COMPONENT_INTERNAL;
             // forces and accelerations follow from p, v, r; where their errors are controlled, they act on v through h
             index[i] = !force ? 1 : f->opt.control_multipliers ? 2 : 0;
             controlled[i] = !force || (f->opt.control_multipliers && kind != KD_COMPONENT_INTERNAL);
@@ -358,8 +368,8 @@ static const kd_dae_class psf_class = {
     .destroy = psf_destroy,
 };
 
-kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, const kd_formulation_options *opt,
-                        kd_dae **dae, char *message, size_t size)
+kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                        const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size)
 {
     const kd_eom_def *def = kd_eom_definition(eom);
     kd_status         status = KD_ERR_MEMORY;

@@ -4,7 +4,7 @@
 
 #include <kardan/formulation.h>
 
-kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, const kd_formulation_options *opt,
-                        kd_dae **dae, char *message, size_t size) KD_NODISCARD;
+kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                        const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size) KD_NODISCARD;
 
 #endif

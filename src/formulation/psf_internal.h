@@ -36,25 +36,27 @@ typedef struct kd_psf {
     bool                   diagonal; // M is diagonal
     bool                   constant_mass;
     bool                   mass_known; // the constant M has been evaluated
-    kd_acceleration       *at_point; // accelerations and multipliers at interpolated points
+    kd_acceleration       *at_point;   // accelerations and multipliers at interpolated points
     kd_dense_output       *dense;
 
     double *u, *du, *ddu; // (nu)
 
-    // ---- active rows -------------------------------------------------------------------------------------------------
-    int  nl, nm;             // active holonomic, nonholonomic rows
+    // ---- active rows
+    // -------------------------------------------------------------------------------------------------
+    int  nl, nm;              // active holonomic, nonholonomic rows
     int *active_l, *active_m; // their numbers
-    int  ma;                 // nl + nm: rows of C_a = [GZ; HZ]
-    int  mv;                 // ma, + ne when the invariants are imposed in this step
-    int  mp;                 // nl + nq
-    int  nk;                 // nv + nw + ma: size of (a, w, lambda, mu)
-    bool with_e;             // invariants are imposed in this step
+    int  ma;                  // nl + nm: rows of C_a = [GZ; HZ]
+    int  mv;                  // ma, + ne when the invariants are imposed in this step
+    int  mp;                  // nl + nq
+    int  nk;                  // nv + nw + ma: size of (a, w, lambda, mu)
+    bool with_e;              // invariants are imposed in this step
 
-    // ---- derivatives at the linearisation point ------------------------------------------------------------------------
-    kd_blocks blocks;  // as evaluated, by increments of p
+    // ---- derivatives at the linearisation point
+    // ------------------------------------------------------------------------
+    kd_blocks blocks;    // as evaluated, by increments of p
     double   *Z, *Zplus; // (np x nv), (nv x np) inv(Z'Z) Z'
-    double   *q_p;     // (nq x np)
-    double   *X;       // (ns x nv) ds/dp = -c_s \ c_p
+    double   *q_p;       // (nq x np)
+    double   *X;         // (ns x nv) ds/dp = -c_s \ c_p
     double   *cs_lu;
     int      *cs_pivot;
     double   *C;       // scratch for constraint matrices
@@ -67,39 +69,42 @@ typedef struct kd_psf {
     double   *GS;      // (nl x ns)
     double   *BK;      // (nr x nk) b by (a, w, lambda, mu)
 
-    // ---- decomposition of the algebraic part, independent of the step size -------------------------------------------
+    // ---- decomposition of the algebraic part, independent of the step size
+    // -------------------------------------------
     kd_selector  position, velocity, acceleration;
     kd_selector *sel_p, *sel_v, *sel_a; // sel_a may be the position's, sel_v is sel_a unless invariants are imposed
     int          nip, niv;              // independent positions, velocities
     double      *Mhat;                  // (niv_a x niv_a) N_a' M N_a, factored
     double      *Bk;                    // general case: LU of the matrix of (a, w, lambda, mu)
     int         *pivot;
-    double      *Kinv;                  // (nk x nk) inverse of that matrix
-    double      *R;                     // (rank x ma) row transformation of redundant constraints
+    double      *Kinv; // (nk x nk) inverse of that matrix
+    double      *R;    // (rank x ma) row transformation of redundant constraints
 
-    // ---- reduced problem gamma y - A y = rhs ----------------------------------------------------------------------------
-    double *Ep;   // (nv x nip) increments of p by y_p
-    double *Vp;   // (nv x nip) velocities by y_p
-    double *Kmap; // (nk x m) (a, w, lambda, mu) by y
-    double *Xp;   // (ns x nip)
-    double *Xmap; // (n x m) all of x by y
-    double *A;    // (m x m)
-    int     m;
-    bool    second_order; // A = [0 I; A21 A22]: solved with systems of size ndof
-    double  gamma;
-    double complex gamma_c;
-    kd_linsolve   *linear;
-    double        *matrix;
+    // ---- reduced problem gamma y - A y = rhs
+    // ----------------------------------------------------------------------------
+    double         *Ep;   // (nv x nip) increments of p by y_p
+    double         *Vp;   // (nv x nip) velocities by y_p
+    double         *Kmap; // (nk x m) (a, w, lambda, mu) by y
+    double         *Xp;   // (ns x nip)
+    double         *Xmap; // (n x m) all of x by y
+    double         *A;    // (m x m)
+    int             m;
+    bool            second_order; // A = [0 I; A21 A22]: solved with systems of size ndof
+    double          gamma;
+    double complex  gamma_c;
+    kd_linsolve    *linear;
+    double         *matrix;
     double complex *matrix_c, *rhs_c;
 
-    // ---- scratch ----------------------------------------------------------------------------------------------------------
+    // ---- scratch
+    // ----------------------------------------------------------------------------------------------------------
     double *e0, *ds0, *rp, *rv, *rk, *k0, *p, *s, *v, *tp, *ta, *tm; // one right-hand side
-    double *big;                                        // matrices of a linearisation, see cut_arrays
-    double *F;                                          // algebraic rows
-    double *x;                                          // (n)
+    double *big;                                                     // matrices of a linearisation, see cut_arrays
+    double *F;                                                       // algebraic rows
+    double *x;                                                       // (n)
 
-    double          moved;   // relative size of the corrections of p, s, v since the matrices were evaluated
-    bool            fresh;   // correct() has linearised at time fresh_t
+    double          moved; // relative size of the corrections of p, s, v since the matrices were evaluated
+    bool            fresh; // correct() has linearised at time fresh_t
     double          fresh_t;
     bool            e_leave_out; // Newton had trouble: do not impose the invariants in this step
     kd_dae_counters counters;

@@ -2,16 +2,19 @@
 //
 //     position      G dp = -g,  q_p dp = -q,  c_s ds + c_p dp = -c
 //     velocity      [GZ; HZ; e_v] dv = -[gI; h; e] - (...)_p dp
-//     acceleration  [M (GZ)' (HZ)'; GZ; HZ] (da, dlambda, dmu) = -rows - (...)_p dp - (...)_v dv      (with d and w between)
-//     differential  gamma S_p dp - S_p (Z dv + (Zv)_p dp) = -S_p (p' - Z v),   gamma S_v dv - S_v da = -S_v (v' - a)
+//     acceleration  [M (GZ)' (HZ)'; GZ; HZ] (da, dlambda, dmu) = -rows - (...)_p dp - (...)_v dv      (with d and w
+//     between) differential  gamma S_p dp - S_p (Z dv + (Zv)_p dp) = -S_p (p' - Z v),   gamma S_v dv - S_v da = -S_v
+//     (v' - a)
 //                   gamma dr - db = -(r' - b)
 //
 // The algebraic rows do not contain gamma: each level is solved by a particular solution that the selectors do not see
-// (S_p dp = 0, S_v dv = 0) plus a null-space part N y. What remains is (gamma I - A) y = rhs of size nip + niv + nr. With
-// p' = v and holonomic constraints A = [0 I; A21 A22], and the size is ndof: (gamma^2 - gamma A22 - A21) y_v = rhs.
+// (S_p dp = 0, S_v dv = 0) plus a null-space part N y. What remains is (gamma I - A) y = rhs of size nip + niv + nr.
+// With p' = v and holonomic constraints A = [0 I; A21 A22], and the size is ndof: (gamma^2 - gamma A22 - A21) y_v =
+// rhs.
 //
-// The acceleration level is solved with an explicit inverse, which its three to ten right-hand sides per Newton iteration use.
-// Where forces do not depend on multipliers (`plain`) it follows from C = [GZ; HZ], C P = I, C N = 0 and Mhat = N' M N:
+// The acceleration level is solved with an explicit inverse, which its three to ten right-hand sides per Newton
+// iteration use. Where forces do not depend on multipliers (`plain`) it follows from C = [GZ; HZ], C P = I, C N = 0 and
+// Mhat = N' M N:
 //     M da + C' dl = r1, C da = r2:   da = H r1 + (P - H M P) r2,   dl = P' (r1 - M da),   H = N inv(Mhat) N'.
 #include <math.h>
 #include <string.h>
@@ -20,7 +23,8 @@
 #include "math/dense.h"
 #include "math/small.h"
 
-// In-step invariants need |e_v N| to dominate its change over the step: h |e_p| < INVARIANT_CHANGE |e_v N| (docs/methods/psf.md)
+// In-step invariants need |e_v N| to dominate its change over the step: h |e_p| < INVARIANT_CHANGE |e_v N|
+// (docs/methods/psf.md)
 #define INVARIANT_CHANGE 0.03
 
 static double *block(const kd_psf *f, kd_fn fn, kd_var var)
@@ -28,7 +32,8 @@ static double *block(const kd_psf *f, kd_fn fn, kd_var var)
     return f->blocks.block[fn][var];
 }
 
-// ---- assembling rows ----------------------------------------------------------------------------------------------------
+// ---- assembling rows
+// ----------------------------------------------------------------------------------------------------
 
 // Rows `from` (NULL: all) of B (rows x n, may be NULL: zero) to rows at.. of A (m x n).
 static void put_rows(double *A, int m, int at, const double *B, int rows, const int *from, int count, int n)
@@ -59,17 +64,20 @@ void psf_find_active(kd_psf *f)
     f->ma = f->nl + f->nm;
     f->mp = f->nl + f->dims.nq;
     f->nk = f->dims.nv + f->dims.nw + f->ma;
-    if (changed) f->position.rank = f->velocity.rank = f->acceleration.rank = -1; // other constraints may have another rank
+    if (changed)
+        f->position.rank = f->velocity.rank = f->acceleration.rank = -1; // other constraints may have another rank
 }
 
-// ds/dp = -c_s \ c_p, and with it total derivatives F_p + F_s ds/dp of everything that contains s; that of g is total already
+// ds/dp = -c_s \ c_p, and with it total derivatives F_p + F_s ds/dp of everything that contains s; that of g is total
+// already
 static kd_status eliminate_contacts(kd_psf *f)
 {
     static const kd_fn with_s[] = {KD_GI, KD_GII, KD_H, KD_HI, KD_E, KD_RESIDUAL, KD_B, KD_D};
     int                ns = f->dims.ns, nv = f->dims.nv;
     if (ns == 0) return KD_OK;
     memcpy(f->cs_lu, block(f, KD_C, KD_S), (size_t)(ns * ns) * sizeof(double));
-    if (kd_lu_factor(ns, f->cs_lu, f->cs_pivot) != 0) return psf_fail(f, KD_ERR_SINGULAR_CS, "the equations 0 = c do not determine s: c_s is singular");
+    if (kd_lu_factor(ns, f->cs_lu, f->cs_pivot) != 0)
+        return psf_fail(f, KD_ERR_SINGULAR_CS, "the equations 0 = c do not determine s: c_s is singular");
     for (int i = 0; i < ns * nv; i++) f->X[i] = -block(f, KD_C, KD_P)[i];
     kd_lu_solve(ns, f->cs_lu, f->cs_pivot, f->X, nv);
     for (size_t k = 0; k < sizeof with_s / sizeof *with_s; k++) {
@@ -104,8 +112,10 @@ static kd_eval evaluate_blocks(kd_psf *f, double t, const double *x)
     kd_eval   answer = psf_set_point(f, t, x);
     wanted.block[KD_G][KD_P] = NULL;
     if (answer == KD_EVAL_OK) answer = kd_eom_constraint_matrices(f->data, block(f, KD_G, KD_P), NULL);
-    if (f->mass_known) wanted.block[KD_RESIDUAL][KD_A] = NULL;
-    else f->counters.mass++;
+    if (f->mass_known)
+        wanted.block[KD_RESIDUAL][KD_A] = NULL;
+    else
+        f->counters.mass++;
     if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(f->data, f->opt.part, &wanted);
     f->mass_known = f->constant_mass && answer == KD_EVAL_OK;
     f->counters.jacobians++;
@@ -150,12 +160,15 @@ static void stack_inner_rows(kd_psf *f)
     memset(f->BK, 0, (size_t)(nr * f->nk) * sizeof(double));
     if (bw) memcpy(f->BK + nr * at, bw, (size_t)(nr * f->dims.nw) * sizeof(double));
     at += f->dims.nw;
-    for (int i = 0; i < f->nl && bl; i++) memcpy(f->BK + nr * (at + i), bl + nr * f->active_l[i], (size_t)nr * sizeof(double));
+    for (int i = 0; i < f->nl && bl; i++)
+        memcpy(f->BK + nr * (at + i), bl + nr * f->active_l[i], (size_t)nr * sizeof(double));
     at += f->nl;
-    for (int i = 0; i < f->nm && bm; i++) memcpy(f->BK + nr * (at + i), bm + nr * f->active_m[i], (size_t)nr * sizeof(double));
+    for (int i = 0; i < f->nm && bm; i++)
+        memcpy(f->BK + nr * (at + i), bm + nr * f->active_m[i], (size_t)nr * sizeof(double));
 }
 
-// ---- selectors ------------------------------------------------------------------------------------------------------------
+// ---- selectors
+// ------------------------------------------------------------------------------------------------------------
 
 static kd_status selector_failure(kd_psf *f, const kd_selector *s, kd_status status, const char *level)
 {
@@ -164,7 +177,8 @@ static kd_status selector_failure(kd_psf *f, const kd_selector *s, kd_status sta
     if (status == KD_ERR_REDUNDANT)
         return psf_fail(f, status, "constraints on %s level are redundant: %s; use the SVD decomposition", level, rows);
     if (status == KD_ERR_RANK_CHANGE)
-        return psf_fail(f, status, "the rank of the constraints on %s level changed (%s): a singular position", level, rows);
+        return psf_fail(f, status, "the rank of the constraints on %s level changed (%s): a singular position", level,
+                        rows);
     return psf_fail(f, status, "the constraint matrix on %s level could not be decomposed", level);
 }
 
@@ -258,7 +272,8 @@ static kd_status select_directions(kd_psf *f, bool reset)
     return sp > 0 ? sp : KD_OK;
 }
 
-// ---- the level of (a, w, lambda, mu) --------------------------------------------------------------------------------------
+// ---- the level of (a, w, lambda, mu)
+// --------------------------------------------------------------------------------------
 
 // Y = alpha M A + beta Y for `count` columns
 static void mass_times(const kd_psf *f, double alpha, const double *A, int count, double beta, double *Y)
@@ -266,8 +281,10 @@ static void mass_times(const kd_psf *f, double alpha, const double *A, int count
     int           nv = f->dims.nv;
     const double *M = block(f, KD_RESIDUAL, KD_A);
     if (!f->diagonal) {
-        if (count == 1) kd_gemv(nv, nv, alpha, M, A, beta, Y);
-        else kd_gemm(nv, count, nv, alpha, M, A, beta, Y);
+        if (count == 1)
+            kd_gemv(nv, nv, alpha, M, A, beta, Y);
+        else
+            kd_gemm(nv, count, nv, alpha, M, A, beta, Y);
         return;
     }
     for (int k = 0; k < count; k++)
@@ -337,7 +354,8 @@ static kd_status factor_general(kd_psf *f)
 
     if (nw > 0) {
         memcpy(B, block(f, KD_D, KD_W), (size_t)(nw * nw) * sizeof(double));
-        if (kd_lu_factor(nw, B, f->pivot) != 0) return psf_fail(f, KD_ERR_SINGULAR_DW, "the equations 0 = d do not determine w: d_w is singular");
+        if (kd_lu_factor(nw, B, f->pivot) != 0)
+            return psf_fail(f, KD_ERR_SINGULAR_DW, "the equations 0 = d do not determine w: d_w is singular");
     }
     row_combinations(f);
     constraint_rows(f, ma);
@@ -363,7 +381,8 @@ static kd_status factor_general(kd_psf *f)
         }
     }
     if (kd_lu_factor(n, B, f->pivot) == 0) return KD_OK;
-    return psf_fail(f, KD_ERR_SINGULAR_MASS, "mass matrix, constraints and forces do not determine accelerations and multipliers");
+    return psf_fail(f, KD_ERR_SINGULAR_MASS,
+                    "mass matrix, constraints and forces do not determine accelerations and multipliers");
 }
 
 // Kinv = diag(I, R') inv(B) diag(I, R)
@@ -375,8 +394,10 @@ static kd_status invert_general(kd_psf *f)
     for (int j = 0; j < nk; j++) {
         double *b = f->big, *k = f->Kinv + j * nk;
         memset(b, 0, (size_t)(n + rank) * sizeof *b);
-        if (j < n) b[j] = 1;
-        else memcpy(b + n, f->R + (j - n) * rank, (size_t)rank * sizeof *b);
+        if (j < n)
+            b[j] = 1;
+        else
+            memcpy(b + n, f->R + (j - n) * rank, (size_t)rank * sizeof *b);
         kd_lu_solve(n + rank, f->Bk, f->pivot, b, 1);
         memcpy(k, b, (size_t)n * sizeof *k);
         kd_gemv_t(rank, f->ma, 1, f->R, b + n, 0, k + n);
@@ -384,14 +405,17 @@ static kd_status invert_general(kd_psf *f)
     return KD_OK;
 }
 
-// ---- the reduced matrix A -------------------------------------------------------------------------------------------------
+// ---- the reduced matrix A
+// -------------------------------------------------------------------------------------------------
 
 // Positions and velocities by y: dp = N_p y_p (increments E_p y_p), dv = V_p y_p + N_v y_v, ds = X_p y_p
 static void motion_maps(kd_psf *f)
 {
     int nv = f->dims.nv, nip = f->nip;
-    if (f->identity) memcpy(f->Ep, f->sel_p->N, (size_t)(nv * nip) * sizeof(double));
-    else kd_gemm(nv, nip, f->dims.np, 1, f->Zplus, f->sel_p->N, 0, f->Ep);
+    if (f->identity)
+        memcpy(f->Ep, f->sel_p->N, (size_t)(nv * nip) * sizeof(double));
+    else
+        kd_gemm(nv, nip, f->dims.np, 1, f->Zplus, f->sel_p->N, 0, f->Ep);
     kd_gemm(f->mv, nip, nv, 1, f->VP, f->Ep, 0, f->big);
     kd_gemm(nv, nip, f->mv, -1, f->sel_v->P, f->big, 0, f->Vp); // dv = -P_v (velocity rows)_p dp
     if (f->dims.ns > 0) kd_gemm(f->dims.ns, nip, nv, 1, f->X, f->Ep, 0, f->Xp);

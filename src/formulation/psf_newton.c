@@ -1,5 +1,5 @@
-// Newton's method on the projected strangeness-free form: evaluation level by level with particular solutions, systems with
-// gamma, and the correction at the end of a step. The matrices come from psf_linear.c.
+// Newton's method on the projected strangeness-free form: evaluation level by level with particular solutions, systems
+// with gamma, and the correction at the end of a step. The matrices come from psf_linear.c.
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@
 #define ACCELERATION_ENOUGH 1e-12
 #define MAX_CORRECTIONS 10
 
-// ---- systems with gamma -----------------------------------------------------------------------------------------------------
+// ---- systems with gamma
+// -----------------------------------------------------------------------------------------------------
 
 kd_status psf_factor(void *impl, double gamma_real, double gamma_re, double gamma_im)
 {
@@ -101,7 +102,8 @@ void psf_solve_complex(void *impl, double *y_re, double *y_im)
     }
 }
 
-// ---- evaluation -----------------------------------------------------------------------------------------------------------
+// ---- evaluation
+// -----------------------------------------------------------------------------------------------------------
 
 // One function to its rows of F; does nothing after a failure
 static inline void put(kd_psf *f, kd_eval *answer, kd_fn fn, int size, double *out)
@@ -139,7 +141,8 @@ static kd_eval put_acceleration(kd_psf *f)
     return answer;
 }
 
-// ---- particular solutions, level by level ---------------------------------------------------------------------------------
+// ---- particular solutions, level by level
+// ---------------------------------------------------------------------------------
 
 // dp, ds with S_p dp = 0; leaves the increment of p in e0 and the part of ds that c alone causes in ds0
 static void solve_position(kd_psf *f, double *dp, double *ds)
@@ -154,8 +157,10 @@ static void solve_position(kd_psf *f, double *dp, double *ds)
         kd_mul_sub(f->nl, D.ns, f->GS, f->ds0, f->rp);
     }
     kd_mul(D.np, f->mp, f->sel_p->P, f->rp, dp);
-    if (f->identity) memcpy(f->e0, dp, (size_t)D.nv * sizeof(double));
-    else kd_mul(D.nv, D.np, f->Zplus, dp, f->e0);
+    if (f->identity)
+        memcpy(f->e0, dp, (size_t)D.nv * sizeof(double));
+    else
+        kd_mul(D.nv, D.np, f->Zplus, dp, f->e0);
     if (D.ns > 0) {
         memcpy(ds, f->ds0, (size_t)D.ns * sizeof(double));
         kd_mul_add(D.ns, D.nv, f->X, f->e0, ds);
@@ -207,7 +212,8 @@ static void scatter(const kd_psf *f, const double *k, double *x)
 }
 
 // y_p = S_p (Z v + (Zv)_p e0 - p'),  y_v = S_v (a + da - v'),  y_r = b - r' at v and at the acceleration stage as set
-static kd_eval differential_rows(kd_psf *f, const double *v, const double *a, const double *da, const double *xdot, double *y)
+static kd_eval differential_rows(kd_psf *f, const double *v, const double *a, const double *da, const double *xdot,
+                                 double *y)
 {
     kd_dims D = f->dims;
     kd_eval answer = KD_EVAL_OK;
@@ -215,7 +221,8 @@ static kd_eval differential_rows(kd_psf *f, const double *v, const double *a, co
         for (int i = 0; i < D.nv; i++) f->tp[i] = v[i] - xdot[f->at.p + i];
     } else {
         put(f, &answer, KD_KINEMATICS, D.np, f->tp);
-        if (f->blocks.block[KD_KINEMATICS][KD_P]) kd_mul_add(D.np, D.nv, f->blocks.block[KD_KINEMATICS][KD_P], f->e0, f->tp);
+        if (f->blocks.block[KD_KINEMATICS][KD_P])
+            kd_mul_add(D.np, D.nv, f->blocks.block[KD_KINEMATICS][KD_P], f->e0, f->tp);
         for (int i = 0; i < D.np; i++) f->tp[i] -= xdot[f->at.p + i];
     }
     kd_selector_pick(f->sel_p, f->tp, y);
@@ -228,8 +235,8 @@ static kd_eval differential_rows(kd_psf *f, const double *v, const double *a, co
     return answer;
 }
 
-// Positions on a manifold: functions may change off q = 0, and their derivatives across it are not known. So the norms are
-// corrected before g is evaluated, and the other levels are evaluated at the corrected position.
+// Positions on a manifold: functions may change off q = 0, and their derivatives across it are not known. So the norms
+// are corrected before g is evaluated, and the other levels are evaluated at the corrected position.
 static kd_eval correct_on_manifold(kd_psf *f, const double *p, const double *s, double *dp, double *ds)
 {
     kd_dims D = f->dims;
@@ -330,7 +337,8 @@ void psf_expand(void *impl, const double *part, const double *y, double *dx)
     kd_mul_add(f->at.n, f->m, f->Xmap, y, dx);
 }
 
-// ---- correction at the end of a step --------------------------------------------------------------------------------------
+// ---- correction at the end of a step
+// --------------------------------------------------------------------------------------
 
 // x += dx; returns max |dx| / (1 + |x|)
 static double move(int n, const double *dx, double *x)
@@ -376,8 +384,8 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
     return KD_EVAL_RETRY;
 }
 
-// Fresh matrices: what remains is the size times the change of the matrices since they were evaluated, and times itself where
-// the rows are not linear. Is that rounding?
+// Fresh matrices: what remains is the size times the change of the matrices since they were evaluated, and times itself
+// where the rows are not linear. Is that rounding?
 static bool stands(const kd_psf *f, double size, bool nonlinear)
 {
     return !f->dae->keep && size * fmax(f->moved, nonlinear ? size : 0) <= ROUNDING;
@@ -413,8 +421,10 @@ static kd_eval correct_acceleration(kd_psf *f, double *x)
         if (answer != KD_EVAL_OK) return answer;
         solve_acceleration(f, false, k0);
         double size = larger(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
-        for (int i = 0; i < f->nl; i++) size = larger(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
-        for (int i = 0; i < f->nm; i++) size = larger(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
+        for (int i = 0; i < f->nl; i++)
+            size = larger(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
+        for (int i = 0; i < f->nm; i++)
+            size = larger(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
         if (stands(f, size, !f->plain) || settled(size, ACCELERATION_ENOUGH, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");

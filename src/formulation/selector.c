@@ -1,9 +1,9 @@
 // Selectors from LU with full pivoting, QR with column pivoting, or SVD (S3 options DECOMPC, Algorithm 2.6).
 //
-// LU, QR: columns of C are split into dependent ones d (the pivots) and independent ones i, C = [C_d C_i]. Then S picks the
-// independent coordinates, N = [-C_d \ C_i; I], P = [inv(C_d); 0]. S changes only when the set of pivot columns does.
-// SVD: C = U1 Sigma1 V1', S = V2', N = V2, P = V1 inv(Sigma1) U1'; the rank found at the start is kept, since off the
-// constraint manifold "zero" singular values are as large as the constraint error.
+// LU, QR: columns of C are split into dependent ones d (the pivots) and independent ones i, C = [C_d C_i]. Then S picks
+// the independent coordinates, N = [-C_d \ C_i; I], P = [inv(C_d); 0]. S changes only when the set of pivot columns
+// does. SVD: C = U1 Sigma1 V1', S = V2', N = V2, P = V1 inv(Sigma1) U1'; the rank found at the start is kept, since off
+// the constraint manifold "zero" singular values are as large as the constraint error.
 #include "formulation/selector.h"
 
 #include "math/dense.h"
@@ -58,8 +58,8 @@ static void scale_rows(kd_selector *s, const double *C)
         for (int i = 0; i < m; i++) s->C[i + j * m] = C[i + j * m] * s->scale[i];
 }
 
-// Order of columns: independent ones increasing (first n - rank), then the dependent ones in pivot order. True if the set is
-// another one than before.
+// Order of columns: independent ones increasing (first n - rank), then the dependent ones in pivot order. True if the
+// set is another one than before.
 static bool take_columns(kd_selector *s, int rank)
 {
     int  n = s->n, free_columns = n - rank;
@@ -101,7 +101,8 @@ static void put_null_space(kd_selector *s)
     }
 }
 
-// A failed rank: the combination of rows that vanishes, from L of the full-pivot LU: left' C = 0 with left = inv(L)' e_k
+// A failed rank: the combination of rows that vanishes, from L of the full-pivot LU: left' C = 0 with left = inv(L)'
+// e_k
 static void left_null_lu(kd_selector *s, int rank)
 {
     int     m = s->rows;
@@ -221,9 +222,15 @@ kd_status kd_selector_update(kd_selector *s, int rows, const double *C, bool res
     s->rows = rows;
     scale_rows(s, C);
     switch (s->kind) {
-    case KD_DECOMPOSE_QR: status = update_qr(s, &other); break;
-    case KD_DECOMPOSE_SVD: status = update_svd(s, &other); break;
-    default: status = update_lu(s, &other); break;
+    case KD_DECOMPOSE_QR:
+        status = update_qr(s, &other);
+        break;
+    case KD_DECOMPOSE_SVD:
+        status = update_svd(s, &other);
+        break;
+    default:
+        status = update_lu(s, &other);
+        break;
     }
     *changed = first || reset || other;
     return status;

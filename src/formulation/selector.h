@@ -13,9 +13,9 @@
 #include "core/memory.h"
 
 typedef struct kd_selector {
-    int              m, n;  // largest rows, columns
-    int              rows;  // rows of the last matrix
-    int              rank;  // -1: not yet determined
+    int              m, n; // largest rows, columns
+    int              rows; // rows of the last matrix
+    int              rank; // -1: not yet determined
     kd_decomposition kind;
     double           rank_tolerance;
     bool             unit;        // S consists of unit rows

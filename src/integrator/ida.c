@@ -19,7 +19,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 
 #define FORMS "ggl, index2, index1, baumgarte2 or baumgarte1" // that IDA can integrate
-#define INTERNAL_FLOOR 1e-8 // smallest atol of internal components
+#define INTERNAL_FLOOR 1e-8                                   // smallest atol of internal components
 
 struct kd_ida {
     kd_arena        arena;

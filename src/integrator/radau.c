@@ -2,9 +2,10 @@
 //
 //     X_i = x_0 + Z_i,   X_i' = (1/h) sum_j inv(A)_ij Z_j,   0 = F(t_0 + c_i h, X_i, X_i'),   x_1 = X_3
 //
-// Simplified Newton with the matrices (g1/h) F_x' + F_x and ((al + i be)/h) F_x' + F_x, coupled by T of inv(A) = T Lambda inv(T).
-// What the formulation eliminates without knowing h (reduce, expand) is done stage by stage in real arithmetic; only the
-// reduced right-hand sides are transformed. Error estimate, step control, convergence test: as in RADAU5, with the options of S3.
+// Simplified Newton with the matrices (g1/h) F_x' + F_x and ((al + i be)/h) F_x' + F_x, coupled by T of inv(A) = T
+// Lambda inv(T). What the formulation eliminates without knowing h (reduce, expand) is done stage by stage in real
+// arithmetic; only the reduced right-hand sides are transformed. Error estimate, step control, convergence test: as in
+// RADAU5, with the options of S3.
 #include <kardan/radau.h>
 
 #include <float.h>
@@ -18,20 +19,21 @@
 #define STAGES 3
 
 // Rules of RADAU5 (HW II, IV.8)
-static const double DIVERGED = 0.99;         // contraction factor beyond which Newton is given up
-static const double NEWTON_SHRINK = 0.5;     // step after divergence
-static const double RETRY_SHRINK = 0.25;     // step after a function that could not be evaluated
-static const double FIRST_SHRINK = 0.1;      // step after an error failure in the first step
+static const double DIVERGED = 0.99;          // contraction factor beyond which Newton is given up
+static const double NEWTON_SHRINK = 0.5;      // step after divergence
+static const double RETRY_SHRINK = 0.25;      // step after a function that could not be evaluated
+static const double FIRST_SHRINK = 0.1;       // step after an error failure in the first step
 static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contraction of one step to the next
-static const int    MAX_SINGULAR = 5;        // singular Newton matrices in a row
-static const double NEWTON_STOP = 0.05;      // fnewt = 0.05 sqrt(rtol_i): RADAU5's rule without 0.05 leaves a Newton error above the
-                                             // error of the method on the pendulum; it costs 10 % (docs/methods/radau.md)
-static const double PARTICULAR = 0.25;       // weight of what the algebraic equations alone ask for in the Newton norm: these
-                                             // components follow the others and are solved for again at the end of the step
-static const double NOISE = 1e-13;           // steps shorter than this times t: X' = Z / h is rounding
-static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
-static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached without a step
-static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
+static const int    MAX_SINGULAR = 5;         // singular Newton matrices in a row
+static const double NEWTON_STOP =
+    0.05; // fnewt = 0.05 sqrt(rtol_i): RADAU5's rule without 0.05 leaves a Newton error above the
+          // error of the method on the pendulum; it costs 10 % (docs/methods/radau.md)
+static const double PARTICULAR = 0.25; // weight of what the algebraic equations alone ask for in the Newton norm: these
+                                       // components follow the others and are solved for again at the end of the step
+static const double NOISE = 1e-13;     // steps shorter than this times t: X' = Z / h is rounding
+static const double VANISHING = 1e-14; // part of the first attempt at which a step is given up
+static const double ULPS = 10; // a t_end that lies so few units in the last place away is reached without a step
+static const double LAST_STEP = 1.0001; // a step that ends this close to t_end is stretched to it
 
 struct kd_radau {
     kd_dae          *dae;
@@ -42,30 +44,30 @@ struct kd_radau {
     int              nc, nn; // components that count in the error norm, in the Newton norm
 
     double  t, t_old;
-    double *x, *x_old;          // (n) accepted point and the one before
-    double *xdot;               // (n) derivative at x
-    double *Z[STAGES];          // (n) stage increments of the present attempt
-    double *Zprev[STAGES];      // (n) of the last accepted step
-    double *deviation[STAGES];  // (n) of the stages from the smooth motion, in the last step
-    double *X, *Xdot;           // (n) one stage
-    double *F;                  // (nrows)
-    double *part[STAGES];       // (n) zero where the formulation eliminates nothing
-    double *dx;                 // (n)
-    double *y[STAGES];          // (nreduced_max)
-    double *err;                // (n)
-    double *rtol, *atol;        // (n) inner tolerances
-    double *weight;             // (n) 1 / (atol + rtol |x|)
-    double *newton_weight;      // (n) the same, with powers of h for components of higher index
+    double *x, *x_old;         // (n) accepted point and the one before
+    double *xdot;              // (n) derivative at x
+    double *Z[STAGES];         // (n) stage increments of the present attempt
+    double *Zprev[STAGES];     // (n) of the last accepted step
+    double *deviation[STAGES]; // (n) of the stages from the smooth motion, in the last step
+    double *X, *Xdot;          // (n) one stage
+    double *F;                 // (nrows)
+    double *part[STAGES];      // (n) zero where the formulation eliminates nothing
+    double *dx;                // (n)
+    double *y[STAGES];         // (nreduced_max)
+    double *err;               // (n)
+    double *rtol, *atol;       // (n) inner tolerances
+    double *weight;            // (n) 1 / (atol + rtol |x|)
+    double *newton_weight;     // (n) the same, with powers of h for components of higher index
 
-    double h, h_next;           // present step, proposal for the next one
-    double h_least;             // no attempt of this step may be shorter
+    double h, h_next; // present step, proposal for the next one
+    double h_least;   // no attempt of this step may be shorter
     double t_end;
-    bool   to_end;              // the present attempt ends at t_end
-    double h_factored;          // step that the decomposition belongs to; 0: none
+    bool   to_end;                   // the present attempt ends at t_end
+    double h_factored;               // step that the decomposition belongs to; 0: none
     double h_accepted, err_accepted; // for the predictive controller
-    double newton_stop;         // fnewt
-    double theta, contraction;  // rate of the last Newton iteration; theta / (1 - theta) carried on
-    int    iterations;          // of the last Newton iteration
+    double newton_stop;              // fnewt
+    double theta, contraction;       // rate of the last Newton iteration; theta / (1 - theta) carried on
+    int    iterations;               // of the last Newton iteration
     bool   first, rejected, has_past, jacobian_current, restart;
     long   accepted_since_start;
 
@@ -92,7 +94,8 @@ kd_radau_options kd_radau_options_default(void)
     };
 }
 
-// ---- creation -------------------------------------------------------------------------------------------------------------
+// ---- creation
+// -------------------------------------------------------------------------------------------------------------
 
 static kd_status check_options(const kd_radau_options *o, int nstate, char *message, size_t size)
 {
@@ -102,8 +105,12 @@ static kd_status check_options(const kd_radau_options *o, int nstate, char *mess
         double r = i >= 0 && o->rtol_each ? o->rtol_each[i] : o->rtol;
         double a = i >= 0 && o->atol_each ? o->atol_each[i] : o->atol;
         if (r > 10 * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
-        if (i < 0) kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol above %g)", r, a, 10 * o->uround);
-        else kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r, a);
+        if (i < 0)
+            kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol above %g)", r, a,
+                    10 * o->uround);
+        else
+            kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r,
+                    a);
         return KD_ERR_TOLERANCE;
     }
     if (!(o->h_first >= 0)) wrong = "h_first must not be negative";
@@ -117,15 +124,16 @@ static kd_status check_options(const kd_radau_options *o, int nstate, char *mess
     if (!(o->theta < 1)) wrong = "theta must be below 1";
     if (!(o->newton_stop >= 0)) wrong = "newton_stop must not be negative";
     if (!(o->quot1 <= 1 && o->quot2 >= 1)) wrong = "quot1 <= 1 <= quot2 is required";
-    if (!(o->fac_upper > 1 && o->fac_lower > 0 && o->fac_lower < 1)) wrong = "0 < fac_lower < 1 < fac_upper is required";
+    if (!(o->fac_upper > 1 && o->fac_lower > 0 && o->fac_lower < 1))
+        wrong = "0 < fac_lower < 1 < fac_upper is required";
     if (!wrong) return KD_OK;
     kd_text(message, size, "Radau: %s", wrong);
     return KD_ERR_ARGUMENT;
 }
 
-// Inner tolerances (RADAU5): rtol_i = 0.1 rtol^(2/3), atol_i = rtol_i atol / rtol, so that the error, which falls with a higher
-// order than its estimate, follows the user's tolerance. The second rule alone would loosen atol_i when only rtol is made
-// smaller; 0.1 atol^(2/3) bounds it.
+// Inner tolerances (RADAU5): rtol_i = 0.1 rtol^(2/3), atol_i = rtol_i atol / rtol, so that the error, which falls with
+// a higher order than its estimate, follows the user's tolerance. The second rule alone would loosen atol_i when only
+// rtol is made smaller; 0.1 atol^(2/3) bounds it.
 static void set_tolerances(kd_radau *r)
 {
     const kd_radau_options *o = &r->opt;
@@ -138,14 +146,16 @@ static void set_tolerances(kd_radau *r)
         r->atol[i] = fmin(r->rtol[i] * (atol / rtol), 0.1 * pow(atol, 2.0 / 3));
         tightest = fmin(tightest, r->rtol[i]);
     }
-    r->newton_stop = o->newton_stop > 0 ? o->newton_stop : fmax(10 * o->uround / tightest, fmin(0.03, NEWTON_STOP * sqrt(tightest)));
+    r->newton_stop =
+        o->newton_stop > 0 ? o->newton_stop : fmax(10 * o->uround / tightest, fmin(0.03, NEWTON_STOP * sqrt(tightest)));
 }
 
 static void cut_arrays(kd_radau *r)
 {
     kd_arena *a = &r->arena;
     int       n = r->n;
-    double  **vector[] = {&r->x, &r->x_old, &r->xdot, &r->X, &r->Xdot, &r->dx, &r->err, &r->rtol, &r->atol, &r->weight, &r->newton_weight};
+    double  **vector[] = {&r->x,   &r->x_old, &r->xdot, &r->X,      &r->Xdot,         &r->dx,
+                          &r->err, &r->rtol,  &r->atol, &r->weight, &r->newton_weight};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, n);
     r->F = kd_cut_double(a, r->dae->nrows);
     for (int i = 0; i < STAGES; i++) {
@@ -199,7 +209,8 @@ void kd_radau_destroy(kd_radau *r)
     kd_free(r);
 }
 
-// ---- norms ----------------------------------------------------------------------------------------------------------------
+// ---- norms
+// ----------------------------------------------------------------------------------------------------------------
 
 static void set_weights(kd_radau *r)
 {
@@ -211,7 +222,10 @@ static void set_newton_weights(kd_radau *r)
 {
     for (int i = 0; i < r->n; i++) {
         int index = r->dae->index[i];
-        r->newton_weight[i] = r->weight[i] * (index == 0 ? 0 : index == 1 ? 1 : index == 2 ? fmin(r->h, 1) : fmin(r->h * r->h, 1));
+        r->newton_weight[i] = r->weight[i] * (index == 0   ? 0
+                                              : index == 1 ? 1
+                                              : index == 2 ? fmin(r->h, 1)
+                                                           : fmin(r->h * r->h, 1));
     }
 }
 
@@ -241,7 +255,8 @@ static double error_norm(const kd_radau *r, const double *err)
     return norm < 1e-10 ? 1e-10 : norm; // NaN stays NaN
 }
 
-// ---- Newton's method ------------------------------------------------------------------------------------------------------
+// ---- Newton's method
+// ------------------------------------------------------------------------------------------------------
 
 // What fails in a step so short that X' is rounding says less than the failure that made it so short.
 static bool is_noise(const kd_radau *r)
@@ -282,8 +297,9 @@ static void extrapolate_collocation(kd_radau *r)
     }
 }
 
-// The formulation's smooth continuation, plus the deviation of the stages from the smooth motion. The stages have order 3
-// only: their deviation is C h^4 x^(4) and hardly changes from step to step, so that of the last step is scaled by h^4.
+// The formulation's smooth continuation, plus the deviation of the stages from the smooth motion. The stages have order
+// 3 only: their deviation is C h^4 x^(4) and hardly changes from step to step, so that of the last step is scaled by
+// h^4.
 static void extrapolate_smoothly(kd_radau *r)
 {
     double ratio = r->h / r->h_accepted, scale = ratio * ratio * ratio * ratio;
@@ -412,7 +428,8 @@ static kd_status newton(kd_radau *r, double *shrink)
     return KD_ERR_NEWTON;
 }
 
-// ---- matrices -------------------------------------------------------------------------------------------------------------
+// ---- matrices
+// -------------------------------------------------------------------------------------------------------------
 
 static kd_status linear_cause(kd_radau *r, kd_status status)
 {
@@ -453,7 +470,8 @@ static kd_status factor(kd_radau *r)
     return KD_OK;
 }
 
-// ---- error and step size --------------------------------------------------------------------------------------------------
+// ---- error and step size
+// --------------------------------------------------------------------------------------------------
 
 // err = ((g1/h) F_x' + F_x) \ -F(t_0, x_0 + shift, -(1/h) sum e_i Z_i)
 static kd_status error_solve(kd_radau *r, const double *x)
@@ -493,7 +511,7 @@ static double clamp(double x, double low, double high)
 static double quotient(const kd_radau *r, double err)
 {
     const kd_radau_options *o = &r->opt;
-    double                  safe = fmin(o->safety, o->safety * (1 + 2 * o->max_newton) / (r->iterations + 2 * o->max_newton));
+    double safe = fmin(o->safety, o->safety * (1 + 2 * o->max_newton) / (r->iterations + 2 * o->max_newton));
     return clamp(pow(err, 0.25) / safe, 1 / o->fac_upper, 1 / o->fac_lower);
 }
 
@@ -506,7 +524,8 @@ static double predictive_quotient(const kd_radau *r, double err, double quot)
     return fmax(quot, clamp(g, 1 / o->fac_upper, 1 / o->fac_lower));
 }
 
-// ---- the step -------------------------------------------------------------------------------------------------------------
+// ---- the step
+// -------------------------------------------------------------------------------------------------------------
 
 // First step: a hundredth of the time in which x changes by its own size (HNW I, II.4)
 static double first_step(kd_radau *r, double span)
@@ -553,11 +572,15 @@ static kd_status fail(kd_radau *r, kd_status status)
     switch (status) {
     case KD_ERR_STEP_TOO_SMALL:
     case KD_ERR_NEWTON:
-        advice = "look for a discontinuity or a singular position near this time, check supplied derivatives and constraint levels "
+        advice = "look for a discontinuity or a singular position near this time, check supplied derivatives and "
+                 "constraint levels "
                  "with kd_eom_check, or loosen the tolerances";
         break;
-    case KD_ERR_NOT_FINITE: advice = "check the functions for divisions by zero and roots of negative numbers near this state"; break;
-    default: break;
+    case KD_ERR_NOT_FINITE:
+        advice = "check the functions for divisions by zero and roots of negative numbers near this state";
+        break;
+    default:
+        break;
     }
     kd_text(r->message, sizeof r->message, "at t = %.9g, h = %.3g", r->t, r->h);
     if (reason[0]) kd_text_append(r->message, sizeof r->message, ": %s", reason);
@@ -618,13 +641,15 @@ static kd_status complete(kd_radau *r, double h_new)
     return KD_OK;
 }
 
-// Choose the next step; keep it, and the decomposition, if it would hardly change. A step that was cut short by t_end says
-// nothing against the longer one that was proposed before.
+// Choose the next step; keep it, and the decomposition, if it would hardly change. A step that was cut short by t_end
+// says nothing against the longer one that was proposed before.
 static void propose(kd_radau *r, double h_new)
 {
     double ratio = h_new / r->h;
-    if (!r->rejected && r->h < r->h_next && h_new >= r->h) h_new = fmax(h_new, r->h_next);
-    else if (r->jacobian_current && ratio >= r->opt.quot1 && ratio <= r->opt.quot2) h_new = r->h;
+    if (!r->rejected && r->h < r->h_next && h_new >= r->h)
+        h_new = fmax(h_new, r->h_next);
+    else if (r->jacobian_current && ratio >= r->opt.quot1 && ratio <= r->opt.quot2)
+        h_new = r->h;
     r->h_next = h_new;
 }
 
@@ -634,7 +659,8 @@ static kd_status prepare_matrices(kd_radau *r)
     int       stage = r->has_past ? r->opt.reference : 0;
     if (!r->jacobian_current) {
         status = linearize_at(r, stage);
-        if (status < 0 && status != KD_ERR_CALLBACK_STOP && stage > 0) status = linearize_at(r, 0); // a bad guess of the stage
+        if (status < 0 && status != KD_ERR_CALLBACK_STOP && stage > 0)
+            status = linearize_at(r, 0); // a bad guess of the stage
     }
     if (status == KD_OK) status = factor(r);
     return status;
@@ -752,7 +778,8 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
     }
 }
 
-// ---- queries --------------------------------------------------------------------------------------------------------------
+// ---- queries
+// --------------------------------------------------------------------------------------------------------------
 
 double kd_radau_time(const kd_radau *r)
 {

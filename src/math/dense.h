@@ -1,5 +1,5 @@
-// math/dense.h: dense matrices, column-major with leading dimension = rows unless said otherwise. No function allocates;
-// workspace is the caller's. Own kernels below KD_SMALL, LAPACK (column-major _work forms) above.
+// math/dense.h: dense matrices, column-major with leading dimension = rows unless said otherwise. No function
+// allocates; workspace is the caller's. Own kernels below KD_SMALL, LAPACK (column-major _work forms) above.
 #ifndef KD_MATH_DENSE_H
 #define KD_MATH_DENSE_H
 
@@ -9,8 +9,9 @@
 #define KD_SMALL 48         // order up to which own kernels measured faster than LAPACK (bench: build/bench/dense)
 #define KD_SMALL_COMPLEX 28 // the same for complex matrices
 
-// ---- products --------------------------------------------------------------------------------------------------------
-// y = beta y + alpha A x,  A (m x n). beta = 0 overwrites y (also NaN).
+// ---- products
+// -------------------------------------------------------------------------------------------------------- y = beta y +
+// alpha A x,  A (m x n). beta = 0 overwrites y (also NaN).
 void kd_gemv(int m, int n, double alpha, const double *A, const double *x, double beta, double *y);
 // y = beta y + alpha A' x,  A (m x n)
 void kd_gemv_t(int m, int n, double alpha, const double *A, const double *x, double beta, double *y);
@@ -19,39 +20,44 @@ void kd_gemm(int m, int n, int k, double alpha, const double *A, const double *B
 // C = beta C + alpha A' B,  A (k x m), B (k x n)
 void kd_gemm_tn(int m, int n, int k, double alpha, const double *A, const double *B, double beta, double *C);
 
-// ---- square systems: LU with partial pivoting -------------------------------------------------------------------------
-// P A = L U in place. 0, or k > 0: pivot k (1-based) is zero.
-int  kd_lu_factor(int n, double *A, int *pivot);
-void kd_lu_solve(int n, const double *LU, const int *pivot, double *b, int nrhs);   // A x = b, in place
-void kd_lu_solve_t(int n, const double *LU, const int *pivot, double *b, int nrhs); // A' x = b
-int  kd_zlu_factor(int n, double complex *A, int *pivot);
-void kd_zlu_solve(int n, const double complex *LU, const int *pivot, double complex *b, int nrhs);
-double kd_lu_rcond(int n, const double *LU, const int *pivot, double norm1, double *work, int *iwork); // work 4n, iwork n
+// ---- square systems: LU with partial pivoting
+// ------------------------------------------------------------------------- P A = L U in place. 0, or k > 0: pivot k
+// (1-based) is zero.
+int    kd_lu_factor(int n, double *A, int *pivot);
+void   kd_lu_solve(int n, const double *LU, const int *pivot, double *b, int nrhs);   // A x = b, in place
+void   kd_lu_solve_t(int n, const double *LU, const int *pivot, double *b, int nrhs); // A' x = b
+int    kd_zlu_factor(int n, double complex *A, int *pivot);
+void   kd_zlu_solve(int n, const double complex *LU, const int *pivot, double complex *b, int nrhs);
+double kd_lu_rcond(int n, const double *LU, const int *pivot, double norm1, double *work,
+                   int *iwork); // work 4n, iwork n
 
 // ---- symmetric positive definite: Cholesky A = L L', lower triangle in place ----------------------------------------
 int  kd_cholesky_factor(int n, double *A); // 0, or k > 0: leading minor k is not positive
 void kd_cholesky_solve(int n, const double *L, double *b, int nrhs);
 
-// ---- rectangular, rank revealing ----------------------------------------------------------------------------------------
-// LU with full pivoting of A (m x n): A[row[i], col[j]] = (L U)_ij, L unit lower (m x min), U upper (min x n), in place in
-// pivoted order. Stops where the largest remaining entry is below tolerance * the first pivot. Returns the rank.
+// ---- rectangular, rank revealing
+// ---------------------------------------------------------------------------------------- LU with full pivoting of A
+// (m x n): A[row[i], col[j]] = (L U)_ij, L unit lower (m x min), U upper (min x n), in place in pivoted order. Stops
+// where the largest remaining entry is below tolerance * the first pivot. Returns the rank.
 int kd_lu_full(int m, int n, double *A, int *row, int *col, double tolerance);
 // QR with column pivoting: A[:, col] = Q R. Returns the rank by |R_ii| > tolerance |R_11|. tau (min(m,n)),
 // work of kd_qr_work(m, n) doubles.
-int    kd_qr_pivot(int m, int n, double *A, int *col, double *tau, double tolerance, double *work);
-int    kd_qr_work(int m, int n);
-void   kd_qr_apply_t(int m, int k, const double *QR, const double *tau, double *b, int nrhs, double *work); // b = Q' b, work m
-void   kd_qr_apply(int m, int k, const double *QR, const double *tau, double *b, int nrhs, double *work);   // b = Q b
-void   kd_qr_solve_r(int n, const double *QR, int m, double *b, int nrhs);   // R x = b, R the upper n x n of QR (m rows)
-void   kd_qr_solve_rt(int n, const double *QR, int m, double *b, int nrhs);  // R' x = b
-int    kd_zqr_factor(int n, double complex *A, double complex *tau, double complex *work); // work n; unpivoted, square
-void   kd_zqr_solve(int n, const double complex *QR, const double complex *tau, double complex *b, double complex *work);
+int  kd_qr_pivot(int m, int n, double *A, int *col, double *tau, double tolerance, double *work);
+int  kd_qr_work(int m, int n);
+void kd_qr_apply_t(int m, int k, const double *QR, const double *tau, double *b, int nrhs,
+                   double *work); // b = Q' b, work m
+void kd_qr_apply(int m, int k, const double *QR, const double *tau, double *b, int nrhs, double *work); // b = Q b
+void kd_qr_solve_r(int n, const double *QR, int m, double *b, int nrhs);  // R x = b, R the upper n x n of QR (m rows)
+void kd_qr_solve_rt(int n, const double *QR, int m, double *b, int nrhs); // R' x = b
+int  kd_zqr_factor(int n, double complex *A, double complex *tau, double complex *work); // work n; unpivoted, square
+void kd_zqr_solve(int n, const double complex *QR, const double complex *tau, double complex *b, double complex *work);
 // A = U diag(sigma) V'. A (m x n) is destroyed; U (m x m), sigma (min(m,n)), Vt (n x n) or NULL both. work of
 // kd_svd_work(m, n) doubles. 0, or > 0: did not converge.
 int kd_svd(int m, int n, double *A, double *U, double *sigma, double *Vt, double *work);
 int kd_svd_work(int m, int n);
 
-// ---- small vector helpers ---------------------------------------------------------------------------------------------------
+// ---- small vector helpers
+// ---------------------------------------------------------------------------------------------------
 double kd_norm_max(int n, const double *x);
 double kd_dot(int n, const double *x, const double *y);
 void   kd_axpy(int n, double alpha, const double *x, double *y); // y += alpha x

@@ -34,7 +34,7 @@ void kd_kernel_gemm_tn(int m, int n, int k, double alpha, const double *A, const
 
 // ---- pairs ----------------------------------------------------------------------------------------------------------
 
-typedef double        kd_pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef double kd_pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 static inline kd_pair kd_pair_load(const double *x)
 {

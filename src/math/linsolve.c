@@ -25,12 +25,12 @@ struct kd_linsolve {
     double         *tau, *work;                 // QR: (size), (kd_qr_work)
     double complex *tau_complex, *work_complex; // QR: (size) each
 
-    bool           *pattern;                          // sparse: (size x size)
-    int            *column, *row;                     // sparse: (size + 1), (size * size)
-    int             nonzeros;                         // sparse: entries of the pattern
-    kd_sparse_lu   *lu, *lu_complex;                  // sparse: NULL before the first analysis
-    int             nonzeros_lu, nonzeros_lu_complex; // sparse: entries of the pattern that was analysed
-    long            analyses; // sparse: symbolic ones, and the full factorisations of objects that are gone
+    bool         *pattern;                          // sparse: (size x size)
+    int          *column, *row;                     // sparse: (size + 1), (size * size)
+    int           nonzeros;                         // sparse: entries of the pattern
+    kd_sparse_lu *lu, *lu_complex;                  // sparse: NULL before the first analysis
+    int           nonzeros_lu, nonzeros_lu_complex; // sparse: entries of the pattern that was analysed
+    long          analyses; // sparse: symbolic ones, and the full factorisations of objects that are gone
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // math/small.h: inlined products for the small matrices of one Newton right-hand side; larger ones go to math/dense.h.
-// Four rows at a time, in pairs: the sums stay in registers, and the calls, which cost as much as a 4 x 4 product, disappear.
+// Four rows at a time, in pairs: the sums stay in registers, and the calls, which cost as much as a 4 x 4 product,
+// disappear.
 #ifndef KD_MATH_SMALL_H
 #define KD_MATH_SMALL_H
 
@@ -19,8 +20,8 @@ static inline void kd_put(double *y, kd_pair s, double sign, bool add)
 }
 
 // y = (add ? y : 0) + sign A x,  A (m x n)
-static inline void kd_mul_general(int m, int n, const double *restrict A, const double *restrict x, double sign, bool add,
-                                  double *restrict y)
+static inline void kd_mul_general(int m, int n, const double *restrict A, const double *restrict x, double sign,
+                                  bool add, double *restrict y)
 {
     if (m * n > KD_INLINE_MOST) {
         kd_gemv(m, n, sign, A, x, add ? 1 : 0, y);

@@ -117,7 +117,7 @@ static const arithmetic complex_arithmetic = {klu_z_factor, klu_z_refactor, klu_
                                               klu_z_free_numeric};
 
 // rcond and rgrowth of the present factors into common; false: singular or not finite
-static bool             measure(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
+static bool measure(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
 {
     klu_common *c = &lu->common;
     if (!use->rcond(lu->symbolic, h->numeric, c)) return false;

@@ -60,7 +60,7 @@ UNUSED static void go_to(kd_eom_data *d, const place *x)
 //     m a = (-w - 0.3 vx |v|^2, -m 9.81) - (x, y) lambda,  r' = -2 r + vx y,  0 = w + w^3 - r x,  g = (x^2 + y^2 -
 //     L^2)/2
 enum { PENDULUM_M, PENDULUM_L, PENDULUM_THETA };
-static const double   pendulum_theta[PENDULUM_THETA] = {2.0, 1.5};
+static const double pendulum_theta[PENDULUM_THETA] = {2.0, 1.5};
 
 UNUSED static kd_eval pendulum_M(const kd_point *x, void *context, double *M)
 {
@@ -287,14 +287,14 @@ UNUSED static kd_eom_def rod(void)
     def.given[KD_G] = KD_BIT(KD_P);
     return def;
 }
-static const place   rod_place = {.t = 0.7,
-                                  .u = {0.2},
-                                  .du = {0.5},
-                                  .ddu = {-1.1},
-                                  .p = {1.1, -1.0},
-                                  .v = {0.8, 1.3},
-                                  .a = {2.0, -3.0},
-                                  .lambda = {2.5}};
+static const place rod_place = {.t = 0.7,
+                                .u = {0.2},
+                                .du = {0.5},
+                                .ddu = {-1.1},
+                                .p = {1.1, -1.0},
+                                .v = {0.8, 1.3},
+                                .a = {2.0, -3.0},
+                                .lambda = {2.5}};
 
 // ---- contact coordinates: s_1 = sigma = x + 0.3 sin y + 0.1 t, s_2 = s_1 x by implicit equations
 // ----------------------
@@ -566,10 +566,10 @@ UNUSED static kd_eom_def body(void)
     def.given[KD_G] = def.given[KD_Q] = KD_BIT(KD_P);
     return def;
 }
-static const place    body_place = {.p = {0.4, -0.2, 0.7, 0.5, 0.5, -0.5, 0.5},
-                                    .v = {0.3, -0.4, 0.9, 1.1, -0.7, 0.6},
-                                    .a = {1.0, 2.0, -3.0, 0.4, 0.9, -1.4},
-                                    .lambda = {5.0, -2.0, 9.0}};
+static const place body_place = {.p = {0.4, -0.2, 0.7, 0.5, 0.5, -0.5, 0.5},
+                                 .v = {0.3, -0.4, 0.9, 1.1, -0.7, 0.6},
+                                 .a = {1.0, 2.0, -3.0, 0.4, 0.9, -1.4},
+                                 .lambda = {5.0, -2.0, 9.0}};
 
 // ---- skate on a turning table: x, y, phi;  h = -vx sin phi + vy cos phi + 0.2 t x
 // ------------------------------------

@@ -18,7 +18,7 @@ static double A[2 * SIZE], own[2 * SIZE], lapack[2 * SIZE];
 static int    pivot[LARGEST], pivot_lapack[LARGEST];
 
 // a new random matrix of count numbers in A and its copies
-static void   start(int count, uint64_t *seed)
+static void start(int count, uint64_t *seed)
 {
     random_fill(count, A, seed);
     memcpy(own, A, sizeof A);

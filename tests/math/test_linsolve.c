@@ -16,7 +16,7 @@ static double         A[SIZE];
 static double complex Z[SIZE];
 
 // about half of the entries, a dominant exchanged diagonal so that pivots must move
-static void           random_matrix(int n, uint64_t *seed)
+static void random_matrix(int n, uint64_t *seed)
 {
     for (int j = 0; j < n; j++)
         for (int i = 0; i < n; i++) {

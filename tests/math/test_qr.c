@@ -29,7 +29,7 @@ typedef struct factors {
 
 static factors f;
 
-static int     factor(int m, int n, const double *A, double tolerance)
+static int factor(int m, int n, const double *A, double tolerance)
 {
     memcpy(f.QR, A, (size_t)(m * n) * sizeof *A);
     assert_true(kd_qr_work(m, n) <= 40 * LARGEST);

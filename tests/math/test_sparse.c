@@ -22,7 +22,7 @@ typedef struct matrix {
 static matrix a;
 
 // new random values for the pattern of m
-static void   fill(matrix *m, uint64_t *seed)
+static void fill(matrix *m, uint64_t *seed)
 {
     memset(m->dense, 0, sizeof m->dense);
     memset(m->dense_complex, 0, sizeof m->dense_complex);

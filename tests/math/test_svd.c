@@ -18,7 +18,7 @@ static const int shapes[][3] = {{0, 0, 0},    {3, 0, 0},    {0, 4, 0},  {1, 1, 1
 
 static double work[WORK];
 
-static void   check_orthogonal(int n, const double *Q)
+static void check_orthogonal(int n, const double *Q)
 {
     static double product[SIZE];
     kd_gemm_tn(n, n, n, 1, Q, Q, 0, product);
