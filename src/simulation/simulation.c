@@ -272,6 +272,7 @@ void kd_simulation_destroy(kd_simulation *s)
 
 kd_status kd_simulation_restart(kd_simulation *s)
 {
+    if (!s) return KD_ERR_ARGUMENT;
     kd_status status = start(s);
     if (status < 0) return status;
     s->unseen = false;
@@ -350,6 +351,7 @@ static kd_status run(kd_simulation *s, double t_end)
 
 kd_status kd_simulation_run(kd_simulation *s, double t_end)
 {
+    if (!s) return KD_ERR_ARGUMENT;
     memcpy(s->message, s->news, sizeof s->message);
     if (!isfinite(t_end)) {
         kd_text(s->message, sizeof s->message, "the end time %g is not a finite number", t_end);
