@@ -84,6 +84,7 @@ struct kd_dae {
     const bool *controlled;        // (n) counts in the error norm
     int         nderivative;       // leading components whose derivative occurs in F; 0: all
     int         nstate;            // first nstate components are [p v r w s lambda mu] of kd_state
+    double      part_discount;     // how much less than 1 the particular part counts in the Newton norm; 0: fully
     bool        keep; // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
     double      h;    // step size that the integrator is about to try, a hint for linearize; 0: unknown
 };

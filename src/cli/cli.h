@@ -54,8 +54,8 @@ typedef enum kd_cli_parsed { KD_CLI_GO, KD_CLI_HELP_SHOWN, KD_CLI_WRONG } kd_cli
 // standard error.
 kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
 
-// ---- words --------------------------------------------------------------------------------------
-// ----------------------------------------------------------------------------------------------------------- The word
+// ---- words -------------------------------------------------------------------------------------- -------------------
+// The word
 // of the list that is nearest to the given one; NULL if none is near.
 const char *kd_cli_nearest(const char *word, const char *const *list, int count);
 // "kardan: unknown WHAT 'WORD', did you mean 'NEAREST'?" on standard error, or the list if none is near.
@@ -63,8 +63,8 @@ void kd_cli_unknown(const char *what, const char *word, const char *const *list,
 // The example of that name; NULL after a message on standard error.
 const kd_example *kd_cli_find_example(const char *name);
 
-// ---- JSON ---------------------------------------------------------------------------------------
-// ------------------------------------------------------------------------------------------------------------ Members
+// ---- JSON --------------------------------------------------------------------------------------- -------------------
+// Members
 // of an object, each with its own comma: start with first = true.
 typedef struct kd_json {
     FILE *file;

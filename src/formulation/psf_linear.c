@@ -32,8 +32,7 @@ static double *block(const kd_psf *f, kd_fn fn, kd_var var)
     return f->blocks.block[fn][var];
 }
 
-// ---- assembling rows
-// ----------------------------------------------------------------------------------------------------
+// ---- assembling rows ------------------------------------------------------------------------------------------------
 
 // Rows `from` (NULL: all) of B (rows x n, may be NULL: zero) to rows at.. of A (m x n).
 static void put_rows(double *A, int m, int at, const double *B, int rows, const int *from, int count, int n)
@@ -167,8 +166,7 @@ static void stack_inner_rows(kd_psf *f)
         memcpy(f->BK + nr * (at + i), bm + nr * f->active_m[i], (size_t)nr * sizeof(double));
 }
 
-// ---- selectors
-// ------------------------------------------------------------------------------------------------------------
+// ---- selectors ------------------------------------------------------------------------------------------------------
 
 static kd_status selector_failure(kd_psf *f, const kd_selector *s, kd_status status, const char *level)
 {
@@ -272,8 +270,7 @@ static kd_status select_directions(kd_psf *f, bool reset)
     return sp > 0 ? sp : KD_OK;
 }
 
-// ---- the level of (a, w, lambda, mu)
-// --------------------------------------------------------------------------------------
+// ---- the level of (a, w, lambda, mu) --------------------------------------------------------------------------------
 
 // Y = alpha M A + beta Y for `count` columns
 static void mass_times(const kd_psf *f, double alpha, const double *A, int count, double beta, double *Y)
@@ -405,8 +402,7 @@ static kd_status invert_general(kd_psf *f)
     return KD_OK;
 }
 
-// ---- the reduced matrix A
-// -------------------------------------------------------------------------------------------------
+// ---- the reduced matrix A -------------------------------------------------------------------------------------------
 
 // Positions and velocities by y: dp = N_p y_p (increments E_p y_p), dv = V_p y_p + N_v y_v, ds = X_p y_p
 static void motion_maps(kd_psf *f)

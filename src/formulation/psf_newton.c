@@ -14,11 +14,10 @@
 // A product of relative changes that counts as rounding.
 #define ROUNDING 1e-14
 // Accelerations and multipliers, which nothing integrates.
-#define ACCELERATION_ENOUGH 1e-12
+#define ACCELERATION_ENOUGH 1e-13
 #define MAX_CORRECTIONS 10
 
-// ---- systems with gamma
-// -----------------------------------------------------------------------------------------------------
+// ---- systems with gamma ---------------------------------------------------------------------------------------------
 
 kd_status psf_factor(void *impl, double gamma_real, double gamma_re, double gamma_im)
 {
@@ -102,8 +101,7 @@ void psf_solve_complex(void *impl, double *y_re, double *y_im)
     }
 }
 
-// ---- evaluation
-// -----------------------------------------------------------------------------------------------------------
+// ---- evaluation -----------------------------------------------------------------------------------------------------
 
 // One function to its rows of F; does nothing after a failure
 static inline void put(kd_psf *f, kd_eval *answer, kd_fn fn, int size, double *out)
@@ -141,8 +139,7 @@ static kd_eval put_acceleration(kd_psf *f)
     return answer;
 }
 
-// ---- particular solutions, level by level
-// ---------------------------------------------------------------------------------
+// ---- particular solutions, level by level ---------------------------------------------------------------------------
 
 // dp, ds with S_p dp = 0; leaves the increment of p in e0 and the part of ds that c alone causes in ds0
 static void solve_position(kd_psf *f, double *dp, double *ds)
@@ -337,8 +334,7 @@ void psf_expand(void *impl, const double *part, const double *y, double *dx)
     kd_mul_add(f->at.n, f->m, f->Xmap, y, dx);
 }
 
-// ---- correction at the end of a step
-// --------------------------------------------------------------------------------------
+// ---- correction at the end of a step --------------------------------------------------------------------------------
 
 // x += dx; returns max |dx| / (1 + |x|)
 static double move(int n, const double *dx, double *x)
@@ -361,7 +357,7 @@ static double larger(double a, double b)
 // May the corrections end with one of this size? With kept matrices convergence is linear: size^2 / before is left.
 static bool settled(double size, double enough, double *before)
 {
-    bool done = size <= enough || (*before > 0 && size * size <= enough * *before);
+    bool done = size <= enough || (*before > 0 && 10 * size * size <= enough * *before);
     *before = size;
     return done;
 }

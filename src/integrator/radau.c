@@ -28,8 +28,6 @@ static const int    MAX_SINGULAR = 5;         // singular Newton matrices in a r
 static const double NEWTON_STOP =
     0.05; // fnewt = 0.05 sqrt(rtol_i): RADAU5's rule without 0.05 leaves a Newton error above the
           // error of the method on the pendulum; it costs 10 % (docs/methods/radau.md)
-static const double PARTICULAR = 0.25; // weight of what the algebraic equations alone ask for in the Newton norm: these
-                                       // components follow the others and are solved for again at the end of the step
 static const double NOISE = 1e-13;     // steps shorter than this times t: X' = Z / h is rounding
 static const double VANISHING = 1e-14; // part of the first attempt at which a step is given up
 static const double ULPS = 10; // a t_end that lies so few units in the last place away is reached without a step
@@ -94,8 +92,7 @@ kd_radau_options kd_radau_options_default(void)
     };
 }
 
-// ---- creation
-// -------------------------------------------------------------------------------------------------------------
+// ---- creation -------------------------------------------------------------------------------------------------------
 
 static kd_status check_options(const kd_radau_options *o, int nstate, char *message, size_t size)
 {
@@ -209,8 +206,7 @@ void kd_radau_destroy(kd_radau *r)
     kd_free(r);
 }
 
-// ---- norms
-// ----------------------------------------------------------------------------------------------------------------
+// ---- norms ----------------------------------------------------------------------------------------------------------
 
 static void set_weights(kd_radau *r)
 {
@@ -255,8 +251,7 @@ static double error_norm(const kd_radau *r, const double *err)
     return norm < 1e-10 ? 1e-10 : norm; // NaN stays NaN
 }
 
-// ---- Newton's method
-// ------------------------------------------------------------------------------------------------------
+// ---- Newton's method ------------------------------------------------------------------------------------------------
 
 // What fails in a step so short that X' is rounding says less than the failure that made it so short.
 static bool is_noise(const kd_radau *r)
@@ -378,13 +373,13 @@ static kd_status newton_step(kd_radau *r, double *norm)
     f->solve_complex(dae->impl, r->y[1], r->y[2]);
     mix(dae->nreduced, radau_T, r->y);
 
-    double sum = 0;
+    double sum = 0, discount = dae->part_discount;
     for (int i = 0; i < STAGES; i++) {
         f->expand(dae->impl, r->part[i], r->y[i], r->dx);
         const double *dz = r->dx, *part = r->part[i], *w = r->newton_weight;
         double       *z = r->Z[i];
         for (int k = 0; k < r->n; k++) {
-            double d = (dz[k] - (1 - PARTICULAR) * part[k]) * w[k];
+            double d = (dz[k] - discount * part[k]) * w[k];
             z[k] += dz[k];
             sum += d * d;
         }
@@ -428,8 +423,7 @@ static kd_status newton(kd_radau *r, double *shrink)
     return KD_ERR_NEWTON;
 }
 
-// ---- matrices
-// -------------------------------------------------------------------------------------------------------------
+// ---- matrices -------------------------------------------------------------------------------------------------------
 
 static kd_status linear_cause(kd_radau *r, kd_status status)
 {
@@ -470,8 +464,7 @@ static kd_status factor(kd_radau *r)
     return KD_OK;
 }
 
-// ---- error and step size
-// --------------------------------------------------------------------------------------------------
+// ---- error and step size --------------------------------------------------------------------------------------------
 
 // err = ((g1/h) F_x' + F_x) \ -F(t_0, x_0 + shift, -(1/h) sum e_i Z_i)
 static kd_status error_solve(kd_radau *r, const double *x)
@@ -524,8 +517,7 @@ static double predictive_quotient(const kd_radau *r, double err, double quot)
     return fmax(quot, clamp(g, 1 / o->fac_upper, 1 / o->fac_lower));
 }
 
-// ---- the step
-// -------------------------------------------------------------------------------------------------------------
+// ---- the step -------------------------------------------------------------------------------------------------------
 
 // First step: a hundredth of the time in which x changes by its own size (HNW I, II.4)
 static double first_step(kd_radau *r, double span)
@@ -778,8 +770,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
     }
 }
 
-// ---- queries
-// --------------------------------------------------------------------------------------------------------------
+// ---- queries --------------------------------------------------------------------------------------------------------
 
 double kd_radau_time(const kd_radau *r)
 {

@@ -9,8 +9,8 @@
 #define KD_SMALL 48         // order up to which own kernels measured faster than LAPACK (bench: build/bench/dense)
 #define KD_SMALL_COMPLEX 28 // the same for complex matrices
 
-// ---- products
-// -------------------------------------------------------------------------------------------------------- y = beta y +
+// ---- products -------------------------------------------------------------------------------------------------------
+// y = beta y +
 // alpha A x,  A (m x n). beta = 0 overwrites y (also NaN).
 void kd_gemv(int m, int n, double alpha, const double *A, const double *x, double beta, double *y);
 // y = beta y + alpha A' x,  A (m x n)
@@ -20,8 +20,8 @@ void kd_gemm(int m, int n, int k, double alpha, const double *A, const double *B
 // C = beta C + alpha A' B,  A (k x m), B (k x n)
 void kd_gemm_tn(int m, int n, int k, double alpha, const double *A, const double *B, double beta, double *C);
 
-// ---- square systems: LU with partial pivoting
-// ------------------------------------------------------------------------- P A = L U in place. 0, or k > 0: pivot k
+// ---- square systems: LU with partial pivoting -----------------------------------------------------------------------
+// P A = L U in place. 0, or k > 0: pivot k
 // (1-based) is zero.
 int    kd_lu_factor(int n, double *A, int *pivot);
 void   kd_lu_solve(int n, const double *LU, const int *pivot, double *b, int nrhs);   // A x = b, in place
@@ -35,8 +35,8 @@ double kd_lu_rcond(int n, const double *LU, const int *pivot, double norm1, doub
 int  kd_cholesky_factor(int n, double *A); // 0, or k > 0: leading minor k is not positive
 void kd_cholesky_solve(int n, const double *L, double *b, int nrhs);
 
-// ---- rectangular, rank revealing
-// ---------------------------------------------------------------------------------------- LU with full pivoting of A
+// ---- rectangular, rank revealing ------------------------------------------------------------------------------------
+// LU with full pivoting of A
 // (m x n): A[row[i], col[j]] = (L U)_ij, L unit lower (m x min), U upper (min x n), in place in pivoted order. Stops
 // where the largest remaining entry is below tolerance * the first pivot. Returns the rank.
 int kd_lu_full(int m, int n, double *A, int *row, int *col, double tolerance);
@@ -56,8 +56,7 @@ void kd_zqr_solve(int n, const double complex *QR, const double complex *tau, do
 int kd_svd(int m, int n, double *A, double *U, double *sigma, double *Vt, double *work);
 int kd_svd_work(int m, int n);
 
-// ---- small vector helpers
-// ---------------------------------------------------------------------------------------------------
+// ---- small vector helpers -------------------------------------------------------------------------------------------
 double kd_norm_max(int n, const double *x);
 double kd_dot(int n, const double *x, const double *y);
 void   kd_axpy(int n, double alpha, const double *x, double *y); // y += alpha x

@@ -296,8 +296,7 @@ static const place rod_place = {.t = 0.7,
                                 .a = {2.0, -3.0},
                                 .lambda = {2.5}};
 
-// ---- contact coordinates: s_1 = sigma = x + 0.3 sin y + 0.1 t, s_2 = s_1 x by implicit equations
-// ----------------------
+// ---- contact coordinates: s_1 = sigma = x + 0.3 sin y + 0.1 t, s_2 = s_1 x by implicit equations --------------------
 //     g = y - 0.3 sin(s_1) - 0.4 s_2^2
 UNUSED static double contact_sigma(const kd_point *x)
 {
@@ -412,8 +411,7 @@ UNUSED static place contact_place(void)
     return x;
 }
 
-// ---- body on a spherical joint: p = (x, unit quaternion), v = (x', omega in the body)
-// ----------------------------------
+// ---- body on a spherical joint: p = (x, unit quaternion), v = (x', omega in the body) -------------------------------
 //     g = x + R(q) r,  R(q) b = b (q0^2 - n.n) + 2 n (n.b) + 2 q0 n x b with n = (q1, q2, q3)
 static const double body_arm[3] = {0.3, -0.5, 0.8};
 UNUSED static void  cross(const double *a, const double *b, double *c)
@@ -571,8 +569,7 @@ static const place body_place = {.p = {0.4, -0.2, 0.7, 0.5, 0.5, -0.5, 0.5},
                                  .a = {1.0, 2.0, -3.0, 0.4, 0.9, -1.4},
                                  .lambda = {5.0, -2.0, 9.0}};
 
-// ---- skate on a turning table: x, y, phi;  h = -vx sin phi + vy cos phi + 0.2 t x
-// ------------------------------------
+// ---- skate on a turning table: x, y, phi;  h = -vx sin phi + vy cos phi + 0.2 t x -----------------------------------
 UNUSED static kd_eval skate_M(const kd_point *x, void *context, double *M)
 {
     (void)x;
