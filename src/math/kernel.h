@@ -14,9 +14,9 @@
 
 // ---- kernels (kernel.c) ---------------------------------------------------------------------------------------------
 
-// The factors are stored as LAPACK does: L unit lower and U upper in place, pivot[k] the row (1-based) that was exchanged
-// with row k + 1. A pivot below the smallest normal number (its reciprocal may overflow), NaN or infinity makes the
-// matrix singular; NaN anywhere in A ends in a pivot.
+// The factors are stored as LAPACK does: L unit lower and U upper in place, pivot[k] the row (1-based) that was
+// exchanged with row k + 1. A pivot below the smallest normal number (its reciprocal may overflow), NaN or infinity
+// makes the matrix singular; NaN anywhere in A ends in a pivot.
 
 int  kd_kernel_lu_factor(int n, double *A, int *pivot);
 void kd_kernel_lu_solve(int n, const double *LU, const int *pivot, double *x);
