@@ -25,11 +25,12 @@ static const double RETRY_SHRINK = 0.25;      // step after a function that coul
 static const double FIRST_SHRINK = 0.1;       // step after an error failure in the first step
 static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contraction of one step to the next
 static const int    MAX_SINGULAR = 5;         // singular Newton matrices in a row
-static const double NEWTON_STOP =
-    0.05; // fnewt = 0.05 sqrt(rtol_i): RADAU5's rule without 0.05 leaves a Newton error above the
-          // error of the method on the pendulum; it costs 10 % (docs/methods/radau.md)
-static const double NOISE = 1e-13;     // steps shorter than this times t: X' = Z / h is rounding
-static const double VANISHING = 1e-14; // part of the first attempt at which a step is given up
+static const double NEWTON_STOP = 0.05; // fnewt = 0.05 sqrt(rtol_i): RADAU5's 1 leaves a Newton error above that of the
+                                        // method on the pendulum; it costs 10 % (docs/methods/radau.md)
+static const double NEWTON_LOOSE = 1.33; // 1.33 rtol_i^(3/4) where that is larger (rtol above 1e-7): long steps
+                                         // converge slowly, and rejections cost more than the Newton error there
+static const double NOISE = 1e-13;       // steps shorter than this times t: X' = Z / h is rounding
+static const double VANISHING = 1e-14;   // part of the first attempt at which a step is given up
 static const double ULPS = 10; // a t_end that lies so few units in the last place away is reached without a step
 static const double LAST_STEP = 1.0001; // a step that ends this close to t_end is stretched to it
 
@@ -143,8 +144,10 @@ static void set_tolerances(kd_radau *r)
         r->atol[i] = fmin(r->rtol[i] * (atol / rtol), 0.1 * pow(atol, 2.0 / 3));
         tightest = fmin(tightest, r->rtol[i]);
     }
-    r->newton_stop =
-        o->newton_stop > 0 ? o->newton_stop : fmax(10 * o->uround / tightest, fmin(0.03, NEWTON_STOP * sqrt(tightest)));
+    r->newton_stop = o->newton_stop > 0
+                         ? o->newton_stop
+                         : fmax(10 * o->uround / tightest,
+                                fmin(0.03, fmax(NEWTON_STOP * sqrt(tightest), NEWTON_LOOSE * pow(tightest, 0.75))));
 }
 
 static void cut_arrays(kd_radau *r)
