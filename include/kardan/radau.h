@@ -25,7 +25,7 @@ typedef struct kd_radau_options {
     double        uround;         // UROUND                                                                default 1e-16
     double        safety;         // SAFE                                                                  default 0.9
     double        theta;       // THET: keep the Jacobian while Newton contracts faster; < 0: never keep default 0.001
-    double        newton_stop; // FNEWT; 0: chosen by rtol, see the method      default 0
+    double        newton_stop; // FNEWT; 0: chosen by rtol, see the method                                     default 0
     double        quot1;       // QUOT1: h is kept if quot1 <= h_new / h <= quot2                       default 1.0
     double        quot2;       // QUOT2                                                                 default 1.2
     double        fac_upper;   // FACL: h_new / h <= fac_upper                                          default 8
