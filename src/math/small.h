@@ -9,7 +9,7 @@
 #include "math/dense.h"
 #include "math/kernel.h"
 
-#define KD_INLINE_MOST 400 // entries up to which the inlined loops measured faster than a call of BLAS
+#define KD_INLINE_MOST 400 // entries that are inlined; anything from 100 to 1600 measures alike
 
 // y = (add ? y : 0) + sign s, two entries
 static inline void kd_put(double *y, kd_pair s, double sign, bool add)
