@@ -268,6 +268,7 @@ KD_API kd_eom_counters kd_eom_data_counters(const kd_eom_data *d);
 typedef struct kd_state {
     double         t;
     double        *p, *v, *r, *w, *s, *lambda, *mu, *a, *z;
+    const double  *theta; // (ntheta) parameters, the caller's, fixed during a simulation; NULL: the definition's
     unsigned char *active_lambda, *active_mu; // 1: the row holds; 0: it reads lambda_i = 0
     int            n;                         // np + nv + nr + nw + ns + nlambda + nmu, the part p .. mu
     size_t         size;                      // doubles in the block that starts at p

@@ -289,7 +289,8 @@ static kd_eval make_point(check *c, int sample)
         if (answer != KD_EVAL_OK) return answer;
     }
     shake(c, 3 * n->nu, y->u, spread, y->u); // u, u', u'' lie side by side
-    if (n->ntheta > 0) memcpy(y->theta, c->eom->theta, (size_t)n->ntheta * sizeof(double));
+    const double *theta = c->x->theta ? c->x->theta : c->eom->theta;
+    if (n->ntheta > 0) memcpy(y->theta, theta, (size_t)n->ntheta * sizeof(double));
     if (n->ns > 0) memcpy(y->s, x->s, (size_t)n->ns * sizeof(double));
     shake(c, n->nv, x->v, spread, y->v);
     shake(c, n->nr, x->r, spread, y->r);

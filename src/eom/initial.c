@@ -662,6 +662,10 @@ static kd_status check_guess(kd_iv *iv)
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < counts[k]; i++)
             if (!isfinite(results[k][i])) results[k][i] = 0.0;
+    for (int i = 0; i < iv->n.nlambda; i++)
+        if (!x->active_lambda[i]) x->lambda[i] = 0.0;
+    for (int i = 0; i < iv->n.nmu; i++)
+        if (!x->active_mu[i]) x->mu[i] = 0.0;
     return st;
 }
 
@@ -762,13 +766,16 @@ static void tell_redundancy(const kd_iv *iv, bool first)
     for (int i = 0; i < iv->n.nlambda; i++) rows += iv->now->active_lambda[i] != 0;
     for (int i = 0; i < iv->n.nmu; i++) rows += iv->now->active_mu[i] != 0;
     kd_text_append(iv->message, iv->size,
-                   "%s%d of %d constraints %s redundant at t = %g: the multipliers are not unique, those of least norm "
-                   "are taken",
-                   first ? "" : "; ", iv->redundant, rows, iv->redundant == 1 ? "is" : "are", iv->now->t);
+                   "%s%d of %d constraints %s redundant at t = %g: the multipliers are not unique%s", first ? "" : "; ",
+                   iv->redundant, rows, iv->redundant == 1 ? "is" : "are", iv->now->t,
+                   iv->opt->nconditions > 0 ? "" : ", those of least norm are taken");
 }
 
-static kd_status tell(const kd_iv *iv, const kd_state *from, bool moved)
+static kd_status tell(const kd_iv *iv, const kd_state *from)
 {
+    const size_t motion = (size_t)(iv->n.np + iv->n.nv + iv->n.nr) * sizeof(double); // p, v, r lie together
+    const size_t contact = (size_t)iv->n.ns * sizeof(double);
+    const bool   moved = memcmp(from->p, iv->now->p, motion) != 0 || memcmp(from->s, iv->now->s, contact) != 0;
     kd_text(iv->message, iv->size, "%s", "");
     if (moved) tell_moves(iv, from);
     if (iv->redundant > 0) tell_redundancy(iv, !moved);
@@ -789,12 +796,13 @@ kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, cons
     st = create(&iv, eom, opt);
     if (st == KD_OK) {
         kd_state_copy(x, iv.now);
+        kd_eom_at_parameters(iv.data, x->theta);
         st = check_guess(&iv);
     }
     if (st == KD_OK) st = set_time(&iv, inputs);
     if (st == KD_OK) st = run(&iv, x, &moved);
     if (st == KD_OK) {
-        st = tell(&iv, x, moved);
+        st = tell(&iv, x);
         kd_state_copy(iv.now, x);
     }
     if (st == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
@@ -852,6 +860,7 @@ kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const
     if (st == KD_OK && !value) st = KD_ERR_MEMORY;
     if (st == KD_OK) {
         kd_state_copy(x, iv.now);
+        kd_eom_at_parameters(iv.data, x->theta);
         st = set_time(&iv, inputs);
     }
     if (st == KD_OK) {

@@ -87,6 +87,7 @@ static kd_eval value_at(kd_eom_data *d, const motion *m, kd_frame *frame, double
         frame->v[i] = m->v[i] + tau * m->a[i];
     }
     d->x.t = x0->t + tau;
+    kd_restamp(d, KD_STAGE_TIME); // before Z and c are asked, and again when p and s have followed
     kd_eval answer = kd_move_midpoint(d, x0->p, d->curve_e, d->curve_p);
     if (answer != KD_EVAL_OK) return answer;
     memcpy(frame->p, d->curve_p, (size_t)n->np * sizeof(double));

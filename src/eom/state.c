@@ -40,6 +40,7 @@ void kd_state_copy(const kd_state *from, kd_state *to)
     size_t nlambda = (size_t)(from->active_mu - from->active_lambda);
     size_t nmu = (size_t)(from->a - from->mu);
     to->t = from->t;
+    to->theta = from->theta;
     memmove(to->p, from->p, from->size * sizeof(double));
     memmove(to->active_lambda, from->active_lambda, nlambda + nmu);
 }

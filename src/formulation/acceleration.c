@@ -156,6 +156,7 @@ kd_status kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, con
     self->rank_tolerance = opt->rank_tolerance;
     cut_arrays(self);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);
+    if (status >= 0) kd_eom_at_parameters(self->data, x->theta);
     if (status < 0)
         kd_acceleration_destroy(self);
     else
@@ -198,8 +199,11 @@ kd_status kd_acceleration_fault(const kd_acceleration *self, const char **messag
 static kd_eval note(kd_acceleration *self, kd_eval answer)
 {
     if (answer == KD_EVAL_OK) return answer;
-    self->fault = kd_eom_data_fault(self->data).status;
-    kd_text(self->message, sizeof self->message, "%s", kd_eom_data_message(self->data));
+    kd_status status = kd_eom_data_fault(self->data).status;
+    self->fault = status < 0 ? status : KD_ERR_DECOMPOSITION; // Z or q_p without full rank
+    kd_text(self->message, sizeof self->message, "%s",
+            status < 0 ? kd_eom_data_message(self->data)
+                       : "the kinematic matrix Z or the norm equations lost their rank");
     return answer;
 }
 

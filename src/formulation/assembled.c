@@ -430,6 +430,7 @@ static kd_status create_parts(kd_assembled *self)
     describe(self);
     bool      on_manifold = self->form == KD_GGL || self->form == KD_PSF1;
     kd_status status = kd_eom_data_create(self->eom, &self->data);
+    if (status >= 0) kd_eom_at_parameters(self->data, self->state->theta);
     if (status >= 0)
         status = kd_acceleration_create(self->eom, &self->inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, on_manifold, &self->dense);

@@ -49,7 +49,7 @@ static int note(kd_ida *self, kd_eval answer)
     const char *text = "";
     if (answer == KD_EVAL_OK) return 0;
     self->fault = self->dae->methods->fault ? self->dae->methods->fault(self->dae->impl, &text) : KD_OK;
-    if (answer == KD_EVAL_STOP) self->fault = KD_ERR_CALLBACK_STOP;
+    if (answer == KD_EVAL_STOP && self->fault >= 0) self->fault = KD_ERR_CALLBACK_STOP;
     if (self->fault >= 0) self->fault = KD_ERR_RETRY_FAILED;
     kd_text(self->reason, sizeof self->reason, "%s", text);
     return answer == KD_EVAL_STOP ? -1 : 1;

@@ -1,6 +1,7 @@
 // The driver: consistent initial values, a formulation, an integrator, output at steps and at wanted times.
 #include <kardan/simulation.h>
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -214,6 +215,7 @@ static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
     if (o->atol != 0) o->radau.atol = o->ida.atol = o->atol;
     if (o->integrator == KD_IDA) {
         s->max_steps = o->ida.max_steps;
+        if (o->ida.max_steps > 0) o->ida.max_steps = LONG_MAX; // counted here, run by run
         return kd_ida_create(s->dae, &o->ida, &s->ida, message, size);
     }
     s->max_steps = o->radau.max_steps;

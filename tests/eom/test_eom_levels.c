@@ -113,12 +113,77 @@ static void test_rest(void **state)
     assert_true(level(&def, &x, KD_GII, value) == 0.0);
 }
 
+// Functions that keep what depends on time until the stamp changes, as eom.h allows: c = s - p - sin t, g = s + sin t
+// / 2.
+typedef struct time_cache {
+    unsigned long stamp;
+    double        sine;
+} time_cache;
+static double kept_sine(const kd_point *x, void *context)
+{
+    time_cache *k = context;
+    if (k->stamp != x->time_stamp) *k = (time_cache){x->time_stamp, sin(x->t)};
+    return k->sine;
+}
+static kd_eval kept_c(const kd_point *x, void *context, double *c)
+{
+    c[0] = x->s[0] - x->p[0] - kept_sine(x, context);
+    return KD_EVAL_OK;
+}
+static kd_eval kept_g(const kd_point *x, void *context, double *g)
+{
+    g[0] = x->s[0] + 0.5 * kept_sine(x, context);
+    return KD_EVAL_OK;
+}
+static kd_eval kept_f(const kd_point *x, void *context, double *f)
+{
+    (void)x, (void)context;
+    f[0] = 0;
+    return KD_EVAL_OK;
+}
+static kd_eval kept_M(const kd_point *x, void *context, double *M)
+{
+    (void)x, (void)context;
+    M[0] = 1;
+    return KD_EVAL_OK;
+}
+
+// While levels are differenced, every move in time has a new time stamp, also for c and Z.
+static void test_time_stamps(void **state)
+{
+    (void)state;
+    time_cache cache = {.stamp = (unsigned long)-1};
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = 1, .nv = 1, .ns = 1, .nlambda = 1};
+    def.context = &cache;
+    def.M = kept_M;
+    def.f = kept_f;
+    def.c = kept_c;
+    def.g = kept_g;
+    kd_eom      *eom;
+    kd_eom_data *data;
+    const double t = 0.4, p = 0.3, s = p + sin(t), v = 0.7, a = -0.2, zero = 0;
+    double       value;
+    assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_eom_data_create(eom, &data), KD_OK);
+    kd_eom_at_time(data, t, NULL, NULL, NULL, NULL);
+    kd_eom_at_position(data, &p, &s);
+    kd_eom_at_velocity(data, &v, NULL);
+    kd_eom_at_acceleration(data, &a, NULL, &zero, NULL);
+    assert_int_equal(kd_eom_eval(data, KD_GI, &value), KD_EVAL_OK);
+    assert_true(fabs(value - (v + 1.5 * cos(t))) < 1e-9);
+    assert_int_equal(kd_eom_eval(data, KD_GII, &value), KD_EVAL_OK);
+    assert_true(fabs(value - (a - 1.5 * sin(t))) < 1e-7);
+    kd_eom_data_destroy(data);
+    kd_eom_destroy(eom);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pendulum), cmocka_unit_test(test_rheonomic), cmocka_unit_test(test_contact),
-        cmocka_unit_test(test_body),     cmocka_unit_test(test_skate),     cmocka_unit_test(test_scales),
-        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_pendulum), cmocka_unit_test(test_rheonomic),   cmocka_unit_test(test_contact),
+        cmocka_unit_test(test_body),     cmocka_unit_test(test_skate),       cmocka_unit_test(test_scales),
+        cmocka_unit_test(test_rest),     cmocka_unit_test(test_time_stamps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

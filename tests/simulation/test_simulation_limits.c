@@ -233,6 +233,79 @@ static void relative_tolerance_alone(void **state)
     }
 }
 
+// ---- parameters -----------------------------------------------------------------------------------------------------
+
+static kd_eval spring(const kd_point *x, void *context, double *f)
+{
+    (void)context;
+    f[0] = -x->theta[0] * x->p[0];
+    return KD_EVAL_OK;
+}
+
+// Parameters of the state reach every function in every form: x'' = -theta x with theta = 9 instead of the default 1.
+static void parameters_of_the_state(void **state)
+{
+    (void)state;
+    const double         standard = 1, other = 9;
+    const kd_formulation forms[] = {KD_PSF, KD_GGL, KD_INDEX1};
+    for (int k = 0; k < 3; k++) {
+        kd_eom_def def = kd_eom_def_default();
+        def.dims = (kd_dims){.np = 1, .nv = 1, .ntheta = 1};
+        def.M = unit_M;
+        def.f = spring;
+        def.theta = &standard;
+        kd_eom               *eom;
+        kd_state             *x;
+        kd_simulation_options opt = kd_simulation_options_default();
+        opt.rtol = opt.atol = 1e-9;
+        opt.formulation = forms[k];
+        assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+        assert_int_equal(kd_state_create(eom, &x), KD_OK);
+        x->p[0] = 1;
+        x->theta = &other;
+        assert_int_equal(kd_simulate(eom, NULL, &opt, x, 1, NULL, NULL, 0), KD_OK);
+        assert_true(fabs(x->p[0] - cos(3)) < 1e-7);
+        assert_true(fabs(x->a[0] + 9 * x->p[0]) < 1e-9);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+// ---- continuation ---------------------------------------------------------------------------------------------------
+
+// Runs that end with too many steps go on where they stopped, with IDA as with Radau.
+static void continued_runs(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        if (k == 1 && !kd_ida_available()) continue;
+        const kd_example     *example = kd_gallery_find("pendulum");
+        kd_eom               *eom;
+        kd_state             *x;
+        kd_inputs             inputs;
+        kd_simulation        *s;
+        kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = KD_GGL;
+        opt.integrator = k ? KD_IDA : KD_RADAU;
+        opt.radau.max_steps = opt.ida.max_steps = 30;
+        assert_int_equal(example->create(&eom, &x, &inputs), KD_OK);
+        assert_true(kd_simulation_create(eom, NULL, &opt, x, &s, NULL, 0) >= 0);
+        kd_status status;
+        double    before = -1;
+        int       runs = 0;
+        do {
+            status = kd_simulation_run(s, 2);
+            assert_true(x->t > before);
+            before = x->t;
+        } while (status == KD_ERR_TOO_MANY_STEPS && ++runs < 100);
+        assert_int_equal(status, KD_OK);
+        assert_true(runs > 0);
+        kd_simulation_destroy(s);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +313,8 @@ int main(void)
         cmocka_unit_test(end_far_away),
         cmocka_unit_test(boundary_of_a_domain),
         cmocka_unit_test(relative_tolerance_alone),
+        cmocka_unit_test(parameters_of_the_state),
+        cmocka_unit_test(continued_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
