@@ -58,7 +58,7 @@ static kd_status run_example(const char *name, const kd_simulation_options *opt,
     kd_status status = kd_simulate(*eom, &inputs, &o, *x, example->t_end, stats, message, sizeof message);
     if (status < 0) print_message("%s: %s\n", name, message);
     if (status >= 0 && o.formulation == KD_PSF) {
-        if (w.position > 1e-12 || w.velocity > 1e-12 || w.acceleration > 1e-11)
+        if (w.position > 1e-12 || w.velocity > 1e-12 || w.acceleration > 1e-12)
             fail_msg("%s: constraints %.1e %.1e %.1e", name, w.position, w.velocity, w.acceleration);
         assert_int_equal(w.points, stats->accepted + 1);
     }
@@ -502,7 +502,7 @@ static void energy_invariant(void **state)
             drift[with] = w.worst;
             if (!(w.constraints < 1e-12)) fail_msg("case %d: constraints %.1e", k, w.constraints);
             if (released) assert_true(w.highest > 0.99 && w.lowest < -0.99); // it does swing
-            assert_true(stats.rejected_newton < stats.accepted / 2);
+            assert_true(stats.rejected_newton < 60);
             kd_state_destroy(x);
             kd_eom_destroy(eom);
         }
