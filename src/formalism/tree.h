@@ -6,7 +6,8 @@
 //
 //     R_i = R_l E C(x),   P_i = P_l + R_l (r + E d(x)),   l = parent
 //
-// Each joint is a sequence of scalar motions ("dofs"), in the order of the list; later ones are carried by earlier ones:
+// Each joint is a sequence of scalar motions ("dofs"), in the order of the list; later ones are carried by earlier
+// ones:
 //
 //     kind         C              d             dofs
 //     fixed        I              0             none
@@ -74,8 +75,8 @@ typedef struct kd_tree {
     int     *v_dof;     // (nv)
     // Pattern of the derivatives of the residual and of M: column l of v holds the rows of all ancestors and of the
     // subtree of its link, rising. For a chain it is full, for single bodies block-diagonal.
-    int *column; // (nv + 1) start of a column
-    int *row;    // (column[nv])
+    int     *column; // (nv + 1) start of a column
+    int     *row;    // (column[nv])
     kd_arena arena;
 } kd_tree;
 
@@ -100,17 +101,17 @@ typedef struct kd_wrench { // moment about P_i, force
 
 // One thread's motion of a tree.
 typedef struct kd_motion {
-    kd_link_motion *link;     // (nlinks)
-    kd_axis        *axis;     // (ndof)
-    kd_wrench      *reaction; // (nlinks) on the link by its joint; filled by kd_tree_residual
-    struct kd_tree_work *work; // private to the algorithms
+    kd_link_motion      *link;     // (nlinks)
+    kd_axis             *axis;     // (ndof)
+    kd_wrench           *reaction; // (nlinks) on the link by its joint; filled by kd_tree_residual
+    struct kd_tree_work *work;     // private to the algorithms
 } kd_motion;
 
 kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *motion) KD_NODISCARD;
 
 // Passes from root to tips. kd_tree_accelerate needs the other two; gravity g in world axes.
-void kd_tree_place(const kd_tree *tree, const double *x, kd_motion *m);                      // R, P, axis
-void kd_tree_move(const kd_tree *tree, const double *dx, kd_motion *m);                      // w, v
+void kd_tree_place(const kd_tree *tree, const double *x, kd_motion *m); // R, P, axis
+void kd_tree_move(const kd_tree *tree, const double *dx, kd_motion *m); // w, v
 void kd_tree_accelerate(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m); // dw, dv
 
 // Residual formalism (recursive Newton-Euler), after the three passes: tau (ndof) = generalised inertia forces, minus
