@@ -6,7 +6,8 @@
 //
 //     R_i = R_l E C(x),   P_i = P_l + R_l (r + E d(x)),   l = parent
 //
-// Each joint is a sequence of scalar motions ("dofs"), in the order of the list; later ones are carried by earlier ones:
+// Each joint is a sequence of scalar motions ("dofs"), in the order of the list; later ones are carried by earlier
+// ones:
 //
 //     kind         C              d             dofs
 //     fixed        I              0             none
@@ -62,6 +63,8 @@ typedef struct kd_link {
     kd_sym3       inertia; // about P, in the link's axes
 } kd_link;
 
+enum { KD_TREE_PATTERN_MAX = 1 << 26 }; // a chain of 8192
+
 // Constant description.
 typedef struct kd_tree {
     int      nlinks;    // with the ground: link[0 .. nlinks-1]
@@ -72,14 +75,17 @@ typedef struct kd_tree {
     int     *dof_link;  // (ndof) link of a dof
     int     *dof_v;     // (ndof) place in v; -1: prescribed
     int     *v_dof;     // (nv)
+    int     *link_v;    // (nlinks + 1) first place in v of the dofs of a link; its subtree: link_v[i] to link_v[end]
     // Pattern of the derivatives of the residual and of M: column l of v holds the rows of all ancestors and of the
-    // subtree of its link, rising. For a chain it is full, for single bodies block-diagonal.
-    int *column; // (nv + 1) start of a column
-    int *row;    // (column[nv])
+    // subtree of its link, rising. For a chain it is full, for single bodies block-diagonal. Above
+    // KD_TREE_PATTERN_MAX entries both are NULL; what works in the pattern must not be called then.
+    int     *column; // (nv + 1) start of a column
+    int     *row;    // (column[nv])
     kd_arena arena;
 } kd_tree;
 
-// Fill in what follows from parent, kind and prescribed (ndof flags, NULL: none); link must be in depth-first order.
+// Fill in what follows from nlinks, link and prescribed (ndof flags, NULL: none); arrays come from the arena, link may
+// come from it, too. KD_ERR_ARGUMENT: the links are not in depth-first order, or a kind is unknown.
 kd_status kd_tree_finish(kd_tree *tree, const bool *prescribed) KD_NODISCARD;
 void      kd_tree_release(kd_tree *tree);
 
@@ -100,17 +106,17 @@ typedef struct kd_wrench { // moment about P_i, force
 
 // One thread's motion of a tree.
 typedef struct kd_motion {
-    kd_link_motion *link;     // (nlinks)
-    kd_axis        *axis;     // (ndof)
-    kd_wrench      *reaction; // (nlinks) on the link by its joint; filled by kd_tree_residual
-    struct kd_tree_work *work; // private to the algorithms
+    kd_link_motion      *link;     // (nlinks)
+    kd_axis             *axis;     // (ndof)
+    kd_wrench           *reaction; // (nlinks) on the link by its joint; filled by kd_tree_residual
+    struct kd_tree_work *work;     // private to the algorithms
 } kd_motion;
 
 kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *motion) KD_NODISCARD;
 
 // Passes from root to tips. kd_tree_accelerate needs the other two; gravity g in world axes.
-void kd_tree_place(const kd_tree *tree, const double *x, kd_motion *m);                      // R, P, axis
-void kd_tree_move(const kd_tree *tree, const double *dx, kd_motion *m);                      // w, v
+void kd_tree_place(const kd_tree *tree, const double *x, kd_motion *m); // R, P, axis
+void kd_tree_move(const kd_tree *tree, const double *dx, kd_motion *m); // w, v
 void kd_tree_accelerate(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m); // dw, dv
 
 // Residual formalism (recursive Newton-Euler), after the three passes: tau (ndof) = generalised inertia forces, minus
