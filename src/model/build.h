@@ -45,9 +45,9 @@ typedef struct kd_names { // open addressing
     int            count;
 } kd_names;
 
-int       kd_names_find(const kd_names *names, kd_section section, const char *name); // -1: unknown
-kd_status kd_names_add(kd_names *names, kd_section section, const char *name, int element) KD_NODISCARD;
-void      kd_names_release(kd_names *names);
+int         kd_names_find(const kd_names *names, kd_section section, const char *name); // -1: unknown
+kd_status   kd_names_add(kd_names *names, kd_section section, const char *name, int element) KD_NODISCARD;
+void        kd_names_release(kd_names *names);
 const char *kd_section_word(kd_section section); // "body"
 int         kd_section_count(const kd_model *m, kd_section section);
 const char *kd_element_name(const kd_model *m, kd_section section, int element);
@@ -110,8 +110,8 @@ bool kd_places_resolve(kd_model *m, kd_section section, int element, const kd_pl
 bool kd_place_resolve(kd_model *m, kd_section section, int element, const char *field, const kd_place *place,
                       kd_anchor *anchor);
 
-void      kd_finish_bodies(kd_model *m);      // masses, poses
-void      kd_finish_groups(kd_model *m);      // what moves alone has inertia; unused bodies
-kd_status kd_finish_expressions(kd_model *m); // texts compile, read only what they may, without cycles; unused names
-
+void      kd_finish_bodies(kd_model *m);              // masses, poses
+kd_status kd_finish_groups(kd_model *m) KD_NODISCARD; // what moves alone has inertia; bodies that nothing acts on
+kd_status kd_finish_laws(kd_model *m) KD_NODISCARD;   // texts compile, read only what they may, without cycles; unused
+                                                      // names
 #endif

@@ -166,8 +166,8 @@ static const char *kind_word(const kd_model *m, kd_section section, int element)
     static const char *const joint[KD_JOINT_KIND_COUNT] = {"fixed",     "revolute", "prismatic", "screw", "cylindrical",
                                                            "universal", "planar",   "spherical", "free"};
     static const char *const force[KD_FORCE_KIND_COUNT] = {
-        "tsda",  "rsda", "bushing", "applied force", "joint spring", "joint stop", "joint friction", "tyre", "contact",
-        "maxwell"};
+        "tsda",       "rsda",           "bushing", "applied force", "joint spring",
+        "joint stop", "joint friction", "tyre",    "contact",       "maxwell"};
     if (section == KD_SECTION_JOINT) return joint[m->joint[element].def.kind];
     if (section == KD_SECTION_FORCE) return force[m->force[element].def.kind];
     return NULL;
@@ -214,8 +214,9 @@ static void say_unknown_section(const char *word, char *why, size_t size)
     if (nearest.best) {
         kd_text_append(why, size, ", did you mean '%s'?", nearest.best);
     } else {
-        kd_text_append(why, size, ": a path starts with body, frame, joint, force, constraint, state, input, sensor or "
-                                  "energy");
+        kd_text_append(why, size,
+                       ": a path starts with body, frame, joint, force, constraint, state, input, sensor or "
+                       "energy");
     }
 }
 

@@ -186,9 +186,10 @@ static bool is_universal(const work *w)
     if (!has_axis(p) || !has_reference(p)) return true;
     const double c = kd_vec_dot(unit(kd_vec_of(p->axis)), unit(kd_vec_of(p->reference)));
     if (fabs(c) < 1e-3) return true;
-    kd_model_error(w->m, w->section, w->element, w->field,
-                   "%s: the two axes of a universal joint are perpendicular, but axis and reference are at %.4g degrees",
-                   w->field, acos(fmax(-1.0, fmin(1.0, c))) * 57.29577951308232);
+    kd_model_error(
+        w->m, w->section, w->element, w->field,
+        "%s: the two axes of a universal joint are perpendicular, but axis and reference are at %.4g degrees", w->field,
+        acos(fmax(-1.0, fmin(1.0, c))) * 57.29577951308232);
     return false;
 }
 

@@ -87,7 +87,7 @@ bool kd_shapes_mass(const kd_shape *shape, int n, double mass, kd_mass *out)
         sum = i == 0 ? part : kd_mass_add(&sum, &part);
     }
     if (!(sum.mass > 0.0)) return false;
-    const double f = isnan(mass) ? 1.0 : mass / sum.mass; // the shapes give the distribution, the mass its sum
+    const double   f = isnan(mass) ? 1.0 : mass / sum.mass; // the shapes give the distribution, the mass its sum
     const kd_sym3 *I = &sum.inertia;
     *out = (kd_mass){f * sum.mass, sum.centre, {f * I->xx, f * I->yy, f * I->zz, f * I->xy, f * I->xz, f * I->yz}};
     return true;
