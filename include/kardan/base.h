@@ -61,6 +61,7 @@ KD_EXTERN_C_BEGIN
     X(KD_ERR_TOO_MANY_STEPS, -42, "more steps are needed than allowed [-1117]")                                        \
     X(KD_ERR_UNAVAILABLE, -50, "this part was not built: an optional library is missing")                              \
     X(KD_ERR_UNSUPPORTED, -51, "this combination has no meaning")                                                      \
+    X(KD_ERR_MODEL, -70, "the model is wrong")                                                                         \
     X(KD_ERR_FILE, -60, "a file could not be written or read")
 
 typedef enum kd_status {

@@ -5,9 +5,11 @@
 #include <kardan/base.h>
 #include <kardan/dae.h>
 #include <kardan/eom.h>
+#include <kardan/formalism.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>
 #include <kardan/initial.h>
+#include <kardan/model.h>
 #include <kardan/radau.h>
 #include <kardan/simulation.h>
 

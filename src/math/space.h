@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#define KD_PI 3.14159265358979323846
+
 typedef struct kd_vec3 {
     double x, y, z;
 } kd_vec3;
@@ -23,33 +25,62 @@ typedef struct kd_quat {
     double w, x, y, z;
 } kd_quat;
 
-// ---- vectors ---------------------------------------------------------------------------------------------------------
-static inline kd_vec3 kd_vec(double x, double y, double z) { return (kd_vec3){x, y, z}; }
-static inline kd_vec3 kd_vec_of(const double *a) { return (kd_vec3){a[0], a[1], a[2]}; }
-static inline void    kd_vec_to(kd_vec3 a, double *out)
+// ---- vectors
+// ---------------------------------------------------------------------------------------------------------
+static inline kd_vec3 kd_vec(double x, double y, double z)
+{
+    return (kd_vec3){x, y, z};
+}
+static inline kd_vec3 kd_vec_of(const double *a)
+{
+    return (kd_vec3){a[0], a[1], a[2]};
+}
+static inline void kd_vec_to(kd_vec3 a, double *out)
 {
     out[0] = a.x;
     out[1] = a.y;
     out[2] = a.z;
 }
-static inline kd_vec3 kd_vec_add(kd_vec3 a, kd_vec3 b) { return (kd_vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
-static inline kd_vec3 kd_vec_sub(kd_vec3 a, kd_vec3 b) { return (kd_vec3){a.x - b.x, a.y - b.y, a.z - b.z}; }
-static inline kd_vec3 kd_vec_neg(kd_vec3 a) { return (kd_vec3){-a.x, -a.y, -a.z}; }
-static inline kd_vec3 kd_vec_scale(double s, kd_vec3 a) { return (kd_vec3){s * a.x, s * a.y, s * a.z}; }
+static inline kd_vec3 kd_vec_add(kd_vec3 a, kd_vec3 b)
+{
+    return (kd_vec3){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+static inline kd_vec3 kd_vec_sub(kd_vec3 a, kd_vec3 b)
+{
+    return (kd_vec3){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+static inline kd_vec3 kd_vec_neg(kd_vec3 a)
+{
+    return (kd_vec3){-a.x, -a.y, -a.z};
+}
+static inline kd_vec3 kd_vec_scale(double s, kd_vec3 a)
+{
+    return (kd_vec3){s * a.x, s * a.y, s * a.z};
+}
 // a + s b
 static inline kd_vec3 kd_vec_axpy(kd_vec3 a, double s, kd_vec3 b)
 {
     return (kd_vec3){a.x + s * b.x, a.y + s * b.y, a.z + s * b.z};
 }
-static inline double  kd_vec_dot(kd_vec3 a, kd_vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+static inline double kd_vec_dot(kd_vec3 a, kd_vec3 b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
 static inline kd_vec3 kd_vec_cross(kd_vec3 a, kd_vec3 b)
 {
     return (kd_vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
-static inline double  kd_vec_norm(kd_vec3 a) { return sqrt(kd_vec_dot(a, a)); }
+static inline double kd_vec_norm(kd_vec3 a)
+{
+    return sqrt(kd_vec_dot(a, a));
+}
 
-// ---- matrices --------------------------------------------------------------------------------------------------------
-static inline kd_mat3 kd_mat_identity(void) { return (kd_mat3){{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}; }
+// ---- matrices
+// --------------------------------------------------------------------------------------------------------
+static inline kd_mat3 kd_mat_identity(void)
+{
+    return (kd_mat3){{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+}
 // A b
 static inline kd_vec3 kd_mat_vec(const kd_mat3 *A, kd_vec3 b)
 {
@@ -98,17 +129,27 @@ static inline kd_sym3 kd_sym_steiner(const kd_sym3 *A, double m, kd_vec3 c)
                      A->yz - m * c.y * c.z};
 }
 
-// ---- unit quaternions ------------------------------------------------------------------------------------------------
-static inline kd_quat kd_quat_identity(void) { return (kd_quat){1, 0, 0, 0}; }
-static inline kd_quat kd_quat_of(const double *q) { return (kd_quat){q[0], q[1], q[2], q[3]}; }
-static inline void    kd_quat_to(kd_quat q, double *out)
+// ---- unit quaternions
+// ------------------------------------------------------------------------------------------------
+static inline kd_quat kd_quat_identity(void)
+{
+    return (kd_quat){1, 0, 0, 0};
+}
+static inline kd_quat kd_quat_of(const double *q)
+{
+    return (kd_quat){q[0], q[1], q[2], q[3]};
+}
+static inline void kd_quat_to(kd_quat q, double *out)
 {
     out[0] = q.w;
     out[1] = q.x;
     out[2] = q.y;
     out[3] = q.z;
 }
-static inline double  kd_quat_norm2(kd_quat q) { return q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z; }
+static inline double kd_quat_norm2(kd_quat q)
+{
+    return q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+}
 static inline kd_quat kd_quat_normalised(kd_quat q)
 {
     double s = 1.0 / sqrt(kd_quat_norm2(q));
@@ -120,7 +161,10 @@ static inline kd_quat kd_quat_mul(kd_quat a, kd_quat b)
     return (kd_quat){a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z, a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
                      a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x, a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
 }
-static inline kd_quat kd_quat_conjugate(kd_quat q) { return (kd_quat){q.w, -q.x, -q.y, -q.z}; }
+static inline kd_quat kd_quat_conjugate(kd_quat q)
+{
+    return (kd_quat){q.w, -q.x, -q.y, -q.z};
+}
 // rotation by the vector e: axis e/|e|, angle |e|
 static inline kd_quat kd_quat_exp(kd_vec3 e)
 {
@@ -135,7 +179,8 @@ static inline kd_mat3 kd_quat_matrix(kd_quat q)
     double xx = s * q.x * q.x, yy = s * q.y * q.y, zz = s * q.z * q.z;
     double xy = s * q.x * q.y, xz = s * q.x * q.z, yz = s * q.y * q.z;
     double wx = s * q.w * q.x, wy = s * q.w * q.y, wz = s * q.w * q.z;
-    return (kd_mat3){{1.0 - yy - zz, xy + wz, xz - wy}, {xy - wz, 1.0 - xx - zz, yz + wx}, {xz + wy, yz - wx, 1.0 - xx - yy}};
+    return (kd_mat3){
+        {1.0 - yy - zz, xy + wz, xz - wy}, {xy - wz, 1.0 - xx - zz, yz + wx}, {xz + wy, yz - wx, 1.0 - xx - yy}};
 }
 // The quaternion (w >= 0) of a rotation matrix: the largest of |w|, |x|, |y|, |z| is computed first.
 static inline kd_quat kd_quat_of_matrix(const kd_mat3 *R)

@@ -1,0 +1,50 @@
+// kardan/formalism.h: from a model to its equations of motion, in joint or in Cartesian coordinates.
+//
+// Joint coordinates: a spanning tree of the joint graph carries the coordinates, the joints left over close loops and
+// become constraints. Cartesian coordinates: every body has its own six degrees of freedom (position of the centre of
+// mass, Euler parameters), all joints are constraints (S2 Eq. 1 to 5).  Method: docs/methods/formalism.md
+#ifndef KARDAN_FORMALISM_H
+#define KARDAN_FORMALISM_H
+
+#include <kardan/eom.h>
+#include <kardan/model.h>
+
+KD_EXTERN_C_BEGIN
+
+typedef enum kd_coordinates { KD_JOINT, KD_CARTESIAN } kd_coordinates;
+
+typedef struct kd_system_options {
+    kd_coordinates coordinates;    // default KD_JOINT
+    bool           keep_redundant; // leave redundant constraint rows in the equations        default false
+} kd_system_options;
+KD_API kd_system_options kd_system_options_default(void);
+
+// The equations of motion of a model with everything that belongs to them.
+typedef struct kd_system kd_system;
+
+// The model must be finished and outlive the system. message (size bytes, may be NULL): why it failed, or news.
+KD_API kd_status        kd_system_create(const kd_model *model, const kd_system_options *opt, kd_system **system,
+                                         char *message, size_t size) KD_NODISCARD;
+KD_API void             kd_system_destroy(kd_system *system); // NULL is fine
+KD_API const kd_eom    *kd_system_eom(const kd_system *system);
+KD_API const kd_inputs *kd_system_inputs(const kd_system *system); // inputs by their expressions
+KD_API const kd_model  *kd_system_model(const kd_system *system);
+// Start: joint coordinates and velocities as the model gives them, loops assembled from there with the held ones fixed
+// (KD_CORRECTED), the same motion in either coordinate set.
+KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *message, size_t size) KD_NODISCARD;
+
+// What the assembly found.
+typedef struct kd_system_info {
+    int nbodies, njoints, nloops; // moving bodies; joints; loops closed by cut joints or constraints
+    int dof;                      // degrees of freedom at the generic position
+    int nconstraints;             // rows kept
+    int nredundant;               // rows left out, or to be left out, because they follow from the others everywhere
+    int nsingular;                // further rows that are dependent at the start position only (singular pose)
+} kd_system_info;
+KD_API kd_system_info kd_system_info_of(const kd_system *system);
+// In words, one line each: tree, cut joints, degrees of freedom, redundant rows by joint and direction, reactions that
+// are not unique. Returns the number of characters that the whole text has.
+KD_API size_t kd_system_describe(const kd_system *system, char *text, size_t size);
+
+KD_EXTERN_C_END
+#endif

@@ -1,0 +1,321 @@
+// kardan/model.h: a mechanism of bodies, joints, constraints and forces, built in C or read from a file.
+//
+// Start from a definition with defaults, change fields, add it under a name:
+//
+//     kd_model *m;            kd_model_create(&m);
+//     kd_body_def body = kd_body_def_default();
+//     body.mass = 1.0;        kd_model_add_body(m, "arm", &body);
+//     kd_joint_def joint = kd_joint_def_default(KD_REVOLUTE);
+//     joint.from = kd_at("ground", 0, 0, 0);  joint.to = kd_at("arm", 0, 0, 0);   kd_model_add_joint(m, "hinge",
+//     &joint);
+//
+// Definitions are copied, strings too. Elements may name others that are added later; kd_model_finish checks the whole.
+// Units are SI, angles in radians, quaternions scalar first. An expression (const char *) is text in the language of
+// docs/guide/expressions.md and is evaluated during the simulation; where it may be NULL, NULL means absent.
+// Guide: docs/guide/models.md; all fields with their file names: docs/reference/model-file.md
+#ifndef KARDAN_MODEL_H
+#define KARDAN_MODEL_H
+
+#include <kardan/base.h>
+
+KD_EXTERN_C_BEGIN
+
+typedef struct kd_model kd_model;
+
+// ---- places
+// ----------------------------------------------------------------------------------------------------------
+typedef enum kd_coordinates_of { KD_IN_WORLD, KD_IN_BODY } kd_coordinates_of;
+
+// A frame fixed in a body. Its z axis is the axis of a joint; x is as close to `reference` as possible.
+typedef struct kd_place {
+    const char       *body;           // name of a body, or "ground"
+    double            position[3];    // origin [m]
+    double            axis[3];        // direction of z; (0,0,0): taken from orientation
+    double            reference[3];   // direction near x; (0,0,0): any (universal: the second axis, which becomes x)
+    double            orientation[4]; // unit quaternion of the frame, used when axis is (0,0,0)
+    kd_coordinates_of in;             // these numbers are in the world at the design position, or in the body's frame
+} kd_place;
+
+KD_API kd_place kd_at(const char *body, double x, double y, double z); // in the world, axes of the world
+KD_API kd_place kd_at_axis(const char *body, const double point[3], const double axis[3]); // in the world
+KD_API kd_place kd_in(const char *body, double x, double y, double z);                     // in the body's frame
+
+// ---- bodies
+// ----------------------------------------------------------------------------------------------------------
+typedef enum kd_shape_kind { KD_SHAPE_NONE, KD_SPHERE, KD_BOX, KD_CYLINDER, KD_ROD, KD_TUBE } kd_shape_kind;
+
+typedef struct kd_shape { // for drawing, and for mass and inertia where those are not given
+    kd_shape_kind kind;
+    double        size[3]; // sphere: radius; box: edges x y z; cylinder, rod: radius, length (z); tube: radii, length
+    double        position[3];    // of its centre in the body's frame
+    double        orientation[4]; // in the body's frame
+    double        density;        // [kg/m^3]; 0: the shape has no mass of its own
+} kd_shape;
+
+#define KD_MAX_SHAPES 8
+
+typedef struct kd_body_def {
+    double   mass;                // [kg]; NaN: from the shapes
+    double   centre[3];           // of mass, in the body's frame [m]; NaN: from the shapes, else 0
+    double   inertia[6];          // xx yy zz xy xz yz about the centre of mass, axes of the body; NaN: from the shapes
+    double   position[3];         // of the body's frame in the world, at the design position
+    double   orientation[4];      // of the body's frame in the world, at the design position
+    double   velocity[3];         // start velocity of the frame's origin (world), a guess that assembly corrects; NaN
+    double   angular_velocity[3]; // start angular velocity (world); NaN: from the joints
+    int      nshapes;
+    kd_shape shape[KD_MAX_SHAPES];
+} kd_body_def;
+
+// A named place, which expressions and sensors can read: frame.NAME.pos.z
+typedef struct kd_frame_def {
+    kd_place at;
+} kd_frame_def;
+
+// ---- joints
+// ---------------------------------------------------------------------------------------------------------- `from`
+// moves relative to `to` as the kind says; coordinates q and their meaning as in the list (z: axis of the joint):
+typedef enum kd_joint_kind {
+    KD_FIXED,
+    KD_REVOLUTE,    // q: angle about z
+    KD_PRISMATIC,   // q: shift along z
+    KD_SCREW,       // q: angle about z, with a shift of pitch per turn along z
+    KD_CYLINDRICAL, // q1: angle about z, q2: shift along z
+    KD_UNIVERSAL,   // q1: angle about z of `from`, q2: angle about x of `to`
+    KD_PLANAR,      // q1, q2: shifts along x, y of `from`, q3: angle about z
+    KD_SPHERICAL,   // quaternion
+    KD_FREE,        // shifts along the axes of `from`, quaternion
+    KD_JOINT_KIND_COUNT
+} kd_joint_kind;
+
+typedef enum kd_cut { KD_CUT_AUTO, KD_CUT_YES, KD_CUT_NO } kd_cut;
+
+typedef struct kd_joint_def {
+    kd_joint_kind kind;
+    kd_place      from, to; // frames A and B of the joint; they coincide at q = 0
+    double        pitch;    // screw: advance per turn [m]
+    double        q[7];     // start coordinates (spherical, free: quaternion last); NaN: from the design position
+    double        v[6];     // start velocities (spherical, free: angular velocity in the axes of `to`); NaN: 0 or from
+                            // the bodies
+    bool        hold;       // assembly must not change q and v where they are given
+    const char *motion[3];  // coordinate i as a function of t (rheonomic); NULL: free. Not for spherical, free
+    kd_cut      cut;        // close a loop here (KD_CUT_YES), never (KD_CUT_NO), or as kardan finds best
+} kd_joint_def;
+
+// ---- constraints
+// -----------------------------------------------------------------------------------------------------
+typedef enum kd_constraint_kind {
+    KD_DISTANCE,       // |to - from| = length
+    KD_POINT_ON_PLANE, // origin of `to` in the plane z = 0 of `from`
+    KD_POINT_ON_LINE,  // origin of `to` on the z axis of `from`
+    KD_POINT_ON_CURVE, // origin of `to` in the x-z plane of `from` on the curve z = value(x); value is a named curve
+    KD_COUPLING,       // 0 = sum factor_i * coordinate_i - offset (gear, rack, belt)
+    KD_ORIENTATION,    // z of `from` and z of `to` at the given angle (0: parallel, two rows)
+    KD_ROLLING_DISC,   // disc (centre and axle z of `to`, radius) rolls without slip on the plane z = 0 of `from`
+    KD_KNIFE_EDGE,     // velocity of the origin of `to` relative to `from` has no component along y of `to`
+    KD_EXPRESSION,     // 0 = value(t, positions)
+    KD_CONSTRAINT_KIND_COUNT
+} kd_constraint_kind;
+
+#define KD_MAX_TERMS 8
+
+typedef struct kd_constraint_def {
+    kd_constraint_kind kind;
+    kd_place           from, to;
+    double             length;                   // distance; NaN: as at the design position
+    double             angle;                    // orientation
+    double             radius;                   // rolling disc
+    int                nterms;                   // coupling
+    const char        *coordinate[KD_MAX_TERMS]; // "joint.a.q"
+    double             factor[KD_MAX_TERMS];
+    double             offset; // coupling; NaN: as at the start position
+    const char        *value;  // expression, or the name of a curve
+} kd_constraint_def;
+
+// ---- forces
+// ----------------------------------------------------------------------------------------------------------
+typedef enum kd_force_kind {
+    KD_TSDA,         // spring, damper, actuator between two points; tension is positive
+    KD_RSDA,         // the same about the axis of a revolute, screw or cylindrical joint, or between two frames about z
+    KD_BUSHING,      // six-dimensional spring-damper between two frames: forces and moments in the axes of `from`
+    KD_APPLIED,      // force and torque on a body at a point, each component an expression
+    KD_JOINT_SPRING, // spring, damper, actuator along a joint coordinate
+    KD_JOINT_STOP,   // one-sided spring-damper beyond the limits of a joint coordinate
+    KD_JOINT_FRICTION, // regularised Coulomb and Stribeck friction along a joint coordinate
+    KD_TYRE,           // vertical spring-damper between a wheel centre and a road profile
+    KD_CONTACT,        // sphere on the plane z = 0 of `from` (Hunt-Crossley), regularised friction
+    KD_MAXWELL,        // spring in series with a damper between two points, with a parallel spring; one inner state
+    KD_FORCE_KIND_COUNT
+} kd_force_kind;
+
+typedef struct kd_force_def {
+    kd_force_kind kind;
+    kd_place      from, to;   // tsda, rsda, bushing, contact, maxwell; tyre, applied: `to` alone (`from` is ground)
+    const char   *joint;      // joint spring, stop, friction; rsda on a joint
+    int           coordinate; // 1, 2, 3: which coordinate of the joint
+    double        length;     // free length or angle of the spring; NaN: as at the start position
+    double        stiffness;  // [N/m], [N m/rad]
+    double        damping;    // [N s/m], [N m s/rad]; maxwell: of the damper in series
+    double        series;     // maxwell: stiffness of the spring in series with the damper
+    double        preload;    // force at free length, tension positive
+    const char   *law;        // further force by expression of length, rate (tsda, rsda, maxwell), q, v (joint) and
+                              // every other path
+    double            matrix[2][36]; // bushing: stiffness and damping, row by row; moments and angles last
+    double            preload6[6];   // bushing
+    const char       *force[3];      // applied: components; NULL: 0
+    const char       *torque[3];     // applied
+    kd_coordinates_of in;            // applied: components along the world's or the body's axes
+    double            lower, upper;  // stop: limits of the coordinate; -inf, inf: none
+    double            coulomb;       // friction: force or torque at sliding
+    double            breakaway;     // friction: force or torque before sliding; 0: as coulomb
+    double            stribeck;      // friction: velocity at which the breakaway surplus has fallen to 1/e
+    double            viscous;       // friction: force per velocity
+    double            slip;          // friction, contact: velocity below which friction is regularised
+    double            radius;        // tyre, contact
+    const char       *road;          // tyre: height of the road as an expression of x (and t); NULL: 0
+    bool              lifts_off;     // tyre: no tension
+    double            exponent;      // contact: force = stiffness * depth^exponent (1 + dissipation * rate)
+    double            dissipation;   // contact: Hunt-Crossley [s/m]
+    double            friction;      // contact: coefficient
+    bool              stiff;         // belongs to the stiff part of the Jacobian
+} kd_force_def;
+
+// Inner states r' = b: signals that forces and sensors read as state.NAME.
+typedef enum kd_state_kind {
+    KD_STATE_LAG, // T x' = input - x
+    KD_STATE_PI,  // x' = input; state.NAME.out = kp * input + ki * x
+    KD_STATE_ODE, // x' = input
+    KD_STATE_KIND_COUNT
+} kd_state_kind;
+
+typedef struct kd_state_def {
+    kd_state_kind kind;
+    const char   *input;
+    double        time_constant;
+    double        kp, ki;
+    double        start;
+} kd_state_def;
+
+// An input u(t): an expression of t, or driven from outside (value NULL; then it is constant at start).
+typedef struct kd_input_def {
+    const char *value;
+    double      start;
+} kd_input_def;
+
+// A named output: any expression of paths, accelerations and reactions included.
+typedef struct kd_sensor_def {
+    const char *value;
+    const char *unit;
+} kd_sensor_def;
+
+typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA } kd_curve_form;
+
+// A table y(x); in expressions a function of its name.
+typedef struct kd_curve_def {
+    kd_curve_form form;
+    int           n;
+    const double *x, *y; // copied
+} kd_curve_def;
+
+// A force element written in C. It reads measures by path ("force.strut.length", "joint.a.q", "body.b.pos.z"), their
+// rates, t and its own states, and answers one generalised force along each measure: on the bodies acts the force whose
+// virtual work is sum force[i] * delta measure[i].
+typedef struct kd_user_force_def {
+    int                nmeasures;
+    const char *const *measure; // (nmeasures)
+    int                nstates;
+    const double      *start; // (nstates); NULL: 0
+    kd_eval (*eval)(double t, const double *value, const double *rate, const double *state, void *context,
+                    double *force,
+                    double *state_rate); // force (nmeasures), state_rate (nstates)
+    // Derivatives, column-major, rows (nmeasures + nstates), columns (value, rate, state); NULL: by differences.
+    kd_eval (*derivative)(double t, const double *value, const double *rate, const double *state, void *context,
+                          double *out);
+    void *context;
+    bool  stiff;
+} kd_user_force_def;
+
+// ---- how to run
+// ------------------------------------------------------------------------------------------------------
+typedef struct kd_run_def { // what the file says under `run`; the command line overrides
+    double      t_end;      // default 10
+    double      rtol, atol;
+    int         intervals;                              // output intervals, default 500
+    const char *coordinates, *formulation, *integrator; // NULL: chosen
+    const char *plots[16];                              // channels of the report
+    int         nplots;
+    double      limit_position, limit_velocity, limit_energy; // certificate; NaN: no limit
+} kd_run_def;
+
+KD_API kd_place          kd_place_default(void); // ground, origin, axes of the world
+KD_API kd_body_def       kd_body_def_default(void);
+KD_API kd_frame_def      kd_frame_def_default(void);
+KD_API kd_joint_def      kd_joint_def_default(kd_joint_kind kind);
+KD_API kd_constraint_def kd_constraint_def_default(kd_constraint_kind kind);
+KD_API kd_force_def      kd_force_def_default(kd_force_kind kind);
+KD_API kd_state_def      kd_state_def_default(kd_state_kind kind);
+KD_API kd_input_def      kd_input_def_default(void);
+KD_API kd_sensor_def     kd_sensor_def_default(void);
+KD_API kd_curve_def      kd_curve_def_default(void);
+KD_API kd_user_force_def kd_user_force_def_default(void);
+KD_API kd_run_def        kd_run_def_default(void);
+
+// ---- building
+// --------------------------------------------------------------------------------------------------------
+KD_API kd_status kd_model_create(kd_model **model) KD_NODISCARD;
+KD_API void      kd_model_destroy(kd_model *model); // NULL is fine
+
+// Names: letters, digits, '_', '-', and an index in parentheses; unique within their section. KD_OK, KD_ERR_ARGUMENT or
+// KD_ERR_MODEL (kd_model_message says why), KD_ERR_MEMORY.
+KD_API kd_status kd_model_set_title(kd_model *m, const char *title) KD_NODISCARD;
+KD_API kd_status kd_model_set_gravity(kd_model *m, const double g[3]) KD_NODISCARD; // default (0, 0, -9.81)
+KD_API kd_status kd_model_set_run(kd_model *m, const kd_run_def *run) KD_NODISCARD;
+KD_API kd_status kd_model_add_parameter(kd_model *m, const char *name, double value) KD_NODISCARD;
+KD_API kd_status kd_model_add_curve(kd_model *m, const char *name, const kd_curve_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_input(kd_model *m, const char *name, const kd_input_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_body(kd_model *m, const char *name, const kd_body_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_frame(kd_model *m, const char *name, const kd_frame_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_joint(kd_model *m, const char *name, const kd_joint_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd_constraint_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_force_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_sensor(kd_model *m, const char *name, const kd_sensor_def *def) KD_NODISCARD;
+
+// Check names, references, numbers and expressions, and fill in what follows (masses of shapes, places in body frames).
+// Afterwards the model is constant. KD_ERR_MODEL: kd_model_message lists what is wrong, one line each, with file, line
+// and column where the model came from a file. Warnings (implausible inertia, unused parts) do not fail.
+KD_API kd_status         kd_model_finish(kd_model *m) KD_NODISCARD;
+KD_API const char       *kd_model_message(const kd_model *m);
+KD_API int               kd_model_warning_count(const kd_model *m);
+KD_API const char       *kd_model_warning(const kd_model *m, int i);
+KD_API const char       *kd_model_title(const kd_model *m);
+KD_API const kd_run_def *kd_model_run(const kd_model *m);
+
+// ---- files
+// -----------------------------------------------------------------------------------------------------------
+typedef struct kd_setting { // --set name=value
+    const char *name;
+    const char *value; // an expression of numbers
+} kd_setting;
+
+// Read a model file (YAML). message (size bytes, may be NULL) lists what is wrong, "file:line:column: element: cause".
+// The model is finished. settings override parameters.
+KD_API kd_status kd_model_read(const char *path, const kd_setting *settings, int nsettings, kd_model **model,
+                               char *message, size_t size) KD_NODISCARD;
+KD_API kd_status kd_model_read_text(const char *name, const char *text, size_t length, const kd_setting *settings,
+                                    int nsettings, kd_model **model, char *message, size_t size) KD_NODISCARD;
+// Write a model as YAML; read back it is the same model.
+KD_API kd_status kd_model_write(const kd_model *m, const char *path, char *message, size_t size) KD_NODISCARD;
+
+// Import a robot description (URDF). report (may be NULL) receives one line per element: taken, converted or refused.
+typedef struct kd_urdf_options {
+    bool   free_base;       // the root link floats instead of being fixed to the ground     default false
+    double gravity[3];      // default (0, 0, -9.81)
+    double limit_stiffness; // joint limits become stops of this stiffness; 0: not taken     default 0
+} kd_urdf_options;
+KD_API kd_urdf_options kd_urdf_options_default(void);
+KD_API kd_status       kd_model_read_urdf(const char *path, const kd_urdf_options *opt, kd_model **model, char *report,
+                                          size_t report_size, char *message, size_t size) KD_NODISCARD;
+
+KD_EXTERN_C_END
+#endif

@@ -1,0 +1,61 @@
+// core/nearest.c: the word that was probably meant, by the number of typing mistakes.
+#include "core/nearest.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { LONGEST = 64 };
+
+static int min3(int a, int b, int c)
+{
+    return a < b ? (a < c ? a : c) : (b < c ? b : c);
+}
+
+int kd_word_distance(const char *a, const char *b)
+{
+    size_t length_a = strlen(a), length_b = strlen(b);
+    if (length_a > LONGEST || length_b > LONGEST) return LONGEST;
+    int  n = (int)length_a, m = (int)length_b;
+    int  rows[3][LONGEST + 1]; // the last two rows and the new one
+    int *before = rows[0], *last = rows[1], *row = rows[2];
+    for (int j = 0; j <= m; j++) last[j] = j;
+    for (int i = 1; i <= n; i++) {
+        row[0] = i;
+        for (int j = 1; j <= m; j++) {
+            row[j] = min3(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
+        }
+        int *free_row = before;
+        before = last;
+        last = row;
+        row = free_row;
+    }
+    return last[m];
+}
+
+kd_nearest kd_nearest_start(const char *word)
+{
+    return (kd_nearest){word, NULL, 2 + (int)strlen(word) / 4}; // one mistake, and one more per four letters
+}
+
+void kd_nearest_offer(kd_nearest *nearest, const char *candidate)
+{
+    if (!candidate) return;
+    size_t length = strlen(nearest->word), other = strlen(candidate);
+    size_t difference = length > other ? length - other : other - length;
+    bool   begins = length >= 3 && other > length && strncmp(nearest->word, candidate, length) == 0;
+    if (!begins && difference >= (size_t)nearest->mistakes) return; // cannot be nearer
+    int mistakes = kd_word_distance(nearest->word, candidate);
+    if (begins && mistakes > 1) mistakes = 1;                            // the beginning of a word is near, too
+    if (mistakes >= nearest->mistakes || mistakes >= (int)other) return; // a word of which no letter stays is not meant
+    nearest->mistakes = mistakes;
+    nearest->best = candidate;
+}
+
+const char *kd_nearest_of(const char *word, const char *const *list, int count)
+{
+    kd_nearest nearest = kd_nearest_start(word);
+    for (int i = 0; i < count; i++) kd_nearest_offer(&nearest, list[i]);
+    return nearest.best;
+}

@@ -1,0 +1,30 @@
+// expr/curve.h: a table y(x) as a function with three derivatives.
+#ifndef KD_EXPR_CURVE_H
+#define KD_EXPR_CURVE_H
+
+#include <kardan/base.h>
+
+typedef struct kd_curve kd_curve;
+
+// How the rows are joined, in the order of kd_curve_form (kardan/model.h). Outside of the rows every kind goes on along
+// the tangent at its end. Where a derivative jumps (linear: at each row; akima, monotone: the second, spline: the third)
+// it is the one from the right.
+typedef enum kd_curve_kind {
+    KD_CURVE_KIND_LINEAR,   // straight lines
+    KD_CURVE_KIND_SPLINE,   // cubic spline, two continuous derivatives, without a knot at the second row and the last
+                            // but one: cubics are met exactly
+    KD_CURVE_KIND_AKIMA,    // cubics with slopes of Akima: one continuous derivative, calm beside jumps
+    KD_CURVE_KIND_MONOTONE, // cubics with slopes of Fritsch and Butland: one continuous derivative, no overshoot
+} kd_curve_kind;
+
+// Rows (x[i], y[i]), i < n, n >= 2, x increasing, all finite; copied. KD_OK, KD_ERR_MODEL (message, size bytes, may be
+// NULL, says which row and why), KD_ERR_MEMORY. On failure *curve is NULL.
+kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const double *y, kd_curve **curve, char *message,
+                          size_t size) KD_NODISCARD;
+void      kd_curve_destroy(kd_curve *curve); // NULL is fine
+
+// out = f, f', f'', f''' at x; NaN for NaN. Does not allocate and keeps nothing, so that threads can share a curve.
+void   kd_curve_eval(const kd_curve *curve, double x, double out[4]);
+double kd_curve_value(const kd_curve *curve, double x); // f alone
+
+#endif

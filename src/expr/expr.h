@@ -1,0 +1,84 @@
+// expr/expr.h: the expression language of model files: compiled once, evaluated without allocation, with exact
+// derivatives.
+//
+// The language (docs/guide/expressions.md): numbers, + - * / ^, comparisons, and or not, if(condition, a, b), functions,
+// curves, and names of parameters, variables and paths (joint.arm(3).q). Truth is 1, falsehood 0, any number but 0 is
+// true, and NaN is handed on by comparisons and conditions instead of being taken for one or the other.
+// Derivatives at a kink (abs, min, max, step, ramp, if, tables) are those of one side: the side that the value was taken
+// from, and for functions of one argument the right one. A derivative that is infinite where the value is finite (sqrt at
+// 0, asin at 1) is taken as 0, so that a mechanism can start at rest.
+#ifndef KD_EXPR_EXPR_H
+#define KD_EXPR_EXPR_H
+
+#include <kardan/base.h>
+
+#include "expr/curve.h"
+#include "expr/jet.h"
+
+// Limits of one expression.
+enum {
+    KD_EXPR_MAX_LENGTH = 65536, // characters
+    KD_EXPR_MAX_DEPTH = 200,    // parentheses, calls, signs and powers inside each other
+    KD_EXPR_MAX_NODES = 20000,  // numbers, variables and operations
+    KD_EXPR_MAX_NAME = 255,     // characters of a name with its path
+};
+
+typedef struct kd_expr kd_expr;
+
+// What a name stands for.
+typedef enum kd_symbol_kind { KD_SYMBOL_UNKNOWN, KD_SYMBOL_NUMBER, KD_SYMBOL_VARIABLE, KD_SYMBOL_CURVE } kd_symbol_kind;
+
+typedef struct kd_symbol {
+    kd_symbol_kind  kind;
+    double          number; // of a number: its value, finite
+    int             slot;   // of a variable: its place in x of the evaluations, >= 0
+    const kd_curve *curve;  // of a curve: must outlive the expression
+} kd_symbol;
+
+// How names are resolved at compile time. A name comes without blanks, and indices in it are numbers: "rho", "t",
+// "joint.hinge.q", "joint.arm(3).q". A path may have '-' in its second part (input.pedal-left); where that could be a
+// minus as well, the longest name that find knows counts, so that find may be asked for longer names first.
+typedef struct kd_symbols {
+    bool (*find)(const char *name, void *context, kd_symbol *out); // false: unknown
+    const char *(*suggest)(const char *name, void *context);       // may be NULL: closest known name, or NULL
+    void *context;
+} kd_symbols;
+
+typedef struct kd_expr_error {
+    int  column;    // 1-based; 0: none (memory)
+    char text[200]; // a sentence without full stop: "expected ')'"
+} kd_expr_error;
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+// symbols may be NULL: no names but those of the language. KD_OK, KD_ERR_MODEL (the text is wrong: see error),
+// KD_ERR_MEMORY. On failure *expr is NULL; error may be NULL.
+kd_status kd_expr_compile(const char *text, const kd_symbols *symbols, kd_expr **expr,
+                          kd_expr_error *error) KD_NODISCARD;
+void      kd_expr_destroy(kd_expr *expr); // NULL is fine
+
+// The value of an expression without variables, for fields of files that are numbers. As above; a variable is an error
+// with its name. A plain number costs no allocation.
+kd_status kd_expr_constant(const char *text, const kd_symbols *symbols, double *value,
+                           kd_expr_error *error) KD_NODISCARD;
+
+// ---- queries --------------------------------------------------------------------------------------------------------
+
+int  kd_expr_work_size(const kd_expr *expr);                  // doubles of workspace that any evaluation needs
+bool kd_expr_is_constant(const kd_expr *expr, double *value); // value may be NULL, and is set only if true
+int  kd_expr_slot_count(const kd_expr *expr);                 // distinct variables that are read
+int  kd_expr_slot(const kd_expr *expr, int i);                // their slots, i < slot_count
+
+// Words of the language (pi, and, or, not, functions) that cannot be names of parameters or curves.
+bool kd_expr_is_reserved(const char *word);
+
+// ---- evaluation: no allocation, no state; several threads may share an expression, each with its own workspace --------
+
+// x[slot]: the variables. The result may be NaN or infinite.
+double kd_expr_value(const kd_expr *expr, const double *x, double *work);
+// Also dx[i] = derivative by the variable kd_expr_slot(i), i < slot_count (reverse mode: cost of about three values).
+double kd_expr_gradient(const kd_expr *expr, const double *x, double *dx, double *work);
+// x[slot]: variables with their two time derivatives and the tangents of the three; the same of the expression.
+kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work);
+
+#endif

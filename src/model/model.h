@@ -1,0 +1,190 @@
+// model.h: a model as its definitions, with names resolved to indices by kd_model_finish. What formalisms read.
+#ifndef KARDAN_MODEL_MODEL_H
+#define KARDAN_MODEL_MODEL_H
+
+#include <kardan/model.h>
+
+#include "core/memory.h"
+#include "expr/expr.h"
+#include "math/space.h"
+
+// Where an element was written; file NULL: built in C.
+typedef struct kd_source {
+    const char *file;
+    int         line, column; // 1-based
+} kd_source;
+
+// A place after kd_model_finish: a frame in its body.
+typedef struct kd_anchor {
+    int     body; // index of the body; -1: ground
+    kd_vec3 r;    // origin in the body's frame (ground: in the world)
+    kd_mat3 R;    // axes, in the body's axes
+} kd_anchor;
+
+typedef struct kd_parameter {
+    const char *name;
+    double      value;
+    const char *text; // as written; NULL: the number
+    kd_source   source;
+    bool        used;
+} kd_parameter;
+
+typedef struct kd_body {
+    const char *name;
+    kd_source   source;
+    kd_body_def def;     // mass, centre and inertia filled in
+    kd_vec3     r;       // design position of the frame
+    kd_mat3     R;       // design orientation
+    kd_vec3     centre;  // of mass, body frame
+    kd_sym3     inertia; // about the centre of mass, body axes
+} kd_body;
+
+typedef struct kd_frame {
+    const char  *name;
+    kd_source    source;
+    kd_frame_def def;
+    kd_anchor    at;
+} kd_frame;
+
+typedef struct kd_joint {
+    const char  *name;
+    kd_source    source;
+    kd_joint_def def;
+    kd_anchor    from, to;
+} kd_joint;
+
+typedef struct kd_constraint {
+    const char       *name;
+    kd_source         source;
+    kd_constraint_def def;
+    kd_anchor         from, to;
+    int               curve; // point on curve; -1
+} kd_constraint;
+
+typedef struct kd_force {
+    const char  *name;
+    kd_source    source;
+    kd_force_def def;
+    kd_anchor    from, to;
+    int          joint; // -1: none
+} kd_force;
+
+typedef struct kd_user_force {
+    const char       *name;
+    kd_source         source;
+    kd_user_force_def def;
+} kd_user_force;
+
+typedef struct kd_state_element {
+    const char  *name;
+    kd_source    source;
+    kd_state_def def;
+} kd_state_element;
+
+typedef struct kd_input {
+    const char  *name;
+    kd_source    source;
+    kd_input_def def;
+} kd_input;
+
+typedef struct kd_sensor {
+    const char   *name;
+    kd_source     source;
+    kd_sensor_def def;
+} kd_sensor;
+
+typedef struct kd_model_curve {
+    const char  *name;
+    kd_source    source;
+    kd_curve_def def;
+    kd_curve    *curve; // made by kd_model_finish
+} kd_model_curve;
+
+struct kd_model {
+    const char *title;
+    double      gravity[3];
+    kd_run_def  run;
+    bool        finished;
+    // sections; arrays grow while building
+    int nparameters, ncurves, ninputs, nbodies, nframes, njoints, nconstraints, nforces, nuser_forces, nstates,
+        nsensors;
+    kd_parameter     *parameter;
+    kd_model_curve   *curve;
+    kd_input         *input;
+    kd_body          *body;
+    kd_frame         *frame;
+    kd_joint         *joint;
+    kd_constraint    *constraint;
+    kd_force         *force;
+    kd_user_force    *user_force;
+    kd_state_element *state;
+    kd_sensor        *sensor;
+    struct kd_model_private *private; // names, messages, texts of fields, memory: of src/model only
+};
+
+// ---- paths: names of quantities in expressions
+// -------------------------------------------------------------------------
+//
+//     body.NAME.pos.x  .vel.x  .acc.x  .omega.x  .alpha.x     world axes; pos, vel, acc of the body's origin
+//     body.NAME.com.x                                         centre of mass
+//     body.NAME.R.xy                                          x component (world) of the body's y axis
+//     body.NAME.roll .pitch .yaw                              Cardan angles, R = Rz(yaw) Ry(pitch) Rx(roll)
+//     frame.NAME.*                                            as body, of a named frame
+//     joint.NAME.q .v .a  (q1 q2 q3, v1 .., a1 ..)            coordinates, rates, accelerations
+//     joint.NAME.force.x .torque.x                            reaction on the body of `to`, axes of `from`, at the
+//     origin of `to` force.NAME.length .rate .force                          tsda, maxwell, tyre; .angle .rate .torque:
+//     rsda; q v force: joint force.NAME.fx .fy .fz .tx .ty .tz                       wrench on `to`, axes of `from`
+//     (bushing, contact, applied) constraint.NAME.force  (force1, force2 ..)              multipliers state.NAME
+//     state.NAME.out   input.NAME   sensor.NAME   energy.kinetic .potential .total
+typedef enum kd_section {
+    KD_SECTION_BODY,
+    KD_SECTION_FRAME,
+    KD_SECTION_JOINT,
+    KD_SECTION_FORCE,
+    KD_SECTION_CONSTRAINT,
+    KD_SECTION_STATE,
+    KD_SECTION_INPUT,
+    KD_SECTION_SENSOR,
+    KD_SECTION_ENERGY,
+    KD_SECTION_USER_FORCE,
+} kd_section;
+
+typedef enum kd_property {
+    KD_PROPERTY_POS,   // i: component
+    KD_PROPERTY_COM,   // i
+    KD_PROPERTY_VEL,   // i
+    KD_PROPERTY_ACC,   // i
+    KD_PROPERTY_OMEGA, // i
+    KD_PROPERTY_ALPHA, // i
+    KD_PROPERTY_R,     // i, j: component i of axis j
+    KD_PROPERTY_ANGLE, // i: 0 roll, 1 pitch, 2 yaw
+    KD_PROPERTY_Q,     // i: coordinate (joints; joint springs); length or angle (forces)
+    KD_PROPERTY_V,     // i
+    KD_PROPERTY_A,     // i
+    KD_PROPERTY_FORCE, // i: component of force 0..2 and torque 3..5 (joints, wrenches); multiplier (constraints); 0:
+                       // scalar force of a tsda, rsda, joint spring, tyre, maxwell
+    KD_PROPERTY_VALUE, // state, input, sensor; energy: 0 kinetic, 1 potential, 2 total
+    KD_PROPERTY_OUT,   // pi
+} kd_property;
+
+typedef struct kd_path {
+    kd_section  section;
+    int         element;
+    kd_property property;
+    int         i, j;
+} kd_path;
+
+// false: not a path of this model, why (may be NULL) says what is unknown and what it could have been.
+bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why, size_t size);
+// What a law may read: positions and velocities; with_accelerations: accelerations and reactions too (sensors).
+bool kd_path_is_kinematic(const kd_path *path);
+
+// Index of an element by name, -1: unknown. Constant time.
+int kd_model_find(const kd_model *m, kd_section section, const char *name);
+// The value of a parameter, NULL: unknown.
+const kd_parameter *kd_model_parameter(const kd_model *m, const char *name);
+
+// Number of scalar coordinates q of a joint kind that have names (0 for spherical; free: 3 shifts).
+int kd_joint_coordinates(kd_joint_kind kind);
+
+#endif

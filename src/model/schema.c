@@ -1,0 +1,732 @@
+// schema.c: the table of sections, kinds and fields of models, and what follows from it directly: defaults, checks.
+#include "model/schema.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core/nearest.h"
+#include "core/text.h"
+
+// ---- the table ------------------------------------------------------------------------------------------------------
+
+// clang-format off
+#define ALL (~0u)
+#define K(kind) (1u << (kind))
+#define ANY {-INFINITY, INFINITY, false}
+#define POSITIVE {0.0, INFINITY, true}
+#define NOT_NEGATIVE {0.0, INFINITY, false}
+#define BETWEEN(a, b) {(a), (b), false}
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+static const char *const words_in[] = {"world", "body", NULL};
+static const char *const words_cut[] = {"auto", "yes", "no", NULL};
+static const char *const words_form[] = {"linear", "spline", "akima", NULL};
+static const char *const words_coordinates[] = {"joint", "cartesian", NULL};
+
+//                                      fixed revolute prismatic screw cylindrical universal planar spherical free
+static const signed char count_q[] = {0, 1, 1, 1, 2, 2, 3, 4, 7};
+static const signed char count_v[] = {0, 1, 1, 1, 2, 2, 3, 3, 6};
+static const signed char count_motion[] = {0, 1, 1, 1, 2, 2, 3, 0, 0};
+
+// ---- places
+#define O(member) offsetof(kd_place, member)
+static const kd_field place_fields[] = {
+    {"body", KD_FIELD_NAME, O(body), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "the body that the place is fixed in, or ground", .refers = KD_SCHEMA_BODY},
+    {"point", KD_FIELD_NUMBER, O(position), 3, ALL, 0, 0, ANY, "m",
+     .doc = "its origin"},
+    {"axis", KD_FIELD_NUMBER, O(axis), 3, ALL, KD_FIELD_DIRECTION, 0, ANY, "",
+     .doc = "direction of its z axis, of any length; not given: from the orientation"},
+    {"reference", KD_FIELD_NUMBER, O(reference), 3, ALL, KD_FIELD_DIRECTION, 0, ANY, "",
+     .doc = "direction that its x axis is turned to as far as z allows; the second axis of a universal joint"},
+    {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL, 0, 0, ANY, "",
+     .doc = "all its axes, in place of axis and reference"},
+    {"in", KD_FIELD_WORD, O(in), 1, ALL, 0, KD_IN_BODY, ANY, "",
+     .doc = "whether these numbers are in the body's frame or in the world at the design position", .words = words_in},
+};
+#undef O
+
+// ---- shapes
+#define O(member) offsetof(kd_shape, member)
+static const kd_kind_word shape_kinds[] = {
+    [KD_SHAPE_NONE] = {NULL, NULL},
+    [KD_SPHERE] = {"sphere", "ball about the origin of the shape"},
+    [KD_BOX] = {"box", "cuboid with edges along the axes of the shape"},
+    [KD_CYLINDER] = {"cylinder", "solid cylinder about the z axis of the shape"},
+    [KD_ROD] = {"rod", "slender cylinder about the z axis of the shape"},
+    [KD_TUBE] = {"tube", "hollow cylinder about the z axis of the shape"},
+};
+static const kd_field shape_fields[] = {
+    {"sphere", KD_FIELD_NUMBER, O(size), 1, K(KD_SPHERE), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
+     .doc = "radius"},
+    {"box", KD_FIELD_NUMBER, O(size), 3, K(KD_BOX), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
+     .doc = "edges along x, y and z"},
+    {"cylinder", KD_FIELD_NUMBER, O(size), 2, K(KD_CYLINDER), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
+     .doc = "radius and length"},
+    {"rod", KD_FIELD_NUMBER, O(size), 2, K(KD_ROD), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
+     .doc = "radius and length"},
+    {"tube", KD_FIELD_NUMBER, O(size), 3, K(KD_TUBE), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
+     .doc = "outer radius, inner radius and length"},
+    {"position", KD_FIELD_NUMBER, O(position), 3, ALL, 0, 0, ANY, "m",
+     .doc = "its centre, in the body's frame"},
+    {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL, 0, 0, ANY, "",
+     .doc = "its axes, in the body's frame"},
+    {"density", KD_FIELD_NUMBER, O(density), 1, ALL, 0, 0, NOT_NEGATIVE, "kg/m^3",
+     .doc = "gives the body mass and inertia, where those are not given; 0: only drawn"},
+};
+#undef O
+
+// ---- curves
+#define O(member) offsetof(kd_curve_def, member)
+static const kd_field curve_fields[] = {
+    {"form", KD_FIELD_WORD, O(form), 1, ALL, 0, KD_CURVE_LINEAR, ANY, "",
+     .doc = "straight lines, a cubic spline, or Akima's spline, which does not swing over", .words = words_form},
+    {"x", KD_FIELD_SAMPLES, O(x), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "arguments, rising", .length = O(n)},
+    {"y", KD_FIELD_SAMPLES, O(y), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "values, as many as arguments", .length = O(n)},
+};
+#undef O
+
+// ---- inputs, sensors
+static const kd_field input_fields[] = {
+    {"value", KD_FIELD_LAW, offsetof(kd_input_def, value), 1, ALL, 0, 0, ANY, "",
+     .doc = "expression of t; not given: the input is driven from outside"},
+    {"start", KD_FIELD_NUMBER, offsetof(kd_input_def, start), 1, ALL, 0, 0, ANY, "",
+     .doc = "value until something drives the input"},
+};
+static const kd_field sensor_fields[] = {
+    {"value", KD_FIELD_LAW, offsetof(kd_sensor_def, value), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "expression of any paths, accelerations and reactions included"},
+    {"unit", KD_FIELD_TEXT, offsetof(kd_sensor_def, unit), 1, ALL, 0, 0, ANY, "",
+     .doc = "unit, shown in results"},
+};
+
+// ---- bodies, frames
+#define O(member) offsetof(kd_body_def, member)
+static const kd_field body_fields[] = {
+    {"mass", KD_FIELD_NUMBER, O(mass), 1, ALL, KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "kg",
+     .doc = "mass; not given: from the shapes"},
+    {"centre", KD_FIELD_NUMBER, O(centre), 3, ALL, KD_FIELD_MAYBE, NAN, ANY, "m",
+     .doc = "centre of mass, in the body's frame; not given: from the shapes, else the origin"},
+    {"inertia", KD_FIELD_INERTIA, O(inertia), 6, ALL, KD_FIELD_MAYBE, NAN, ANY, "kg m^2",
+     .doc = "inertia about the centre of mass along the body's axes; not given: from the shapes"},
+    {"position", KD_FIELD_NUMBER, O(position), 3, ALL, 0, 0, ANY, "m",
+     .doc = "origin of the body's frame in the world, at the design position"},
+    {"orientation", KD_FIELD_ORIENTATION, O(orientation), 4, ALL, 0, 0, ANY, "",
+     .doc = "axes of the body's frame in the world, at the design position"},
+    {"velocity", KD_FIELD_NUMBER, O(velocity), 3, ALL, KD_FIELD_MAYBE, NAN, ANY, "m/s",
+     .doc = "start velocity of the frame's origin (world), a guess that assembly corrects; not given: from the joints"},
+    {"angular_velocity", KD_FIELD_NUMBER, O(angular_velocity), 3, ALL, KD_FIELD_MAYBE, NAN, ANY, "rad/s",
+     .doc = "start angular velocity (world), a guess as well"},
+    {"shape", KD_FIELD_SHAPES, O(shape), KD_MAX_SHAPES, ALL, 0, 0, ANY, "",
+     .doc = "a shape or a list of shapes, for drawing and for mass and inertia", .length = O(nshapes)},
+};
+#undef O
+static const kd_field frame_fields[] = {
+    {"at", KD_FIELD_PLACE, offsetof(kd_frame_def, at), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "the place; its keys are written in the frame itself"},
+};
+
+// ---- joints
+#define O(member) offsetof(kd_joint_def, member)
+#define SCALAR (ALL & ~K(KD_FIXED) & ~K(KD_SPHERICAL) & ~K(KD_FREE))
+static const kd_kind_word joint_kinds[] = {
+    [KD_FIXED] = {"fixed", "no motion"},
+    [KD_REVOLUTE] = {"revolute", "q: angle about z"},
+    [KD_PRISMATIC] = {"prismatic", "q: shift along z"},
+    [KD_SCREW] = {"screw", "q: angle about z, with a shift of `pitch` per turn along z"},
+    [KD_CYLINDRICAL] = {"cylindrical", "q1: angle about z, q2: shift along z"},
+    [KD_UNIVERSAL] = {"universal", "q1: angle about z of `from`, q2: angle about x of `to`"},
+    [KD_PLANAR] = {"planar", "q1, q2: shifts along x and y of `from`, q3: angle about z"},
+    [KD_SPHERICAL] = {"spherical", "unit quaternion, scalar first"},
+    [KD_FREE] = {"free", "three shifts along the axes of `from`, then a unit quaternion"},
+};
+static const kd_field joint_fields[] = {
+    {"from", KD_FIELD_PLACE, O(from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "the frame that motion is measured in; coincides with `to` where the coordinates are 0"},
+    {"to", KD_FIELD_PLACE, O(to), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "the frame that moves"},
+    {"pitch", KD_FIELD_NUMBER, O(pitch), 1, K(KD_SCREW), KD_FIELD_REQUIRED, 0, ANY, "m",
+     .doc = "advance per turn"},
+    {"q", KD_FIELD_NUMBER, O(q), 7, ALL & ~K(KD_FIXED), KD_FIELD_MAYBE, NAN, ANY, "m|rad",
+     .doc = "start coordinates; not given: from the design position", .counts = count_q},
+    {"v", KD_FIELD_NUMBER, O(v), 6, ALL & ~K(KD_FIXED), KD_FIELD_MAYBE, NAN, ANY, "m/s|rad/s",
+     .doc = "start velocities (spherical, free: angular velocity in the axes of `to` last); not given: 0 or "
+            "from the bodies",
+     .counts = count_v},
+    {"hold", KD_FIELD_BOOLEAN, O(hold), 1, ALL & ~K(KD_FIXED), 0, 0, ANY, "",
+     .doc = "assembly must not change q and v where they are given"},
+    {"motion", KD_FIELD_LAW, O(motion), 3, SCALAR, 0, 0, ANY, "m|rad",
+     .doc = "coordinates as functions of t; null: free", .counts = count_motion},
+    {"cut", KD_FIELD_WORD, O(cut), 1, ALL, 0, KD_CUT_AUTO, ANY, "",
+     .doc = "close a loop here, never, or as kardan finds best", .words = words_cut},
+};
+#undef O
+#undef SCALAR
+
+// ---- constraints
+#define O(member) offsetof(kd_constraint_def, member)
+#define PLACED (ALL & ~K(KD_COUPLING) & ~K(KD_EXPRESSION))
+static const kd_kind_word constraint_kinds[] = {
+    [KD_DISTANCE] = {"distance", "the origins of `from` and `to` keep a distance: a massless rod"},
+    [KD_POINT_ON_PLANE] = {"point_on_plane", "the origin of `to` stays in the plane z = 0 of `from`"},
+    [KD_POINT_ON_LINE] = {"point_on_line", "the origin of `to` stays on the z axis of `from`"},
+    [KD_POINT_ON_CURVE] = {"point_on_curve", "the origin of `to` stays in the x-z plane of `from` on z = curve(x)"},
+    [KD_COUPLING] = {"coupling", "the sum of factor * coordinate stays at `offset`: gear, rack, belt"},
+    [KD_ORIENTATION] = {"orientation", "the z axes of `from` and `to` keep an angle; 0: they stay parallel"},
+    [KD_ROLLING_DISC] = {"rolling_disc",
+        "a disc (centre and axle z of `to`) rolls without slip on the plane z = 0 of `from`"},
+    [KD_KNIFE_EDGE] = {"knife_edge", "the origin of `to` has no velocity along y of `to`, relative to `from`"},
+    [KD_EXPRESSION] = {"expression", "an expression of t and positions stays 0"},
+};
+static const kd_field constraint_fields[] = {
+    {"from", KD_FIELD_PLACE, O(from), 1, PLACED, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "first place"},
+    {"to", KD_FIELD_PLACE, O(to), 1, PLACED, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "second place"},
+    {"length", KD_FIELD_NUMBER, O(length), 1, K(KD_DISTANCE), KD_FIELD_MAYBE, NAN, POSITIVE, "m",
+     .doc = "distance; not given: as at the design position"},
+    {"angle", KD_FIELD_NUMBER, O(angle), 1, K(KD_ORIENTATION), 0, 0, ANY, "rad",
+     .doc = "angle between the z axes"},
+    {"radius", KD_FIELD_NUMBER, O(radius), 1, K(KD_ROLLING_DISC), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
+     .doc = "radius of the disc"},
+    {"terms", KD_FIELD_TERMS, O(coordinate), KD_MAX_TERMS, K(KD_COUPLING), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "coordinates with their factors: `{joint.a.q: 1, joint.b.q: -2}`",
+     .length = O(nterms), .second = O(factor)},
+    {"offset", KD_FIELD_NUMBER, O(offset), 1, K(KD_COUPLING), KD_FIELD_MAYBE, NAN, ANY, "",
+     .doc = "value of the sum; not given: as at the start position"},
+    {"curve", KD_FIELD_NAME, O(value), 1, K(KD_POINT_ON_CURVE), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "name of the curve", .refers = KD_SCHEMA_CURVE},
+    {"value", KD_FIELD_LAW, O(value), 1, K(KD_EXPRESSION), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "expression of t and positions that stays 0"},
+};
+#undef O
+#undef PLACED
+
+// ---- forces
+#define O(member) offsetof(kd_force_def, member)
+#define TWO_PLACES (K(KD_TSDA) | K(KD_RSDA) | K(KD_BUSHING) | K(KD_CONTACT) | K(KD_MAXWELL))
+#define SPRINGS (K(KD_TSDA) | K(KD_RSDA) | K(KD_JOINT_SPRING))
+#define JOINT_FORCES (K(KD_JOINT_SPRING) | K(KD_JOINT_STOP) | K(KD_JOINT_FRICTION))
+#define STIFFNESS "N/m|N m/rad"
+#define DAMPING "N s/m|N m s/rad"
+#define FORCE "N|N m"
+static const kd_kind_word force_kinds[] = {
+    [KD_TSDA] = {"tsda", "spring, damper and actuator between two points; tension is positive"},
+    [KD_RSDA] = {"rsda",
+        "the same about the axis of a revolute, screw or cylindrical joint, or about z between two frames"},
+    [KD_BUSHING] = {"bushing",
+        "six-dimensional spring-damper between two frames, forces and moments in the axes of `from`"},
+    [KD_APPLIED] = {"applied", "force and torque on a body at a point"},
+    [KD_JOINT_SPRING] = {"joint_spring", "spring, damper and actuator along a joint coordinate"},
+    [KD_JOINT_STOP] = {"joint_stop", "one-sided spring-damper beyond the limits of a joint coordinate"},
+    [KD_JOINT_FRICTION] = {"joint_friction", "regularised Coulomb and Stribeck friction along a joint coordinate"},
+    [KD_TYRE] = {"tyre", "vertical spring-damper between a wheel centre and a road profile"},
+    [KD_CONTACT] = {"contact",
+        "sphere about `to` on the plane z = 0 of `from` (Hunt-Crossley), with regularised friction"},
+    [KD_MAXWELL] = {"maxwell", "spring in series with a damper between two points, beside a parallel spring"},
+};
+static const kd_field force_fields[] = {
+    {"from", KD_FIELD_PLACE, O(from), 1, TWO_PLACES, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "first place"},
+    {"to", KD_FIELD_PLACE, O(to), 1, TWO_PLACES | K(KD_APPLIED) | K(KD_TYRE), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "second place; tyre: centre of the wheel; applied: point of action"},
+    {"joint", KD_FIELD_NAME, O(joint), 1, JOINT_FORCES, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "the joint that the force acts in", .refers = KD_SCHEMA_JOINT},
+    {"joint", KD_FIELD_NAME, O(joint), 1, K(KD_RSDA), 0, 0, ANY, "",
+     .doc = "the joint that the torque acts in, in place of `from` and `to`", .refers = KD_SCHEMA_JOINT},
+    {"coordinate", KD_FIELD_INTEGER, O(coordinate), 1, JOINT_FORCES, 0, 1, BETWEEN(1, 3), "",
+     .doc = "which coordinate of the joint"},
+    {"length", KD_FIELD_NUMBER, O(length), 1, K(KD_TSDA) | K(KD_MAXWELL), KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m",
+     .doc = "free length of the spring; not given: as at the start position"},
+    {"angle", KD_FIELD_NUMBER, O(length), 1, K(KD_RSDA), KD_FIELD_MAYBE, NAN, ANY, "rad",
+     .doc = "angle of the relaxed spring; not given: as at the start position"},
+    {"rest", KD_FIELD_NUMBER, O(length), 1, K(KD_JOINT_SPRING), KD_FIELD_MAYBE, NAN, ANY, "m|rad",
+     .doc = "coordinate of the relaxed spring; not given: as at the start position"},
+    {"stiffness", KD_FIELD_NUMBER, O(stiffness), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, STIFFNESS,
+     .doc = "stiffness; maxwell: of the parallel spring"},
+    {"stiffness", KD_FIELD_NUMBER, O(stiffness), 1, K(KD_JOINT_STOP) | K(KD_TYRE) | K(KD_CONTACT),
+     KD_FIELD_REQUIRED, 0, POSITIVE, STIFFNESS,
+     .doc = "stiffness"},
+    {"stiffness", KD_FIELD_MATRIX, O(matrix), 36, K(KD_BUSHING), 0, 0, ANY, STIFFNESS,
+     .doc = "stiffness matrix: the diagonal or six rows, angles last"},
+    {"damping", KD_FIELD_NUMBER, O(damping), 1, SPRINGS, 0, 0, ANY, DAMPING,
+     .doc = "damping"},
+    {"damping", KD_FIELD_NUMBER, O(damping), 1, K(KD_JOINT_STOP) | K(KD_TYRE), 0, 0, NOT_NEGATIVE, DAMPING,
+     .doc = "damping while there is contact"},
+    {"damping", KD_FIELD_NUMBER, O(damping), 1, K(KD_MAXWELL), KD_FIELD_REQUIRED, 0, POSITIVE, "N s/m",
+     .doc = "damping of the damper in series"},
+    {"damping", KD_FIELD_MATRIX, offsetof(kd_force_def, matrix) + 36 * sizeof(double), 36, K(KD_BUSHING), 0, 0,
+     ANY, DAMPING,
+     .doc = "damping matrix: the diagonal or six rows, angular velocities last"},
+    {"series", KD_FIELD_NUMBER, O(series), 1, K(KD_MAXWELL), KD_FIELD_REQUIRED, 0, POSITIVE, "N/m",
+     .doc = "stiffness of the spring in series with the damper"},
+    {"preload", KD_FIELD_NUMBER, O(preload), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, FORCE,
+     .doc = "force at free length, tension positive"},
+    {"preload", KD_FIELD_NUMBER, O(preload6), 6, K(KD_BUSHING), 0, 0, ANY, FORCE,
+     .doc = "forces and moments on `to` at rest"},
+    {"law", KD_FIELD_LAW, O(law), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, FORCE,
+     .doc = "further force, an expression of length, rate (joint_spring: q, v) and of paths"},
+    {"force", KD_FIELD_LAW, O(force), 3, K(KD_APPLIED), 0, 0, ANY, "N",
+     .doc = "components of the force, three expressions; null: 0"},
+    {"torque", KD_FIELD_LAW, O(torque), 3, K(KD_APPLIED), 0, 0, ANY, "N m",
+     .doc = "components of the torque, three expressions; null: 0"},
+    {"axes", KD_FIELD_WORD, O(in), 1, K(KD_APPLIED), 0, KD_IN_WORLD, ANY, "",
+     .doc = "whether components are along the axes of the world or of the body", .words = words_in},
+    {"lower", KD_FIELD_NUMBER, O(lower), 1, K(KD_JOINT_STOP), KD_FIELD_INFINITE, -INFINITY, ANY, "m|rad",
+     .doc = "lower limit of the coordinate; not given: none"},
+    {"upper", KD_FIELD_NUMBER, O(upper), 1, K(KD_JOINT_STOP), KD_FIELD_INFINITE, INFINITY, ANY, "m|rad",
+     .doc = "upper limit of the coordinate; not given: none"},
+    {"coulomb", KD_FIELD_NUMBER, O(coulomb), 1, K(KD_JOINT_FRICTION), 0, 0, NOT_NEGATIVE, FORCE,
+     .doc = "friction while sliding"},
+    {"breakaway", KD_FIELD_NUMBER, O(breakaway), 1, K(KD_JOINT_FRICTION), 0, 0, NOT_NEGATIVE, FORCE,
+     .doc = "friction before sliding; 0: as `coulomb`"},
+    {"stribeck", KD_FIELD_NUMBER, O(stribeck), 1, K(KD_JOINT_FRICTION), 0, 0.01, POSITIVE, "m/s|rad/s",
+     .doc = "velocity at which the surplus of `breakaway` has fallen to 1/e"},
+    {"viscous", KD_FIELD_NUMBER, O(viscous), 1, K(KD_JOINT_FRICTION), 0, 0, NOT_NEGATIVE, DAMPING,
+     .doc = "friction per velocity"},
+    {"slip", KD_FIELD_NUMBER, O(slip), 1, K(KD_JOINT_FRICTION) | K(KD_CONTACT), 0, 0.001, POSITIVE, "m/s|rad/s",
+     .doc = "velocity below which friction is regularised"},
+    {"radius", KD_FIELD_NUMBER, O(radius), 1, K(KD_TYRE) | K(KD_CONTACT), KD_FIELD_REQUIRED, 0, NOT_NEGATIVE, "m",
+     .doc = "radius of the relaxed tyre or of the sphere"},
+    {"road", KD_FIELD_LAW, O(road), 1, K(KD_TYRE), 0, 0, ANY, "m",
+     .doc = "height of the road, an expression of x and t; not given: 0"},
+    {"lifts_off", KD_FIELD_BOOLEAN, O(lifts_off), 1, K(KD_TYRE), 0, 1, ANY, "",
+     .doc = "the tyre cannot pull; false: the spring acts both ways"},
+    {"exponent", KD_FIELD_NUMBER, O(exponent), 1, K(KD_CONTACT), 0, 1.5, BETWEEN(1, 10), "",
+     .doc = "force = stiffness * depth^exponent * (1 + dissipation * rate)"},
+    {"dissipation", KD_FIELD_NUMBER, O(dissipation), 1, K(KD_CONTACT), 0, 0, NOT_NEGATIVE, "s/m",
+     .doc = "Hunt-Crossley dissipation"},
+    {"friction", KD_FIELD_NUMBER, O(friction), 1, K(KD_CONTACT), 0, 0, NOT_NEGATIVE, "",
+     .doc = "coefficient of friction"},
+    {"stiff", KD_FIELD_BOOLEAN, O(stiff), 1, ALL, 0, 0, ANY, "",
+     .doc = "belongs to the stiff part of the Jacobian"},
+};
+#undef O
+
+// ---- states
+#define O(member) offsetof(kd_state_def, member)
+static const kd_kind_word state_kinds[] = {
+    [KD_STATE_LAG] = {"lag", "time_constant * x' = input - x"},
+    [KD_STATE_PI] = {"pi", "x' = input; state.NAME.out = kp * input + ki * x"},
+    [KD_STATE_ODE] = {"ode", "x' = input"},
+};
+static const kd_field state_fields[] = {
+    {"input", KD_FIELD_LAW, O(input), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "expression of paths"},
+    {"time_constant", KD_FIELD_NUMBER, O(time_constant), 1, K(KD_STATE_LAG), KD_FIELD_REQUIRED, 1, POSITIVE, "s",
+     .doc = "time constant"},
+    {"kp", KD_FIELD_NUMBER, O(kp), 1, K(KD_STATE_PI), 0, 0, ANY, "",
+     .doc = "proportional gain"},
+    {"ki", KD_FIELD_NUMBER, O(ki), 1, K(KD_STATE_PI), 0, 0, ANY, "",
+     .doc = "integral gain"},
+    {"start", KD_FIELD_NUMBER, O(start), 1, ALL, 0, 0, ANY, "",
+     .doc = "start value of x"},
+};
+#undef O
+
+// ---- run
+#define O(member) offsetof(kd_run_def, member)
+static const kd_field run_fields[] = {
+    {"t_end", KD_FIELD_NUMBER, O(t_end), 1, ALL, 0, 10, POSITIVE, "s",
+     .doc = "end time"},
+    {"rtol", KD_FIELD_NUMBER, O(rtol), 1, ALL, 0, 1e-6, POSITIVE, "",
+     .doc = "relative tolerance"},
+    {"atol", KD_FIELD_NUMBER, O(atol), 1, ALL, 0, 1e-8, POSITIVE, "",
+     .doc = "absolute tolerance"},
+    {"intervals", KD_FIELD_INTEGER, O(intervals), 1, ALL, 0, 500, BETWEEN(1, 1e8), "",
+     .doc = "output intervals"},
+    {"coordinates", KD_FIELD_TEXT, O(coordinates), 1, ALL, 0, 0, ANY, "",
+     .doc = "coordinate set; not given: chosen", .words = words_coordinates},
+    {"formulation", KD_FIELD_TEXT, O(formulation), 1, ALL, 0, 0, ANY, "",
+     .doc = "formulation (docs/guide/formulations.md); not given: chosen"},
+    {"integrator", KD_FIELD_TEXT, O(integrator), 1, ALL, 0, 0, ANY, "",
+     .doc = "integrator; not given: chosen"},
+    {"plots", KD_FIELD_PATHS, O(plots), 16, ALL, 0, 0, ANY, "",
+     .doc = "channels that the report draws: sensors or paths", .length = O(nplots)},
+    {"limit_position", KD_FIELD_NUMBER, O(limit_position), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
+     .doc = "the certificate fails beyond this violation of constraints; not given: no limit"},
+    {"limit_velocity", KD_FIELD_NUMBER, O(limit_velocity), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
+     .doc = "the same on velocity level"},
+    {"limit_energy", KD_FIELD_NUMBER, O(limit_energy), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "J",
+     .doc = "the same for the energy balance"},
+};
+#undef O
+
+#define KINDLESS NULL, 1, 0, false
+#define KINDS(table, type, by_key) table, COUNT(table), offsetof(type, kind), by_key
+#define FIELDS(table) table, COUNT(table)
+static const kd_schema schemas[KD_SCHEMA_COUNT] = {
+    [KD_SCHEMA_CURVE] = {"curves", "curve",
+        "Tables y(x); in expressions a curve is a function of its name",
+        sizeof(kd_curve_def), KINDLESS, NULL, FIELDS(curve_fields)},
+    [KD_SCHEMA_INPUT] = {"inputs", "input",
+        "Signals u(t), read as input.NAME",
+        sizeof(kd_input_def), KINDLESS, "value", FIELDS(input_fields)},
+    [KD_SCHEMA_BODY] = {"bodies", "body",
+        "Rigid bodies; `ground` is there without being written",
+        sizeof(kd_body_def), KINDLESS, NULL, FIELDS(body_fields)},
+    [KD_SCHEMA_FRAME] = {"frames", "frame",
+        "Named places, which joints, forces and expressions can refer to",
+        sizeof(kd_frame_def), KINDLESS, NULL, FIELDS(frame_fields)},
+    [KD_SCHEMA_JOINT] = {"joints", "joint",
+        "Joints between two bodies; z is the axis of the joint",
+        sizeof(kd_joint_def), KINDS(joint_kinds, kd_joint_def, false), NULL, FIELDS(joint_fields)},
+    [KD_SCHEMA_CONSTRAINT] = {"constraints", "constraint",
+        "Constraints that are no joints",
+        sizeof(kd_constraint_def), KINDS(constraint_kinds, kd_constraint_def, false), NULL, FIELDS(constraint_fields)},
+    [KD_SCHEMA_FORCE] = {"forces", "force",
+        "Force elements",
+        sizeof(kd_force_def), KINDS(force_kinds, kd_force_def, false), NULL, FIELDS(force_fields)},
+    [KD_SCHEMA_STATE] = {"states", "state",
+        "Inner states, read as state.NAME",
+        sizeof(kd_state_def), KINDS(state_kinds, kd_state_def, false), NULL, FIELDS(state_fields)},
+    [KD_SCHEMA_SENSOR] = {"sensors", "sensor",
+        "Named outputs",
+        sizeof(kd_sensor_def), KINDLESS, "value", FIELDS(sensor_fields)},
+    [KD_SCHEMA_RUN] = {"run", "run",
+        "How to simulate; the command line overrides",
+        sizeof(kd_run_def), KINDLESS, NULL, FIELDS(run_fields)},
+    [KD_SCHEMA_PLACE] = {"places", "place",
+        "A frame fixed in a body",
+        sizeof(kd_place), KINDLESS, NULL, FIELDS(place_fields)},
+    [KD_SCHEMA_SHAPE] = {"shapes", "shape",
+        "A solid, drawn and perhaps giving mass",
+        sizeof(kd_shape), KINDS(shape_kinds, kd_shape, true), NULL, FIELDS(shape_fields)},
+};
+// clang-format on
+
+// ---- looking up -----------------------------------------------------------------------------------------------------
+
+const kd_schema *kd_schema_of(kd_schema_id id)
+{
+    return &schemas[id];
+}
+
+bool kd_field_has(const kd_field *field, int kind)
+{
+    return kind < 0 || ((field->kinds >> kind) & 1u) != 0;
+}
+
+int kd_field_count(const kd_field *field, int kind)
+{
+    return field->counts && kind >= 0 ? field->counts[kind] : field->count;
+}
+
+const kd_field *kd_schema_field(const kd_schema *schema, int kind, const char *key)
+{
+    for (int i = 0; i < schema->nfields; i++) {
+        const kd_field *field = &schema->fields[i];
+        if (kd_field_has(field, kind) && strcmp(field->key, key) == 0) return field;
+    }
+    return NULL;
+}
+
+int kd_schema_kind(const kd_schema *schema, const char *word)
+{
+    for (int i = 0; schema->kinds && i < schema->nkinds; i++) {
+        if (schema->kinds[i].word && strcmp(schema->kinds[i].word, word) == 0) return i;
+    }
+    return -1;
+}
+
+int kd_schema_kind_of(const kd_schema *schema, const void *def)
+{
+    int kind = 0;
+    if (schema->kinds) memcpy(&kind, (const char *)def + schema->kind, sizeof kind);
+    return kind;
+}
+
+const char *kd_schema_suggest_field(const kd_schema *schema, int kind, const char *key)
+{
+    kd_nearest nearest = kd_nearest_start(key);
+    for (int i = 0; i < schema->nfields; i++) {
+        if (kd_field_has(&schema->fields[i], kind)) kd_nearest_offer(&nearest, schema->fields[i].key);
+    }
+    return nearest.best;
+}
+
+const char *kd_schema_suggest_kind(const kd_schema *schema, const char *word)
+{
+    kd_nearest nearest = kd_nearest_start(word);
+    for (int i = 0; schema->kinds && i < schema->nkinds; i++) kd_nearest_offer(&nearest, schema->kinds[i].word);
+    return nearest.best;
+}
+
+// ---- defaults -------------------------------------------------------------------------------------------------------
+
+static void fill(double *a, int n, double value)
+{
+    for (int i = 0; i < n; i++) a[i] = value;
+}
+
+static void default_field(const kd_field *field, char *def)
+{
+    void *at = def + field->offset;
+    switch (field->type) {
+    case KD_FIELD_NUMBER:
+    case KD_FIELD_INERTIA:
+    case KD_FIELD_MATRIX:
+        fill(at, field->count, field->value);
+        break;
+    case KD_FIELD_INTEGER:
+    case KD_FIELD_WORD:
+        memcpy(at, &(int){(int)field->value}, sizeof(int));
+        break;
+    case KD_FIELD_BOOLEAN:
+        memcpy(at, &(bool){field->value != 0}, sizeof(bool));
+        break;
+    case KD_FIELD_ORIENTATION:
+        memcpy(at, (const double[4]){1, 0, 0, 0}, 4 * sizeof(double));
+        break;
+    case KD_FIELD_PLACE:
+        *(kd_place *)at = kd_place_default();
+        break;
+    default: // texts, and arrays with a length: empty
+        break;
+    }
+}
+
+void kd_schema_default(const kd_schema *schema, int kind, void *def)
+{
+    memset(def, 0, schema->size);
+    if (schema->kinds) memcpy((char *)def + schema->kind, &kind, sizeof kind);
+    for (int i = 0; i < schema->nfields; i++) default_field(&schema->fields[i], def);
+    for (int i = 0; i < schema->nfields; i++) { // keys that share their place in the definition: that of the kind wins
+        if (kd_field_has(&schema->fields[i], kind)) default_field(&schema->fields[i], def);
+    }
+}
+
+kd_place kd_place_default(void)
+{
+    kd_place place;
+    kd_schema_default(&schemas[KD_SCHEMA_PLACE], 0, &place);
+    place.body = "ground";
+    place.in = KD_IN_WORLD;
+    return place;
+}
+
+#define DEFAULT(type, name, id)                                                                                        \
+    type name(void)                                                                                                    \
+    {                                                                                                                  \
+        type def;                                                                                                      \
+        kd_schema_default(&schemas[id], 0, &def);                                                                      \
+        return def;                                                                                                    \
+    }
+#define DEFAULT_OF_KIND(type, name, kind_type, id)                                                                     \
+    type name(kind_type kind)                                                                                          \
+    {                                                                                                                  \
+        type def;                                                                                                      \
+        kd_schema_default(&schemas[id], (int)kind, &def);                                                              \
+        return def;                                                                                                    \
+    }
+DEFAULT(kd_body_def, kd_body_def_default, KD_SCHEMA_BODY)
+DEFAULT(kd_frame_def, kd_frame_def_default, KD_SCHEMA_FRAME)
+DEFAULT(kd_input_def, kd_input_def_default, KD_SCHEMA_INPUT)
+DEFAULT(kd_sensor_def, kd_sensor_def_default, KD_SCHEMA_SENSOR)
+DEFAULT(kd_curve_def, kd_curve_def_default, KD_SCHEMA_CURVE)
+DEFAULT(kd_run_def, kd_run_def_default, KD_SCHEMA_RUN)
+DEFAULT_OF_KIND(kd_joint_def, kd_joint_def_default, kd_joint_kind, KD_SCHEMA_JOINT)
+DEFAULT_OF_KIND(kd_constraint_def, kd_constraint_def_default, kd_constraint_kind, KD_SCHEMA_CONSTRAINT)
+DEFAULT_OF_KIND(kd_force_def, kd_force_def_default, kd_force_kind, KD_SCHEMA_FORCE)
+DEFAULT_OF_KIND(kd_state_def, kd_state_def_default, kd_state_kind, KD_SCHEMA_STATE)
+
+kd_user_force_def kd_user_force_def_default(void)
+{
+    return (kd_user_force_def){0};
+}
+
+// ---- checks ---------------------------------------------------------------------------------------------------------
+
+// "'mass' must be positive, but is 0"
+static bool complain_range(const kd_field *field, int i, int n, double value, char *message, size_t size)
+{
+    kd_range r = field->range;
+    kd_text(message, size, "'%s' ", field->key);
+    if (n > 1) kd_text_append(message, size, "number %d ", i + 1);
+    if (!isinf(r.min) && !isinf(r.max)) {
+        kd_text_append(message, size, "must be between %g and %g", r.min, r.max);
+    } else if (r.open) {
+        kd_text_append(message, size, r.min == 0 ? "must be positive" : "must be greater than %g", r.min);
+    } else {
+        kd_text_append(message, size, "must be at least %g", r.min);
+    }
+    kd_text_append(message, size, ", but is %g", value);
+    return false;
+}
+
+static bool check_numbers(const kd_field *field, int n, const double *a, char *message, size_t size)
+{
+    for (int i = 0; i < n; i++) {
+        if (isnan(a[i]) && (field->flags & KD_FIELD_MAYBE)) continue;
+        if (isnan(a[i]) || (isinf(a[i]) && !(field->flags & KD_FIELD_INFINITE))) {
+            kd_text(message, size, "'%s' is not finite", field->key);
+            return false;
+        }
+        bool low = field->range.open ? a[i] <= field->range.min : a[i] < field->range.min;
+        if (low || a[i] > field->range.max) return complain_range(field, i, n, a[i], message, size);
+    }
+    return true;
+}
+
+static bool check_text(const kd_field *field, const char *text, char *message, size_t size)
+{
+    if (!text) {
+        kd_text(message, size, "'%s' is missing", field->key);
+        return !(field->flags & KD_FIELD_REQUIRED);
+    }
+    if (!field->words) return true;
+    int count = 0;
+    for (; field->words[count]; count++) {
+        if (strcmp(field->words[count], text) == 0) return true;
+    }
+    const char *nearest = kd_nearest_of(text, field->words, count);
+    kd_text(message, size, "'%s' cannot be '%.40s'", field->key, text);
+    if (nearest) {
+        kd_text_append(message, size, ", did you mean '%s'?", nearest);
+        return false;
+    }
+    kd_text_append(message, size, "; possible are");
+    for (int i = 0; i < count; i++) kd_text_append(message, size, "%s %s", i > 0 ? "," : "", field->words[i]);
+    return false;
+}
+
+static bool check_length(const kd_field *field, int n, char *message, size_t size)
+{
+    if (n >= 0 && n <= field->count && (n > 0 || !(field->flags & KD_FIELD_REQUIRED))) return true;
+    if (n == 0)
+        kd_text(message, size, "'%s' is missing", field->key);
+    else
+        kd_text(message, size, "'%s' has %d entries, at most %d are possible", field->key, n, field->count);
+    return false;
+}
+
+// "'from': ..." in front of a complaint about a part
+static bool check_part(const kd_field *field, kd_schema_id id, const void *part, char *message, size_t size)
+{
+    char why[300] = "";
+    if (!kd_schema_check(&schemas[id], part, why, sizeof why)) return true;
+    kd_text(message, size, "'%s': %s", field->key, why);
+    return false;
+}
+
+static bool check_orientation(const kd_field *field, const double *q, char *message, size_t size)
+{
+    if (!check_numbers(field, 4, q, message, size)) return false;
+    double n = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    if (fabs(n - 1.0) <= 1e-3) return true; // as far as numbers in a file are rounded; used after normalisation
+    kd_text(message, size, "'%s' is no unit quaternion: its norm is %g", field->key, n);
+    return false;
+}
+
+bool kd_field_check(const kd_field *field, int kind, const void *def, char *message, size_t size)
+{
+    const char *at = (const char *)def + field->offset;
+    int         length = 0;
+    if (field->length) memcpy(&length, (const char *)def + field->length, sizeof length);
+    switch (field->type) {
+    case KD_FIELD_NUMBER:
+    case KD_FIELD_INERTIA:
+    case KD_FIELD_MATRIX:
+        return check_numbers(field, kd_field_count(field, kind), (const double *)(const void *)at, message, size);
+    case KD_FIELD_INTEGER: {
+        int value;
+        memcpy(&value, at, sizeof value);
+        return check_numbers(field, 1, &(double){value}, message, size);
+    }
+    case KD_FIELD_WORD: {
+        int value, count = 0;
+        memcpy(&value, at, sizeof value);
+        while (field->words[count]) count++;
+        if (value >= 0 && value < count) return true;
+        kd_text(message, size, "'%s' is %d, which has no meaning", field->key, value);
+        return false;
+    }
+    case KD_FIELD_TEXT:
+    case KD_FIELD_NAME:
+    case KD_FIELD_LAW:
+        return check_text(field, *(const char *const *)(const void *)at, message, size);
+    case KD_FIELD_ORIENTATION:
+        return check_orientation(field, (const double *)(const void *)at, message, size);
+    case KD_FIELD_PLACE:
+        return check_part(field, KD_SCHEMA_PLACE, at, message, size);
+    case KD_FIELD_SHAPES:
+        if (!check_length(field, length, message, size)) return false;
+        for (int i = 0; i < length; i++) {
+            if (!check_part(field, KD_SCHEMA_SHAPE, at + (size_t)i * sizeof(kd_shape), message, size)) return false;
+        }
+        return true;
+    case KD_FIELD_PATHS:
+        return check_length(field, length, message, size);
+    case KD_FIELD_TERMS: {
+        const double *factor = (const double *)(const void *)((const char *)def + field->second);
+        return check_length(field, length, message, size) && check_numbers(field, length, factor, message, size);
+    }
+    case KD_FIELD_SAMPLES: {
+        const double *samples = *(const double *const *)(const void *)at;
+        if (length > 0 && samples) return check_numbers(field, length, samples, message, size);
+        kd_text(message, size, "'%s' is missing", field->key);
+        return false;
+    }
+    case KD_FIELD_BOOLEAN:
+    case KD_FIELD_TYPE_COUNT:
+        break;
+    }
+    return true;
+}
+
+const kd_field *kd_schema_check(const kd_schema *schema, const void *def, char *message, size_t size)
+{
+    int kind = kd_schema_kind_of(schema, def);
+    if (kind < 0 || kind >= schema->nkinds || (schema->kinds && !schema->kinds[kind].word)) {
+        kd_text(message, size, "kind %d of a %s has no meaning", kind, schema->singular);
+        return &schema->fields[0];
+    }
+    for (int i = 0; i < schema->nfields; i++) {
+        const kd_field *field = &schema->fields[i];
+        if (kd_field_has(field, kind) && !kd_field_check(field, kind, def, message, size)) return field;
+    }
+    return NULL;
+}
+
+// ---- names ----------------------------------------------------------------------------------------------------------
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool kd_name_check(const char *name, char *message, size_t size)
+{
+    const char *c = name;
+    if (strlen(name) > 100) {
+        kd_text(message, size, "the name '%.20s...' is longer than 100 characters", name);
+        return false;
+    }
+    if (!is_letter(*c)) {
+        kd_text(message, size, "the name '%s' must start with a letter", name);
+        return false;
+    }
+    while (is_letter(*c) || is_digit(*c) || *c == '-') c++;
+    if (*c == '(') {
+        do {
+            c++;
+            if (*c == '-') c++;
+            if (!is_digit(*c)) break;
+            while (is_digit(*c)) c++;
+        } while (*c == ',');
+        if (c[0] == ')' && c[1] == '\0') return true;
+        kd_text(message, size, "the index in the name '%s' must be whole numbers in parentheses", name);
+        return false;
+    }
+    if (*c == '\0') return true;
+    kd_text(message, size, "the name '%s' must consist of letters, digits, '_' and '-'", name);
+    return false;
+}

@@ -1,0 +1,121 @@
+// schema.h: the one table of everything that a model can say: sections, kinds, fields with their type, range, default,
+// unit and meaning. It drives the reader and the writer of model files, the defaults and checks of the builder API, the
+// reference page (docs/reference/model-file.md) and the tests.
+#ifndef KD_MODEL_SCHEMA_H
+#define KD_MODEL_SCHEMA_H
+
+#include <kardan/model.h>
+
+typedef enum kd_schema_id {
+    KD_SCHEMA_CURVE,
+    KD_SCHEMA_INPUT,
+    KD_SCHEMA_BODY,
+    KD_SCHEMA_FRAME,
+    KD_SCHEMA_JOINT,
+    KD_SCHEMA_CONSTRAINT,
+    KD_SCHEMA_FORCE,
+    KD_SCHEMA_STATE,
+    KD_SCHEMA_SENSOR,
+    KD_SCHEMA_RUN,
+    KD_SCHEMA_SECTION_COUNT,                   // those above are sections of a file, in the order of writing
+    KD_SCHEMA_PLACE = KD_SCHEMA_SECTION_COUNT, // parts of definitions
+    KD_SCHEMA_SHAPE,
+    KD_SCHEMA_COUNT
+} kd_schema_id;
+
+typedef enum kd_field_type {
+    KD_FIELD_NUMBER,      // double[count]; count 1: a number, otherwise a list
+    KD_FIELD_INTEGER,     // int
+    KD_FIELD_BOOLEAN,     // bool
+    KD_FIELD_WORD,        // an enum, one of `words`
+    KD_FIELD_TEXT,        // const char *; if there are `words`, one of them
+    KD_FIELD_NAME,        // const char *, the name of an element of the section `refers`
+    KD_FIELD_LAW,         // const char *[count], expressions that the simulation evaluates; count 1: one
+    KD_FIELD_PATHS,       // const char *[count] with `length` entries, paths of channels
+    KD_FIELD_ORIENTATION, // double[4], unit quaternion, scalar first
+    KD_FIELD_INERTIA,     // double[6]: xx yy zz, or all of xx yy zz xy xz yz
+    KD_FIELD_MATRIX,      // double[36]: the diagonal, or six rows of six
+    KD_FIELD_PLACE,       // kd_place
+    KD_FIELD_SHAPES,      // kd_shape[count] with `length` entries
+    KD_FIELD_TERMS,       // const char *[count] (paths) with `length` entries, and double[count] at `second`: factors
+    KD_FIELD_SAMPLES,     // const double * with `length` entries
+    KD_FIELD_TYPE_COUNT
+} kd_field_type;
+
+enum {                      // flags of a field
+    KD_FIELD_REQUIRED = 1,  // must be given in a file; as a text it must not be NULL
+    KD_FIELD_MAYBE = 2,     // NaN (a number) means: not given
+    KD_FIELD_INFINITE = 4,  // infinity is a value
+    KD_FIELD_DIRECTION = 8, // a direction: not the zero vector where it is given
+};
+
+typedef struct kd_range {
+    double min, max;
+    bool   open; // min itself is not allowed
+} kd_range;
+
+typedef struct kd_field {
+    const char        *key;
+    kd_field_type      type;
+    size_t             offset; // in the definition
+    int                count;
+    unsigned           kinds; // bit k: kind k has this field
+    unsigned           flags;
+    double             value; // default: number, each number of a list, integer, truth, index of a word
+    kd_range           range;
+    const char        *unit;   // "" or "m"; "|" separates those of shifts and turns
+    const char        *doc;    // one sentence without its full stop
+    const signed char *counts; // NULL, or the count by kind
+    const char *const *words;  // of a word, NULL at the end
+    kd_schema_id       refers; // of a name
+    size_t             length; // offset of the int that counts entries
+    size_t             second; // offset of a second array
+} kd_field;
+
+typedef struct kd_kind_word {
+    const char *word; // NULL: this kind cannot be written
+    const char *doc;
+} kd_kind_word;
+
+typedef struct kd_schema {
+    const char         *word;     // "joints"
+    const char         *singular; // "joint"
+    const char         *doc;
+    size_t              size;        // of the definition
+    const kd_kind_word *kinds;       // NULL: no kinds
+    int                 nkinds;      // 1 without kinds
+    size_t              kind;        // offset of the kind
+    bool                kind_by_key; // the kind is not written as `type` but is the key of that name
+    const char         *short_key;   // a scalar in place of the element means this field; NULL: none
+    const kd_field     *fields;
+    int                 nfields;
+} kd_schema;
+
+const kd_schema *kd_schema_of(kd_schema_id id);
+
+// The field that `key` means for this kind; NULL: there is none. kind -1: of any kind.
+const kd_field *kd_schema_field(const kd_schema *schema, int kind, const char *key);
+// The kind of a word; -1: unknown.
+int kd_schema_kind(const kd_schema *schema, const char *word);
+int kd_schema_kind_of(const kd_schema *schema, const void *def);
+// The key or kind that was probably meant; NULL: none is near.
+const char *kd_schema_suggest_field(const kd_schema *schema, int kind, const char *key);
+const char *kd_schema_suggest_kind(const kd_schema *schema, const char *word);
+bool        kd_field_has(const kd_field *field, int kind); // is it a field of this kind
+int         kd_field_count(const kd_field *field, int kind);
+
+// Every field of def to its default.
+void kd_schema_default(const kd_schema *schema, int kind, void *def);
+
+// Check one field: finite, within its range, a known word, not missing. false: message is a sentence without full stop
+// ("mass must be at least 0, but is -1").
+bool kd_field_check(const kd_field *field, int kind, const void *def, char *message, size_t size);
+// Check the kind and all fields of that kind, places and shapes inside included. NULL: all is well; otherwise the first
+// field that is wrong, with a sentence in message (the kind itself: the first field of the schema).
+const kd_field *kd_schema_check(const kd_schema *schema, const void *def, char *message, size_t size);
+
+// A name of an element: letters, digits, '_', '-', starting with a letter or '_'; then perhaps one index in
+// parentheses: integers, separated by commas. false: message says what is wrong.
+bool kd_name_check(const char *name, char *message, size_t size);
+
+#endif
