@@ -294,9 +294,8 @@ bool kd_path_is_kinematic(const kd_path *path)
     case KD_PROPERTY_ACC:
     case KD_PROPERTY_ALPHA:
     case KD_PROPERTY_A:
+    case KD_PROPERTY_FORCE: // values of forces are outputs: a law that reads another law would be an algebraic loop
         return false;
-    case KD_PROPERTY_FORCE:
-        return path->section == KD_SECTION_FORCE; // of force laws; reactions follow from accelerations
     case KD_PROPERTY_VALUE:
         return path->section == KD_SECTION_STATE || path->section == KD_SECTION_INPUT;
     default:
