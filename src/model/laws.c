@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "model/build.h"
+#include "model/schema.h"
 
 // ---- what a text may read -------------------------------------------------------------------------------------------
 
@@ -183,16 +184,22 @@ static const char *const *law_locals(kd_force_kind kind)
     case KD_RSDA:
         return of_angle;
     case KD_JOINT_SPRING:
-    case KD_JOINT_STOP:
-    case KD_JOINT_FRICTION:
         return of_coordinate;
-    case KD_TSDA:
-    case KD_MAXWELL:
-    case KD_TYRE:
-        return of_length;
     default:
-        return NULL;
+        return of_length;
     }
+}
+
+// A text of a force, if its kind has such a field.
+static kd_status check_force_text(reader *r, int i, const char *key, const char *field, const char *text, unsigned may,
+                                  const char *const *locals)
+{
+    if (!text) return KD_OK;
+    const kd_schema *schema = kd_schema_of(KD_SCHEMA_FORCE);
+    const int        kind = (int)r->m->force[i].def.kind;
+    if (kd_schema_field(schema, kind, key)) return check_text(r, KD_SECTION_FORCE, i, field, text, may, locals);
+    kd_model_error(r->m, KD_SECTION_FORCE, i, field, "a force of type %s has no '%s'", schema->kinds[kind].word, key);
+    return KD_OK;
 }
 
 static kd_status check_force(reader *r, int i)
@@ -200,11 +207,11 @@ static kd_status check_force(reader *r, int i)
     static const char *const force_field[] = {"force[0]", "force[1]", "force[2]"};
     static const char *const torque_field[] = {"torque[0]", "torque[1]", "torque[2]"};
     const kd_force_def      *def = &r->m->force[i].def;
-    kd_status                status = check_text(r, KD_SECTION_FORCE, i, "law", def->law, law, law_locals(def->kind));
-    if (status >= 0) status = check_text(r, KD_SECTION_FORCE, i, "road", def->road, READ_TIME, of_road);
+    kd_status                status = check_force_text(r, i, "law", "law", def->law, law, law_locals(def->kind));
+    if (status >= 0) status = check_force_text(r, i, "road", "road", def->road, READ_TIME, of_road);
     for (int k = 0; k < 3 && status >= 0; k++) {
-        status = check_text(r, KD_SECTION_FORCE, i, force_field[k], def->force[k], law, NULL);
-        if (status >= 0) status = check_text(r, KD_SECTION_FORCE, i, torque_field[k], def->torque[k], law, NULL);
+        status = check_force_text(r, i, "force", force_field[k], def->force[k], law, NULL);
+        if (status >= 0) status = check_force_text(r, i, "torque", torque_field[k], def->torque[k], law, NULL);
     }
     return status;
 }
