@@ -128,16 +128,16 @@ static kd_eval mass(const kd_point *x, void *context, double *out)
 {
     const work *k = at_position(context, x);
     memset(out, 0, NP * NP * sizeof *out);
-    *kd_at(out, NP, 0, 0) = J11 - 2 * C1 * k->c_theta;
-    *kd_at(out, NP, 1, 0) = *kd_at(out, NP, 0, 1) = J21 - C1 * k->c_theta;
-    *kd_at(out, NP, 1, 1) = J22;
-    *kd_at(out, NP, 2, 2) = J33;
-    *kd_at(out, NP, 3, 3) = J44;
-    *kd_at(out, NP, 4, 3) = *kd_at(out, NP, 3, 4) = J44 + C4 * k->s_phi;
-    *kd_at(out, NP, 4, 4) = J55 + 2 * C4 * k->s_phi;
-    *kd_at(out, NP, 5, 5) = J66;
-    *kd_at(out, NP, 6, 5) = *kd_at(out, NP, 5, 6) = J66 - C6 * k->s_omega;
-    *kd_at(out, NP, 6, 6) = J77 - 2 * C6 * k->s_omega;
+    *kd_entry(out, NP, 0, 0) = J11 - 2 * C1 * k->c_theta;
+    *kd_entry(out, NP, 1, 0) = *kd_entry(out, NP, 0, 1) = J21 - C1 * k->c_theta;
+    *kd_entry(out, NP, 1, 1) = J22;
+    *kd_entry(out, NP, 2, 2) = J33;
+    *kd_entry(out, NP, 3, 3) = J44;
+    *kd_entry(out, NP, 4, 3) = *kd_entry(out, NP, 3, 4) = J44 + C4 * k->s_phi;
+    *kd_entry(out, NP, 4, 4) = J55 + 2 * C4 * k->s_phi;
+    *kd_entry(out, NP, 5, 5) = J66;
+    *kd_entry(out, NP, 6, 5) = *kd_entry(out, NP, 5, 6) = J66 - C6 * k->s_omega;
+    *kd_entry(out, NP, 6, 6) = J77 - 2 * C6 * k->s_omega;
     return KD_EVAL_OK;
 }
 
@@ -218,10 +218,10 @@ static void fill(const pattern *q, double *out)
     memset(out, 0, NG * NP * sizeof *out);
     for (int i = 0; i < NG; i++) {
         const int own = i < 2 ? GAMMA : i < 4 ? PHI : OMEGA;
-        *kd_at(out, NG, i, BETA) = i % 2 ? q->y_beta : q->x_beta;
-        *kd_at(out, NG, i, THETA) = i % 2 ? q->y_theta : q->x_theta;
-        *kd_at(out, NG, i, own) = q->own[i];
-        if (i >= 2) *kd_at(out, NG, i, own + 1) = q->own[i] + q->end[i];
+        *kd_entry(out, NG, i, BETA) = i % 2 ? q->y_beta : q->x_beta;
+        *kd_entry(out, NG, i, THETA) = i % 2 ? q->y_theta : q->x_theta;
+        *kd_entry(out, NG, i, own) = q->own[i];
+        if (i >= 2) *kd_entry(out, NG, i, own + 1) = q->own[i] + q->end[i];
     }
 }
 
@@ -279,34 +279,34 @@ static void residual_by_p(const work *k, const kd_point *x, double *out)
     const double pp = k->es * l[2] - k->ec * l[3], dd = pp + k->tc * l[2] + k->ts * l[3];
     const double oo = k->fc * l[4] + k->fs * l[5], ee = oo + k->us * l[4] - k->uc * l[5];
     memset(out, 0, NP * NP * sizeof *out);
-    *kd_at(out, NP, 0, 0) = bb;
-    *kd_at(out, NP, 1, 0) = tt;
-    *kd_at(out, NP, 0, 1) = s1 * (2 * a[0] + a[1]) + c1 * v[1] * (v[1] + 2 * v[0]) + tt;
-    *kd_at(out, NP, 1, 1) = s1 * a[0] - c1 * v[0] * v[0] + tt;
-    *kd_at(out, NP, 2, 2) = -k->spring_by_gamma + k->gs * l[0] - k->gc * l[1];
-    *kd_at(out, NP, 3, 3) = c4 * a[4] + s4 * v[4] * v[4] + pp;
-    *kd_at(out, NP, 4, 3) = c4 * (a[3] + 2 * a[4]) - s4 * v[3] * (v[3] + 2 * v[4]) + pp;
-    *kd_at(out, NP, 3, 4) = pp;
-    *kd_at(out, NP, 4, 4) = dd;
-    *kd_at(out, NP, 5, 5) = -c6 * a[6] - s6 * v[6] * v[6] + oo;
-    *kd_at(out, NP, 6, 5) = -c6 * (a[5] + 2 * a[6]) + s6 * v[5] * (v[5] + 2 * v[6]) + oo;
-    *kd_at(out, NP, 5, 6) = oo;
-    *kd_at(out, NP, 6, 6) = ee;
+    *kd_entry(out, NP, 0, 0) = bb;
+    *kd_entry(out, NP, 1, 0) = tt;
+    *kd_entry(out, NP, 0, 1) = s1 * (2 * a[0] + a[1]) + c1 * v[1] * (v[1] + 2 * v[0]) + tt;
+    *kd_entry(out, NP, 1, 1) = s1 * a[0] - c1 * v[0] * v[0] + tt;
+    *kd_entry(out, NP, 2, 2) = -k->spring_by_gamma + k->gs * l[0] - k->gc * l[1];
+    *kd_entry(out, NP, 3, 3) = c4 * a[4] + s4 * v[4] * v[4] + pp;
+    *kd_entry(out, NP, 4, 3) = c4 * (a[3] + 2 * a[4]) - s4 * v[3] * (v[3] + 2 * v[4]) + pp;
+    *kd_entry(out, NP, 3, 4) = pp;
+    *kd_entry(out, NP, 4, 4) = dd;
+    *kd_entry(out, NP, 5, 5) = -c6 * a[6] - s6 * v[6] * v[6] + oo;
+    *kd_entry(out, NP, 6, 5) = -c6 * (a[5] + 2 * a[6]) + s6 * v[5] * (v[5] + 2 * v[6]) + oo;
+    *kd_entry(out, NP, 5, 6) = oo;
+    *kd_entry(out, NP, 6, 6) = ee;
 }
 
 static void residual_by_v(const work *k, const double *v, double *out)
 {
     const double s1 = 2 * C1 * k->s_theta, c4 = 2 * C4 * k->c_phi, c6 = 2 * C6 * k->c_omega;
     memset(out, 0, NP * NP * sizeof *out);
-    *kd_at(out, NP, 0, 0) = s1 * v[1];
-    *kd_at(out, NP, 0, 1) = s1 * (v[0] + v[1]);
-    *kd_at(out, NP, 1, 0) = -s1 * v[0];
-    *kd_at(out, NP, 3, 4) = -c4 * v[4];
-    *kd_at(out, NP, 4, 3) = c4 * (v[3] + v[4]);
-    *kd_at(out, NP, 4, 4) = c4 * v[3];
-    *kd_at(out, NP, 5, 6) = c6 * v[6];
-    *kd_at(out, NP, 6, 5) = -c6 * (v[5] + v[6]);
-    *kd_at(out, NP, 6, 6) = -c6 * v[5];
+    *kd_entry(out, NP, 0, 0) = s1 * v[1];
+    *kd_entry(out, NP, 0, 1) = s1 * (v[0] + v[1]);
+    *kd_entry(out, NP, 1, 0) = -s1 * v[0];
+    *kd_entry(out, NP, 3, 4) = -c4 * v[4];
+    *kd_entry(out, NP, 4, 3) = c4 * (v[3] + v[4]);
+    *kd_entry(out, NP, 4, 4) = c4 * v[3];
+    *kd_entry(out, NP, 5, 6) = c6 * v[6];
+    *kd_entry(out, NP, 6, 5) = -c6 * (v[5] + v[6]);
+    *kd_entry(out, NP, 6, 6) = -c6 * v[5];
 }
 
 static kd_eval residual_derivative(const work *k, const kd_point *x, kd_var var, void *context, double *out)
@@ -319,7 +319,7 @@ static kd_eval residual_derivative(const work *k, const kd_point *x, kd_var var,
         double        G[NG * NP];
         fill(&q, G);
         for (int j = 0; j < NP; j++)
-            for (int i = 0; i < NG; i++) *kd_at(out, NP, j, i) = *kd_at(G, NG, i, j);
+            for (int i = 0; i < NG; i++) *kd_entry(out, NP, j, i) = *kd_entry(G, NG, i, j);
     }
     return KD_EVAL_OK;
 }

@@ -191,12 +191,12 @@ static void residual_by_p(const work *k, const kd_point *x, double *out)
     memset(out, 0, NP * NP * sizeof *out);
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < 2; j++) {
-            *kd_at(out, NP, i, j) = left[i][j];
-            *kd_at(out, NP, i + 2, j + 2) = right[i][j];
+            *kd_entry(out, NP, i, j) = left[i][j];
+            *kd_entry(out, NP, i + 2, j + 2) = right[i][j];
         }
-        *kd_at(out, NP, i, i) += bar;
-        *kd_at(out, NP, i + 2, i + 2) += bar;
-        *kd_at(out, NP, i, i + 2) = *kd_at(out, NP, i + 2, i) = -bar;
+        *kd_entry(out, NP, i, i) += bar;
+        *kd_entry(out, NP, i + 2, i + 2) += bar;
+        *kd_entry(out, NP, i, i + 2) = *kd_entry(out, NP, i + 2, i) = -bar;
     }
 }
 

@@ -68,7 +68,7 @@ static kd_eval mass(const kd_point *x, void *context, double *out)
 {
     (void)x, (void)context;
     memset(out, 0, NP * NP * sizeof *out);
-    for (int i = 0; i < NP; i++) *kd_at(out, NP, i, i) = 1;
+    for (int i = 0; i < NP; i++) *kd_entry(out, NP, i, i) = 1;
     return KD_EVAL_OK;
 }
 
@@ -121,20 +121,20 @@ static void residual_by_p(const work *k, const kd_point *x, double *out)
             for (int n = 0; n < 3; n++)
                 for (int m = 0; m < 3; m++) {
                     const double B = (m == n ? inverse : 0) - twice * d[m] * d[n];
-                    *kd_at(out, NP, 3 * i + m, 3 * i + n) -= B;
-                    *kd_at(out, NP, 3 * j + m, 3 * j + n) -= B;
-                    *kd_at(out, NP, 3 * i + m, 3 * j + n) = B;
-                    *kd_at(out, NP, 3 * j + m, 3 * i + n) = B;
+                    *kd_entry(out, NP, 3 * i + m, 3 * i + n) -= B;
+                    *kd_entry(out, NP, 3 * j + m, 3 * j + n) -= B;
+                    *kd_entry(out, NP, 3 * i + m, 3 * j + n) = B;
+                    *kd_entry(out, NP, 3 * j + m, 3 * i + n) = B;
                 }
         }
-    for (int i = 0; i < NP; i++) *kd_at(out, NP, i, i) += 2 * x->lambda[i / 3];
+    for (int i = 0; i < NP; i++) *kd_entry(out, NP, i, i) += 2 * x->lambda[i / 3];
 }
 
 // N x NP matrix with the row blocks factor y_i' on its diagonal
 static void block_rows(double factor, const double *y, double *out)
 {
     memset(out, 0, N * NP * sizeof *out);
-    for (int m = 0; m < NP; m++) *kd_at(out, N, m / 3, m) = factor * y[m];
+    for (int m = 0; m < NP; m++) *kd_entry(out, N, m / 3, m) = factor * y[m];
 }
 
 static kd_eval residual_derivative(const kd_point *x, kd_var var, void *context, double *out)
@@ -143,11 +143,11 @@ static kd_eval residual_derivative(const kd_point *x, kd_var var, void *context,
     if (var == KD_P) residual_by_p(at_position(context, x), x, out);
     if (var == KD_V) {
         memset(out, 0, NP * NP * sizeof *out);
-        for (int i = 0; i < NP; i++) *kd_at(out, NP, i, i) = 0.5;
+        for (int i = 0; i < NP; i++) *kd_entry(out, NP, i, i) = 0.5;
     }
     if (var == KD_LAMBDA) {
         memset(out, 0, NP * N * sizeof *out);
-        for (int m = 0; m < NP; m++) *kd_at(out, NP, m, m / 3) = 2 * x->p[m];
+        for (int m = 0; m < NP; m++) *kd_entry(out, NP, m, m / 3) = 2 * x->p[m];
     }
     return KD_EVAL_OK;
 }

@@ -22,7 +22,7 @@ extern const kd_example kd_example_pendulum, kd_example_pendulum_release, kd_exa
     kd_example_truck5, kd_example_truck5_free, kd_example_truck7, kd_example_truck7_bump, kd_example_fekete;
 
 // Entry (i, j) of a column-major matrix.
-static inline double *kd_at(double *A, int rows, int i, int j)
+static inline double *kd_entry(double *A, int rows, int i, int j)
 {
     return &A[j * rows + i];
 }

@@ -189,7 +189,7 @@ static kd_eval mass(const kd_point *x, void *context, double *out)
 {
     (void)x, (void)context;
     memset(out, 0, NP * NP * sizeof *out);
-    for (int i = 0; i < NP; i++) *kd_at(out, NP, i, i) = mass_of[i];
+    for (int i = 0; i < NP; i++) *kd_entry(out, NP, i, i) = mass_of[i];
     return KD_EVAL_OK;
 }
 
@@ -282,7 +282,7 @@ static void element_by_p(const element *el, const geometry *q, const double *v, 
         }
         const double slope = el->k * q->gradient[j] + el->d * rate;
         for (int i = 0; i < el->n; i++)
-            *kd_at(out, NP, el->local[i], el->local[j]) += F * column[i] + slope * q->gradient[i];
+            *kd_entry(out, NP, el->local[i], el->local[j]) += F * column[i] + slope * q->gradient[i];
     }
 }
 
@@ -290,11 +290,11 @@ static void residual_by_p(const work *k, const kd_point *x, double *out)
 {
     const joint q = joint_at(k);
     memset(out, 0, NP * NP * sizeof *out);
-    for (int i = 0; i < NU; i++) *kd_at(out, NP, tyres[i].wheel, tyres[i].wheel) = tyres[i].k;
+    for (int i = 0; i < NU; i++) *kd_entry(out, NP, tyres[i].wheel, tyres[i].wheel) = tyres[i].k;
     for (int i = 0; i < k->n; i++) element_by_p(&elements[i], &k->at[i], x->v, out);
     for (int i = 0; i < NG && k->n == NJOINED; i++) {
-        *kd_at(out, NP, CHASSIS_ANGLE, CHASSIS_ANGLE) += q.chassis_turn[i] * x->lambda[i];
-        *kd_at(out, NP, LOAD_ANGLE, LOAD_ANGLE) += q.load_turn[i] * x->lambda[i];
+        *kd_entry(out, NP, CHASSIS_ANGLE, CHASSIS_ANGLE) += q.chassis_turn[i] * x->lambda[i];
+        *kd_entry(out, NP, LOAD_ANGLE, LOAD_ANGLE) += q.load_turn[i] * x->lambda[i];
     }
 }
 
@@ -302,25 +302,25 @@ static void residual_by_p(const work *k, const kd_point *x, double *out)
 static void residual_by_v(const work *k, double *out)
 {
     memset(out, 0, NP * NP * sizeof *out);
-    for (int i = 0; i < NU; i++) *kd_at(out, NP, tyres[i].wheel, tyres[i].wheel) = tyres[i].d;
+    for (int i = 0; i < NU; i++) *kd_entry(out, NP, tyres[i].wheel, tyres[i].wheel) = tyres[i].d;
     for (int m = 0; m < k->n; m++) {
         const element *el = &elements[m];
         const double  *gradient = k->at[m].gradient;
         for (int j = 0; j < el->n; j++)
             for (int i = 0; i < el->n; i++)
-                *kd_at(out, NP, el->local[i], el->local[j]) += el->d * gradient[i] * gradient[j];
+                *kd_entry(out, NP, el->local[i], el->local[j]) += el->d * gradient[i] * gradient[j];
     }
 }
 
 static void constraint_matrix(const joint *q, double *out)
 {
     memset(out, 0, NG * NP * sizeof *out);
-    *kd_at(out, NG, 0, LOAD_X) = 1;
-    *kd_at(out, NG, 1, CHASSIS) = -1;
-    *kd_at(out, NG, 1, LOAD) = 1;
+    *kd_entry(out, NG, 0, LOAD_X) = 1;
+    *kd_entry(out, NG, 1, CHASSIS) = -1;
+    *kd_entry(out, NG, 1, LOAD) = 1;
     for (int i = 0; i < NG; i++) {
-        *kd_at(out, NG, i, CHASSIS_ANGLE) = q->chassis[i];
-        *kd_at(out, NG, i, LOAD_ANGLE) = q->load[i];
+        *kd_entry(out, NG, i, CHASSIS_ANGLE) = q->chassis[i];
+        *kd_entry(out, NG, i, LOAD_ANGLE) = q->load[i];
     }
 }
 
@@ -329,8 +329,8 @@ static void angle_columns(const double chassis[2], const double load[2], double 
 {
     memset(out, 0, NG * NP * sizeof *out);
     for (int i = 0; i < NG; i++) {
-        *kd_at(out, NG, i, CHASSIS_ANGLE) = chassis[i];
-        *kd_at(out, NG, i, LOAD_ANGLE) = load[i];
+        *kd_entry(out, NG, i, CHASSIS_ANGLE) = chassis[i];
+        *kd_entry(out, NG, i, LOAD_ANGLE) = load[i];
     }
 }
 
@@ -339,7 +339,7 @@ static void residual_by_lambda(const joint *q, double *out)
     double G[NG * NP];
     constraint_matrix(q, G);
     for (int j = 0; j < NP; j++)
-        for (int i = 0; i < NG; i++) *kd_at(out, NP, j, i) = *kd_at(G, NG, i, j);
+        for (int i = 0; i < NG; i++) *kd_entry(out, NP, j, i) = *kd_entry(G, NG, i, j);
 }
 
 // gI by p = turn v, gII by v = 2 turn v, gII by p = turn a - coefficient v^2

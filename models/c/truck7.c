@@ -178,7 +178,7 @@ static kd_eval mass(const kd_point *x, void *context, double *out)
 {
     (void)x, (void)context;
     memset(out, 0, NP * NP * sizeof *out);
-    for (int i = 0; i < NP; i++) *kd_at(out, NP, i, i) = mass_of[i];
+    for (int i = 0; i < NP; i++) *kd_entry(out, NP, i, i) = mass_of[i];
     return KD_EVAL_OK;
 }
 
@@ -258,32 +258,32 @@ static void element_by_p(const work *k, int m, const double *v, double *out)
         if (local[j] == el->lower_pitch) s_pp = -el->x_lower * k->sine[local[j]];
         if (local[j] == el->upper_pitch) s_pp = el->x_upper * k->sine[local[j]];
         const double by_p = k->Fs[m] * s_p[j] + slope * s_pp * v[local[j]];
-        for (int i = 0; i < n; i++) *kd_at(out, NP, local[i], local[j]) += s_p[i] * by_p;
-        *kd_at(out, NP, local[j], local[j]) += F * s_pp;
+        for (int i = 0; i < n; i++) *kd_entry(out, NP, local[i], local[j]) += s_p[i] * by_p;
+        *kd_entry(out, NP, local[j], local[j]) += F * s_pp;
     }
 }
 
 static void residual_by_p(const work *k, const kd_point *x, double *out)
 {
     memset(out, 0, NP * NP * sizeof *out);
-    for (int i = 0; i < NU; i++) *kd_at(out, NP, tyres[i].wheel, tyres[i].wheel) = tyres[i].k;
+    for (int i = 0; i < NU; i++) *kd_entry(out, NP, tyres[i].wheel, tyres[i].wheel) = tyres[i].k;
     for (int i = 0; i < NELEMENT; i++) element_by_p(k, i, x->v, out);
-    *kd_at(out, NP, CHASSIS_PITCH, CHASSIS_PITCH) -= joint_chassis * k->sine[CHASSIS_PITCH] * x->lambda[0];
-    *kd_at(out, NP, LOAD_PITCH, LOAD_PITCH) += joint_load * k->sine[LOAD_PITCH] * x->lambda[0];
+    *kd_entry(out, NP, CHASSIS_PITCH, CHASSIS_PITCH) -= joint_chassis * k->sine[CHASSIS_PITCH] * x->lambda[0];
+    *kd_entry(out, NP, LOAD_PITCH, LOAD_PITCH) += joint_load * k->sine[LOAD_PITCH] * x->lambda[0];
 }
 
 // F_s' s_p s_p'
 static void residual_by_v(const work *k, const double *v, double *out)
 {
     memset(out, 0, NP * NP * sizeof *out);
-    for (int i = 0; i < NU; i++) *kd_at(out, NP, tyres[i].wheel, tyres[i].wheel) = tyres[i].d;
+    for (int i = 0; i < NU; i++) *kd_entry(out, NP, tyres[i].wheel, tyres[i].wheel) = tyres[i].d;
     for (int m = 0; m < NELEMENT; m++) {
         int       local[NLOCAL];
         double    s_p[NLOCAL], slope;
         const int n = gradient(k, &elements[m], local, s_p);
         (void)damper(m, rate(k, &elements[m], v), &slope);
         for (int j = 0; j < n; j++)
-            for (int i = 0; i < n; i++) *kd_at(out, NP, local[i], local[j]) += slope * s_p[i] * s_p[j];
+            for (int i = 0; i < n; i++) *kd_entry(out, NP, local[i], local[j]) += slope * s_p[i] * s_p[j];
     }
 }
 

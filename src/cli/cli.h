@@ -55,9 +55,6 @@ typedef enum kd_cli_parsed { KD_CLI_GO, KD_CLI_HELP_SHOWN, KD_CLI_WRONG } kd_cli
 kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
 
 // ---- words -------------------------------------------------------------------------------------- -------------------
-// The word
-// of the list that is nearest to the given one; NULL if none is near.
-const char *kd_cli_nearest(const char *word, const char *const *list, int count);
 // "kardan: unknown WHAT 'WORD', did you mean 'NEAREST'?" on standard error, or the list if none is near.
 void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count);
 // The example of that name; NULL after a message on standard error.

@@ -266,7 +266,7 @@ static kd_status write_files(task *t, char *message, size_t size)
     snprintf(tolerance[1], sizeof tolerance[1], "%g", t->atol);
     snprintf(end, sizeof end, "%.9g s", t->t_end);
     snprintf(points, sizeof points, "%d", t->points);
-    kd_setting settings[SETTINGS] = {
+    kd_report_setting settings[SETTINGS] = {
         {"example", t->example->name},
         {"end time", end},
         {"formulation", kd_formulation_word(t->options.formulation)},

@@ -66,7 +66,7 @@ static kd_jet jet_length(const kd_relative *rel, const kd_tangent *e)
 // the angle closest to near
 static double unwrap(double angle, double near)
 {
-    return isnan(near) ? angle : angle + 2.0 * M_PI * round((near - angle) / (2.0 * M_PI));
+    return isnan(near) ? angle : angle + 2.0 * KD_PI * round((near - angle) / (2.0 * KD_PI));
 }
 
 static kd_jet jet_angle(const kd_measure *s, const kd_relative *rel, const kd_tangent *e, double near)

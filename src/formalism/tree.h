@@ -63,6 +63,8 @@ typedef struct kd_link {
     kd_sym3       inertia; // about P, in the link's axes
 } kd_link;
 
+enum { KD_TREE_PATTERN_MAX = 1 << 26 }; // a chain of 8192
+
 // Constant description.
 typedef struct kd_tree {
     int      nlinks;    // with the ground: link[0 .. nlinks-1]
@@ -73,14 +75,17 @@ typedef struct kd_tree {
     int     *dof_link;  // (ndof) link of a dof
     int     *dof_v;     // (ndof) place in v; -1: prescribed
     int     *v_dof;     // (nv)
+    int     *link_v;    // (nlinks + 1) first place in v of the dofs of a link; its subtree: link_v[i] to link_v[end]
     // Pattern of the derivatives of the residual and of M: column l of v holds the rows of all ancestors and of the
-    // subtree of its link, rising. For a chain it is full, for single bodies block-diagonal.
+    // subtree of its link, rising. For a chain it is full, for single bodies block-diagonal. Above
+    // KD_TREE_PATTERN_MAX entries both are NULL; what works in the pattern must not be called then.
     int     *column; // (nv + 1) start of a column
     int     *row;    // (column[nv])
     kd_arena arena;
 } kd_tree;
 
-// Fill in what follows from parent, kind and prescribed (ndof flags, NULL: none); link must be in depth-first order.
+// Fill in what follows from nlinks, link and prescribed (ndof flags, NULL: none); arrays come from the arena, link may
+// come from it, too. KD_ERR_ARGUMENT: the links are not in depth-first order, or a kind is unknown.
 kd_status kd_tree_finish(kd_tree *tree, const bool *prescribed) KD_NODISCARD;
 void      kd_tree_release(kd_tree *tree);
 

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#define KD_PI 3.14159265358979323846
+
 typedef struct kd_vec3 {
     double x, y, z;
 } kd_vec3;

@@ -21,7 +21,7 @@ typedef struct fixture {
     kd_report     report;
 } fixture;
 
-static const kd_setting settings[] = {{"formulation", "psf"}, {"relative <tolerance>", "1e-6"}};
+static const kd_report_setting settings[] = {{"formulation", "psf"}, {"relative <tolerance>", "1e-6"}};
 
 static fixture make(kd_eom_def def)
 {
