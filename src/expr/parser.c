@@ -9,7 +9,7 @@
 #include "expr/internal.h"
 
 #include "core/text.h"
-#include "core/words.h"
+#include "core/nearest.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "modelfile/names.h"
+#include "model/build.h"
 
 typedef struct builder {
     kd_document *document;
@@ -221,8 +221,8 @@ static bool check_keys(builder *b, const kd_node *map)
         }
         int other = -1;
         if (map->n > 16) {
-            other = kd_names_put(&names, key->text, i);
-            if (other == -2) fine = out_of_memory(b);
+            other = kd_names_find(&names, KD_SECTION_BODY, key->text); // any section: the table is ours alone
+            if (other < 0 && kd_names_add(&names, KD_SECTION_BODY, key->text, i) < 0) fine = out_of_memory(b);
         } else {
             for (int j = 0; j < i && other < 0; j++) other = strcmp(map->item[2 * j].text, key->text) == 0 ? j : -1;
         }
