@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/words.h"
+#include "core/nearest.h"
 
 void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count)
 {

@@ -582,7 +582,7 @@ static bool check_text(const kd_field *field, const char *text, char *message, s
     for (; field->words[count]; count++) {
         if (strcmp(field->words[count], text) == 0) return true;
     }
-    const char *nearest = kd_nearest_of(text, field->words, count);
+    const char *nearest = kd_nearest_word(text, field->words, count);
     kd_text(message, size, "'%s' cannot be '%.40s'", field->key, text);
     if (nearest) {
         kd_text_append(message, size, ", did you mean '%s'?", nearest);
