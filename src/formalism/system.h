@@ -1,8 +1,8 @@
 // system.h: the equations of motion of a model: constant description (kd_system) and one thread's work (kd_work).
 //
 // A model becomes a tree of links, pairs of frames on it, measures of the pairs, and then two lists that the equations
-// are made of: rows (constraints, 0 = combination of measures) and loads (forces along measures, inner states). Joint and
-// Cartesian coordinates differ in the tree only: in Cartesian coordinates every body hangs free on the ground.
+// are made of: rows (constraints, 0 = combination of measures) and loads (forces along measures, inner states). Joint
+// and Cartesian coordinates differ in the tree only: in Cartesian coordinates every body hangs free on the ground.
 #ifndef KARDAN_FORMALISM_SYSTEM_H
 #define KARDAN_FORMALISM_SYSTEM_H
 
@@ -15,13 +15,14 @@
 #include "formalism/tree.h"
 #include "model/model.h"
 
-// ---- variables of expressions ------------------------------------------------------------------------------------------
+// ---- variables of expressions
+// ------------------------------------------------------------------------------------------
 typedef enum kd_slot_kind {
     KD_SLOT_TIME,
-    KD_SLOT_INPUT,    // index: input
-    KD_SLOT_STATE,    // index: place in r
-    KD_SLOT_MEASURE,  // index: measure; level 0 value, 1 rate, 2 acceleration
-    KD_SLOT_REACTION, // index: joint; level: component 0..5. This and the following: sensors only
+    KD_SLOT_INPUT,      // index: input
+    KD_SLOT_STATE,      // index: place in r
+    KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration
+    KD_SLOT_REACTION,   // index: joint; level: component 0..5. This and the following: sensors only
     KD_SLOT_MULTIPLIER, // index: row of g, or nlambda + row of h
     KD_SLOT_CHANNEL,    // index: load; level: channel: force along its measure
     KD_SLOT_ENERGY,     // level 0 kinetic, 1 potential, 2 total
@@ -32,23 +33,24 @@ typedef struct kd_slot {
     int          index, level;
 } kd_slot;
 
-// ---- rows ------------------------------------------------------------------------------------------------------------
-// linear:      0 = sum coefficient_i * slot_i - offset - target(t, u)
-// expression:  0 = expr(slots)
-// Holonomic rows read values of measures, nonholonomic ones rates too (linearly).
+// ---- rows
+// ------------------------------------------------------------------------------------------------------------ linear:
+// 0 = sum coefficient_i * slot_i - offset - target(t, u) expression:  0 = expr(slots) Holonomic rows read values of
+// measures, nonholonomic ones rates too (linearly).
 typedef struct kd_row {
-    int     nterms;
-    int    *slot;        // (nterms) slots of measures
-    double *coefficient; // (nterms); NULL: expression
-    double  offset;
-    kd_expr *target; // may be NULL; not owned
-    kd_expr *expr;
-    int      joint, constraint; // where it comes from; -1
-    int      component;         // number within that element
+    int         nterms;
+    int        *slot;        // (nterms) slots of measures
+    double     *coefficient; // (nterms); NULL: expression
+    double      offset;
+    kd_expr    *target; // may be NULL; not owned
+    kd_expr    *expr;
+    int         joint, constraint; // where it comes from; -1
+    int         component;         // number within that element
     const char *name;
 } kd_row;
 
-// ---- loads -----------------------------------------------------------------------------------------------------------
+// ---- loads
+// -----------------------------------------------------------------------------------------------------------
 struct kd_load;
 struct kd_work;
 
@@ -63,26 +65,27 @@ typedef struct kd_load_class {
 
 typedef struct kd_load {
     const kd_load_class *class;
-    const char          *name;
-    const kd_force_def      *def;   // NULL: state or user force
+    const char              *name;
+    const kd_force_def      *def; // NULL: state or user force
     const kd_state_def      *state_def;
     const kd_user_force_def *user;
-    int      nchannels, nvariables, nstates, state; // state: first place in r
-    int     *channel;  // (nchannels) measures
-    int     *variable; // (nvariables) slots
-    int     *level1;   // (nchannels) slot of the rate of each channel's measure, for the power
-    kd_expr *law[6];
-    double   constant[4]; // free length and the like, set at creation
-    bool     stiff;
+    int                      nchannels, nvariables, nstates, state; // state: first place in r
+    int                     *channel;                               // (nchannels) measures
+    int                     *variable;                              // (nvariables) slots
+    int                     *level1; // (nchannels) slot of the rate of each channel's measure, for the power
+    kd_expr                 *law[6];
+    double                   constant[4]; // free length and the like, set at creation
+    bool                     stiff;
 } kd_load;
 
-// ---- the system ------------------------------------------------------------------------------------------------------
+// ---- the system
+// ------------------------------------------------------------------------------------------------------
 typedef struct kd_tree_edge { // how a joint of the model is used
-    int  link;     // link that it carries; 0: it closes a loop
-    bool reversed; // the link is the body of `from`
-    int  pair;     // pair of its frames from, to; -1: not made
-    int  coordinate[3]; // measures of its coordinates; -1: not made
-    int  row, nrows;    // rows of its constraint (before redundant ones are left out)
+    int  link;                // link that it carries; 0: it closes a loop
+    bool reversed;            // the link is the body of `from`
+    int  pair;                // pair of its frames from, to; -1: not made
+    int  coordinate[3];       // measures of its coordinates; -1: not made
+    int  row, nrows;          // rows of its constraint (before redundant ones are left out)
 } kd_tree_edge;
 
 struct kd_system {
@@ -91,12 +94,12 @@ struct kd_system {
     kd_arena          arena;
 
     kd_tree       tree;
-    int          *body_link; // (nbodies)
-    kd_vec3      *body_r;    // (nbodies) origin of the body's frame in its link
-    kd_mat3      *body_R;    // (nbodies) axes
-    kd_tree_edge *edge;      // (njoints)
-    double       *design;    // (tree.nposition) coordinates at the design position
-    kd_expr     **motion;    // (tree.ndof) prescribed dofs: function of t; NULL
+    int          *body_link;  // (nbodies)
+    kd_vec3      *body_r;     // (nbodies) origin of the body's frame in its link
+    kd_mat3      *body_R;     // (nbodies) axes
+    kd_tree_edge *edge;       // (njoints)
+    double       *design;     // (tree.nposition) coordinates at the design position
+    kd_expr     **motion;     // (tree.ndof) prescribed dofs: function of t; NULL
     bool          prescribed; // is there one?
 
     int         npairs, nmeasures, nslots, nrows_g, nrows_h, nloads, nturns;
@@ -105,32 +108,32 @@ struct kd_system {
     kd_slot    *slot;
     kd_row     *row_g, *row_h;
     kd_load    *load;
-    int        *turn_measure; // (nturns) angles that are counted over full turns
+    int        *turn_measure;           // (nturns) angles that are counted over full turns
     int        *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
-    int         capacity[8];  // of the arrays above, while building
+    int         capacity[8];            // of the arrays above, while building
 
     int       nexprs; // all compiled expressions, for release
     kd_expr **expr;
     kd_expr **input;  // (ninputs); NULL: constant
     kd_expr **sensor; // (nsensors)
 
-    int np, nv, nr, nlambda, nmu;
-    int *x_of_p;      // (np - nturns) place in x
-    int *p_of_x;      // (tree.nposition) place in p; -1: prescribed
-    int *quaternion;  // (nquaternions) first place in p of each quaternion
+    int  np, nv, nr, nlambda, nmu;
+    int *x_of_p;     // (np - nturns) place in x
+    int *p_of_x;     // (tree.nposition) place in p; -1: prescribed
+    int *quaternion; // (nquaternions) first place in p of each quaternion
     int  nquaternions;
-    int  max_path;    // longest path
+    int  max_path; // longest path
     int  max_jacobian;
 
     // derivatives: patterns and how the assembly fills them
     kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v;
 
-    char      **names[KD_NAME_KIND_COUNT];
-    kd_eom     *eom;
-    kd_inputs   inputs;
-    kd_system  *joints; // Cartesian: the same model in joint coordinates, for start values and redundant rows
+    char         **names[KD_NAME_KIND_COUNT];
+    kd_eom        *eom;
+    kd_inputs      inputs;
+    kd_system     *joints; // Cartesian: the same model in joint coordinates, for start values and redundant rows
     kd_system_info info;
-    char       *description;
+    char          *description;
 };
 
 // One thread's evaluation.
@@ -138,46 +141,50 @@ typedef struct kd_work {
     const kd_system *system;
     kd_arena         arena;
     kd_motion        motion;
-    double          *x, *dx, *ddx; // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
-    double          *tau;          // (ndof)
-    kd_wrench       *load;         // (nlinks)
-    double          *joint_force;  // (ndof) forces along dofs
-    kd_relative     *rel;          // (npairs)
+    double          *x, *dx, *ddx;                // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
+    double          *tau;                         // (ndof)
+    kd_wrench       *load;                        // (nlinks)
+    double          *joint_force;                 // (ndof) forces along dofs
+    kd_relative     *rel;                         // (npairs)
     double          *value, *rate, *acceleration; // (nmeasures)
     double          *slot;                        // (nslots)
     double          *expr_work;
-    kd_jet          *jet;   // (nslots)
-    double          *force; // (channels of all loads)
+    kd_jet          *jet;      // (nslots)
+    double          *force;    // (channels of all loads)
     int             *force_at; // (nloads) first channel
     double          *b;        // (nr)
     // derivative stage
-    kd_change *change;    // columns of all pairs
-    int       *change_at; // (npairs)
-    double    *small;     // (max_jacobian)
-    kd_vec3   *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
+    kd_change       *change;          // columns of all pairs
+    int             *change_at;       // (npairs)
+    double          *small;           // (max_jacobian)
+    kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v;
-    double    *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
     // stamps of what is current
-    unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp, axes_stamp,
-        G_stamp;
+    unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
+        axes_stamp, G_stamp;
     kd_eval load_answer;
 } kd_work;
 
 // topology.c: tree, links, design coordinates
-kd_status kd_system_topology(kd_system *s, char *message, size_t size) KD_NODISCARD;
+kd_status kd_system_topology(kd_system *s) KD_NODISCARD;
+int       kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
+void      kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x);
 
 // build.c: pairs, measures, slots
-int  kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to);           // < 0: out of memory
-int  kd_system_measure(kd_system *s, const kd_measure *measure);
-int  kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level);
-int  kd_system_joint_pair(kd_system *s, int joint);
-int  kd_system_joint_coordinate(kd_system *s, int joint, int i); // measure of coordinate i
-int  kd_system_body_pair(kd_system *s, int body);
-int  kd_system_frame_pair(kd_system *s, int frame);
-int  kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
+int      kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to); // < 0: out of memory
+int      kd_system_measure(kd_system *s, const kd_measure *measure);
+int      kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level);
+int      kd_system_joint_pair(kd_system *s, int joint);
+int      kd_system_joint_coordinate(kd_system *s, int joint, int i); // measure of coordinate i
+int      kd_system_body_pair(kd_system *s, int body);
+int      kd_system_frame_pair(kd_system *s, int frame);
+int      kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
+int      kd_system_keep(kd_system *s, kd_expr *expr); // the system releases it; < 0: out of memory
 kd_row  *kd_system_new_row(kd_system *s, bool nonholonomic);
 kd_load *kd_system_new_load(kd_system *s);
-void    *kd_grow(void *array, int count, int *capacity, size_t size); // room for one more; NULL: out of memory, array stays
+void    *kd_grow(void *array, int count, int *capacity,
+                 size_t size); // room for one more; NULL: out of memory, array stays
 
 // symbols.c: names in expressions
 typedef struct kd_local { // a name that only one element knows
@@ -188,10 +195,10 @@ typedef struct kd_local { // a name that only one element knows
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
 
-kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;    // rows.c
-kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;   // loads.c
-kd_status kd_system_names(kd_system *s) KD_NODISCARD;                               // names.c
-kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                // derivatives.c: patterns
+kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;       // rows.c
+kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;      // loads.c
+kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                  // names.c
+kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                   // derivatives.c: patterns
 kd_status kd_system_redundancy(kd_system *s, char *message, size_t size) KD_NODISCARD; // redundancy.c
 
 // work.c: evaluation by stages; each brings everything up to its stage
@@ -204,7 +211,7 @@ kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, r
 void     kd_work_axes(kd_work *w, const kd_point *x);  // columns w, u of all pairs
 
 // rows.c
-double kd_row_value(const kd_row *row, kd_work *w, int level); // level 0: g or h, 1, 2: time derivatives
+double kd_row_value(const kd_row *row, kd_work *w, int level);        // level 0: g or h, 1, 2: time derivatives
 void   kd_row_load(const kd_row *row, kd_work *w, double multiplier); // adds -multiplier * gradient to the loads
 
 // derivatives.c: all matrices at the acceleration stage
