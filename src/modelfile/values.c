@@ -7,6 +7,20 @@
 #include "math/space.h"
 #include "modelfile/reader.h"
 
+// ---- positions ------------------------------------------------------------------------------------------------------
+
+bool kd_reader_note(kd_reader *r, const char *field, const kd_node *node)
+{
+    if (kd_model_field_at(r->m, field, node->line, node->first > 0 ? node->first : node->column) >= 0) return true;
+    return kd_reader_short_of_memory(r);
+}
+
+static bool note_law(kd_reader *r, const char *field, const kd_node *node, bool literal)
+{
+    if (!literal) return kd_reader_note(r, field, node);
+    return kd_model_law_at(r->m, field, node->line, node->first) >= 0 || kd_reader_short_of_memory(r);
+}
+
 // ---- numbers --------------------------------------------------------------------------------------------------------
 
 static const char *numbers_word(int n)
@@ -219,7 +233,7 @@ static bool read_laws(kd_reader *r, const kd_field *field, int n, kd_node *node,
 {
     bool literal;
     if (field->count == 1) {
-        return kd_reader_law(r, node, field->key, law, &literal) && kd_reader_note_law(r, field->key, node, literal);
+        return kd_reader_law(r, node, field->key, law, &literal) && note_law(r, field->key, node, literal);
     }
     int      got = node->type == KD_NODE_LIST ? node->n : 1;
     kd_node *item = node->type == KD_NODE_LIST ? node->item : node;
@@ -230,7 +244,7 @@ static bool read_laws(kd_reader *r, const kd_field *field, int n, kd_node *node,
     }
     for (int i = 0; i < n; i++) {
         if (!kd_reader_law(r, &item[i], field->key, &law[i], &literal)) return false;
-        if (law[i] && !kd_reader_note_law(r, part_of(field->key, i), &item[i], literal)) return false;
+        if (law[i] && !note_law(r, part_of(field->key, i), &item[i], literal)) return false;
     }
     return true;
 }
@@ -368,12 +382,6 @@ static bool read_shapes(kd_reader *r, const kd_field *field, kd_node *node, char
 }
 
 // ---- one field ------------------------------------------------------------------------------------------------------
-
-bool kd_reader_note(kd_reader *r, const char *field, const kd_node *node)
-{
-    if (kd_model_field_at(r->m, field, node->line, node->first > 0 ? node->first : node->column) >= 0) return true;
-    return kd_reader_short_of_memory(r);
-}
 
 static bool is_zero(const double *a)
 {
