@@ -57,7 +57,9 @@ static bool check_consistency(checked *c)
     char               message[MESSAGE_SIZE] = "";
     printf("Initial values. ");
     kd_status status = kd_initial_residuals(c->subject.eom, kd_subject_inputs(&c->subject), c->subject.x, &before);
-    if (status >= 0) status = kd_initial_consistent(c->subject.eom, kd_subject_inputs(&c->subject), &options, c->subject.x, message, sizeof message);
+    if (status >= 0)
+        status = kd_initial_consistent(c->subject.eom, kd_subject_inputs(&c->subject), &options, c->subject.x, message,
+                                       sizeof message);
     if (status < 0) {
         printf("Not consistent, and no consistent ones were found nearby: %s.\n  %s\n", kd_status_sentence(status),
                message);
@@ -93,7 +95,8 @@ static int rank_nearby(checked *c, int *found)
         for (int j = 0; j < c->dims.nv; j++) c->e[j] = SPREAD * random_number(&seed) * fmin(size, 10);
         kd_state_copy(c->subject.x, c->moved);
         if (kd_eom_oplus(kd_rank_data(c->rank), c->subject.x->p, c->e, c->moved->p) != KD_EVAL_OK) continue;
-        if (kd_initial_consistent(c->subject.eom, kd_subject_inputs(&c->subject), &options, c->moved, NULL, 0) < 0) continue;
+        if (kd_initial_consistent(c->subject.eom, kd_subject_inputs(&c->subject), &options, c->moved, NULL, 0) < 0)
+            continue;
         int rank = kd_rank_at(c->rank, c->moved);
         if (rank < 0) continue;
         ++*found;
@@ -137,7 +140,8 @@ static bool check_freedom(checked *c)
     } else if (rank < c->rows) {
         printf(" The constraints are redundant: rank %d of %d, here and at %d poses nearby.\n", rank, c->rows, found);
         name_dropped_rows(c, rank);
-        printf("  The motion is unique, the multipliers are not; kardan simulate takes --decomposition svd by itself.\n");
+        printf(
+            "  The motion is unique, the multipliers are not; kardan simulate takes --decomposition svd by itself.\n");
     } else {
         printf(c->rows == 1 ? " One constraint.\n" : " All %d constraints are independent.\n", c->rows);
     }
@@ -148,7 +152,8 @@ static bool check_derivatives(checked *c)
 {
     static char report[MESSAGE_SIZE]; // of this one command
     report[0] = '\0';
-    kd_status status = kd_eom_check(c->subject.eom, kd_subject_inputs(&c->subject), c->subject.x, NULL, report, sizeof report);
+    kd_status status =
+        kd_eom_check(c->subject.eom, kd_subject_inputs(&c->subject), c->subject.x, NULL, report, sizeof report);
     if (status >= 0) {
         printf("Derivatives. All that are supplied agree with differences.\n");
         return true;
@@ -200,9 +205,9 @@ int kd_cli_check(int argc, char **argv)
     kd_cli_syntax            syntax = {
                    .usage = "kardan check EXAMPLE",
                    .about =
-            "Say in words what an example is like: its size, degrees of freedom, redundant constraints, whether its\n"
-            "initial values are consistent, and whether its derivatives are right. The exit status is 0 if all is "
-            "well.",
+                       "Say in words what an example is like: its size, degrees of freedom, redundant constraints, whether its\n"
+                                  "initial values are consistent, and whether its derivatives are right. The exit status is 0 if all is "
+                                  "well.",
                    .details = "Examples:\n  kardan check andrews\n",
                    .operand_name = names,
                    .operand = &word,

@@ -1,4 +1,5 @@
-// cli/cli.h: what the subcommands of kardan share: options, words that were meant, exit status, JSON, signals, progress.
+// cli/cli.h: what the subcommands of kardan share: options, words that were meant, exit status, JSON, signals,
+// progress.
 #ifndef KD_CLI_CLI_H
 #define KD_CLI_CLI_H
 
@@ -70,8 +71,6 @@ typedef enum kd_cli_parsed { KD_CLI_GO, KD_CLI_HELP_SHOWN, KD_CLI_WRONG } kd_cli
 kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
 
 // ---- words ----------------------------------------------------------------------------------------------------------
-// The word of the list that is nearest to the given one; NULL if none is near.
-const char *kd_cli_nearest(const char *word, const char *const *list, int count);
 // "kardan: unknown WHAT 'WORD', did you mean 'NEAREST'?" on standard error, or the list if none is near.
 void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count);
 // The index of word in the list; -1 after a message on standard error.
@@ -101,8 +100,8 @@ bool kd_cli_is_interrupted(void);
 // A line on standard error that is written over again and again; nothing unless standard error is a terminal.
 typedef struct kd_progress {
     bool   on;
-    double t_start, t_end;     // of the motion
-    double started, shown_at;  // clock; shown_at 0: never
+    double t_start, t_end;    // of the motion
+    double started, shown_at; // clock; shown_at 0: never
 } kd_progress;
 void kd_progress_start(kd_progress *progress, bool wanted, double t_start, double t_end);
 void kd_progress_show(kd_progress *progress, double t, long steps);

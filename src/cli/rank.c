@@ -12,10 +12,10 @@ struct kd_rank {
     kd_dims      dims;
     kd_inputs    inputs;
     kd_eom_data *data;
-    double      *u;        // (3 nu)
-    double      *GZ, *HZ;  // (nlambda x nv), (nmu x nv)
-    double      *A;        // (rows x nv) row-major, scaled
-    int         *order;    // (rows)
+    double      *u;       // (3 nu)
+    double      *GZ, *HZ; // (nlambda x nv), (nmu x nv)
+    double      *A;       // (rows x nv) row-major, scaled
+    int         *order;   // (rows)
     int          rows;
 };
 

@@ -78,21 +78,22 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     static const char *const names[] = {"EXAMPLE"};
     kd_cli_syntax            syntax = {
                    .usage = "kardan simulate EXAMPLE [OPTION...]",
-                   .about = "Simulate a model and write results (DIR/NAME.csv, DIR/NAME.h5), a report with certificate, statistics\n"
-                            "and plots (DIR/NAME.html) and the plots alone (DIR/NAME.svg).\n\n"
-                            "Ctrl-C ends a run at its next step: the results so far are written, with their certificate.",
+                   .about =
+                       "Simulate a model and write results (DIR/NAME.csv, DIR/NAME.h5), a report with certificate, statistics\n"
+                                  "and plots (DIR/NAME.html) and the plots alone (DIR/NAME.svg).\n\n"
+                                  "Ctrl-C ends a run at its next step: the results so far are written, with their certificate.",
                    .details = "Exit status:\n"
-                              "  0    the end was reached, and all files were written\n"
-                              "  1    the run failed, or a file could not be written\n"
-                              "  2    the command line was not understood\n"
-                              "  3    the run is good, but a limit (--limit-...) is broken\n"
-                              "  130  interrupted by Ctrl-C or SIGTERM; results so far are written\n"
-                              "\nExamples:\n"
-                              "  kardan simulate andrews\n"
-                              "  kardan simulate andrews --rtol 1e-9 --output build/demo\n"
-                              "  kardan simulate pendulum --formulation ggl --integrator ida --intervals 1000\n"
-                              "  kardan simulate truck5 --format hdf5 --limit-energy 1e-5\n"
-                              "  kardan simulate caraxis --json > outcome.json\n",
+                                         "  0    the end was reached, and all files were written\n"
+                                         "  1    the run failed, or a file could not be written\n"
+                                         "  2    the command line was not understood\n"
+                                         "  3    the run is good, but a limit (--limit-...) is broken\n"
+                                         "  130  interrupted by Ctrl-C or SIGTERM; results so far are written\n"
+                                         "\nExamples:\n"
+                                         "  kardan simulate andrews\n"
+                                         "  kardan simulate andrews --rtol 1e-9 --output build/demo\n"
+                                         "  kardan simulate pendulum --formulation ggl --integrator ida --intervals 1000\n"
+                                         "  kardan simulate truck5 --format hdf5 --limit-energy 1e-5\n"
+                                         "  kardan simulate caraxis --json > outcome.json\n",
                    .options = options,
                    .noptions = sizeof options / sizeof options[0],
                    .operand_name = names,

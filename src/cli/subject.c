@@ -27,11 +27,8 @@ static kd_status open_example(kd_subject *s)
     s->eom = s->own;
     s->title = example->title;
     s->about = example->about;
-    s->run = (kd_run_def){.t_end = example->t_end,
-                          .intervals = 500,
-                          .limit_position = NAN,
-                          .limit_velocity = NAN,
-                          .limit_energy = NAN};
+    s->run = (kd_run_def){
+        .t_end = example->t_end, .intervals = 500, .limit_position = NAN, .limit_velocity = NAN, .limit_energy = NAN};
     snprintf(s->name, sizeof s->name, "%s", example->name);
     return status;
 }

@@ -7,14 +7,14 @@
 enum { KD_SUBJECT_NAME = 200, KD_SUBJECT_MESSAGE = 8000 };
 
 typedef struct kd_subject {
-    char              name[KD_SUBJECT_NAME]; // of result files: the example, or the model file without folder and ending
-    const char       *title, *about;         // about may be NULL
-    const kd_example *example;               // NULL: a model file
+    char        name[KD_SUBJECT_NAME]; // of result files: the example, or the model file without folder and ending
+    const char *title, *about;         // about may be NULL
+    const kd_example *example;         // NULL: a model file
     const kd_eom     *eom;
-    kd_inputs         inputs;                // eval NULL: none
-    kd_state         *x;                     // the start
-    kd_run_def        run;                   // as the file says, or as the example wants
-    kd_eom           *own;                   // eom of an example
+    kd_inputs         inputs;                      // eval NULL: none
+    kd_state         *x;                           // the start
+    kd_run_def        run;                         // as the file says, or as the example wants
+    kd_eom           *own;                         // eom of an example
     char              message[KD_SUBJECT_MESSAGE]; // why it failed
 } kd_subject;
 

@@ -7,8 +7,8 @@
 typedef struct kd_curve kd_curve;
 
 // How the rows are joined, in the order of kd_curve_form (kardan/model.h). Outside of the rows every kind goes on along
-// the tangent at its end. Where a derivative jumps (linear: at each row; akima, monotone: the second, spline: the third)
-// it is the one from the right.
+// the tangent at its end. Where a derivative jumps (linear: at each row; akima, monotone: the second, spline: the
+// third) it is the one from the right.
 typedef enum kd_curve_kind {
     KD_CURVE_KIND_LINEAR,   // straight lines
     KD_CURVE_KIND_SPLINE,   // cubic spline, two continuous derivatives, without a knot at the second row and the last

@@ -1,12 +1,12 @@
 // expr/expr.h: the expression language of model files: compiled once, evaluated without allocation, with exact
 // derivatives.
 //
-// The language (docs/guide/expressions.md): numbers, + - * / ^, comparisons, and or not, if(condition, a, b), functions,
-// curves, and names of parameters, variables and paths (joint.arm(3).q). Truth is 1, falsehood 0, any number but 0 is
-// true, and NaN is handed on by comparisons and conditions instead of being taken for one or the other.
-// Derivatives at a kink (abs, min, max, step, ramp, if, tables) are those of one side: the side that the value was taken
-// from, and for functions of one argument the right one. A derivative that is infinite where the value is finite (sqrt at
-// 0, asin at 1) is taken as 0, so that a mechanism can start at rest.
+// The language (docs/guide/expressions.md): numbers, + - * / ^, comparisons, and or not, if(condition, a, b),
+// functions, curves, and names of parameters, variables and paths (joint.arm(3).q). Truth is 1, falsehood 0, any number
+// but 0 is true, and NaN is handed on by comparisons and conditions instead of being taken for one or the other.
+// Derivatives at a kink (abs, min, max, step, ramp, if, tables) are those of one side: the side that the value was
+// taken from, and for functions of one argument the right one. A derivative that is infinite where the value is finite
+// (sqrt at 0, asin at 1) is taken as 0, so that a mechanism can start at rest.
 #ifndef KD_EXPR_EXPR_H
 #define KD_EXPR_EXPR_H
 
@@ -37,7 +37,7 @@ typedef struct kd_symbol {
 
 // How names are resolved at compile time. A name comes without blanks, and indices in it are numbers: "rho", "t",
 // "joint.hinge.q", "joint.arm(3).q". A path may have '-' in its second part (input.pedal-left); where that could be a
-// minus as well, the longest name that find knows counts, so that find may be asked for longer names first.
+// minus as well, the shortest name that find knows counts.
 typedef struct kd_symbols {
     bool (*find)(const char *name, void *context, kd_symbol *out); // false: unknown
     const char *(*suggest)(const char *name, void *context);       // may be NULL: closest known name, or NULL
@@ -72,7 +72,8 @@ int  kd_expr_slot(const kd_expr *expr, int i);                // their slots, i 
 // Words of the language (pi, and, or, not, functions) that cannot be names of parameters or curves.
 bool kd_expr_is_reserved(const char *word);
 
-// ---- evaluation: no allocation, no state; several threads may share an expression, each with its own workspace --------
+// ---- evaluation: no allocation, no state; several threads may share an expression, each with its own workspace
+// --------
 
 // x[slot]: the variables. The result may be NaN or infinite.
 double kd_expr_value(const kd_expr *expr, const double *x, double *work);

@@ -147,6 +147,9 @@ typedef enum kd_section {
     KD_SECTION_SENSOR,
     KD_SECTION_ENERGY,
     KD_SECTION_USER_FORCE,
+    KD_SECTION_PARAMETER, // these two have no paths
+    KD_SECTION_CURVE,
+    KD_SECTION_COUNT
 } kd_section;
 
 typedef enum kd_property {
@@ -186,5 +189,8 @@ const kd_parameter *kd_model_parameter(const kd_model *m, const char *name);
 
 // Number of scalar coordinates q of a joint kind that have names (0 for spherical; free: 3 shifts).
 int kd_joint_coordinates(kd_joint_kind kind);
+// Number of equations of a constraint, as in constraint.NAME.force1 .. (rolling disc: contact first, then the two
+// velocities).
+int kd_constraint_rows(const kd_constraint_def *def);
 
 #endif

@@ -1,0 +1,280 @@
+// expr/curve.c: a table y(x) as piecewise cubics.
+//
+// On [x_i, x_i+1] with h = x_i+1 - x_i, s = (y_i+1 - y_i)/h and slopes m_i the cubic of Hermite is
+//     f = y_i + u (m_i + u (b + u c)),   u = x - x_i,   b = (3 s - 2 m_i - m_i+1)/h,   c = (m_i + m_i+1 - 2 s)/h^2
+// The kinds differ in their slopes:
+//   spline    continuous second derivative, and third derivative at the second row and the last but one (not-a-knot;
+//             de Boor: A Practical Guide to Splines, ch. IV)
+//   akima     weighted by the change of slope on the other side (Akima: J. ACM 17 (1970) 589)
+//   monotone  weighted harmonic mean, 0 at a turn (Fritsch, Butland: SIAM J. Sci. Stat. Comput. 5 (1984) 300)
+// Before the first and behind the last row the curve is the tangent there.
+#include "expr/curve.h"
+
+#include "core/memory.h"
+#include "core/text.h"
+
+#include <math.h>
+#include <string.h>
+
+// f = a + u (b + u (c + u d)), u = x - start
+typedef struct piece {
+    double a, b, c, d;
+} piece;
+
+struct kd_curve {
+    kd_arena arena;
+    int      n;
+    double  *x;     // (n) rows
+    piece   *piece; // (n + 1) before the first row, behind row i - 1
+    double   scale; // (n - 1)/(x[n-1] - x[0]): guess of the row, exact for equal distances
+};
+
+// ---- slopes m at the rows -------------------------------------------------------------------------------------------
+
+typedef struct rows {
+    int           n;
+    const double *x, *y;
+} rows;
+
+static double width(const rows *r, int i)
+{
+    return r->x[i + 1] - r->x[i];
+}
+
+static double secant(const rows *r, int i)
+{
+    return (r->y[i + 1] - r->y[i]) / width(r, i);
+}
+
+// The derivative at the first or last row of the parabola through the three rows at that end.
+static double end_slope(double h0, double h1, double s0, double s1)
+{
+    return s0 + (s0 - s1) * (h0 / (h0 + h1));
+}
+
+// Not-a-knot: tridiagonal equations for the slopes; c (n) is scratch for the upper diagonal.
+static void spline_slopes(const rows *r, double *m, double *c)
+{
+    const int n = r->n;
+    if (n == 3) { // the parabola
+        const double h0 = width(r, 0), h1 = width(r, 1), s0 = secant(r, 0), s1 = secant(r, 1);
+        m[0] = end_slope(h0, h1, s0, s1);
+        m[1] = s0 + (s1 - s0) * (h0 / (h0 + h1));
+        m[2] = end_slope(h1, h0, s1, s0);
+        return;
+    }
+    // h1 m0 + (h0 + h1) m1 = ((3 h0 + 2 h1) h1 s0 + h0^2 s1)/(h0 + h1)
+    double h0 = width(r, 0), h1 = width(r, 1), s0 = secant(r, 0), s1 = secant(r, 1), pivot = h1;
+    c[0] = (h0 + h1) / pivot;
+    m[0] = ((3.0 * h0 + 2.0 * h1) * h1 * s0 + h0 * h0 * s1) / (h0 + h1) / pivot;
+    for (int i = 1; i < n - 1; i++) {
+        // h_i m_i-1 + 2 (h_i-1 + h_i) m_i + h_i-1 m_i+1 = 3 (h_i s_i-1 + h_i-1 s_i)
+        h0 = width(r, i - 1), h1 = width(r, i), s0 = secant(r, i - 1), s1 = secant(r, i);
+        pivot = 2.0 * (h0 + h1) - h1 * c[i - 1];
+        c[i] = h0 / pivot;
+        m[i] = (3.0 * (h1 * s0 + h0 * s1) - h1 * m[i - 1]) / pivot;
+    }
+    // mirror image of the first; h0, s0: last but one, h1, s1: last
+    pivot = h0 - (h0 + h1) * c[n - 2];
+    m[n - 1] = (((3.0 * h1 + 2.0 * h0) * h0 * s1 + h1 * h1 * s0) / (h0 + h1) - (h0 + h1) * m[n - 2]) / pivot;
+    for (int i = n - 2; i >= 0; i--) m[i] -= c[i] * m[i + 1];
+}
+
+// Secant i of -2 .. n: beyond the ends they go on by their last difference.
+static double akima_secant(const rows *r, int i)
+{
+    const int    last = r->n - 2;
+    const double first = secant(r, 0), end = secant(r, last);
+    if (i < 0) return first + i * (secant(r, 1) - first);
+    if (i > last) return end + (i - last) * (end - secant(r, last - 1));
+    return secant(r, i);
+}
+
+static void akima_slopes(const rows *r, double *m)
+{
+    for (int i = 0; i < r->n; i++) {
+        const double a = akima_secant(r, i - 2), b = akima_secant(r, i - 1), c = akima_secant(r, i),
+                     d = akima_secant(r, i + 1);
+        const double left = fabs(d - c), right = fabs(b - a), sum = left + right;
+        m[i] = sum > 0.0 ? (left / sum) * b + (right / sum) * c : 0.5 * (b + c);
+    }
+}
+
+// End slopes are kept between 0 and three secants, which suffices for a monotone piece.
+static double monotone_end(double h0, double h1, double s0, double s1)
+{
+    const double m = end_slope(h0, h1, s0, s1);
+    if (s0 == 0.0 || (m < 0.0) != (s0 < 0.0)) return 0.0;
+    return fabs(m) > 3.0 * fabs(s0) ? 3.0 * s0 : m;
+}
+
+static void monotone_slopes(const rows *r, double *m)
+{
+    const int n = r->n;
+    for (int i = 1; i < n - 1; i++) {
+        const double h0 = width(r, i - 1), h1 = width(r, i), s0 = secant(r, i - 1), s1 = secant(r, i);
+        const double share = (h0 + 2.0 * h1) / (3.0 * (h0 + h1));
+        const bool   turns = s0 == 0.0 || s1 == 0.0 || (s0 < 0.0) != (s1 < 0.0);
+        m[i] = turns ? 0.0 : 1.0 / (share / s0 + (1.0 - share) / s1);
+    }
+    m[0] = monotone_end(width(r, 0), width(r, 1), secant(r, 0), secant(r, 1));
+    m[n - 1] = monotone_end(width(r, n - 2), width(r, n - 3), secant(r, n - 2), secant(r, n - 3));
+}
+
+// ---- pieces ---------------------------------------------------------------------------------------------------------
+
+static void linear_pieces(const rows *r, piece *inner)
+{
+    for (int i = 0; i < r->n - 1; i++) inner[i] = (piece){r->y[i], secant(r, i), 0.0, 0.0};
+}
+
+static void cubic_pieces(const rows *r, const double *m, piece *inner)
+{
+    for (int i = 0; i < r->n - 1; i++) {
+        const double h = width(r, i), s = secant(r, i);
+        inner[i] = (piece){r->y[i], m[i], (3.0 * s - 2.0 * m[i] - m[i + 1]) / h, (m[i] + m[i + 1] - 2.0 * s) / h / h};
+    }
+}
+
+// Tangents: the slope of an end is that of its piece there.
+static void end_pieces(const rows *r, piece *all)
+{
+    const int    n = r->n;
+    const double h = width(r, n - 2);
+    const piece  last = all[n - 1];
+    all[0] = (piece){r->y[0], all[1].b, 0.0, 0.0};
+    all[n] = (piece){r->y[n - 1], last.b + h * (2.0 * last.c + 3.0 * h * last.d), 0.0, 0.0};
+}
+
+static bool is_finite_piece(const piece *p)
+{
+    return isfinite(p->a) && isfinite(p->b) && isfinite(p->c) && isfinite(p->d);
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static kd_status check_rows(int n, const double *x, const double *y, char *message, size_t size)
+{
+    if (n < 2) {
+        kd_text(message, size, "a curve needs at least 2 rows, not %d", n);
+        return KD_ERR_MODEL;
+    }
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(x[i]) || !isfinite(y[i])) {
+            kd_text(message, size, "row %d of the curve is not finite", i + 1);
+            return KD_ERR_MODEL;
+        }
+        if (i > 0 && x[i] <= x[i - 1]) {
+            kd_text(message, size, "x of the curve must increase, but row %d has %.15g behind %.15g", i + 1, x[i],
+                    x[i - 1]);
+            return KD_ERR_MODEL;
+        }
+    }
+    return KD_OK;
+}
+
+static kd_status check_pieces(const kd_curve *c, char *message, size_t size)
+{
+    for (int i = 0; i <= c->n; i++) {
+        if (!is_finite_piece(&c->piece[i])) {
+            kd_text(message, size, "the curve is too steep at row %d", i > 0 ? i : 1);
+            return KD_ERR_MODEL;
+        }
+    }
+    return KD_OK;
+}
+
+// slope (n) and scratch (n) are work space
+static void make_pieces(kd_curve *c, kd_curve_kind kind, const double *y, double *slope, double *scratch)
+{
+    const rows r = {c->n, c->x, y};
+    if (kind == KD_CURVE_KIND_LINEAR || c->n == 2) {
+        linear_pieces(&r, c->piece + 1);
+    } else {
+        if (kind == KD_CURVE_KIND_SPLINE) spline_slopes(&r, slope, scratch);
+        if (kind == KD_CURVE_KIND_AKIMA) akima_slopes(&r, slope);
+        if (kind == KD_CURVE_KIND_MONOTONE) monotone_slopes(&r, slope);
+        cubic_pieces(&r, slope, c->piece + 1);
+    }
+    end_pieces(&r, c->piece);
+}
+
+kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const double *y, kd_curve **curve, char *message,
+                          size_t size)
+{
+    *curve = NULL;
+    kd_status status = check_rows(n, x, y, message, size);
+    if (status != KD_OK) return status;
+
+    kd_arena  scratch = {0};
+    double   *work = kd_cut_double(&scratch, 2 * n);
+    kd_curve *c = kd_alloc(sizeof *c);
+    if (c) {
+        c->x = kd_cut_double(&c->arena, n);
+        c->piece = kd_arena_cut(&c->arena, (size_t)n + 1, sizeof *c->piece);
+    }
+    if (scratch.failed || !c || c->arena.failed) {
+        kd_text(message, size, "out of memory");
+        status = KD_ERR_MEMORY;
+        goto done;
+    }
+    c->n = n;
+    memcpy(c->x, x, (size_t)n * sizeof *x);
+    c->scale = (n - 1) / (x[n - 1] - x[0]);
+    make_pieces(c, kind, y, work, work + n);
+    status = check_pieces(c, message, size);
+done:
+    kd_arena_release(&scratch);
+    if (status != KD_OK) kd_curve_destroy(c);
+    *curve = status == KD_OK ? c : NULL;
+    return status;
+}
+
+void kd_curve_destroy(kd_curve *curve)
+{
+    if (!curve) return;
+    kd_arena_release(&curve->arena);
+    kd_free(curve);
+}
+
+// ---- evaluation -----------------------------------------------------------------------------------------------------
+
+// The number of rows at or before x: a guess for equal distances, then bisection.
+static int rows_before(const kd_curve *c, double x)
+{
+    if (!(x >= c->x[0])) return 0;
+    if (x >= c->x[c->n - 1]) return c->n;
+    int          low = 0, high = c->n - 1; // x[low] <= x < x[high]
+    const double guess = (x - c->x[0]) * c->scale;
+    const int    i = guess < high ? (int)guess : high - 1;
+    if (c->x[i] <= x) low = i;
+    if (x < c->x[i + 1]) high = i + 1;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (c->x[middle] <= x) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low + 1;
+}
+
+void kd_curve_eval(const kd_curve *curve, double x, double out[4])
+{
+    const int    k = rows_before(curve, x);
+    const piece *p = &curve->piece[k];
+    const double u = x - curve->x[k > 0 ? k - 1 : 0];
+    out[0] = p->a + u * (p->b + u * (p->c + u * p->d));
+    out[1] = p->b + u * (2.0 * p->c + 3.0 * u * p->d);
+    out[2] = 2.0 * p->c + 6.0 * u * p->d;
+    out[3] = 6.0 * p->d;
+}
+
+double kd_curve_value(const kd_curve *curve, double x)
+{
+    const int    k = rows_before(curve, x);
+    const piece *p = &curve->piece[k];
+    const double u = x - curve->x[k > 0 ? k - 1 : 0];
+    return p->a + u * (p->b + u * (p->c + u * p->d));
+}

@@ -1,0 +1,160 @@
+// expr/evaluate.c: values, gradients and jets of a finished expression.
+//
+// All three run once over the instructions. The gradient is the reverse mode (Griewank and Walther: Evaluating
+// Derivatives, ch. 3.2): after the values, adjoints w_i = d result/d entry_i are collected from the last entry to the
+// first. Entries whose adjoint is 0 are passed over: the branch of an `if` that was not taken may hold NaN.
+#include "expr/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static int entries(const kd_expr *e)
+{
+    return e->nnumbers + e->nvariables + e->ninstructions;
+}
+
+// ---- queries --------------------------------------------------------------------------------------------------------
+
+void kd_expr_destroy(kd_expr *expr)
+{
+    if (!expr) return;
+    kd_arena_release(&expr->arena);
+    kd_free(expr);
+}
+
+int kd_expr_work_size(const kd_expr *expr)
+{
+    return entries(expr) * (int)(sizeof(kd_jet) / sizeof(double)); // a jet per entry; values and adjoints are less
+}
+
+bool kd_expr_is_constant(const kd_expr *expr, double *value)
+{
+    if (entries(expr) != 1 || expr->nnumbers != 1) return false;
+    if (value) *value = expr->number[0];
+    return true;
+}
+
+int kd_expr_slot_count(const kd_expr *expr)
+{
+    return expr->nvariables;
+}
+
+int kd_expr_slot(const kd_expr *expr, int i)
+{
+    return expr->slot[i];
+}
+
+// ---- value ----------------------------------------------------------------------------------------------------------
+
+static double value_if(double condition, double yes, double no)
+{
+    return isnan(condition) ? condition : condition != 0.0 ? yes : no;
+}
+
+// Arithmetic is spelled out, for it is most of what models hold; the rest comes from the table.
+static double value_of(const kd_instruction *i, const double *w)
+{
+    switch (i->op) {
+    case KD_OP_ADD:
+        return w[i->a] + w[i->b];
+    case KD_OP_SUB:
+        return w[i->a] - w[i->b];
+    case KD_OP_MUL:
+        return w[i->a] * w[i->b];
+    case KD_OP_DIV:
+        return w[i->a] / w[i->b];
+    case KD_OP_IF:
+        return value_if(w[i->a], w[i->b], w[i->c]);
+    case KD_OP_CURVE:
+        return kd_curve_value(i->curve, w[i->a]);
+    default: {
+        const kd_operation *o = &kd_operations[i->op];
+        return o->value1 ? o->value1(w[i->a]) : o->value2(w[i->a], w[i->b]);
+    }
+    }
+}
+
+double kd_expr_value(const kd_expr *expr, const double *x, double *work)
+{
+    double *w = work + expr->nnumbers;
+    memcpy(work, expr->number, (size_t)expr->nnumbers * sizeof *work);
+    for (int i = 0; i < expr->nvariables; i++) w[i] = x[expr->slot[i]];
+    w += expr->nvariables;
+    for (int i = 0; i < expr->ninstructions; i++) w[i] = value_of(&expr->instruction[i], work);
+    return w[expr->ninstructions - 1];
+}
+
+// ---- gradient -------------------------------------------------------------------------------------------------------
+
+// f, f', f'', f''' of an operation of one operand; flat ones have none
+static void taylor_of(const kd_instruction *i, double x, double f[4])
+{
+    const kd_operation *o = &kd_operations[i->op];
+    if (i->op == KD_OP_CURVE) {
+        kd_curve_eval(i->curve, x, f);
+    } else if (o->taylor) {
+        o->taylor(x, f);
+        kd_expr_calm(f);
+    } else {
+        f[0] = o->value1(x), f[1] = 0.0, f[2] = 0.0, f[3] = 0.0;
+    }
+}
+
+// Hand the adjoint g of an instruction with the value f on to its operands.
+static void hand_on(const kd_instruction *i, const double *w, double f, double g, double *adjoint)
+{
+    const kd_operation *o = &kd_operations[i->op];
+    if (i->op == KD_OP_IF) {
+        if (!isnan(w[i->a])) adjoint[w[i->a] != 0.0 ? i->b : i->c] += g;
+    } else if (o->operands == 1) {
+        double taylor[4];
+        taylor_of(i, w[i->a], taylor);
+        adjoint[i->a] += g * taylor[1];
+    } else if (o->partials) {
+        double df[2];
+        o->partials(w[i->a], w[i->b], f, df);
+        if (df[0] != 0.0) adjoint[i->a] += g * df[0];
+        if (df[1] != 0.0) adjoint[i->b] += g * df[1];
+    }
+}
+
+double kd_expr_gradient(const kd_expr *expr, const double *x, double *dx, double *work)
+{
+    const int    n = entries(expr), first = expr->nnumbers + expr->nvariables;
+    const double value = kd_expr_value(expr, x, work);
+    double      *adjoint = work + n;
+    memset(adjoint, 0, (size_t)n * sizeof *adjoint);
+    adjoint[n - 1] = 1.0;
+    for (int i = n - 1; i >= first; i--)
+        if (adjoint[i] != 0.0) hand_on(&expr->instruction[i - first], work, work[i], adjoint[i], adjoint);
+    memcpy(dx, adjoint + expr->nnumbers, (size_t)expr->nvariables * sizeof *dx);
+    return value;
+}
+
+// ---- jet ------------------------------------------------------------------------------------------------------------
+
+static kd_jet jet_if(kd_jet condition, kd_jet yes, kd_jet no)
+{
+    return isnan(condition.x) ? kd_jet_const(condition.x) : condition.x != 0.0 ? yes : no;
+}
+
+static kd_jet jet_of(const kd_instruction *i, const kd_jet *w)
+{
+    const kd_operation *o = &kd_operations[i->op];
+    if (i->op == KD_OP_IF) return jet_if(w[i->a], w[i->b], w[i->c]);
+    if (o->jet) return o->jet(w[i->a], w[i->b]);
+    if (o->operands == 2) return kd_jet_const(o->value2(w[i->a].x, w[i->b].x));
+    double f[4];
+    taylor_of(i, w[i->a].x, f);
+    return kd_jet_chain1(w[i->a], f[0], f[1], f[2], f[3]);
+}
+
+kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work)
+{
+    kd_jet *entry = (kd_jet *)work, *w = entry + expr->nnumbers;
+    for (int i = 0; i < expr->nnumbers; i++) entry[i] = kd_jet_const(expr->number[i]);
+    for (int i = 0; i < expr->nvariables; i++) w[i] = x[expr->slot[i]];
+    w += expr->nvariables;
+    for (int i = 0; i < expr->ninstructions; i++) w[i] = jet_of(&expr->instruction[i], entry);
+    return w[expr->ninstructions - 1];
+}

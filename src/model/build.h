@@ -1,0 +1,117 @@
+// model/build.h: what the builder, the checks and the readers of files share: memory, names, messages, positions.
+#ifndef KARDAN_MODEL_BUILD_H
+#define KARDAN_MODEL_BUILD_H
+
+#include "core/nearest.h"
+#include "model/model.h"
+
+enum {
+    KD_MODEL_MAX_ERRORS = 50,    // lines in kd_model_message
+    KD_MODEL_MAX_WARNINGS = 200, // the rest is counted
+    KD_MODEL_MAX_ELEMENTS = 10000000,
+};
+
+// ---- positions: where readers of files found what they add
+// -----------------------------------------------------------------
+// Elements that are added from now on stand there. file is copied.
+kd_status kd_model_at(kd_model *m, const char *file, int line, int column) KD_NODISCARD;
+// A field of the element that is added next: "law", "from.body", "motion[0]"; messages about "from.body" fall back to
+// the position of "from", then of the element. The word is not copied: a literal or a string of the model.
+kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column) KD_NODISCARD;
+kd_source kd_model_source_of(const kd_model *m, kd_section section, int element, const char *field);
+
+// ---- messages
+// --------------------------------------------------------------------------------------------------------
+// One line each: "file:line:column: joint 'hinge': text". element < 0: no element; field NULL: the whole element.
+void kd_model_error(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
+    KD_PRINTF(5, 6);
+void kd_model_warn(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
+    KD_PRINTF(5, 6);
+// The same at a position of a file that belongs to no element yet.
+void kd_model_error_at(kd_model *m, const kd_source *source, const char *format, ...) KD_PRINTF(3, 4);
+int  kd_model_error_count(const kd_model *m);
+
+// ---- names
+// -----------------------------------------------------------------------------------------------------------
+typedef struct kd_name_entry {
+    const char *name; // NULL: free
+    kd_section  section;
+    int         element;
+} kd_name_entry;
+
+typedef struct kd_names { // open addressing
+    kd_name_entry *entry; // (size)
+    int            size;  // power of two
+    int            count;
+} kd_names;
+
+int         kd_names_find(const kd_names *names, kd_section section, const char *name); // -1: unknown
+kd_status   kd_names_add(kd_names *names, kd_section section, const char *name, int element) KD_NODISCARD;
+void        kd_names_release(kd_names *names);
+const char *kd_section_word(kd_section section); // "body"
+int         kd_section_count(const kd_model *m, kd_section section);
+const char *kd_element_name(const kd_model *m, kd_section section, int element);
+// The name of an element of the section that was probably meant; NULL: none is near.
+const char *kd_model_nearest(const kd_model *m, kd_section section, const char *wanted);
+// "unknown body 'trailr', did you mean 'trailer'?"
+void kd_model_say_unknown(const kd_model *m, kd_section section, const char *name, char *text, size_t size);
+
+// ---- parameters
+// ------------------------------------------------------------------------------------------------------
+// For readers: the value, and that the parameter has been used. false: unknown
+bool kd_model_use_parameter(kd_model *m, const char *name, double *value);
+// The text that a parameter was computed from, for the writer.
+kd_status kd_model_set_parameter_text(kd_model *m, const char *name, const char *text) KD_NODISCARD;
+
+// ---- memory of the model
+// ---------------------------------------------------------------------------------------------
+const char *kd_model_text(kd_model *m, const char *text); // a copy; NULL for NULL, and when memory is short
+
+typedef struct kd_field_position {
+    const char *field;
+    kd_section  section;
+    int         element; // -1: waits for its element
+    int         line, column;
+} kd_field_position;
+
+struct kd_model_private {
+    kd_arena           arena; // strings, arrays of curves, warnings
+    kd_names           names;
+    int                capacity[KD_SECTION_COUNT];
+    kd_source          source; // of what is added now
+    int                nfields, fields_capacity, fields_waiting;
+    kd_field_position *field;
+    int                nerrors, nwarnings;
+    bool               checked; // kd_model_finish has run
+    const char        *warning[KD_MODEL_MAX_WARNINGS];
+    char               message[16384];
+};
+
+// ---- parts of kd_model_finish
+// ----------------------------------------------------------------------------------------
+// Mass, centre of mass and inertia about it of the shapes, with their densities; a total mass that is given (not NaN)
+// scales them, and then shapes without any density count with equal ones. false: the shapes have no mass.
+typedef struct kd_mass {
+    double  mass;
+    kd_vec3 centre;
+    kd_sym3 inertia; // about the centre
+} kd_mass;
+double  kd_shape_volume(const kd_shape *shape);
+kd_sym3 kd_shape_inertia(const kd_shape *shape, double mass); // about its centre, in its own axes
+bool    kd_shapes_mass(const kd_shape *shape, int n, double mass, kd_mass *out);
+// Rigidly joined
+kd_mass kd_mass_add(const kd_mass *a, const kd_mass *b);
+// Principal moments, rising
+void kd_sym_eigenvalues(const kd_sym3 *A, double value[3]);
+
+// Places of one element as anchors; unset references agree between the two ends. false: an error has been written.
+bool kd_places_resolve(kd_model *m, kd_section section, int element, const kd_place *from, const kd_place *to,
+                       bool universal, kd_anchor *from_anchor, kd_anchor *to_anchor);
+bool kd_place_resolve(kd_model *m, kd_section section, int element, const char *field, const kd_place *place,
+                      kd_anchor *anchor);
+
+void      kd_finish_bodies(kd_model *m);              // masses, poses
+kd_status kd_finish_groups(kd_model *m) KD_NODISCARD; // what moves alone has inertia; bodies that nothing acts on
+kd_status kd_finish_laws(kd_model *m) KD_NODISCARD;   // texts compile, read only what they may, without cycles; unused
+                                                      // names
+#endif

@@ -1,0 +1,270 @@
+// finish.c: check a model as a whole, and fill in what follows: poses, masses, places in their bodies, references.
+#include <string.h>
+
+#include "core/text.h"
+#include "model/build.h"
+
+// ---- curves ---------------------------------------------------------------------------------------------------------
+
+static kd_status finish_curves(kd_model *m)
+{
+    static const kd_curve_kind kind[] = {[KD_CURVE_LINEAR] = KD_CURVE_KIND_LINEAR,
+                                         [KD_CURVE_SPLINE] = KD_CURVE_KIND_SPLINE,
+                                         [KD_CURVE_AKIMA] = KD_CURVE_KIND_AKIMA};
+    for (int i = 0; i < m->ncurves; i++) {
+        kd_model_curve *c = &m->curve[i];
+        char            why[300] = "";
+        const kd_status status =
+            kd_curve_create(kind[c->def.form], c->def.n, c->def.x, c->def.y, &c->curve, why, sizeof why);
+        if (status == KD_ERR_MEMORY) return status;
+        if (status < 0) kd_model_error(m, KD_SECTION_CURVE, i, NULL, "%s", why);
+    }
+    return KD_OK;
+}
+
+// ---- places ---------------------------------------------------------------------------------------------------------
+
+static const kd_anchor on_ground = {-1, {0, 0, 0}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+
+static kd_vec3 world_point(const kd_model *m, const kd_anchor *a)
+{
+    return a->body < 0 ? a->r : kd_vec_add(m->body[a->body].r, kd_mat_vec(&m->body[a->body].R, a->r));
+}
+
+// Both ends on one body: there is nothing that could move. An error is written.
+static bool ends_differ(kd_model *m, kd_section section, int element, const kd_anchor *from, const kd_anchor *to)
+{
+    if (from->body != to->body) return true;
+    kd_model_error(m, section, element, "to", "both ends are on %s%s%s", to->body < 0 ? "the ground" : "body '",
+                   to->body < 0 ? "" : m->body[to->body].name, to->body < 0 ? "" : "'");
+    return false;
+}
+
+static void finish_frames(kd_model *m)
+{
+    for (int i = 0; i < m->nframes; i++) {
+        kd_frame *f = &m->frame[i];
+        f->at = on_ground;
+        kd_place_resolve(m, KD_SECTION_FRAME, i, "at", &f->def.at, &f->at);
+    }
+}
+
+// ---- joints ---------------------------------------------------------------------------------------------------------
+
+// A start quaternion is given whole and has a length; it is normalised.
+static void check_quaternion(kd_model *m, int joint, double *q)
+{
+    int missing = 0;
+    for (int i = 0; i < 4; i++) missing += isnan(q[i]);
+    if (missing == 4) return;
+    const double norm2 = kd_quat_norm2(kd_quat_of(q));
+    if (missing > 0 || !(norm2 > 1e-20 && norm2 < 1e20)) {
+        kd_model_error(m, KD_SECTION_JOINT, joint, "q", "q: the orientation is not a unit quaternion");
+    } else {
+        kd_quat_to(kd_quat_normalised(kd_quat_of(q)), q);
+    }
+}
+
+static void check_motions(kd_model *m, int i)
+{
+    const kd_joint_def      *def = &m->joint[i].def;
+    static const char *const field[] = {"motion[0]", "motion[1]", "motion[2]"};
+    const bool               by_quaternion = def->kind == KD_SPHERICAL || def->kind == KD_FREE;
+    const int                n = by_quaternion ? 0 : kd_joint_coordinates(def->kind);
+    for (int k = 0; k < 3; k++) {
+        if (!def->motion[k]) continue;
+        if (by_quaternion) {
+            kd_model_error(m, KD_SECTION_JOINT, i, field[k], "the motion of a %s joint cannot be prescribed",
+                           def->kind == KD_FREE ? "free" : "spherical");
+            return;
+        }
+        if (k >= n) {
+            kd_model_error(m, KD_SECTION_JOINT, i, field[k], "motion of coordinate %d, but there %s %d", k + 1,
+                           n == 1 ? "is only" : "are only", n);
+        } else if (!isnan(def->q[k]) || !isnan(def->v[k])) {
+            kd_model_warn(m, KD_SECTION_JOINT, i, "q", "its motion is prescribed, q and v of the start are not used");
+        }
+    }
+}
+
+static void finish_joints(kd_model *m)
+{
+    for (int i = 0; i < m->njoints; i++) {
+        kd_joint *j = &m->joint[i];
+        j->from = j->to = on_ground;
+        if (kd_places_resolve(m, KD_SECTION_JOINT, i, &j->def.from, &j->def.to, j->def.kind == KD_UNIVERSAL, &j->from,
+                              &j->to)) {
+            ends_differ(m, KD_SECTION_JOINT, i, &j->from, &j->to);
+        }
+        if (j->def.kind == KD_SPHERICAL) check_quaternion(m, i, j->def.q);
+        if (j->def.kind == KD_FREE) check_quaternion(m, i, j->def.q + 3);
+        check_motions(m, i);
+    }
+}
+
+// ---- constraints ----------------------------------------------------------------------------------------------------
+
+static void check_terms(kd_model *m, int i)
+{
+    static const char *const field[KD_MAX_TERMS] = {"coordinate[0]", "coordinate[1]", "coordinate[2]", "coordinate[3]",
+                                                    "coordinate[4]", "coordinate[5]", "coordinate[6]", "coordinate[7]"};
+    const kd_constraint_def *def = &m->constraint[i].def;
+    if (def->nterms < 1) kd_model_error(m, KD_SECTION_CONSTRAINT, i, "coordinate", "it couples no coordinates");
+    for (int k = 0; k < def->nterms; k++) {
+        kd_path path;
+        char    why[300] = "";
+        if (!def->coordinate[k]) {
+            kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k], "coordinate %d is missing", k + 1);
+        } else if (!kd_path_parse(m, def->coordinate[k], &path, why, sizeof why)) {
+            kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k], "%s", why);
+        } else if (path.section != KD_SECTION_JOINT || path.property != KD_PROPERTY_Q) {
+            kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k],
+                           "'%s' cannot be coupled: it is no coordinate of a joint, as joint.NAME.q is",
+                           def->coordinate[k]);
+        } else if (def->factor[k] == 0.0) {
+            kd_model_error(m, KD_SECTION_CONSTRAINT, i, field[k], "the factor of '%s' is 0", def->coordinate[k]);
+        }
+    }
+}
+
+static void check_distance(kd_model *m, int i)
+{
+    kd_constraint *c = &m->constraint[i];
+    if (isnan(c->def.length)) {
+        c->def.length = kd_vec_norm(kd_vec_sub(world_point(m, &c->to), world_point(m, &c->from)));
+    }
+    if (!(c->def.length > 0.0)) {
+        kd_model_error(m, KD_SECTION_CONSTRAINT, i, "length",
+                       "the distance is 0, and so has no direction; a spherical joint holds two points together");
+    }
+}
+
+static void find_curve(kd_model *m, int i)
+{
+    kd_constraint *c = &m->constraint[i];
+    if (!c->def.value) {
+        kd_model_error(m, KD_SECTION_CONSTRAINT, i, "value", "the name of its curve is missing");
+        return;
+    }
+    c->curve = kd_model_find(m, KD_SECTION_CURVE, c->def.value);
+    if (c->curve >= 0) return;
+    char text[300];
+    kd_model_say_unknown(m, KD_SECTION_CURVE, c->def.value, text, sizeof text);
+    kd_model_error(m, KD_SECTION_CONSTRAINT, i, "value", "%s", text);
+}
+
+static void finish_constraints(kd_model *m)
+{
+    for (int i = 0; i < m->nconstraints; i++) {
+        kd_constraint *c = &m->constraint[i];
+        c->from = c->to = on_ground;
+        if (c->def.kind == KD_COUPLING) {
+            check_terms(m, i);
+        } else if (c->def.kind == KD_EXPRESSION) {
+            if (!c->def.value) kd_model_error(m, KD_SECTION_CONSTRAINT, i, "value", "its expression is missing");
+        } else {
+            const bool placed =
+                kd_places_resolve(m, KD_SECTION_CONSTRAINT, i, &c->def.from, &c->def.to, false, &c->from, &c->to);
+            if (c->def.kind == KD_POINT_ON_CURVE) find_curve(m, i);
+            if (!placed || !ends_differ(m, KD_SECTION_CONSTRAINT, i, &c->from, &c->to)) continue;
+            if (c->def.kind == KD_DISTANCE) check_distance(m, i);
+        }
+    }
+}
+
+// ---- forces ---------------------------------------------------------------------------------------------------------
+
+static bool acts_in_joint(const kd_force_def *def)
+{
+    switch (def->kind) {
+    case KD_JOINT_SPRING:
+    case KD_JOINT_STOP:
+    case KD_JOINT_FRICTION:
+        return true;
+    case KD_RSDA:
+        return def->joint != NULL;
+    default:
+        return false;
+    }
+}
+
+// The joint of a force and the number of its coordinate.
+static void find_joint(kd_model *m, int i)
+{
+    kd_force *f = &m->force[i];
+    char      text[300];
+    if (!f->def.joint) {
+        kd_model_error(m, KD_SECTION_FORCE, i, "joint", "the name of its joint is missing");
+        return;
+    }
+    const int k = kd_model_find(m, KD_SECTION_JOINT, f->def.joint);
+    if (k < 0) {
+        kd_model_say_unknown(m, KD_SECTION_JOINT, f->def.joint, text, sizeof text);
+        kd_model_error(m, KD_SECTION_FORCE, i, "joint", "%s", text);
+        return;
+    }
+    const kd_joint *j = &m->joint[k];
+    const int       n = kd_joint_coordinates(j->def.kind);
+    if (f->def.kind == KD_RSDA) {
+        if (j->def.kind != KD_REVOLUTE && j->def.kind != KD_SCREW && j->def.kind != KD_CYLINDRICAL) {
+            kd_model_error(m, KD_SECTION_FORCE, i, "joint", "joint '%s' is not revolute, screw or cylindrical",
+                           j->name);
+            return;
+        }
+    } else if (f->def.coordinate < 1 || f->def.coordinate > n) {
+        kd_model_error(m, KD_SECTION_FORCE, i, "coordinate", "coordinate %d of joint '%s', which has %d",
+                       f->def.coordinate, j->name, n);
+        return;
+    }
+    f->joint = k;
+    f->from = j->from;
+    f->to = j->to;
+}
+
+static void finish_forces(kd_model *m)
+{
+    for (int i = 0; i < m->nforces; i++) {
+        kd_force *f = &m->force[i];
+        f->from = f->to = on_ground;
+        f->joint = -1;
+        if (acts_in_joint(&f->def)) {
+            find_joint(m, i);
+        } else if (f->def.kind == KD_TYRE || f->def.kind == KD_APPLIED) {
+            if (kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to) && f->to.body < 0) {
+                kd_model_error(m, KD_SECTION_FORCE, i, "to", "it acts on the ground, which does not move");
+            }
+        } else if (kd_places_resolve(m, KD_SECTION_FORCE, i, &f->def.from, &f->def.to, false, &f->from, &f->to)) {
+            ends_differ(m, KD_SECTION_FORCE, i, &f->from, &f->to);
+        }
+    }
+}
+
+// ---- the whole ------------------------------------------------------------------------------------------------------
+
+static kd_status check_all(kd_model *m)
+{
+    kd_status status = finish_curves(m);
+    if (status < 0) return status;
+    kd_finish_bodies(m);
+    finish_frames(m);
+    finish_joints(m);
+    finish_constraints(m);
+    finish_forces(m);
+    status = kd_finish_laws(m);
+    if (status >= 0 && kd_model_error_count(m) == 0) status = kd_finish_groups(m);
+    if (status < 0) return status;
+    return kd_model_error_count(m) > 0 ? KD_ERR_MODEL : KD_OK;
+}
+
+kd_status kd_model_finish(kd_model *m)
+{
+    if (!m) return KD_ERR_ARGUMENT;
+    if (m->finished) return KD_OK;
+    if (m->private->checked) return KD_ERR_MODEL; // a model that was found wrong stays so
+    m->private->checked = true;
+    kd_status status = check_all(m);
+    if (status >= 0 && m->private->arena.failed) status = KD_ERR_MEMORY;
+    m->finished = status >= 0;
+    if (status == KD_ERR_MEMORY) kd_text(m->private->message, sizeof m->private->message, "out of memory");
+    return status;
+}

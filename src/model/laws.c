@@ -1,0 +1,385 @@
+// laws.c: the expressions of a model: do they compile, do they read only what they may, are there algebraic loops.
+//
+// The graph of reads: sensors, PI outputs and forces are nodes, an edge says that the value of one needs the value of
+// another at the same instant. A cycle in it is an equation without explicit solution and is refused.
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "model/build.h"
+
+// ---- what a text may read -------------------------------------------------------------------------------------------
+
+enum {
+    READ_TIME = 1,
+    READ_POSITIONS = 2,
+    READ_MOTION = 4,        // velocities, states, inputs, forces
+    READ_ACCELERATIONS = 8, // reactions, energies, sensors, too
+};
+
+typedef struct edge {
+    int from, to; // nodes
+} edge;
+
+typedef struct graph {
+    int   nnodes, nedges, capacity;
+    edge *edge;
+    bool  failed;
+} graph;
+
+typedef struct reader {
+    kd_model          *m;
+    unsigned           may;
+    const char *const *locals; // NULL at the end
+    graph             *graph;
+    int                node;                   // that reads; -1: none
+    bool              *used[KD_SECTION_COUNT]; // (elements) read by somebody; NULL: not counted
+    char               denied[300];            // a known name that must not be read here
+    char               why[300];               // of an unknown one
+    char               near[KD_EXPR_MAX_NAME + 1];
+} reader;
+
+// nodes: sensors, then forces, then states
+static int node_of(const kd_model *m, const kd_path *path)
+{
+    if (path->section == KD_SECTION_SENSOR) return path->element;
+    if (path->section == KD_SECTION_FORCE && path->property == KD_PROPERTY_FORCE) return m->nsensors + path->element;
+    if (path->section == KD_SECTION_STATE && path->property == KD_PROPERTY_OUT) {
+        return m->nsensors + m->nforces + path->element;
+    }
+    return -1;
+}
+
+static void add_edge(graph *g, int from, int to)
+{
+    if (g->nedges == g->capacity) {
+        const int capacity = g->capacity ? 2 * g->capacity : 64;
+        edge     *larger = kd_alloc((size_t)capacity * sizeof *larger);
+        if (!larger) {
+            g->failed = true;
+            return;
+        }
+        if (g->nedges > 0) memcpy(larger, g->edge, (size_t)g->nedges * sizeof *larger);
+        kd_free(g->edge);
+        g->edge = larger;
+        g->capacity = capacity;
+    }
+    g->edge[g->nedges++] = (edge){from, to};
+}
+
+static bool is_position(const kd_path *path)
+{
+    switch (path->property) {
+    case KD_PROPERTY_POS:
+    case KD_PROPERTY_COM:
+    case KD_PROPERTY_R:
+    case KD_PROPERTY_ANGLE:
+    case KD_PROPERTY_Q:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void check_path(reader *r, const char *name, const kd_path *path)
+{
+    const char *may = NULL;
+    if (is_position(path)) {
+        if (!(r->may & READ_POSITIONS)) may = "parameters and t";
+    } else if (kd_path_is_kinematic(path)) {
+        if (!(r->may & READ_MOTION)) may = r->may & READ_POSITIONS ? "t and positions" : "parameters and t";
+    } else if (!(r->may & READ_ACCELERATIONS)) {
+        may = r->may & READ_MOTION      ? "positions, velocities, forces, states and inputs"
+              : r->may & READ_POSITIONS ? "t and positions"
+                                        : "parameters and t";
+    }
+    if (may && !r->denied[0]) kd_text(r->denied, sizeof r->denied, "'%s' cannot be read here: only %s can", name, may);
+    const int node = node_of(r->m, path);
+    if (node >= 0 && r->node >= 0 && !may) add_edge(r->graph, r->node, node);
+    if (r->used[path->section]) r->used[path->section][path->element] = true;
+}
+
+static bool is_local(const reader *r, const char *name)
+{
+    for (const char *const *l = r->locals; l && *l; l++) {
+        if (strcmp(*l, name) == 0) return true;
+    }
+    return false;
+}
+
+static bool find_symbol(const char *name, void *context, kd_symbol *out)
+{
+    reader *r = context;
+    *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE};
+    if (strcmp(name, "t") == 0 || is_local(r, name)) return true;
+    double value;
+    if (kd_model_use_parameter(r->m, name, &value)) {
+        *out = (kd_symbol){.kind = KD_SYMBOL_NUMBER, .number = value};
+        return true;
+    }
+    const int curve = kd_model_find(r->m, KD_SECTION_CURVE, name);
+    if (curve >= 0) {
+        *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = r->m->curve[curve].curve};
+        r->used[KD_SECTION_CURVE][curve] = true;
+        return r->m->curve[curve].curve != NULL;
+    }
+    kd_path path;
+    if (!strchr(name, '.') || !kd_path_parse(r->m, name, &path, NULL, 0)) return false;
+    check_path(r, name, &path);
+    return true;
+}
+
+static const char *suggest_symbol(const char *name, void *context)
+{
+    reader *r = context;
+    kd_path path;
+    if (strchr(name, '.')) { // say what part of the path is wrong
+        kd_path_parse(r->m, name, &path, r->why, sizeof r->why);
+        return NULL;
+    }
+    kd_nearest nearest = kd_nearest_start(name);
+    for (const char *const *l = r->locals; l && *l; l++) kd_nearest_offer(&nearest, *l);
+    kd_nearest_offer(&nearest, kd_model_nearest(r->m, KD_SECTION_PARAMETER, name));
+    kd_nearest_offer(&nearest, kd_model_nearest(r->m, KD_SECTION_CURVE, name));
+    return nearest.best;
+}
+
+// Compile one text for the sake of its errors.
+static kd_status check_text(reader *r, kd_section section, int element, const char *field, const char *text,
+                            unsigned may, const char *const *locals)
+{
+    if (!text) return KD_OK;
+    r->may = may;
+    r->locals = locals;
+    r->denied[0] = r->why[0] = '\0';
+    const kd_symbols symbols = {find_symbol, suggest_symbol, r};
+    kd_expr         *expr = NULL;
+    kd_expr_error    error = {0};
+    const kd_status  status = kd_expr_compile(text, &symbols, &expr, &error);
+    kd_expr_destroy(expr);
+    if (status == KD_ERR_MEMORY) return status;
+    if (status < 0) {
+        char where[60] = "";
+        if (error.column > 0)
+            kd_text(where, sizeof where, " (column %d of '%.20s%s')", error.column, text,
+                    strlen(text) > 20 ? ".." : "");
+        kd_model_error(r->m, section, element, field, "%s: %s%s", field, r->why[0] ? r->why : error.text, where);
+    } else if (r->denied[0]) {
+        kd_model_error(r->m, section, element, field, "%s: %s", field, r->denied);
+    }
+    return KD_OK;
+}
+
+// ---- elements -------------------------------------------------------------------------------------------------------
+
+static const char *const of_length[] = {"length", "rate", NULL};
+static const char *const of_angle[] = {"angle", "length", "rate", NULL};
+static const char *const of_coordinate[] = {"q", "v", NULL};
+static const char *const of_road[] = {"x", NULL};
+
+static const unsigned law = READ_TIME | READ_POSITIONS | READ_MOTION;
+
+static const char *const *law_locals(kd_force_kind kind)
+{
+    switch (kind) {
+    case KD_RSDA:
+        return of_angle;
+    case KD_JOINT_SPRING:
+    case KD_JOINT_STOP:
+    case KD_JOINT_FRICTION:
+        return of_coordinate;
+    case KD_TSDA:
+    case KD_MAXWELL:
+    case KD_TYRE:
+        return of_length;
+    default:
+        return NULL;
+    }
+}
+
+static kd_status check_force(reader *r, int i)
+{
+    static const char *const force_field[] = {"force[0]", "force[1]", "force[2]"};
+    static const char *const torque_field[] = {"torque[0]", "torque[1]", "torque[2]"};
+    const kd_force_def      *def = &r->m->force[i].def;
+    r->node = r->m->nsensors + i;
+    kd_status status = check_text(r, KD_SECTION_FORCE, i, "law", def->law, law, law_locals(def->kind));
+    if (status >= 0) status = check_text(r, KD_SECTION_FORCE, i, "road", def->road, READ_TIME, of_road);
+    for (int k = 0; k < 3 && status >= 0; k++) {
+        status = check_text(r, KD_SECTION_FORCE, i, force_field[k], def->force[k], law, NULL);
+        if (status >= 0) status = check_text(r, KD_SECTION_FORCE, i, torque_field[k], def->torque[k], law, NULL);
+    }
+    return status;
+}
+
+static kd_status check_elements(reader *r)
+{
+    static const char *const motion_field[] = {"motion[0]", "motion[1]", "motion[2]"};
+    kd_model                *m = r->m;
+    kd_status                status = KD_OK;
+    for (int i = 0; i < m->nforces && status >= 0; i++) status = check_force(r, i);
+    for (int i = 0; i < m->nstates && status >= 0; i++) {
+        r->node = m->nsensors + m->nforces + i;
+        status = check_text(r, KD_SECTION_STATE, i, "input", m->state[i].def.input, law, NULL);
+    }
+    for (int i = 0; i < m->nsensors && status >= 0; i++) {
+        r->node = i;
+        status = check_text(r, KD_SECTION_SENSOR, i, "value", m->sensor[i].def.value, law | READ_ACCELERATIONS, NULL);
+    }
+    r->node = -1;
+    for (int i = 0; i < m->njoints && status >= 0; i++) {
+        for (int k = 0; k < 3 && status >= 0; k++) {
+            status = check_text(r, KD_SECTION_JOINT, i, motion_field[k], m->joint[i].def.motion[k], READ_TIME, NULL);
+        }
+    }
+    for (int i = 0; i < m->ninputs && status >= 0; i++) {
+        status = check_text(r, KD_SECTION_INPUT, i, "value", m->input[i].def.value, READ_TIME, NULL);
+    }
+    for (int i = 0; i < m->nconstraints && status >= 0; i++) {
+        const kd_constraint *c = &m->constraint[i];
+        if (c->curve >= 0) r->used[KD_SECTION_CURVE][c->curve] = true;
+        if (c->def.kind != KD_EXPRESSION) continue;
+        status = check_text(r, KD_SECTION_CONSTRAINT, i, "value", c->def.value, READ_TIME | READ_POSITIONS, NULL);
+    }
+    return status;
+}
+
+// Measures of user forces: lengths and angles, whose rates are known.
+static void check_measures(reader *r)
+{
+    kd_model *m = r->m;
+    for (int i = 0; i < m->nuser_forces; i++) {
+        const kd_user_force_def *def = &m->user_force[i].def;
+        for (int k = 0; k < def->nmeasures; k++) {
+            kd_path path;
+            char    why[300] = "";
+            if (!def->measure[k]) {
+                kd_model_error(m, KD_SECTION_USER_FORCE, i, "measure", "measure %d is missing", k + 1);
+            } else if (!kd_path_parse(m, def->measure[k], &path, why, sizeof why)) {
+                kd_model_error(m, KD_SECTION_USER_FORCE, i, "measure", "measure %d: %s", k + 1, why);
+            } else if (!is_position(&path)) {
+                kd_model_error(m, KD_SECTION_USER_FORCE, i, "measure",
+                               "measure %d: '%s' is no position: measures are lengths, angles and coordinates", k + 1,
+                               def->measure[k]);
+            } else if (r->used[path.section]) {
+                r->used[path.section][path.element] = true;
+            }
+        }
+    }
+}
+
+// ---- cycles ---------------------------------------------------------------------------------------------------------
+
+static void say_node(const kd_model *m, int node, char *text, size_t size)
+{
+    if (node < m->nsensors) {
+        kd_text_append(text, size, "sensor.%s", m->sensor[node].name);
+    } else if (node < m->nsensors + m->nforces) {
+        kd_text_append(text, size, "force.%s", m->force[node - m->nsensors].name);
+    } else {
+        kd_text_append(text, size, "state.%s.out", m->state[node - m->nsensors - m->nforces].name);
+    }
+}
+
+static void report_cycle(kd_model *m, const int *stack, int first, int last)
+{
+    char text[300] = "";
+    for (int k = first; k <= last && k < first + 8; k++) {
+        say_node(m, stack[k], text, sizeof text);
+        kd_text_append(text, sizeof text, " -> ");
+    }
+    if (last >= first + 8) kd_text_append(text, sizeof text, ".. -> ");
+    say_node(m, stack[first], text, sizeof text);
+    const int n = stack[first];
+    if (n < m->nsensors) {
+        kd_model_error(m, KD_SECTION_SENSOR, n, "value", "it reads itself: %s", text);
+    } else if (n < m->nsensors + m->nforces) {
+        kd_model_error(m, KD_SECTION_FORCE, n - m->nsensors, "law",
+                       "it needs its own value (algebraic loop): %s; a state of type lag in between opens the loop",
+                       text);
+    } else {
+        kd_model_error(m, KD_SECTION_STATE, n - m->nsensors - m->nforces, "input",
+                       "it needs its own value (algebraic loop): %s; read the state itself instead of its output",
+                       text);
+    }
+}
+
+// Depth-first search without recursion: next[] walks the edges of each node on the stack.
+static kd_status find_cycles(kd_model *m, const graph *g)
+{
+    kd_arena arena = {0};
+    int     *start = kd_cut_int(&arena, g->nnodes + 1), *target = kd_cut_int(&arena, g->nedges);
+    int     *next = kd_cut_int(&arena, g->nnodes), *stack = kd_cut_int(&arena, g->nnodes);
+    int     *place = kd_cut_int(&arena, g->nnodes); // 0: new, > 0: on the stack at place - 1, -1: done
+    if (!arena.failed) {
+        for (int e = 0; e < g->nedges; e++) start[g->edge[e].from + 1]++;
+        for (int n = 0; n < g->nnodes; n++) {
+            start[n + 1] += start[n];
+            next[n] = start[n];
+        }
+        for (int e = 0; e < g->nedges; e++) target[next[g->edge[e].from]++] = g->edge[e].to;
+        for (int n = 0; n < g->nnodes; n++) next[n] = start[n];
+        for (int root = 0; root < g->nnodes; root++) {
+            if (place[root] != 0) continue;
+            int depth = 0;
+            stack[0] = root;
+            place[root] = 1;
+            while (depth >= 0) {
+                const int n = stack[depth];
+                if (next[n] == start[n + 1]) {
+                    place[n] = -1;
+                    depth--;
+                    continue;
+                }
+                const int to = target[next[n]++];
+                if (place[to] > 0) report_cycle(m, stack, place[to] - 1, depth);
+                if (place[to] == 0) {
+                    stack[++depth] = to;
+                    place[to] = depth + 1;
+                }
+            }
+        }
+    }
+    const kd_status status = arena.failed ? KD_ERR_MEMORY : KD_OK;
+    kd_arena_release(&arena);
+    return status;
+}
+
+// ---- unused names ---------------------------------------------------------------------------------------------------
+
+static void warn_unused(kd_model *m, kd_section section, const bool *used)
+{
+    const int n = kd_section_count(m, section);
+    for (int i = 0; i < n; i++) {
+        if (!used[i]) kd_model_warn(m, section, i, NULL, "it is never used");
+    }
+}
+
+kd_status kd_finish_laws(kd_model *m)
+{
+    static const kd_section counted[] = {KD_SECTION_CURVE, KD_SECTION_INPUT, KD_SECTION_FRAME, KD_SECTION_STATE};
+    const int               ncounted = (int)(sizeof counted / sizeof counted[0]);
+    kd_arena                arena = {0};
+    graph                   g = {.nnodes = m->nsensors + m->nforces + m->nstates};
+    reader                 *r = kd_arena_cut(&arena, 1, sizeof *r);
+    kd_status               status = KD_ERR_MEMORY;
+    if (!r) goto done;
+    r->m = m;
+    r->graph = &g;
+    for (int k = 0; k < ncounted; k++) r->used[counted[k]] = kd_cut_bool(&arena, kd_section_count(m, counted[k]));
+    if (arena.failed) goto done;
+    status = check_elements(r);
+    check_measures(r);
+    if (status >= 0 && g.failed) status = KD_ERR_MEMORY;
+    if (status >= 0) status = find_cycles(m, &g);
+    if (status < 0 || kd_model_error_count(m) > 0) goto done; // what a wrong text reads is not known
+    for (int k = 0; k < ncounted; k++) warn_unused(m, counted[k], r->used[counted[k]]);
+    for (int i = 0; i < m->nparameters; i++) {
+        if (!m->parameter[i].used) kd_model_warn(m, KD_SECTION_PARAMETER, i, NULL, "it is never used");
+    }
+
+done:
+    kd_free(g.edge);
+    kd_arena_release(&arena);
+    return status;
+}

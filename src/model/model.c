@@ -1,0 +1,613 @@
+// model.c: a model while it is built: definitions are copied with their strings, elements get their names.
+//
+// Elements live in one growing array per section (doubled when full), strings and tables in the arena of the model.
+#include "model/model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "model/build.h"
+#include "model/schema.h"
+
+// ---- sections -------------------------------------------------------------------------------------------------------
+
+typedef struct section_info {
+    const char *word;
+    size_t      array, count; // offsets in kd_model
+    size_t      size;         // of an element; its first member is the name
+    size_t      source;       // offset in the element
+} section_info;
+
+#define SECTION(word, type, array, count)                                                                              \
+    {                                                                                                                  \
+        word, offsetof(kd_model, array), offsetof(kd_model, count), sizeof(type), offsetof(type, source)               \
+    }
+
+static const section_info sections[KD_SECTION_COUNT] = {
+    [KD_SECTION_BODY] = SECTION("body", kd_body, body, nbodies),
+    [KD_SECTION_FRAME] = SECTION("frame", kd_frame, frame, nframes),
+    [KD_SECTION_JOINT] = SECTION("joint", kd_joint, joint, njoints),
+    [KD_SECTION_FORCE] = SECTION("force", kd_force, force, nforces),
+    [KD_SECTION_CONSTRAINT] = SECTION("constraint", kd_constraint, constraint, nconstraints),
+    [KD_SECTION_STATE] = SECTION("state", kd_state_element, state, nstates),
+    [KD_SECTION_INPUT] = SECTION("input", kd_input, input, ninputs),
+    [KD_SECTION_SENSOR] = SECTION("sensor", kd_sensor, sensor, nsensors),
+    [KD_SECTION_ENERGY] = {"energy", 0, 0, 0, 0},
+    [KD_SECTION_USER_FORCE] = SECTION("user force", kd_user_force, user_force, nuser_forces),
+    [KD_SECTION_PARAMETER] = SECTION("parameter", kd_parameter, parameter, nparameters),
+    [KD_SECTION_CURVE] = SECTION("curve", kd_model_curve, curve, ncurves),
+};
+
+const char *kd_section_word(kd_section section)
+{
+    return sections[section].word;
+}
+
+int kd_section_count(const kd_model *m, kd_section section)
+{
+    int n = 0;
+    if (sections[section].size) memcpy(&n, (const char *)m + sections[section].count, sizeof n);
+    return n;
+}
+
+static char *array_of(const kd_model *m, kd_section section)
+{
+    char *array;
+    memcpy(&array, (const char *)m + sections[section].array, sizeof array);
+    return array;
+}
+
+static char *element_of(const kd_model *m, kd_section section, int element)
+{
+    return array_of(m, section) + (size_t)element * sections[section].size;
+}
+
+const char *kd_element_name(const kd_model *m, kd_section section, int element)
+{
+    const char *name;
+    memcpy(&name, element_of(m, section, element), sizeof name);
+    return name;
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+kd_status kd_model_create(kd_model **model)
+{
+    if (!model) return KD_ERR_ARGUMENT;
+    *model = NULL;
+    kd_model                *m = kd_alloc(sizeof *m);
+    struct kd_model_private *p = kd_alloc(sizeof *p);
+    if (!m || !p) {
+        kd_free(m);
+        kd_free(p);
+        return KD_ERR_MEMORY;
+    }
+    m->private = p;
+    m->title = "";
+    m->gravity[2] = -9.81;
+    m->run = kd_run_def_default();
+    *model = m;
+    return KD_OK;
+}
+
+void kd_model_destroy(kd_model *m)
+{
+    if (!m) return;
+    for (int i = 0; i < m->ncurves; i++) kd_curve_destroy(m->curve[i].curve);
+    for (int s = 0; s < KD_SECTION_COUNT; s++) {
+        if (sections[s].size) kd_free(array_of(m, (kd_section)s));
+    }
+    kd_names_release(&m->private->names);
+    kd_free(m->private->field);
+    kd_arena_release(&m->private->arena);
+    kd_free(m->private);
+    kd_free(m);
+}
+
+const char *kd_model_text(kd_model *m, const char *text)
+{
+    if (!text) return NULL;
+    const size_t size = strlen(text) + 1;
+    char        *copy = kd_arena_cut(&m->private->arena, size, 1);
+    if (copy) memcpy(copy, text, size);
+    return copy;
+}
+
+static const double *copy_numbers(kd_model *m, const double *x, int n)
+{
+    double *copy = kd_cut_double(&m->private->arena, n);
+    if (copy && n > 0) memcpy(copy, x, (size_t)n * sizeof *x);
+    return copy;
+}
+
+// ---- positions ------------------------------------------------------------------------------------------------------
+
+kd_status kd_model_at(kd_model *m, const char *file, int line, int column)
+{
+    kd_source *s = &m->private->source;
+    if (!file) {
+        s->file = NULL;
+    } else if (!s->file || strcmp(s->file, file) != 0) {
+        s->file = kd_model_text(m, file);
+        if (!s->file) return KD_ERR_MEMORY;
+    }
+    s->line = line;
+    s->column = column;
+    return KD_OK;
+}
+
+kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column)
+{
+    struct kd_model_private *p = m->private;
+    if (p->nfields == p->fields_capacity) {
+        const int          capacity = p->fields_capacity ? 2 * p->fields_capacity : 64;
+        kd_field_position *larger = kd_alloc((size_t)capacity * sizeof *larger);
+        if (!larger) return KD_ERR_MEMORY;
+        if (p->nfields > 0) memcpy(larger, p->field, (size_t)p->nfields * sizeof *larger);
+        kd_free(p->field);
+        p->field = larger;
+        p->fields_capacity = capacity;
+    }
+    p->field[p->nfields++] = (kd_field_position){field, KD_SECTION_BODY, -1, line, column};
+    p->fields_waiting++;
+    return KD_OK;
+}
+
+// the fields that waited belong to this element
+static void claim_fields(kd_model *m, kd_section section, int element)
+{
+    struct kd_model_private *p = m->private;
+    for (; p->fields_waiting > 0; p->fields_waiting--) {
+        kd_field_position *f = &p->field[p->nfields - p->fields_waiting];
+        f->section = section;
+        f->element = element;
+    }
+}
+
+// the fields that waited belong to nobody: their element was refused
+static void discard_fields(kd_model *m)
+{
+    m->private->nfields -= m->private->fields_waiting;
+    m->private->fields_waiting = 0;
+}
+
+// is `known` the field or a part around it: "from" and "from.body", "motion" and "motion[1]"
+static bool covers(const char *known, const char *field)
+{
+    const size_t n = strlen(known);
+    return strncmp(known, field, n) == 0 && (field[n] == '\0' || field[n] == '.' || field[n] == '[');
+}
+
+kd_source kd_model_source_of(const kd_model *m, kd_section section, int element, const char *field)
+{
+    kd_source source = {NULL, 0, 0};
+    if (element < 0 || element >= kd_section_count(m, section)) return source;
+    memcpy(&source, element_of(m, section, element) + sections[section].source, sizeof source);
+    size_t best = 0;
+    for (int i = 0; field && i < m->private->nfields; i++) {
+        const kd_field_position *f = &m->private->field[i];
+        if (f->section != section || f->element != element || !covers(f->field, field)) continue;
+        if (strlen(f->field) < best) continue;
+        best = strlen(f->field);
+        source.line = f->line;
+        source.column = f->column;
+    }
+    return source;
+}
+
+// ---- messages -------------------------------------------------------------------------------------------------------
+
+// "file:line:column: ", or nothing
+static void say_source(const kd_source *source, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (source->file && source->line > 0) {
+        kd_text(text, size, "%s:%d:%d: ", source->file, source->line, source->column);
+    } else if (source->file) {
+        kd_text(text, size, "%s: ", source->file);
+    }
+}
+
+static void say_element(const kd_model *m, kd_section section, int element, char *text, size_t size)
+{
+    if (element >= 0 && element < kd_section_count(m, section)) {
+        kd_text_append(text, size, "%s '%s': ", kd_section_word(section), kd_element_name(m, section, element));
+    }
+}
+
+static void append_error(kd_model *m, const char *line)
+{
+    struct kd_model_private *p = m->private;
+    p->nerrors++;
+    if (p->nerrors > KD_MODEL_MAX_ERRORS) {
+        if (p->nerrors == KD_MODEL_MAX_ERRORS + 1) {
+            kd_text_append(p->message, sizeof p->message, "\nfurther errors are not shown");
+        }
+        return;
+    }
+    kd_text_append(p->message, sizeof p->message, "%s%s", p->message[0] ? "\n" : "", line);
+}
+
+static void append_warning(kd_model *m, const char *line)
+{
+    struct kd_model_private *p = m->private;
+    if (p->nwarnings == KD_MODEL_MAX_WARNINGS) return;
+    const bool  last = p->nwarnings == KD_MODEL_MAX_WARNINGS - 1;
+    const char *text = last ? "further warnings are not shown" : kd_model_text(m, line);
+    if (text) p->warning[p->nwarnings++] = text;
+}
+
+enum { LINE = 600 };
+
+void kd_model_error(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
+{
+    char            line[LINE], text[LINE];
+    const kd_source source = kd_model_source_of(m, section, element, field);
+    va_list         arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    say_source(&source, line, sizeof line);
+    say_element(m, section, element, line, sizeof line);
+    kd_text_append(line, sizeof line, "%s", text);
+    append_error(m, line);
+}
+
+void kd_model_error_at(kd_model *m, const kd_source *source, const char *format, ...)
+{
+    char    line[LINE], text[LINE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    say_source(source, line, sizeof line);
+    kd_text_append(line, sizeof line, "%s", text);
+    append_error(m, line);
+}
+
+void kd_model_warn(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
+{
+    char            line[LINE], text[LINE];
+    const kd_source source = kd_model_source_of(m, section, element, field);
+    va_list         arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    say_source(&source, line, sizeof line);
+    say_element(m, section, element, line, sizeof line);
+    kd_text_append(line, sizeof line, "%s", text);
+    append_warning(m, line);
+}
+
+int kd_model_error_count(const kd_model *m)
+{
+    return m->private->nerrors;
+}
+
+const char *kd_model_message(const kd_model *m)
+{
+    return m ? m->private->message : "";
+}
+
+int kd_model_warning_count(const kd_model *m)
+{
+    return m ? m->private->nwarnings : 0;
+}
+
+const char *kd_model_warning(const kd_model *m, int i)
+{
+    return m && i >= 0 && i < m->private->nwarnings ? m->private->warning[i] : "";
+}
+
+const char *kd_model_title(const kd_model *m)
+{
+    return m ? m->title : "";
+}
+
+const kd_run_def *kd_model_run(const kd_model *m)
+{
+    return m ? &m->run : NULL;
+}
+
+// ---- settings -------------------------------------------------------------------------------------------------------
+
+static kd_status memory_status(const kd_model *m)
+{
+    return m->private->arena.failed ? KD_ERR_MEMORY : KD_OK;
+}
+
+static bool is_open(kd_model *m)
+{
+    if (m->private->checked) kd_text(m->private->message, sizeof m->private->message, "the model is finished");
+    return !m->private->checked;
+}
+
+kd_status kd_model_set_title(kd_model *m, const char *title)
+{
+    if (!m || !title || !is_open(m)) return KD_ERR_ARGUMENT;
+    const char *copy = kd_model_text(m, title);
+    if (!copy) return KD_ERR_MEMORY;
+    m->title = copy;
+    return KD_OK;
+}
+
+kd_status kd_model_set_gravity(kd_model *m, const double g[3])
+{
+    if (!m || !g || !is_open(m)) return KD_ERR_ARGUMENT;
+    if (!isfinite(g[0]) || !isfinite(g[1]) || !isfinite(g[2])) {
+        kd_model_error_at(m, &m->private->source, "gravity is not a number");
+        return KD_ERR_MODEL;
+    }
+    memcpy(m->gravity, g, sizeof m->gravity);
+    return KD_OK;
+}
+
+// Check a definition by the schema; a fault is written as an error of an element that is not there yet.
+static bool passes_schema(kd_model *m, kd_schema_id id, const char *name, const void *def)
+{
+    char            text[LINE];
+    const kd_field *fault = kd_schema_check(kd_schema_of(id), def, text, sizeof text);
+    if (!fault) return true;
+    struct kd_model_private *p = m->private;
+    kd_source                source = p->source;
+    for (int i = p->nfields - p->fields_waiting; i < p->nfields; i++) { // the position of the field, if it is known
+        if (!covers(p->field[i].field, fault->key)) continue;
+        source.line = p->field[i].line;
+        source.column = p->field[i].column;
+    }
+    if (name) {
+        kd_model_error_at(m, &source, "%s '%s': %s", kd_schema_of(id)->singular, name, text);
+    } else {
+        kd_model_error_at(m, &source, "%s: %s", kd_schema_of(id)->word, text);
+    }
+    return false;
+}
+
+kd_status kd_model_set_run(kd_model *m, const kd_run_def *run)
+{
+    if (!m || !run || !is_open(m)) return KD_ERR_ARGUMENT;
+    if (!passes_schema(m, KD_SCHEMA_RUN, NULL, run)) return KD_ERR_MODEL;
+    kd_run_def copy = *run;
+    copy.coordinates = kd_model_text(m, run->coordinates);
+    copy.formulation = kd_model_text(m, run->formulation);
+    copy.integrator = kd_model_text(m, run->integrator);
+    for (int i = 0; i < copy.nplots; i++) copy.plots[i] = kd_model_text(m, run->plots[i]);
+    m->run = copy;
+    discard_fields(m);
+    return memory_status(m);
+}
+
+// ---- elements -------------------------------------------------------------------------------------------------------
+
+// room for one more element in its array
+static kd_status make_room(kd_model *m, kd_section section)
+{
+    const int n = kd_section_count(m, section);
+    int      *capacity = &m->private->capacity[section];
+    if (n < *capacity) return KD_OK;
+    const int    wanted = *capacity ? 2 * *capacity : 16;
+    const size_t size = sections[section].size;
+    char        *old = array_of(m, section);
+    char        *larger = kd_alloc((size_t)wanted * size);
+    if (!larger) return KD_ERR_MEMORY;
+    if (n > 0) memcpy(larger, old, (size_t)n * size);
+    kd_free(old);
+    memcpy((char *)m + sections[section].array, &larger, sizeof larger);
+    *capacity = wanted;
+    return KD_OK;
+}
+
+// May an element of this name be added? An error has been written if not.
+static kd_status check_name(kd_model *m, kd_section section, const char *name)
+{
+    char text[LINE];
+    if (!kd_name_check(name, text, sizeof text)) {
+        kd_model_error_at(m, &m->private->source, "%s '%.200s': %s", kd_section_word(section), name, text);
+        return KD_ERR_MODEL;
+    }
+    if (section == KD_SECTION_BODY && strcmp(name, "ground") == 0) {
+        kd_model_error_at(m, &m->private->source, "body 'ground': the ground is there already and does not move");
+        return KD_ERR_MODEL;
+    }
+    const bool in_expressions = section == KD_SECTION_PARAMETER || section == KD_SECTION_CURVE;
+    if (in_expressions && (kd_expr_is_reserved(name) || strcmp(name, "t") == 0)) {
+        kd_model_error_at(m, &m->private->source, "%s '%s': the name is a word of the expression language",
+                          kd_section_word(section), name);
+        return KD_ERR_MODEL;
+    }
+    const int known = kd_model_find(m, section, name);
+    if (known >= 0) {
+        const kd_source first = kd_model_source_of(m, section, known, NULL);
+        char            where[80] = "";
+        if (first.file) kd_text(where, sizeof where, ", first in line %d", first.line);
+        kd_model_error_at(m, &m->private->source, "%s '%s': the name is used twice%s", kd_section_word(section), name,
+                          where);
+        return KD_ERR_MODEL;
+    }
+    if (kd_section_count(m, section) >= KD_MODEL_MAX_ELEMENTS) {
+        kd_model_error_at(m, &m->private->source, "%s '%s': there are too many", kd_section_word(section), name);
+        return KD_ERR_MODEL;
+    }
+    return KD_OK;
+}
+
+// Count the element in that has been written behind the last one of its section.
+static kd_status enter(kd_model *m, kd_section section, const char *name)
+{
+    const int n = kd_section_count(m, section), more = n + 1;
+    if (memory_status(m) < 0) return KD_ERR_MEMORY;
+    const kd_status status = kd_names_add(&m->private->names, section, name, n);
+    if (status < 0) return status;
+    memcpy((char *)m + sections[section].count, &more, sizeof more);
+    claim_fields(m, section, n);
+    return KD_OK;
+}
+
+// Name and definition are acceptable and there is room: then the caller writes the element.
+static kd_status prepare(kd_model *m, kd_section section, kd_schema_id schema, const char *name, const void *def)
+{
+    if (!m || !name || !def || !is_open(m)) return KD_ERR_ARGUMENT;
+    kd_status status = check_name(m, section, name);
+    if (status >= 0 && schema != KD_SCHEMA_COUNT && !passes_schema(m, schema, name, def)) status = KD_ERR_MODEL;
+    if (status >= 0) status = make_room(m, section);
+    if (status < 0) discard_fields(m);
+    return status;
+}
+
+static void copy_place(kd_model *m, kd_place *place)
+{
+    place->body = kd_model_text(m, place->body);
+}
+
+kd_status kd_model_add_parameter(kd_model *m, const char *name, double value)
+{
+    kd_status status = prepare(m, KD_SECTION_PARAMETER, KD_SCHEMA_COUNT, name, &value);
+    if (status < 0) return status;
+    if (!isfinite(value)) {
+        kd_model_error_at(m, &m->private->source, "parameter '%s': the value is not a number", name);
+        discard_fields(m);
+        return KD_ERR_MODEL;
+    }
+    kd_parameter *p = &m->parameter[m->nparameters];
+    *p = (kd_parameter){kd_model_text(m, name), value, NULL, m->private->source, false};
+    return enter(m, KD_SECTION_PARAMETER, p->name);
+}
+
+kd_status kd_model_set_parameter_text(kd_model *m, const char *name, const char *text)
+{
+    const int i = kd_model_find(m, KD_SECTION_PARAMETER, name);
+    if (i < 0) return KD_ERR_ARGUMENT;
+    m->parameter[i].text = kd_model_text(m, text);
+    return memory_status(m);
+}
+
+bool kd_model_use_parameter(kd_model *m, const char *name, double *value)
+{
+    const int i = kd_model_find(m, KD_SECTION_PARAMETER, name);
+    if (i < 0) return false;
+    m->parameter[i].used = true;
+    *value = m->parameter[i].value;
+    return true;
+}
+
+kd_status kd_model_add_curve(kd_model *m, const char *name, const kd_curve_def *def)
+{
+    kd_status status = prepare(m, KD_SECTION_CURVE, KD_SCHEMA_CURVE, name, def);
+    if (status < 0) return status;
+    kd_model_curve *c = &m->curve[m->ncurves];
+    *c = (kd_model_curve){kd_model_text(m, name), m->private->source, *def, NULL};
+    c->def.x = copy_numbers(m, def->x, def->n);
+    c->def.y = copy_numbers(m, def->y, def->n);
+    return enter(m, KD_SECTION_CURVE, c->name);
+}
+
+kd_status kd_model_add_input(kd_model *m, const char *name, const kd_input_def *def)
+{
+    kd_status status = prepare(m, KD_SECTION_INPUT, KD_SCHEMA_INPUT, name, def);
+    if (status < 0) return status;
+    kd_input *u = &m->input[m->ninputs];
+    *u = (kd_input){kd_model_text(m, name), m->private->source, *def};
+    u->def.value = kd_model_text(m, def->value);
+    return enter(m, KD_SECTION_INPUT, u->name);
+}
+
+kd_status kd_model_add_body(kd_model *m, const char *name, const kd_body_def *def)
+{
+    kd_status status = prepare(m, KD_SECTION_BODY, KD_SCHEMA_BODY, name, def);
+    if (status < 0) return status;
+    kd_body *b = &m->body[m->nbodies];
+    *b = (kd_body){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
+    return enter(m, KD_SECTION_BODY, b->name);
+}
+
+kd_status kd_model_add_frame(kd_model *m, const char *name, const kd_frame_def *def)
+{
+    kd_status status = prepare(m, KD_SECTION_FRAME, KD_SCHEMA_FRAME, name, def);
+    if (status < 0) return status;
+    kd_frame *f = &m->frame[m->nframes];
+    *f = (kd_frame){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
+    copy_place(m, &f->def.at);
+    return enter(m, KD_SECTION_FRAME, f->name);
+}
+
+kd_status kd_model_add_joint(kd_model *m, const char *name, const kd_joint_def *def)
+{
+    kd_status status = prepare(m, KD_SECTION_JOINT, KD_SCHEMA_JOINT, name, def);
+    if (status < 0) return status;
+    kd_joint *j = &m->joint[m->njoints];
+    *j = (kd_joint){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
+    copy_place(m, &j->def.from);
+    copy_place(m, &j->def.to);
+    for (int i = 0; i < 3; i++) j->def.motion[i] = kd_model_text(m, def->motion[i]);
+    return enter(m, KD_SECTION_JOINT, j->name);
+}
+
+kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd_constraint_def *def)
+{
+    kd_status status = prepare(m, KD_SECTION_CONSTRAINT, KD_SCHEMA_CONSTRAINT, name, def);
+    if (status < 0) return status;
+    kd_constraint *c = &m->constraint[m->nconstraints];
+    *c = (kd_constraint){.name = kd_model_text(m, name), .source = m->private->source, .def = *def, .curve = -1};
+    copy_place(m, &c->def.from);
+    copy_place(m, &c->def.to);
+    for (int i = 0; i < KD_MAX_TERMS; i++) {
+        c->def.coordinate[i] = i < def->nterms ? kd_model_text(m, def->coordinate[i]) : NULL;
+    }
+    c->def.value = kd_model_text(m, def->value);
+    return enter(m, KD_SECTION_CONSTRAINT, c->name);
+}
+
+kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *def)
+{
+    kd_status status = prepare(m, KD_SECTION_FORCE, KD_SCHEMA_FORCE, name, def);
+    if (status < 0) return status;
+    kd_force *f = &m->force[m->nforces];
+    *f = (kd_force){.name = kd_model_text(m, name), .source = m->private->source, .def = *def, .joint = -1};
+    copy_place(m, &f->def.from);
+    copy_place(m, &f->def.to);
+    f->def.joint = kd_model_text(m, def->joint);
+    f->def.law = kd_model_text(m, def->law);
+    f->def.road = kd_model_text(m, def->road);
+    for (int i = 0; i < 3; i++) {
+        f->def.force[i] = kd_model_text(m, def->force[i]);
+        f->def.torque[i] = kd_model_text(m, def->torque[i]);
+    }
+    return enter(m, KD_SECTION_FORCE, f->name);
+}
+
+kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_force_def *def)
+{
+    if (def && (!def->eval || def->nmeasures < 1 || !def->measure || def->nstates < 0)) return KD_ERR_ARGUMENT;
+    kd_status status = prepare(m, KD_SECTION_USER_FORCE, KD_SCHEMA_COUNT, name, def);
+    if (status < 0) return status;
+    kd_user_force *f = &m->user_force[m->nuser_forces];
+    const char   **measure = kd_arena_cut(&m->private->arena, (size_t)def->nmeasures, sizeof *measure);
+    for (int i = 0; measure && i < def->nmeasures; i++) measure[i] = kd_model_text(m, def->measure[i]);
+    *f = (kd_user_force){kd_model_text(m, name), m->private->source, *def};
+    f->def.measure = measure;
+    f->def.start = def->start ? copy_numbers(m, def->start, def->nstates) : NULL;
+    return enter(m, KD_SECTION_USER_FORCE, f->name);
+}
+
+kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *def)
+{
+    kd_status status = prepare(m, KD_SECTION_STATE, KD_SCHEMA_STATE, name, def);
+    if (status < 0) return status;
+    kd_state_element *s = &m->state[m->nstates];
+    *s = (kd_state_element){kd_model_text(m, name), m->private->source, *def};
+    s->def.input = kd_model_text(m, def->input);
+    return enter(m, KD_SECTION_STATE, s->name);
+}
+
+kd_status kd_model_add_sensor(kd_model *m, const char *name, const kd_sensor_def *def)
+{
+    kd_status status = prepare(m, KD_SECTION_SENSOR, KD_SCHEMA_SENSOR, name, def);
+    if (status < 0) return status;
+    kd_sensor *s = &m->sensor[m->nsensors];
+    *s = (kd_sensor){kd_model_text(m, name), m->private->source, *def};
+    s->def.value = kd_model_text(m, def->value);
+    s->def.unit = kd_model_text(m, def->unit);
+    return enter(m, KD_SECTION_SENSOR, s->name);
+}

@@ -1,0 +1,89 @@
+// names.c: names of elements: look-up in constant time, the one that was meant by a mistyped word.
+#include <stdint.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "model/build.h"
+
+// FNV-1a over the letters, started from the section
+static uint32_t hash_of(kd_section section, const char *name)
+{
+    uint32_t h = 2166136261u ^ (uint32_t)section;
+    h *= 16777619u;
+    for (; *name; name++) h = (h ^ (unsigned char)*name) * 16777619u;
+    return h;
+}
+
+// the entry that holds the name, or the free one where it belongs; linear probing, the table is at most half full
+static kd_name_entry *slot_of(const kd_names *names, kd_section section, const char *name)
+{
+    const uint32_t mask = (uint32_t)names->size - 1;
+    for (uint32_t i = hash_of(section, name) & mask;; i = (i + 1) & mask) {
+        kd_name_entry *e = &names->entry[i];
+        if (!e->name || (e->section == section && strcmp(e->name, name) == 0)) return e;
+    }
+}
+
+int kd_names_find(const kd_names *names, kd_section section, const char *name)
+{
+    if (names->size == 0) return -1;
+    const kd_name_entry *e = slot_of(names, section, name);
+    return e->name ? e->element : -1;
+}
+
+static kd_status make_room(kd_names *names)
+{
+    if (2 * (names->count + 1) <= names->size) return KD_OK;
+    kd_names larger = {NULL, names->size ? 2 * names->size : 64, names->count};
+    larger.entry = kd_alloc((size_t)larger.size * sizeof *larger.entry);
+    if (!larger.entry) return KD_ERR_MEMORY;
+    for (int i = 0; i < names->size; i++) {
+        const kd_name_entry *e = &names->entry[i];
+        if (e->name) *slot_of(&larger, e->section, e->name) = *e;
+    }
+    kd_free(names->entry);
+    *names = larger;
+    return KD_OK;
+}
+
+kd_status kd_names_add(kd_names *names, kd_section section, const char *name, int element)
+{
+    const kd_status status = make_room(names);
+    if (status < 0) return status;
+    *slot_of(names, section, name) = (kd_name_entry){name, section, element};
+    names->count++;
+    return KD_OK;
+}
+
+void kd_names_release(kd_names *names)
+{
+    kd_free(names->entry);
+    *names = (kd_names){NULL, 0, 0};
+}
+
+int kd_model_find(const kd_model *m, kd_section section, const char *name)
+{
+    return kd_names_find(&m->private->names, section, name);
+}
+
+const kd_parameter *kd_model_parameter(const kd_model *m, const char *name)
+{
+    const int i = kd_model_find(m, KD_SECTION_PARAMETER, name);
+    return i < 0 ? NULL : &m->parameter[i];
+}
+
+const char *kd_model_nearest(const kd_model *m, kd_section section, const char *wanted)
+{
+    kd_nearest nearest = kd_nearest_start(wanted);
+    if (section == KD_SECTION_BODY) kd_nearest_offer(&nearest, "ground");
+    const int n = kd_section_count(m, section);
+    for (int i = 0; i < n; i++) kd_nearest_offer(&nearest, kd_element_name(m, section, i));
+    return nearest.best;
+}
+
+void kd_model_say_unknown(const kd_model *m, kd_section section, const char *name, char *text, size_t size)
+{
+    const char *near = kd_model_nearest(m, section, name);
+    kd_text(text, size, "unknown %s '%s'", kd_section_word(section), name);
+    if (near) kd_text_append(text, size, ", did you mean '%s'?", near);
+}

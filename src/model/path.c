@@ -1,0 +1,305 @@
+// path.c: names of quantities in expressions, "joint.hinge.q", and what they stand for. The list is in model.h.
+#include <string.h>
+
+#include "core/text.h"
+#include "expr/expr.h"
+#include "model/build.h"
+
+// One property of an element by the text behind its name.
+typedef struct property {
+    const char *text;
+    kd_property property;
+    int         i, j;
+} property;
+
+// clang-format off
+static const property of_frame[] = {
+    {"pos.x", KD_PROPERTY_POS, 0, 0},     {"pos.y", KD_PROPERTY_POS, 1, 0},     {"pos.z", KD_PROPERTY_POS, 2, 0},
+    {"vel.x", KD_PROPERTY_VEL, 0, 0},     {"vel.y", KD_PROPERTY_VEL, 1, 0},     {"vel.z", KD_PROPERTY_VEL, 2, 0},
+    {"acc.x", KD_PROPERTY_ACC, 0, 0},     {"acc.y", KD_PROPERTY_ACC, 1, 0},     {"acc.z", KD_PROPERTY_ACC, 2, 0},
+    {"omega.x", KD_PROPERTY_OMEGA, 0, 0}, {"omega.y", KD_PROPERTY_OMEGA, 1, 0}, {"omega.z", KD_PROPERTY_OMEGA, 2, 0},
+    {"alpha.x", KD_PROPERTY_ALPHA, 0, 0}, {"alpha.y", KD_PROPERTY_ALPHA, 1, 0}, {"alpha.z", KD_PROPERTY_ALPHA, 2, 0},
+    {"roll", KD_PROPERTY_ANGLE, 0, 0},    {"pitch", KD_PROPERTY_ANGLE, 1, 0},   {"yaw", KD_PROPERTY_ANGLE, 2, 0},
+    {"R.xx", KD_PROPERTY_R, 0, 0},        {"R.xy", KD_PROPERTY_R, 0, 1},        {"R.xz", KD_PROPERTY_R, 0, 2},
+    {"R.yx", KD_PROPERTY_R, 1, 0},        {"R.yy", KD_PROPERTY_R, 1, 1},        {"R.yz", KD_PROPERTY_R, 1, 2},
+    {"R.zx", KD_PROPERTY_R, 2, 0},        {"R.zy", KD_PROPERTY_R, 2, 1},        {"R.zz", KD_PROPERTY_R, 2, 2},
+    // of bodies only
+    {"com.x", KD_PROPERTY_COM, 0, 0},     {"com.y", KD_PROPERTY_COM, 1, 0},     {"com.z", KD_PROPERTY_COM, 2, 0},
+};
+static const property of_joint[] = {
+    // by the number of coordinates
+    {"q", KD_PROPERTY_Q, 0, 0},           {"v", KD_PROPERTY_V, 0, 0},           {"a", KD_PROPERTY_A, 0, 0},
+    {"q1", KD_PROPERTY_Q, 0, 0},          {"v1", KD_PROPERTY_V, 0, 0},          {"a1", KD_PROPERTY_A, 0, 0},
+    {"q2", KD_PROPERTY_Q, 1, 0},          {"v2", KD_PROPERTY_V, 1, 0},          {"a2", KD_PROPERTY_A, 1, 0},
+    {"q3", KD_PROPERTY_Q, 2, 0},          {"v3", KD_PROPERTY_V, 2, 0},          {"a3", KD_PROPERTY_A, 2, 0},
+};
+static const property of_reaction[] = {
+    {"force.x", KD_PROPERTY_FORCE, 0, 0}, {"force.y", KD_PROPERTY_FORCE, 1, 0}, {"force.z", KD_PROPERTY_FORCE, 2, 0},
+    {"torque.x", KD_PROPERTY_FORCE, 3, 0}, {"torque.y", KD_PROPERTY_FORCE, 4, 0}, {"torque.z", KD_PROPERTY_FORCE, 5, 0},
+};
+static const property of_length[] = {
+    {"length", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
+};
+static const property of_angle[] = {
+    {"angle", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"torque", KD_PROPERTY_FORCE, 0, 0},
+};
+static const property of_coordinate[] = {
+    {"q", KD_PROPERTY_Q, 0, 0}, {"v", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
+};
+static const property of_wrench[] = {
+    {"fx", KD_PROPERTY_FORCE, 0, 0}, {"fy", KD_PROPERTY_FORCE, 1, 0}, {"fz", KD_PROPERTY_FORCE, 2, 0},
+    {"tx", KD_PROPERTY_FORCE, 3, 0}, {"ty", KD_PROPERTY_FORCE, 4, 0}, {"tz", KD_PROPERTY_FORCE, 5, 0},
+};
+static const property of_constraint[] = {
+    // by the number of rows
+    {"force", KD_PROPERTY_FORCE, 0, 0},  {"force1", KD_PROPERTY_FORCE, 0, 0},
+    {"force2", KD_PROPERTY_FORCE, 1, 0}, {"force3", KD_PROPERTY_FORCE, 2, 0},
+};
+static const property of_signal[] = { // state, input, sensor; the second of PI states only
+    {"", KD_PROPERTY_VALUE, 0, 0}, {"out", KD_PROPERTY_OUT, 0, 0},
+};
+static const property of_energy[] = {
+    {"kinetic", KD_PROPERTY_VALUE, 0, 0}, {"potential", KD_PROPERTY_VALUE, 1, 0}, {"total", KD_PROPERTY_VALUE, 2, 0},
+};
+// clang-format on
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+typedef struct properties {
+    const property *list;
+    int             n;
+} properties;
+
+int kd_joint_coordinates(kd_joint_kind kind)
+{
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3};
+    return kind >= 0 && kind < KD_JOINT_KIND_COUNT ? count[kind] : 0;
+}
+
+int kd_constraint_rows(const kd_constraint_def *def)
+{
+    switch (def->kind) {
+    case KD_POINT_ON_LINE:
+    case KD_POINT_ON_CURVE:
+        return 2;
+    case KD_ORIENTATION:
+        return def->angle == 0.0 ? 2 : 1;
+    case KD_ROLLING_DISC:
+        return 3;
+    default:
+        return 1;
+    }
+}
+
+static properties of_force_kind(kd_force_kind kind)
+{
+    switch (kind) {
+    case KD_RSDA:
+        return (properties){of_angle, LENGTH(of_angle)};
+    case KD_JOINT_SPRING:
+    case KD_JOINT_STOP:
+    case KD_JOINT_FRICTION:
+        return (properties){of_coordinate, LENGTH(of_coordinate)};
+    case KD_BUSHING:
+    case KD_APPLIED:
+    case KD_CONTACT:
+        return (properties){of_wrench, LENGTH(of_wrench)};
+    default:
+        return (properties){of_length, LENGTH(of_length)};
+    }
+}
+
+// What can be read of an element: one or two tables.
+static int tables_of(const kd_model *m, kd_section section, int element, properties table[2])
+{
+    switch (section) {
+    case KD_SECTION_BODY:
+        table[0] = (properties){of_frame, LENGTH(of_frame)};
+        return 1;
+    case KD_SECTION_FRAME:
+        table[0] = (properties){of_frame, LENGTH(of_frame) - 3};
+        return 1;
+    case KD_SECTION_JOINT:
+        table[0] = (properties){of_joint, LENGTH(of_joint)};
+        table[1] = (properties){of_reaction, LENGTH(of_reaction)};
+        return 2;
+    case KD_SECTION_FORCE:
+        table[0] = of_force_kind(m->force[element].def.kind);
+        return 1;
+    case KD_SECTION_CONSTRAINT:
+        table[0] = (properties){of_constraint, LENGTH(of_constraint)};
+        return 1;
+    case KD_SECTION_STATE:
+        table[0] = (properties){of_signal, m->state[element].def.kind == KD_STATE_PI ? 2 : 1};
+        return 1;
+    case KD_SECTION_INPUT:
+    case KD_SECTION_SENSOR:
+        table[0] = (properties){of_signal, 1};
+        return 1;
+    case KD_SECTION_ENERGY:
+        table[0] = (properties){of_energy, LENGTH(of_energy)};
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+// Does an element have this one: coordinates and rows beyond its number are left out, the short form needs exactly one
+static bool is_there(const kd_model *m, kd_section section, int element, const property *p)
+{
+    int n = -1; // names of the table are not counted
+    if (section == KD_SECTION_JOINT && p->property != KD_PROPERTY_FORCE) {
+        n = kd_joint_coordinates(m->joint[element].def.kind);
+    } else if (section == KD_SECTION_CONSTRAINT) {
+        n = kd_constraint_rows(&m->constraint[element].def);
+    }
+    if (n < 0) return true;
+    const char last = p->text[strlen(p->text) - 1];
+    const bool counted = last >= '1' && last <= '9';
+    return counted ? p->i < n : n == 1;
+}
+
+// ---- messages -------------------------------------------------------------------------------------------------------
+
+static const char *kind_word(const kd_model *m, kd_section section, int element)
+{
+    static const char *const joint[KD_JOINT_KIND_COUNT] = {"fixed",     "revolute", "prismatic", "screw", "cylindrical",
+                                                           "universal", "planar",   "spherical", "free"};
+    static const char *const force[KD_FORCE_KIND_COUNT] = {
+        "tsda",       "rsda",           "bushing", "applied force", "joint spring",
+        "joint stop", "joint friction", "tyre",    "contact",       "maxwell"};
+    if (section == KD_SECTION_JOINT) return joint[m->joint[element].def.kind];
+    if (section == KD_SECTION_FORCE) return force[m->force[element].def.kind];
+    return NULL;
+}
+
+// "joint 'ball' (spherical) has no 'q'; it has force.x .."
+static void say_no_property(const kd_model *m, kd_section section, int element, const char *wanted, char *why,
+                            size_t size)
+{
+    if (section == KD_SECTION_ENERGY) {
+        kd_text(why, size, "energy has no '%s'", wanted);
+    } else {
+        const char *kind = kind_word(m, section, element);
+        kd_text(why, size, "%s '%s'%s%s%s has no '%s'", kd_section_word(section), kd_element_name(m, section, element),
+                kind ? " (" : "", kind ? kind : "", kind ? ")" : "", wanted);
+    }
+    properties table[2];
+    const int  ntables = tables_of(m, section, element, table);
+    kd_nearest nearest = kd_nearest_start(wanted);
+    char       list[120] = "";
+    int        n = 0;
+    for (int k = 0; k < ntables; k++) {
+        for (int i = 0; i < table[k].n; i++) {
+            const property *p = &table[k].list[i];
+            if (!is_there(m, section, element, p) || p->text[0] == '\0') continue;
+            kd_nearest_offer(&nearest, p->text);
+            n++;
+            if (n <= 6) kd_text_append(list, sizeof list, "%s%s", n > 1 ? ", " : "", p->text);
+            if (n == 7) kd_text_append(list, sizeof list, ", ..");
+        }
+    }
+    if (nearest.best) {
+        kd_text_append(why, size, ", did you mean '%s'?", nearest.best);
+    } else if (n > 0) {
+        kd_text_append(why, size, "; it has %s", list);
+    }
+}
+
+static void say_unknown_section(const char *word, char *why, size_t size)
+{
+    kd_nearest nearest = kd_nearest_start(word);
+    for (int s = 0; s <= KD_SECTION_ENERGY; s++) kd_nearest_offer(&nearest, kd_section_word((kd_section)s));
+    kd_text(why, size, "unknown name '%s'", word);
+    if (nearest.best) {
+        kd_text_append(why, size, ", did you mean '%s'?", nearest.best);
+    } else {
+        kd_text_append(why, size,
+                       ": a path starts with body, frame, joint, force, constraint, state, input, sensor or "
+                       "energy");
+    }
+}
+
+// ---- parsing --------------------------------------------------------------------------------------------------------
+
+// The part up to the next '.' into word (cut off beyond size); the text behind the '.', or its end.
+static const char *next_part(const char *text, char *word, size_t size)
+{
+    const size_t n = strcspn(text, ".");
+    const size_t kept = n < size ? n : size - 1;
+    memcpy(word, text, kept);
+    word[kept] = '\0';
+    return text[n] == '.' ? text + n + 1 : text + n;
+}
+
+static bool find_property(const kd_model *m, kd_path *path, const char *text)
+{
+    properties table[2];
+    const int  ntables = tables_of(m, path->section, path->element, table);
+    for (int k = 0; k < ntables; k++) {
+        for (int i = 0; i < table[k].n; i++) {
+            const property *p = &table[k].list[i];
+            if (strcmp(p->text, text) != 0 || !is_there(m, path->section, path->element, p)) continue;
+            path->property = p->property;
+            path->i = p->i;
+            path->j = p->j;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why, size_t size)
+{
+    char        word[KD_EXPR_MAX_NAME + 1], name[KD_EXPR_MAX_NAME + 1];
+    const char *rest = next_part(text, word, sizeof word);
+    *path = (kd_path){0};
+    int section = 0;
+    while (section <= KD_SECTION_ENERGY && strcmp(word, kd_section_word((kd_section)section)) != 0) section++;
+    if (section > KD_SECTION_ENERGY) {
+        say_unknown_section(word, why, size);
+        return false;
+    }
+    path->section = (kd_section)section;
+    if (section != KD_SECTION_ENERGY) {
+        const size_t length = strcspn(rest, ".");
+        rest = next_part(rest, name, sizeof name);
+        if (name[0] == '\0') {
+            kd_text(why, size, "the name of a %s is missing behind '%s'", word, text);
+            return false;
+        }
+        path->element = length < sizeof name ? kd_model_find(m, path->section, name) : -1;
+        if (path->element < 0) {
+            kd_model_say_unknown(m, path->section, name, why, size);
+            return false;
+        }
+    }
+    if (find_property(m, path, rest)) return true;
+    if (rest[0] == '\0') {
+        kd_text(why, size, "'%s' is no number: what of it is meant, as in '%s%s'?", text, text,
+                section == KD_SECTION_JOINT        ? ".q"
+                : section == KD_SECTION_FORCE      ? ".force"
+                : section == KD_SECTION_CONSTRAINT ? ".force1"
+                : section == KD_SECTION_ENERGY     ? ".kinetic"
+                                                   : ".pos.x");
+    } else {
+        say_no_property(m, path->section, path->element, rest, why, size);
+    }
+    return false;
+}
+
+bool kd_path_is_kinematic(const kd_path *path)
+{
+    switch (path->property) {
+    case KD_PROPERTY_ACC:
+    case KD_PROPERTY_ALPHA:
+    case KD_PROPERTY_A:
+        return false;
+    case KD_PROPERTY_FORCE:
+        return path->section == KD_SECTION_FORCE; // of force laws; reactions follow from accelerations
+    case KD_PROPERTY_VALUE:
+        return path->section == KD_SECTION_STATE || path->section == KD_SECTION_INPUT;
+    default:
+        return true;
+    }
+}
