@@ -122,6 +122,7 @@ struct kd_system {
     kd_expr **sensor; // (nsensors)
 
     int  np, nv, nr, nlambda, nmu;
+    int *kept;       // (nlambda) rows of g that are in the equations
     int *x_of_p;     // (np - nturns) place in x
     int *p_of_x;     // (tree.nposition) place in p; -1: prescribed
     int *quaternion; // (nquaternions) first place in p of each quaternion
@@ -210,14 +211,20 @@ kd_status kd_system_names(kd_system *s) KD_NODISCARD;                           
 kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                   // derivatives.c: patterns
 kd_status kd_system_redundancy(kd_system *s, char *message, size_t size) KD_NODISCARD; // redundancy.c
 
-// work.c: evaluation by stages; each brings everything up to its stage
+// evaluate.c: evaluation by stages; each brings everything up to its stage
 kd_work *kd_work_create(const kd_system *s);
 void     kd_work_destroy(kd_work *w);
 void     kd_work_position(kd_work *w, const kd_point *x);
 void     kd_work_velocity(kd_work *w, const kd_point *x);
 void     kd_work_acceleration(kd_work *w, const kd_point *x);
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
-void     kd_work_axes(kd_work *w, const kd_point *x);  // columns w, u of all pairs
+// forces on links and dofs: clear, sum up by pair, spread to the links
+void    kd_work_clear_forces(kd_work *w);
+void    kd_work_apply_loads(kd_work *w);
+void    kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu);
+void    kd_work_spread_forces(kd_work *w);
+kd_eval kd_work_residual(kd_work *w, const kd_point *x);           // w->tau, all dofs
+bool    kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, after kd_work_loads
 
 // rows.c
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);                   // value and time derivatives from w->jet
@@ -225,10 +232,9 @@ void   kd_row_gradient(const kd_row *row, kd_work *w, double *out); // (nterms) 
 void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier);
 void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
 
-// derivatives.c: all matrices at the acceleration stage
-kd_eval kd_work_derivatives(kd_work *w, const kd_point *x);
-void    kd_work_G(kd_work *w, const kd_point *x); // G and H only
-// The same code on a plan that records the pattern.
-void kd_assemble(kd_work *w, const kd_point *x);
+// derivatives.c
+bool    kd_work_matrices(kd_work *w);                       // room for the values; false: out of memory
+kd_eval kd_work_derivatives(kd_work *w, const kd_point *x); // all matrices at the acceleration stage
+void    kd_work_G(kd_work *w, const kd_point *x);           // G and H only, position (H: velocity) stage
 
 #endif
