@@ -23,6 +23,7 @@
 #define ROUNDS 10           // in which the units are found ..
 #define PROBES 2            // .. with so many moves each ..
 #define PROBE 1e-3          // .. of this part of the units
+#define ALIKE 0.15          // part of the way to their mean that units go in a round
 #define FIRST_MOVE 1e-3     // units before the first round
 #define CHANGE 1e-10        // changes of GZ below this part of the largest entry in the column are rounding
 #define SAMPLES 4           // positions for the rank
@@ -261,7 +262,7 @@ static bool find_changes(search *f)
     const ptrdiff_t count = (ptrdiff_t)m * f->n.nv;
     int             good = 0;
     memset(f->S, 0, (size_t)count * sizeof(double));
-    for (int k = 0; k < PROBES; k++) {
+    for (int k = 0; k < PROBES && !f->stopped; k++) {
         for (int j = 0; j < f->n.nv; j++) f->e[j] = copysign(PROBE * f->D[j], random_number(f));
         copy(f->n.ns, f->s0, f->s);
         if (!move(f, f->p0) || !evaluate(f)) continue;
@@ -301,11 +302,15 @@ static void adjust_units(search *f)
     for (int k = 0; k < f->n.nv; k++)
         for (int i = 0; i < m && room[k] < HUGE_VAL; i++)
             rho[i] = hypot(rho[i], f->GZ0[(ptrdiff_t)m * k + i] * f->D[k]);
+    double mean = 0;
     for (int k = 0; k < f->n.nv; k++) {
         if (room[k] == HUGE_VAL) room[k] = room_of(f, f->GZ0, rho, k);
         if (room[k] == HUGE_VAL) room[k] = farthest / f->D[k];
         f->D[k] = fmin(f->D[k] * sqrt(fmin(fmax(room[k], 1e-6), 1e6)), 1e3 * farthest);
+        mean += log(f->D[k]) / f->n.nv;
     }
+    // where only the product of two units is limited, they become alike
+    for (int k = 0; k < f->n.nv; k++) f->D[k] *= pow(exp(mean) / f->D[k], ALIKE);
 }
 
 // Rows of R GZ D have length 1, those that vanish at the start after a move; rows that vanish identically get the scale
@@ -326,7 +331,7 @@ static void find_scales(search *f)
     copy(f->n.nlambda * f->n.nv, f->GZ, f->GZ0);
     gather_pattern(f);
     for (int k = 0; k < f->n.nv; k++) f->D[k] = FIRST_MOVE;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < ROUNDS && !f->stopped; round++) {
         if (find_changes(f))
             adjust_units(f);
         else
@@ -788,6 +793,7 @@ static kd_status polish_start(search *f, char *message, size_t size)
 static kd_status examine(search *f, kd_redundancy *out, char *message, size_t size)
 {
     find_scales(f);
+    if (f->stopped) return KD_ERR_CALLBACK_STOP;
     find_clusters(f);
     if (!cut_second(f)) return KD_ERR_MEMORY;
     for (int i = 0; i < f->n.nlambda; i++) f->rounding[i] = rounding_of(f, i);
