@@ -4,8 +4,12 @@
 
 #include "formalism/system.h"
 
-// ---- kinematics ------------------------------------------------------------------------------------------------------
-static int first_turn(const kd_system *s) { return s->np - s->nturns; }
+// ---- kinematics
+// ------------------------------------------------------------------------------------------------------
+static int first_turn(const kd_system *s)
+{
+    return s->np - s->nturns;
+}
 
 static kd_eval kinematics(const kd_point *x, void *context, double *out)
 {
@@ -25,7 +29,10 @@ static kd_quat quaternion_rate(kd_quat q, kd_quat omega)
     return (kd_quat){0.5 * rate.w, 0.5 * rate.x, 0.5 * rate.y, 0.5 * rate.z};
 }
 
-static kd_quat unit_quaternion(int k) { return (kd_quat){0.0, k == 0, k == 1, k == 2}; }
+static kd_quat unit_quaternion(int k)
+{
+    return (kd_quat){0.0, k == 0, k == 1, k == 2};
+}
 
 // Rows of Z of one link: 1 for scalars, q e_k / 2 for quaternions.
 static void fill_link_Z(const kd_system *s, const kd_work *w, int i, double *Z)
@@ -105,7 +112,8 @@ static kd_eval norms(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// ---- dynamics --------------------------------------------------------------------------------------------------------
+// ---- dynamics
+// --------------------------------------------------------------------------------------------------------
 static kd_eval residual(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
@@ -143,7 +151,8 @@ static kd_eval inner_rates(const kd_point *x, void *context, double *out)
     return answer;
 }
 
-// ---- constraints -----------------------------------------------------------------------------------------------------
+// ---- constraints
+// -----------------------------------------------------------------------------------------------------
 static kd_eval g(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
@@ -184,7 +193,8 @@ static kd_eval hI(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// ---- energies --------------------------------------------------------------------------------------------------------
+// ---- energies
+// --------------------------------------------------------------------------------------------------------
 static void inertia_energies(const kd_work *w, kd_energies *out)
 {
     const kd_system *s = w->system;
@@ -200,7 +210,8 @@ static void inertia_energies(const kd_work *w, kd_energies *out)
     }
 }
 
-// Power of drives: prescribed coordinates (tau x'), rows that depend on time (the power of -lambda g_p Z v is lambda g_t).
+// Power of drives: prescribed coordinates (tau x'), rows that depend on time (the power of -lambda g_p Z v is lambda
+// g_t).
 static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
 {
     const kd_system *s = w->system;
@@ -242,8 +253,9 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
     return w->system->driven ? drive_power(w, x, out) : KD_EVAL_OK;
 }
 
-// ---- outputs ---------------------------------------------------------------------------------------------------------
-// Reaction of a joint on the body of `to`, axes of `from`, at the origin of `to`.
+// ---- outputs
+// --------------------------------------------------------------------------------------------------------- Reaction of
+// a joint on the body of `to`, axes of `from`, at the origin of `to`.
 static double reaction(kd_work *w, const kd_point *x, int joint, int component)
 {
     const kd_system    *s = w->system;
@@ -277,7 +289,8 @@ static double multiplier(const kd_work *w, const kd_point *x, int constraint, in
 {
     const kd_system *s = w->system;
     for (int i = 0; i < s->nlambda; i++)
-        if (s->row_g[s->kept[i]].constraint == constraint && s->row_g[s->kept[i]].component == number) return x->lambda[i];
+        if (s->row_g[s->kept[i]].constraint == constraint && s->row_g[s->kept[i]].component == number)
+            return x->lambda[i];
     for (int i = 0; i < s->nmu; i++)
         if (s->row_h[i].constraint == constraint && s->row_h[i].component == number) return x->mu[i];
     return 0.0; // left out as redundant
@@ -304,10 +317,14 @@ static kd_eval fill_sensor_slots(kd_work *w, const kd_point *x)
     const double levels[] = {energy.kinetic, energy.potential, energy.kinetic + energy.potential};
     for (int i = 0; i < s->nslots; i++) {
         kd_slot at = s->slot[i];
-        if (at.kind == KD_SLOT_REACTION) w->slot[i] = reaction(w, x, at.index, at.level);
-        else if (at.kind == KD_SLOT_MULTIPLIER) w->slot[i] = multiplier(w, x, at.index, at.level);
-        else if (at.kind == KD_SLOT_CHANNEL) w->slot[i] = element_force(w, at.index, at.level);
-        else if (at.kind == KD_SLOT_ENERGY) w->slot[i] = levels[at.level];
+        if (at.kind == KD_SLOT_REACTION)
+            w->slot[i] = reaction(w, x, at.index, at.level);
+        else if (at.kind == KD_SLOT_MULTIPLIER)
+            w->slot[i] = multiplier(w, x, at.index, at.level);
+        else if (at.kind == KD_SLOT_CHANNEL)
+            w->slot[i] = element_force(w, at.index, at.level);
+        else if (at.kind == KD_SLOT_ENERGY)
+            w->slot[i] = levels[at.level];
     }
     return KD_EVAL_OK;
 }
@@ -330,8 +347,9 @@ static kd_eval outputs(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// ---- derivatives -----------------------------------------------------------------------------------------------------
-// (Z v)_p along increments: quaternions q -> q + q e/2 gives q e omega / 4; counted angles: change of their rates.
+// ---- derivatives
+// ----------------------------------------------------------------------------------------------------- (Z v)_p along
+// increments: quaternions q -> q + q e/2 gives q e omega / 4; counted angles: change of their rates.
 static void kinematics_by_position(kd_work *w, double *out)
 {
     const kd_system *s = w->system;
@@ -340,7 +358,8 @@ static void kinematics_by_position(kd_work *w, double *out)
         const kd_link *link = &s->tree.link[i];
         if (link->kind != KD_TREE_SPHERICAL && link->kind != KD_TREE_FREE) continue;
         int     first = link->kind == KD_TREE_FREE ? 3 : 0, dof = link->dof + first;
-        kd_quat q = kd_quat_of(w->x + link->position + first), omega = {0.0, w->dx[dof], w->dx[dof + 1], w->dx[dof + 2]};
+        kd_quat q = kd_quat_of(w->x + link->position + first),
+                omega = {0.0, w->dx[dof], w->dx[dof + 1], w->dx[dof + 2]};
         for (int k = 0; k < 3; k++) {
             kd_quat change = quaternion_rate(quaternion_rate(q, unit_quaternion(k)), omega);
             kd_quat_to(change, out + s->p_of_x[link->position + first] + s->tree.dof_v[dof + k] * np);
@@ -359,7 +378,8 @@ static void kinematics_by_position(kd_work *w, double *out)
 
 static const kd_matrix_values *matrix_of(const kd_work *w, kd_fn fn, kd_var var)
 {
-    if (fn == KD_RESIDUAL) return var == KD_P ? &w->residual_p : var == KD_V ? &w->residual_v : var == KD_R ? &w->residual_r : NULL;
+    if (fn == KD_RESIDUAL)
+        return var == KD_P ? &w->residual_p : var == KD_V ? &w->residual_v : var == KD_R ? &w->residual_r : NULL;
     if (fn == KD_B) return var == KD_P ? &w->b_p : var == KD_V ? &w->b_v : var == KD_R ? &w->b_r : NULL;
     if (fn == KD_G) return var == KD_P ? &w->G : NULL;
     if (fn == KD_GI) return var == KD_P ? &w->gI_p : var == KD_V ? &w->G : NULL;
@@ -381,22 +401,31 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
         kd_eval answer = kd_work_derivatives(w, x);
         if (answer != KD_EVAL_OK) return answer;
     }
-    if (fn == KD_KINEMATICS) kinematics_by_position(w, out);
-    else kd_matrix_add_dense(m, out);
+    if (fn == KD_KINEMATICS)
+        kinematics_by_position(w, out);
+    else
+        kd_matrix_add_dense(m, out);
     return KD_EVAL_OK;
 }
 
-// ---- names, work -----------------------------------------------------------------------------------------------------
+// ---- names, work
+// -----------------------------------------------------------------------------------------------------
 static const char *name_of(kd_kind kind, int i, void *context)
 {
     const kd_system *s = context;
     return s->names[kind] ? s->names[kind][i] : NULL;
 }
 
-static void *make_work(void *context) { return kd_work_create(context); }
-static void  free_work(void *work) { kd_work_destroy(work); }
+static void *make_work(void *context)
+{
+    return kd_work_create(context);
+}
+static void free_work(void *work)
+{
+    kd_work_destroy(work);
+}
 
-static kd_eval input_values(double t, void *context, double *u, double *du, double *ddu)
+kd_eval kd_system_input_values(double t, void *context, double *u, double *du, double *ddu)
 {
     const kd_system *s = context;
     kd_jet           time = {.x = t, .x1 = 1.0};
@@ -457,6 +486,5 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.free_work = free_work;
     def.autonomous = !s->time_dependent;
     if (s->options.coordinates == KD_CARTESIAN) def.mass_structure = KD_MASS_FULL_CONSTANT;
-    s->inputs = (kd_inputs){input_values, s};
     return kd_eom_create(&def, &s->eom, message, size);
 }

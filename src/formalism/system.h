@@ -12,6 +12,7 @@
 #include "formalism/matrix.h"
 #include "formalism/measure.h"
 #include "formalism/pair.h"
+#include "formalism/redundancy.h"
 #include "formalism/tree.h"
 #include "model/model.h"
 
@@ -139,7 +140,9 @@ struct kd_system {
     kd_inputs      inputs;
     kd_system     *joints; // Cartesian: the same model in joint coordinates, for start values and redundant rows
     kd_system_info info;
-    char          *description;
+    kd_redundancy  redundancy;
+    bool          *keep; // (nrows_g) rows that are independent; NULL: all
+    bool           time_dependent, driven, reads_energy;
 };
 
 // One thread's evaluation.
@@ -150,6 +153,7 @@ typedef struct kd_work {
     double          *x, *dx, *ddx;                // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
     double          *tau;                         // (ndof)
     double          *increment;                   // (ndof)
+    double          *x_moved, *rates;             // (nposition)
     kd_motion        moved;                       // scratch of oplus, where angles are counted
     double          *sensor;                      // (nsensors)
     kd_wrench       *load;                        // (nlinks)
@@ -211,11 +215,14 @@ typedef struct kd_local { // a name that only one element knows
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
 
-kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;       // rows.c
-kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;      // loads.c
-kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                  // names.c
-kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                   // derivatives.c: patterns
-kd_status kd_system_redundancy(kd_system *s, char *message, size_t size) KD_NODISCARD; // redundancy.c
+kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;      // rows.c
+kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;     // loads.c
+kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                 // names.c
+kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                  // derivatives.c: patterns
+kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
+kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
+kd_eval   kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
+enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 
 // evaluate.c: evaluation by stages; each brings everything up to its stage
 kd_work *kd_work_create(const kd_system *s);
