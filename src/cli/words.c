@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/words.h"
+#include "core/nearest.h"
 
 void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count)
 {
-    const char *nearest = kd_nearest_word(word, list, count);
+    const char *nearest = kd_nearest_of(word, list, count);
     if (nearest) {
         fprintf(stderr, "kardan: unknown %s '%s', did you mean '%s'?\n", what, word, nearest);
         return;

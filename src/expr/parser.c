@@ -8,8 +8,8 @@
 // The recursion is bounded by KD_EXPR_MAX_DEPTH, which every cycle of the grammar counts in parse_unary or parse_not.
 #include "expr/internal.h"
 
+#include "core/nearest.h"
 #include "core/text.h"
-#include "core/words.h"
 
 #include <assert.h>
 #include <math.h>
@@ -278,7 +278,7 @@ static int parse_table(parser *p, const char *function, kd_token token, int open
 
 static int fail_function(parser *p, const char *name, int column)
 {
-    kd_nearest search = {.word = name};
+    kd_nearest search = kd_nearest_start(name);
     for (int i = 0; i < kd_function_count(); i++) kd_nearest_offer(&search, kd_function_name(i));
     return fail_unknown(p, "function", name, column, search.best ? search.best : suggest_symbol(p, name));
 }
