@@ -309,6 +309,7 @@ static void test_constant(void **state)
     assert_string_equal(error.text, "a constant is needed here, but 'y' varies");
     assert_int_equal(kd_expr_constant("1 2", &symbols, &value, &error), KD_ERR_MODEL);
     assert_string_equal(error.text, "missing operator before '2'");
+    assert_near(value, 0.0, 0.0); // the last right one: nothing wrong was written
 }
 
 // A plain number takes no memory: files are full of them.
