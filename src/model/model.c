@@ -71,6 +71,11 @@ const char *kd_element_name(const kd_model *m, kd_section section, int element)
     return name;
 }
 
+const void *kd_element(const kd_model *m, kd_section section, int element)
+{
+    return element_of(m, section, element);
+}
+
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
 kd_status kd_model_create(kd_model **model)
