@@ -158,11 +158,19 @@ static kd_status check_text(reader *r, kd_section section, int element, const ch
     kd_expr_destroy(expr);
     if (status == KD_ERR_MEMORY) return status;
     if (status < 0) {
-        char where[60] = "";
-        if (error.column > 0)
+        const char *why = r->why[0] ? r->why : error.text;
+        char        where[60] = "";
+        kd_source   source;
+        if (error.column > 0 && kd_model_source_in(r->m, section, element, field, error.column, &source)) {
+            kd_model_error_at(r->m, &source, "%s '%s': %s: %s", kd_section_word(section),
+                              kd_element_name(r->m, section, element), field, why);
+            return KD_OK;
+        }
+        if (error.column > 0) {
             kd_text(where, sizeof where, " (column %d of '%.20s%s')", error.column, text,
                     strlen(text) > 20 ? ".." : "");
-        kd_model_error(r->m, section, element, field, "%s: %s%s", field, r->why[0] ? r->why : error.text, where);
+        }
+        kd_model_error(r->m, section, element, field, "%s: %s%s", field, why, where);
     } else if (r->denied[0]) {
         kd_model_error(r->m, section, element, field, "%s: %s", field, r->denied);
     }
@@ -367,6 +375,7 @@ kd_status kd_finish_laws(kd_model *m)
     r->graph = &g;
     for (int k = 0; k < ncounted; k++) r->used[counted[k]] = kd_cut_bool(&arena, kd_section_count(m, counted[k]));
     if (arena.failed) goto done;
+    for (int i = 0; i < m->nframes; i++) r->used[KD_SECTION_FRAME][i] = m->frame[i].used;
     status = check_elements(r);
     check_measures(r);
     if (status >= 0 && g.failed) status = KD_ERR_MEMORY;

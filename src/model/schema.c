@@ -718,12 +718,11 @@ bool kd_name_check(const char *name, char *message, size_t size)
     if (*c == '(') {
         do {
             c++;
-            if (*c == '-') c++;
             if (!is_digit(*c)) break;
             while (is_digit(*c)) c++;
         } while (*c == ',');
         if (c[0] == ')' && c[1] == '\0') return true;
-        kd_text(message, size, "the index in the name '%s' must be whole numbers in parentheses", name);
+        kd_text(message, size, "the index in the name '%s' must be whole numbers from 0 on, in parentheses", name);
         return false;
     }
     if (*c == '\0') return true;
