@@ -21,20 +21,19 @@
 #include "core/text.h"
 #include "expr/expr.h"
 #include "model/build.h"
-#include "model/schema.h"
+#include "modelfile/load.h"
 #include "modelfile/xml.h"
 
 typedef struct urdf_link {
     const kd_xml_element *xml;
-    const char           *name; // in the file
-    const char           *body; // in the model
+    const char           *name;  // in the file
+    const char           *body;  // in the model
     int                   joint; // that carries it; -1: root
     kd_vec3               r;     // pose in the world at coordinates 0
     kd_mat3               R;
     bool                  placed;
-    kd_mass               mass;    // own, in the link's frame
-    double                carried; // own mass and that of all links behind it
-    bool                  inert;   // nothing behind it has mass or inertia, nor it itself
+    kd_mass               mass;  // own, in the link's frame
+    bool                  inert; // nothing behind it has mass or inertia, nor it itself
 } urdf_link;
 
 typedef struct urdf_joint {
@@ -56,7 +55,8 @@ typedef struct importer {
     char                  *report;
     size_t                 report_size, reported;
     kd_arena               arena;
-    kd_names               names; // links as bodies, joints as joints, by their names in the file
+    kd_names               names;   // links as bodies, joints as joints, by their names in the file
+    kd_names               entered; // names in the model
     int                    nlinks, njoints, root;
     urdf_link             *link;
     urdf_joint            *joint;
@@ -253,12 +253,15 @@ static const char *make_name(importer *u, kd_section section, const char *wanted
     kd_text(name + n, sizeof name - n, "%s", suffix);
     n += strlen(suffix);
     const bool ground = section == KD_SECTION_BODY && strcmp(name, "ground") == 0;
-    for (int k = 2; kd_model_find(u->m, section, name) >= 0 || (ground && k == 2); k++) {
+    for (int k = 2; kd_names_find(&u->entered, section, name) >= 0 || (ground && k == 2); k++) {
         kd_text(name + n, sizeof name - n, "_%d", k);
     }
-    const char  *known = kd_model_text(u->m, name);
-    if (!known) keep(u, KD_ERR_MEMORY);
-    return known ? known : "";
+    const char *text = kd_model_text(u->m, name);
+    if (!text || kd_names_add(&u->entered, section, text, 0) < 0) {
+        keep(u, KD_ERR_MEMORY);
+        return "_";
+    }
+    return text;
 }
 
 static int find_link(const importer *u, const char *name)
@@ -429,8 +432,9 @@ static void connect(importer *u)
         if (!read_joint(u, j) || j->closure) continue;
         urdf_link *child = &u->link[j->child];
         if (child->joint >= 0) {
-            complain(u, child->xml, NULL, "it is the child of two joints, '%.100s' and '%.100s'; a loop is closed with "
-                                          "<closure>",
+            complain(u, child->xml, NULL,
+                     "it is the child of two joints, '%.100s' and '%.100s'; a loop is closed with "
+                     "<closure>",
                      u->joint[child->joint].name, j->name);
         } else {
             child->joint = k;
@@ -441,8 +445,9 @@ static void connect(importer *u)
     for (int i = 0; i < u->nlinks; i++) {
         if (u->link[i].joint >= 0) continue;
         if (u->root >= 0) {
-            complain(u, u->link[i].xml, NULL, "no joint carries it, as no joint carries link '%.100s': a robot has one "
-                                              "root",
+            complain(u, u->link[i].xml, NULL,
+                     "no joint carries it, as no joint carries link '%.100s': a robot has one "
+                     "root",
                      u->link[u->root].name);
         } else {
             u->root = i;
@@ -589,11 +594,10 @@ static void report_children(importer *u, const kd_xml_element *owner, const char
     }
 }
 
-static void add_body(importer *u, urdf_link *l)
+static void add_body(importer *u, const urdf_link *l)
 {
     const kd_xml_element *e = l->xml;
     kd_body_def           def = kd_body_def_default();
-    l->body = make_name(u, KD_SECTION_BODY, l->name, "");
     def.mass = l->mass.mass;
     kd_vec_to(l->mass.centre, def.centre);
     const kd_sym3 *I = &l->mass.inertia;
@@ -710,7 +714,8 @@ static void take_mimic(importer *u, const urdf_joint *j, const kd_xml_element *e
         return;
     }
     if (!has_coordinate(j) || !has_coordinate(&u->joint[k])) {
-        report(u, j->xml, e, "refused: joint '%.100s' has no coordinate to follow with", has_coordinate(j) ? other : j->name);
+        report(u, j->xml, e, "refused: joint '%.100s' has no coordinate to follow with",
+               has_coordinate(j) ? other : j->name);
         return;
     }
     if (&u->joint[k] == j) {
@@ -824,7 +829,7 @@ static void report_other(importer *u, const kd_xml_element *e)
     kd_nearest  nearest = kd_nearest_start(e->name);
     if (is(e, "transmission")) {
         reason = "drives are not modelled";
-    } else if (is(e, "gazebo") || is(e, "sensor") || is(e, "contact") || is(e, "mujoco") || is(e, "drake:")) {
+    } else if (is(e, "gazebo") || is(e, "sensor") || is(e, "contact") || is(e, "mujoco")) {
         reason = "settings of a simulator";
     } else if (is(e, "material")) {
         reason = "colours are not kept";
@@ -836,24 +841,24 @@ static void report_other(importer *u, const kd_xml_element *e)
     }
     const char *reference = kd_xml_attribute_of(e, "reference");
     say_piece(u, "line %d: %.60s '%.100s': refused: %s%s%s%s%s\n", e->line, e->name, reference ? reference : name_of(e),
-              reason, nearest.best ? ", did you mean '" : "", nearest.best ? nearest.best : "", nearest.best ? "'?" : "",
-              inside);
+              reason, nearest.best ? ", did you mean '" : "", nearest.best ? nearest.best : "",
+              nearest.best ? "'?" : "", inside);
 }
 
 static void build(importer *u, const kd_xml_element *robot)
 {
-    int link = 0, joint = 0;
-    for (int i = 0; i < u->nlinks; i++) add_body(u, &u->link[i]);
-    (void)link;
+    for (int i = 0; i < u->nlinks; i++) u->link[i].body = make_name(u, KD_SECTION_BODY, u->link[i].name, "");
     for (int i = 0; i < u->njoints; i++) {
         u->joint[i].model_name = make_name(u, KD_SECTION_JOINT, u->joint[i].name, "");
+    }
+    for (int i = 0; i < u->nlinks; i++) add_body(u, &u->link[i]);
+    for (int i = 0; i < u->njoints; i++) {
         if (u->joint[i].closure) {
             add_closure(u, &u->joint[i]);
         } else {
             add_joint(u, &u->joint[i]);
         }
     }
-    (void)joint;
     add_base(u);
     for (const kd_xml_element *e = robot->child; e; e = e->next) {
         if (!is(e, "link") && !is_joint(e)) report_other(u, e);
@@ -908,7 +913,7 @@ kd_status kd_model_read_urdf_text(const char *name, const char *text, size_t len
                                .opt = opt ? opt : &defaults,
                                .report = report_text,
                                .report_size = report_text ? report_size : 0};
-    kd_status status = kd_model_create(&u.m);
+    kd_status             status = kd_model_create(&u.m);
     if (status < 0) return status;
     import(&u, text, length);
     status = u.status;
@@ -921,6 +926,25 @@ kd_status kd_model_read_urdf_text(const char *name, const char *text, size_t len
         *model = u.m;
     }
     kd_names_release(&u.names);
+    kd_names_release(&u.entered);
     kd_arena_release(&u.arena);
+    return status;
+}
+
+kd_status kd_model_read_urdf(const char *path, const kd_urdf_options *opt, kd_model **model, char *report_text,
+                             size_t report_size, char *message, size_t size)
+{
+    kd_text(message, size, "%s", "");
+    kd_text(report_text, report_size, "%s", "");
+    if (!model) return KD_ERR_ARGUMENT;
+    *model = NULL;
+    if (!path) return KD_ERR_ARGUMENT;
+    char     *text = NULL;
+    size_t    length = 0;
+    kd_status status = kd_load_file(path, KD_XML_MAX_BYTES, &text, &length, message, size);
+    if (status >= 0) {
+        status = kd_model_read_urdf_text(path, text, length, opt, model, report_text, report_size, message, size);
+    }
+    kd_free(text);
     return status;
 }

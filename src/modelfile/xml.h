@@ -32,7 +32,7 @@ typedef struct kd_xml_element {
 kd_status kd_xml_read(const char *text, size_t length, kd_arena *arena, kd_xml_element **root, int *line, char *message,
                       size_t size) KD_NODISCARD;
 
-const char *kd_xml_attribute_of(const kd_xml_element *e, const char *name);        // NULL: it is not there
-const kd_xml_element *kd_xml_child(const kd_xml_element *e, const char *name);      // the first one; NULL: none
+const char           *kd_xml_attribute_of(const kd_xml_element *e, const char *name); // NULL: it is not there
+const kd_xml_element *kd_xml_child(const kd_xml_element *e, const char *name);        // the first one; NULL: none
 
 #endif
