@@ -1,6 +1,6 @@
 // reader.h: what the parts of the reader of model files share.
 //
-// Functions that read answer true if they could; otherwise the report has been told, or status says that memory is
+// Functions that read answer true if they could; otherwise the findings have it, or status says that memory is
 // short.
 #ifndef KD_MODELFILE_READER_H
 #define KD_MODELFILE_READER_H
@@ -29,14 +29,14 @@ typedef struct kd_file_parameter {
 } kd_file_parameter;
 
 typedef struct kd_reader {
-    kd_model   *m;
-    kd_report  *report;
-    kd_document document;
-    kd_status   status;       // KD_OK or KD_ERR_MEMORY
-    char        element[200]; // "joint 'hinge': ", in front of messages
-    int         elements;     // so far
-    int         rounds;       // of repetition so far
-    kd_arena    scratch;      // texts of the element that is being read
+    kd_model    *m;
+    kd_findings *findings;
+    kd_document  document;
+    kd_status    status;       // KD_OK or KD_ERR_MEMORY
+    char         element[200]; // "joint 'hinge': ", in front of messages
+    int          elements;     // so far
+    int          rounds;       // of repetition so far
+    kd_arena     scratch;      // texts of the element that is being read
 
     // parameters, until they are in the model
     kd_file_parameter *parameter;

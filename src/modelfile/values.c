@@ -460,16 +460,13 @@ static bool has_places(const kd_schema *schema, int kind)
     return to && to->type == KD_FIELD_PLACE;
 }
 
-// "revolute joint", "body"
+// "a revolute joint", "an input", "a box"
 static void say_what(const kd_schema *schema, int kind, char *text, size_t size)
 {
-    text[0] = '\0';
     const char *word = schema->kinds ? schema->kinds[kind].word : NULL;
-    if (word) kd_text_append(text, size, "%s ", word);
-    if (!schema->kind_by_key)
-        kd_text_append(text, size, "%s", schema->singular);
-    else if (word)
-        kd_text(text, size, "%s", word);
+    const char *first = word ? word : schema->singular;
+    kd_text(text, size, "%s %s", strchr("aeiou", first[0]) ? "an" : "a", first);
+    if (word && !schema->kind_by_key) kd_text_append(text, size, " %s", schema->singular);
 }
 
 static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const kd_node *key)
@@ -490,16 +487,16 @@ static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const 
         kd_text_append(list, sizeof list, "%s%s", others++ > 0 ? ", " : "", schema->kinds[k].word);
     }
     if (others > 0) {
-        kd_reader_complain(r, key, "'%s' does not apply to a %s, only to %s", key->text, what, list);
+        kd_reader_complain(r, key, "'%s' does not apply to %s, only to %s", key->text, what, list);
     } else if (nearest.best) {
-        kd_reader_complain(r, key, "unknown key '%.60s' for a %s, did you mean '%s'?", key->text, what, nearest.best);
+        kd_reader_complain(r, key, "unknown key '%.60s' for %s, did you mean '%s'?", key->text, what, nearest.best);
     } else {
         for (int i = 0; i < schema->nfields; i++) {
             if (kd_field_has(&schema->fields[i], kind)) {
                 kd_text_append(list, sizeof list, "%s%s", list[0] ? ", " : "", schema->fields[i].key);
             }
         }
-        kd_reader_complain(r, key, "unknown key '%.60s' for a %s; possible are %s", key->text, what, list);
+        kd_reader_complain(r, key, "unknown key '%.60s' for %s; possible are %s", key->text, what, list);
     }
 }
 
@@ -534,10 +531,10 @@ static bool check_required(kd_reader *r, const kd_schema *schema, int kind, cons
             if (has_places_otherwise(schema, kind, map)) continue;
             bool both = kd_schema_field(schema, kind, "from") != NULL;
             if (both && strcmp(field->key, "to") == 0 && !kd_node_find(map, "from")) continue; // said for `from`
-            kd_reader_complain(r, map, both ? "a %s needs 'from' and 'to', or 'bodies'" : "a %s needs 'to' or 'body'",
+            kd_reader_complain(r, map, both ? "%s needs 'from' and 'to', or 'bodies'" : "%s needs 'to' or 'body'",
                                what);
         } else {
-            kd_reader_complain(r, map, "a %s needs '%s'", what, field->key);
+            kd_reader_complain(r, map, "%s needs '%s'", what, field->key);
         }
         fine = false;
     }
