@@ -1,6 +1,7 @@
 // simulate.c: kardan simulate: run a model, write results, report and plots, say what was found.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,8 @@ static const char *const FORMATS[] = {"csv", "hdf5", "both"};
 typedef struct task {
     // as asked for
     const char *word, *folder, *format, *plots;
-    double      t_end; // < 0: the model's
-    int         intervals;
+    double      t_end;                // < 0: the model's
+    int         intervals, max_steps; // 0: the model's; as many as it takes
     bool        quiet, json, stats;
     kd_limits   limits; // NaN: the model's
     kd_method   method;
@@ -62,6 +63,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          KD_CLI_TEXT, &t->method.decomposition},
         {"--intervals", "N", "output intervals, equally long, at most 1000000; default 500", KD_CLI_COUNT,
          &t->intervals},
+        {"--max-steps", "N", "give up after so many steps; default: never", KD_CLI_COUNT, &t->max_steps},
         {"--output", "DIR", "folder for the results; default: results", KD_CLI_TEXT, &t->folder},
         {"--format", "F", "of the results: csv (default), hdf5, both", KD_CLI_TEXT, &t->format},
         {"--plots", "A,B,...", "channels that the report shows; default: the model's, or all", KD_CLI_TEXT, &t->plots},
@@ -237,6 +239,7 @@ static kd_status make_times(task *t)
     o->ntimes = n;
     o->output = take_output;
     o->context = t;
+    o->radau.max_steps = o->ida.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
     return KD_OK;
 }
 
