@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/words.h"
+#include "core/nearest.h"
 
 enum { LISTED = 40 }; // words of a list that is too long for one line
 

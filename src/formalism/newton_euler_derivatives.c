@@ -8,7 +8,8 @@
 //
 // Ic, fc: inertia and inertia force of the subtree; Bc S: moment and force of its Coriolis forces 2 S_w x r' dm,
 // Bc = [2 (tr L - L), 0; -2 p x, 0] with L = integral r' r^T dm and the momentum p.
-#include "formalism/work.h"
+#include "formalism/joint.h"
+#include "formalism/rows.h"
 
 typedef struct motion6 { // motion (w, velocity at O) or force (N about O, F)
     kd_vec3 w, u;
@@ -153,7 +154,7 @@ typedef struct output {
 static int rows_above(const output *o, int i, int end, motion6 a, double *out)
 {
     const double array[6] = {a.w.x, a.w.y, a.w.z, a.u.x, a.u.y, a.u.z};
-    return kd_tree_climb(o->tree, o->m->work, i, end, o->m->work->S, array, out);
+    return kd_rows_dot_above(o->tree, o->m->work, i, end, o->m->work->S, array, out);
 }
 
 // Column l of link i: S and what Z, A, T are for it. Rows from split on are carried along by it.
@@ -182,17 +183,17 @@ static bool is_turn_of_quaternion(kd_tree_joint kind, int k)
 static int count_turns_in_v(const kd_tree *tree, const kd_link *l)
 {
     int count = 0;
-    for (int k = 0; k < kd_tree_joint_dofs(l->kind); k++)
+    for (int k = 0; k < kd_joint_dofs(l->kind); k++)
         count += is_turn_of_quaternion(l->kind, k) && tree->dof_v[l->dof + k] >= 0;
     return count;
 }
 
-void kd_tree_residual_derivatives(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,
-                                  double *by_position, double *by_velocity)
+void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,
+                                        double *by_position, double *by_velocity)
 {
     const struct kd_tree_work *work = m->work;
     const output               o = {tree, m, by_position, by_velocity};
-    kd_tree_common_axes(tree, m);
+    kd_rows_motions(tree, m);
     sum_subtrees(tree, m);
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_link *l = &tree->link[i];
@@ -201,7 +202,7 @@ void kd_tree_residual_derivatives(const kd_tree *tree, kd_motion *m, const doubl
         motion6        v = velocity_at(&m->link[l->parent], above), a = acceleration_at(&m->link[l->parent], above);
         const motion6  own = velocity_at(&m->link[i], r);
         const int      turns_in_v = count_turns_in_v(tree, l);
-        for (int k = 0; k < kd_tree_joint_dofs(l->kind); k++) {
+        for (int k = 0; k < kd_joint_dofs(l->kind); k++) {
             const int     dof = l->dof + k, place = tree->dof_v[dof];
             const motion6 S = axis_at(&m->axis[dof], r), Z = cross6(v, S), A = add6(cross6(a, S), cross6(v, Z));
             const bool    quaternion = is_turn_of_quaternion(l->kind, k);

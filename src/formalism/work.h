@@ -1,10 +1,22 @@
-// work.h: what the tree algorithms keep between their passes; private to them.
+// work.h: what the tree algorithms keep between their passes, and how they are compiled; private to them.
+//
+// motion.c, newton_euler.c, articulated_body.c, composite_body.c and newton_euler_derivatives.c are compiled twice on
+// x86-64: as they are (variant base) and, included by avx2.c, for processors with AVX2 and FMA. dispatch.c holds the
+// functions of tree.h and chooses; the choice is made once per kd_motion, so that results are reproducible.
 #ifndef KARDAN_FORMALISM_WORK_H
 #define KARDAN_FORMALISM_WORK_H
 
 #include "formalism/tree.h"
 
-// Inertia with 6 x 6 = [J H; H' M] at P_i, and the force [N; F] that belongs to it: f = I a + b.
+#ifndef KD_VARIANT
+#define KD_VARIANT base
+#define KD_LANES 2 // doubles that the processor treats at once
+#endif
+#define KD_JOIN(name, variant) name##_##variant
+#define KD_EXPAND(name, variant) KD_JOIN(name, variant)
+#define KD_KERNEL(name) KD_EXPAND(name, KD_VARIANT)
+
+// Inertia [J H; H' M] at P_i and the force [N; F] that belongs to it: f = I a + b.
 typedef struct kd_articulated {
     kd_sym3 J, M;
     kd_mat3 H;
@@ -22,42 +34,59 @@ typedef struct kd_composite { // rigid body: mass, first moment and inertia abou
     kd_sym3 J;
 } kd_composite;
 
-// Derivatives: composite quantities of a subtree about the common point O.
+// Derivatives: quantities of a subtree about the common point O.
 typedef struct kd_coriolis {
     kd_mat3   L; // integral of r' (velocity) times r (position), dm
     kd_vec3   p; // momentum
     kd_wrench f; // inertia force
 } kd_coriolis;
 
+// Inverse dynamics in the axes of the links.
+typedef struct kd_local {
+    kd_mat3 Q; // axes of the link in those of its parent
+    kd_vec3 d; // origin there
+    kd_vec3 w, dw, dv;
+    kd_mat3 A;    // dw x + (w x)(w x)
+    kd_vec3 N, F; // on the link by its joint
+} kd_local;
+
 struct kd_tree_work {
-    kd_axis        *bias;       // (nlinks) acceleration of link i beyond that of its parent and S ddx
-    kd_articulated *body;       // (nlinks)
-    kd_eliminated  *eliminated; // (ndof)
-    kd_composite   *composite;  // (nlinks)
-    kd_coriolis    *coriolis;   // (nlinks)
-    kd_vec3        *origin;     // (nlinks) common reference point of the tree that a link belongs to
-    int            *run;        // (nlinks) first link of the row of links, each the parent of the next, that ends in i
-    int            *above;      // (nlinks) number of dofs in v of the links between i and the ground
-    // per place in v, about the common point: six rows of length nv each; S motion, IS = Ic S, BS = Bc'S
+    bool            avx2;
+    int             nangles;
+    int            *angle;         // (nangles) places in x of the angles that need sine and cosine
+    int            *first_angle;   // (nlinks)
+    double         *sine, *cosine; // (nangles, rounded up to four)
+    kd_local       *local;         // (nlinks)
+    kd_axis        *local_axis;    // (ndof) in the axes of the link
+    kd_axis        *bias;          // (nlinks) acceleration of link i beyond that of its parent and S ddx
+    kd_articulated *body;          // (nlinks)
+    kd_eliminated  *eliminated;    // (ndof)
+    kd_composite   *composite;     // (nlinks)
+    kd_coriolis    *coriolis;      // (nlinks)
+    kd_vec3        *origin;        // (nlinks) common reference point of the tree that a link belongs to
+    int            *run;   // (nlinks) first link of the row of links, each the parent of the next, that ends in i
+    int            *above; // (nlinks) number of dofs in v of the links between i and the ground
+    // per place in v, about the common point: rows of length nv each; S motion (6), IS = Ic S (6), BS = Bc'S (3)
     double *S, *IS, *BS;
 };
 
-// one column of six rows
-void kd_rows_put(double *rows, int nv, int k, kd_vec3 a, kd_vec3 b);
-// parent + c carried from P to P - d
-void kd_composite_add(const kd_composite *c, kd_vec3 d, kd_composite *parent);
+// the variants of the functions of tree.h
+#define KD_DECLARE_KERNELS(variant)                                                                                    \
+    void kd_place_##variant(const kd_tree *tree, const double *x, kd_motion *m);                                       \
+    void kd_move_##variant(const kd_tree *tree, const double *dx, kd_motion *m);                                       \
+    void kd_accelerate_##variant(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m);   \
+    void kd_residual_##variant(const kd_tree *tree, kd_motion *m, const kd_wrench *load, double *tau);                 \
+    void kd_inverse_dynamics_##variant(const kd_tree *tree, const double *x, const double *dx, const double *ddx,      \
+                                       kd_vec3 g, kd_motion *m, double *tau);                                          \
+    bool kd_explicit_##variant(const kd_tree *tree, kd_motion *m, const double *dx, kd_vec3 g, const kd_wrench *load,  \
+                               const double *tau, double *ddx, int *bad);                                              \
+    void kd_mass_##variant(const kd_tree *tree, kd_motion *m, double *values);                                         \
+    void kd_mass_dense_##variant(const kd_tree *tree, kd_motion *m, double *M);                                        \
+    void kd_residual_derivatives_##variant(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,     \
+                                           double *by_position, double *by_velocity);                                  \
+    void kd_sine_cosine_##variant(int n, const double *x, double *sine, double *cosine);
 
-// Motions S of all dofs in v about the common point of their tree, and that point, into work; after place.
-void kd_tree_common_axes(const kd_tree *tree, kd_motion *m);
-
-// out_k = a' S_k for all k in v on the way from the ground to link i, of its own dofs those before end; the number of
-// them. S: six rows of length nv.
-int kd_tree_climb(const kd_tree *tree, const struct kd_tree_work *work, int i, int end, const double *S,
-                  const double a[6], double *out);
-// out_k = a' S_k, first <= k < end
-void kd_tree_dots(int nv, const double *S, const double a[6], int first, int end, double *out);
-
-// Velocity-dependent accelerations of all links into work->bias; after place and move.
-void kd_tree_bias(const kd_tree *tree, const double *dx, kd_motion *m);
+KD_DECLARE_KERNELS(base)
+KD_DECLARE_KERNELS(avx2)
 
 #endif

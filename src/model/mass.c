@@ -51,6 +51,15 @@ static bool set_mass(kd_model *m, int i)
     kd_body     *b = &m->body[i];
     kd_body_def *def = &b->def;
     if (!all_or_none(m, i, "centre", def->centre, 3) || !all_or_none(m, i, "inertia", def->inertia, 6)) return false;
+    for (int k = 0; k < def->nshapes; k++) {
+        const kd_shape *s = &def->shape[k];
+        if (s->kind == KD_TUBE && s->size[1] >= s->size[0]) {
+            kd_model_error(m, KD_SECTION_BODY, i, "shape",
+                           "the inner radius %.4g of a tube is not smaller than the outer %.4g", s->size[1],
+                           s->size[0]);
+            return false;
+        }
+    }
     kd_mass    shapes = {0};
     const bool found = def->nshapes > 0 && kd_shapes_mass(def->shape, def->nshapes, def->mass, &shapes);
     if (isnan(def->mass) && !found) {

@@ -138,7 +138,7 @@ kd_status kd_model_at(kd_model *m, const char *file, int line, int column)
     return KD_OK;
 }
 
-kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column)
+static kd_status field_at(kd_model *m, const char *field, int line, int column, bool literal)
 {
     struct kd_model_private *p = m->private;
     if (p->nfields == p->fields_capacity) {
@@ -150,9 +150,19 @@ kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column
         p->field = larger;
         p->fields_capacity = capacity;
     }
-    p->field[p->nfields++] = (kd_field_position){field, KD_SECTION_BODY, -1, line, column};
+    p->field[p->nfields++] = (kd_field_position){field, KD_SECTION_BODY, -1, line, column, literal};
     p->fields_waiting++;
     return KD_OK;
+}
+
+kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column)
+{
+    return field_at(m, field, line, column, false);
+}
+
+kd_status kd_model_law_at(kd_model *m, const char *field, int line, int column)
+{
+    return field_at(m, field, line, column, true);
 }
 
 // the fields that waited belong to this element
@@ -166,8 +176,7 @@ static void claim_fields(kd_model *m, kd_section section, int element)
     }
 }
 
-// the fields that waited belong to nobody: their element was refused
-static void discard_fields(kd_model *m)
+void kd_model_drop_fields(kd_model *m)
 {
     m->private->nfields -= m->private->fields_waiting;
     m->private->fields_waiting = 0;
@@ -195,6 +204,24 @@ kd_source kd_model_source_of(const kd_model *m, kd_section section, int element,
         source.column = f->column;
     }
     return source;
+}
+
+bool kd_model_source_in(const kd_model *m, kd_section section, int element, const char *field, int column,
+                        kd_source *source)
+{
+    for (int i = 0; i < m->private->nfields; i++) {
+        const kd_field_position *f = &m->private->field[i];
+        if (!f->literal || f->section != section || f->element != element || strcmp(f->field, field) != 0) continue;
+        *source = kd_model_source_of(m, section, element, field);
+        source->column += column - 1;
+        return true;
+    }
+    return false;
+}
+
+void kd_model_use_frame(kd_model *m, int frame)
+{
+    m->frame[frame].used = true;
 }
 
 // ---- messages -------------------------------------------------------------------------------------------------------
@@ -375,7 +402,7 @@ kd_status kd_model_set_run(kd_model *m, const kd_run_def *run)
     copy.integrator = kd_model_text(m, run->integrator);
     for (int i = 0; i < copy.nplots; i++) copy.plots[i] = kd_model_text(m, run->plots[i]);
     m->run = copy;
-    discard_fields(m);
+    kd_model_drop_fields(m);
     return memory_status(m);
 }
 
@@ -452,7 +479,7 @@ static kd_status prepare(kd_model *m, kd_section section, kd_schema_id schema, c
     kd_status status = check_name(m, section, name);
     if (status >= 0 && schema != KD_SCHEMA_COUNT && !passes_schema(m, schema, name, def)) status = KD_ERR_MODEL;
     if (status >= 0) status = make_room(m, section);
-    if (status < 0) discard_fields(m);
+    if (status < 0) kd_model_drop_fields(m);
     return status;
 }
 
@@ -467,7 +494,7 @@ kd_status kd_model_add_parameter(kd_model *m, const char *name, double value)
     if (status < 0) return status;
     if (!isfinite(value)) {
         kd_model_error_at(m, &m->private->source, "parameter '%s': the value is not a number", name);
-        discard_fields(m);
+        kd_model_drop_fields(m);
         return KD_ERR_MODEL;
     }
     kd_parameter *p = &m->parameter[m->nparameters];

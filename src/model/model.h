@@ -44,6 +44,7 @@ typedef struct kd_frame {
     kd_source    source;
     kd_frame_def def;
     kd_anchor    at;
+    bool         used; // something stands on it by name
 } kd_frame;
 
 typedef struct kd_joint {

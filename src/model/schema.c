@@ -582,7 +582,7 @@ static bool check_text(const kd_field *field, const char *text, char *message, s
     for (; field->words[count]; count++) {
         if (strcmp(field->words[count], text) == 0) return true;
     }
-    const char *nearest = kd_nearest_of(text, field->words, count);
+    const char *nearest = kd_nearest_word(text, field->words, count);
     kd_text(message, size, "'%s' cannot be '%.40s'", field->key, text);
     if (nearest) {
         kd_text_append(message, size, ", did you mean '%s'?", nearest);
@@ -718,12 +718,11 @@ bool kd_name_check(const char *name, char *message, size_t size)
     if (*c == '(') {
         do {
             c++;
-            if (*c == '-') c++;
             if (!is_digit(*c)) break;
             while (is_digit(*c)) c++;
         } while (*c == ',');
         if (c[0] == ')' && c[1] == '\0') return true;
-        kd_text(message, size, "the index in the name '%s' must be whole numbers in parentheses", name);
+        kd_text(message, size, "the index in the name '%s' must be whole numbers from 0 on, in parentheses", name);
         return false;
     }
     if (*c == '\0') return true;
