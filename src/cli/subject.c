@@ -2,7 +2,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli/subject.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,8 @@ int kd_subject_options(kd_subject_request *r, kd_cli_option *options)
 {
     const kd_cli_option list[KD_SUBJECT_OPTIONS] = {
         {"--coordinates", "C", "joint (default), cartesian; of a model file", KD_CLI_TEXT, &r->coordinates},
-        {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST, &r->settings},
+        {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST,
+         &r->settings},
         {"--free-base", NULL, "robot description: its root floats instead of being fixed", KD_CLI_FLAG, &r->free_base},
     };
     memcpy(options, list, sizeof list);
@@ -197,18 +197,6 @@ static bool choose_coordinates(kd_subject *s, const kd_subject_request *r)
     return i >= 0;
 }
 
-static bool watch_paths(kd_subject *s, const kd_cli_list *watch)
-{
-    for (int i = 0; i < watch->count; i++) {
-        char      why[400];
-        kd_status status = kd_model_watch(s->model, watch->word[i], why, sizeof why);
-        if (status >= 0) continue;
-        fprintf(stderr, "kardan: channel '%s': %s\n", watch->word[i], why);
-        return false;
-    }
-    return true;
-}
-
 static bool make_system(kd_subject *s)
 {
     kd_system_options opt = kd_system_options_default();
@@ -226,6 +214,45 @@ static bool make_system(kd_subject *s)
     return complain(s, status);
 }
 
+// Does the system record this already, as a coordinate, a sensor, ...?
+static bool is_recorded(const kd_subject *s, const char *word)
+{
+    kd_dims   d = kd_eom_dims(s->eom);
+    const int count[][2] = {
+        {KD_NAME_P, d.np}, {KD_NAME_V, d.nv}, {KD_NAME_R, d.nr}, {KD_NAME_U, d.nu}, {KD_NAME_Y, d.ny}};
+    char name[200];
+    if (strncmp(word, "sensor.", 7) == 0) return true;
+    for (size_t k = 0; k < sizeof count / sizeof count[0]; k++)
+        for (int i = 0; i < count[k][1]; i++)
+            if (strcmp(kd_eom_name(s->eom, (kd_kind)count[k][0], i, name, sizeof name), word) == 0) return true;
+    return false;
+}
+
+// Paths that are to be recorded become sensors; *added counts them
+static bool watch_paths(kd_subject *s, const kd_cli_list *watch, int *added)
+{
+    for (int i = 0; i < watch->count; i++) {
+        const char *word = watch->word[i];
+        char        why[400];
+        if (!strchr(word, '.') || strchr(word, ' ') || is_recorded(s, word)) continue;
+        if (kd_model_watch(s->model, word, why, sizeof why) < 0) {
+            fprintf(stderr, "kardan: channel '%s': %s\n", word, why);
+            return false;
+        }
+        ++*added;
+    }
+    return true;
+}
+
+static void drop_system(kd_subject *s)
+{
+    kd_state_destroy(s->x);
+    kd_system_destroy(s->system);
+    s->x = NULL;
+    s->system = NULL;
+    s->eom = NULL;
+}
+
 // ---- exported -------------------------------------------------------------------------------------------------------
 
 bool kd_subject_read(kd_subject *s, const kd_subject_request *r, int *exit_status)
@@ -239,16 +266,22 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     if (!kd_subject_read(s, r, exit_status)) return false;
     if (s->example) return true;
     *exit_status = KD_EXIT_USAGE;
-    if (!choose_coordinates(s, r) || !watch_paths(s, &r->watch)) return false;
+    if (!choose_coordinates(s, r)) return false;
     *exit_status = KD_EXIT_FAILED;
+    if (!make_system(s)) return false;
+    int added = 0;
+    *exit_status = KD_EXIT_USAGE;
+    if (!watch_paths(s, &r->watch, &added)) return false;
+    *exit_status = KD_EXIT_FAILED;
+    if (added == 0) return true;
+    drop_system(s); // once more, with the new sensors
     return make_system(s);
 }
 
 void kd_subject_close(kd_subject *s)
 {
-    kd_state_destroy(s->x);
+    drop_system(s);
     kd_eom_destroy(s->own);
-    kd_system_destroy(s->system);
     kd_model_destroy(s->model);
     free(s->text);
     *s = (kd_subject){0};

@@ -16,9 +16,9 @@ typedef struct kd_subject_request {
 } kd_subject_request;
 
 typedef struct kd_subject {
-    char              name[KD_SUBJECT_NAME]; // of result files: the example, or the model file without folder and ending
-    const char       *title, *about;         // about may be NULL
-    const kd_example *example;               // NULL: a model file
+    char        name[KD_SUBJECT_NAME]; // of result files: the example, or the model file without folder and ending
+    const char *title, *about;         // about may be NULL
+    const kd_example *example;         // NULL: a model file
     const kd_eom     *eom;
     kd_inputs         inputs; // eval NULL: none
     kd_state         *x;      // the start, assembled

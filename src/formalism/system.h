@@ -148,6 +148,9 @@ typedef struct kd_work {
     kd_motion        motion;
     double          *x, *dx, *ddx;                // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
     double          *tau;                         // (ndof)
+    double          *increment;                   // (ndof)
+    kd_motion        moved;                       // scratch of oplus, where angles are counted
+    double          *sensor;                      // (nsensors)
     kd_wrench       *load;                        // (nlinks)
     double          *joint_force;                 // (ndof) forces along dofs
     kd_relative     *rel;                         // (npairs)
