@@ -131,7 +131,8 @@ struct kd_system {
     int  max_jacobian;
 
     // derivatives: patterns and how the assembly fills them
-    kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v;
+    kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    bool           planned;
 
     char         **names[KD_NAME_KIND_COUNT];
     kd_eom        *eom;
@@ -170,12 +171,14 @@ typedef struct kd_work {
     int             *change_at;       // (npairs)
     double          *small;           // (max_jacobian)
     kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
-    kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v;
-    double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    bool             recording;           // a run that finds the patterns
+    kd_vec3         *frozen_N, *frozen_F; // changes of the loads of pairs at frozen forces, by columns
+    kd_jet          *kept_jet;            // (nslots)
+    double          *tree_p, *tree_v;     // in the pattern of the tree
     // stamps of what is current
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
         axes_stamp, G_stamp;
-    kd_eval load_answer;
 } kd_work;
 
 // topology.c: tree, links, design coordinates
