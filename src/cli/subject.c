@@ -269,9 +269,11 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     if (!choose_coordinates(s, r)) return false;
     *exit_status = KD_EXIT_FAILED;
     if (!make_system(s)) return false;
-    int added = 0;
+    int         added = 0;
+    kd_cli_list watch = r->watch;
+    for (int i = 0; r->watch.count == 0 && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];
     *exit_status = KD_EXIT_USAGE;
-    if (!watch_paths(s, &r->watch, &added)) return false;
+    if (!watch_paths(s, &watch, &added)) return false;
     *exit_status = KD_EXIT_FAILED;
     if (added == 0) return true;
     drop_system(s); // once more, with the new sensors
