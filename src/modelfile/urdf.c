@@ -413,8 +413,9 @@ static bool read_joint(importer *u, urdf_joint *j)
     j->parent = read_link(u, e, "parent");
     j->child = read_link(u, e, "child");
     const bool origin = read_origin(u, e, kd_xml_child(e, "origin"), &j->r, &j->R);
-    const bool axis = read_axis(u, e, kd_xml_child(e, "axis"), &j->axes);
-    if (j->kind == KD_FREE || j->kind == KD_FIXED || j->kind == KD_SPHERICAL) j->axes = kd_mat_identity();
+    const bool needs_axis = j->kind != KD_FREE && j->kind != KD_FIXED && j->kind != KD_SPHERICAL;
+    j->axes = kd_mat_identity();
+    const bool axis = !needs_axis || read_axis(u, e, kd_xml_child(e, "axis"), &j->axes);
     if (j->parent >= 0 && j->parent == j->child) {
         complain(u, e, NULL, "parent and child are both link '%.100s'", u->link[j->parent].name);
         return false;
