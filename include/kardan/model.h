@@ -207,7 +207,7 @@ typedef struct kd_sensor_def {
     const char *unit;
 } kd_sensor_def;
 
-typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA } kd_curve_form;
+typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA, KD_CURVE_MONOTONE } kd_curve_form;
 
 // A table y(x); in expressions a function of its name.
 typedef struct kd_curve_def {

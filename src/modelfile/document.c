@@ -5,6 +5,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "core/text.h"
 #include "model/build.h"
 
 typedef struct builder {
@@ -295,12 +296,32 @@ static bool scalar(builder *b, const yaml_event_t *event)
 // ---- events
 // -----------------------------------------------------------------------------------------------------------
 
+// line and column (0-based) of a byte
+static yaml_mark_t mark_of(const builder *b, size_t byte)
+{
+    yaml_mark_t mark = {0, 0, 0};
+    for (size_t i = 0; i < byte && i < b->length; i++) {
+        mark.column += ((unsigned char)b->text[i] & 0xC0) != 0x80;
+        if (b->text[i] != '\n') continue;
+        mark.line++;
+        mark.column = 0;
+    }
+    return mark;
+}
+
 // libyaml's words, and what usually is the reason
 static void complain(builder *b, const yaml_parser_t *parser)
 {
     const char *problem = parser->problem ? parser->problem : "this is not YAML";
     const char *hint = "";
-    if (strstr(problem, "cannot start any token")) {
+    char        begun[80] = "";
+    yaml_mark_t mark = parser->problem_mark;
+    if (parser->error == YAML_READER_ERROR) { // such errors know only their byte
+        mark = mark_of(b, parser->problem_offset);
+        hint = "; remove them";
+    } else if (strstr(problem, "unexpected end of stream")) {
+        hint = "; a quotation mark is not closed";
+    } else if (strstr(problem, "cannot start any token")) {
         hint = "; indent by blanks instead of tabs, and put texts with special characters into quotes";
     } else if (strstr(problem, "mapping values are not allowed")) {
         hint = "; put a text that contains ': ' into quotes, and check the indentation";
@@ -311,8 +332,10 @@ static void complain(builder *b, const yaml_parser_t *parser)
     } else if (strstr(problem, "block end") || strstr(problem, "expected key")) {
         hint = "; check the indentation";
     }
-    kd_findings_add(b->findings, (int)parser->problem_mark.line + 1, (int)parser->problem_mark.column + 1, "YAML: %s%s",
-                    problem, hint);
+    if (parser->context && parser->error != YAML_READER_ERROR && parser->context_mark.line != mark.line) {
+        kd_text(begun, sizeof begun, " (begun in line %d)", (int)parser->context_mark.line + 1);
+    }
+    kd_findings_add(b->findings, (int)mark.line + 1, (int)mark.column + 1, "YAML: %s%s%s", problem, hint, begun);
     b->status = parser->error == YAML_MEMORY_ERROR ? KD_ERR_MEMORY : KD_ERR_MODEL;
 }
 

@@ -92,13 +92,14 @@ static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *
     for (int k = 0; k < schema->nkinds; k++) {
         kd_text_append(list, sizeof list, "%s%s", k > 0 ? ", " : "", schema->kinds[k].word);
     }
-    if (!type) {
+    if (type && type->type != KD_NODE_SCALAR) {
+        kd_reader_complain(r, type, "'type' must be one word; possible are %s", list);
+    } else if (!type) {
         kd_reader_complain(r, map, "'type' is missing; possible are %s", list);
     } else if (near) {
         kd_reader_complain(r, type, "unknown type '%s', did you mean '%s'?", type->text, near);
     } else {
-        kd_reader_complain(r, type, "unknown type '%.60s'; possible are %s",
-                           type->type == KD_NODE_SCALAR ? type->text : "...", list);
+        kd_reader_complain(r, type, "unknown type '%.60s'; possible are %s", type->text, list);
     }
     return false;
 }
@@ -149,6 +150,11 @@ static bool read_element(kd_reader *r, void *context)
     kd_arena_release(&r->scratch);
     if (!kd_reader_name(r, e->key, &name)) return false;
     kd_text(r->element, sizeof r->element, "%s '%.100s': ", singular, name);
+    char why[300];
+    if (!kd_name_check(name, why, sizeof why)) {
+        kd_reader_complain(r, e->key, "%s%s", why, strchr(name, ':') ? "; write a blank behind the colon" : "");
+        return false;
+    }
     kd_status status = kd_model_at(r->m, r->findings->file, e->key->line, e->key->column);
     if (status < 0) return kd_reader_short_of_memory(r);
     kd_model_drop_fields(r->m); // of an element that was wrong
@@ -284,6 +290,17 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
     if (run) read_run(r, run);
 }
 
+// Another element has been found wrong at the same position: they come from one `for`.
+static bool is_repeated(const kd_findings *findings, int line, int column, const char *text)
+{
+    size_t head = strcspn(text, ":");
+    for (int i = 0; line > 0 && i < findings->count && i < KD_FINDINGS_KEPT; i++) {
+        const kd_finding *f = &findings->item[i];
+        if (f->line == line && f->column == column && strncmp(f->text, text, head + 1) != 0) return true;
+    }
+    return false;
+}
+
 // What the model found wrong, line by line: "file:line:column: text"
 static void take_model_message(kd_findings *findings, const kd_model *m)
 {
@@ -298,7 +315,9 @@ static void take_model_message(kd_findings *findings, const kd_model *m)
         } else if (strncmp(line, findings->file, length) == 0 && strncmp(line + length, ": ", 2) == 0) {
             text = line + length + 2;
         }
-        kd_findings_add(findings, row, column, "%.*s", (int)(n - (size_t)(text - line)), text);
+        if (!is_repeated(findings, row, column, text)) {
+            kd_findings_add(findings, row, column, "%.*s", (int)(n - (size_t)(text - line)), text);
+        }
         line += n + (line[n] == '\n');
     }
 }

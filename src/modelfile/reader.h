@@ -11,9 +11,13 @@
 #include "modelfile/document.h"
 
 enum {
-    KD_READER_MAX_INDICES = 4,        // `for` of one element
+    KD_READER_MAX_INDICES = 4, // `for` of one element
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    KD_READER_MAX_ELEMENTS = 2000,
+#else
     KD_READER_MAX_ELEMENTS = 1000000, // after repetition
-    KD_READER_MAX_ROUNDS = 4000000,   // of all `for` together, empty ones included
+#endif
+    KD_READER_MAX_ROUNDS = 4000000, // of all `for` together, empty ones included
     KD_READER_MAX_PARAMETER_DEPTH = 64,
 };
 

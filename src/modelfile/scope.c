@@ -63,6 +63,11 @@ static bool complain(kd_reader *r, int line, int column, int first, int from, co
                         r->denied);
         return false;
     }
+    if (strcmp(key, "index") == 0 && r->nindices == 0) {
+        kd_findings_add(r->findings, line, first > 0 ? first + from : column,
+                        "%sindex: %s; an element is repeated by 'for: i = 1..N'", r->element, error->text);
+        return false;
+    }
     if (first > 0 && error->column > 0) {
         kd_findings_add(r->findings, line, first + from + error->column - 1, "%s'%s': %s", r->element, key,
                         error->text);

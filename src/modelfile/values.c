@@ -218,8 +218,7 @@ static const char *part_of(const char *key, int i)
         {"motion[0]", "motion[1]", "motion[2]"},
         {"force[0]", "force[1]", "force[2]"},
         {"torque[0]", "torque[1]", "torque[2]"},
-        {"coordinate[0]", "coordinate[1]", "coordinate[2]", "coordinate[3]", "coordinate[4]", "coordinate[5]",
-         "coordinate[6]", "coordinate[7]"},
+        {"terms[0]", "terms[1]", "terms[2]", "terms[3]", "terms[4]", "terms[5]", "terms[6]", "terms[7]"},
     };
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
         size_t length = strcspn(parts[k][0], "[");
@@ -286,7 +285,7 @@ static bool read_terms(kd_reader *r, const kd_field *field, const kd_node *node,
     if (!check_room(r, field, node, node->n)) return false;
     for (int i = 0; i < node->n; i++) {
         kd_node *key = &node->item[2 * i];
-        if (!kd_reader_name(r, key, &path[i]) || !kd_reader_note(r, part_of("coordinate", i), key) ||
+        if (!kd_reader_name(r, key, &path[i]) || !kd_reader_note(r, part_of(field->key, i), key) ||
             !kd_reader_number(r, &node->item[2 * i + 1], key->text, &factor[i])) {
             return false;
         }
@@ -460,41 +459,62 @@ static bool has_places(const kd_schema *schema, int kind)
     return to && to->type == KD_FIELD_PLACE;
 }
 
-// "a revolute joint", "an input", "a box"
+// "a joint of type revolute", "an input", "a box"
 static void say_what(const kd_schema *schema, int kind, char *text, size_t size)
 {
     const char *word = schema->kinds ? schema->kinds[kind].word : NULL;
-    const char *first = word ? word : schema->singular;
+    const char *first = schema->kind_by_key ? word : schema->singular;
     kd_text(text, size, "%s %s", strchr("aeiou", first[0]) ? "an" : "a", first);
-    if (word && !schema->kind_by_key) kd_text_append(text, size, " %s", schema->singular);
+    if (word && !schema->kind_by_key) kd_text_append(text, size, " of type %s", word);
 }
 
-static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const kd_node *key)
+// `bodies` for `body`, `point` for `points`, and the other way round; NULL: that is not the mistake.
+static const char *other_number(const kd_schema *schema, int kind, const char *key)
 {
-    char what[100], list[300] = "";
-    say_what(schema, kind, what, sizeof what);
-    kd_nearest nearest = kd_nearest_start(key->text);
+    static const char *const number[][2] = {{"body", "bodies"}, {"bodies", "body"}, {"points", "point"}};
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++) {
+        if (strcmp(key, number[i][0]) == 0 && kd_reader_is_place_key(schema, kind, number[i][1])) return number[i][1];
+    }
+    return NULL;
+}
+
+static const char *nearest_key(const kd_schema *schema, int kind, const char *key)
+{
+    kd_nearest nearest = kd_nearest_start(key);
     if (schema->kinds && !schema->kind_by_key) kd_nearest_offer(&nearest, "type");
     for (int i = 0; i < schema->nfields; i++) {
         if (kd_field_has(&schema->fields[i], kind)) kd_nearest_offer(&nearest, schema->fields[i].key);
     }
     kd_reader_offer_place_keys(schema, kind, &nearest);
-    // a key of other kinds
-    int others = 0;
+    return nearest.best;
+}
+
+// The other kinds that have the key; false: none.
+static bool list_kinds(const kd_schema *schema, const char *key, char *list, size_t size)
+{
+    list[0] = '\0';
     for (int k = 0; schema->kinds && k < schema->nkinds; k++) {
-        bool has = kd_schema_field(schema, k, key->text) || kd_reader_is_place_key(schema, k, key->text);
+        bool has = kd_schema_field(schema, k, key) || kd_reader_is_place_key(schema, k, key);
         if (!schema->kinds[k].word || !has) continue;
-        kd_text_append(list, sizeof list, "%s%s", others++ > 0 ? ", " : "", schema->kinds[k].word);
+        kd_text_append(list, size, "%s%s", list[0] ? ", " : "", schema->kinds[k].word);
     }
-    if (others > 0) {
+    return list[0] != '\0';
+}
+
+static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const kd_node *key)
+{
+    char        what[100], list[300] = "";
+    const char *other = other_number(schema, kind, key->text);
+    const char *near = other ? other : nearest_key(schema, kind, key->text);
+    say_what(schema, kind, what, sizeof what);
+    if (!other && list_kinds(schema, key->text, list, sizeof list)) {
         kd_reader_complain(r, key, "'%s' does not apply to %s, only to %s", key->text, what, list);
-    } else if (nearest.best) {
-        kd_reader_complain(r, key, "unknown key '%.60s' for %s, did you mean '%s'?", key->text, what, nearest.best);
+    } else if (near) {
+        kd_reader_complain(r, key, "unknown key '%.60s' for %s, did you mean '%s'?", key->text, what, near);
     } else {
         for (int i = 0; i < schema->nfields; i++) {
-            if (kd_field_has(&schema->fields[i], kind)) {
-                kd_text_append(list, sizeof list, "%s%s", list[0] ? ", " : "", schema->fields[i].key);
-            }
+            if (!kd_field_has(&schema->fields[i], kind)) continue;
+            kd_text_append(list, sizeof list, "%s%s", list[0] ? ", " : "", schema->fields[i].key);
         }
         kd_reader_complain(r, key, "unknown key '%.60s' for %s; possible are %s", key->text, what, list);
     }
@@ -516,6 +536,21 @@ static bool has_places_otherwise(const kd_schema *schema, int kind, const kd_nod
            (schema == kd_schema_of(KD_SCHEMA_FORCE) && kind == KD_RSDA && kd_node_find(map, "joint"));
 }
 
+static void complain_place(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, const char *key)
+{
+    char what[100];
+    bool both = kd_schema_field(schema, kind, "from") != NULL;
+    bool joint = kd_schema_field(schema, kind, "joint") != NULL;
+    say_what(schema, kind, what, sizeof what);
+    if (!both) {
+        kd_reader_complain(r, map, "%s needs 'body' or 'to'", what);
+    } else if (kd_node_find(map, "from") || kd_node_find(map, "to")) {
+        kd_reader_complain(r, map, "%s needs '%s'", what, key);
+    } else if (strcmp(key, "from") == 0) { // once for both
+        kd_reader_complain(r, map, "%s needs 'bodies', or 'from' and 'to'%s", what, joint ? ", or 'joint'" : "");
+    }
+}
+
 static bool check_required(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map)
 {
     char what[100];
@@ -529,10 +564,7 @@ static bool check_required(kd_reader *r, const kd_schema *schema, int kind, cons
         }
         if (field->type == KD_FIELD_PLACE) {
             if (has_places_otherwise(schema, kind, map)) continue;
-            bool both = kd_schema_field(schema, kind, "from") != NULL;
-            if (both && strcmp(field->key, "to") == 0 && !kd_node_find(map, "from")) continue; // said for `from`
-            kd_reader_complain(r, map, both ? "%s needs 'from' and 'to', or 'bodies'" : "%s needs 'to' or 'body'",
-                               what);
+            complain_place(r, schema, kind, map, field->key);
         } else {
             kd_reader_complain(r, map, "%s needs '%s'", what, field->key);
         }
@@ -551,6 +583,8 @@ bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_
         if (!field) {
             complain_key(r, schema, kind, key);
             fine = false;
+        } else if ((field->flags & KD_FIELD_REQUIRED) && kd_node_is_null(value)) {
+            continue; // missing, see below
         } else if (!kd_reader_value(r, field, kind, value, def)) {
             fine = false;
         }
