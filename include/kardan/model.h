@@ -207,7 +207,7 @@ typedef struct kd_sensor_def {
     const char *unit;
 } kd_sensor_def;
 
-typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA } kd_curve_form;
+typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA, KD_CURVE_MONOTONE } kd_curve_form;
 
 // A table y(x); in expressions a function of its name.
 typedef struct kd_curve_def {
@@ -308,6 +308,7 @@ KD_API kd_status kd_model_read_text(const char *name, const char *text, size_t l
 KD_API kd_status kd_model_write(const kd_model *m, const char *path, char *message, size_t size) KD_NODISCARD;
 
 // Import a robot description (URDF). report (may be NULL) receives one line per element: taken, converted or refused.
+// opt may be NULL: defaults. Without libxml2: KD_ERR_UNAVAILABLE.  Guide: docs/guide/urdf.md
 typedef struct kd_urdf_options {
     bool   free_base;       // the root link floats instead of being fixed to the ground     default false
     double gravity[3];      // default (0, 0, -9.81)
@@ -316,6 +317,10 @@ typedef struct kd_urdf_options {
 KD_API kd_urdf_options kd_urdf_options_default(void);
 KD_API kd_status       kd_model_read_urdf(const char *path, const kd_urdf_options *opt, kd_model **model, char *report,
                                           size_t report_size, char *message, size_t size) KD_NODISCARD;
+// The same from a text; name stands for the file in messages.
+KD_API kd_status kd_model_read_urdf_text(const char *name, const char *text, size_t length, const kd_urdf_options *opt,
+                                         kd_model **model, char *report, size_t report_size, char *message,
+                                         size_t size) KD_NODISCARD;
 
 KD_EXTERN_C_END
 #endif

@@ -107,13 +107,13 @@ static inline void add_to_parent(const kd_articulated *b, kd_vec3 d, kd_articula
     parent->F = kd_vec_add(parent->F, b->F);
 }
 
-// the joint of link i in b; the dof without pivot, or -1
-static inline int eliminate_joint(const kd_tree *tree, const kd_motion *m, int i, const double *tau, const double *ddx,
-                                  kd_articulated *b)
+// The joint of link i, which gives b to its parent. The dof without pivot, or -1.
+static int climb_link(const kd_tree *tree, const kd_motion *m, int i, const double *tau, const double *ddx)
 {
     struct kd_tree_work *work = m->work;
     const kd_link       *l = &tree->link[i];
     kd_axis             *c = &work->bias[i];
+    kd_articulated      *b = &work->body[i];
     const double         J = b->J.xx + b->J.yy + b->J.zz, M = b->M.xx + b->M.yy + b->M.zz;
     for (int k = l->dof + kd_joint_dofs(l->kind) - 1; k >= l->dof; k--) {
         const kd_axis *S = &m->axis[k];
@@ -124,28 +124,38 @@ static inline int eliminate_joint(const kd_tree *tree, const kd_motion *m, int i
             return k;
         }
     }
+    if (l->parent == 0) return -1;
+    add_bias(c, b);
+    add_to_parent(b, kd_vec_sub(m->link[i].P, m->link[l->parent].P), &work->body[l->parent]);
     return -1;
+}
+
+// the same for a turn
+static inline bool climb_revolute(const kd_motion *m, int i, const kd_link *l, double tau)
+{
+    struct kd_tree_work  *work = m->work;
+    const kd_articulated *from = &work->body[i];
+    kd_articulated        b = {from->J, from->M, from->H, from->N, from->F};
+    const double          J = b.J.xx + b.J.yy + b.J.zz;
+    if (!eliminate_turn(m->link[i].R.z, tau, J, &b, &work->eliminated[l->dof])) return false;
+    if (l->parent == 0) return true;
+    add_bias(&work->bias[i], &b);
+    add_to_parent(&b, kd_vec_sub(m->link[i].P, m->link[l->parent].P), &work->body[l->parent]);
+    return true;
 }
 
 // from the tips to the ground; the dof without pivot, or -1
 static int climb(const kd_tree *tree, kd_motion *m, const double *tau, const double *ddx)
 {
-    struct kd_tree_work *work = m->work;
-    for (int i = tree->nlinks - 1; i > 0; i--) {
+    int bad = -1;
+    for (int i = tree->nlinks - 1; i > 0 && bad < 0; i--) {
         const kd_link *l = &tree->link[i];
-        kd_articulated b = work->body[i];
-        if (l->kind == KD_TREE_REVOLUTE && tree->dof_v[l->dof] >= 0) {
-            const double J = b.J.xx + b.J.yy + b.J.zz;
-            if (!eliminate_turn(m->link[i].R.z, tau ? tau[l->dof] : 0, J, &b, &work->eliminated[l->dof])) return l->dof;
-        } else {
-            const int bad = eliminate_joint(tree, m, i, tau, ddx, &b);
-            if (bad >= 0) return bad;
-        }
-        if (l->parent == 0) continue;
-        add_bias(&work->bias[i], &b);
-        add_to_parent(&b, kd_vec_sub(m->link[i].P, m->link[l->parent].P), &work->body[l->parent]);
+        if (l->kind != KD_TREE_REVOLUTE || tree->dof_v[l->dof] < 0)
+            bad = climb_link(tree, m, i, tau, ddx);
+        else if (!climb_revolute(m, i, l, tau ? tau[l->dof] : 0))
+            bad = l->dof;
     }
-    return -1;
+    return bad;
 }
 
 // ddx = (u - U'a)/D, a + S ddx
@@ -181,16 +191,23 @@ static void descend(const kd_tree *tree, kd_motion *m, double *ddx)
     }
 }
 
+// bias and rigid body of all links
+static void prepare(const kd_tree *tree, kd_motion *m, const double *dx, const kd_wrench *load)
+{
+    struct kd_tree_work *work = m->work;
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link        *l = &tree->link[i];
+        const kd_link_motion *own = &m->link[i];
+        work->bias[i] = kd_joint_bias(l, &m->link[l->parent], own, m->axis + l->dof, dx + l->dof);
+        start_body(l, own, load ? &load[i] : NULL, &work->body[i]);
+    }
+}
+
 bool KD_KERNEL(kd_explicit)(const kd_tree *tree, kd_motion *m, const double *dx, kd_vec3 g, const kd_wrench *load,
                             const double *tau, double *ddx, int *bad)
 {
     m->link[0].dv = kd_vec_neg(g);
-    for (int i = 1; i < tree->nlinks; i++) {
-        const kd_link        *l = &tree->link[i];
-        const kd_link_motion *own = &m->link[i];
-        m->work->bias[i] = kd_joint_bias(l, &m->link[l->parent], own, m->axis + l->dof, dx + l->dof);
-        start_body(l, own, load ? &load[i] : NULL, &m->work->body[i]);
-    }
+    prepare(tree, m, dx, load);
     *bad = climb(tree, m, tau, ddx);
     if (*bad >= 0) return false;
     descend(tree, m, ddx);

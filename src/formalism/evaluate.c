@@ -44,6 +44,8 @@ static void cut_arrays(kd_work *w)
     const kd_system *s = w->system;
     kd_arena        *arena = &w->arena;
     w->x = kd_cut_double(arena, s->tree.nposition);
+    w->x_moved = kd_cut_double(arena, s->tree.nposition);
+    w->rates = kd_cut_double(arena, s->tree.nposition);
     w->dx = kd_cut_double(arena, s->tree.ndof);
     w->ddx = kd_cut_double(arena, s->tree.ndof);
     w->tau = kd_cut_double(arena, s->tree.ndof);

@@ -102,8 +102,8 @@ static void add_variables_of(builder *b, const kd_expr *e)
 static void compile_law(builder *b, int i, const char *text, const kd_source *source, const kd_local *local, int nlocal)
 {
     if (text && b->status == KD_OK)
-        b->status = kd_system_compile(b->s, text, b->load->name, source, false, local, nlocal, &b->load->law[i], b->message,
-                                      b->size);
+        b->status = kd_system_compile(b->s, text, b->load->name, source, false, local, nlocal, &b->load->law[i],
+                                      b->message, b->size);
 }
 
 static void add_law(builder *b, int i, const char *text, const kd_source *source, const kd_local *local, int nlocal)

@@ -4,6 +4,30 @@
 // ---- position
 // --------------------------------------------------------------------------------------------------------
 
+// any joint
+static void place_link(const kd_link *l, const double *x, const double *c, const double *s,
+                       const kd_link_motion *parent, kd_axis *axis, kd_link_motion *own)
+{
+    own->R = kd_mat_mul(&parent->R, &l->E);
+    own->P = kd_vec_add(parent->P, kd_mat_vec(&parent->R, l->r));
+    kd_joint_place(l, x, c, s, axis, &own->R, &own->P);
+}
+
+// R_l (E Rz): the product with E is off the chain of products
+static inline void place_revolute(const kd_link *l, double c, double s, const kd_link_motion *parent, kd_axis *axis,
+                                  kd_link_motion *own)
+{
+    const kd_vec3 x = kd_vec_axpy(kd_vec_scale(c, l->E.x), s, l->E.y);
+    const kd_vec3 y = kd_vec_axpy(kd_vec_scale(c, l->E.y), -s, l->E.x);
+    const kd_vec3 z = kd_mat_vec(&parent->R, l->E.z);
+    own->R.x = kd_mat_vec(&parent->R, x);
+    own->R.y = kd_mat_vec(&parent->R, y);
+    own->R.z = z;
+    own->P = kd_vec_add(parent->P, kd_mat_vec(&parent->R, l->r));
+    axis->w = z;
+    axis->u = kd_vec(0, 0, 0);
+}
+
 void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
 {
     struct kd_tree_work *work = m->work;
@@ -12,20 +36,10 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
         const kd_link        *l = &tree->link[i];
         const kd_link_motion *parent = &m->link[l->parent];
         const double         *c = work->cosine + work->first_angle[i], *s = work->sine + work->first_angle[i];
-        kd_mat3               Q = l->E;
-        if (l->kind == KD_TREE_REVOLUTE) { // R_l (E Rz): off the chain of products
-            kd_joint_turn_z(&Q, *c, *s);
-            Q = kd_mat_mul(&parent->R, &Q);
-            m->link[i].P = kd_vec_add(parent->P, kd_mat_vec(&parent->R, l->r));
-            m->link[i].R = Q;
-            m->axis[l->dof] = kd_axis_turn(Q.z);
-        } else {
-            kd_vec3 P = kd_vec_add(parent->P, kd_mat_vec(&parent->R, l->r));
-            Q = kd_mat_mul(&parent->R, &Q);
-            kd_joint_place(l, x + l->position, c, s, m->axis + l->dof, &Q, &P);
-            m->link[i].R = Q;
-            m->link[i].P = P;
-        }
+        if (l->kind == KD_TREE_REVOLUTE)
+            place_revolute(l, *c, *s, parent, &m->axis[l->dof], &m->link[i]);
+        else
+            place_link(l, x + l->position, c, s, parent, m->axis + l->dof, &m->link[i]);
     }
 }
 

@@ -136,12 +136,8 @@ static void sum_subtrees(const kd_tree *tree, kd_motion *m)
 static void rows_below(const kd_tree *tree, const struct kd_tree_work *work, int first, int end, motion6 a, kd_vec3 b,
                        double *out)
 {
-    const int     nv = tree->nv;
-    const double *p = work->IS, *q = work->BS;
-    for (int k = first; k < end; k++)
-        out[k - first] = a.w.x * p[k] + a.w.y * p[nv + k] + a.w.z * p[2 * nv + k] + a.u.x * p[3 * nv + k] +
-                         a.u.y * p[4 * nv + k] + a.u.z * p[5 * nv + k] + b.x * q[k] + b.y * q[nv + k] +
-                         b.z * q[2 * nv + k];
+    const double a6[6] = {a.w.x, a.w.y, a.w.z, a.u.x, a.u.y, a.u.z}, b3[3] = {b.x, b.y, b.z};
+    kd_rows_dot9(tree->nv, work->IS, a6, work->BS, b3, first, end, out);
 }
 
 typedef struct output {

@@ -60,6 +60,25 @@ static inline void kd_rows_dot(int nv, const double *rows, const double a[6], in
     }
 }
 
+// out_k = a' rows_k + b' more_k (three further rows), first <= k < end
+static inline void kd_rows_dot9(int nv, const double *rows, const double a[6], const double *more, const double b[3],
+                                int first, int end, double *restrict out)
+{
+    const double *s = rows + first, *t = more + first, *const stop = rows + end;
+    for (; s + KD_LANES <= stop; s += KD_LANES, t += KD_LANES, out += KD_LANES) {
+        kd_lanes sum = *(const kd_lanes *)s * a[0];
+        for (int r = 1; r < 6; r++) sum += *(const kd_lanes *)(s + r * nv) * a[r];
+        for (int r = 0; r < 3; r++) sum += *(const kd_lanes *)(t + r * nv) * b[r];
+        *(kd_lanes *)out = sum;
+    }
+    for (; s < stop; s++, t++) {
+        double sum = *s * a[0];
+        for (int r = 1; r < 6; r++) sum += s[r * nv] * a[r];
+        for (int r = 0; r < 3; r++) sum += t[r * nv] * b[r];
+        *out++ = sum;
+    }
+}
+
 // out_k = a' rows_k for all k in v on the way from the ground to link i, of its own dofs those before end; the number
 // of them
 static inline int kd_rows_dot_above(const kd_tree *tree, const struct kd_tree_work *work, int i, int end,

@@ -102,7 +102,8 @@ static int path_slot(kd_system *s, const kd_path *path)
         return kd_system_slot(s, KD_SLOT_CHANNEL, s->model->nforces + path->element, path->i);
     case KD_SECTION_PARAMETER:
     case KD_SECTION_CURVE:
-    case KD_SECTION_COUNT: break;
+    case KD_SECTION_COUNT:
+        break;
     }
     return -1;
 }

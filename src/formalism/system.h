@@ -12,6 +12,7 @@
 #include "formalism/matrix.h"
 #include "formalism/measure.h"
 #include "formalism/pair.h"
+#include "formalism/redundancy.h"
 #include "formalism/tree.h"
 #include "model/model.h"
 
@@ -131,14 +132,17 @@ struct kd_system {
     int  max_jacobian;
 
     // derivatives: patterns and how the assembly fills them
-    kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v;
+    kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    bool           planned;
 
     char         **names[KD_NAME_KIND_COUNT];
     kd_eom        *eom;
     kd_inputs      inputs;
     kd_system     *joints; // Cartesian: the same model in joint coordinates, for start values and redundant rows
     kd_system_info info;
-    char          *description;
+    kd_redundancy  redundancy;
+    bool          *keep; // (nrows_g) rows that are independent; NULL: all
+    bool           time_dependent, driven, reads_energy;
 };
 
 // One thread's evaluation.
@@ -149,6 +153,7 @@ typedef struct kd_work {
     double          *x, *dx, *ddx;                // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
     double          *tau;                         // (ndof)
     double          *increment;                   // (ndof)
+    double          *x_moved, *rates;             // (nposition)
     kd_motion        moved;                       // scratch of oplus, where angles are counted
     double          *sensor;                      // (nsensors)
     kd_wrench       *load;                        // (nlinks)
@@ -170,12 +175,14 @@ typedef struct kd_work {
     int             *change_at;       // (npairs)
     double          *small;           // (max_jacobian)
     kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
-    kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v;
-    double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    bool             recording;           // a run that finds the patterns
+    kd_vec3         *frozen_N, *frozen_F; // changes of the loads of pairs at frozen forces, by columns
+    kd_jet          *kept_jet;            // (nslots)
+    double          *tree_p, *tree_v;     // in the pattern of the tree
     // stamps of what is current
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
         axes_stamp, G_stamp;
-    kd_eval load_answer;
 } kd_work;
 
 // topology.c: tree, links, design coordinates
@@ -208,11 +215,14 @@ typedef struct kd_local { // a name that only one element knows
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
 
-kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;       // rows.c
-kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;      // loads.c
-kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                  // names.c
-kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                   // derivatives.c: patterns
-kd_status kd_system_redundancy(kd_system *s, char *message, size_t size) KD_NODISCARD; // redundancy.c
+kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;      // rows.c
+kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;     // loads.c
+kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                 // names.c
+kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                  // derivatives.c: patterns
+kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
+kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
+kd_eval   kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
+enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 
 // evaluate.c: evaluation by stages; each brings everything up to its stage
 kd_work *kd_work_create(const kd_system *s);

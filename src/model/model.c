@@ -235,8 +235,10 @@ void kd_model_use_frame(kd_model *m, int frame)
 static void say_source(const kd_source *source, char *text, size_t size)
 {
     text[0] = '\0';
-    if (source->file && source->line > 0) {
+    if (source->file && source->line > 0 && source->column > 0) {
         kd_text(text, size, "%s:%d:%d: ", source->file, source->line, source->column);
+    } else if (source->file && source->line > 0) {
+        kd_text(text, size, "%s:%d: ", source->file, source->line);
     } else if (source->file) {
         kd_text(text, size, "%s: ", source->file);
     }

@@ -21,7 +21,7 @@
 
 static const char *const words_in[] = {"world", "body", NULL};
 static const char *const words_cut[] = {"auto", "yes", "no", NULL};
-static const char *const words_form[] = {"linear", "spline", "akima", NULL};
+static const char *const words_form[] = {"linear", "spline", "akima", "monotone", NULL};
 static const char *const words_coordinates[] = {"joint", "cartesian", NULL};
 
 //                                      fixed revolute prismatic screw cylindrical universal planar spherical free
@@ -81,7 +81,7 @@ static const kd_field shape_fields[] = {
 #define O(member) offsetof(kd_curve_def, member)
 static const kd_field curve_fields[] = {
     {"form", KD_FIELD_WORD, O(form), 1, ALL, 0, KD_CURVE_LINEAR, ANY, "",
-     .doc = "straight lines, a cubic spline, or Akima's spline, which does not swing over", .words = words_form},
+     .doc = "straight lines, a cubic spline, Akima's spline (calm beside jumps), or one without overshoot", .words = words_form},
     {"x", KD_FIELD_SAMPLES, O(x), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "arguments, rising", .length = O(n)},
     {"y", KD_FIELD_SAMPLES, O(y), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",

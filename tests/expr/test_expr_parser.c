@@ -171,6 +171,8 @@ static const wrong WRONG[] = {
     {"xyzzy", 1, "unknown name 'xyzzy'"},
     {"x + joint.hing.q", 5, "unknown name 'joint.hing.q', did you mean 'joint.hinge.q'?"},
     {"joint.arm(4).q", 1, "unknown name 'joint.arm(4).q', did you mean 'joint.arm(3).q'?"},
+    {"joint.arm(2, 1+1).q", 1, "unknown name 'joint.arm(2,2).q', did you mean 'joint.arm(3).q'?"},
+    {"joint.arm(2, x).q", 13, "an index in a path must be a whole number"},
     {"joint.arm(x).q", 11, "an index in a path must be a whole number"},
     {"joint.arm(2.5).q", 11, "an index in a path must be a whole number"},
     {"joint.arm(-1).q", 11, "an index in a path must be a whole number"},
@@ -309,6 +311,7 @@ static void test_constant(void **state)
     assert_string_equal(error.text, "a constant is needed here, but 'y' varies");
     assert_int_equal(kd_expr_constant("1 2", &symbols, &value, &error), KD_ERR_MODEL);
     assert_string_equal(error.text, "missing operator before '2'");
+    assert_near(value, 0.0, 0.0); // the last right one: nothing wrong was written
 }
 
 // A plain number takes no memory: files are full of them.
