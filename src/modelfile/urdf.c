@@ -350,6 +350,13 @@ static void read_inertial(importer *u, urdf_link *link)
     static const char    *name[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
     double                value[6] = {0};
     kd_mat3               R;
+    for (const kd_xml_element *c = e->child; c; c = c->next) {
+        if (!is(c, "origin") && !is(c, "mass") && !is(c, "inertia")) {
+            report(u, owner, c, "refused: it is no part of an inertia in URDF");
+        }
+    }
+    if (!mass) report(u, owner, e, "converted: without a mass it is 0");
+    if (!inertia) report(u, owner, e, "converted: without an inertia it is a point mass");
     if (!read_origin(u, owner, kd_xml_child(e, "origin"), &link->mass.centre, &R)) return;
     if (mass) {
         report_attributes(u, owner, mass, " value ");
@@ -413,8 +420,9 @@ static bool read_joint(importer *u, urdf_joint *j)
     j->parent = read_link(u, e, "parent");
     j->child = read_link(u, e, "child");
     const bool origin = read_origin(u, e, kd_xml_child(e, "origin"), &j->r, &j->R);
-    const bool axis = read_axis(u, e, kd_xml_child(e, "axis"), &j->axes);
-    if (j->kind == KD_FREE || j->kind == KD_FIXED || j->kind == KD_SPHERICAL) j->axes = kd_mat_identity();
+    const bool needs_axis = j->kind != KD_FREE && j->kind != KD_FIXED && j->kind != KD_SPHERICAL;
+    j->axes = kd_mat_identity();
+    const bool axis = !needs_axis || read_axis(u, e, kd_xml_child(e, "axis"), &j->axes);
     if (j->parent >= 0 && j->parent == j->child) {
         complain(u, e, NULL, "parent and child are both link '%.100s'", u->link[j->parent].name);
         return false;
@@ -655,8 +663,9 @@ static void take_limit(importer *u, const urdf_joint *j, const kd_xml_element *e
                upper, name, outside ? ", start at the limit, because 0 is outside" : "");
         keep(u, kd_model_add_force(u->m, name, &stop));
     } else {
-        report(u, j->xml, e, "refused: %g to %g; a stiffness of limits would make stops of them%s", lower, upper,
-               lower > 0.0 || upper < 0.0 ? " (the coordinate 0 is outside)" : "");
+        report(u, j->xml, e,
+               "refused: %g to %g, because stops need a stiffness (limit_stiffness)%s; drives are not modelled", lower,
+               upper, lower > 0.0 || upper < 0.0 ? "; the start at 0 is outside" : "");
     }
 }
 
@@ -886,6 +895,7 @@ static void import(importer *u, const char *text, size_t length)
     collect(u, robot);
     if (u->status < 0 || kd_model_error_count(u->m) > 0) return;
     say_piece(u, "robot '%.100s': %d links, %d joints and closures\n", name_of(robot), u->nlinks, u->njoints);
+    report_attributes(u, robot, robot, " name version ");
     for (int i = 0; i < u->nlinks; i++) read_inertial(u, &u->link[i]);
     connect(u);
     if (u->status < 0 || kd_model_error_count(u->m) > 0) return;

@@ -172,7 +172,8 @@ static void parse(reader *r, const char *text, size_t length)
         r->status = KD_ERR_MEMORY;
         return;
     }
-    xmlCtxtUseOptions(r->context, XML_PARSE_NONET | XML_PARSE_BIG_LINES);
+    // NOENT: &amp; and the like as letters; without a DOCTYPE there are no other entities
+    xmlCtxtUseOptions(r->context, XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_BIG_LINES);
     xmlParseChunk(r->context, text, (int)length, 1);
     if (r->status >= 0 && (!r->context->wellFormed || !r->root)) {
         r->status = KD_ERR_MODEL;
