@@ -20,8 +20,7 @@
 
 #include "formalism/system.h"
 
-// ---- columns of measures
-// ---------------------------------------------------------------------------------------------
+// ---- columns of measures --------------------------------------------------------------------------------------------
 static int column_count(const kd_work *w, const kd_measure *m)
 {
     return m->kind == KD_MEASURE_DOF ? 1 : w->system->pair[m->pair].nsteps;
@@ -67,8 +66,8 @@ static double variable_change(const kd_work *w, const kd_measure *m, int level, 
     return jet_along(w, m, l, false).d1;
 }
 
-// ---- frozen loads of pairs
-// ------------------------------------------------------------------------------------------- Does step l stand before
+// ---- frozen loads of pairs ------------------------------------------------------------------------------------------
+// Does step l stand before
 // step k?
 static bool stands_before(const kd_pair *pair, int l, int k)
 {
@@ -116,8 +115,8 @@ static void freeze(kd_work *w, int measure, double force)
     }
 }
 
-// ---- outer products
-// -------------------------------------------------------------------------------------------------- out -= factor *
+// ---- outer products -------------------------------------------------------------------------------------------------
+// out -= factor *
 // (ds_m/dq) (dx/dq or dx/dv): rows along the path of the measure, columns along that of the variable
 static void add_outer(kd_work *w, kd_matrix_values *out, int measure, int slot, double factor, bool by_rate)
 {
@@ -146,8 +145,7 @@ static void add_row(kd_work *w, kd_matrix_values *out, int row, int slot, double
     }
 }
 
-// ---- loads
-// -----------------------------------------------------------------------------------------------------------
+// ---- loads ----------------------------------------------------------------------------------------------------------
 static void add_load_variable(kd_work *w, const kd_load *load, int j, const double *column)
 {
     int     slot = load->variable[j];
@@ -191,8 +189,7 @@ static kd_eval add_load(kd_work *w, int i)
     return KD_EVAL_OK;
 }
 
-// ---- rows
-// ------------------------------------------------------------------------------------------------------------
+// ---- rows -----------------------------------------------------------------------------------------------------------
 static bool is_measure(const kd_work *w, int slot)
 {
     return w->system->slot[slot].kind == KD_SLOT_MEASURE;
@@ -350,8 +347,7 @@ static void restore_jets(kd_work *w, const kd_row *row)
     }
 }
 
-// ---- assembly
-// --------------------------------------------------------------------------------------------------------
+// ---- assembly -------------------------------------------------------------------------------------------------------
 static kd_matrix_values *all_matrices(kd_work *w, int i)
 {
     kd_matrix_values *const list[] = {&w->residual_p, &w->residual_v, &w->residual_r, &w->G,   &w->H,
@@ -473,8 +469,7 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x)
     return answer;
 }
 
-// ---- patterns
-// --------------------------------------------------------------------------------------------------------
+// ---- patterns -------------------------------------------------------------------------------------------------------
 bool kd_work_matrices(kd_work *w)
 {
     const kd_system *s = w->system;

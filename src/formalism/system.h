@@ -16,8 +16,7 @@
 #include "formalism/tree.h"
 #include "model/model.h"
 
-// ---- variables of expressions
-// ------------------------------------------------------------------------------------------
+// ---- variables of expressions ---------------------------------------------------------------------------------------
 typedef enum kd_slot_kind {
     KD_SLOT_TIME,
     KD_SLOT_INPUT,      // index: input
@@ -36,8 +35,8 @@ typedef struct kd_slot {
     int          index, level;
 } kd_slot;
 
-// ---- rows
-// ------------------------------------------------------------------------------------------------------------ linear:
+// ---- rows -----------------------------------------------------------------------------------------------------------
+// linear:
 // 0 = sum coefficient_i * slot_i - offset - target(t, u) expression:  0 = expr(slots) Holonomic rows read values of
 // measures, nonholonomic ones rates too (linearly).
 typedef struct kd_row {
@@ -52,8 +51,7 @@ typedef struct kd_row {
     const char *name;
 } kd_row;
 
-// ---- loads
-// -----------------------------------------------------------------------------------------------------------
+// ---- loads ----------------------------------------------------------------------------------------------------------
 struct kd_load;
 struct kd_work;
 
@@ -81,8 +79,7 @@ typedef struct kd_load {
     bool                     stiff;
 } kd_load;
 
-// ---- the system
-// ------------------------------------------------------------------------------------------------------
+// ---- the system -----------------------------------------------------------------------------------------------------
 typedef struct kd_tree_edge { // how a joint of the model is used
     int  link;                // link that it carries; 0: it closes a loop
     bool reversed;            // the link is the body of `from`
