@@ -59,7 +59,7 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     w->local = kd_arena_cut(arena, nlinks, sizeof *w->local);
     w->local_axis = kd_arena_cut(arena, ndof, sizeof *w->local_axis);
     w->bias = kd_arena_cut(arena, nlinks, sizeof *w->bias);
-    w->body = kd_arena_cut(arena, nlinks, sizeof *w->body);
+    w->given = kd_arena_cut(arena, nlinks, sizeof *w->given);
     w->eliminated = kd_arena_cut(arena, ndof, sizeof *w->eliminated);
     w->composite = kd_arena_cut(arena, nlinks, sizeof *w->composite);
     w->coriolis = kd_arena_cut(arena, nlinks, sizeof *w->coriolis);

@@ -23,9 +23,9 @@ typedef struct kd_articulated {
     kd_vec3 N, F;
 } kd_articulated;
 
-typedef struct kd_eliminated { // one dof of the articulated body method
-    kd_vec3 Uw, Uu;            // U = IA S
-    double  D, u;              // 1 / (S'U), tau - S'b
+typedef struct kd_eliminated { // one dof of the articulated body method: ddx = u - V'a
+    kd_vec3 Vw, Vu;
+    double  u;
 } kd_eliminated;
 
 typedef struct kd_composite { // rigid body: mass, first moment and inertia about the reference point
@@ -59,7 +59,7 @@ struct kd_tree_work {
     kd_local       *local;         // (nlinks)
     kd_axis        *local_axis;    // (ndof) in the axes of the link
     kd_axis        *bias;          // (nlinks) acceleration of link i beyond that of its parent and S ddx
-    kd_articulated *body;          // (nlinks)
+    kd_articulated *given;         // (nlinks) sum of what the children of a link give to it
     kd_eliminated  *eliminated;    // (ndof)
     kd_composite   *composite;     // (nlinks)
     kd_coriolis    *coriolis;      // (nlinks)
