@@ -1,114 +1,101 @@
 // articulated_body.c: the explicit formalism, accelerations for given loads (Fs section 7.3, with world axes and the
 // point P_i of each link). docs/methods/tree.md
 //
-// The body of a link with all that hangs on it answers the acceleration a = (dw, dv) of P with the force f = I a + b.
-// Its joint gives way by S ddx: with U = I S, D = S'U, V = U/D
+// The body of a link with all that hangs on it answers the acceleration a = (dw, dv) of P with the force f = I a + b,
+// I = [J K'; K M], b = (N, F). Its joint gives way by S ddx: with U = I S, D = S'U, V = U/D
 //
 //     ddx = u - V'a,   u = (tau - S'b)/D,   I+ = I - U V',   b+ = b + U u
 //
 // The dofs of a joint are eliminated one by one, last first. Then the acceleration is that of the parent carried to P
 // plus the bias c, a = X a_l + c, and the parent gets X'I+ X and X'(b+ + I+ c).
 #include "formalism/joint.h"
+#include "formalism/vector.h"
 
 #include <float.h>
 
 // a pivot below this part of the largest inertia of its kind is rounding
 static const double singular = 8 * DBL_EPSILON;
 
-// ---- parts
-// -----------------------------------------------------------------------------------------------------------
+// ---- parts ----------------------------------------------------------------------------------------------------------
+
+typedef struct articulated {
+    kd_m3 J, K, M;
+    kd_v3 N, F;
+} articulated;
 
 // the body alone: inertia at P, and its force at zero acceleration minus the load
-static inline kd_articulated rigid_body(const kd_link *l, const kd_link_motion *m, const kd_wrench *load)
+static inline articulated rigid_body(const kd_link *l, const kd_link_motion *m, const kd_wrench *load)
 {
-    const kd_vec3  h = kd_mat_vec(&m->R, kd_vec_scale(l->mass, l->centre)), w = m->w;
-    kd_articulated b;
-    b.J = kd_sym_rotate(&m->R, &l->inertia);
-    b.M = (kd_sym3){.xx = l->mass, .yy = l->mass, .zz = l->mass};
-    b.H = (kd_mat3){{0, h.z, -h.y}, {-h.z, 0, h.x}, {h.y, -h.x, 0}}; // h x
-    b.N = kd_vec_cross(w, kd_sym_vec(&b.J, w));
-    b.F = kd_vec_cross(w, kd_vec_cross(w, h));
+    const double mass = l->mass;
+    const kd_m3  R = kd_m3_load(&m->R);
+    const kd_v3  w = kd_v3_load(&m->w), h = kd_v3_scale(mass, kd_m3_vec(&R, &l->centre));
+    const kd_v3  ex = kd_v3_of(1, 0, 0), ey = kd_v3_of(0, 1, 0), ez = kd_v3_of(0, 0, 1);
+    articulated  b;
+    b.J = kd_m3_rotate(&R, &m->R, &l->inertia);
+    b.K = (kd_m3){kd_v3_cross(ex, h), kd_v3_cross(ey, h), kd_v3_cross(ez, h)}; // -h x
+    b.M = (kd_m3){kd_v3_scale(mass, ex), kd_v3_scale(mass, ey), kd_v3_scale(mass, ez)};
+    b.N = kd_v3_cross(w, kd_m3_vec(&b.J, &m->w));
+    b.F = kd_v3_cross(w, kd_v3_cross(w, h));
     if (load) {
-        b.N = kd_vec_sub(b.N, load->N);
-        b.F = kd_vec_sub(b.F, load->F);
+        b.N = kd_v3_sub(b.N, kd_v3_load_exactly(&load->N));
+        b.F = kd_v3_sub(b.F, kd_v3_load_exactly(&load->F));
     }
     return b;
 }
 
-static inline kd_sym3 sym_add(const kd_sym3 *A, const kd_sym3 *B)
+static inline void articulated_add(articulated *a, const articulated *b)
 {
-    return (kd_sym3){A->xx + B->xx, A->yy + B->yy, A->zz + B->zz, A->xy + B->xy, A->xz + B->xz, A->yz + B->yz};
+    a->J = kd_m3_add(&a->J, &b->J);
+    a->K = kd_m3_add(&a->K, &b->K);
+    a->M = kd_m3_add(&a->M, &b->M);
+    a->N = kd_v3_add(a->N, b->N);
+    a->F = kd_v3_add(a->F, b->F);
 }
 
-static inline kd_mat3 mat_add(const kd_mat3 *A, const kd_mat3 *B)
+// A - a b', b in memory
+static inline void subtract_product(kd_m3 *A, kd_v3 a, const kd_vec3 *b)
 {
-    return (kd_mat3){kd_vec_add(A->x, B->x), kd_vec_add(A->y, B->y), kd_vec_add(A->z, B->z)};
-}
-
-static inline void articulated_add(kd_articulated *a, const kd_articulated *b)
-{
-    a->J = sym_add(&a->J, &b->J);
-    a->M = sym_add(&a->M, &b->M);
-    a->H = mat_add(&a->H, &b->H);
-    a->N = kd_vec_add(a->N, b->N);
-    a->F = kd_vec_add(a->F, b->F);
-}
-
-// A - a b', symmetric
-static inline void subtract_product(kd_sym3 *A, kd_vec3 a, kd_vec3 b)
-{
-    A->xx -= a.x * b.x;
-    A->yy -= a.y * b.y;
-    A->zz -= a.z * b.z;
-    A->xy -= a.x * b.y;
-    A->xz -= a.x * b.z;
-    A->yz -= a.y * b.z;
+    A->x = kd_v3_axpy(A->x, -b->x, a);
+    A->y = kd_v3_axpy(A->y, -b->y, a);
+    A->z = kd_v3_axpy(A->z, -b->z, a);
 }
 
 // I - U V', b + U u
-static inline void give_way(kd_vec3 Uw, kd_vec3 Uu, const kd_eliminated *e, kd_articulated *b)
+static inline void give_way(kd_v3 Uw, kd_v3 Uu, const kd_eliminated *e, articulated *b)
 {
-    const kd_vec3 Vw = e->Vw, Vu = e->Vu;
-    subtract_product(&b->J, Uw, Vw);
-    subtract_product(&b->M, Uu, Vu);
-    b->H.x = kd_vec_axpy(b->H.x, -Vu.x, Uw);
-    b->H.y = kd_vec_axpy(b->H.y, -Vu.y, Uw);
-    b->H.z = kd_vec_axpy(b->H.z, -Vu.z, Uw);
-    b->N = kd_vec_axpy(b->N, e->u, Uw);
-    b->F = kd_vec_axpy(b->F, e->u, Uu);
+    subtract_product(&b->J, Uw, &e->Vw);
+    subtract_product(&b->K, Uu, &e->Vw);
+    subtract_product(&b->M, Uu, &e->Vu);
+    b->N = kd_v3_axpy(b->N, e->u, Uw);
+    b->F = kd_v3_axpy(b->F, e->u, Uu);
 }
 
-// b + I c
-static inline void add_bias(const kd_axis *c, kd_articulated *b)
+// b + I c; c in memory, its second part also in u
+static inline void add_bias(const kd_axis *c, kd_v3 u, articulated *b)
 {
-    const kd_vec3 N = kd_vec_add(kd_sym_vec(&b->J, c->w), kd_mat_vec(&b->H, c->u));
-    const kd_vec3 F = kd_vec_add(kd_mat_tvec(&b->H, c->w), kd_sym_vec(&b->M, c->u));
-    b->N = kd_vec_add(b->N, N);
-    b->F = kd_vec_add(b->F, F);
+    b->N = kd_v3_add(kd_m3_axpy(b->N, &b->J, &c->w), kd_m3_tvec(&b->K, u));
+    b->F = kd_m3_axpy(kd_m3_axpy(b->F, &b->K, &c->w), &b->M, &c->u);
 }
 
-// to the point P - d: H+ = H + d x M, J+ = J - H d x + d x (H+)', N+ = N + d x F
-static inline void carry(kd_vec3 d, kd_articulated *b)
+// to the point P - d: K+ = K - M d x,  J+ = J + Y + Y' with Y = d x (K + K+)/2,  N+ = N + d x F
+static inline void carry(kd_v3 d, const kd_vec3 *step, articulated *b)
 {
-    const kd_vec3 Mx = {b->M.xx, b->M.xy, b->M.xz}, My = {b->M.xy, b->M.yy, b->M.yz}, Mz = {b->M.xz, b->M.yz, b->M.zz};
-    const kd_mat3 H = {kd_vec_add(b->H.x, kd_vec_cross(d, Mx)), kd_vec_add(b->H.y, kd_vec_cross(d, My)),
-                       kd_vec_add(b->H.z, kd_vec_cross(d, Mz))};
-    const kd_mat3 A = kd_mat_transpose(&b->H), B = kd_mat_transpose(&H);
-    // columns of d x (H+)' and rows of -H d x, which are d x (rows of H)
-    const kd_vec3 x = kd_vec_cross(d, B.x), y = kd_vec_cross(d, B.y), z = kd_vec_cross(d, B.z);
-    const kd_vec3 p = kd_vec_cross(d, A.x), q = kd_vec_cross(d, A.y), r = kd_vec_cross(d, A.z);
-    b->J.xx += p.x + x.x;
-    b->J.yy += q.y + y.y;
-    b->J.zz += r.z + z.z;
-    b->J.xy += p.y + y.x;
-    b->J.xz += p.z + z.x;
-    b->J.yz += q.z + z.y;
-    b->H = H;
-    b->N = kd_vec_add(b->N, kd_vec_cross(d, b->F));
+    const kd_m3 M = b->M, K = b->K;
+    b->K.x = kd_v3_axpy(kd_v3_axpy(K.x, -step->z, M.y), step->y, M.z);
+    b->K.y = kd_v3_axpy(kd_v3_axpy(K.y, step->z, M.x), -step->x, M.z);
+    b->K.z = kd_v3_axpy(kd_v3_axpy(K.z, -step->y, M.x), step->x, M.y);
+    kd_m3 Y = {kd_v3_cross(d, kd_v3_add(K.x, b->K.x)), kd_v3_cross(d, kd_v3_add(K.y, b->K.y)),
+               kd_v3_cross(d, kd_v3_add(K.z, b->K.z))};
+    kd_m3 T = Y;
+    kd_v3_transpose(&T.x, &T.y, &T.z);
+    b->J.x = kd_v3_axpy(b->J.x, 0.5, kd_v3_add(Y.x, T.x));
+    b->J.y = kd_v3_axpy(b->J.y, 0.5, kd_v3_add(Y.y, T.y));
+    b->J.z = kd_v3_axpy(b->J.z, 0.5, kd_v3_add(Y.z, T.z));
+    b->N = kd_v3_add(b->N, kd_v3_cross(d, b->F));
 }
 
 // ---- from the tips to the ground
-// ---------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------------
 
 typedef struct climb_context {
     const kd_tree       *tree;
@@ -118,107 +105,106 @@ typedef struct climb_context {
     const kd_wrench     *load;
 } climb_context;
 
-// body of link i with what its children gave
-static inline kd_articulated body_of(const climb_context *c, int i, const kd_link *l)
-{
-    kd_articulated b = rigid_body(l, &c->m->link[i], c->load ? &c->load[i] : NULL);
-    if (l->end > i + 1) articulated_add(&b, &c->work->given[i]);
-    return b;
-}
-
-// The last child comes first on the way down and starts the sum.
-static inline void give(const climb_context *c, const kd_link *l, const kd_articulated *b)
-{
-    kd_articulated *sum = &c->work->given[l->parent];
-    if (l->end == c->tree->link[l->parent].end) {
-        sum->J = b->J;
-        sum->M = b->M;
-        sum->H = b->H;
-        sum->N = b->N;
-        sum->F = b->F;
-    } else {
-        articulated_add(sum, b);
-    }
-}
-
 // one dof of any kind at its own point P; the axes are unit vectors, but for the shift of a screw
-static bool eliminate(const kd_axis *S, double tau, double J, double M, kd_articulated *b, kd_eliminated *e)
+static bool eliminate(const kd_axis *S, double tau, double J, double M, articulated *b, kd_eliminated *e)
 {
-    const kd_vec3 Uw = kd_vec_add(kd_sym_vec(&b->J, S->w), kd_mat_vec(&b->H, S->u));
-    const kd_vec3 Uu = kd_vec_add(kd_mat_tvec(&b->H, S->w), kd_sym_vec(&b->M, S->u));
-    const double  D = kd_vec_dot(S->w, Uw) + kd_vec_dot(S->u, Uu), inverse = 1 / D;
-    e->Vw = kd_vec_scale(inverse, Uw);
-    e->Vu = kd_vec_scale(inverse, Uu);
-    e->u = inverse * (tau - kd_vec_dot(S->w, b->N) - kd_vec_dot(S->u, b->F));
+    const kd_v3  Sw = kd_v3_load(&S->w), Su = kd_v3_load(&S->u);
+    const kd_v3  Uw = kd_v3_add(kd_m3_vec(&b->J, &S->w), kd_m3_tvec(&b->K, Su));
+    const kd_v3  Uu = kd_m3_axpy(kd_m3_vec(&b->K, &S->w), &b->M, &S->u);
+    const double D = kd_v3_dot(Sw, Uw) + kd_v3_dot(Su, Uu), inverse = 1 / D;
+    kd_v3_store(&e->Vw, kd_v3_scale(inverse, Uw));
+    kd_v3_store(&e->Vu, kd_v3_scale(inverse, Uu));
+    e->u = inverse * (tau - kd_v3_dot(Sw, b->N) - kd_v3_dot(Su, b->F));
     give_way(Uw, Uu, e, b);
-    return D > singular * (J * kd_vec_dot(S->w, S->w) + M * kd_vec_dot(S->u, S->u));
+    return D > singular * (J * kd_v3_dot(Sw, Sw) + M * kd_v3_dot(Su, Su));
 }
 
 // any joint; the dof without pivot, or -1
-static int climb_link(const climb_context *c, int i)
+static int climb_link(const climb_context *c, int i, articulated *b)
 {
-    const kd_tree *tree = c->tree;
-    const kd_link *l = &tree->link[i];
-    const kd_axis *axis = c->m->axis;
-    kd_articulated b = body_of(c, i, l);
-    kd_axis        bias = kd_joint_bias(l, &c->m->link[l->parent], &c->m->link[i], axis + l->dof, c->dx + l->dof);
-    const double   J = b.J.xx + b.J.yy + b.J.zz, M = b.M.xx + b.M.yy + b.M.zz;
+    const kd_tree        *tree = c->tree;
+    const kd_link        *l = &tree->link[i];
+    const kd_link_motion *own = &c->m->link[i], *parent = &c->m->link[l->parent];
+    const kd_axis        *axis = c->m->axis;
+    kd_axis               bias = kd_joint_bias(l, parent, own, axis + l->dof, c->dx + l->dof);
+    const kd_slot         d = {.v = kd_vec_sub(own->P, parent->P)};
+    const double          J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
     for (int k = l->dof + kd_joint_dofs(l->kind) - 1; k >= l->dof; k--) {
         if (tree->dof_v[k] < 0) { // known: part of the bias
             bias.w = kd_vec_axpy(bias.w, c->ddx[k], axis[k].w);
             bias.u = kd_vec_axpy(bias.u, c->ddx[k], axis[k].u);
-        } else if (!eliminate(&axis[k], c->tau ? c->tau[k] : 0, J, M, &b, &c->work->eliminated[k])) {
+        } else if (!eliminate(&axis[k], c->tau ? c->tau[k] : 0, J, M, b, &c->work->eliminated[k])) {
             return k;
         }
     }
     c->work->bias[i] = bias;
-    add_bias(&bias, &b);
-    carry(kd_vec_sub(c->m->link[i].P, c->m->link[l->parent].P), &b);
-    give(c, l, &b);
+    add_bias(&bias, kd_v3_of(bias.u.x, bias.u.y, bias.u.z), b);
+    carry(kd_v3_load(&d.v), &d.v, b);
     return -1;
 }
 
 // A turn. The order is another one: bias and the step to the parent come first, so that they need not wait for the
 // division; V belongs to the parent's point then. false: no pivot
-static inline bool climb_revolute(const climb_context *c, int i, const kd_link *l)
+static inline bool climb_revolute(const climb_context *c, int i, const kd_link *l, articulated *b)
 {
     const kd_link_motion *own = &c->m->link[i], *parent = &c->m->link[l->parent];
-    const kd_vec3         w = own->R.z, d = kd_vec_sub(own->P, parent->P);
     kd_eliminated        *e = &c->work->eliminated[l->dof];
-    kd_articulated        b = body_of(c, i, l);
-    const kd_axis         bias = kd_joint_bias(l, parent, own, NULL, NULL);
-    const kd_vec3         Uw = kd_sym_vec(&b.J, w), Uu = kd_mat_tvec(&b.H, w);
-    const double          D = kd_vec_dot(w, Uw), J = b.J.xx + b.J.yy + b.J.zz, inverse = 1 / D;
-    add_bias(&bias, &b);
-    const double tau = (c->tau ? c->tau[l->dof] : 0) - kd_vec_dot(w, b.N);
-    carry(d, &b);
-    const kd_vec3 Xw = kd_vec_add(Uw, kd_vec_cross(d, Uu)); // U carried
-    e->Vw = kd_vec_scale(inverse, Xw);
-    e->Vu = kd_vec_scale(inverse, Uu);
+    kd_axis              *bias = &c->work->bias[i];
+    const kd_v3           w = kd_v3_load(&own->R.z), wl = kd_v3_load(&parent->w);
+    const kd_v3           d = kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&parent->P));
+    const kd_v3           cw = kd_v3_cross(wl, kd_v3_load(&own->w));
+    const kd_v3           cu = kd_v3_cross(wl, kd_v3_sub(kd_v3_load(&own->v), kd_v3_load(&parent->v)));
+    const kd_v3           Uw = kd_m3_vec(&b->J, &own->R.z), Uu = kd_m3_vec(&b->K, &own->R.z);
+    const double          D = kd_v3_dot(w, Uw), inverse = 1 / D, J = kd_v3_trace(b->J.x, b->J.y, b->J.z);
+    kd_slot               step;
+    kd_v3_store_four(&step.v, d);
+    kd_v3_store_four(&bias->w, cw);
+    kd_v3_store(&bias->u, cu);
+    add_bias(bias, cu, b);
+    const double tau = (c->tau ? c->tau[l->dof] : 0) - kd_v3_dot(w, b->N);
+    const kd_v3  Xw = kd_v3_add(Uw, kd_v3_cross(d, Uu)); // U carried
+    carry(d, &step.v, b);
+    kd_v3_store_four(&e->Vw, kd_v3_scale(inverse, Xw));
+    kd_v3_store_four(&e->Vu, kd_v3_scale(inverse, Uu));
     e->u = inverse * tau;
-    give_way(Xw, Uu, e, &b);
-    c->work->bias[i] = bias;
-    give(c, l, &b);
+    give_way(Xw, Uu, e, b);
     return D > singular * J;
 }
 
-// the dof without pivot, or -1
+// What a link gives to its parent stays at hand if the parent comes next, and is added up in memory otherwise: the last
+// child of a parent comes first and starts the sum.
 static int climb(const climb_context *c)
 {
     const kd_tree *tree = c->tree;
-    int            bad = -1;
-    for (int i = tree->nlinks - 1; i > 0 && bad < 0; i--) {
+    articulated   *sum = c->work->given;
+    articulated    given = {0};
+    for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link *l = &tree->link[i];
-        if (l->kind != KD_TREE_REVOLUTE || tree->dof_v[l->dof] < 0)
-            bad = climb_link(c, i);
-        else if (!climb_revolute(c, i, l))
-            bad = l->dof;
+        articulated    b = rigid_body(l, &c->m->link[i], c->load ? &c->load[i] : NULL);
+        if (l->end > i + 1) {
+            articulated_add(&b, &given);
+            if (l[1].end < l->end) articulated_add(&b, &sum[i]);
+        }
+        if (l->kind != KD_TREE_REVOLUTE || tree->dof_v[l->dof] < 0) {
+            articulated copy = b;
+            const int   bad = climb_link(c, i, &copy);
+            if (bad >= 0) return bad;
+            b = copy;
+        } else if (!climb_revolute(c, i, l, &b)) {
+            return l->dof;
+        }
+        if (l->parent == i - 1)
+            given = b;
+        else if (l->end == tree->link[l->parent].end)
+            sum[l->parent] = b;
+        else
+            articulated_add(&sum[l->parent], &b);
     }
-    return bad;
+    return -1;
 }
 
 // ---- from the ground to the tips
-// ---------------------------------------------------------------------------------------
+// --------------------------------------------------------------------------------------
 
 // a = X a_l + c, then dof by dof ddx = u - V'a, a + S ddx; a turn has V at the parent's point and takes V'a_l
 static void descend(const climb_context *c, double *ddx)
