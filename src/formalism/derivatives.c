@@ -364,6 +364,13 @@ static const kd_matrix_plan *all_plans(const kd_system *s, int i)
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
+const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan)
+{
+    for (int i = 0; all_matrices(w, i); i++)
+        if (all_plans(w->system, i) == plan) return all_matrices(w, i);
+    return NULL;
+}
+
 static void start_matrices(kd_work *w)
 {
     for (int i = 0; all_matrices(w, i); i++) kd_matrix_start(all_matrices(w, i));
@@ -470,6 +477,20 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x)
 }
 
 // ---- patterns -------------------------------------------------------------------------------------------------------
+static void cut_kkt(kd_work *w)
+{
+    const kd_topological *t = &w->system->topological;
+    w->kkt_L = kd_cut_double(&w->arena, t->L_column[t->n]);
+    w->kkt_row = kd_cut_int(&w->arena, t->L_column[t->n]);
+    w->kkt_D = kd_cut_double(&w->arena, t->n);
+    w->kkt_y = kd_cut_double(&w->arena, t->n);
+    w->kkt_b = kd_cut_double(&w->arena, t->n);
+    w->kkt_zero = kd_cut_double(&w->arena, t->n);
+    w->kkt_mark = kd_cut_int(&w->arena, t->n);
+    w->kkt_pattern = kd_cut_int(&w->arena, t->n);
+    w->kkt_filled = kd_cut_int(&w->arena, t->n);
+}
+
 bool kd_work_matrices(kd_work *w)
 {
     const kd_system *s = w->system;
@@ -479,6 +500,7 @@ bool kd_work_matrices(kd_work *w)
     w->kept_jet = kd_arena_cut(&w->arena, (size_t)s->nslots, sizeof *w->kept_jet);
     w->tree_p = kd_cut_double(&w->arena, entries);
     w->tree_v = kd_cut_double(&w->arena, entries);
+    w->tree_M = kd_cut_double(&w->arena, entries);
     w->recording = !s->planned;
     for (int i = 0; all_matrices(w, i); i++) {
         kd_matrix_values *m = all_matrices(w, i);
@@ -486,6 +508,7 @@ bool kd_work_matrices(kd_work *w)
         m->recording = w->recording;
         if (s->planned) m->value = kd_cut_double(&w->arena, m->plan->column[m->plan->columns]);
     }
+    if (s->planned && s->topological.L_column) cut_kkt(w);
     return !w->arena.failed;
 }
 
@@ -512,5 +535,5 @@ kd_status kd_system_plan(kd_system *s)
     kd_free(zero);
     kd_work_destroy(w);
     s->planned = status == KD_OK;
-    return status;
+    return status == KD_OK ? kd_topological_plan(s) : status;
 }
