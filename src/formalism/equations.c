@@ -473,9 +473,9 @@ static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
     const kd_system *s = context;
     if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
         *out = (kd_pattern){s->nv, s->nv, s->tree.column, s->tree.row};
-        return s->tree.column != NULL;
+        return s->dense_tree;
     }
-    const kd_matrix_plan *plan = fn != KD_RESIDUAL || s->tree.column ? plan_of(s, fn, var) : NULL;
+    const kd_matrix_plan *plan = fn != KD_RESIDUAL || s->dense_tree ? plan_of(s, fn, var) : NULL;
     if (plan) *out = (kd_pattern){plan->rows, plan->columns, plan->column, plan->row};
     return plan != NULL;
 }
@@ -559,7 +559,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.sparse = sparse;
     def.p_increments = true;
     def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
-    if (s->tree.column) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
+    if (s->dense_tree) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
     if (def.dims.nq > 0) def.given[KD_KINEMATICS] = def.given[KD_Q] = KD_BIT(KD_P);
     if (s->nr > 0) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
     if (s->nlambda > 0) {
