@@ -15,7 +15,7 @@
 // a pivot below this part of the largest inertia of its kind is rounding
 static const double singular = 8 * DBL_EPSILON;
 
-// ---- parts ----------------------------------------------------------------------------------------------------------
+// ---- parts ---------------------------------------------------------------------------------------------------------
 
 typedef struct articulated {
     kd_m3 J, K, M;
@@ -94,7 +94,7 @@ static inline void carry(kd_v3 d, const kd_vec3 *step, articulated *b)
 }
 
 // both; the bias is kept
-static inline void hand_on(kd_joint_vectors bias, kd_v3 d, kd_axis *kept, articulated *b)
+static inline void hand_on(kd_v6 bias, kd_v3 d, kd_axis *kept, articulated *b)
 {
     kd_slot step;
     kd_v3_store_four(&step.v, d);
@@ -104,8 +104,7 @@ static inline void hand_on(kd_joint_vectors bias, kd_v3 d, kd_axis *kept, articu
     carry(d, &step.v, b);
 }
 
-// ---- from the tips to the ground
-// --------------------------------------------------------------------------------------
+// ---- from the tips to the ground -----------------------------------------------------------------------------------
 
 typedef struct climb_context {
     const kd_tree       *tree;
@@ -136,7 +135,7 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     const kd_link       *l = &tree->link[i];
     const kd_axis       *axis = c->m->axis;
     const kd_joint_state own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
-    kd_joint_vectors     bias = kd_joint_bias(l, &parent, &own, axis + l->dof, c->dx + l->dof);
+    kd_v6                bias = kd_joint_bias(l, &parent, &own, axis + l->dof, c->dx + l->dof);
     const double         J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
     for (int k = l->dof + kd_joint_dofs(l->kind) - 1; k >= l->dof; k--) {
         if (tree->dof_v[k] < 0) { // known: part of the bias
@@ -154,14 +153,14 @@ static int climb_link(const climb_context *c, int i, articulated *b)
 // division; V belongs to the parent's point then. false: no pivot
 static inline bool climb_revolute(const climb_context *c, int i, const kd_link *l, articulated *b)
 {
-    const kd_joint_state   own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
-    const kd_joint_vectors bias = kd_joint_bias(l, &parent, &own, NULL, NULL);
-    const kd_vec3         *axis = &c->m->link[i].R.z;
-    kd_eliminated         *e = &c->work->eliminated[l->dof];
-    const kd_v3            w = kd_v3_load(axis), d = kd_v3_sub(own.P, parent.P);
-    const kd_v3            Uw = kd_m3_vec(&b->J, axis), Uu = kd_m3_vec(&b->K, axis);
-    const double           D = kd_v3_dot(w, Uw), inverse = 1 / D, J = kd_v3_trace(b->J.x, b->J.y, b->J.z);
-    const kd_v3            Xw = kd_v3_add(Uw, kd_v3_cross(d, Uu)); // U carried
+    const kd_joint_state own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
+    const kd_v6          bias = kd_joint_bias(l, &parent, &own, NULL, NULL);
+    const kd_vec3       *axis = &c->m->link[i].R.z;
+    kd_eliminated       *e = &c->work->eliminated[l->dof];
+    const kd_v3          w = kd_v3_load(axis), d = kd_v3_sub(own.P, parent.P);
+    const kd_v3          Uw = kd_m3_vec(&b->J, axis), Uu = kd_m3_vec(&b->K, axis);
+    const double         D = kd_v3_dot(w, Uw), inverse = 1 / D, J = kd_v3_trace(b->J.x, b->J.y, b->J.z);
+    const kd_v3          Xw = kd_v3_add(Uw, kd_v3_cross(d, Uu)); // U carried
     // S'(b + I c) = S'b + U'c
     const double tau = (c->tau ? c->tau[l->dof] : 0) - kd_v3_dot3(w, b->N, Uw, bias.w, Uu, bias.u);
     hand_on(bias, d, &c->work->bias[i], b);
@@ -204,8 +203,7 @@ static int climb(const climb_context *c)
     return -1;
 }
 
-// ---- from the ground to the tips
-// --------------------------------------------------------------------------------------
+// ---- from the ground to the tips -----------------------------------------------------------------------------------
 
 // a = X a_l + c, then dof by dof ddx = u - V'a, a + S ddx; a turn has V at the parent's point and takes V'a_l
 static void descend(const climb_context *c, double *ddx)

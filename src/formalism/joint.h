@@ -110,10 +110,6 @@ static inline void kd_joint_place(const kd_link *l, const double *x, const doubl
 // Acceleration of a link beyond that of its parent and S ddx:
 // bias_w = w_l x w_rel (+ w_0 x w_1 of a universal joint),  bias_u = w_l x (w_l x d + 2 v_rel)
 // with w_rel = w - w_l and v_rel = v - v_l - w_l x d, the motion in the joint
-typedef struct kd_joint_vectors {
-    kd_v3 w, u;
-} kd_joint_vectors;
-
 // position and velocity of a link, at hand
 typedef struct kd_joint_state {
     kd_v3 w, v, P;
@@ -124,8 +120,8 @@ static inline kd_joint_state kd_joint_state_of(const kd_link_motion *m)
     return (kd_joint_state){kd_v3_load(&m->w), kd_v3_load(&m->v), kd_v3_load(&m->P)};
 }
 
-static inline kd_joint_vectors kd_joint_bias(const kd_link *l, const kd_joint_state *parent, const kd_joint_state *own,
-                                             const kd_axis *axis, const double *dx)
+static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent, const kd_joint_state *own,
+                                  const kd_axis *axis, const double *dx)
 {
     const kd_v3 v = kd_v3_sub(own->v, parent->v);
     kd_v3       w = kd_v3_cross(parent->w, own->w), u = v;
@@ -134,7 +130,7 @@ static inline kd_joint_vectors kd_joint_bias(const kd_link *l, const kd_joint_st
         if (l->kind == KD_TREE_UNIVERSAL)
             w = kd_v3_axpy(w, dx[0] * dx[1], kd_v3_cross(kd_v3_load(&axis[0].w), kd_v3_load(&axis[1].w)));
     }
-    return (kd_joint_vectors){w, kd_v3_cross(parent->w, u)};
+    return (kd_v6){w, kd_v3_cross(parent->w, u)};
 }
 
 // cosine and sine of all angles in x into work

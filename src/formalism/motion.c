@@ -3,8 +3,7 @@
 #include "formalism/joint.h"
 #include "formalism/vector.h"
 
-// ---- position
-// --------------------------------------------------------------------------------------------------------
+// ---- position ------------------------------------------------------------------------------------------------------
 
 // any joint
 static void place_link(const kd_link *l, const double *x, const double *c, const double *s,
@@ -51,8 +50,7 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
     }
 }
 
-// ---- velocity
-// --------------------------------------------------------------------------------------------------------
+// ---- velocity ------------------------------------------------------------------------------------------------------
 
 // w = w_l + sum S_w dx,  v = v_l + w_l x d + sum S_u dx,  d = P - P_l
 void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
@@ -83,8 +81,7 @@ void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
     }
 }
 
-// ---- acceleration
-// ----------------------------------------------------------------------------------------------------
+// ---- acceleration --------------------------------------------------------------------------------------------------
 
 // dw = dw_l + bias_w + sum S_w ddx,  dv = dv_l + dw_l x d + bias_u + sum S_u ddx
 void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m)
@@ -102,7 +99,7 @@ void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const doubl
             dv = kd_v3_load(&m->link[l->parent].dv);
         }
         own = kd_joint_state_of(link);
-        const kd_joint_vectors bias = kd_joint_bias(l, &parent, &own, m->axis + l->dof, dx + l->dof);
+        const kd_v6 bias = kd_joint_bias(l, &parent, &own, m->axis + l->dof, dx + l->dof);
         dv = kd_v3_add(kd_v3_add(dv, bias.u), kd_v3_cross(dw, kd_v3_sub(own.P, parent.P)));
         dw = kd_v3_add(dw, bias.w);
         if (l->kind == KD_TREE_REVOLUTE) {

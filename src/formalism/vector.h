@@ -31,6 +31,14 @@ static inline void kd_v3_store_four(kd_vec3 *to, kd_v3 a)
 {
     _mm256_storeu_pd(&to->x, a);
 }
+// the components apart in memory
+static inline void kd_v3_scatter(double *to, int stride, kd_v3 a)
+{
+    const __m128d xy = _mm256_castpd256_pd128(a);
+    _mm_storel_pd(to, xy);
+    _mm_storeh_pd(to + stride, xy);
+    _mm_storel_pd(to + 2 * stride, _mm256_extractf128_pd(a, 1));
+}
 static inline kd_v3 kd_v3_zero(void)
 {
     return _mm256_setzero_pd();
@@ -132,6 +140,12 @@ static inline void kd_v3_store_four(kd_vec3 *to, kd_v3 a)
 {
     *to = a;
 }
+static inline void kd_v3_scatter(double *to, int stride, kd_v3 a)
+{
+    to[0] = a.x;
+    to[stride] = a.y;
+    to[2 * stride] = a.z;
+}
 static inline kd_v3 kd_v3_zero(void)
 {
     return kd_vec(0, 0, 0);
@@ -202,8 +216,12 @@ typedef struct kd_slot {
     double  pad;
 } kd_slot;
 
-// ---- matrices: three columns
-// ------------------------------------------------------------------------------------------
+// A motion (turn, velocity of the reference point) or a force (moment, force).
+typedef struct kd_v6 {
+    kd_v3 w, u;
+} kd_v6;
+
+// ---- matrices: three columns ---------------------------------------------------------------------------------------
 
 typedef struct kd_m3 {
     kd_v3 x, y, z;
@@ -238,6 +256,20 @@ static inline kd_m3 kd_m3_skew(kd_v3 a)
 static inline kd_v3 kd_m3_tvec(const kd_m3 *A, kd_v3 b)
 {
     return kd_v3_dots(A->x, A->y, A->z, b);
+}
+// A + s b c', c in memory
+static inline void kd_m3_add_product(kd_m3 *A, double s, kd_v3 b, const kd_vec3 *c)
+{
+    A->x = kd_v3_axpy(A->x, s * c->x, b);
+    A->y = kd_v3_axpy(A->y, s * c->y, b);
+    A->z = kd_v3_axpy(A->z, s * c->z, b);
+}
+// A + s 1
+static inline void kd_m3_add_unit(kd_m3 *A, double s)
+{
+    A->x = kd_v3_axpy(A->x, s, kd_v3_of(1, 0, 0));
+    A->y = kd_v3_axpy(A->y, s, kd_v3_of(0, 1, 0));
+    A->z = kd_v3_axpy(A->z, s, kd_v3_of(0, 0, 1));
 }
 // R I R' with R also in memory
 static inline kd_m3 kd_m3_rotate(const kd_m3 *R, const kd_mat3 *from, const kd_sym3 *I)
