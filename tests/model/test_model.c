@@ -95,7 +95,7 @@ static void wrong_names(void **state)
         {"", "body ''"},
         {"1st", "must start with a letter"},
         {"a b", "must consist of letters"},
-        {"a(x)", "whole numbers in parentheses"},
+        {"a(x)", "must be whole numbers"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         kd_model         *m = arm_model();
