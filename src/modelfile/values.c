@@ -328,9 +328,10 @@ static bool read_span(kd_reader *r, kd_node *map, int kind, kd_shape *shape)
     }
     shape->size[radii] = length;
     for (int i = 0; i < 3; i++) shape->position[i] = 0.5 * (from[i] + to[i]);
-    // the shortest turn from z to d: (1 + z.d, z x d); for d = -z about x
-    kd_vec3 n = kd_vec_scale(1.0 / length, d);
-    kd_quat q = n.z > -1.0 + 1e-14 ? kd_quat_normalised((kd_quat){1.0 + n.z, -n.y, n.x, 0.0}) : (kd_quat){0, 1, 0, 0};
+    // the shortest turn from z to d: about z x d by their angle; any axis across z will do for half a turn
+    double  across = hypot(d.x, d.y), half = 0.5 * atan2(across, d.z);
+    kd_vec3 axis = across > 0.0 ? kd_vec(-d.y / across, d.x / across, 0.0) : kd_vec(1, 0, 0);
+    kd_quat q = {cos(half), sin(half) * axis.x, sin(half) * axis.y, 0.0};
     kd_quat_to(q, shape->orientation);
     return true;
 }
