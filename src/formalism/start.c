@@ -11,8 +11,8 @@
 #include "core/text.h"
 #include "formalism/system.h"
 
-// ---- a point of evaluation
-// ------------------------------------------------------------------------------------------- Bring w to the velocity
+// ---- a point of evaluation ------------------------------------------------------------------------------------------
+// Bring w to the velocity
 // stage at a state.
 static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, const double *r, double *u)
 {
@@ -26,8 +26,7 @@ static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, 
     return answer;
 }
 
-// ---- the guess in joint coordinates
-// -------------------------------------------------------------------------------------
+// ---- the guess in joint coordinates ---------------------------------------------------------------------------------
 typedef struct guess {
     double *p, *v;
     bool   *given_p, *given_v, *hold_p, *hold_v; // (nv)
@@ -187,8 +186,7 @@ done:
     return status;
 }
 
-// ---- assembly
-// --------------------------------------------------------------------------------------------------------
+// ---- assembly -------------------------------------------------------------------------------------------------------
 static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, kd_state *x, char *message, size_t size)
 {
     kd_initial_options opt = kd_initial_options_default();
@@ -229,8 +227,7 @@ done:
     return status;
 }
 
-// ---- Cartesian coordinates from the motion in joint coordinates
-// -----------------------------------------------------------
+// ---- Cartesian coordinates from the motion in joint coordinates -----------------------------------------------------
 static void copy_body(const kd_system *s, const kd_system *joints, const kd_work *w, int b, kd_state *x)
 {
     const kd_link        *link = &s->tree.link[s->body_link[b]];
