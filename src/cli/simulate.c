@@ -156,7 +156,10 @@ static void take_defaults(task *t)
     kd_method        *m = &t->method;
     if (!m->formulation) m->formulation = run->formulation;
     if (!m->integrator) m->integrator = run->integrator;
-    if (m->rtol <= 0 && m->atol <= 0) m->rtol = run->rtol, m->atol = run->atol;
+    if (m->rtol <= 0) { // --rtol alone sets both
+        m->rtol = run->rtol;
+        if (m->atol <= 0) m->atol = run->atol;
+    }
     if (t->t_end < 0) t->t_end = run->t_end;
     if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;
     if (isnan(t->limits.position)) t->limits.position = run->limit_position;

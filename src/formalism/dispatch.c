@@ -1,6 +1,8 @@
 // dispatch.c: the functions of tree.h that exist in variants for several processors, and the memory of a motion.
 #include "formalism/work.h"
 
+#include <stdint.h>
+
 #ifdef KD_AVX2
 #define KD_CALL(name, ...) (m->work->avx2 ? name##_avx2(__VA_ARGS__) : name##_base(__VA_ARGS__))
 static bool has_avx2(void)
@@ -47,6 +49,13 @@ static void find_angles(const kd_tree *tree, struct kd_tree_work *w)
     }
 }
 
+// at a multiple of 32 bytes, for lanes
+static void *cut_aligned(kd_arena *arena, size_t count, size_t size)
+{
+    char *memory = kd_arena_cut(arena, count * size + 32, 1);
+    return memory ? memory + (32 - (uintptr_t)memory % 32) : NULL;
+}
+
 static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *w)
 {
     const size_t nlinks = (size_t)tree->nlinks, ndof = (size_t)tree->ndof;
@@ -58,9 +67,9 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     w->first_angle = kd_cut_int(arena, tree->nlinks);
     w->local = kd_arena_cut(arena, nlinks, sizeof *w->local);
     w->local_axis = kd_arena_cut(arena, ndof, sizeof *w->local_axis);
-    w->bias = kd_arena_cut(arena, nlinks, sizeof *w->bias);
-    w->body = kd_arena_cut(arena, nlinks, sizeof *w->body);
-    w->eliminated = kd_arena_cut(arena, ndof, sizeof *w->eliminated);
+    w->bias = kd_arena_cut(arena, nlinks + 1, sizeof *w->bias);
+    w->given = cut_aligned(arena, nlinks, KD_GIVEN_SIZE);
+    w->eliminated = kd_arena_cut(arena, ndof + 1, sizeof *w->eliminated);
     w->composite = kd_arena_cut(arena, nlinks, sizeof *w->composite);
     w->coriolis = kd_arena_cut(arena, nlinks, sizeof *w->coriolis);
     w->origin = kd_arena_cut(arena, nlinks, sizeof *w->origin);
@@ -76,8 +85,8 @@ kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *m)
     const size_t         nlinks = (size_t)tree->nlinks, ndof = (size_t)tree->ndof;
     struct kd_tree_work *w = kd_arena_cut(arena, 1, sizeof *w);
     *m = (kd_motion){
-        .link = kd_arena_cut(arena, nlinks, sizeof *m->link),
-        .axis = kd_arena_cut(arena, ndof, sizeof *m->axis),
+        .link = kd_arena_cut(arena, nlinks + 1, sizeof *m->link), // one more: see vector.h
+        .axis = kd_arena_cut(arena, ndof + 1, sizeof *m->axis),
         .reaction = kd_arena_cut(arena, nlinks, sizeof *m->reaction),
         .work = w,
     };

@@ -11,8 +11,10 @@
 #include "core/text.h"
 #include "formalism/system.h"
 
-// ---- a point of evaluation
-// ------------------------------------------------------------------------------------------- Bring w to the velocity
+static const double FITS = 1e-12; // residual of a motion that was carried over from other coordinates
+
+// ---- a point of evaluation ------------------------------------------------------------------------------------------
+// Bring w to the velocity
 // stage at a state.
 static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, const double *r, double *u)
 {
@@ -26,8 +28,7 @@ static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, 
     return answer;
 }
 
-// ---- the guess in joint coordinates
-// -------------------------------------------------------------------------------------
+// ---- the guess in joint coordinates ---------------------------------------------------------------------------------
 typedef struct guess {
     double *p, *v;
     bool   *given_p, *given_v, *hold_p, *hold_v; // (nv)
@@ -187,8 +188,7 @@ done:
     return status;
 }
 
-// ---- assembly
-// --------------------------------------------------------------------------------------------------------
+// ---- assembly -------------------------------------------------------------------------------------------------------
 static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, kd_state *x, char *message, size_t size)
 {
     kd_initial_options opt = kd_initial_options_default();
@@ -229,8 +229,7 @@ done:
     return status;
 }
 
-// ---- Cartesian coordinates from the motion in joint coordinates
-// -----------------------------------------------------------
+// ---- Cartesian coordinates from the motion in joint coordinates -----------------------------------------------------
 static void copy_body(const kd_system *s, const kd_system *joints, const kd_work *w, int b, kd_state *x)
 {
     const kd_link        *link = &s->tree.link[s->body_link[b]];
@@ -282,6 +281,10 @@ static kd_status start_cartesian(const kd_system *s, kd_state *x, char *message,
     copy_turns(s, joints, wj, w, x->p);
     kd_initial_options opt = kd_initial_options_default();
     char               text[400] = "";
+    kd_consistency     now;
+    status = kd_initial_residuals(s->eom, &s->inputs, x, &now);
+    if (status < 0) goto done;
+    opt.assume = now.position <= FITS && now.velocity <= FITS; // as it should be: only the multipliers are missing
     status = kd_initial_consistent(s->eom, &s->inputs, &opt, x, text, sizeof text);
     if (status < 0 || (status > 0 && news == KD_OK)) kd_text(message, size, "%s", text);
     if (status >= 0 && news == KD_CORRECTED) status = news;

@@ -16,8 +16,7 @@ typedef struct finder {
     char            why[160];
 } finder;
 
-// ---- paths
-// -----------------------------------------------------------------------------------------------------------
+// ---- paths ----------------------------------------------------------------------------------------------------------
 static int measure_slot(kd_system *s, int pair, kd_measure_kind kind, int i, int j, int level)
 {
     if (pair < 0) return -1;
@@ -108,8 +107,7 @@ static int path_slot(kd_system *s, const kd_path *path)
     return -1;
 }
 
-// ---- the finder
-// ------------------------------------------------------------------------------------------------------
+// ---- the finder -----------------------------------------------------------------------------------------------------
 static bool find_variable(finder *f, int slot, kd_symbol *out)
 {
     f->memory = f->memory || slot < 0;

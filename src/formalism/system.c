@@ -11,8 +11,7 @@ kd_system_options kd_system_options_default(void)
     return (kd_system_options){.coordinates = KD_JOINT};
 }
 
-// ---- sizes
-// -----------------------------------------------------------------------------------------------------------
+// ---- sizes ----------------------------------------------------------------------------------------------------------
 static kd_status count_coordinates(kd_system *s)
 {
     const kd_tree *tree = &s->tree;
@@ -59,8 +58,7 @@ static bool is_driven(const kd_system *s)
     return driven;
 }
 
-// ---- expressions of inputs and sensors
-// -----------------------------------------------------------------------------------
+// ---- expressions of inputs and sensors ------------------------------------------------------------------------------
 static kd_status compile_inputs(kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;
@@ -101,8 +99,7 @@ static kd_status compile_sensors(kd_system *s, char *message, size_t size)
     return status;
 }
 
-// ---- rows that are kept
-// ------------------------------------------------------------------------------------------------
+// ---- rows that are kept ---------------------------------------------------------------------------------------------
 static kd_status keep_rows(kd_system *s, const bool *keep)
 {
     if (!s->kept) s->kept = kd_cut_int(&s->arena, s->nrows_g);
@@ -154,8 +151,7 @@ done:
     return status;
 }
 
-// ---- Cartesian: what the model in joint coordinates knows
-// -------------------------------------------------------------------
+// ---- Cartesian: what the model in joint coordinates knows -----------------------------------------------------------
 static const kd_row *row_of(const kd_system *s, int joint, int constraint, int component, int *number)
 {
     int first = joint >= 0 ? s->edge[joint].row : s->constraint_row[constraint];
@@ -193,8 +189,7 @@ static kd_status copy_from_joints(kd_system *s)
     return KD_OK;
 }
 
-// ---- life cycle
-// ------------------------------------------------------------------------------------------------------
+// ---- life cycle -----------------------------------------------------------------------------------------------------
 static kd_status build(kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;

@@ -13,11 +13,11 @@
 #include "formalism/measure.h"
 #include "formalism/pair.h"
 #include "formalism/redundancy.h"
+#include "formalism/topological.h"
 #include "formalism/tree.h"
 #include "model/model.h"
 
-// ---- variables of expressions
-// ------------------------------------------------------------------------------------------
+// ---- variables of expressions ---------------------------------------------------------------------------------------
 typedef enum kd_slot_kind {
     KD_SLOT_TIME,
     KD_SLOT_INPUT,      // index: input
@@ -36,8 +36,8 @@ typedef struct kd_slot {
     int          index, level;
 } kd_slot;
 
-// ---- rows
-// ------------------------------------------------------------------------------------------------------------ linear:
+// ---- rows -----------------------------------------------------------------------------------------------------------
+// linear:
 // 0 = sum coefficient_i * slot_i - offset - target(t, u) expression:  0 = expr(slots) Holonomic rows read values of
 // measures, nonholonomic ones rates too (linearly).
 typedef struct kd_row {
@@ -52,8 +52,7 @@ typedef struct kd_row {
     const char *name;
 } kd_row;
 
-// ---- loads
-// -----------------------------------------------------------------------------------------------------------
+// ---- loads ----------------------------------------------------------------------------------------------------------
 struct kd_load;
 struct kd_work;
 
@@ -81,8 +80,7 @@ typedef struct kd_load {
     bool                     stiff;
 } kd_load;
 
-// ---- the system
-// ------------------------------------------------------------------------------------------------------
+// ---- the system -----------------------------------------------------------------------------------------------------
 typedef struct kd_tree_edge { // how a joint of the model is used
     int  link;                // link that it carries; 0: it closes a loop
     bool reversed;            // the link is the body of `from`
@@ -134,6 +132,7 @@ struct kd_system {
     // derivatives: patterns and how the assembly fills them
     kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
     bool           planned;
+    kd_topological topological;
 
     char         **names[KD_NAME_KIND_COUNT];
     kd_eom        *eom;
@@ -179,7 +178,10 @@ typedef struct kd_work {
     bool             recording;           // a run that finds the patterns
     kd_vec3         *frozen_N, *frozen_F; // changes of the loads of pairs at frozen forces, by columns
     kd_jet          *kept_jet;            // (nslots)
-    double          *tree_p, *tree_v;     // in the pattern of the tree
+    double          *tree_p, *tree_v, *tree_M;     // in the pattern of the tree
+    // factor of the accelerations' system
+    double *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
+    int    *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
     // stamps of what is current
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
         axes_stamp, G_stamp;
@@ -246,8 +248,9 @@ void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double mul
 void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
 
 // derivatives.c
-bool    kd_work_matrices(kd_work *w);                       // room for the values; false: out of memory
-kd_eval kd_work_derivatives(kd_work *w, const kd_point *x); // all matrices at the acceleration stage
-void    kd_work_G(kd_work *w, const kd_point *x);           // G and H only, position (H: velocity) stage
+bool                    kd_work_matrices(kd_work *w);                       // room for the values; false: out of memory
+kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x); // all matrices at the acceleration stage
+const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
+void                    kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
 
 #endif

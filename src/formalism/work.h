@@ -16,16 +16,9 @@
 #define KD_EXPAND(name, variant) KD_JOIN(name, variant)
 #define KD_KERNEL(name) KD_EXPAND(name, KD_VARIANT)
 
-// Inertia [J H; H' M] at P_i and the force [N; F] that belongs to it: f = I a + b.
-typedef struct kd_articulated {
-    kd_sym3 J, M;
-    kd_mat3 H;
-    kd_vec3 N, F;
-} kd_articulated;
-
-typedef struct kd_eliminated { // one dof of the articulated body method
-    kd_vec3 Uw, Uu;            // U = IA S
-    double  D, u;              // 1 / (S'U), tau - S'b
+typedef struct kd_eliminated { // one dof of the articulated body method: ddx = u - V'a
+    kd_vec3 Vw, Vu;
+    double  u;
 } kd_eliminated;
 
 typedef struct kd_composite { // rigid body: mass, first moment and inertia about the reference point
@@ -50,22 +43,24 @@ typedef struct kd_local {
     kd_vec3 N, F; // on the link by its joint
 } kd_local;
 
+enum { KD_GIVEN_SIZE = 11 * 4 * sizeof(double) }; // of one element of given, and its alignment
+
 struct kd_tree_work {
-    bool            avx2;
-    int             nangles;
-    int            *angle;         // (nangles) places in x of the angles that need sine and cosine
-    int            *first_angle;   // (nlinks)
-    double         *sine, *cosine; // (nangles, rounded up to four)
-    kd_local       *local;         // (nlinks)
-    kd_axis        *local_axis;    // (ndof) in the axes of the link
-    kd_axis        *bias;          // (nlinks) acceleration of link i beyond that of its parent and S ddx
-    kd_articulated *body;          // (nlinks)
-    kd_eliminated  *eliminated;    // (ndof)
-    kd_composite   *composite;     // (nlinks)
-    kd_coriolis    *coriolis;      // (nlinks)
-    kd_vec3        *origin;        // (nlinks) common reference point of the tree that a link belongs to
-    int            *run;   // (nlinks) first link of the row of links, each the parent of the next, that ends in i
-    int            *above; // (nlinks) number of dofs in v of the links between i and the ground
+    bool           avx2;
+    int            nangles;
+    int           *angle;         // (nangles) places in x of the angles that need sine and cosine
+    int           *first_angle;   // (nlinks)
+    double        *sine, *cosine; // (nangles, rounded up to four)
+    kd_local      *local;         // (nlinks)
+    kd_axis       *local_axis;    // (ndof) in the axes of the link
+    kd_axis       *bias;          // (nlinks) acceleration of link i beyond that of its parent and S ddx
+    void          *given;         // (nlinks) sum of what the children of a link give to it, see articulated_body.c
+    kd_eliminated *eliminated;    // (ndof)
+    kd_composite  *composite;     // (nlinks)
+    kd_coriolis   *coriolis;      // (nlinks)
+    kd_vec3       *origin;        // (nlinks) common reference point of the tree that a link belongs to
+    int           *run;   // (nlinks) first link of the row of links, each the parent of the next, that ends in i
+    int           *above; // (nlinks) number of dofs in v of the links between i and the ground
     // per place in v, about the common point: rows of length nv each; S motion (6), IS = Ic S (6), BS = Bc'S (3)
     double *S, *IS, *BS;
 };

@@ -125,6 +125,9 @@ static void help_is_everywhere(void **state)
     expect("simulate --help", 0, "--formulation F");
     expect("simulate andrews --rtol nonsense --help", 0, "Usage: kardan simulate");
     expect("check --help", 0, "Examples:");
+    expect("info --help", 0, "Examples:");
+    expect("convert --help", 0, "Examples:");
+    expect("simulate --help", 0, "130  interrupted");
     expect("examples --help", 0, "Examples:");
     expect("help help", 0, "Commands:");
     expect("", 2, "Commands:");
@@ -160,7 +163,12 @@ static void unknown_words_are_guessed(void **state)
 static void wrong_values_are_named(void **state)
 {
     (void)state;
-    expect("simulate", 2, "EXAMPLE is missing");
+    expect("simulate", 2, "MODEL is missing");
+    expect("convert a.yaml", 2, "TO is missing");
+    expect("convert andrews b.yaml", 2, "'andrews' is not a model file");
+    expect("convert a.urdf b.urdf", 2, "model files end with .yaml");
+    expect("simulate andrews --set a=1", 2, "--set is for model files");
+    expect("simulate a.yaml --set a", 2, "--set wants NAME=VALUE, not 'a'");
     expect("simulate andrews pendulum", 2, "'pendulum' is one word too many");
     expect("simulate andrews --rtol", 2, "--rtol wants a value");
     expect("simulate andrews --rtol -1", 2, "--rtol wants a positive number, not '-1'");
@@ -481,6 +489,19 @@ static void interrupted_run_keeps_its_results(void **state)
     }
 }
 
+// Sizes and channels of an example.
+static void info_lists_sizes_and_channels(void **state)
+{
+    (void)state;
+    command_result result = expect("info andrews", 0, "holonomic constraints");
+    must_contain(result.text, "kinetic energy");
+    assert_null(strstr(expect("info andrews --channels", 0, "beta (crank)").text, "holonomic"));
+    result = expect("info andrews --json", 0, "\"title\"");
+    must_be_json(result.text);
+    assert_true(json_number(result.text, "nlambda") == 6 && json_number(result.text, "nv") == 7);
+    expect("info adnrews", 2, "did you mean 'andrews'?");
+}
+
 // The check tells degrees of freedom and consistency in words.
 static void check_speaks(void **state)
 {
@@ -521,6 +542,7 @@ int main(void)
         cmocka_unit_test_setup(plots_are_chosen, start_afresh),
         cmocka_unit_test_setup(method_and_statistics_are_told, start_afresh),
         cmocka_unit_test_setup(interrupted_run_keeps_its_results, start_afresh),
+        cmocka_unit_test(info_lists_sizes_and_channels),
         cmocka_unit_test(check_speaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
