@@ -718,7 +718,7 @@ bool kd_name_check(const char *name, char *message, size_t size)
     if (*c == '(') {
         do {
             c++;
-            if (!is_digit(*c)) break;
+            if (!is_digit(*c)) c = ""; // nothing between the commas
             while (is_digit(*c)) c++;
         } while (*c == ',');
         if (c[0] == ')' && c[1] == '\0') return true;
