@@ -475,7 +475,7 @@ static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
         *out = (kd_pattern){s->nv, s->nv, s->tree.column, s->tree.row};
         return s->tree.column != NULL;
     }
-    const kd_matrix_plan *plan = plan_of(s, fn, var);
+    const kd_matrix_plan *plan = fn != KD_RESIDUAL || s->tree.column ? plan_of(s, fn, var) : NULL;
     if (plan) *out = (kd_pattern){plan->rows, plan->columns, plan->column, plan->row};
     return plan != NULL;
 }
@@ -558,7 +558,8 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.pattern = pattern;
     def.sparse = sparse;
     def.p_increments = true;
-    def.given[KD_RESIDUAL] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
+    def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
+    if (s->tree.column) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
     if (def.dims.nq > 0) def.given[KD_KINEMATICS] = def.given[KD_Q] = KD_BIT(KD_P);
     if (s->nr > 0) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
     if (s->nlambda > 0) {

@@ -11,6 +11,8 @@
 #include "core/text.h"
 #include "formalism/system.h"
 
+static const double FITS = 1e-12; // residual of a motion that was carried over from other coordinates
+
 // ---- a point of evaluation ------------------------------------------------------------------------------------------
 // Bring w to the velocity
 // stage at a state.
@@ -317,6 +319,10 @@ static kd_status start_cartesian(const kd_system *s, kd_state *x, char *message,
     copy_turns(s, joints, wj, w, x->p);
     kd_initial_options opt = kd_initial_options_default();
     char               text[400] = "";
+    kd_consistency     now;
+    status = kd_initial_residuals(s->eom, &s->inputs, x, &now);
+    if (status < 0) goto done;
+    opt.assume = now.position <= FITS && now.velocity <= FITS; // as it should be: only the multipliers are missing
     status = kd_initial_consistent(s->eom, &s->inputs, &opt, x, text, sizeof text);
     if (status < 0 || (status > 0 && news == KD_OK)) kd_text(message, size, "%s", text);
     if (status >= 0 && news == KD_CORRECTED) status = news;

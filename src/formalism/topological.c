@@ -223,11 +223,23 @@ static kd_eval right_side(kd_work *w, const kd_point *x, double *b)
     return KD_EVAL_OK;
 }
 
+// Without constraints the articulated bodies are the better elimination: linear for chains, too.
+static kd_eval solve_tree(kd_work *w, const kd_point *x, double *a)
+{
+    int     bad;
+    kd_eval answer = kd_work_loads(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!kd_work_explicit(w, x, &bad)) return KD_EVAL_RETRY;
+    for (int i = 0; i < w->system->nv; i++) a[i] = w->ddx[w->system->tree.v_dof[i]];
+    return KD_EVAL_OK;
+}
+
 kd_eval kd_topological_solve(kd_work *w, const kd_point *x, double *a, double *lambda, double *mu)
 {
     const kd_system *s = w->system;
     const int       *place = s->topological.place;
-    kd_eval          answer = right_side(w, x, w->kkt_b);
+    if (s->nlambda + s->nmu == 0) return solve_tree(w, x, a);
+    kd_eval answer = right_side(w, x, w->kkt_b);
     if (answer != KD_EVAL_OK) return answer;
     kd_work_G(w, x);
     kd_tree_mass(&s->tree, &w->motion, w->tree_M);
