@@ -16,6 +16,8 @@ typedef struct formalism_system {
     kd_motion m;
     int       nbodies;
     double   *x[FORMALISM_STATES], *dx[FORMALISM_STATES], *ddx[FORMALISM_STATES];
+    kd_mat3  *axes;            // (nlinks) principal axes of inertia in the link
+    kd_vec3  *central;         // (nlinks) moments of inertia about them and the centre of mass
     double   *tau, *a;         // (ndof)
     double   *M, *by_p, *by_v; // in the pattern; NULL without one
     kd_vec3   g;

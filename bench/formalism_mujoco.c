@@ -25,16 +25,16 @@ typedef struct text {
     size_t size, length;
 } text;
 
-static void body_text(text *t, const kd_link *l)
+static void body_text(text *t, const kd_link *l, const kd_mat3 *axes, kd_vec3 J)
 {
-    const kd_quat q = kd_quat_of_matrix(&l->E);
-    const kd_sym3 J = kd_sym_steiner(&l->inertia, -l->mass, l->centre);
-    t->length += (size_t)snprintf(
-        t->content + t->length, t->size - t->length,
-        "<body pos='%.17g %.17g %.17g' quat='%.17g %.17g %.17g %.17g'>"
-        "<inertial mass='%.17g' pos='%.17g %.17g %.17g' fullinertia='%.17g %.17g %.17g %.17g %.17g %.17g'/>%s\n",
-        l->r.x, l->r.y, l->r.z, q.w, q.x, q.y, q.z, l->mass, l->centre.x, l->centre.y, l->centre.z, J.xx, J.yy, J.zz,
-        J.xy, J.xz, J.yz, l->kind == KD_TREE_FREE ? "<freejoint/>" : "<joint type='hinge' axis='0 0 1'/>");
+    const kd_quat q = kd_quat_of_matrix(&l->E), k = kd_quat_of_matrix(axes);
+    t->length += (size_t)snprintf(t->content + t->length, t->size - t->length,
+                                  "<body pos='%.17g %.17g %.17g' quat='%.17g %.17g %.17g %.17g'>"
+                                  "<inertial mass='%.17g' pos='%.17g %.17g %.17g' quat='%.17g %.17g %.17g %.17g' "
+                                  "diaginertia='%.17g %.17g %.17g'/>%s\n",
+                                  l->r.x, l->r.y, l->r.z, q.w, q.x, q.y, q.z, l->mass, l->centre.x, l->centre.y,
+                                  l->centre.z, k.w, k.x, k.y, k.z, J.x, J.y, J.z,
+                                  l->kind == KD_TREE_FREE ? "<freejoint/>" : "<joint type='hinge' axis='0 0 1'/>");
 }
 
 static bool model_text(const formalism_system *s, text *t)
@@ -50,7 +50,7 @@ static bool model_text(const formalism_system *s, text *t)
         "<flag contact='disable' constraint='disable' actuation='disable' passive='disable'/></option><worldbody>\n",
         s->g.x, s->g.y, s->g.z);
     for (int i = 1; i < tree->nlinks; i++) {
-        body_text(t, &tree->link[i]);
+        body_text(t, &tree->link[i], &s->axes[i], s->central[i]);
         for (int j = i; j != 0 && tree->link[j].end == i + 1; j = tree->link[j].parent)
             t->length += (size_t)snprintf(t->content + t->length, t->size - t->length, "</body>");
     }

@@ -16,18 +16,19 @@ static kd_vec3 random_vec(double size, uint64_t *seed)
 }
 
 // A body of about 0.3 m; its joint is turned by a right angle against the one before, and a little more.
-static void fill_link(kd_link *l, int i, uint64_t *seed)
+static void fill_link(kd_link *l, int i, kd_mat3 *axes, kd_vec3 *moments, uint64_t *seed)
 {
     const double  right = i % 2 == 0 ? 1.57 : -1.57;
     const kd_quat tilt = kd_quat_exp(random_vec(0.3, seed)), Q = kd_quat_exp(random_vec(1, seed));
-    const kd_mat3 R = kd_quat_matrix(Q);
     const kd_vec3 d = random_vec(0.004, seed);
     l->E = kd_quat_matrix(kd_quat_mul(kd_quat_exp(kd_vec(right, 0, 0)), tilt));
     l->r = kd_vec_add(kd_vec(0, 0, 0.3), random_vec(0.05, seed));
     l->mass = 1 + 0.3 * random_number(seed);
     l->centre = kd_vec_add(kd_vec(0, 0, 0.15), random_vec(0.05, seed));
-    const kd_sym3 central = {.xx = 0.012 + d.x, .yy = 0.012 + d.y, .zz = 0.014 + d.z};
-    const kd_sym3 turned = kd_sym_rotate(&R, &central);
+    *axes = kd_quat_matrix(Q);
+    *moments = kd_vec_add(kd_vec(0.012, 0.012, 0.014), d);
+    const kd_sym3 central = {.xx = moments->x, .yy = moments->y, .zz = moments->z};
+    const kd_sym3 turned = kd_sym_rotate(axes, &central);
     l->inertia = kd_sym_steiner(&turned, l->mass, l->centre);
 }
 
@@ -91,12 +92,18 @@ bool formalism_open(formalism_system *s, formalism_shape shape, int nbodies, boo
     *s = (formalism_system){.nbodies = nbodies, .g = {0, 0, -9.81}};
     kd_tree *t = &s->tree;
     t->link = kd_arena_cut(&t->arena, (size_t)nbodies + 1, sizeof *t->link);
-    if (!t->link) return false;
+    s->axes = kd_arena_cut(&s->arena, (size_t)nbodies + 1, sizeof *s->axes);
+    s->central = kd_arena_cut(&s->arena, (size_t)nbodies + 1, sizeof *s->central);
+    if (!t->link || s->arena.failed) return false;
     t->nlinks = 1;
     if (shape == FORMALISM_CHAIN) add_chain(t, 0, nbodies);
     if (shape == FORMALISM_TREE) add_tree(t, 0, nbodies);
     if (shape == FORMALISM_ROBOT) add_robot(t);
-    for (int i = 1; i < t->nlinks; i++) fill_link(&t->link[i], i, &seed);
+    for (int i = 1; i < t->nlinks; i++) fill_link(&t->link[i], i, &s->axes[i], &s->central[i], &seed);
+    if (shape == FORMALISM_ROBOT) { // free in the world, as the peer wants it
+        t->link[1].E = kd_mat_identity();
+        t->link[1].r = kd_vec(0, 0, 0);
+    }
     return kd_tree_finish(t, NULL) == KD_OK && kd_motion_create(t, &s->arena, &s->m) == KD_OK &&
            fill_states(s, with_matrices, &seed);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/method.h"
 #include "cli/rank.h"
 #include "cli/subject.h"
 
@@ -12,13 +13,14 @@ enum { MESSAGE_SIZE = 4000, NAME_SIZE = 96, SAMPLES = 3 };
 static const double SPREAD = 0.05; // size of the moves to poses nearby, relative to max(1, |p|)
 
 typedef struct checked {
-    kd_subject subject;
-    kd_state  *moved;
-    kd_rank   *rank;
-    double    *e; // (nv)
-    kd_dims    dims;
-    int        rows;
-    bool       derivatives;
+    kd_subject_request request;
+    kd_subject         subject;
+    kd_state          *moved;
+    kd_rank           *rank;
+    double            *e; // (nv)
+    kd_dims            dims;
+    int                rows;
+    bool               derivatives;
 } checked;
 
 // ---- the four checks ----------------------------------------------------------------------------
@@ -162,11 +164,73 @@ static bool check_derivatives(checked *c)
     return false;
 }
 
-// ---- command ------------------------------------------------------------------------------------
+// ---- model files --------------------------------------------------------------------------------
+
+static void print_lines(const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        printf("  %.*s\n", (int)length, text);
+        text += length + (text[length] != '\0');
+    }
+}
+
+// Degrees of freedom, tree, loops, redundancy: the assembly found them
+static bool tell_assembly(const kd_subject *s)
+{
+    size_t size = kd_system_describe(s->system, NULL, 0) + 1;
+    char  *text = malloc(size);
+    if (text) kd_system_describe(s->system, text, size);
+    printf("Mechanism.\n");
+    print_lines(text ? text : "");
+    free(text);
+    return s->info.nsingular == 0;
+}
+
+static void tell_warnings(const kd_model *m)
+{
+    int count = kd_model_warning_count(m);
+    if (count == 0) printf("Plausibility. Inertias are plausible, all parts are used.\n");
+    if (count > 0) printf("Plausibility. %d %s:\n", count, count == 1 ? "thing looks odd" : "things look odd");
+    for (int i = 0; i < count; i++) printf("  %s\n", kd_model_warning(m, i));
+}
+
+// The start as given, and what the assembly changed
+static bool tell_start(const kd_subject *s)
+{
+    kd_consistency now = {0};
+    double         closure = 0;
+    char           name[NAME_SIZE] = "";
+    printf("Start. ");
+    if (s->info.nloops > 0 && kd_system_closure(s->system, &closure, name, sizeof name) >= 0)
+        printf("As given, loops close to %.1e%s%s. ", closure, name[0] ? ", worst in " : "", name);
+    if (s->start < 0) {
+        printf("It cannot be assembled: %s.\n  %s\n", kd_status_sentence(s->start), s->news);
+        return false;
+    }
+    if (s->news[0]) printf("Assembly: %s. ", s->news);
+    if (!s->news[0]) printf("Nothing had to be changed. ");
+    if (kd_initial_residuals(s->eom, kd_subject_inputs(s), s->x, &now) >= 0)
+        printf("Residuals at t0: position %.1e, velocity %.1e.", now.position, now.velocity);
+    printf("\n");
+    return true;
+}
+
+static bool check_model(checked *c)
+{
+    const kd_subject *s = &c->subject;
+    tell_structure(c);
+    bool good = tell_assembly(s);
+    good = tell_start(s) && good;
+    tell_warnings(s->model);
+    if (c->derivatives && s->start >= 0) good = check_derivatives(c) && good;
+    return good;
+}
+
+// ---- examples -----------------------------------------------------------------------------------
 
 static kd_status prepare(checked *c)
 {
-    c->dims = kd_eom_dims(c->subject.eom);
     c->rows = c->dims.nlambda + c->dims.nmu;
     c->e = calloc((size_t)c->dims.nv + 1, sizeof *c->e);
     if (!c->e) return KD_ERR_MEMORY;
@@ -175,15 +239,7 @@ static kd_status prepare(checked *c)
     return status;
 }
 
-static void release(checked *c)
-{
-    kd_rank_destroy(c->rank);
-    kd_state_destroy(c->moved);
-    free(c->e);
-    kd_subject_close(&c->subject);
-}
-
-static bool check(checked *c)
+static bool check_example(checked *c)
 {
     kd_status status = prepare(c);
     if (status < 0) {
@@ -193,32 +249,61 @@ static bool check(checked *c)
     tell_structure(c);
     bool good = check_consistency(c);
     good = check_freedom(c) && good;
-    good = check_derivatives(c) && good;
-    printf("\n%s\n", good ? "Ready to simulate." : "Not ready to simulate: see above.");
-    return good;
+    return check_derivatives(c) && good; // written by hand: always
+}
+
+// ---- command ------------------------------------------------------------------------------------
+
+static void release(checked *c)
+{
+    kd_rank_destroy(c->rank);
+    kd_state_destroy(c->moved);
+    free(c->e);
+    kd_subject_close(&c->subject);
+}
+
+static kd_cli_parsed read_arguments(checked *c, int argc, char **argv)
+{
+    kd_cli_option options[1 + KD_SUBJECT_OPTIONS] = {
+        {"--derivatives", NULL, "compare the derivatives with differences (examples: always)", KD_CLI_FLAG,
+         &c->derivatives},
+    };
+    int                      count = 1 + kd_subject_options(&c->request, options + 1);
+    static const char *const names[] = {"MODEL"};
+    const kd_cli_syntax      syntax = {
+             .usage = "kardan check MODEL [OPTION...]",
+             .about =
+                 "Say in words what MODEL, a file (.yaml, .urdf) or an example, is like: its size, degrees of freedom, "
+                      "tree\n"
+                      "and loops, redundant constraints and reactions that are not unique, whether it can be assembled and what\n"
+                      "that changed, implausible inertias and unused parts, and whether its derivatives are right. The exit\n"
+                      "status is 0 if it is ready to simulate.",
+             .details = "Examples:\n"
+                             "  kardan check models/four-bar.yaml\n"
+                             "  kardan check robot.urdf --derivatives\n"
+                             "  kardan check andrews\n",
+             .options = options,
+             .noptions = count,
+             .operand_name = names,
+             .operand = &c->request.word,
+             .noperands = 1,
+    };
+    return kd_cli_parse(&syntax, argc, argv);
 }
 
 int kd_cli_check(int argc, char **argv)
 {
-    const char              *word = NULL;
-    static const char *const names[] = {"EXAMPLE"};
-    kd_cli_syntax            syntax = {
-                   .usage = "kardan check EXAMPLE",
-                   .about =
-                       "Say in words what an example is like: its size, degrees of freedom, redundant constraints, whether its\n"
-                                  "initial values are consistent, and whether its derivatives are right. The exit status is 0 if all is "
-                                  "well.",
-                   .details = "Examples:\n  kardan check andrews\n",
-                   .operand_name = names,
-                   .operand = &word,
-                   .noperands = 1,
-    };
-    kd_cli_parsed parsed = kd_cli_parse(&syntax, argc, argv);
-    if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
-
     static checked c; // of this one command; large
-    int            status;
-    if (kd_subject_open(&c.subject, word, &status)) status = check(&c) ? KD_EXIT_OK : KD_EXIT_FAILED;
+    kd_cli_parsed  parsed = read_arguments(&c, argc, argv);
+    if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
+    int status;
+    c.request.unassembled = true;
+    if (kd_subject_open(&c.subject, &c.request, &status)) {
+        c.dims = kd_eom_dims(c.subject.eom);
+        bool good = c.subject.model ? check_model(&c) : check_example(&c);
+        printf("\n%s\n", good ? "Ready to simulate." : "Not ready to simulate: see above.");
+        status = good ? KD_EXIT_OK : KD_EXIT_FAILED;
+    }
     release(&c);
     return status;
 }

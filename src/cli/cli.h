@@ -25,6 +25,8 @@ const kd_command *kd_cli_commands(int *count);
 int               kd_cli_simulate(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);
 int               kd_cli_check(int argc, char **argv);
+int               kd_cli_info(int argc, char **argv);
+int               kd_cli_convert(int argc, char **argv);
 int               kd_cli_help(int argc, char **argv);
 int               kd_cli_version(int argc, char **argv);
 

@@ -19,6 +19,11 @@ const char *kd_method_decomposition(const kd_method *m)
     return DECOMPOSITIONS[m->options.formulation_options.constraints];
 }
 
+const char *kd_method_coordinates(const kd_subject *s)
+{
+    return s->coordinates == KD_CARTESIAN ? "cartesian" : "joint";
+}
+
 bool kd_method_read(kd_method *m)
 {
     const char *formulations[KD_FORMULATION_COUNT], *integrators[KD_INTEGRATOR_COUNT];
@@ -55,12 +60,26 @@ static void choose_tolerances(kd_method *m)
 
 static bool is_redundant(const kd_subject *s)
 {
+    if (s->system) return s->info.nsingular > 0; // what is redundant everywhere is left out
     kd_dims  d = kd_eom_dims(s->eom);
     kd_rank *rank = NULL;
     if (d.nlambda + d.nmu == 0 || kd_rank_create(s->eom, kd_subject_inputs(s), &rank) < 0) return false;
     int found = kd_rank_at(rank, s->x);
     kd_rank_destroy(rank);
     return found >= 0 && found < d.nlambda + d.nmu;
+}
+
+static void tell_coordinates(kd_method *m, const kd_subject *s)
+{
+    if (!s->system) return;
+    if (s->coordinates == KD_CARTESIAN)
+        kd_text_append(m->reason, sizeof m->reason, "cartesian coordinates (%d bod%s), ", s->info.nbodies,
+                       s->info.nbodies == 1 ? "y" : "ies");
+    else if (s->info.nloops == 0)
+        kd_text_append(m->reason, sizeof m->reason, "joint coordinates (tree without loops), ");
+    else
+        kd_text_append(m->reason, sizeof m->reason, "joint coordinates (tree with %d loop%s), ", s->info.nloops,
+                       s->info.nloops == 1 ? "" : "s");
 }
 
 // Why the formulation is good here
@@ -87,8 +106,10 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
     if (!m->formulation && (is_large || o->integrator == KD_IDA)) o->formulation = KD_GGL;
     if (is_large && o->formulation != KD_PSF && o->formulation != KD_PSF1) o->formulation_options.sparse = true;
     choose_tolerances(m);
-    kd_text(m->reason, sizeof m->reason, "%s with %s", kd_formulation_word(o->formulation),
-            kd_integrator_word(o->integrator));
+    m->reason[0] = '\0';
+    tell_coordinates(m, s);
+    kd_text_append(m->reason, sizeof m->reason, "%s with %s", kd_formulation_word(o->formulation),
+                   kd_integrator_word(o->integrator));
     bool by_size = !m->formulation && is_large;
     if (asked)
         kd_text_append(m->reason, sizeof m->reason, ", as asked for");

@@ -15,6 +15,7 @@ typedef struct kd_method {
 
 // Words for the help pages and for the settings of a run.
 const char *kd_method_decomposition(const kd_method *method);
+const char *kd_method_coordinates(const kd_subject *subject); // of a model file
 
 // Translate the words. false: a word is unknown, which has been told on standard error.
 bool kd_method_read(kd_method *method);

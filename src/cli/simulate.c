@@ -1,6 +1,7 @@
 // simulate.c: kardan simulate: run a model, write results, report and plots, say what was found.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,16 @@
 #include "cli/subject.h"
 #include "core/text.h"
 #include "io/report.h"
+#include "model/channel.h"
 
-enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, CERTIFICATE_SIZE = 4000, SETTINGS = 10, MAX_PLOTS = 16 };
+enum {
+    PATH_SIZE = 4096,
+    MESSAGE_SIZE = 1200,
+    CERTIFICATE_SIZE = 4000,
+    SETTINGS = 16,
+    MAX_PLOTS = 16,
+    MAX_OPTIONS = 32
+};
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 
 static const char *const FORMATS[] = {"csv", "hdf5", "both"};
@@ -21,13 +30,14 @@ static const char *const FORMATS[] = {"csv", "hdf5", "both"};
 
 typedef struct task {
     // as asked for
-    const char *word, *folder, *format, *plots;
-    double      t_end; // < 0: the model's
-    int         intervals;
-    bool        quiet, json, stats;
-    kd_limits   limits; // NaN: the model's
-    kd_method   method;
-    bool        with_csv, with_hdf5;
+    kd_subject_request request;
+    const char        *folder, *format, *plots;
+    double             t_end;                // < 0: the model's
+    int                intervals, max_steps; // 0: the model's; as many as it takes
+    bool               quiet, json, stats;
+    kd_limits          limits; // NaN: the model's
+    kd_method          method;
+    bool               with_csv, with_hdf5;
     // while it runs
     kd_subject     subject;
     kd_recording  *recording;
@@ -45,12 +55,34 @@ typedef struct task {
     kd_certificate certificate;
     double         reference_error;
     char           message[MESSAGE_SIZE], broken[MESSAGE_SIZE];
+    char           number[4][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE];
 } task;
 
+static const char ABOUT[] =
+    "Simulate MODEL, a file (.yaml, .urdf) or the name of an example. Writes results (DIR/NAME.csv, DIR/NAME.h5), a\n"
+    "report with certificate, statistics and plots (DIR/NAME.html) and the plots alone (DIR/NAME.svg).\n\n"
+    "Ctrl-C ends a run at its next step: the results so far are written, with their certificate.";
+
+static const char DETAILS[] =
+    "Exit status:\n"
+    "  0    the end was reached, and all files were written\n"
+    "  1    the run failed, or a file could not be read or written\n"
+    "  2    the command line was not understood\n"
+    "  3    the run is good, but a limit (--limit-...) is broken\n"
+    "  130  interrupted by Ctrl-C or SIGTERM; results so far are written\n"
+    "\nExamples:\n"
+    "  kardan simulate models/slider-crank.yaml\n"
+    "  kardan simulate truck.yaml --formulation psf --rtol 1e-7 --set payload=2000\n"
+    "  kardan simulate truck.yaml --coordinates cartesian --plots body.cab.pos.z,joint.axle.q\n"
+    "  kardan simulate andrews --rtol 1e-9 --output build/demo\n"
+    "  kardan simulate pendulum --formulation ggl --integrator ida --intervals 1000\n"
+    "  kardan simulate truck5 --format hdf5 --limit-energy 1e-5\n"
+    "  kardan simulate caraxis --json > outcome.json\n";
+
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
-    kd_cli_option options[] = {
+    kd_cli_option options[MAX_OPTIONS] = {
         {"--t-end", "T", "end time [s]; default: the model's", KD_CLI_NUMBER, &t->t_end},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default 1e-6", KD_CLI_POSITIVE,
          &t->method.rtol},
@@ -62,6 +94,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          KD_CLI_TEXT, &t->method.decomposition},
         {"--intervals", "N", "output intervals, equally long, at most 1000000; default 500", KD_CLI_COUNT,
          &t->intervals},
+        {"--max-steps", "N", "give up after so many steps; default: never", KD_CLI_COUNT, &t->max_steps},
         {"--output", "DIR", "folder for the results; default: results", KD_CLI_TEXT, &t->folder},
         {"--format", "F", "of the results: csv (default), hdf5, both", KD_CLI_TEXT, &t->format},
         {"--plots", "A,B,...", "channels that the report shows; default: the model's, or all", KD_CLI_TEXT, &t->plots},
@@ -75,30 +108,19 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &t->json},
     };
-    static const char *const names[] = {"EXAMPLE"};
-    kd_cli_syntax            syntax = {
-                   .usage = "kardan simulate EXAMPLE [OPTION...]",
-                   .about =
-                       "Simulate a model and write results (DIR/NAME.csv, DIR/NAME.h5), a report with certificate, statistics\n"
-                                  "and plots (DIR/NAME.html) and the plots alone (DIR/NAME.svg).\n\n"
-                                  "Ctrl-C ends a run at its next step: the results so far are written, with their certificate.",
-                   .details = "Exit status:\n"
-                                         "  0    the end was reached, and all files were written\n"
-                                         "  1    the run failed, or a file could not be written\n"
-                                         "  2    the command line was not understood\n"
-                                         "  3    the run is good, but a limit (--limit-...) is broken\n"
-                                         "  130  interrupted by Ctrl-C or SIGTERM; results so far are written\n"
-                                         "\nExamples:\n"
-                                         "  kardan simulate andrews\n"
-                                         "  kardan simulate andrews --rtol 1e-9 --output build/demo\n"
-                                         "  kardan simulate pendulum --formulation ggl --integrator ida --intervals 1000\n"
-                                         "  kardan simulate truck5 --format hdf5 --limit-energy 1e-5\n"
-                                         "  kardan simulate caraxis --json > outcome.json\n",
-                   .options = options,
-                   .noptions = sizeof options / sizeof options[0],
-                   .operand_name = names,
-                   .operand = &t->word,
-                   .noperands = 1,
+    int count = 0;
+    while (options[count].name) count++;
+    count += kd_subject_options(&t->request, options + count);
+    static const char *const names[] = {"MODEL"};
+    const kd_cli_syntax      syntax = {
+             .usage = "kardan simulate MODEL [OPTION...]",
+             .about = ABOUT,
+             .details = DETAILS,
+             .options = options,
+             .noptions = count,
+             .operand_name = names,
+             .operand = &t->request.word,
+             .noperands = 1,
     };
     return kd_cli_parse(&syntax, argc, argv);
 }
@@ -131,6 +153,13 @@ static bool name_files(task *t)
 static void take_defaults(task *t)
 {
     const kd_run_def *run = &t->subject.run;
+    kd_method        *m = &t->method;
+    if (!m->formulation) m->formulation = run->formulation;
+    if (!m->integrator) m->integrator = run->integrator;
+    if (m->rtol <= 0) { // --rtol alone sets both
+        m->rtol = run->rtol;
+        if (m->atol <= 0) m->atol = run->atol;
+    }
     if (t->t_end < 0) t->t_end = run->t_end;
     if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;
     if (isnan(t->limits.position)) t->limits.position = run->limit_position;
@@ -138,13 +167,10 @@ static void take_defaults(task *t)
     if (isnan(t->limits.energy)) t->limits.energy = run->limit_energy;
 }
 
-// Channels of the report; false: one of the command line's is unknown
-static bool choose_plots(task *t)
+// Channels of the report as words: those of the command line
+static bool split_plots(task *t)
 {
-    if (!t->plots) {
-        for (int i = 0; i < t->subject.run.nplots; i++) t->plot[t->nplots++] = t->subject.run.plots[i];
-        return true;
-    }
+    if (!t->plots) return true;
     snprintf(t->plot_list, sizeof t->plot_list, "%s", t->plots);
     for (char *word = strtok(t->plot_list, ","); word; word = strtok(NULL, ",")) {
         word += strspn(word, " ");
@@ -152,26 +178,50 @@ static bool choose_plots(task *t)
             fprintf(stderr, "kardan: --plots has more than %d channels\n", MAX_PLOTS);
             return false;
         }
+        t->request.watch.word[t->request.watch.count++] = word;
         t->plot[t->nplots++] = word;
     }
     return true;
 }
 
-static bool check_plots(const task *t)
+static void tell_unknown_channel(const kd_recording *rec, const char *word)
+{
+    int          count = kd_recording_columns(rec);
+    const char **names = malloc((size_t)(count + 1) * sizeof *names);
+    if (names) {
+        for (int j = 0; j < count; j++) names[j] = kd_recording_name(rec, j);
+        kd_cli_unknown("channel", word, names, count);
+    }
+    free(names);
+}
+
+// The channels of the report, by their names in the recording: as asked for, as the file says, or all sensors
+static bool choose_plots(task *t)
 {
     const kd_recording *rec = t->recording;
+    int                 first, count;
+    for (int i = 0; t->nplots == 0 && i < t->subject.run.nplots; i++) t->plot[i] = t->subject.run.plots[i];
+    if (t->nplots == 0) t->nplots = t->subject.run.nplots;
     for (int i = 0; i < t->nplots; i++) {
+        bool is_sensor = strncmp(t->plot[i], "sensor.", 7) == 0;
+        if (kd_recording_find(rec, t->plot[i]) < 0 && is_sensor) t->plot[i] += 7;
         if (kd_recording_find(rec, t->plot[i]) >= 0) continue;
-        int          count = kd_recording_columns(rec);
-        const char **names = malloc((size_t)(count + 1) * sizeof *names);
-        if (names) {
-            for (int j = 0; j < count; j++) names[j] = kd_recording_name(rec, j);
-            kd_cli_unknown("channel", t->plot[i], names, count);
-        }
-        free(names);
+        tell_unknown_channel(rec, t->plot[i]);
         return false;
     }
+    kd_recording_group(rec, KD_GROUP_Y, &first, &count);
+    for (int i = 0; t->nplots < MAX_PLOTS && t->subject.model && !t->plots && t->subject.run.nplots == 0 && i < count;
+         i++)
+        t->plot[t->nplots++] = kd_recording_name(rec, first + i);
     return true;
+}
+
+static void set_units(task *t)
+{
+    for (int j = 0; t->subject.model && j < kd_recording_columns(t->recording); j++) {
+        const char *unit = kd_channel_unit(t->subject.model, kd_recording_name(t->recording, j));
+        if (unit[0]) kd_recording_set_unit(t->recording, j, unit);
+    }
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------
@@ -237,6 +287,7 @@ static kd_status make_times(task *t)
     o->ntimes = n;
     o->output = take_output;
     o->context = t;
+    o->radau.max_steps = o->ida.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
     return KD_OK;
 }
 
@@ -323,36 +374,50 @@ static void run(task *t)
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 
-static kd_status write_files(task *t, char *message, size_t size)
+// Everything that is needed to make the run again; texts live in the task
+static int list_settings(task *t, kd_result_setting *list)
 {
     const kd_method *m = &t->method;
-    char             tolerance[2][32], end[32], intervals[32];
-    snprintf(tolerance[0], sizeof tolerance[0], "%g", m->rtol);
-    snprintf(tolerance[1], sizeof tolerance[1], "%g", m->atol);
-    snprintf(end, sizeof end, "%.9g s", t->t_end);
-    snprintf(intervals, sizeof intervals, "%d", t->intervals);
-    kd_result_setting settings[SETTINGS] = {
-        {"model", t->subject.name},
-        {"end time", end},
-        {"formulation", kd_formulation_word(m->options.formulation)},
-        {"integrator", kd_integrator_word(m->options.integrator)},
-        {"decomposition of the constraints", kd_method_decomposition(m)},
-        {"relative tolerance", tolerance[0]},
-        {"absolute tolerance", tolerance[1]},
-        {"output intervals", intervals},
-        {"method", m->reason},
-    };
-    kd_result result = {
-        .title = t->subject.title,
-        .about = t->subject.about,
-        .recording = t->recording,
-        .settings = settings,
-        .nsettings = 9,
-        .certificate = t->certificate,
-        .message = t->message,
-        .reference_error = t->reference_error,
-        .plots = t->plot,
-        .nplots = t->nplots,
+    int              n = 0;
+    snprintf(t->number[0], sizeof t->number[0], "%.9g s", t->t_end);
+    snprintf(t->number[1], sizeof t->number[1], "%g", m->rtol);
+    snprintf(t->number[2], sizeof t->number[2], "%g", m->atol);
+    snprintf(t->number[3], sizeof t->number[3], "%d", t->intervals);
+    list[n++] = (kd_result_setting){"model", t->request.word};
+    if (t->subject.model) list[n++] = (kd_result_setting){"coordinates", kd_method_coordinates(&t->subject)};
+    list[n++] = (kd_result_setting){"end time", t->number[0]};
+    list[n++] = (kd_result_setting){"formulation", kd_formulation_word(m->options.formulation)};
+    list[n++] = (kd_result_setting){"integrator", kd_integrator_word(m->options.integrator)};
+    list[n++] = (kd_result_setting){"decomposition of the constraints", kd_method_decomposition(m)};
+    list[n++] = (kd_result_setting){"relative tolerance", t->number[1]};
+    list[n++] = (kd_result_setting){"absolute tolerance", t->number[2]};
+    list[n++] = (kd_result_setting){"output intervals", t->number[3]};
+    list[n++] = (kd_result_setting){"method", m->reason};
+    for (int i = 0; i < t->request.settings.count; i++) {
+        const char *word = t->request.settings.word[i], *equals = strchr(word, '=');
+        snprintf(t->set_name[i], sizeof t->set_name[i], "parameter %.*s", (int)(equals - word), word);
+        list[n++] = (kd_result_setting){t->set_name[i], equals + 1};
+    }
+    return n;
+}
+
+static kd_status write_files(task *t, char *message, size_t size)
+{
+    kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
+    int               nsettings = list_settings(t, settings);
+    kd_result         result = {
+                .title = t->subject.title,
+                .about = t->subject.about,
+                .model_file = t->subject.path,
+                .model_text = t->subject.text,
+                .recording = t->recording,
+                .settings = settings,
+                .nsettings = nsettings,
+                .certificate = t->certificate,
+                .message = t->message,
+                .reference_error = t->reference_error,
+                .plots = t->plot,
+                .nplots = t->nplots,
     };
     kd_status status = KD_OK;
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
@@ -398,6 +463,7 @@ static void tell_in_words(const task *t, bool written)
     printf("  method: %s\n", t->method.reason);
     printf("  %ld steps and %ld rejected ones to t = %.9g s, %.3g s of computing\n", s->accepted,
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
+    if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
     if (t->status > 0 && t->message[0]) printf("  note: %s\n", t->message);
     kd_certificate_describe(&t->certificate, text, sizeof text);
     print_lines(text);
@@ -444,7 +510,16 @@ static void tell_as_json(const task *t, bool written)
     char    text[CERTIFICATE_SIZE];
     kd_json_open(&json, NULL);
     kd_json_text(&json, "version", kd_version());
-    kd_json_text(&json, "model", t->word);
+    kd_json_text(&json, "model", t->request.word);
+    if (t->subject.model) kd_json_text(&json, "coordinates", kd_method_coordinates(&t->subject));
+    for (int i = 0; i < t->request.settings.count; i++) {
+        if (i == 0) kd_json_open(&json, "set");
+        char        name[100];
+        const char *word = t->request.settings.word[i], *equals = strchr(word, '=');
+        snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
+        kd_json_text(&json, name, equals + 1);
+        if (i == t->request.settings.count - 1) kd_json_close(&json);
+    }
     kd_json_number(&json, "t_end", t->t_end);
     kd_json_text(&json, "formulation", kd_formulation_word(t->method.options.formulation));
     kd_json_text(&json, "integrator", kd_integrator_word(t->method.options.integrator));
@@ -509,18 +584,20 @@ int kd_cli_simulate(int argc, char **argv)
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;
-    if (!kd_method_read(&t.method) || !choose_format(&t) || !kd_subject_open(&t.subject, t.word, &status)) goto done;
+    if (!choose_format(&t) || !split_plots(&t) || !kd_method_read(&t.method)) goto done; // before the file is read
+    if (!kd_subject_open(&t.subject, &t.request, &status)) goto done;
     status = KD_EXIT_USAGE;
     take_defaults(&t);
-    if (!name_files(&t) || !choose_plots(&t)) goto done;
+    if (!name_files(&t) || !kd_method_read(&t.method)) goto done; // with the words of the file
     kd_method_choose(&t.method, &t.subject);
     // one more for the place where a run fails or is stopped, one for the start
     if (kd_recording_create(t.subject.eom, kd_subject_inputs(&t.subject), t.intervals + 2, &t.recording) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);
         status = KD_EXIT_FAILED;
-    } else if (check_plots(&t)) {
-        status = simulate(&t);
+        goto done;
     }
+    set_units(&t);
+    if (choose_plots(&t)) status = simulate(&t);
 done:
     release(&t);
     return status;

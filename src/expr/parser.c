@@ -489,9 +489,10 @@ static bool is_plain_number(const char *text, double *value)
     kd_token   token = kd_expr_token(text, 0, &unread);
     const bool negative = token.kind == KD_TOKEN_MINUS;
     if (negative || token.kind == KD_TOKEN_PLUS) token = kd_expr_token(text, token.start + token.length, &unread);
-    if (token.kind != KD_TOKEN_NUMBER) return false;
+    const kd_token end = kd_expr_token(text, token.start + token.length, &unread);
+    if (token.kind != KD_TOKEN_NUMBER || end.kind != KD_TOKEN_END) return false;
     *value = negative ? -token.number : token.number;
-    return kd_expr_token(text, token.start + token.length, &unread).kind == KD_TOKEN_END;
+    return true;
 }
 
 kd_status kd_expr_constant(const char *text, const kd_symbols *symbols, double *value, kd_expr_error *error)

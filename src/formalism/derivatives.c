@@ -20,8 +20,7 @@
 
 #include "formalism/system.h"
 
-// ---- columns of measures
-// ---------------------------------------------------------------------------------------------
+// ---- columns of measures --------------------------------------------------------------------------------------------
 static int column_count(const kd_work *w, const kd_measure *m)
 {
     return m->kind == KD_MEASURE_DOF ? 1 : w->system->pair[m->pair].nsteps;
@@ -67,8 +66,8 @@ static double variable_change(const kd_work *w, const kd_measure *m, int level, 
     return jet_along(w, m, l, false).d1;
 }
 
-// ---- frozen loads of pairs
-// ------------------------------------------------------------------------------------------- Does step l stand before
+// ---- frozen loads of pairs ------------------------------------------------------------------------------------------
+// Does step l stand before
 // step k?
 static bool stands_before(const kd_pair *pair, int l, int k)
 {
@@ -116,8 +115,8 @@ static void freeze(kd_work *w, int measure, double force)
     }
 }
 
-// ---- outer products
-// -------------------------------------------------------------------------------------------------- out -= factor *
+// ---- outer products -------------------------------------------------------------------------------------------------
+// out -= factor *
 // (ds_m/dq) (dx/dq or dx/dv): rows along the path of the measure, columns along that of the variable
 static void add_outer(kd_work *w, kd_matrix_values *out, int measure, int slot, double factor, bool by_rate)
 {
@@ -146,8 +145,7 @@ static void add_row(kd_work *w, kd_matrix_values *out, int row, int slot, double
     }
 }
 
-// ---- loads
-// -----------------------------------------------------------------------------------------------------------
+// ---- loads ----------------------------------------------------------------------------------------------------------
 static void add_load_variable(kd_work *w, const kd_load *load, int j, const double *column)
 {
     int     slot = load->variable[j];
@@ -191,8 +189,7 @@ static kd_eval add_load(kd_work *w, int i)
     return KD_EVAL_OK;
 }
 
-// ---- rows
-// ------------------------------------------------------------------------------------------------------------
+// ---- rows -----------------------------------------------------------------------------------------------------------
 static bool is_measure(const kd_work *w, int slot)
 {
     return w->system->slot[slot].kind == KD_SLOT_MEASURE;
@@ -350,8 +347,7 @@ static void restore_jets(kd_work *w, const kd_row *row)
     }
 }
 
-// ---- assembly
-// --------------------------------------------------------------------------------------------------------
+// ---- assembly -------------------------------------------------------------------------------------------------------
 static kd_matrix_values *all_matrices(kd_work *w, int i)
 {
     kd_matrix_values *const list[] = {&w->residual_p, &w->residual_v, &w->residual_r, &w->G,   &w->H,
@@ -368,6 +364,13 @@ static const kd_matrix_plan *all_plans(const kd_system *s, int i)
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
+const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan)
+{
+    for (int i = 0; all_matrices(w, i); i++)
+        if (all_plans(w->system, i) == plan) return all_matrices(w, i);
+    return NULL;
+}
+
 static void start_matrices(kd_work *w)
 {
     for (int i = 0; all_matrices(w, i); i++) kd_matrix_start(all_matrices(w, i));
@@ -377,6 +380,7 @@ static void start_matrices(kd_work *w)
 static void add_tree(kd_work *w)
 {
     const kd_tree *tree = &w->system->tree;
+    if (!w->system->dense_tree) return; // too large: these blocks are not given then (equations.c)
     if (!w->recording) kd_tree_residual_derivatives(tree, &w->motion, w->dx, w->ddx, w->tree_p, w->tree_v);
     for (int j = 0; j < tree->nv; j++)
         for (int k = tree->column[j]; k < tree->column[j + 1]; k++) {
@@ -473,17 +477,31 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x)
     return answer;
 }
 
-// ---- patterns
-// --------------------------------------------------------------------------------------------------------
+// ---- patterns -------------------------------------------------------------------------------------------------------
+static void cut_kkt(kd_work *w)
+{
+    const kd_topological *t = &w->system->topological;
+    w->kkt_L = kd_cut_double(&w->arena, t->L_column[t->n]);
+    w->kkt_row = kd_cut_int(&w->arena, t->L_column[t->n]);
+    w->kkt_D = kd_cut_double(&w->arena, t->n);
+    w->kkt_y = kd_cut_double(&w->arena, t->n);
+    w->kkt_b = kd_cut_double(&w->arena, t->n);
+    w->kkt_zero = kd_cut_double(&w->arena, t->n);
+    w->kkt_mark = kd_cut_int(&w->arena, t->n);
+    w->kkt_pattern = kd_cut_int(&w->arena, t->n);
+    w->kkt_filled = kd_cut_int(&w->arena, t->n);
+}
+
 bool kd_work_matrices(kd_work *w)
 {
     const kd_system *s = w->system;
-    int              n = w->change_at[s->npairs], entries = s->tree.column ? s->tree.column[s->tree.nv] : 0;
+    int              n = w->change_at[s->npairs], entries = s->dense_tree ? s->tree.column[s->tree.nv] : 0;
     w->frozen_N = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_N);
     w->frozen_F = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_F);
     w->kept_jet = kd_arena_cut(&w->arena, (size_t)s->nslots, sizeof *w->kept_jet);
     w->tree_p = kd_cut_double(&w->arena, entries);
     w->tree_v = kd_cut_double(&w->arena, entries);
+    w->tree_M = kd_cut_double(&w->arena, entries);
     w->recording = !s->planned;
     for (int i = 0; all_matrices(w, i); i++) {
         kd_matrix_values *m = all_matrices(w, i);
@@ -491,6 +509,7 @@ bool kd_work_matrices(kd_work *w)
         m->recording = w->recording;
         if (s->planned) m->value = kd_cut_double(&w->arena, m->plan->column[m->plan->columns]);
     }
+    if (s->planned && s->topological.L_column) cut_kkt(w);
     return !w->arena.failed;
 }
 
@@ -517,5 +536,5 @@ kd_status kd_system_plan(kd_system *s)
     kd_free(zero);
     kd_work_destroy(w);
     s->planned = status == KD_OK;
-    return status;
+    return status == KD_OK ? kd_topological_plan(s) : status;
 }

@@ -4,8 +4,11 @@
 
 #include "formalism/system.h"
 
-// ---- kinematics ------------------------------------------------------------------------------------------------------
-static int first_turn(const kd_system *s) { return s->np - s->nturns; }
+// ---- kinematics -----------------------------------------------------------------------------------------------------
+static int first_turn(const kd_system *s)
+{
+    return s->np - s->nturns;
+}
 
 static kd_eval kinematics(const kd_point *x, void *context, double *out)
 {
@@ -25,7 +28,10 @@ static kd_quat quaternion_rate(kd_quat q, kd_quat omega)
     return (kd_quat){0.5 * rate.w, 0.5 * rate.x, 0.5 * rate.y, 0.5 * rate.z};
 }
 
-static kd_quat unit_quaternion(int k) { return (kd_quat){0.0, k == 0, k == 1, k == 2}; }
+static kd_quat unit_quaternion(int k)
+{
+    return (kd_quat){0.0, k == 0, k == 1, k == 2};
+}
 
 // Rows of Z of one link: 1 for scalars, q e_k / 2 for quaternions.
 static void fill_link_Z(const kd_system *s, const kd_work *w, int i, double *Z)
@@ -98,14 +104,53 @@ static kd_eval norms(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
-    kd_work_position(w, x);
+    if (s->nturns > 0) kd_work_position(w, x);
     for (int i = 0; i < s->nquaternions; i++) out[i] = 0.5 * (kd_quat_norm2(kd_quat_of(x->p + s->quaternion[i])) - 1.0);
     for (int i = 0; i < s->nturns; i++)
         out[s->nquaternions + i] = x->p[first_turn(s) + i] - w->value[s->turn_measure[i]];
     return KD_EVAL_OK;
 }
 
-// ---- dynamics --------------------------------------------------------------------------------------------------------
+// q_p in plain coordinates (nq x np): the quaternion itself; for counted angles 1 and minus the gradient of the angle,
+// which along a quaternion is 2 sum s_k q e_k / |q|^2 (the columns q e_k are orthogonal, and orthogonal to q).
+static void norm_of_turn(const kd_work *w, int i, double *out)
+{
+    const kd_system  *s = w->system;
+    const kd_measure *m = &s->measure[s->turn_measure[i]];
+    const kd_pair    *pair = &s->pair[m->pair];
+    int               nq = s->nquaternions + s->nturns, row = s->nquaternions + i;
+    kd_vec3           N, F;
+    kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+    out[row + (first_turn(s) + i) * nq] = 1.0;
+    for (int l = 0; l < pair->nsteps; l++) {
+        const kd_change *c = &w->change[w->change_at[m->pair] + l];
+        const kd_link   *link = &s->tree.link[s->tree.dof_link[pair->step[l].dof]];
+        double           slope = kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
+        int              k = pair->step[l].dof - link->dof;
+        int              turns = link->kind == KD_TREE_SPHERICAL ? 0 : link->kind == KD_TREE_FREE ? 3 : k + 1;
+        if (s->tree.dof_v[pair->step[l].dof] < 0) continue;
+        if (k < turns) {
+            out[row + s->p_of_x[link->position + k] * nq] -= slope;
+            continue;
+        }
+        kd_quat q = kd_quat_of(w->x + link->position + turns);
+        double  scale = -2.0 * slope / kd_quat_norm2(q), column[4];
+        kd_quat_to(kd_quat_mul(q, unit_quaternion(k - turns)), column);
+        for (int a = 0; a < 4; a++) out[row + (s->p_of_x[link->position + turns] + a) * nq] += scale * column[a];
+    }
+}
+
+static void norms_by_position(kd_work *w, const kd_point *x, double *out)
+{
+    const kd_system *s = w->system;
+    int              nq = s->nquaternions + s->nturns;
+    for (int i = 0; i < s->nquaternions; i++)
+        for (int k = 0; k < 4; k++) out[i + (s->quaternion[i] + k) * nq] = x->p[s->quaternion[i] + k];
+    if (s->nturns > 0) kd_work_G(w, x); // the columns of the paths
+    for (int i = 0; i < s->nturns; i++) norm_of_turn(w, i, out);
+}
+
+// ---- dynamics -------------------------------------------------------------------------------------------------------
 static kd_eval residual(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
@@ -127,6 +172,11 @@ static kd_eval acceleration(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
+static kd_eval accelerations(const kd_point *x, void *context, double *a, double *lambda, double *mu)
+{
+    return kd_topological_solve(context, x, a, lambda, mu);
+}
+
 static kd_eval mass(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
@@ -143,7 +193,7 @@ static kd_eval inner_rates(const kd_point *x, void *context, double *out)
     return answer;
 }
 
-// ---- constraints -----------------------------------------------------------------------------------------------------
+// ---- constraints ----------------------------------------------------------------------------------------------------
 static kd_eval g(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
@@ -184,7 +234,7 @@ static kd_eval hI(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// ---- energies --------------------------------------------------------------------------------------------------------
+// ---- energies -------------------------------------------------------------------------------------------------------
 static void inertia_energies(const kd_work *w, kd_energies *out)
 {
     const kd_system *s = w->system;
@@ -200,7 +250,21 @@ static void inertia_energies(const kd_work *w, kd_energies *out)
     }
 }
 
-// Power of drives: prescribed coordinates (tau x'), rows that depend on time (the power of -lambda g_p Z v is lambda g_t).
+// sum gradient_i * rate of the measure that the row reads: what motion alone changes; the rest is explicit time.
+static double rate_by_motion(const kd_row *row, bool nonholonomic, kd_work *w)
+{
+    double sum = 0.0;
+    kd_row_gradient(row, w, w->small);
+    for (int i = 0; i < row->nterms; i++) {
+        const kd_slot *slot = &w->system->slot[row->slot[i]];
+        if (slot->kind == KD_SLOT_MEASURE && slot->level == (nonholonomic ? 1 : 0))
+            sum += w->small[i] * w->rate[slot->index];
+    }
+    return sum;
+}
+
+// Power of drives: prescribed coordinates (tau x', where tau holds the forces of rows already) and rows that depend on
+// time: -lambda g_x x' = lambda g_t, and -mu h_v v = mu h0.
 static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
 {
     const kd_system *s = w->system;
@@ -208,14 +272,12 @@ static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
     if (answer != KD_EVAL_OK) return answer;
     for (int k = 0; k < s->tree.ndof; k++)
         if (s->tree.dof_v[k] < 0) out->supplied += w->tau[k] * w->dx[k];
-    kd_work_G(w, x);
     for (int i = 0; i < s->nlambda; i++) {
-        double rate = kd_row_jet(&s->row_g[s->kept[i]], w).x1; // g_p Z v + g_t, prescribed dofs among the motion
-        out->supplied += x->lambda[i] * rate;
+        const kd_row *row = &s->row_g[s->kept[i]];
+        out->supplied += x->lambda[i] * (kd_row_jet(row, w).x1 - rate_by_motion(row, false, w));
     }
-    for (int j = 0; j < s->nv; j++)
-        for (int k = s->G.column[j]; k < s->G.column[j + 1]; k++)
-            out->supplied -= x->lambda[s->G.row[k]] * w->G.value[k] * x->v[j];
+    for (int i = 0; i < s->nmu; i++)
+        out->supplied += x->mu[i] * (kd_row_jet(&s->row_h[i], w).x - rate_by_motion(&s->row_h[i], true, w));
     return KD_EVAL_OK;
 }
 
@@ -242,8 +304,9 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
     return w->system->driven ? drive_power(w, x, out) : KD_EVAL_OK;
 }
 
-// ---- outputs ---------------------------------------------------------------------------------------------------------
-// Reaction of a joint on the body of `to`, axes of `from`, at the origin of `to`.
+// ---- outputs --------------------------------------------------------------------------------------------------------
+// Reaction of
+// a joint on the body of `to`, axes of `from`, at the origin of `to`.
 static double reaction(kd_work *w, const kd_point *x, int joint, int component)
 {
     const kd_system    *s = w->system;
@@ -277,7 +340,8 @@ static double multiplier(const kd_work *w, const kd_point *x, int constraint, in
 {
     const kd_system *s = w->system;
     for (int i = 0; i < s->nlambda; i++)
-        if (s->row_g[s->kept[i]].constraint == constraint && s->row_g[s->kept[i]].component == number) return x->lambda[i];
+        if (s->row_g[s->kept[i]].constraint == constraint && s->row_g[s->kept[i]].component == number)
+            return x->lambda[i];
     for (int i = 0; i < s->nmu; i++)
         if (s->row_h[i].constraint == constraint && s->row_h[i].component == number) return x->mu[i];
     return 0.0; // left out as redundant
@@ -304,10 +368,14 @@ static kd_eval fill_sensor_slots(kd_work *w, const kd_point *x)
     const double levels[] = {energy.kinetic, energy.potential, energy.kinetic + energy.potential};
     for (int i = 0; i < s->nslots; i++) {
         kd_slot at = s->slot[i];
-        if (at.kind == KD_SLOT_REACTION) w->slot[i] = reaction(w, x, at.index, at.level);
-        else if (at.kind == KD_SLOT_MULTIPLIER) w->slot[i] = multiplier(w, x, at.index, at.level);
-        else if (at.kind == KD_SLOT_CHANNEL) w->slot[i] = element_force(w, at.index, at.level);
-        else if (at.kind == KD_SLOT_ENERGY) w->slot[i] = levels[at.level];
+        if (at.kind == KD_SLOT_REACTION)
+            w->slot[i] = reaction(w, x, at.index, at.level);
+        else if (at.kind == KD_SLOT_MULTIPLIER)
+            w->slot[i] = multiplier(w, x, at.index, at.level);
+        else if (at.kind == KD_SLOT_CHANNEL)
+            w->slot[i] = element_force(w, at.index, at.level);
+        else if (at.kind == KD_SLOT_ENERGY)
+            w->slot[i] = levels[at.level];
     }
     return KD_EVAL_OK;
 }
@@ -330,8 +398,9 @@ static kd_eval outputs(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// ---- derivatives -----------------------------------------------------------------------------------------------------
-// (Z v)_p along increments: quaternions q -> q + q e/2 gives q e omega / 4; counted angles: change of their rates.
+// ---- derivatives ----------------------------------------------------------------------------------------------------
+// (Z v)_p along
+// increments: quaternions q -> q + q e/2 gives q e omega / 4; counted angles: change of their rates.
 static void kinematics_by_position(kd_work *w, double *out)
 {
     const kd_system *s = w->system;
@@ -340,7 +409,8 @@ static void kinematics_by_position(kd_work *w, double *out)
         const kd_link *link = &s->tree.link[i];
         if (link->kind != KD_TREE_SPHERICAL && link->kind != KD_TREE_FREE) continue;
         int     first = link->kind == KD_TREE_FREE ? 3 : 0, dof = link->dof + first;
-        kd_quat q = kd_quat_of(w->x + link->position + first), omega = {0.0, w->dx[dof], w->dx[dof + 1], w->dx[dof + 2]};
+        kd_quat q = kd_quat_of(w->x + link->position + first),
+                omega = {0.0, w->dx[dof], w->dx[dof + 1], w->dx[dof + 2]};
         for (int k = 0; k < 3; k++) {
             kd_quat change = quaternion_rate(quaternion_rate(q, unit_quaternion(k)), omega);
             kd_quat_to(change, out + s->p_of_x[link->position + first] + s->tree.dof_v[dof + k] * np);
@@ -357,46 +427,102 @@ static void kinematics_by_position(kd_work *w, double *out)
     }
 }
 
-static const kd_matrix_values *matrix_of(const kd_work *w, kd_fn fn, kd_var var)
+// The matrix of a block; kinds of rows share the constraint matrices.
+static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
 {
-    if (fn == KD_RESIDUAL) return var == KD_P ? &w->residual_p : var == KD_V ? &w->residual_v : var == KD_R ? &w->residual_r : NULL;
-    if (fn == KD_B) return var == KD_P ? &w->b_p : var == KD_V ? &w->b_v : var == KD_R ? &w->b_r : NULL;
-    if (fn == KD_G) return var == KD_P ? &w->G : NULL;
-    if (fn == KD_GI) return var == KD_P ? &w->gI_p : var == KD_V ? &w->G : NULL;
-    if (fn == KD_GII) return var == KD_P ? &w->gII_p : var == KD_V ? &w->gII_v : var == KD_A ? &w->G : NULL;
-    if (fn == KD_H) return var == KD_P ? &w->h_p : var == KD_V ? &w->H : NULL;
-    if (fn == KD_HI) return var == KD_P ? &w->hI_p : var == KD_V ? &w->hI_v : var == KD_A ? &w->H : NULL;
-    return NULL;
+    switch (fn) {
+    case KD_RESIDUAL:
+        return var == KD_P ? &s->residual_p : var == KD_V ? &s->residual_v : var == KD_R ? &s->residual_r : NULL;
+    case KD_B:
+        return var == KD_P ? &s->b_p : var == KD_V ? &s->b_v : var == KD_R ? &s->b_r : NULL;
+    case KD_G:
+        return var == KD_P ? &s->G : NULL;
+    case KD_GI:
+        return var == KD_P ? &s->gI_p : var == KD_V ? &s->G : NULL;
+    case KD_GII:
+        return var == KD_P ? &s->gII_p : var == KD_V ? &s->gII_v : var == KD_A ? &s->G : NULL;
+    case KD_H:
+        return var == KD_P ? &s->h_p : var == KD_V ? &s->H : NULL;
+    case KD_HI:
+        return var == KD_P ? &s->hI_p : var == KD_V ? &s->hI_v : var == KD_A ? &s->H : NULL;
+    default:
+        return NULL;
+    }
+}
+
+// Bring the matrix of a block up to date.
+static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var, const kd_matrix_values **out)
+{
+    const kd_matrix_plan *plan = plan_of(w->system, fn, var);
+    *out = kd_work_matrix(w, plan);
+    if (*out != &w->G && *out != &w->H) return kd_work_derivatives(w, x);
+    kd_work_G(w, x);
+    return KD_EVAL_OK;
 }
 
 static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out)
 {
-    kd_work *w = context;
+    kd_work                *w = context;
+    const kd_matrix_values *m;
     (void)part;
     if (fn == KD_RESIDUAL && var == KD_A) return mass(x, context, out);
-    const kd_matrix_values *m = matrix_of(w, fn, var);
-    if (m == &w->G || m == &w->H) {
-        kd_work_G(w, x);
-    } else {
-        kd_eval answer = kd_work_derivatives(w, x);
-        if (answer != KD_EVAL_OK) return answer;
+    if (fn == KD_Q) {
+        norms_by_position(w, x, out);
+        return KD_EVAL_OK;
     }
-    if (fn == KD_KINEMATICS) kinematics_by_position(w, out);
-    else kd_matrix_add_dense(m, out);
+    kd_eval answer = fn == KD_KINEMATICS ? kd_work_derivatives(w, x) : update_matrix(w, x, fn, var, &m);
+    if (answer != KD_EVAL_OK) return answer;
+    if (fn == KD_KINEMATICS)
+        kinematics_by_position(w, out);
+    else
+        kd_matrix_add_dense(m, out);
     return KD_EVAL_OK;
 }
 
-// ---- names, work -----------------------------------------------------------------------------------------------------
+static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
+{
+    const kd_system *s = context;
+    if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
+        *out = (kd_pattern){s->nv, s->nv, s->tree.column, s->tree.row};
+        return s->dense_tree;
+    }
+    const kd_matrix_plan *plan = fn != KD_RESIDUAL || s->dense_tree ? plan_of(s, fn, var) : NULL;
+    if (plan) *out = (kd_pattern){plan->rows, plan->columns, plan->column, plan->row};
+    return plan != NULL;
+}
+
+static kd_eval sparse(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *values)
+{
+    kd_work *w = context;
+    (void)part;
+    if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
+        kd_work_position(w, x);
+        kd_tree_mass(&w->system->tree, &w->motion, values);
+        return KD_EVAL_OK;
+    }
+    const kd_matrix_values *m;
+    kd_eval                 answer = update_matrix(w, x, fn, var, &m);
+    if (answer == KD_EVAL_OK) memcpy(values, m->value, (size_t)m->plan->column[m->plan->columns] * sizeof *values);
+    return answer;
+}
+
+// ---- names, work ----------------------------------------------------------------------------------------------------
 static const char *name_of(kd_kind kind, int i, void *context)
 {
     const kd_system *s = context;
     return s->names[kind] ? s->names[kind][i] : NULL;
 }
 
-static void *make_work(void *context) { return kd_work_create(context); }
-static void  free_work(void *work) { kd_work_destroy(work); }
+static void *make_work(void *context)
+{
+    return kd_work_create(context);
+}
+static void free_work(void *work)
+{
+    kd_work_destroy(work);
+}
 
-static kd_eval input_values(double t, void *context, double *u, double *du, double *ddu)
+kd_eval kd_system_input_values(double t, void *context, double *u, double *du, double *ddu)
 {
     const kd_system *s = context;
     kd_jet           time = {.x = t, .x1 = 1.0};
@@ -432,6 +558,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     }
     def.residual = residual;
     def.acceleration = acceleration;
+    if (s->topological.place) def.accelerations = accelerations;
     def.M = mass;
     if (s->nr > 0) def.b = inner_rates;
     if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;
@@ -439,9 +566,12 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->model->nsensors > 0) def.y = outputs;
     def.energies = energies;
     def.derivative = derivative;
+    def.pattern = pattern;
+    def.sparse = sparse;
     def.p_increments = true;
-    def.given[KD_RESIDUAL] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
-    if (def.dims.nq > 0) def.given[KD_KINEMATICS] = KD_BIT(KD_P);
+    def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
+    if (s->dense_tree) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
+    if (def.dims.nq > 0) def.given[KD_KINEMATICS] = def.given[KD_Q] = KD_BIT(KD_P);
     if (s->nr > 0) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
     if (s->nlambda > 0) {
         def.given[KD_G] = KD_BIT(KD_P);
@@ -457,6 +587,5 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.free_work = free_work;
     def.autonomous = !s->time_dependent;
     if (s->options.coordinates == KD_CARTESIAN) def.mass_structure = KD_MASS_FULL_CONSTANT;
-    s->inputs = (kd_inputs){input_values, s};
     return kd_eom_create(&def, &s->eom, message, size);
 }

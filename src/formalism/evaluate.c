@@ -4,8 +4,7 @@
 
 #include "formalism/system.h"
 
-// ---- workspace
-// -------------------------------------------------------------------------------------------------------
+// ---- workspace ------------------------------------------------------------------------------------------------------
 static int channel_count(const kd_system *s)
 {
     int n = 0;
@@ -44,6 +43,8 @@ static void cut_arrays(kd_work *w)
     const kd_system *s = w->system;
     kd_arena        *arena = &w->arena;
     w->x = kd_cut_double(arena, s->tree.nposition);
+    w->x_moved = kd_cut_double(arena, s->tree.nposition);
+    w->rates = kd_cut_double(arena, s->tree.nposition);
     w->dx = kd_cut_double(arena, s->tree.ndof);
     w->ddx = kd_cut_double(arena, s->tree.ndof);
     w->tau = kd_cut_double(arena, s->tree.ndof);
@@ -113,8 +114,7 @@ void kd_work_destroy(kd_work *w)
     kd_free(w);
 }
 
-// ---- dofs
-// ------------------------------------------------------------------------------------------------------------
+// ---- dofs -----------------------------------------------------------------------------------------------------------
 static void fill_time(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
@@ -146,8 +146,7 @@ static void spread(const kd_system *s, const double *v, double *dx)
         for (int i = 0; i < s->tree.nv; i++) dx[s->tree.v_dof[i]] = v[i];
 }
 
-// ---- measures
-// --------------------------------------------------------------------------------------------------------
+// ---- measures -------------------------------------------------------------------------------------------------------
 static const kd_tangent no_tangent;
 
 static double dof_value(const kd_work *w, int dof)
@@ -230,8 +229,7 @@ static void fill_states(kd_work *w, const double *r)
         }
 }
 
-// ---- stages
-// ----------------------------------------------------------------------------------------------------------
+// ---- stages ---------------------------------------------------------------------------------------------------------
 void kd_work_position(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
@@ -291,8 +289,7 @@ kd_eval kd_work_loads(kd_work *w, const kd_point *x)
     return KD_EVAL_OK;
 }
 
-// ---- forces on the links
-// ---------------------------------------------------------------------------------------------
+// ---- forces on the links --------------------------------------------------------------------------------------------
 void kd_work_clear_forces(kd_work *w)
 {
     const kd_system *s = w->system;

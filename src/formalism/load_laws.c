@@ -5,8 +5,7 @@
 
 #include "formalism/loads.h"
 
-// ---- expressions inside laws
-// -----------------------------------------------------------------------------------------
+// ---- expressions inside laws ----------------------------------------------------------------------------------------
 static double value_of(const kd_expr *e, const double *x, kd_work *w)
 {
     return e ? kd_expr_value(e, x, w->expr_work) : 0.0;
@@ -54,8 +53,8 @@ static void put(const kd_load *load, int row, int variable, double value, double
     J[row + variable * (load->nchannels + load->nstates)] += value;
 }
 
-// ---- spring, damper, actuator: f = -(k (s - s0) + c v + preload) + sign * law
-// ------------------------------------------- The law is a tension between points (sign -1) and a torque or force along
+// ---- spring, damper, actuator: f = -(k (s - s0) + c v + preload) + sign * law ---------------------------------------
+// The law is a tension between points (sign -1) and a torque or force along
 // a joint coordinate (sign +1).
 static double law_sign(const kd_load *load)
 {
@@ -90,8 +89,7 @@ static void spring_energy(const kd_load *load, const double *x, kd_work *w, kd_e
 
 const kd_load_class kd_load_spring = {spring_eval, spring_jacobian, spring_energy};
 
-// ---- stop: f = max(0, k depth - c v) beyond the lower limit, mirrored beyond the upper one
-// -----------------------------
+// ---- stop: f = max(0, k depth - c v) beyond the lower limit, mirrored beyond the upper one --------------------------
 static double stop_depth(const kd_load *load, double q, double *side)
 {
     *side = q < load->def->lower ? 1.0 : -1.0; // direction of the force
@@ -129,8 +127,7 @@ static void stop_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
 
 const kd_load_class kd_load_stop = {stop_eval, stop_jacobian, stop_energy};
 
-// ---- friction: f = -(Fc + (Fs - Fc) exp(-(v/vs)^2)) tanh(v/slip) - viscous v
-// --------------------------------------------
+// ---- friction: f = -(Fc + (Fs - Fc) exp(-(v/vs)^2)) tanh(v/slip) - viscous v ----------------------------------------
 static double friction_level(const kd_force_def *d, double v, double *slope)
 {
     double surplus = d->breakaway > d->coulomb ? d->breakaway - d->coulomb : 0.0;
@@ -164,8 +161,7 @@ static void friction_energy(const kd_load *load, const double *x, kd_work *w, kd
 
 const kd_load_class kd_load_friction = {friction_eval, friction_jacobian, friction_energy};
 
-// ---- bushing: f = -(K s + D v + preload), s = shifts and Cardan angles
-// ---------------------------------------------------
+// ---- bushing: f = -(K s + D v + preload), s = shifts and Cardan angles ----------------------------------------------
 static kd_eval bushing_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     (void)w, (void)rate;
@@ -208,8 +204,7 @@ static void bushing_energy(const kd_load *load, const double *x, kd_work *w, kd_
 
 const kd_load_class kd_load_bushing = {bushing_eval, bushing_jacobian, bushing_energy};
 
-// ---- applied force: one expression per channel
-// ---------------------------------------------------------------------------
+// ---- applied force: one expression per channel ----------------------------------------------------------------------
 static kd_eval applied_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     (void)rate;
@@ -225,8 +220,7 @@ static kd_eval applied_jacobian(const kd_load *load, const double *x, kd_work *w
 
 const kd_load_class kd_load_applied = {applied_eval, applied_jacobian, NULL};
 
-// ---- tyre: F = k depth + c depth' + preload, depth = road(x) + R - z; variables x, z, x', z'
-// -------------------------------
+// ---- tyre: F = k depth + c depth' + preload, depth = road(x) + R - z; variables x, z, x', z' ------------------------
 typedef struct tyre_state {
     double depth, rate, road_x, road_rate_x, force;
     bool   touches;
@@ -282,8 +276,8 @@ static void tyre_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
 
 const kd_load_class kd_load_tyre = {tyre_eval, tyre_jacobian, tyre_energy};
 
-// ---- sphere on plane (Hunt-Crossley): f = k depth^n (1 + d depth'), friction -mu f v/sqrt(v^2 + slip^2)
-// ------------------- Channels z, x, y, omega_x, omega_y; variables z, z', x', y', omega_x, omega_y. The sphere touches
+// ---- sphere on plane (Hunt-Crossley): f = k depth^n (1 + d depth'), friction -mu f v/sqrt(v^2 + slip^2) -------------
+// Channels z, x, y, omega_x, omega_y; variables z, z', x', y', omega_x, omega_y. The sphere touches
 // below its centre: slip velocity (x' - R omega_y, y' + R omega_x).
 typedef struct contact_state {
     double depth, normal, by_depth, by_rate; // normal force and its derivatives by depth and depth'
@@ -360,8 +354,7 @@ static void contact_energy(const kd_load *load, const double *x, kd_work *w, kd_
 
 const kd_load_class kd_load_contact = {contact_eval, contact_jacobian, contact_energy};
 
-// ---- Maxwell: T = k e + ks (e - r) + preload + law, e = s - s0; damper c r' = ks (e - r); variables s, v, r
-// ------------------
+// ---- Maxwell: T = k e + ks (e - r) + preload + law, e = s - s0; damper c r' = ks (e - r); variables s, v, r ---------
 static kd_eval maxwell_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     const kd_force_def *d = load->def;
@@ -393,8 +386,7 @@ static void maxwell_energy(const kd_load *load, const double *x, kd_work *w, kd_
 
 const kd_load_class kd_load_maxwell = {maxwell_eval, maxwell_jacobian, maxwell_energy};
 
-// ---- inner states: lag T r' = input - r; PI and plain integrator r' = input; variable 0: r
-// ------------------------------------
+// ---- inner states: lag T r' = input - r; PI and plain integrator r' = input; variable 0: r --------------------------
 static kd_eval state_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     (void)force;
@@ -419,8 +411,7 @@ static void no_energy(const kd_load *load, const double *x, kd_work *w, kd_energ
 
 const kd_load_class kd_load_state = {state_eval, state_jacobian, no_energy};
 
-// ---- elements written in C: variables are values, rates, states
-// ------------------------------------------------------------
+// ---- elements written in C: variables are values, rates, states -----------------------------------------------------
 static void user_arguments(const kd_load *load, const double *x, double *value, double *rate, double *state)
 {
     int n = load->nchannels;

@@ -9,8 +9,7 @@
 
 enum { FIRST_CAPACITY = 16 }; // of kd_grow
 
-// ---- what a force acts along
-// -----------------------------------------------------------------------------------------
+// ---- what a force acts along ----------------------------------------------------------------------------------------
 static int plain_measure(kd_system *s, int pair, kd_measure_kind kind, int i)
 {
     if (pair < 0) return -1;
@@ -45,8 +44,7 @@ int kd_system_force_measure(kd_system *s, int force)
     return pair < 0 ? -1 : kd_system_angle(s, pair, (kd_entry){1, 0, 1}, (kd_entry){0, 0, 1}, true);
 }
 
-// ---- making a load
-// ---------------------------------------------------------------------------------------------------
+// ---- making a load --------------------------------------------------------------------------------------------------
 typedef struct builder {
     kd_system *s;
     kd_load   *load;
@@ -102,8 +100,8 @@ static void add_variables_of(builder *b, const kd_expr *e)
 static void compile_law(builder *b, int i, const char *text, const kd_source *source, const kd_local *local, int nlocal)
 {
     if (text && b->status == KD_OK)
-        b->status = kd_system_compile(b->s, text, b->load->name, source, false, local, nlocal, &b->load->law[i], b->message,
-                                      b->size);
+        b->status = kd_system_compile(b->s, text, b->load->name, source, false, local, nlocal, &b->load->law[i],
+                                      b->message, b->size);
 }
 
 static void add_law(builder *b, int i, const char *text, const kd_source *source, const kd_local *local, int nlocal)
@@ -137,8 +135,8 @@ static void add_states(builder *b, int n)
     b->s->nr += n;
 }
 
-// ---- forces
-// ---------------------------------------------------------------------------------------------------------- along one
+// ---- forces ---------------------------------------------------------------------------------------------------------
+// along one
 // measure s: variables s, v, then those of the law
 static void make_scalar(builder *b, int force)
 {
@@ -249,8 +247,7 @@ static void make_force(builder *b, int force)
     force_kind[f->def.kind].make(b, force);
 }
 
-// ---- states and user elements
-// ----------------------------------------------------------------------------------------
+// ---- states and user elements ---------------------------------------------------------------------------------------
 static void make_state(builder *b, int state)
 {
     const kd_state_element *e = &b->s->model->state[state];

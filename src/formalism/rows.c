@@ -27,8 +27,7 @@ typedef struct builder { // rows of one element
     size_t      size;
 } builder;
 
-// ---- making rows
-// -----------------------------------------------------------------------------------------------------
+// ---- making rows ----------------------------------------------------------------------------------------------------
 static void name_row(builder *b, kd_row *row, const char *what)
 {
     size_t size = strlen(b->kind) + strlen(b->element) + strlen(what) + 8;
@@ -111,8 +110,7 @@ static void add_expression(builder *b, bool nonholonomic, const char *text, cons
     name_row(b, row, what);
 }
 
-// ---- joints
-// ----------------------------------------------------------------------------------------------------------
+// ---- joints ---------------------------------------------------------------------------------------------------------
 static const struct {
     unsigned shifts;  // bit i: d_i = 0
     unsigned cosines; // bit 0: C_xy, 1: C_xz, 2: C_yz, 3: C_zx
@@ -163,8 +161,7 @@ static void prescribe(builder *b, int joint, int i)
     if (row) row->target = motion;
 }
 
-// ---- constraints
-// -----------------------------------------------------------------------------------------------------
+// ---- constraints ----------------------------------------------------------------------------------------------------
 static void add_coupling(builder *b, const kd_constraint *c)
 {
     int slot[KD_MAX_TERMS];
@@ -313,8 +310,7 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
     return b.status;
 }
 
-// ---- evaluation
-// ------------------------------------------------------------------------------------------------------
+// ---- evaluation -----------------------------------------------------------------------------------------------------
 static kd_jet target_jet(const kd_row *row, kd_work *w)
 {
     return row->target ? kd_expr_jet(row->target, w->jet, w->expr_work) : kd_jet_const(0.0);

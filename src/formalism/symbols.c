@@ -16,8 +16,7 @@ typedef struct finder {
     char            why[160];
 } finder;
 
-// ---- paths
-// -----------------------------------------------------------------------------------------------------------
+// ---- paths ----------------------------------------------------------------------------------------------------------
 static int measure_slot(kd_system *s, int pair, kd_measure_kind kind, int i, int j, int level)
 {
     if (pair < 0) return -1;
@@ -102,13 +101,13 @@ static int path_slot(kd_system *s, const kd_path *path)
         return kd_system_slot(s, KD_SLOT_CHANNEL, s->model->nforces + path->element, path->i);
     case KD_SECTION_PARAMETER:
     case KD_SECTION_CURVE:
-    case KD_SECTION_COUNT: break;
+    case KD_SECTION_COUNT:
+        break;
     }
     return -1;
 }
 
-// ---- the finder
-// ------------------------------------------------------------------------------------------------------
+// ---- the finder -----------------------------------------------------------------------------------------------------
 static bool find_variable(finder *f, int slot, kd_symbol *out)
 {
     f->memory = f->memory || slot < 0;

@@ -12,11 +12,12 @@
 #include "formalism/matrix.h"
 #include "formalism/measure.h"
 #include "formalism/pair.h"
+#include "formalism/redundancy.h"
+#include "formalism/topological.h"
 #include "formalism/tree.h"
 #include "model/model.h"
 
-// ---- variables of expressions
-// ------------------------------------------------------------------------------------------
+// ---- variables of expressions ---------------------------------------------------------------------------------------
 typedef enum kd_slot_kind {
     KD_SLOT_TIME,
     KD_SLOT_INPUT,      // index: input
@@ -35,8 +36,8 @@ typedef struct kd_slot {
     int          index, level;
 } kd_slot;
 
-// ---- rows
-// ------------------------------------------------------------------------------------------------------------ linear:
+// ---- rows -----------------------------------------------------------------------------------------------------------
+// linear:
 // 0 = sum coefficient_i * slot_i - offset - target(t, u) expression:  0 = expr(slots) Holonomic rows read values of
 // measures, nonholonomic ones rates too (linearly).
 typedef struct kd_row {
@@ -51,8 +52,7 @@ typedef struct kd_row {
     const char *name;
 } kd_row;
 
-// ---- loads
-// -----------------------------------------------------------------------------------------------------------
+// ---- loads ----------------------------------------------------------------------------------------------------------
 struct kd_load;
 struct kd_work;
 
@@ -80,8 +80,7 @@ typedef struct kd_load {
     bool                     stiff;
 } kd_load;
 
-// ---- the system
-// ------------------------------------------------------------------------------------------------------
+// ---- the system -----------------------------------------------------------------------------------------------------
 typedef struct kd_tree_edge { // how a joint of the model is used
     int  link;                // link that it carries; 0: it closes a loop
     bool reversed;            // the link is the body of `from`
@@ -133,13 +132,17 @@ struct kd_system {
     // derivatives: patterns and how the assembly fills them
     kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
     bool           planned;
+    bool           dense_tree; // the pattern of the tree is small enough for matrices
+    kd_topological topological;
 
     char         **names[KD_NAME_KIND_COUNT];
     kd_eom        *eom;
     kd_inputs      inputs;
     kd_system     *joints; // Cartesian: the same model in joint coordinates, for start values and redundant rows
     kd_system_info info;
-    char          *description;
+    kd_redundancy  redundancy;
+    bool          *keep; // (nrows_g) rows that are independent; NULL: all
+    bool           time_dependent, driven, reads_energy;
 };
 
 // One thread's evaluation.
@@ -150,6 +153,7 @@ typedef struct kd_work {
     double          *x, *dx, *ddx;                // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
     double          *tau;                         // (ndof)
     double          *increment;                   // (ndof)
+    double          *x_moved, *rates;             // (nposition)
     kd_motion        moved;                       // scratch of oplus, where angles are counted
     double          *sensor;                      // (nsensors)
     kd_wrench       *load;                        // (nlinks)
@@ -172,10 +176,13 @@ typedef struct kd_work {
     double          *small;           // (max_jacobian)
     kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
-    bool             recording;           // a run that finds the patterns
-    kd_vec3         *frozen_N, *frozen_F; // changes of the loads of pairs at frozen forces, by columns
-    kd_jet          *kept_jet;            // (nslots)
-    double          *tree_p, *tree_v;     // in the pattern of the tree
+    bool             recording;                // a run that finds the patterns
+    kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
+    kd_jet          *kept_jet;                 // (nslots)
+    double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    // factor of the accelerations' system
+    double *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
+    int    *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
     // stamps of what is current
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
         axes_stamp, G_stamp;
@@ -211,11 +218,14 @@ typedef struct kd_local { // a name that only one element knows
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
 
-kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;       // rows.c
-kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;      // loads.c
-kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                  // names.c
-kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                   // derivatives.c: patterns
-kd_status kd_system_redundancy(kd_system *s, char *message, size_t size) KD_NODISCARD; // redundancy.c
+kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;      // rows.c
+kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;     // loads.c
+kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                 // names.c
+kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                  // derivatives.c: patterns
+kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
+kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
+kd_eval   kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
+enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 
 // evaluate.c: evaluation by stages; each brings everything up to its stage
 kd_work *kd_work_create(const kd_system *s);
@@ -239,8 +249,9 @@ void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double mul
 void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
 
 // derivatives.c
-bool    kd_work_matrices(kd_work *w);                       // room for the values; false: out of memory
-kd_eval kd_work_derivatives(kd_work *w, const kd_point *x); // all matrices at the acceleration stage
-void    kd_work_G(kd_work *w, const kd_point *x);           // G and H only, position (H: velocity) stage
+bool                    kd_work_matrices(kd_work *w);                       // room for the values; false: out of memory
+kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x); // all matrices at the acceleration stage
+const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
+void                    kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
 
 #endif

@@ -30,6 +30,7 @@ bool kd_result_has_hdf5(void)
 
 #else
 
+#include <errno.h>
 #include <hdf5.h>
 #include <string.h>
 
@@ -244,8 +245,10 @@ static kd_status write_image(const void *image, size_t length, const char *path,
     FILE     *file;
     kd_status status = kd_file_open(path, &file, message, size);
     if (status < 0) return status;
-    (void)!fwrite(image, 1, length, file); // an error is told by closing
-    return kd_file_close(file, path, message, size);
+    if (fwrite(image, 1, length, file) == length) return kd_file_close(file, path, message, size);
+    kd_text(message, size, "cannot write '%s': %s", path, strerror(errno));
+    kd_file_abandon(file, path);
+    return KD_ERR_FILE;
 }
 
 kd_status kd_result_save_hdf5(const kd_result *r, const char *path, char *message, size_t size)

@@ -57,6 +57,7 @@ void        kd_names_release(kd_names *names);
 const char *kd_section_word(kd_section section); // "body"
 int         kd_section_count(const kd_model *m, kd_section section);
 const char *kd_element_name(const kd_model *m, kd_section section, int element);
+const void *kd_element(const kd_model *m, kd_section section, int element); // kd_body, kd_joint, ...
 // The name of an element of the section that was probably meant; NULL: none is near.
 const char *kd_model_nearest(const kd_model *m, kd_section section, const char *wanted);
 // "unknown body 'trailr', did you mean 'trailer'?"

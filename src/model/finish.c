@@ -10,7 +10,8 @@ static kd_status finish_curves(kd_model *m)
 {
     static const kd_curve_kind kind[] = {[KD_CURVE_LINEAR] = KD_CURVE_KIND_LINEAR,
                                          [KD_CURVE_SPLINE] = KD_CURVE_KIND_SPLINE,
-                                         [KD_CURVE_AKIMA] = KD_CURVE_KIND_AKIMA};
+                                         [KD_CURVE_AKIMA] = KD_CURVE_KIND_AKIMA,
+                                         [KD_CURVE_MONOTONE] = KD_CURVE_KIND_MONOTONE};
     for (int i = 0; i < m->ncurves; i++) {
         kd_model_curve *c = &m->curve[i];
         char            why[300] = "";

@@ -37,6 +37,7 @@ typedef struct reader {
     int                node;                   // that reads; -1: none
     bool              *used[KD_SECTION_COUNT]; // (elements) read by somebody; NULL: not counted
     char               denied[300];            // a known name that must not be read here
+    bool               broken;                 // a curve that is wrong itself is read
     char               why[300];               // of an unknown one
     char               near[KD_EXPR_MAX_NAME + 1];
 } reader;
@@ -120,7 +121,8 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
     if (curve >= 0) {
         *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = r->m->curve[curve].curve};
         r->used[KD_SECTION_CURVE][curve] = true;
-        return r->m->curve[curve].curve != NULL;
+        r->broken = r->broken || !r->m->curve[curve].curve;
+        return !r->broken;
     }
     kd_path path;
     if (!strchr(name, '.') || !kd_path_parse(r->m, name, &path, NULL, 0)) return false;
@@ -151,12 +153,13 @@ static kd_status check_text(reader *r, kd_section section, int element, const ch
     r->may = may;
     r->locals = locals;
     r->denied[0] = r->why[0] = '\0';
+    r->broken = false;
     const kd_symbols symbols = {find_symbol, suggest_symbol, r};
     kd_expr         *expr = NULL;
     kd_expr_error    error = {0};
     const kd_status  status = kd_expr_compile(text, &symbols, &expr, &error);
     kd_expr_destroy(expr);
-    if (status == KD_ERR_MEMORY) return status;
+    if (status == KD_ERR_MEMORY || r->broken) return status == KD_ERR_MEMORY ? status : KD_OK;
     if (status < 0) {
         const char *why = r->why[0] ? r->why : error.text;
         char        where[60] = "";

@@ -88,6 +88,7 @@ static void check_plausible(kd_model *m, int i)
     double         I[3];
     kd_sym_eigenvalues(&b->inertia, I);
     const double largest = fmax(fabs(I[0]), fabs(I[2])), rounding = 1e-12 * largest;
+    for (int k = 0; k < 3; k++) I[k] = fabs(I[k]) > rounding ? I[k] : 0.0;
     if (mass == 0.0) {
         kd_model_warn(m, KD_SECTION_BODY, i, "mass", "the body has no mass%s", largest > 0.0 ? ", but inertia" : "");
     }

@@ -21,7 +21,7 @@
 
 static const char *const words_in[] = {"world", "body", NULL};
 static const char *const words_cut[] = {"auto", "yes", "no", NULL};
-static const char *const words_form[] = {"linear", "spline", "akima", NULL};
+static const char *const words_form[] = {"linear", "spline", "akima", "monotone", NULL};
 static const char *const words_coordinates[] = {"joint", "cartesian", NULL};
 
 //                                      fixed revolute prismatic screw cylindrical universal planar spherical free
@@ -81,7 +81,7 @@ static const kd_field shape_fields[] = {
 #define O(member) offsetof(kd_curve_def, member)
 static const kd_field curve_fields[] = {
     {"form", KD_FIELD_WORD, O(form), 1, ALL, 0, KD_CURVE_LINEAR, ANY, "",
-     .doc = "straight lines, a cubic spline, or Akima's spline, which does not swing over", .words = words_form},
+     .doc = "straight lines, a cubic spline, Akima's spline (calm beside jumps), or one without overshoot", .words = words_form},
     {"x", KD_FIELD_SAMPLES, O(x), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "arguments, rising", .length = O(n)},
     {"y", KD_FIELD_SAMPLES, O(y), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
@@ -718,11 +718,11 @@ bool kd_name_check(const char *name, char *message, size_t size)
     if (*c == '(') {
         do {
             c++;
-            if (!is_digit(*c)) break;
+            if (!is_digit(*c)) c = ""; // nothing between the commas
             while (is_digit(*c)) c++;
         } while (*c == ',');
         if (c[0] == ')' && c[1] == '\0') return true;
-        kd_text(message, size, "the index in the name '%s' must be whole numbers from 0 on, in parentheses", name);
+        kd_text(message, size, "the index in the name '%s' must be whole numbers in parentheses, from 0 on", name);
         return false;
     }
     if (*c == '\0') return true;

@@ -5,11 +5,12 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "core/text.h"
 #include "model/build.h"
 
 typedef struct builder {
     kd_document *document;
-    kd_report   *report;
+    kd_findings *findings;
     const char  *text;
     size_t       length;
     kd_node     *stack; // nodes whose list or map is not closed yet
@@ -26,7 +27,7 @@ typedef struct builder {
 
 static bool refuse(builder *b, yaml_mark_t mark, const char *why)
 {
-    kd_report_add(b->report, (int)mark.line + 1, (int)mark.column + 1, "%s", why);
+    kd_findings_add(b->findings, (int)mark.line + 1, (int)mark.column + 1, "%s", why);
     b->status = KD_ERR_MODEL;
     return false;
 }
@@ -215,7 +216,7 @@ static bool check_keys(builder *b, const kd_node *map)
     for (int i = 0; fine && i < map->n; i++) {
         const kd_node *key = &map->item[2 * i];
         if (key->type != KD_NODE_SCALAR) {
-            kd_report_add(b->report, key->line, key->column, "a key must be a word");
+            kd_findings_add(b->findings, key->line, key->column, "a key must be a word");
             fine = false;
             break;
         }
@@ -227,8 +228,8 @@ static bool check_keys(builder *b, const kd_node *map)
             for (int j = 0; j < i && other < 0; j++) other = strcmp(map->item[2 * j].text, key->text) == 0 ? j : -1;
         }
         if (other >= 0) {
-            kd_report_add(b->report, key->line, key->column, "the key '%.80s' is already in line %d", key->text,
-                          map->item[2 * other].line);
+            kd_findings_add(b->findings, key->line, key->column, "the key '%.80s' is already in line %d", key->text,
+                            map->item[2 * other].line);
             fine = false;
         }
     }
@@ -295,12 +296,32 @@ static bool scalar(builder *b, const yaml_event_t *event)
 // ---- events
 // -----------------------------------------------------------------------------------------------------------
 
+// line and column (0-based) of a byte
+static yaml_mark_t mark_of(const builder *b, size_t byte)
+{
+    yaml_mark_t mark = {0, 0, 0};
+    for (size_t i = 0; i < byte && i < b->length; i++) {
+        mark.column += ((unsigned char)b->text[i] & 0xC0) != 0x80;
+        if (b->text[i] != '\n') continue;
+        mark.line++;
+        mark.column = 0;
+    }
+    return mark;
+}
+
 // libyaml's words, and what usually is the reason
 static void complain(builder *b, const yaml_parser_t *parser)
 {
     const char *problem = parser->problem ? parser->problem : "this is not YAML";
     const char *hint = "";
-    if (strstr(problem, "cannot start any token")) {
+    char        begun[80] = "";
+    yaml_mark_t mark = parser->problem_mark;
+    if (parser->error == YAML_READER_ERROR) { // such errors know only their byte
+        mark = mark_of(b, parser->problem_offset);
+        hint = "; remove them";
+    } else if (strstr(problem, "unexpected end of stream")) {
+        hint = "; a quotation mark is not closed";
+    } else if (strstr(problem, "cannot start any token")) {
         hint = "; indent by blanks instead of tabs, and put texts with special characters into quotes";
     } else if (strstr(problem, "mapping values are not allowed")) {
         hint = "; put a text that contains ': ' into quotes, and check the indentation";
@@ -311,8 +332,10 @@ static void complain(builder *b, const yaml_parser_t *parser)
     } else if (strstr(problem, "block end") || strstr(problem, "expected key")) {
         hint = "; check the indentation";
     }
-    kd_report_add(b->report, (int)parser->problem_mark.line + 1, (int)parser->problem_mark.column + 1, "YAML: %s%s",
-                  problem, hint);
+    if (parser->context && parser->error != YAML_READER_ERROR && parser->context_mark.line != mark.line) {
+        kd_text(begun, sizeof begun, " (begun in line %d)", (int)parser->context_mark.line + 1);
+    }
+    kd_findings_add(b->findings, (int)mark.line + 1, (int)mark.column + 1, "YAML: %s%s%s", problem, hint, begun);
     b->status = parser->error == YAML_MEMORY_ERROR ? KD_ERR_MEMORY : KD_ERR_MODEL;
 }
 
@@ -377,7 +400,7 @@ static void read_events(builder *b)
     yaml_parser_delete(&parser);
 }
 
-kd_status kd_document_read(const char *text, size_t length, kd_document *document, kd_report *report)
+kd_status kd_document_read(const char *text, size_t length, kd_document *document, kd_findings *findings)
 {
     *document = (kd_document){0};
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) { // byte order mark
@@ -385,13 +408,13 @@ kd_status kd_document_read(const char *text, size_t length, kd_document *documen
         length -= 3;
     }
     if (length > KD_DOCUMENT_MAX_BYTES) {
-        kd_report_add(report, 0, 0, "the file is larger than 64 MiB");
+        kd_findings_add(findings, 0, 0, "the file is larger than 64 MiB");
         return KD_ERR_MODEL;
     }
-    builder b = {.document = document, .report = report, .text = text, .length = length};
+    builder b = {.document = document, .findings = findings, .text = text, .length = length};
     if (check_utf8(&b)) read_events(&b);
     if (b.status == KD_OK && b.count == 0) {
-        kd_report_add(report, 1, 1, "the file is empty; a model begins with 'kardan: 1'");
+        kd_findings_add(findings, 1, 1, "the file is empty; a model begins with 'kardan: 1'");
         b.status = KD_ERR_MODEL;
     }
     if (b.status == KD_OK) {

@@ -3,7 +3,7 @@
 #define KD_MODELFILE_DOCUMENT_H
 
 #include "core/memory.h"
-#include "modelfile/report.h"
+#include "modelfile/findings.h"
 
 // Limits of a file.
 enum {
@@ -31,9 +31,9 @@ typedef struct kd_document {
     kd_node *root;
 } kd_document;
 
-// KD_OK; KD_ERR_MODEL: report has been told why; KD_ERR_MEMORY. Keys of maps are scalars and different from each other.
+// KD_OK; KD_ERR_MODEL: the findings say why; KD_ERR_MEMORY. Keys of maps are scalars and different from each other.
 // Expressions whose commas make several values of them, like [max(a, b), 0], are put together again.
-kd_status kd_document_read(const char *text, size_t length, kd_document *document, kd_report *report) KD_NODISCARD;
+kd_status kd_document_read(const char *text, size_t length, kd_document *document, kd_findings *findings) KD_NODISCARD;
 void      kd_document_release(kd_document *document);
 
 // The value of a key of a map; NULL: it is not there.

@@ -70,7 +70,7 @@ static bool named_place(kd_reader *r, const kd_node *node, kd_place *place)
         *place = r->m->frame[frame].def.at;
         return true;
     }
-    if (!body && r->report->count == 0 && kd_model_error_count(r->m) == 0) { // all frames and bodies are known
+    if (!body && r->findings->count == 0 && kd_model_error_count(r->m) == 0) { // all frames and bodies are known
         kd_nearest  nearest = kd_nearest_start(name);
         const char *near = kd_model_nearest(r->m, KD_SECTION_BODY, name);
         kd_nearest_offer(&nearest, kd_model_nearest(r->m, KD_SECTION_FRAME, name));

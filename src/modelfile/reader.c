@@ -9,17 +9,18 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "modelfile/load.h"
 
 // ---- what all parts use ---------------------------------------------------------------------------------------------
 
 void kd_reader_complain(kd_reader *r, const kd_node *node, const char *format, ...)
 {
-    char    text[KD_REPORT_LENGTH];
+    char    text[KD_FINDING_LENGTH];
     va_list arguments;
     va_start(arguments, format);
     if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = '\0';
     va_end(arguments);
-    kd_report_add(r->report, node->line, node->column, "%s%s", r->element, text);
+    kd_findings_add(r->findings, node->line, node->column, "%s%s", r->element, text);
 }
 
 bool kd_reader_short_of_memory(kd_reader *r)
@@ -92,13 +93,14 @@ static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *
     for (int k = 0; k < schema->nkinds; k++) {
         kd_text_append(list, sizeof list, "%s%s", k > 0 ? ", " : "", schema->kinds[k].word);
     }
-    if (!type) {
+    if (type && type->type != KD_NODE_SCALAR) {
+        kd_reader_complain(r, type, "'type' must be one word; possible are %s", list);
+    } else if (!type) {
         kd_reader_complain(r, map, "'type' is missing; possible are %s", list);
     } else if (near) {
         kd_reader_complain(r, type, "unknown type '%s', did you mean '%s'?", type->text, near);
     } else {
-        kd_reader_complain(r, type, "unknown type '%.60s'; possible are %s",
-                           type->type == KD_NODE_SCALAR ? type->text : "...", list);
+        kd_reader_complain(r, type, "unknown type '%.60s'; possible are %s", type->text, list);
     }
     return false;
 }
@@ -140,7 +142,7 @@ static bool read_element(kd_reader *r, void *context)
 {
     element    *e = context;
     const char *singular = kd_schema_of(e->id)->singular, *name = e->key->text;
-    int         complaints = r->report->count;
+    int         complaints = r->findings->count;
     kd_text(r->element, sizeof r->element, "%s '%.100s': ", singular, e->key->text);
     if (++r->elements > KD_READER_MAX_ELEMENTS) {
         kd_reader_complain(r, e->key, "more than %d elements", KD_READER_MAX_ELEMENTS);
@@ -149,10 +151,15 @@ static bool read_element(kd_reader *r, void *context)
     kd_arena_release(&r->scratch);
     if (!kd_reader_name(r, e->key, &name)) return false;
     kd_text(r->element, sizeof r->element, "%s '%.100s': ", singular, name);
-    kd_status status = kd_model_at(r->m, r->report->file, e->key->line, e->key->column);
+    char why[300];
+    if (!kd_name_check(name, why, sizeof why)) {
+        kd_reader_complain(r, e->key, "%s%s", why, strchr(name, ':') ? "; write a blank behind the colon" : "");
+        return false;
+    }
+    kd_status status = kd_model_at(r->m, r->findings->file, e->key->line, e->key->column);
     if (status < 0) return kd_reader_short_of_memory(r);
     kd_model_drop_fields(r->m); // of an element that was wrong
-    bool fine = read_definition(r, e->id, e->value, &e->def) && r->report->count == complaints;
+    bool fine = read_definition(r, e->id, e->value, &e->def) && r->findings->count == complaints;
     if (!fine || r->status != KD_OK) return false;
     status = add(r->m, e->id, name, &e->def);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
@@ -179,7 +186,7 @@ static void read_section(kd_reader *r, kd_schema_id id, const kd_node *map)
         kd_reader_complain(r, map, "'%s' must be a map, like %s: {name: ...}", schema->word, schema->word);
         return;
     }
-    for (int i = 0; i < map->n && r->status == KD_OK && r->report->count < 2 * KD_REPORT_LINES; i++) {
+    for (int i = 0; i < map->n && r->status == KD_OK && r->findings->count < 2 * KD_FINDINGS_KEPT; i++) {
         element e = {id, &map->item[2 * i], &map->item[2 * i + 1], {.curve = {0}}};
         read_repeated(r, &e);
     }
@@ -196,7 +203,7 @@ static void read_run(kd_reader *r, const kd_node *map)
     if (map->type != KD_NODE_MAP) {
         kd_reader_complain(r, map, "it must be a map, like {t_end: 10}");
     } else if (kd_reader_fields(r, schema, 0, map, &run)) {
-        kd_status status = kd_model_at(r->m, r->report->file, map->line, map->column);
+        kd_status status = kd_model_at(r->m, r->findings->file, map->line, map->column);
         if (status >= 0) status = kd_model_set_run(r->m, &run);
         if (status == KD_ERR_MEMORY) kd_reader_short_of_memory(r);
     }
@@ -284,23 +291,47 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
     if (run) read_run(r, run);
 }
 
-// What the model found wrong, behind what the reader found.
-static void append_model_message(const kd_model *m, char *message, size_t size)
+// Another element has been found wrong at the same position: they come from one `for`.
+static bool is_repeated(const kd_findings *findings, int line, int column, const char *text)
 {
-    const char *text = kd_model_message(m);
-    if (!message || size == 0 || text[0] == '\0') return;
-    kd_text_append(message, size, "%s%s", message[0] ? "\n" : "", text);
+    size_t head = strcspn(text, ":");
+    for (int i = 0; line > 0 && i < findings->count && i < KD_FINDINGS_KEPT; i++) {
+        const kd_finding *f = &findings->item[i];
+        if (f->line == line && f->column == column && strncmp(f->text, text, head + 1) != 0) return true;
+    }
+    return false;
+}
+
+// What the model found wrong, line by line: "file:line:column: text"
+static void take_model_message(kd_findings *findings, const kd_model *m)
+{
+    size_t length = strlen(findings->file);
+    for (const char *line = kd_model_message(m); *line;) {
+        size_t      n = strcspn(line, "\n");
+        const char *text = line;
+        int         row = 0, column = 0, used = 0;
+        if (strncmp(line, findings->file, length) == 0 &&
+            sscanf(line + length, ":%d:%d: %n", &row, &column, &used) == 2) {
+            text = line + length + used;
+        } else if (strncmp(line, findings->file, length) == 0 && strncmp(line + length, ": ", 2) == 0) {
+            text = line + length + 2;
+        }
+        if (!is_repeated(findings, row, column, text)) {
+            kd_findings_add(findings, row, column, "%.*s", (int)(n - (size_t)(text - line)), text);
+        }
+        line += n + (line[n] == '\n');
+    }
 }
 
 // The whole: read, and finish if nothing was wrong.
 static kd_status read_model(kd_reader *r, const char *text, size_t length, const kd_setting *settings, int nsettings)
 {
-    kd_status status = kd_document_read(text, length, &r->document, r->report);
+    kd_status status = kd_document_read(text, length, &r->document, r->findings);
     if (status < 0) return status;
     read_root(r, settings, nsettings);
     kd_reader_scope_release(r);
     if (r->status < 0) return r->status;
-    if (r->report->count > 0 || kd_model_error_count(r->m) > 0) return KD_ERR_MODEL;
+    if (r->findings->count > 0 || kd_model_error_count(r->m) > 0) return KD_ERR_MODEL;
     return kd_model_finish(r->m);
 }
 
@@ -311,17 +342,17 @@ kd_status kd_model_read_text(const char *name, const char *text, size_t length, 
     if (!model) return KD_ERR_ARGUMENT;
     *model = NULL;
     if (!text || nsettings < 0 || (nsettings > 0 && !settings)) return KD_ERR_ARGUMENT;
-    kd_reader *r = kd_alloc(sizeof *r);
-    kd_report *report = kd_alloc(sizeof *report);
-    kd_model  *m = NULL;
-    kd_status  status = r && report ? kd_model_create(&m) : KD_ERR_MEMORY;
+    kd_reader   *r = kd_alloc(sizeof *r);
+    kd_findings *findings = kd_alloc(sizeof *findings);
+    kd_model    *m = NULL;
+    kd_status    status = r && findings ? kd_model_create(&m) : KD_ERR_MEMORY;
     if (status < 0) goto done;
-    report->file = name ? name : "model";
+    findings->file = name ? name : "model";
     r->m = m;
-    r->report = report;
+    r->findings = findings;
     status = read_model(r, text, length, settings, nsettings);
-    kd_report_write(report, message, size);
-    if (status == KD_ERR_MODEL) append_model_message(m, message, size);
+    if (status == KD_ERR_MODEL) take_model_message(findings, m);
+    kd_findings_write(findings, message, size);
     if (status >= 0) {
         *model = m;
         m = NULL;
@@ -331,46 +362,8 @@ done:
     if (status == KD_ERR_MEMORY) kd_text(message, size, "%s: out of memory", name ? name : "model");
     if (r) kd_document_release(&r->document);
     kd_model_destroy(m);
-    kd_free(report);
+    kd_free(findings);
     kd_free(r);
-    return status;
-}
-
-// The content of a file. KD_ERR_FILE: message says why.
-static kd_status load(const char *path, char **text, size_t *length, char *message, size_t size)
-{
-    size_t    capacity = 1 << 16;
-    kd_status status = KD_ERR_MEMORY;
-    char     *content = kd_alloc(capacity);
-    FILE     *file = fopen(path, "rb");
-    *length = 0;
-    if (!file) {
-        kd_text(message, size, "%s: the file cannot be opened", path);
-        status = KD_ERR_FILE;
-    }
-    while (file && content) {
-        *length += fread(content + *length, 1, capacity - *length, file);
-        if (ferror(file)) {
-            kd_text(message, size, "%s: the file cannot be read", path);
-            status = KD_ERR_FILE;
-            break;
-        }
-        if (*length < capacity || *length > KD_DOCUMENT_MAX_BYTES) { // the rest of what is too large is not needed
-            status = KD_OK;
-            break;
-        }
-        char *larger = kd_alloc(2 * capacity);
-        if (larger) memcpy(larger, content, *length);
-        kd_free(content);
-        content = larger;
-        capacity *= 2;
-    }
-    if (file) fclose(file);
-    if (status < 0) {
-        kd_free(content);
-        content = NULL;
-    }
-    *text = content;
     return status;
 }
 
@@ -383,11 +376,8 @@ kd_status kd_model_read(const char *path, const kd_setting *settings, int nsetti
     if (!path) return KD_ERR_ARGUMENT;
     char     *text = NULL;
     size_t    length;
-    kd_status status = load(path, &text, &length, message, size);
-    if (status >= 0)
-        status = kd_model_read_text(path, text, length, settings, nsettings, model, message, size);
-    else if (status == KD_ERR_MEMORY)
-        kd_text(message, size, "%s: out of memory", path);
+    kd_status status = kd_load_file(path, KD_DOCUMENT_MAX_BYTES, &text, &length, message, size);
+    if (status >= 0) status = kd_model_read_text(path, text, length, settings, nsettings, model, message, size);
     kd_free(text);
     return status;
 }

@@ -1,6 +1,6 @@
 // reader.h: what the parts of the reader of model files share.
 //
-// Functions that read answer true if they could; otherwise the report has been told, or status says that memory is
+// Functions that read answer true if they could; otherwise the findings have it, or status says that memory is
 // short.
 #ifndef KD_MODELFILE_READER_H
 #define KD_MODELFILE_READER_H
@@ -11,9 +11,13 @@
 #include "modelfile/document.h"
 
 enum {
-    KD_READER_MAX_INDICES = 4,        // `for` of one element
+    KD_READER_MAX_INDICES = 4, // `for` of one element
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    KD_READER_MAX_ELEMENTS = 2000,
+#else
     KD_READER_MAX_ELEMENTS = 1000000, // after repetition
-    KD_READER_MAX_ROUNDS = 4000000,   // of all `for` together, empty ones included
+#endif
+    KD_READER_MAX_ROUNDS = 4000000, // of all `for` together, empty ones included
     KD_READER_MAX_PARAMETER_DEPTH = 64,
 };
 
@@ -29,14 +33,14 @@ typedef struct kd_file_parameter {
 } kd_file_parameter;
 
 typedef struct kd_reader {
-    kd_model   *m;
-    kd_report  *report;
-    kd_document document;
-    kd_status   status;       // KD_OK or KD_ERR_MEMORY
-    char        element[200]; // "joint 'hinge': ", in front of messages
-    int         elements;     // so far
-    int         rounds;       // of repetition so far
-    kd_arena    scratch;      // texts of the element that is being read
+    kd_model    *m;
+    kd_findings *findings;
+    kd_document  document;
+    kd_status    status;       // KD_OK or KD_ERR_MEMORY
+    char         element[200]; // "joint 'hinge': ", in front of messages
+    int          elements;     // so far
+    int          rounds;       // of repetition so far
+    kd_arena     scratch;      // texts of the element that is being read
 
     // parameters, until they are in the model
     kd_file_parameter *parameter;

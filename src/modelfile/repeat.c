@@ -107,6 +107,11 @@ static bool run(kd_reader *r, loops *all, int k)
     loop *l = &all->loop[k];
     int   from, to;
     if (!kd_reader_integer(r, &l->from, "for", &from) || !kd_reader_integer(r, &l->to, "for", &to)) return false;
+    double rounds = (double)to - from + 1;
+    if (k + 1 == all->n && r->elements + rounds > KD_READER_MAX_ELEMENTS) {
+        kd_reader_complain(r, l->node, "more than %d elements", KD_READER_MAX_ELEMENTS);
+        return false;
+    }
     r->index[k] = l->name;
     bool fine = true;
     for (int i = from; i <= to && fine; i++) {

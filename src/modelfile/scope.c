@@ -58,13 +58,23 @@ static bool complain(kd_reader *r, int line, int column, int first, int from, co
                      const kd_expr_error *error)
 {
     if (r->denied[0]) {
-        kd_report_add(r->report, line, column, "%s'%s' must be a number, but '%s' is known only during the simulation",
-                      r->element, key, r->denied);
+        kd_findings_add(r->findings, line, column,
+                        "%s'%s' must be a number, but '%s' is known only during the simulation", r->element, key,
+                        r->denied);
         return false;
     }
-    if (first > 0 && error->column > 0) column = first + from + error->column - 1;
-    kd_report_add(r->report, line, column, "%s'%s': %s in '%.60s%s'", r->element, key, error->text, text,
-                  strlen(text) > 60 ? "..." : "");
+    if (strcmp(key, "index") == 0 && r->nindices == 0) {
+        kd_findings_add(r->findings, line, first > 0 ? first + from : column,
+                        "%sindex: %s; an element is repeated by 'for: i = 1..N'", r->element, error->text);
+        return false;
+    }
+    if (first > 0 && error->column > 0) {
+        kd_findings_add(r->findings, line, first + from + error->column - 1, "%s'%s': %s", r->element, key,
+                        error->text);
+    } else {
+        kd_findings_add(r->findings, line, column, "%s'%s': %s in '%.60s%s'", r->element, key, error->text, text,
+                        strlen(text) > 60 ? "..." : "");
+    }
     return false;
 }
 
@@ -84,9 +94,9 @@ static bool evaluate(kd_reader *r, const kd_node *node, int from, const char *ke
 static bool complain_parameter(kd_reader *r, const kd_file_parameter *p, const char *why)
 {
     if (p->set)
-        kd_report_add(r->report, 0, 0, "parameter '%s', set to '%.100s': %s", p->name, p->text, why);
+        kd_findings_add(r->findings, 0, 0, "parameter '%s', set to '%.100s': %s", p->name, p->text, why);
     else
-        kd_report_add(r->report, p->line, p->column, "parameter '%s': %s", p->name, why);
+        kd_findings_add(r->findings, p->line, p->column, "parameter '%s': %s", p->name, why);
     return false;
 }
 
@@ -184,10 +194,10 @@ static void override(kd_reader *r, const kd_setting *setting)
     }
     const char *near = suggest_symbol(name, r);
     if (near) {
-        kd_report_add(r->report, 0, 0, "unknown parameter '%.60s' is set, did you mean '%s'?", name, near);
+        kd_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set, did you mean '%s'?", name, near);
     } else {
-        kd_report_add(r->report, 0, 0, "unknown parameter '%.60s' is set; the file has %s", name,
-                      r->nparameters > 0 ? "others" : "no parameters");
+        kd_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set; the file has %s", name,
+                        r->nparameters > 0 ? "others" : "no parameters");
     }
 }
 
@@ -196,7 +206,7 @@ static bool add_parameters(kd_reader *r)
 {
     for (int i = 0; i < r->nparameters; i++) {
         const kd_file_parameter *p = &r->parameter[i];
-        kd_status                status = kd_model_at(r->m, r->report->file, p->line, p->column);
+        kd_status                status = kd_model_at(r->m, r->findings->file, p->line, p->column);
         if (status >= 0) status = kd_model_add_parameter(r->m, p->name, p->value);
         if (status >= 0) status = kd_model_set_parameter_text(r->m, p->name, p->text);
         if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);

@@ -218,8 +218,7 @@ static const char *part_of(const char *key, int i)
         {"motion[0]", "motion[1]", "motion[2]"},
         {"force[0]", "force[1]", "force[2]"},
         {"torque[0]", "torque[1]", "torque[2]"},
-        {"coordinate[0]", "coordinate[1]", "coordinate[2]", "coordinate[3]", "coordinate[4]", "coordinate[5]",
-         "coordinate[6]", "coordinate[7]"},
+        {"terms[0]", "terms[1]", "terms[2]", "terms[3]", "terms[4]", "terms[5]", "terms[6]", "terms[7]"},
     };
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
         size_t length = strcspn(parts[k][0], "[");
@@ -286,7 +285,7 @@ static bool read_terms(kd_reader *r, const kd_field *field, const kd_node *node,
     if (!check_room(r, field, node, node->n)) return false;
     for (int i = 0; i < node->n; i++) {
         kd_node *key = &node->item[2 * i];
-        if (!kd_reader_name(r, key, &path[i]) || !kd_reader_note(r, part_of("coordinate", i), key) ||
+        if (!kd_reader_name(r, key, &path[i]) || !kd_reader_note(r, part_of(field->key, i), key) ||
             !kd_reader_number(r, &node->item[2 * i + 1], key->text, &factor[i])) {
             return false;
         }
@@ -329,9 +328,10 @@ static bool read_span(kd_reader *r, kd_node *map, int kind, kd_shape *shape)
     }
     shape->size[radii] = length;
     for (int i = 0; i < 3; i++) shape->position[i] = 0.5 * (from[i] + to[i]);
-    // the shortest turn from z to d: (1 + z.d, z x d); for d = -z about x
-    kd_vec3 n = kd_vec_scale(1.0 / length, d);
-    kd_quat q = n.z > -1.0 + 1e-14 ? kd_quat_normalised((kd_quat){1.0 + n.z, -n.y, n.x, 0.0}) : (kd_quat){0, 1, 0, 0};
+    // the shortest turn from z to d: about z x d by their angle; any axis across z will do for half a turn
+    double  across = hypot(d.x, d.y), half = 0.5 * atan2(across, d.z);
+    kd_vec3 axis = across > 0.0 ? kd_vec(-d.y / across, d.x / across, 0.0) : kd_vec(1, 0, 0);
+    kd_quat q = {cos(half), sin(half) * axis.x, sin(half) * axis.y, 0.0};
     kd_quat_to(q, shape->orientation);
     return true;
 }
@@ -460,46 +460,64 @@ static bool has_places(const kd_schema *schema, int kind)
     return to && to->type == KD_FIELD_PLACE;
 }
 
-// "revolute joint", "body"
+// "a joint of type revolute", "an input", "a box"
 static void say_what(const kd_schema *schema, int kind, char *text, size_t size)
 {
-    text[0] = '\0';
     const char *word = schema->kinds ? schema->kinds[kind].word : NULL;
-    if (word) kd_text_append(text, size, "%s ", word);
-    if (!schema->kind_by_key)
-        kd_text_append(text, size, "%s", schema->singular);
-    else if (word)
-        kd_text(text, size, "%s", word);
+    const char *first = schema->kind_by_key ? word : schema->singular;
+    kd_text(text, size, "%s %s", strchr("aeiou", first[0]) ? "an" : "a", first);
+    if (word && !schema->kind_by_key) kd_text_append(text, size, " of type %s", word);
 }
 
-static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const kd_node *key)
+// `bodies` for `body`, `point` for `points`, and the other way round; NULL: that is not the mistake.
+static const char *other_number(const kd_schema *schema, int kind, const char *key)
 {
-    char what[100], list[300] = "";
-    say_what(schema, kind, what, sizeof what);
-    kd_nearest nearest = kd_nearest_start(key->text);
+    static const char *const number[][2] = {{"body", "bodies"}, {"bodies", "body"}, {"points", "point"}};
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++) {
+        if (strcmp(key, number[i][0]) == 0 && kd_reader_is_place_key(schema, kind, number[i][1])) return number[i][1];
+    }
+    return NULL;
+}
+
+static const char *nearest_key(const kd_schema *schema, int kind, const char *key)
+{
+    kd_nearest nearest = kd_nearest_start(key);
     if (schema->kinds && !schema->kind_by_key) kd_nearest_offer(&nearest, "type");
     for (int i = 0; i < schema->nfields; i++) {
         if (kd_field_has(&schema->fields[i], kind)) kd_nearest_offer(&nearest, schema->fields[i].key);
     }
     kd_reader_offer_place_keys(schema, kind, &nearest);
-    // a key of other kinds
-    int others = 0;
+    return nearest.best;
+}
+
+// The other kinds that have the key; false: none.
+static bool list_kinds(const kd_schema *schema, const char *key, char *list, size_t size)
+{
+    list[0] = '\0';
     for (int k = 0; schema->kinds && k < schema->nkinds; k++) {
-        bool has = kd_schema_field(schema, k, key->text) || kd_reader_is_place_key(schema, k, key->text);
+        bool has = kd_schema_field(schema, k, key) || kd_reader_is_place_key(schema, k, key);
         if (!schema->kinds[k].word || !has) continue;
-        kd_text_append(list, sizeof list, "%s%s", others++ > 0 ? ", " : "", schema->kinds[k].word);
+        kd_text_append(list, size, "%s%s", list[0] ? ", " : "", schema->kinds[k].word);
     }
-    if (others > 0) {
-        kd_reader_complain(r, key, "'%s' does not apply to a %s, only to %s", key->text, what, list);
-    } else if (nearest.best) {
-        kd_reader_complain(r, key, "unknown key '%.60s' for a %s, did you mean '%s'?", key->text, what, nearest.best);
+    return list[0] != '\0';
+}
+
+static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const kd_node *key)
+{
+    char        what[100], list[300] = "";
+    const char *other = other_number(schema, kind, key->text);
+    const char *near = other ? other : nearest_key(schema, kind, key->text);
+    say_what(schema, kind, what, sizeof what);
+    if (!other && list_kinds(schema, key->text, list, sizeof list)) {
+        kd_reader_complain(r, key, "'%s' does not apply to %s, only to %s", key->text, what, list);
+    } else if (near) {
+        kd_reader_complain(r, key, "unknown key '%.60s' for %s, did you mean '%s'?", key->text, what, near);
     } else {
         for (int i = 0; i < schema->nfields; i++) {
-            if (kd_field_has(&schema->fields[i], kind)) {
-                kd_text_append(list, sizeof list, "%s%s", list[0] ? ", " : "", schema->fields[i].key);
-            }
+            if (!kd_field_has(&schema->fields[i], kind)) continue;
+            kd_text_append(list, sizeof list, "%s%s", list[0] ? ", " : "", schema->fields[i].key);
         }
-        kd_reader_complain(r, key, "unknown key '%.60s' for a %s; possible are %s", key->text, what, list);
+        kd_reader_complain(r, key, "unknown key '%.60s' for %s; possible are %s", key->text, what, list);
     }
 }
 
@@ -519,6 +537,21 @@ static bool has_places_otherwise(const kd_schema *schema, int kind, const kd_nod
            (schema == kd_schema_of(KD_SCHEMA_FORCE) && kind == KD_RSDA && kd_node_find(map, "joint"));
 }
 
+static void complain_place(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, const char *key)
+{
+    char what[100];
+    bool both = kd_schema_field(schema, kind, "from") != NULL;
+    bool joint = kd_schema_field(schema, kind, "joint") != NULL;
+    say_what(schema, kind, what, sizeof what);
+    if (!both) {
+        kd_reader_complain(r, map, "%s needs 'body' or 'to'", what);
+    } else if (kd_node_find(map, "from") || kd_node_find(map, "to")) {
+        kd_reader_complain(r, map, "%s needs '%s'", what, key);
+    } else if (strcmp(key, "from") == 0) { // once for both
+        kd_reader_complain(r, map, "%s needs 'bodies', or 'from' and 'to'%s", what, joint ? ", or 'joint'" : "");
+    }
+}
+
 static bool check_required(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map)
 {
     char what[100];
@@ -532,12 +565,9 @@ static bool check_required(kd_reader *r, const kd_schema *schema, int kind, cons
         }
         if (field->type == KD_FIELD_PLACE) {
             if (has_places_otherwise(schema, kind, map)) continue;
-            bool both = kd_schema_field(schema, kind, "from") != NULL;
-            if (both && strcmp(field->key, "to") == 0 && !kd_node_find(map, "from")) continue; // said for `from`
-            kd_reader_complain(r, map, both ? "a %s needs 'from' and 'to', or 'bodies'" : "a %s needs 'to' or 'body'",
-                               what);
+            complain_place(r, schema, kind, map, field->key);
         } else {
-            kd_reader_complain(r, map, "a %s needs '%s'", what, field->key);
+            kd_reader_complain(r, map, "%s needs '%s'", what, field->key);
         }
         fine = false;
     }
@@ -554,6 +584,8 @@ bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_
         if (!field) {
             complain_key(r, schema, kind, key);
             fine = false;
+        } else if ((field->flags & KD_FIELD_REQUIRED) && kd_node_is_null(value)) {
+            continue; // missing, see below
         } else if (!kd_reader_value(r, field, kind, value, def)) {
             fine = false;
         }

@@ -2,7 +2,7 @@
 #ifndef KD_TEST_EXPR_SYMBOLS_H
 #define KD_TEST_EXPR_SYMBOLS_H
 
-#include "core/words.h"
+#include "core/nearest.h"
 #include "expr/expr.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ static inline bool symbol_find(const char *name, void *context, kd_symbol *out)
 
 static inline const char *symbol_suggest(const char *name, void *context)
 {
-    kd_nearest search = {.word = name};
+    kd_nearest search = kd_nearest_start(name);
     (void)context;
     for (int i = 0; i < SYMBOL_SLOTS; i++) kd_nearest_offer(&search, symbol_variables[i]);
     for (size_t i = 0; i < sizeof symbol_numbers / sizeof symbol_numbers[0]; i++)

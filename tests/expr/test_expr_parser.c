@@ -39,7 +39,6 @@ static void test_precedence(void **state)
         {"x^-y^2", "x^(-(y^2))"},
         {"2*x^3*y", "(2*(x^3))*y"},
         {"x + 1 < y*2", "(x + 1) < (y*2)"},
-        {"x < y == 1*z", NULL}, // comparisons do not chain
         {"x < y && y < z", "(x < y) && (y < z)"},
         {"x < y and y < z or z < x", "((x < y) and (y < z)) or (z < x)"},
         {"z < x or x < y and y < z", "(z < x) or ((x < y) and (y < z))"},
@@ -59,7 +58,6 @@ static void test_precedence(void **state)
     };
     unsigned seed = 11;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (!rows[i][1]) continue;
         for (int round = 0; round < 8; round++) {
             double x[SYMBOL_SLOTS];
             for (int k = 0; k < SYMBOL_SLOTS; k++) x[k] = random_between(&seed, 0.2, 3.0);
@@ -94,7 +92,7 @@ static void test_paths(void **state)
     assert_near(value_at("input.pedal-sin(0)", x, NULL), 64.0, 0.0);
     assert_near(value_at("joint.hinge.q-x", x, NULL), 15.0, 0.0);
     assert_near(value_at("joint.hinge.q-joint.arm(3).q", x, NULL), -16.0, 0.0);
-    assert_near(value_at("joint.hinge.q*joint.arm(3).q(", x, NULL), NAN, INFINITY);
+    assert_near(value_at("joint.arm(3).q-joint.hinge.q", x, NULL), 16.0, 0.0);
 }
 
 // ---- wrong expressions ----------------------------------------------------------------------------------------------
@@ -173,6 +171,8 @@ static const wrong WRONG[] = {
     {"xyzzy", 1, "unknown name 'xyzzy'"},
     {"x + joint.hing.q", 5, "unknown name 'joint.hing.q', did you mean 'joint.hinge.q'?"},
     {"joint.arm(4).q", 1, "unknown name 'joint.arm(4).q', did you mean 'joint.arm(3).q'?"},
+    {"joint.arm(2, 1+1).q", 1, "unknown name 'joint.arm(2,2).q', did you mean 'joint.arm(3).q'?"},
+    {"joint.arm(2, x).q", 13, "an index in a path must be a whole number"},
     {"joint.arm(x).q", 11, "an index in a path must be a whole number"},
     {"joint.arm(2.5).q", 11, "an index in a path must be a whole number"},
     {"joint.arm(-1).q", 11, "an index in a path must be a whole number"},
@@ -181,7 +181,7 @@ static const wrong WRONG[] = {
     {"joint.arm(1 2).q", 13, "missing operator before '2'"},
     {"x + joint.", 11, "expected a name behind '.'"},
     {"joint..q", 7, "expected a name behind '.'"},
-    {"body.front-.pos", 11, "expected a value before '.'"},
+    {"body.front-.pos", 1, "unknown name 'body.front', did you mean 'body.front-left.pos.z'?"},
     {"road + 1", 1, "'road' is a curve, write road(x)"},
     {"sin + 1", 1, "'sin' is a function, write sin(...)"},
     {"x + broken", 5, "'broken' is not a finite number"},
@@ -218,7 +218,7 @@ static const wrong WRONG[] = {
     {"exp(1000) + x", 1, "exp(1000) is infinite or too large"},
     {"1e300*1e300", 6, "1e+300 * 1e+300 is infinite or too large"},
     {"mod(3, 0)", 1, "mod(3, 0) is not a number"},
-    {"road(1e300)", 1, "curve(1e+300) is infinite or too large"},
+    {"road(1e308*1.5)", 1, "curve(1.5e+308) is infinite or too large"},
     {"if(x > 0, 1/0, log(-1))", 12, "division by zero"},
     {"1/(1/0)", 5, "division by zero"},
     {"step5(x, 1, 0, 1, 2)", 1, "division by zero"},
@@ -311,6 +311,7 @@ static void test_constant(void **state)
     assert_string_equal(error.text, "a constant is needed here, but 'y' varies");
     assert_int_equal(kd_expr_constant("1 2", &symbols, &value, &error), KD_ERR_MODEL);
     assert_string_equal(error.text, "missing operator before '2'");
+    assert_near(value, 0.0, 0.0); // the last right one: nothing wrong was written
 }
 
 // A plain number takes no memory: files are full of them.
@@ -373,7 +374,7 @@ static void test_depth(void **state)
                                           {"1 or 1 and (1 < 1 + 1*2^", ")"}};
     const char              *message = "the expression is nested deeper than 200";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char            *text = nested(rows[i][0], rows[i][1], 5000);
+        char            *text = nested(rows[i][0], rows[i][1], 2000);
         const kd_symbols symbols = symbols_of(NULL);
         kd_expr         *expr = NULL;
         kd_expr_error    error = {0};

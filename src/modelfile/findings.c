@@ -1,5 +1,5 @@
-// report.c: what is wrong with a file, collected with positions.
-#include "modelfile/report.h"
+// findings.c: what is wrong with a file, collected with positions.
+#include "modelfile/findings.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,10 +8,10 @@
 
 #include "core/text.h"
 
-void kd_report_add(kd_report *report, int line, int column, const char *format, ...)
+void kd_findings_add(kd_findings *findings, int line, int column, const char *format, ...)
 {
-    if (report->count++ >= KD_REPORT_LINES) return;
-    kd_report_line *item = &report->item[report->count - 1];
+    if (findings->count++ >= KD_FINDINGS_KEPT) return;
+    kd_finding *item = &findings->item[findings->count - 1];
     item->line = line;
     item->column = column;
     va_list arguments;
@@ -25,24 +25,24 @@ void kd_report_add(kd_report *report, int line, int column, const char *format, 
 
 static int by_position(const void *a, const void *b)
 {
-    const kd_report_line *first = a, *second = b;
+    const kd_finding *first = a, *second = b;
     if (first->line != second->line) return first->line < second->line ? -1 : 1;
     if (first->column != second->column) return first->column < second->column ? -1 : 1;
     return strcmp(first->text, second->text);
 }
 
-void kd_report_write(kd_report *report, char *message, size_t size)
+void kd_findings_write(kd_findings *findings, char *message, size_t size)
 {
-    int kept = report->count < KD_REPORT_LINES ? report->count : KD_REPORT_LINES;
-    qsort(report->item, (size_t)kept, sizeof *report->item, by_position);
+    int kept = findings->count < KD_FINDINGS_KEPT ? findings->count : KD_FINDINGS_KEPT;
+    qsort(findings->item, (size_t)kept, sizeof *findings->item, by_position);
     kd_text(message, size, "%s", "");
     for (int i = 0; i < kept; i++) {
-        const kd_report_line *item = &report->item[i];
-        kd_text_append(message, size, "%s%s:", i > 0 ? "\n" : "", report->file);
+        const kd_finding *item = &findings->item[i];
+        kd_text_append(message, size, "%s%s:", i > 0 ? "\n" : "", findings->file);
         if (item->line > 0) kd_text_append(message, size, "%d:%d:", item->line, item->column);
         kd_text_append(message, size, " %s", item->text);
     }
-    if (report->count > kept) {
-        kd_text_append(message, size, "\n%s: and %d more", report->file, report->count - kept);
+    if (findings->count > kept) {
+        kd_text_append(message, size, "\n%s: and %d more", findings->file, findings->count - kept);
     }
 }
