@@ -1,10 +1,11 @@
 # Short names for the usual steps. NATIVE=1: use all instructions of this machine; WERROR=1: warnings are errors.
 JOBS   ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
 SWITCH  = -DKARDAN_NATIVE=$(if $(filter 1,$(NATIVE)),ON,OFF) -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF)
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo test bench sanitize format check clean
+.PHONY: all demo test bench sanitize fuzz format check clean
 
 all:
 	tools/setup build
@@ -35,6 +36,12 @@ sanitize: ## all tests with the address and undefined-behaviour sanitizers
 	cmake --build build-sanitize -j$(JOBS)
 	tools/run-tests build-sanitize
 
+fuzz: ## all readers of outside input with random input; FUZZ_SECONDS for each
+	tools/setup build fuzz
+	cmake --preset fuzz -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF)
+	cmake --build build-fuzz -j$(JOBS)
+	tools/run-fuzz build-fuzz $(FUZZ_SECONDS)
+
 format: ## bring all C files into the house format
 	tools/setup format
 	tools/check-format --fix
@@ -44,4 +51,4 @@ check: ## everything that continuous integration runs
 	.ci/run
 
 clean:
-	rm -rf build build-debug build-sanitize build-thread build-coverage
+	rm -rf build build-debug build-sanitize build-thread build-fuzz build-coverage

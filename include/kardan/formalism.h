@@ -40,6 +40,7 @@ typedef struct kd_system_info {
     int nconstraints;             // rows kept
     int nredundant;               // rows left out, or to be left out, because they follow from the others everywhere
     int nsingular;                // further rows that are dependent at the start position only (singular pose)
+    bool assembled;                // the loops could be closed at the start position
 } kd_system_info;
 KD_API kd_system_info kd_system_info_of(const kd_system *system);
 // In words, one line each: tree, cut joints, degrees of freedom, redundant rows by joint and direction, reactions that

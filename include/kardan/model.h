@@ -22,8 +22,7 @@ KD_EXTERN_C_BEGIN
 
 typedef struct kd_model kd_model;
 
-// ---- places
-// ----------------------------------------------------------------------------------------------------------
+// ---- places ---------------------------------------------------------------------------------------------------------
 typedef enum kd_coordinates_of { KD_IN_WORLD, KD_IN_BODY } kd_coordinates_of;
 
 // A frame fixed in a body. Its z axis is the axis of a joint; x is as close to `reference` as possible.
@@ -40,8 +39,7 @@ KD_API kd_place kd_at(const char *body, double x, double y, double z); // in the
 KD_API kd_place kd_at_axis(const char *body, const double point[3], const double axis[3]); // in the world
 KD_API kd_place kd_in(const char *body, double x, double y, double z);                     // in the body's frame
 
-// ---- bodies
-// ----------------------------------------------------------------------------------------------------------
+// ---- bodies ---------------------------------------------------------------------------------------------------------
 typedef enum kd_shape_kind { KD_SHAPE_NONE, KD_SPHERE, KD_BOX, KD_CYLINDER, KD_ROD, KD_TUBE } kd_shape_kind;
 
 typedef struct kd_shape { // for drawing, and for mass and inertia where those are not given
@@ -71,8 +69,8 @@ typedef struct kd_frame_def {
     kd_place at;
 } kd_frame_def;
 
-// ---- joints
-// ---------------------------------------------------------------------------------------------------------- `from`
+// ---- joints ---------------------------------------------------------------------------------------------------------
+// `from`
 // moves relative to `to` as the kind says; coordinates q and their meaning as in the list (z: axis of the joint):
 typedef enum kd_joint_kind {
     KD_FIXED,
@@ -101,8 +99,7 @@ typedef struct kd_joint_def {
     kd_cut      cut;        // close a loop here (KD_CUT_YES), never (KD_CUT_NO), or as kardan finds best
 } kd_joint_def;
 
-// ---- constraints
-// -----------------------------------------------------------------------------------------------------
+// ---- constraints ----------------------------------------------------------------------------------------------------
 typedef enum kd_constraint_kind {
     KD_DISTANCE,       // |to - from| = length
     KD_POINT_ON_PLANE, // origin of `to` in the plane z = 0 of `from`
@@ -131,8 +128,7 @@ typedef struct kd_constraint_def {
     const char        *value;  // expression, or the name of a curve
 } kd_constraint_def;
 
-// ---- forces
-// ----------------------------------------------------------------------------------------------------------
+// ---- forces ---------------------------------------------------------------------------------------------------------
 typedef enum kd_force_kind {
     KD_TSDA,         // spring, damper, actuator between two points; tension is positive
     KD_RSDA,         // the same about the axis of a revolute, screw or cylindrical joint, or between two frames about z
@@ -207,7 +203,7 @@ typedef struct kd_sensor_def {
     const char *unit;
 } kd_sensor_def;
 
-typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA } kd_curve_form;
+typedef enum kd_curve_form { KD_CURVE_LINEAR, KD_CURVE_SPLINE, KD_CURVE_AKIMA, KD_CURVE_MONOTONE } kd_curve_form;
 
 // A table y(x); in expressions a function of its name.
 typedef struct kd_curve_def {
@@ -234,8 +230,7 @@ typedef struct kd_user_force_def {
     bool  stiff;
 } kd_user_force_def;
 
-// ---- how to run
-// ------------------------------------------------------------------------------------------------------
+// ---- how to run -----------------------------------------------------------------------------------------------------
 typedef struct kd_run_def { // what the file says under `run`; the command line overrides
     double      t_end;      // default 10
     double      rtol, atol;
@@ -259,8 +254,7 @@ KD_API kd_curve_def      kd_curve_def_default(void);
 KD_API kd_user_force_def kd_user_force_def_default(void);
 KD_API kd_run_def        kd_run_def_default(void);
 
-// ---- building
-// --------------------------------------------------------------------------------------------------------
+// ---- building -------------------------------------------------------------------------------------------------------
 KD_API kd_status kd_model_create(kd_model **model) KD_NODISCARD;
 KD_API void      kd_model_destroy(kd_model *model); // NULL is fine
 
@@ -291,8 +285,7 @@ KD_API const char       *kd_model_warning(const kd_model *m, int i);
 KD_API const char       *kd_model_title(const kd_model *m);
 KD_API const kd_run_def *kd_model_run(const kd_model *m);
 
-// ---- files
-// -----------------------------------------------------------------------------------------------------------
+// ---- files ----------------------------------------------------------------------------------------------------------
 typedef struct kd_setting { // --set name=value
     const char *name;
     const char *value; // an expression of numbers
@@ -308,6 +301,7 @@ KD_API kd_status kd_model_read_text(const char *name, const char *text, size_t l
 KD_API kd_status kd_model_write(const kd_model *m, const char *path, char *message, size_t size) KD_NODISCARD;
 
 // Import a robot description (URDF). report (may be NULL) receives one line per element: taken, converted or refused.
+// opt may be NULL: defaults. Without libxml2: KD_ERR_UNAVAILABLE.  Guide: docs/guide/urdf.md
 typedef struct kd_urdf_options {
     bool   free_base;       // the root link floats instead of being fixed to the ground     default false
     double gravity[3];      // default (0, 0, -9.81)
@@ -316,6 +310,10 @@ typedef struct kd_urdf_options {
 KD_API kd_urdf_options kd_urdf_options_default(void);
 KD_API kd_status       kd_model_read_urdf(const char *path, const kd_urdf_options *opt, kd_model **model, char *report,
                                           size_t report_size, char *message, size_t size) KD_NODISCARD;
+// The same from a text; name stands for the file in messages.
+KD_API kd_status kd_model_read_urdf_text(const char *name, const char *text, size_t length, const kd_urdf_options *opt,
+                                         kd_model **model, char *report, size_t report_size, char *message,
+                                         size_t size) KD_NODISCARD;
 
 KD_EXTERN_C_END
 #endif

@@ -65,6 +65,11 @@ KD_API kd_status kd_simulation_run(kd_simulation *simulation, double t_end) KD_N
 KD_API kd_status kd_simulation_restart(kd_simulation *simulation) KD_NODISCARD;
 // The x of creation.
 KD_API const kd_state *kd_simulation_state(const kd_simulation *simulation);
+// Start of the last step; the time of the state before the first one.
+KD_API double kd_simulation_step_start(const kd_simulation *simulation);
+// The motion inside the last step: p .. mu at a time between kd_simulation_step_start and the time of the state, by
+// dense output, without accelerations. Also from inside the output function. Does not allocate.
+KD_API kd_status kd_simulation_inside(kd_simulation *simulation, double t, kd_state *x) KD_NODISCARD;
 // Counters since creation, over all runs and restarts.
 KD_API kd_stats kd_simulation_stats(const kd_simulation *simulation);
 // Why the last call failed or stopped; otherwise the news of the last start, "" if there is none.

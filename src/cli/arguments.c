@@ -16,9 +16,9 @@ static void show_help(const kd_cli_syntax *syntax)
         const kd_cli_option *option = &syntax->options[i];
         char                 left[64];
         snprintf(left, sizeof left, "%s %s", option->name, option->value ? option->value : "");
-        printf("  %-22s %s\n", left, option->about);
+        printf("  %-24s %s\n", left, option->about);
     }
-    printf("  %-22s %s\n", "--help", "this page");
+    printf("  %-24s %s\n", "--help", "this page");
     if (syntax->details) printf("\n%s", syntax->details);
 }
 
@@ -45,9 +45,20 @@ static bool take_count(const kd_cli_option *option, const char *value)
     char *end;
     errno = 0;
     long number = strtol(value, &end, 10);
-    if (end == value || *end != '\0' || errno != 0 || number < 2 || number > LARGEST_COUNT)
-        return complain(option, value, "a whole number from 2 to 1000000");
+    if (end == value || *end != '\0' || errno != 0 || number < 1 || number > LARGEST_COUNT)
+        return complain(option, value, "a whole number from 1 to 1000000");
     *(int *)option->target = (int)number;
+    return true;
+}
+
+static bool take_word(const kd_cli_option *option, const char *value)
+{
+    kd_cli_list *list = option->target;
+    if (list->count == KD_CLI_LONGEST_LIST) {
+        fprintf(stderr, "kardan: %s is given more than %d times\n", option->name, KD_CLI_LONGEST_LIST);
+        return false;
+    }
+    list->word[list->count++] = value;
     return true;
 }
 
@@ -57,6 +68,8 @@ static bool take_value(const kd_cli_option *option, const char *value)
     case KD_CLI_TEXT:
         *(const char **)option->target = value;
         return true;
+    case KD_CLI_LIST:
+        return take_word(option, value);
     case KD_CLI_COUNT:
         return take_count(option, value);
     default:
@@ -105,18 +118,19 @@ kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv)
             return KD_CLI_HELP_SHOWN;
         }
     }
+    int count = 0;
     for (int i = 0; i < argc; i++) {
         if (argv[i][0] == '-' && argv[i][1] != '\0') {
             if (!take_option(syntax, argc, argv, &i)) return KD_CLI_WRONG;
-        } else if (!syntax->operand_name || *syntax->operand) {
+        } else if (count == syntax->noperands) {
             fprintf(stderr, "kardan: '%s' is one word too many\nUsage: %s\n", argv[i], syntax->usage);
             return KD_CLI_WRONG;
         } else {
-            *syntax->operand = argv[i];
+            syntax->operand[count++] = argv[i];
         }
     }
-    if (syntax->operand_name && !*syntax->operand) {
-        fprintf(stderr, "kardan: %s is missing\nUsage: %s\n", syntax->operand_name, syntax->usage);
+    if (count < syntax->noperands) {
+        fprintf(stderr, "kardan: %s is missing\nUsage: %s\n", syntax->operand_name[count], syntax->usage);
         return KD_CLI_WRONG;
     }
     return KD_CLI_GO;

@@ -4,89 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/method.h"
+#include "cli/rank.h"
+#include "cli/subject.h"
 
 enum { MESSAGE_SIZE = 4000, NAME_SIZE = 96, SAMPLES = 3 };
 
-static const double RANK_TOLERANCE = 1e-8; // a pivot below this times the largest is zero
-static const double SPREAD = 0.05;         // size of the moves to poses nearby, relative to max(1, |p|)
+static const double SPREAD = 0.05; // size of the moves to poses nearby, relative to max(1, |p|)
 
 typedef struct checked {
-    const kd_example *example;
-    kd_eom           *eom;
-    kd_state         *x, *moved;
-    kd_inputs         inputs;
-    kd_eom_data      *data;
-    double           *u;     // (3 nu)
-    double           *GZ;    // (rows x nv) [GZ; HZ], row-major scaled copy in A
-    double           *HZ;    //
-    double           *A;     // (rows x nv)
-    int              *order; // (rows) rows in the order of the pivots
-    double           *e;     // (nv)
-    kd_dims           dims;
-    int               rows;
-    bool              all_good;
+    kd_subject_request request;
+    kd_subject         subject;
+    kd_state          *moved;
+    kd_rank           *rank;
+    double            *e; // (nv)
+    kd_dims            dims;
+    int                rows;
+    bool               derivatives;
 } checked;
-
-static const kd_inputs *inputs_of(const checked *c)
-{
-    return c->inputs.eval ? &c->inputs : NULL;
-}
-
-// ---- rank ---------------------------------------------------------------------------------------
-
-static void swap(double *a, double *b)
-{
-    double old = *a;
-    *a = *b;
-    *b = old;
-}
-
-// Rank of A (rows x columns, row-major) by elimination with full pivoting; the first rank entries of order are a
-// largest set of independent rows.
-static int rank_of(double *A, int rows, int columns, int *order)
-{
-    double largest = 0;
-    for (int i = 0; i < rows; i++) order[i] = i;
-    for (int k = 0; k < rows && k < columns; k++) {
-        int    pi = k, pj = k;
-        double pivot = 0;
-        for (int i = k; i < rows; i++)
-            for (int j = k; j < columns; j++)
-                if (fabs(A[i * columns + j]) > pivot) pivot = fabs(A[i * columns + j]), pi = i, pj = j;
-        if (k == 0) largest = pivot;
-        if (pivot <= RANK_TOLERANCE * largest) return k;
-        for (int j = 0; j < columns; j++) swap(&A[k * columns + j], &A[pi * columns + j]);
-        for (int i = 0; i < rows; i++) swap(&A[i * columns + k], &A[i * columns + pj]);
-        int row = order[k];
-        order[k] = order[pi];
-        order[pi] = row;
-        for (int i = k + 1; i < rows; i++) {
-            double factor = A[i * columns + k] / A[k * columns + k];
-            for (int j = k; j < columns; j++) A[i * columns + j] -= factor * A[k * columns + j];
-        }
-    }
-    return rows < columns ? rows : columns;
-}
-
-// Rank of [GZ; HZ] with rows scaled to length 1; -1 if it cannot be evaluated
-static int constraint_rank(checked *c, const kd_state *x)
-{
-    kd_dims d = c->dims;
-    double *u = c->u;
-    if (c->inputs.eval && c->inputs.eval(x->t, c->inputs.context, u, u + d.nu, u + 2 * d.nu) != KD_EVAL_OK) return -1;
-    kd_eom_at_time(c->data, x->t, u, u + d.nu, u + 2 * d.nu, x->z);
-    kd_eom_at_position(c->data, x->p, x->s);
-    if (kd_eom_constraint_matrices(c->data, d.nlambda ? c->GZ : NULL, d.nmu ? c->HZ : NULL) != KD_EVAL_OK) return -1;
-    for (int i = 0; i < c->rows; i++) {
-        const double *matrix = i < d.nlambda ? c->GZ + i : c->HZ + (i - d.nlambda);
-        int           stride = i < d.nlambda ? d.nlambda : d.nmu;
-        double        length = 0;
-        for (int j = 0; j < d.nv; j++) length = hypot(length, matrix[j * stride]);
-        for (int j = 0; j < d.nv; j++) c->A[i * d.nv + j] = length > 0 ? matrix[j * stride] / length : 0;
-    }
-    return rank_of(c->A, c->rows, d.nv, c->order);
-}
 
 // ---- the four checks ----------------------------------------------------------------------------
 
@@ -103,7 +38,7 @@ static void tell_structure(const checked *c)
     const int                count[] = {c->dims.np, c->dims.nv, c->dims.nr, c->dims.nw,
                                         c->dims.ns, c->dims.nq, c->dims.ne, c->dims.nu};
     char                     text[64];
-    printf("%s: %s\n\nStructure. ", c->example->name, c->example->title);
+    printf("%s: %s\n\nStructure. ", c->subject.name, c->subject.title);
     for (int i = 0; i < 8; i++) {
         if (i > 1 && count[i] == 0) continue;
         if (i == 1) {
@@ -123,8 +58,10 @@ static bool check_consistency(checked *c)
     kd_initial_options options = kd_initial_options_default();
     char               message[MESSAGE_SIZE] = "";
     printf("Initial values. ");
-    kd_status status = kd_initial_residuals(c->eom, inputs_of(c), c->x, &before);
-    if (status >= 0) status = kd_initial_consistent(c->eom, inputs_of(c), &options, c->x, message, sizeof message);
+    kd_status status = kd_initial_residuals(c->subject.eom, kd_subject_inputs(&c->subject), c->subject.x, &before);
+    if (status >= 0)
+        status = kd_initial_consistent(c->subject.eom, kd_subject_inputs(&c->subject), &options, c->subject.x, message,
+                                       sizeof message);
     if (status < 0) {
         printf("Not consistent, and no consistent ones were found nearby: %s.\n  %s\n", kd_status_sentence(status),
                message);
@@ -155,13 +92,14 @@ static int rank_nearby(checked *c, int *found)
     double             size = 1;
     options.compute_multipliers = false;
     *found = 0;
-    for (int i = 0; i < c->dims.np; i++) size = fmax(size, fabs(c->x->p[i]));
+    for (int i = 0; i < c->dims.np; i++) size = fmax(size, fabs(c->subject.x->p[i]));
     for (int k = 0; k < SAMPLES; k++) {
         for (int j = 0; j < c->dims.nv; j++) c->e[j] = SPREAD * random_number(&seed) * fmin(size, 10);
-        kd_state_copy(c->x, c->moved);
-        if (kd_eom_oplus(c->data, c->x->p, c->e, c->moved->p) != KD_EVAL_OK) continue;
-        if (kd_initial_consistent(c->eom, inputs_of(c), &options, c->moved, NULL, 0) < 0) continue;
-        int rank = constraint_rank(c, c->moved);
+        kd_state_copy(c->subject.x, c->moved);
+        if (kd_eom_oplus(kd_rank_data(c->rank), c->subject.x->p, c->e, c->moved->p) != KD_EVAL_OK) continue;
+        if (kd_initial_consistent(c->subject.eom, kd_subject_inputs(&c->subject), &options, c->moved, NULL, 0) < 0)
+            continue;
+        int rank = kd_rank_at(c->rank, c->moved);
         if (rank < 0) continue;
         ++*found;
         if (rank > best) best = rank;
@@ -174,11 +112,11 @@ static void name_dropped_rows(const checked *c, int rank)
     char name[NAME_SIZE];
     printf("  These follow from the others:");
     for (int i = rank; i < c->rows; i++) {
-        int row = c->order[i];
+        int row = kd_rank_order(c->rank)[i];
         if (row < c->dims.nlambda) {
-            kd_eom_name(c->eom, KD_NAME_LAMBDA, row, name, sizeof name);
+            kd_eom_name(c->subject.eom, KD_NAME_LAMBDA, row, name, sizeof name);
         } else {
-            kd_eom_name(c->eom, KD_NAME_MU, row - c->dims.nlambda, name, sizeof name);
+            kd_eom_name(c->subject.eom, KD_NAME_MU, row - c->dims.nlambda, name, sizeof name);
         }
         printf("%s '%s'", i > rank ? "," : "", name);
     }
@@ -188,9 +126,9 @@ static void name_dropped_rows(const checked *c, int rank)
 static bool check_freedom(checked *c)
 {
     int found = 0, nearby = c->rows > 0 ? rank_nearby(c, &found) : 0;
-    int rank = c->rows > 0 ? constraint_rank(c, c->x) : 0;
+    int rank = c->rows > 0 ? kd_rank_at(c->rank, c->subject.x) : 0;
     if (rank < 0) {
-        printf("Freedom. The constraint matrices cannot be evaluated: %s\n", kd_eom_data_message(c->data));
+        printf("Freedom. The constraint matrices cannot be evaluated: %s\n", kd_rank_message(c->rank));
         return false;
     }
     int generic = found > 0 && nearby > rank ? nearby : rank;
@@ -204,7 +142,8 @@ static bool check_freedom(checked *c)
     } else if (rank < c->rows) {
         printf(" The constraints are redundant: rank %d of %d, here and at %d poses nearby.\n", rank, c->rows, found);
         name_dropped_rows(c, rank);
-        printf("  The motion is unique, the multipliers are not; simulate with --decomposition svd.\n");
+        printf(
+            "  The motion is unique, the multipliers are not; kardan simulate takes --decomposition svd by itself.\n");
     } else {
         printf(c->rows == 1 ? " One constraint.\n" : " All %d constraints are independent.\n", c->rows);
     }
@@ -215,7 +154,8 @@ static bool check_derivatives(checked *c)
 {
     static char report[MESSAGE_SIZE]; // of this one command
     report[0] = '\0';
-    kd_status status = kd_eom_check(c->eom, inputs_of(c), c->x, NULL, report, sizeof report);
+    kd_status status =
+        kd_eom_check(c->subject.eom, kd_subject_inputs(&c->subject), c->subject.x, NULL, report, sizeof report);
     if (status >= 0) {
         printf("Derivatives. All that are supplied agree with differences.\n");
         return true;
@@ -224,70 +164,137 @@ static bool check_derivatives(checked *c)
     return false;
 }
 
-// ---- command ------------------------------------------------------------------------------------
+// ---- model files --------------------------------------------------------------------------------
+
+static void print_lines(const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        printf("  %.*s\n", (int)length, text);
+        text += length + (text[length] != '\0');
+    }
+}
+
+// Degrees of freedom, tree, loops, redundancy: the assembly found them
+static bool tell_assembly(const kd_subject *s)
+{
+    size_t size = kd_system_describe(s->system, NULL, 0) + 1;
+    char  *text = malloc(size);
+    if (text) kd_system_describe(s->system, text, size);
+    printf("Freedom. %d %s of freedom, in %s coordinates.\n", s->info.dof, s->info.dof == 1 ? "degree" : "degrees",
+           kd_method_coordinates(s));
+    print_lines(text ? text : "");
+    free(text);
+    return s->info.nsingular == 0;
+}
+
+static void tell_warnings(const kd_model *m)
+{
+    int count = kd_model_warning_count(m);
+    if (count == 0) printf("Plausibility. Inertias are plausible, all parts are used.\n");
+    if (count > 0) printf("Plausibility. %d %s:\n", count, count == 1 ? "thing looks odd" : "things look odd");
+    for (int i = 0; i < count; i++) printf("  %s\n", kd_model_warning(m, i));
+}
+
+static void tell_start(const kd_subject *s)
+{
+    kd_consistency now = {0};
+    printf("Start. ");
+    if (s->news[0])
+        printf("%s. ", s->news);
+    else
+        printf("The bodies fit together as they are given. ");
+    if (kd_initial_residuals(s->eom, kd_subject_inputs(s), s->x, &now) >= 0)
+        printf("Largest residuals now: position %.1e, velocity %.1e.\n", now.position, now.velocity);
+}
+
+static bool check_model(checked *c)
+{
+    const kd_subject *s = &c->subject;
+    tell_structure(c);
+    bool good = tell_assembly(s);
+    tell_start(s);
+    tell_warnings(s->model);
+    if (c->derivatives) good = check_derivatives(c) && good;
+    return good;
+}
+
+// ---- examples -----------------------------------------------------------------------------------
 
 static kd_status prepare(checked *c)
 {
-    kd_status status = c->example->create(&c->eom, &c->x, &c->inputs);
-    if (status < 0) return status;
-    c->dims = kd_eom_dims(c->eom);
     c->rows = c->dims.nlambda + c->dims.nmu;
-    size_t nv = (size_t)c->dims.nv, rows = (size_t)c->rows;
-    c->u = calloc(3 * (size_t)c->dims.nu + 1, sizeof *c->u);
-    c->GZ = calloc((size_t)c->dims.nlambda * nv + 1, sizeof *c->GZ);
-    c->HZ = calloc((size_t)c->dims.nmu * nv + 1, sizeof *c->HZ);
-    c->A = calloc(rows * nv + 1, sizeof *c->A);
-    c->order = calloc(rows + 1, sizeof *c->order);
-    c->e = calloc(nv + 1, sizeof *c->e);
-    if (!c->u || !c->GZ || !c->HZ || !c->A || !c->order || !c->e) return KD_ERR_MEMORY;
-    status = kd_eom_data_create(c->eom, &c->data);
-    if (status >= 0) status = kd_state_create(c->eom, &c->moved);
+    c->e = calloc((size_t)c->dims.nv + 1, sizeof *c->e);
+    if (!c->e) return KD_ERR_MEMORY;
+    kd_status status = kd_rank_create(c->subject.eom, kd_subject_inputs(&c->subject), &c->rank);
+    if (status >= 0) status = kd_state_create(c->subject.eom, &c->moved);
     return status;
 }
 
+static bool check_example(checked *c)
+{
+    kd_status status = prepare(c);
+    if (status < 0) {
+        fprintf(stderr, "kardan: %s\n", kd_status_sentence(status));
+        return false;
+    }
+    tell_structure(c);
+    bool good = check_consistency(c);
+    good = check_freedom(c) && good;
+    return check_derivatives(c) && good; // written by hand: always
+}
+
+// ---- command ------------------------------------------------------------------------------------
+
 static void release(checked *c)
 {
-    kd_eom_data_destroy(c->data);
+    kd_rank_destroy(c->rank);
     kd_state_destroy(c->moved);
-    kd_state_destroy(c->x);
-    kd_eom_destroy(c->eom);
-    free(c->u);
-    free(c->GZ);
-    free(c->HZ);
-    free(c->A);
-    free(c->order);
     free(c->e);
+    kd_subject_close(&c->subject);
+}
+
+static kd_cli_parsed read_arguments(checked *c, int argc, char **argv)
+{
+    kd_cli_option options[1 + KD_SUBJECT_OPTIONS] = {
+        {"--derivatives", NULL, "compare the derivatives with differences (examples: always)", KD_CLI_FLAG,
+         &c->derivatives},
+    };
+    int                      count = 1 + kd_subject_options(&c->request, options + 1);
+    static const char *const names[] = {"MODEL"};
+    const kd_cli_syntax      syntax = {
+             .usage = "kardan check MODEL [OPTION...]",
+             .about =
+                 "Say in words what MODEL, a file (.yaml, .urdf) or an example, is like: its size, degrees of freedom, "
+                      "tree\n"
+                      "and loops, redundant constraints and reactions that are not unique, whether it can be assembled and what\n"
+                      "that changed, implausible inertias and unused parts, and whether its derivatives are right. The exit\n"
+                      "status is 0 if it is ready to simulate.",
+             .details = "Examples:\n"
+                             "  kardan check models/four-bar.yaml\n"
+                             "  kardan check robot.urdf --derivatives\n"
+                             "  kardan check andrews\n",
+             .options = options,
+             .noptions = count,
+             .operand_name = names,
+             .operand = &c->request.word,
+             .noperands = 1,
+    };
+    return kd_cli_parse(&syntax, argc, argv);
 }
 
 int kd_cli_check(int argc, char **argv)
 {
-    const char   *name = NULL;
-    kd_cli_syntax syntax = {
-        .usage = "kardan check EXAMPLE",
-        .about =
-            "Say in words what an example is like: its size, degrees of freedom, redundant constraints, whether its\n"
-            "initial values are consistent, and whether its derivatives are right. The exit status is 0 if all is "
-            "well.",
-        .details = "Examples:\n  kardan check andrews\n",
-        .operand_name = "EXAMPLE",
-        .operand = &name,
-    };
-    kd_cli_parsed parsed = kd_cli_parse(&syntax, argc, argv);
+    static checked c; // of this one command; large
+    kd_cli_parsed  parsed = read_arguments(&c, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
-
-    checked c = {.example = kd_cli_find_example(name)};
-    if (!c.example) return KD_EXIT_USAGE;
-    kd_status status = prepare(&c);
-    bool      good = status >= 0;
-    if (good) {
-        tell_structure(&c);
-        good = check_consistency(&c) && good;
-        good = check_freedom(&c) && good;
-        good = check_derivatives(&c) && good;
+    int status;
+    if (kd_subject_open(&c.subject, &c.request, &status)) {
+        c.dims = kd_eom_dims(c.subject.eom);
+        bool good = c.subject.model ? check_model(&c) : check_example(&c);
         printf("\n%s\n", good ? "Ready to simulate." : "Not ready to simulate: see above.");
-    } else {
-        fprintf(stderr, "kardan: the example could not be created: %s\n", kd_status_sentence(status));
+        status = good ? KD_EXIT_OK : KD_EXIT_FAILED;
     }
     release(&c);
-    return good ? KD_EXIT_OK : KD_EXIT_FAILED;
+    return status;
 }

@@ -1,4 +1,5 @@
-// cli/cli.h: what the subcommands of kardan share: options, words that were meant, exit status, JSON.
+// cli/cli.h: what the subcommands of kardan share: options, words that were meant, exit status, JSON, signals,
+// progress.
 #ifndef KD_CLI_CLI_H
 #define KD_CLI_CLI_H
 
@@ -6,9 +7,15 @@
 #include <stdio.h>
 
 // Exit status of the program.
-enum { KD_EXIT_OK = 0, KD_EXIT_FAILED = 1, KD_EXIT_USAGE = 2 };
+enum {
+    KD_EXIT_OK = 0,
+    KD_EXIT_FAILED = 1,
+    KD_EXIT_USAGE = 2,        // not understood
+    KD_EXIT_LIMIT = 3,        // the run is good, but a limit of the user is broken
+    KD_EXIT_INTERRUPTED = 130 // by Ctrl-C (SIGINT) or SIGTERM; results so far are written
+};
 
-// ---- subcommands --------------------------------------------------------------------------------
+// ---- subcommands ----------------------------------------------------------------------------------------------------
 typedef struct kd_command {
     const char *name, *about;
     int (*run)(int argc, char **argv); // arguments behind the name of the command; answers the exit status
@@ -18,17 +25,27 @@ const kd_command *kd_cli_commands(int *count);
 int               kd_cli_simulate(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);
 int               kd_cli_check(int argc, char **argv);
+int               kd_cli_info(int argc, char **argv);
+int               kd_cli_convert(int argc, char **argv);
 int               kd_cli_help(int argc, char **argv);
 int               kd_cli_version(int argc, char **argv);
 
-// ---- arguments ----------------------------------------------------------------------------------
+// ---- arguments ------------------------------------------------------------------------------------------------------
 typedef enum kd_cli_kind {
     KD_CLI_FLAG,     // target: bool
     KD_CLI_TEXT,     // target: const char *
+    KD_CLI_LIST,     // target: kd_cli_list, one more word each time
     KD_CLI_NUMBER,   // target: double, >= 0
     KD_CLI_POSITIVE, // target: double, > 0
-    KD_CLI_COUNT,    // target: int, from 2 to a million
+    KD_CLI_COUNT,    // target: int, from 1 to a million
 } kd_cli_kind;
+
+enum { KD_CLI_LONGEST_LIST = 64 };
+
+typedef struct kd_cli_list {
+    const char *word[KD_CLI_LONGEST_LIST];
+    int         count;
+} kd_cli_list;
 
 typedef struct kd_cli_option {
     const char *name;  // "--rtol"
@@ -39,30 +56,30 @@ typedef struct kd_cli_option {
 } kd_cli_option;
 
 typedef struct kd_cli_syntax {
-    const char          *usage;   // "kardan check EXAMPLE"
+    const char          *usage;   // "kardan check MODEL"
     const char          *about;   // one paragraph
     const char          *details; // examples and the like, lines; may be NULL
     const kd_cli_option *options;
     int                  noptions;
-    const char          *operand_name; // "EXAMPLE"; NULL: none
-    const char         **operand;
+    const char *const   *operand_name; // (noperands) "MODEL"
+    const char         **operand;      // (noperands)
+    int                  noperands;
 } kd_cli_syntax;
 
 typedef enum kd_cli_parsed { KD_CLI_GO, KD_CLI_HELP_SHOWN, KD_CLI_WRONG } kd_cli_parsed;
 
-// Read options ("--rtol 1e-6" or "--rtol=1e-6") and the operand. --help is known everywhere. A mistake is told on
+// Read options ("--rtol 1e-6" or "--rtol=1e-6") and the operands. --help is known everywhere. A mistake is told on
 // standard error.
 kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
 
-// ---- words -------------------------------------------------------------------------------------- -------------------
+// ---- words ----------------------------------------------------------------------------------------------------------
 // "kardan: unknown WHAT 'WORD', did you mean 'NEAREST'?" on standard error, or the list if none is near.
 void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count);
-// The example of that name; NULL after a message on standard error.
-const kd_example *kd_cli_find_example(const char *name);
+// The index of word in the list; -1 after a message on standard error.
+int kd_cli_choose(const char *what, const char *word, const char *const *list, int count);
 
-// ---- JSON --------------------------------------------------------------------------------------- -------------------
-// Members
-// of an object, each with its own comma: start with first = true.
+// ---- JSON -----------------------------------------------------------------------------------------------------------
+// Members of an object, each with its own comma: start with first = true.
 typedef struct kd_json {
     FILE *file;
     bool  first;
@@ -73,5 +90,25 @@ void kd_json_text(kd_json *json, const char *key, const char *value);
 void kd_json_number(kd_json *json, const char *key, double value); // NaN and infinity: null
 void kd_json_count(kd_json *json, const char *key, long value);
 void kd_json_bool(kd_json *json, const char *key, bool value);
+void kd_json_raw(kd_json *json, const char *key, const char *value); // is JSON already
+
+// ---- time, signals, progress ----------------------------------------------------------------------------------------
+double kd_cli_seconds(void); // clock that never goes back
+
+// From now on Ctrl-C and SIGTERM are noted; a second one ends the program as usual.
+void kd_cli_watch_signals(void);
+bool kd_cli_is_interrupted(void);
+
+// A line on standard error that is written over again and again; nothing unless standard error is a terminal.
+typedef struct kd_progress {
+    bool   on;
+    double t_start, t_end;    // of the motion
+    double started, shown_at; // clock; shown_at 0: never
+} kd_progress;
+void kd_progress_start(kd_progress *progress, bool wanted, double t_start, double t_end);
+void kd_progress_show(kd_progress *progress, double t, long steps);
+void kd_progress_end(kd_progress *progress); // wipes the line
+// "1 h 20 min", "3 min 5 s", "12 s", "0.4 s"
+const char *kd_progress_duration(double seconds, char *buffer, size_t size);
 
 #endif

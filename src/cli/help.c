@@ -13,6 +13,8 @@ static void show_commands(void)
            kd_version());
     for (int i = 0; i < count; i++) printf("  %-12s %s\n", commands[i].name, commands[i].about);
     printf("\nkardan COMMAND --help tells more about a command.\n\nExamples:\n"
+           "  kardan simulate models/slider-crank.yaml\n"
+           "  kardan check models/slider-crank.yaml\n"
            "  kardan examples\n"
            "  kardan simulate andrews\n"
            "  kardan simulate pendulum --t-end 5 --rtol 1e-9 --output results\n"

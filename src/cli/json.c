@@ -66,3 +66,9 @@ void kd_json_bool(kd_json *json, const char *key, bool value)
     put_key(json, key);
     fputs(value ? "true" : "false", json->file);
 }
+
+void kd_json_raw(kd_json *json, const char *key, const char *value)
+{
+    put_key(json, key);
+    fputs(value, json->file);
+}

@@ -8,8 +8,10 @@ enum { MAX_COMMANDS = 16 };
 const kd_command *kd_cli_commands(int *count)
 {
     static const kd_command list[] = {
-        {"simulate", "simulate an example; writes table, report and plots", kd_cli_simulate},
-        {"check", "degrees of freedom, redundancy, consistency, derivatives, in words", kd_cli_check},
+        {"simulate", "simulate a model file or an example; writes results, report and plots", kd_cli_simulate},
+        {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
+        {"info", "sizes, elements and channels of a model", kd_cli_info},
+        {"convert", "robot description (URDF) or model file to model file", kd_cli_convert},
         {"examples", "list the examples", kd_cli_examples},
         {"help", "this page, or the page of a command", kd_cli_help},
         {"version", "version of kardan", kd_cli_version},

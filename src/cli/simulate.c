@@ -1,135 +1,230 @@
-// simulate.c: kardan simulate: run an example, write table, report and plots, say what was found.
+// simulate.c: kardan simulate: run a model, write results, report and plots, say what was found.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/method.h"
+#include "cli/subject.h"
 #include "core/text.h"
 #include "io/report.h"
-#include "io/verdict.h"
+#include "model/channel.h"
 
-enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1000, SETTINGS = 8 };
+enum {
+    PATH_SIZE = 4096,
+    MESSAGE_SIZE = 1200,
+    CERTIFICATE_SIZE = 4000,
+    SETTINGS = 16,
+    MAX_PLOTS = 16,
+    MAX_OPTIONS = 32
+};
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 
-// ---- the task -----------------------------------------------------------------------------------
+static const char *const FORMATS[] = {"csv", "hdf5", "both"};
+
+// ---- the task -------------------------------------------------------------------------------------------------------
 
 typedef struct task {
     // as asked for
-    const char           *name, *formulation, *integrator, *decomposition, *folder;
-    double                t_end, rtol, atol; // t_end < 0: the example's; tolerances 0: see choose_tolerances
-    int                   points;
-    bool                  quiet, json;
-    const kd_example     *example;
-    kd_simulation_options options;
+    kd_subject_request request;
+    const char        *folder, *format, *plots;
+    double             t_end;                // < 0: the model's
+    int                intervals, max_steps; // 0: the model's; as many as it takes
+    bool               quiet, json, stats;
+    kd_limits          limits; // NaN: the model's
+    kd_method          method;
+    bool               with_csv, with_hdf5;
     // while it runs
-    kd_eom        *eom;
-    kd_state      *x;
-    kd_inputs      inputs;
+    kd_subject     subject;
     kd_recording  *recording;
+    kd_certifier  *certifier;
     kd_simulation *simulation;
     double        *times;
-    kd_status      recorded; // first failure of the recording
+    kd_progress    progress;
+    kd_status      recorded; // first failure of the recording or the certifier
     long           steps;
-    bool           show_progress;
-    double         shown_at; // [s] clock of the last progress line
+    char           plot_list[PATH_SIZE]; // words of plots
+    const char    *plot[MAX_PLOTS];
+    int            nplots;
     // what came out
-    kd_status status, ended; // of all, files included; of the run alone
-    kd_stats  stats;
-    double    wall_seconds, reference_error;
-    char      message[MESSAGE_SIZE];
-    char      csv[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE];
+    kd_status      status; // of all, files included
+    kd_certificate certificate;
+    double         reference_error;
+    char           message[MESSAGE_SIZE], broken[MESSAGE_SIZE];
+    char           number[4][40], set_name[KD_CLI_LONGEST_LIST][100];
+    char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE];
 } task;
 
-static const char *const DECOMPOSITIONS[] = {"lu", "qr", "svd"};
+static const char ABOUT[] =
+    "Simulate MODEL, a file (.yaml, .urdf) or the name of an example. Writes results (DIR/NAME.csv, DIR/NAME.h5), a\n"
+    "report with certificate, statistics and plots (DIR/NAME.html) and the plots alone (DIR/NAME.svg).\n\n"
+    "Ctrl-C ends a run at its next step: the results so far are written, with their certificate.";
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-// ---- words to options ---------------------------------------------------------------------------
-
-static bool choose_formulation(task *t)
-{
-    if (!t->formulation || kd_formulation_parse(t->formulation, &t->options.formulation)) return true;
-    const char *words[KD_FORMULATION_COUNT];
-    for (int i = 0; i < KD_FORMULATION_COUNT; i++) words[i] = kd_formulation_word((kd_formulation)i);
-    kd_cli_unknown("formulation", t->formulation, words, KD_FORMULATION_COUNT);
-    return false;
-}
-
-static bool choose_integrator(task *t)
-{
-    if (!t->integrator || kd_integrator_parse(t->integrator, &t->options.integrator)) return true;
-    const char *words[KD_INTEGRATOR_COUNT];
-    for (int i = 0; i < KD_INTEGRATOR_COUNT; i++) words[i] = kd_integrator_word((kd_integrator)i);
-    kd_cli_unknown("integrator", t->integrator, words, KD_INTEGRATOR_COUNT);
-    return false;
-}
-
-static bool choose_decomposition(task *t)
-{
-    if (!t->decomposition) return true;
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(t->decomposition, DECOMPOSITIONS[i]) != 0) continue;
-        t->options.formulation_options.constraints = (kd_decomposition)i;
-        return true;
-    }
-    kd_cli_unknown("decomposition", t->decomposition, DECOMPOSITIONS, 3);
-    return false;
-}
+static const char DETAILS[] =
+    "Exit status:\n"
+    "  0    the end was reached, and all files were written\n"
+    "  1    the run failed, or a file could not be read or written\n"
+    "  2    the command line was not understood\n"
+    "  3    the run is good, but a limit (--limit-...) is broken\n"
+    "  130  interrupted by Ctrl-C or SIGTERM; results so far are written\n"
+    "\nExamples:\n"
+    "  kardan simulate models/slider-crank.yaml\n"
+    "  kardan simulate truck.yaml --formulation psf --rtol 1e-7 --set payload=2000\n"
+    "  kardan simulate truck.yaml --coordinates cartesian --plots body.cab.pos.z,joint.axle.q\n"
+    "  kardan simulate andrews --rtol 1e-9 --output build/demo\n"
+    "  kardan simulate pendulum --formulation ggl --integrator ida --intervals 1000\n"
+    "  kardan simulate truck5 --format hdf5 --limit-energy 1e-5\n"
+    "  kardan simulate caraxis --json > outcome.json\n";
 
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
-    kd_cli_option options[] = {
-        {"--t-end", "T", "end time [s]; default: the example's", KD_CLI_NUMBER, &t->t_end},
+    kd_cli_option options[MAX_OPTIONS] = {
+        {"--t-end", "T", "end time [s]; default: the model's", KD_CLI_NUMBER, &t->t_end},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default 1e-6", KD_CLI_POSITIVE,
-         &t->rtol},
-        {"--atol", "A", "absolute tolerance; default 1e-6", KD_CLI_POSITIVE, &t->atol},
-        {"--formulation", "F", "psf (default), psf1, ggl, index3, index2, index1, baumgarte2, baumgarte1", KD_CLI_TEXT,
-         &t->formulation},
-        {"--integrator", "I", "radau (default), ida", KD_CLI_TEXT, &t->integrator},
-        {"--decomposition", "D", "of the constraints: lu (default), qr, svd (redundant constraints)", KD_CLI_TEXT,
-         &t->decomposition},
+         &t->method.rtol},
+        {"--atol", "A", "absolute tolerance; default 1e-6", KD_CLI_POSITIVE, &t->method.atol},
+        {"--formulation", "F", "psf, psf1, ggl, index3, index2, index1, baumgarte2, baumgarte1; default: chosen",
+         KD_CLI_TEXT, &t->method.formulation},
+        {"--integrator", "I", "radau, ida; default: chosen", KD_CLI_TEXT, &t->method.integrator},
+        {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
+         KD_CLI_TEXT, &t->method.decomposition},
+        {"--intervals", "N", "output intervals, equally long, at most 1000000; default 500", KD_CLI_COUNT,
+         &t->intervals},
+        {"--max-steps", "N", "give up after so many steps; default: never", KD_CLI_COUNT, &t->max_steps},
         {"--output", "DIR", "folder for the results; default: results", KD_CLI_TEXT, &t->folder},
-        {"--points", "N", "output points, equally spaced, at most 1000000; default 500", KD_CLI_COUNT, &t->points},
+        {"--format", "F", "of the results: csv (default), hdf5, both", KD_CLI_TEXT, &t->format},
+        {"--plots", "A,B,...", "channels that the report shows; default: the model's, or all", KD_CLI_TEXT, &t->plots},
+        {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
+         &t->limits.position},
+        {"--limit-velocity", "L", "the same on velocity level", KD_CLI_NUMBER, &t->limits.velocity},
+        {"--limit-acceleration", "L", "the same on acceleration level", KD_CLI_NUMBER, &t->limits.acceleration},
+        {"--limit-energy", "L", "largest relative error of the energy balance that is accepted", KD_CLI_NUMBER,
+         &t->limits.energy},
+        {"--stats", NULL, "print the statistics", KD_CLI_FLAG, &t->stats},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &t->json},
     };
-    kd_cli_syntax syntax = {
-        .usage = "kardan simulate EXAMPLE [OPTION...]",
-        .about = "Simulate an example and write DIR/EXAMPLE.csv (table), DIR/EXAMPLE.html (report with certificate,\n"
-                 "statistics and plots) and DIR/EXAMPLE.svg (plots). The exit status is 0 only if the end was reached.",
-        .details = "Examples:\n"
-                   "  kardan simulate andrews\n"
-                   "  kardan simulate andrews --rtol 1e-9 --output build/demo\n"
-                   "  kardan simulate pendulum --formulation ggl --integrator ida --points 1000\n"
-                   "  kardan simulate caraxis --json > outcome.json\n",
-        .options = options,
-        .noptions = sizeof options / sizeof options[0],
-        .operand_name = "EXAMPLE",
-        .operand = &t->name,
+    int count = 0;
+    while (options[count].name) count++;
+    count += kd_subject_options(&t->request, options + count);
+    static const char *const names[] = {"MODEL"};
+    const kd_cli_syntax      syntax = {
+             .usage = "kardan simulate MODEL [OPTION...]",
+             .about = ABOUT,
+             .details = DETAILS,
+             .options = options,
+             .noptions = count,
+             .operand_name = names,
+             .operand = &t->request.word,
+             .noperands = 1,
     };
     return kd_cli_parse(&syntax, argc, argv);
 }
 
-// Tolerances as given, --rtol alone for both, or the integrator's
-static void choose_tolerances(task *t)
+// ---- words to options -----------------------------------------------------------------------------------------------
+
+static bool choose_format(task *t)
 {
-    const kd_simulation_options *o = &t->options;
-    bool                         is_ida = o->integrator == KD_IDA;
-    if (t->atol <= 0) t->atol = t->rtol > 0 ? t->rtol : is_ida ? o->ida.atol : o->radau.atol;
-    if (t->rtol <= 0) t->rtol = is_ida ? o->ida.rtol : o->radau.rtol;
+    int format = t->format ? kd_cli_choose("format", t->format, FORMATS, 3) : 0;
+    if (format < 0) return false;
+    t->with_csv = format != 1;
+    t->with_hdf5 = format != 0;
+    if (!t->with_hdf5 || kd_result_has_hdf5()) return true;
+    fputs("kardan: --format hdf5: kardan was built without HDF5 (package libhdf5-dev); csv works\n", stderr);
+    return false;
 }
 
-// ---- running ------------------------------------------------------------------------------------
+static bool name_files(task *t)
+{
+    static const char *const ENDING[] = {"csv", "h5", "html", "svg"};
+    char *const              path[] = {t->csv, t->hdf5, t->html, t->svg};
+    bool                     fits = t->folder[0] != '\0';
+    for (int i = 0; i < 4; i++)
+        fits = snprintf(path[i], PATH_SIZE, "%s/%s.%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
+    if (!fits) fprintf(stderr, "kardan: '%.60s' cannot be the name of a folder\n", t->folder);
+    return fits;
+}
+
+// What the command line leaves open is as the model says
+static void take_defaults(task *t)
+{
+    const kd_run_def *run = &t->subject.run;
+    kd_method        *m = &t->method;
+    if (!m->formulation) m->formulation = run->formulation;
+    if (!m->integrator) m->integrator = run->integrator;
+    if (m->rtol <= 0) { // --rtol alone sets both
+        m->rtol = run->rtol;
+        if (m->atol <= 0) m->atol = run->atol;
+    }
+    if (t->t_end < 0) t->t_end = run->t_end;
+    if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;
+    if (isnan(t->limits.position)) t->limits.position = run->limit_position;
+    if (isnan(t->limits.velocity)) t->limits.velocity = run->limit_velocity;
+    if (isnan(t->limits.energy)) t->limits.energy = run->limit_energy;
+}
+
+// Channels of the report as words: those of the command line
+static bool split_plots(task *t)
+{
+    if (!t->plots) return true;
+    snprintf(t->plot_list, sizeof t->plot_list, "%s", t->plots);
+    for (char *word = strtok(t->plot_list, ","); word; word = strtok(NULL, ",")) {
+        word += strspn(word, " ");
+        if (t->nplots == MAX_PLOTS) {
+            fprintf(stderr, "kardan: --plots has more than %d channels\n", MAX_PLOTS);
+            return false;
+        }
+        t->request.watch.word[t->request.watch.count++] = word;
+        t->plot[t->nplots++] = word;
+    }
+    return true;
+}
+
+static void tell_unknown_channel(const kd_recording *rec, const char *word)
+{
+    int          count = kd_recording_columns(rec);
+    const char **names = malloc((size_t)(count + 1) * sizeof *names);
+    if (names) {
+        for (int j = 0; j < count; j++) names[j] = kd_recording_name(rec, j);
+        kd_cli_unknown("channel", word, names, count);
+    }
+    free(names);
+}
+
+// The channels of the report, by their names in the recording: as asked for, as the file says, or all sensors
+static bool choose_plots(task *t)
+{
+    const kd_recording *rec = t->recording;
+    int                 first, count;
+    for (int i = 0; t->nplots == 0 && i < t->subject.run.nplots; i++) t->plot[i] = t->subject.run.plots[i];
+    if (t->nplots == 0) t->nplots = t->subject.run.nplots;
+    for (int i = 0; i < t->nplots; i++) {
+        bool is_sensor = strncmp(t->plot[i], "sensor.", 7) == 0;
+        if (kd_recording_find(rec, t->plot[i]) < 0 && is_sensor) t->plot[i] += 7;
+        if (kd_recording_find(rec, t->plot[i]) >= 0) continue;
+        tell_unknown_channel(rec, t->plot[i]);
+        return false;
+    }
+    kd_recording_group(rec, KD_GROUP_Y, &first, &count);
+    for (int i = 0; t->nplots < MAX_PLOTS && t->subject.model && !t->plots && t->subject.run.nplots == 0 && i < count;
+         i++)
+        t->plot[t->nplots++] = kd_recording_name(rec, first + i);
+    return true;
+}
+
+static void set_units(task *t)
+{
+    for (int j = 0; t->subject.model && j < kd_recording_columns(t->recording); j++) {
+        const char *unit = kd_channel_unit(t->subject.model, kd_recording_name(t->recording, j));
+        if (unit[0]) kd_recording_set_unit(t->recording, j, unit);
+    }
+}
+
+// ---- running --------------------------------------------------------------------------------------------------------
 
 // Create a folder and those above it, as far as they are missing; it must be one that can be written to
 static kd_status make_folder(const char *folder, char *message, size_t size)
@@ -155,262 +250,181 @@ static kd_status make_folder(const char *folder, char *message, size_t size)
     return KD_ERR_FILE;
 }
 
-static void show_progress(task *t, double time)
-{
-    double now = seconds();
-    if (!t->show_progress || now - t->shown_at < 0.1) return;
-    t->shown_at = now;
-    double part = t->t_end > 0 ? time / t->t_end : 1;
-    fprintf(stderr, "\r  t = %-10.4g of %.4g s  %3.0f %%  %ld steps ", time, t->t_end, 100 * part, t->steps);
-    fflush(stderr);
-}
-
-static void end_progress(const task *t)
-{
-    if (t->show_progress && t->shown_at > 0) fputs("\r\x1b[K", stderr);
-}
-
 // Called by the simulation after each step and at each output time
 static kd_eval take_output(const kd_state *x, bool at_time, void *context)
 {
     task *t = context;
-    if (!at_time && kd_recording_length(t->recording) > 0) t->steps++; // the first call shows the start
-    show_progress(t, x->t);
-    bool wanted = at_time || kd_recording_length(t->recording) == 0;
-    t->recorded = wanted ? kd_recording_add(t->recording, x) : kd_recording_sample(t->recording, x);
-    return t->recorded < 0 ? KD_EVAL_STOP : KD_EVAL_OK;
+    bool  is_start = kd_recording_length(t->recording) == 0;
+    if (!at_time && !is_start) t->steps++;
+    kd_progress_show(&t->progress, x->t, t->steps);
+    t->recorded = kd_certifier_see(t->certifier, t->simulation, x);
+    if (t->recorded >= 0 && (at_time || is_start)) {
+        kd_findings findings = kd_certifier_findings(t->certifier);
+        t->recorded = kd_recording_add(t->recording, x, &findings);
+    }
+    return t->recorded < 0 || kd_cli_is_interrupted() ? KD_EVAL_STOP : KD_EVAL_OK;
 }
 
 // Large tables are slow in every program that reads them
 static void warn_of_size(const task *t)
 {
-    double columns = 1.0 + t->x->n + kd_eom_dims(t->eom).nv, megabytes = 1e-6 * BYTES_PER_NUMBER * columns * t->points;
-    if (!t->quiet && megabytes > LARGE_TABLE)
-        fprintf(stderr, "kardan: the table will have about %.0f megabytes; --points makes it smaller\n", megabytes);
+    double megabytes = 1e-6 * BYTES_PER_NUMBER * (1.0 + kd_recording_columns(t->recording)) * (1.0 + t->intervals);
+    if (!t->quiet && t->with_csv && megabytes > LARGE_TABLE)
+        fprintf(stderr, "kardan: the table will have about %.0f megabytes; --intervals makes it smaller\n", megabytes);
+}
+
+static kd_status make_times(task *t)
+{
+    double start = t->subject.x->t;
+    int    n = t->t_end > start ? t->intervals : 0;
+    t->times = malloc(((size_t)n + 1) * sizeof *t->times);
+    if (!t->times) return KD_ERR_MEMORY;
+    // equally spaced behind the start, the last one exactly at the end
+    for (int i = 0; i < n; i++) t->times[i] = start + (t->t_end - start) * (i + 1) / n;
+    if (n > 0) t->times[n - 1] = t->t_end;
+    kd_simulation_options *o = &t->method.options;
+    o->times = t->times;
+    o->ntimes = n;
+    o->output = take_output;
+    o->context = t;
+    o->radau.max_steps = o->ida.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
+    return KD_OK;
 }
 
 static kd_status prepare(task *t)
 {
-    kd_status status = make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
-    if (status < 0) return status;
-    status = t->example->create(&t->eom, &t->x, &t->inputs);
-    if (status < 0) {
-        snprintf(t->message, sizeof t->message, "the example could not be created: %s", kd_status_sentence(status));
-        return status;
+    const kd_subject *s = &t->subject;
+    kd_status         status = make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
+    if (status >= 0) status = make_times(t);
+    if (status >= 0) status = kd_certifier_create(s->eom, kd_subject_inputs(s), &t->certifier);
+    if (status >= 0) {
+        warn_of_size(t);
+        status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
+                                      t->message, sizeof t->message);
     }
-    warn_of_size(t);
-    double start = t->x->t;
-    t->times = malloc((size_t)t->points * sizeof *t->times);
-    if (!t->times) return KD_ERR_MEMORY;
-    // equally spaced behind the start, the last one exactly at the end
-    int n = t->t_end > start ? t->points - 1 : 0;
-    for (int i = 0; i < n; i++) t->times[i] = start + (t->t_end - start) * (i + 1) / n;
-    if (n > 0) t->times[n - 1] = t->t_end;
-    t->options.times = t->times;
-    t->options.ntimes = n;
-    t->options.output = take_output;
-    t->options.context = t;
-    t->options.rtol = t->rtol;
-    t->options.atol = t->atol;
-    // one more for the place where a run fails
-    return kd_recording_create(t->eom, t->inputs.eval ? &t->inputs : NULL, t->points + 1, &t->recording);
+    return status;
 }
 
 // max |p - ref| / max(1e-3, |ref|) at the example's end; NaN if there is nothing to compare with
 static double error_of(const task *t)
 {
-    if (!t->example->reference || t->x->t != t->example->t_end) return NAN;
+    const kd_example *example = t->subject.example;
+    const kd_state   *x = t->subject.x;
+    if (!example || !example->reference || x->t != example->t_end) return NAN;
     double worst = NAN;
-    for (int i = 0; i < kd_eom_dims(t->eom).np; i++) {
-        double reference = t->example->reference[i];
+    for (int i = 0; i < kd_eom_dims(t->subject.eom).np; i++) {
+        double reference = example->reference[i];
         if (isnan(reference)) continue;
-        worst = fmax(worst, fabs(t->x->p[i] - reference) / fmax(1e-3, fabs(reference)));
+        worst = fmax(worst, fabs(x->p[i] - reference) / fmax(1e-3, fabs(reference)));
     }
     return worst;
 }
 
-static void run(task *t)
+// The place where a run ended, also after a failure or a stop
+static void record_end(task *t)
 {
-    double started = seconds();
-    t->status = prepare(t);
-    if (t->status >= 0) {
-        t->status = kd_simulation_create(t->eom, t->inputs.eval ? &t->inputs : NULL, &t->options, t->x, &t->simulation,
-                                         t->message, sizeof t->message);
+    if (t->recorded < 0) return;
+    kd_status status = kd_certifier_see(t->certifier, t->simulation, t->subject.x);
+    if (status >= 0) {
+        kd_findings findings = kd_certifier_findings(t->certifier);
+        status = kd_recording_add(t->recording, t->subject.x, &findings);
     }
-    kd_status start = t->status;
-    if (start >= 0) {
-        t->status = kd_simulation_run(t->simulation, t->t_end);
-        if (t->status == KD_OK) t->status = start; // news of the start: corrected values, redundant constraints
-        t->stats = kd_simulation_stats(t->simulation);
-        snprintf(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
-        if (t->recorded < 0) { // the recording asked to stop
-            t->status = t->recorded;
-            snprintf(t->message, sizeof t->message, "output at t = %.9g s failed", t->x->t);
-        }
-        // the place where it ended, also after a failure
-        kd_status last = kd_recording_add(t->recording, t->x);
-        if (t->status >= 0 && last < 0) t->status = last;
-        t->reference_error = error_of(t);
-    }
-    t->ended = t->status;
-    t->wall_seconds = seconds() - started;
-    end_progress(t);
+    if (t->status >= 0 && status < 0) t->status = status;
 }
 
-// ---- files --------------------------------------------------------------------------------------
+static void explain_stop(task *t)
+{
+    if (t->recorded < 0) { // recording or certifier asked to stop
+        t->status = t->recorded;
+        const char *why = kd_recording_message(t->recording);
+        kd_text(t->message, sizeof t->message, "output at t = %.9g s failed%s%s", t->subject.x->t, why[0] ? ": " : "",
+                why);
+    } else if (t->status == KD_STOPPED) {
+        kd_text(t->message, sizeof t->message, "interrupted at t = %.9g s of %.9g s; the results so far are kept",
+                t->subject.x->t, t->t_end);
+    }
+}
+
+static void run(task *t)
+{
+    double started = kd_cli_seconds();
+    t->status = prepare(t);
+    kd_status start = t->status;
+    kd_stats  stats = {0};
+    if (start >= 0) {
+        kd_progress_start(&t->progress, !t->quiet && !t->json, t->subject.x->t, t->t_end);
+        kd_cli_watch_signals();
+        t->status = kd_simulation_run(t->simulation, t->t_end);
+        if (t->status == KD_OK) t->status = start; // news of the start: corrected values, redundant constraints
+        stats = kd_simulation_stats(t->simulation);
+        snprintf(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
+        record_end(t);
+        explain_stop(t);
+        t->reference_error = error_of(t);
+        kd_progress_end(&t->progress);
+    }
+    t->certificate = t->certifier ? kd_certifier_certificate(t->certifier) : (kd_certificate){0};
+    t->certificate.status = t->status;
+    t->certificate.atol = t->method.atol;
+    t->certificate.limits = t->limits;
+    t->certificate.stats = stats;
+    t->certificate.wall_seconds = kd_cli_seconds() - started;
+    if (t->certificate.states > 0) (void)kd_certificate_broken(&t->certificate, t->broken, sizeof t->broken);
+}
+
+// ---- files ----------------------------------------------------------------------------------------------------------
+
+// Everything that is needed to make the run again; texts live in the task
+static int list_settings(task *t, kd_result_setting *list)
+{
+    const kd_method *m = &t->method;
+    int              n = 0;
+    snprintf(t->number[0], sizeof t->number[0], "%.9g s", t->t_end);
+    snprintf(t->number[1], sizeof t->number[1], "%g", m->rtol);
+    snprintf(t->number[2], sizeof t->number[2], "%g", m->atol);
+    snprintf(t->number[3], sizeof t->number[3], "%d", t->intervals);
+    list[n++] = (kd_result_setting){"model", t->request.word};
+    if (t->subject.model) list[n++] = (kd_result_setting){"coordinates", kd_method_coordinates(&t->subject)};
+    list[n++] = (kd_result_setting){"end time", t->number[0]};
+    list[n++] = (kd_result_setting){"formulation", kd_formulation_word(m->options.formulation)};
+    list[n++] = (kd_result_setting){"integrator", kd_integrator_word(m->options.integrator)};
+    list[n++] = (kd_result_setting){"decomposition of the constraints", kd_method_decomposition(m)};
+    list[n++] = (kd_result_setting){"relative tolerance", t->number[1]};
+    list[n++] = (kd_result_setting){"absolute tolerance", t->number[2]};
+    list[n++] = (kd_result_setting){"output intervals", t->number[3]};
+    list[n++] = (kd_result_setting){"method", m->reason};
+    for (int i = 0; i < t->request.settings.count; i++) {
+        const char *word = t->request.settings.word[i], *equals = strchr(word, '=');
+        snprintf(t->set_name[i], sizeof t->set_name[i], "parameter %.*s", (int)(equals - word), word);
+        list[n++] = (kd_result_setting){t->set_name[i], equals + 1};
+    }
+    return n;
+}
 
 static kd_status write_files(task *t, char *message, size_t size)
 {
-    char tolerance[2][32], end[32], points[32];
-    snprintf(tolerance[0], sizeof tolerance[0], "%g", t->rtol);
-    snprintf(tolerance[1], sizeof tolerance[1], "%g", t->atol);
-    snprintf(end, sizeof end, "%.9g s", t->t_end);
-    snprintf(points, sizeof points, "%d", t->points);
-    kd_report_setting settings[SETTINGS] = {
-        {"example", t->example->name},
-        {"end time", end},
-        {"formulation", kd_formulation_word(t->options.formulation)},
-        {"integrator", kd_integrator_word(t->options.integrator)},
-        {"decomposition of the constraints", DECOMPOSITIONS[t->options.formulation_options.constraints]},
-        {"relative tolerance", tolerance[0]},
-        {"absolute tolerance", tolerance[1]},
-        {"output points", points},
+    kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
+    int               nsettings = list_settings(t, settings);
+    kd_result         result = {
+                .title = t->subject.title,
+                .about = t->subject.about,
+                .model_file = t->subject.path,
+                .model_text = t->subject.text,
+                .recording = t->recording,
+                .settings = settings,
+                .nsettings = nsettings,
+                .certificate = t->certificate,
+                .message = t->message,
+                .reference_error = t->reference_error,
+                .plots = t->plot,
+                .nplots = t->nplots,
     };
-    kd_report report = {
-        .title = t->example->title,
-        .about = t->example->about,
-        .recording = t->recording,
-        .settings = settings,
-        .nsettings = SETTINGS,
-        .atol = t->atol,
-        .stats = t->stats,
-        .wall_seconds = t->wall_seconds,
-        .status = t->status,
-        .message = t->message,
-        .reference_error = t->reference_error,
-    };
-    kd_status status = kd_recording_save_csv(t->recording, t->csv, message, size);
-    if (status >= 0) status = kd_report_save(&report, t->html, message, size);
-    if (status >= 0) status = kd_report_save_svg(&report, t->svg, message, size);
+    kd_status status = KD_OK;
+    if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
+    if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
+    if (status >= 0) status = kd_report_save(&result, t->html, message, size);
+    if (status >= 0) status = kd_report_save_svg(&result, t->svg, message, size);
     return status;
-}
-
-static bool name_files(task *t)
-{
-    int a = snprintf(t->csv, PATH_SIZE, "%s/%s.csv", t->folder, t->example->name);
-    int b = snprintf(t->html, PATH_SIZE, "%s/%s.html", t->folder, t->example->name);
-    int c = snprintf(t->svg, PATH_SIZE, "%s/%s.svg", t->folder, t->example->name);
-    if (t->folder[0] && a < PATH_SIZE && b < PATH_SIZE && c < PATH_SIZE) return true;
-    fprintf(stderr, "kardan: '%.60s' cannot be the name of a folder\n", t->folder);
-    return false;
-}
-
-// ---- telling ------------------------------------------------------------------------------------
-
-static void tell_in_words(const task *t, bool written)
-{
-    const kd_stats *s = &t->stats;
-    printf("%s: %s\n", t->example->name, t->example->title);
-    printf("  %s with %s, %ld steps and %ld rejected ones to t = %.9g s, %.3g s of computing\n",
-           kd_formulation_word(t->options.formulation), kd_integrator_word(t->options.integrator), s->accepted,
-           s->rejected_error + s->rejected_newton, t->x->t, t->wall_seconds);
-    if (t->status > 0 && t->message[0]) printf("  note: %s\n", t->message);
-    kd_certificate c = kd_recording_certificate(t->recording);
-    kd_dims        dims = kd_eom_dims(t->eom);
-    if (dims.nlambda + dims.nmu > 0) {
-        static const char *const LEVEL[3] = {"position", "velocity", "acceleration"};
-        printf("  constraint residuals:");
-        for (int i = 0; i < 3; i++)
-            printf("%s %s %.1e (%s)", i ? "," : "", LEVEL[i], c.residual[i],
-                   kd_verdict_residual(&c, i, t->atol, t->ended).words);
-        printf("\n");
-    }
-    if (c.has_energy)
-        printf("  energy balance: error %.1e of %.3g J (%s)\n", kd_verdict_energy_error(&c), c.energy_scale,
-               kd_verdict_energy(&c, t->ended).words);
-    if (!isnan(t->reference_error))
-        printf("  reference solution: error of the positions %.1e (%s)\n", t->reference_error,
-               kd_verdict_reference(&c, t->reference_error, t->ended).words);
-    if (written) printf("table:  %s\nplots:  %s\nreport: %s  (open it in a browser)\n", t->csv, t->svg, t->html);
-}
-
-static void tell_statistics(const task *t, kd_json *json)
-{
-    const kd_stats *s = &t->stats;
-    kd_json_open(json, "statistics");
-    kd_json_count(json, "steps", s->steps);
-    kd_json_count(json, "accepted", s->accepted);
-    kd_json_count(json, "rejected_error", s->rejected_error);
-    kd_json_count(json, "rejected_newton", s->rejected_newton);
-    kd_json_count(json, "residuals", s->residuals);
-    kd_json_count(json, "for_differences", s->for_differences);
-    kd_json_count(json, "mass", s->mass);
-    kd_json_count(json, "jacobians", s->jacobians);
-    kd_json_count(json, "selectors", s->selectors);
-    kd_json_count(json, "predecompositions", s->predecompositions);
-    kd_json_count(json, "decompositions", s->decompositions);
-    kd_json_count(json, "solves", s->solves);
-    kd_json_count(json, "newton_updates", s->newton_updates);
-    kd_json_number(json, "h_last", s->h_last);
-    kd_json_number(json, "wall_seconds", t->wall_seconds);
-    kd_json_close(json);
-}
-
-// Residuals and energy; null where nothing was computed or nothing is known
-static void tell_certificate(const task *t, kd_json *json)
-{
-    static const char *const KEY[3] = {"position_residual", "velocity_residual", "acceleration_residual"};
-    bool                     has_result = t->recording && kd_recording_length(t->recording) > 0;
-    kd_certificate           c = {.has_energy = false};
-    if (has_result) c = kd_recording_certificate(t->recording);
-    kd_json_open(json, "certificate");
-    for (int i = 0; i < 3; i++) kd_json_number(json, KEY[i], has_result ? c.residual[i] : NAN);
-    kd_json_number(json, "energy_error", kd_verdict_energy_error(&c));
-    kd_json_number(json, "reference_error", t->reference_error);
-    kd_json_close(json);
-}
-
-// Everything that is needed to make the run again, then what came out
-static void tell_as_json(const task *t, bool written)
-{
-    kd_json json = {.file = stdout};
-    kd_json_open(&json, NULL);
-    kd_json_text(&json, "version", kd_version());
-    kd_json_text(&json, "example", t->example->name);
-    kd_json_number(&json, "t_end", t->t_end);
-    kd_json_text(&json, "formulation", kd_formulation_word(t->options.formulation));
-    kd_json_text(&json, "integrator", kd_integrator_word(t->options.integrator));
-    kd_json_text(&json, "decomposition", DECOMPOSITIONS[t->options.formulation_options.constraints]);
-    kd_json_number(&json, "rtol", t->rtol);
-    kd_json_number(&json, "atol", t->atol);
-    kd_json_count(&json, "points", t->points);
-    kd_json_bool(&json, "ok", t->status >= 0 && written);
-    kd_json_text(&json, "status", kd_status_name(t->status));
-    kd_json_text(&json, "sentence", kd_status_sentence(t->status));
-    kd_json_text(&json, "message", t->message);
-    kd_json_number(&json, "t", t->x ? t->x->t : NAN);
-    tell_statistics(t, &json);
-    tell_certificate(t, &json);
-    if (written) {
-        kd_json_open(&json, "files");
-        kd_json_text(&json, "table", t->csv);
-        kd_json_text(&json, "plots", t->svg);
-        kd_json_text(&json, "report", t->html);
-        kd_json_close(&json);
-    }
-    kd_json_close(&json);
-    printf("\n");
-}
-
-// ---- command ------------------------------------------------------------------------------------
-
-static void release(task *t)
-{
-    kd_simulation_destroy(t->simulation);
-    kd_recording_destroy(t->recording);
-    free(t->times);
-    kd_state_destroy(t->x);
-    kd_eom_destroy(t->eom);
 }
 
 // Write what was computed, also by a run that failed. A failure to write is the status of a run that went well, and one
@@ -429,9 +443,118 @@ static bool write_results(task *t)
     return false;
 }
 
+// ---- telling --------------------------------------------------------------------------------------------------------
+
+// Lines of text, indented
+static void print_lines(const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        printf("  %.*s\n", (int)length, text);
+        text += length + (text[length] != '\0');
+    }
+}
+
+static void tell_in_words(const task *t, bool written)
+{
+    const kd_stats *s = &t->certificate.stats;
+    char            text[CERTIFICATE_SIZE];
+    printf("%s: %s\n", t->subject.name, t->subject.title);
+    printf("  method: %s\n", t->method.reason);
+    printf("  %ld steps and %ld rejected ones to t = %.9g s, %.3g s of computing\n", s->accepted,
+           s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
+    if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
+    if (t->status > 0 && t->message[0]) printf("  note: %s\n", t->message);
+    kd_certificate_describe(&t->certificate, text, sizeof text);
+    print_lines(text);
+    if (!isnan(t->reference_error))
+        printf("  reference solution: error of the positions %.1e (%s)\n", t->reference_error,
+               kd_certificate_reference(&t->certificate, t->reference_error).words);
+    for (int i = 0; t->stats && i < KD_STATISTICS; i++) {
+        kd_statistic statistic = kd_result_statistic(&t->certificate, i);
+        printf("  %-42s %12.6g\n", statistic.label, statistic.value);
+    }
+    if (!written) return;
+    if (t->with_csv) printf("table:  %s\n", t->csv);
+    if (t->with_hdf5) printf("data:   %s\n", t->hdf5);
+    printf("plots:  %s\nreport: %s  (open it in a browser)\n", t->svg, t->html);
+}
+
+static void tell_statistics(const task *t, kd_json *json)
+{
+    kd_json_open(json, "statistics");
+    for (int i = 0; i < KD_STATISTICS; i++) {
+        kd_statistic s = kd_result_statistic(&t->certificate, i);
+        if (s.is_count)
+            kd_json_count(json, s.key, (long)s.value);
+        else
+            kd_json_number(json, s.key, s.value);
+    }
+    kd_json_close(json);
+}
+
+static void tell_files(const task *t, kd_json *json)
+{
+    kd_json_open(json, "files");
+    if (t->with_csv) kd_json_text(json, "table", t->csv);
+    if (t->with_hdf5) kd_json_text(json, "data", t->hdf5);
+    kd_json_text(json, "plots", t->svg);
+    kd_json_text(json, "report", t->html);
+    kd_json_close(json);
+}
+
+// Everything that is needed to make the run again, then what came out
+static void tell_as_json(const task *t, bool written)
+{
+    kd_json json = {.file = stdout};
+    char    text[CERTIFICATE_SIZE];
+    kd_json_open(&json, NULL);
+    kd_json_text(&json, "version", kd_version());
+    kd_json_text(&json, "model", t->request.word);
+    if (t->subject.model) kd_json_text(&json, "coordinates", kd_method_coordinates(&t->subject));
+    for (int i = 0; i < t->request.settings.count; i++) {
+        if (i == 0) kd_json_open(&json, "set");
+        char        name[100];
+        const char *word = t->request.settings.word[i], *equals = strchr(word, '=');
+        snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
+        kd_json_text(&json, name, equals + 1);
+        if (i == t->request.settings.count - 1) kd_json_close(&json);
+    }
+    kd_json_number(&json, "t_end", t->t_end);
+    kd_json_text(&json, "formulation", kd_formulation_word(t->method.options.formulation));
+    kd_json_text(&json, "integrator", kd_integrator_word(t->method.options.integrator));
+    kd_json_text(&json, "decomposition", kd_method_decomposition(&t->method));
+    kd_json_text(&json, "method", t->method.reason);
+    kd_json_number(&json, "rtol", t->method.rtol);
+    kd_json_number(&json, "atol", t->method.atol);
+    kd_json_count(&json, "intervals", t->intervals);
+    kd_json_bool(&json, "ok", t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0]);
+    kd_json_text(&json, "status", kd_status_name(t->status));
+    kd_json_text(&json, "sentence", kd_status_sentence(t->status));
+    kd_json_text(&json, "message", t->message);
+    kd_json_number(&json, "t", t->subject.x->t);
+    tell_statistics(t, &json);
+    kd_certificate_json(&t->certificate, text, sizeof text);
+    kd_json_raw(&json, "certificate", text);
+    kd_json_number(&json, "reference_error", t->reference_error);
+    if (written) tell_files(t, &json);
+    kd_json_close(&json);
+    printf("\n");
+}
+
+// ---- command --------------------------------------------------------------------------------------------------------
+
+static void release(task *t)
+{
+    kd_simulation_destroy(t->simulation);
+    kd_recording_destroy(t->recording);
+    kd_certifier_destroy(t->certifier);
+    free(t->times);
+    kd_subject_close(&t->subject);
+}
+
 static int simulate(task *t)
 {
-    t->show_progress = !t->quiet && !t->json && isatty(fileno(stderr));
     run(t);
     bool has_result = t->recording && kd_recording_length(t->recording) > 0;
     bool written = has_result && write_results(t);
@@ -441,24 +564,41 @@ static int simulate(task *t)
         tell_in_words(t, written);
     }
     if (t->status < 0) {
-        fprintf(stderr, "kardan: %s: %s\n", t->example->name, kd_status_sentence(t->status));
+        fprintf(stderr, "kardan: %s: %s\n", t->subject.name, kd_status_sentence(t->status));
         if (t->message[0]) fprintf(stderr, "  %s\n", t->message);
     }
-    return t->status >= 0 && written ? KD_EXIT_OK : KD_EXIT_FAILED;
+    if (t->status < 0 || !written) return KD_EXIT_FAILED;
+    if (t->status == KD_STOPPED) {
+        fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message);
+        return KD_EXIT_INTERRUPTED;
+    }
+    if (!t->broken[0]) return KD_EXIT_OK;
+    fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->broken);
+    return KD_EXIT_LIMIT;
 }
 
 int kd_cli_simulate(int argc, char **argv)
 {
-    task t = {.folder = "results", .t_end = -1, .points = 500, .reference_error = NAN};
-    t.options = kd_simulation_options_default();
+    static task t; // of this one command; large
+    t = (task){.folder = "results", .t_end = -1, .limits = kd_limits_none(), .reference_error = NAN};
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
-    t.example = kd_cli_find_example(t.name);
-    if (!t.example || !choose_formulation(&t) || !choose_integrator(&t) || !choose_decomposition(&t) || !name_files(&t))
-        return KD_EXIT_USAGE;
-    choose_tolerances(&t);
-    if (t.t_end < 0) t.t_end = t.example->t_end;
-    int status = simulate(&t);
+    int status = KD_EXIT_USAGE;
+    if (!choose_format(&t) || !split_plots(&t) || !kd_method_read(&t.method)) goto done; // before the file is read
+    if (!kd_subject_open(&t.subject, &t.request, &status)) goto done;
+    status = KD_EXIT_USAGE;
+    take_defaults(&t);
+    if (!name_files(&t) || !kd_method_read(&t.method)) goto done; // with the words of the file
+    kd_method_choose(&t.method, &t.subject);
+    // one more for the place where a run fails or is stopped, one for the start
+    if (kd_recording_create(t.subject.eom, kd_subject_inputs(&t.subject), t.intervals + 2, &t.recording) < 0) {
+        fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);
+        status = KD_EXIT_FAILED;
+        goto done;
+    }
+    set_units(&t);
+    if (choose_plots(&t)) status = simulate(&t);
+done:
     release(&t);
     return status;
 }

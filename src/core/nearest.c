@@ -36,7 +36,7 @@ int kd_word_distance(const char *a, const char *b)
 
 kd_nearest kd_nearest_start(const char *word)
 {
-    return (kd_nearest){word, NULL, 2 + (int)strlen(word) / 4}; // one mistake, and one more per four letters
+    return (kd_nearest){.word = word};
 }
 
 void kd_nearest_offer(kd_nearest *nearest, const char *candidate)
@@ -45,15 +45,17 @@ void kd_nearest_offer(kd_nearest *nearest, const char *candidate)
     size_t length = strlen(nearest->word), other = strlen(candidate);
     size_t difference = length > other ? length - other : other - length;
     bool   begins = length >= 3 && other > length && strncmp(nearest->word, candidate, length) == 0;
-    if (!begins && difference >= (size_t)nearest->mistakes) return; // cannot be nearer
+    // one mistake is allowed, and one more for every four letters
+    int fewer = nearest->best ? nearest->mistakes : length <= LONGEST ? 2 + (int)length / 4 : 0;
+    if (!begins && difference >= (size_t)fewer) return; // cannot be nearer
     int mistakes = kd_word_distance(nearest->word, candidate);
-    if (begins && mistakes > 1) mistakes = 1;                            // the beginning of a word is near, too
-    if (mistakes >= nearest->mistakes || mistakes >= (int)other) return; // a word of which no letter stays is not meant
+    if (begins && mistakes > 1) mistakes = 1;                // the beginning of a word is near, too
+    if (mistakes >= fewer || mistakes >= (int)other) return; // a word of which no letter stays is not meant
     nearest->mistakes = mistakes;
     nearest->best = candidate;
 }
 
-const char *kd_nearest_of(const char *word, const char *const *list, int count)
+const char *kd_nearest_word(const char *word, const char *const *list, int count)
 {
     kd_nearest nearest = kd_nearest_start(word);
     for (int i = 0; i < count; i++) kd_nearest_offer(&nearest, list[i]);

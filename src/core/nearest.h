@@ -16,6 +16,6 @@ typedef struct kd_nearest {
 
 kd_nearest  kd_nearest_start(const char *word);
 void        kd_nearest_offer(kd_nearest *nearest, const char *candidate); // NULL is passed over
-const char *kd_nearest_of(const char *word, const char *const *list, int count);
+const char *kd_nearest_word(const char *word, const char *const *list, int count);
 
 #endif

@@ -58,7 +58,7 @@ kd_status kd_expr_compile(const char *text, const kd_symbols *symbols, kd_expr *
 void      kd_expr_destroy(kd_expr *expr); // NULL is fine
 
 // The value of an expression without variables, for fields of files that are numbers. As above; a variable is an error
-// with its name. A plain number costs no allocation.
+// with its name. A plain number costs no allocation. On failure *value keeps what it was.
 kd_status kd_expr_constant(const char *text, const kd_symbols *symbols, double *value,
                            kd_expr_error *error) KD_NODISCARD;
 

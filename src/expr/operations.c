@@ -241,10 +241,9 @@ static void taylor_power(double a, double n, double f[4])
 
 static void partials_power(double a, double n, double f, double df[2])
 {
-    double series[4];
-    (void)f;
-    taylor_power(a, n, series);
-    df[0] = series[1], df[1] = 0.0;
+    const double slope = n == 0.0 ? 0.0 : n * pow(a, n - 1.0);
+    df[0] = isinf(slope) && isfinite(f) ? 0.0 : slope;
+    df[1] = 0.0;
 }
 
 static kd_jet jet_power(kd_jet a, kd_jet n)

@@ -8,8 +8,8 @@
 // The recursion is bounded by KD_EXPR_MAX_DEPTH, which every cycle of the grammar counts in parse_unary or parse_not.
 #include "expr/internal.h"
 
+#include "core/nearest.h"
 #include "core/text.h"
-#include "core/words.h"
 
 #include <assert.h>
 #include <math.h>
@@ -150,22 +150,27 @@ static bool append(parser *p, name_buffer *name, const char *text, int length)
     return true;
 }
 
-// The index at '(' in a path: a constant expression, appended as a number. Answers the place behind it, or -1.
+// The index at '(' in a path: constant expressions, appended as numbers. Answers the place behind it, or -1.
 static int read_index(parser *p, int open, name_buffer *name)
 {
     const kd_token whole = p->token;
     char           digits[16];
-    double         index = 0.0;
-    move_to(p, open + 1);
-    const int node = parse_expression(p);
-    if (node < 0) return -1;
-    if (!kd_build_is_number(&p->builder, node, &index) || index != floor(index) || index < 0.0 || index > MAX_INDEX)
-        return kd_build_fail(&p->builder, KD_ERR_MODEL, open + 2, "an index in a path must be a whole number");
+    int            begin = open;
+    do {
+        double index = 0.0;
+        move_to(p, begin + 1);
+        const int node = parse_expression(p);
+        if (node < 0) return -1;
+        if (!kd_build_is_number(&p->builder, node, &index) || index != floor(index) || index < 0.0 || index > MAX_INDEX)
+            return kd_build_fail(&p->builder, KD_ERR_MODEL, begin + 2, "an index in a path must be a whole number");
+        kd_text(digits, sizeof digits, "%c%d", begin == open ? '(' : ',', (int)index);
+        if (!append(p, name, digits, (int)strlen(digits))) return -1;
+        begin = p->token.start;
+    } while (p->token.kind == KD_TOKEN_COMMA);
     if (p->token.kind != KD_TOKEN_CLOSE) return fail_close(p, open + 1);
     const int end = p->token.start + 1;
     p->token = whole;
-    kd_text(digits, sizeof digits, "(%d)", (int)index);
-    return append(p, name, digits, (int)strlen(digits)) ? end : -1;
+    return append(p, name, ")", 1) ? end : -1;
 }
 
 // In the second part of a path '-' belongs to the name, unless the name up to there is known: then it is a minus.
@@ -278,7 +283,7 @@ static int parse_table(parser *p, const char *function, kd_token token, int open
 
 static int fail_function(parser *p, const char *name, int column)
 {
-    kd_nearest search = {.word = name};
+    kd_nearest search = kd_nearest_start(name);
     for (int i = 0; i < kd_function_count(); i++) kd_nearest_offer(&search, kd_function_name(i));
     return fail_unknown(p, "function", name, column, search.best ? search.best : suggest_symbol(p, name));
 }
@@ -484,9 +489,10 @@ static bool is_plain_number(const char *text, double *value)
     kd_token   token = kd_expr_token(text, 0, &unread);
     const bool negative = token.kind == KD_TOKEN_MINUS;
     if (negative || token.kind == KD_TOKEN_PLUS) token = kd_expr_token(text, token.start + token.length, &unread);
-    if (token.kind != KD_TOKEN_NUMBER) return false;
+    const kd_token end = kd_expr_token(text, token.start + token.length, &unread);
+    if (token.kind != KD_TOKEN_NUMBER || end.kind != KD_TOKEN_END) return false;
     *value = negative ? -token.number : token.number;
-    return kd_expr_token(text, token.start + token.length, &unread).kind == KD_TOKEN_END;
+    return true;
 }
 
 kd_status kd_expr_constant(const char *text, const kd_symbols *symbols, double *value, kd_expr_error *error)

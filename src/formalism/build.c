@@ -26,8 +26,7 @@ enum { PAIRS, MEASURES, SLOTS, ROWS_G, ROWS_H, LOADS, TURNS, EXPRS };
         (s)->field = grown;                                                                                            \
     } while (0)
 
-// ---- pairs
-// -----------------------------------------------------------------------------------------------------------
+// ---- pairs ----------------------------------------------------------------------------------------------------------
 static void frame_in_link(const kd_system *s, const kd_anchor *a, int *link, kd_vec3 *r, kd_mat3 *R)
 {
     *link = a->body < 0 ? 0 : s->body_link[a->body];
@@ -73,8 +72,7 @@ int kd_system_frame_pair(kd_system *s, int frame)
     return s->frame_pair[frame];
 }
 
-// ---- measures
-// --------------------------------------------------------------------------------------------------------
+// ---- measures -------------------------------------------------------------------------------------------------------
 static bool same_measure(const kd_measure *a, const kd_measure *b)
 {
     if (a->kind != b->kind || a->pair != b->pair) return false;
@@ -141,8 +139,7 @@ int kd_system_joint_coordinate(kd_system *s, int joint, int i)
     return *known;
 }
 
-// ---- variables, rows, loads
-// ------------------------------------------------------------------------------------------
+// ---- variables, rows, loads -----------------------------------------------------------------------------------------
 int kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level)
 {
     for (int k = s->nslots - 1; k >= 0 && k >= s->nslots - LOOK_BACK; k--)

@@ -22,9 +22,9 @@ typedef struct kd_matrix_values {
     double               *value; // (plan->column[columns])
     int                   next;  // number of the next addition
     // recording: the pairs so far
-    bool  recording, failed;
-    int  *pair; // (2 * capacity) row, column
-    int   capacity;
+    bool recording, failed;
+    int *pair; // (2 * capacity) row, column
+    int  capacity;
 } kd_matrix_values;
 
 static inline void kd_matrix_start(kd_matrix_values *m)
@@ -38,8 +38,10 @@ void kd_matrix_record(kd_matrix_values *m, int row, int column);
 
 static inline void kd_matrix_add(kd_matrix_values *m, int row, int column, double value)
 {
-    if (m->recording) kd_matrix_record(m, row, column);
-    else m->value[m->plan->place[m->next++]] += value;
+    if (m->recording)
+        kd_matrix_record(m, row, column);
+    else
+        m->value[m->plan->place[m->next++]] += value;
 }
 
 // The plan of what was recorded; the recording is released. rows, columns of the plan are given.

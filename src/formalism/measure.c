@@ -21,8 +21,7 @@ static kd_vec3 column(const kd_mat3 *C, int j)
     return j == 0 ? C->x : j == 1 ? C->y : C->z;
 }
 
-// ---- jets
-// ------------------------------------------------------------------------------------------------------------
+// ---- jets -----------------------------------------------------------------------------------------------------------
 typedef struct kd_moving { // a vector with its time derivatives and their tangents
     kd_vec3 x, x1, x2, d, d1, d2;
 } kd_moving;
@@ -126,8 +125,8 @@ kd_jet kd_measure_jet(const kd_measure *s, const kd_relative *rel, const kd_tang
     return kd_jet_const(0.0);
 }
 
-// ---- gradients
-// ------------------------------------------------------------------------------------------------------- C_ij = e_i .
+// ---- gradients ------------------------------------------------------------------------------------------------------
+// C_ij = e_i .
 // c_j changes by e_i . (turn x c_j) = (c_j x e_i) . turn
 static kd_vec3 entry_gradient(const kd_relative *rel, kd_entry c)
 {

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-// ---- the path
-// --------------------------------------------------------------------------------------------------------
+// ---- the path -------------------------------------------------------------------------------------------------------
 
 static int common_ancestor(const kd_tree *tree, int a, int b)
 {
@@ -63,8 +62,7 @@ bool kd_pair_path(const kd_tree *tree, kd_pair *pair, kd_arena *arena)
     return true;
 }
 
-// ---- relative motion
-// -------------------------------------------------------------------------------------------------
+// ---- relative motion ------------------------------------------------------------------------------------------------
 void kd_pair_place(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
 {
     const kd_link_motion *a = &m->link[pair->a], *b = &m->link[pair->b];
@@ -108,8 +106,7 @@ void kd_pair_accelerate(const kd_pair *pair, const kd_motion *m, kd_relative *re
     rel->ddd = kd_mat_tvec(&rel->RA, kd_vec_sub(relative, coriolis));
 }
 
-// ---- derivatives along the path
-// --------------------------------------------------------------------------------------
+// ---- derivatives along the path -------------------------------------------------------------------------------------
 void kd_pair_axes(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, kd_change *out)
 {
     for (int k = 0; k < pair->nsteps; k++) {
@@ -201,8 +198,7 @@ void kd_pair_changes(const kd_pair *pair, const kd_relative *rel, const double *
     }
 }
 
-// ---- loads
-// -----------------------------------------------------------------------------------------------------------
+// ---- loads ----------------------------------------------------------------------------------------------------------
 void kd_pair_load(const kd_pair *pair, const kd_motion *m, const kd_relative *rel, kd_vec3 N, kd_vec3 F,
                   kd_wrench *load)
 {

@@ -12,19 +12,22 @@
 #include "formalism/matrix.h"
 #include "formalism/measure.h"
 #include "formalism/pair.h"
+#include "formalism/redundancy.h"
+#include "formalism/topological.h"
 #include "formalism/tree.h"
 #include "model/model.h"
 
-// ---- variables of expressions
-// ------------------------------------------------------------------------------------------
+// ---- variables of expressions ---------------------------------------------------------------------------------------
 typedef enum kd_slot_kind {
     KD_SLOT_TIME,
     KD_SLOT_INPUT,      // index: input
     KD_SLOT_STATE,      // index: place in r
-    KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration
+    KD_SLOT_OUT,        // index: state element, a PI controller: its output
+    KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
     KD_SLOT_REACTION,   // index: joint; level: component 0..5. This and the following: sensors only
-    KD_SLOT_MULTIPLIER, // index: row of g, or nlambda + row of h
-    KD_SLOT_CHANNEL,    // index: load; level: channel: force along its measure
+    KD_SLOT_MULTIPLIER, // index: constraint; level: number of the row within it
+    KD_SLOT_CHANNEL,    // index: force (or number of forces + user force); level: number of the force
+    KD_SLOT_SENSOR,     // index: sensor
     KD_SLOT_ENERGY,     // level 0 kinetic, 1 potential, 2 total
 } kd_slot_kind;
 
@@ -33,8 +36,8 @@ typedef struct kd_slot {
     int          index, level;
 } kd_slot;
 
-// ---- rows
-// ------------------------------------------------------------------------------------------------------------ linear:
+// ---- rows -----------------------------------------------------------------------------------------------------------
+// linear:
 // 0 = sum coefficient_i * slot_i - offset - target(t, u) expression:  0 = expr(slots) Holonomic rows read values of
 // measures, nonholonomic ones rates too (linearly).
 typedef struct kd_row {
@@ -49,8 +52,7 @@ typedef struct kd_row {
     const char *name;
 } kd_row;
 
-// ---- loads
-// -----------------------------------------------------------------------------------------------------------
+// ---- loads ----------------------------------------------------------------------------------------------------------
 struct kd_load;
 struct kd_work;
 
@@ -72,14 +74,13 @@ typedef struct kd_load {
     int                      nchannels, nvariables, nstates, state; // state: first place in r
     int                     *channel;                               // (nchannels) measures
     int                     *variable;                              // (nvariables) slots
-    int                     *level1; // (nchannels) slot of the rate of each channel's measure, for the power
+    int                     *rate_slot; // (nchannels) slot of the rate of each channel's measure, for the power
     kd_expr                 *law[6];
     double                   constant[4]; // free length and the like, set at creation
     bool                     stiff;
 } kd_load;
 
-// ---- the system
-// ------------------------------------------------------------------------------------------------------
+// ---- the system -----------------------------------------------------------------------------------------------------
 typedef struct kd_tree_edge { // how a joint of the model is used
     int  link;                // link that it carries; 0: it closes a loop
     bool reversed;            // the link is the body of `from`
@@ -108,6 +109,8 @@ struct kd_system {
     kd_slot    *slot;
     kd_row     *row_g, *row_h;
     kd_load    *load;
+    int        *force_pair;             // (nforces) from -> to; -1: not made
+    int        *constraint_row;         // (nconstraints) first row
     int        *turn_measure;           // (nturns) angles that are counted over full turns
     int        *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
     int         capacity[8];            // of the arrays above, while building
@@ -118,6 +121,7 @@ struct kd_system {
     kd_expr **sensor; // (nsensors)
 
     int  np, nv, nr, nlambda, nmu;
+    int *kept;       // (nlambda) rows of g that are in the equations
     int *x_of_p;     // (np - nturns) place in x
     int *p_of_x;     // (tree.nposition) place in p; -1: prescribed
     int *quaternion; // (nquaternions) first place in p of each quaternion
@@ -126,14 +130,19 @@ struct kd_system {
     int  max_jacobian;
 
     // derivatives: patterns and how the assembly fills them
-    kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v;
+    kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    bool           planned;
+    bool           dense_tree; // the pattern of the tree is small enough for matrices
+    kd_topological topological;
 
     char         **names[KD_NAME_KIND_COUNT];
     kd_eom        *eom;
     kd_inputs      inputs;
     kd_system     *joints; // Cartesian: the same model in joint coordinates, for start values and redundant rows
     kd_system_info info;
-    char          *description;
+    kd_redundancy  redundancy;
+    bool          *keep; // (nrows_g) rows that are independent; NULL: all
+    bool           time_dependent, driven, reads_energy;
 };
 
 // One thread's evaluation.
@@ -143,12 +152,20 @@ typedef struct kd_work {
     kd_motion        motion;
     double          *x, *dx, *ddx;                // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
     double          *tau;                         // (ndof)
+    double          *increment;                   // (ndof)
+    double          *x_moved, *rates;             // (nposition)
+    kd_motion        moved;                       // scratch of oplus, where angles are counted
+    double          *sensor;                      // (nsensors)
     kd_wrench       *load;                        // (nlinks)
     double          *joint_force;                 // (ndof) forces along dofs
     kd_relative     *rel;                         // (npairs)
     double          *value, *rate, *acceleration; // (nmeasures)
     double          *slot;                        // (nslots)
+    double           t;
     double          *expr_work;
+    double          *gradient; // stack for gradients of expressions
+    int              gradient_used;
+    double          *user;     // arguments and answers of elements written in C
     kd_jet          *jet;      // (nslots)
     double          *force;    // (channels of all loads)
     int             *force_at; // (nloads) first channel
@@ -158,12 +175,17 @@ typedef struct kd_work {
     int             *change_at;       // (npairs)
     double          *small;           // (max_jacobian)
     kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
-    kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v;
+    kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    bool             recording;                // a run that finds the patterns
+    kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
+    kd_jet          *kept_jet;                 // (nslots)
     double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    // factor of the accelerations' system
+    double *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
+    int    *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
     // stamps of what is current
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
         axes_stamp, G_stamp;
-    kd_eval load_answer;
 } kd_work;
 
 // topology.c: tree, links, design coordinates
@@ -177,6 +199,7 @@ int      kd_system_measure(kd_system *s, const kd_measure *measure);
 int      kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level);
 int      kd_system_joint_pair(kd_system *s, int joint);
 int      kd_system_joint_coordinate(kd_system *s, int joint, int i); // measure of coordinate i
+int      kd_system_force_measure(kd_system *s, int force); // length, angle or coordinate that a force acts along
 int      kd_system_body_pair(kd_system *s, int body);
 int      kd_system_frame_pair(kd_system *s, int frame);
 int      kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
@@ -195,29 +218,40 @@ typedef struct kd_local { // a name that only one element knows
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
 
-kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;       // rows.c
-kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;      // loads.c
-kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                  // names.c
-kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                   // derivatives.c: patterns
-kd_status kd_system_redundancy(kd_system *s, char *message, size_t size) KD_NODISCARD; // redundancy.c
+kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;      // rows.c
+kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;     // loads.c
+kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                 // names.c
+kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                  // derivatives.c: patterns
+kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
+kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
+kd_eval   kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
+enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 
-// work.c: evaluation by stages; each brings everything up to its stage
+// evaluate.c: evaluation by stages; each brings everything up to its stage
 kd_work *kd_work_create(const kd_system *s);
 void     kd_work_destroy(kd_work *w);
 void     kd_work_position(kd_work *w, const kd_point *x);
 void     kd_work_velocity(kd_work *w, const kd_point *x);
 void     kd_work_acceleration(kd_work *w, const kd_point *x);
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
-void     kd_work_axes(kd_work *w, const kd_point *x);  // columns w, u of all pairs
+// forces on links and dofs: clear, sum up by pair, spread to the links
+void    kd_work_clear_forces(kd_work *w);
+void    kd_work_apply_loads(kd_work *w);
+void    kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu);
+void    kd_work_spread_forces(kd_work *w);
+kd_eval kd_work_residual(kd_work *w, const kd_point *x);           // w->tau, all dofs
+bool    kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, after kd_work_loads
 
 // rows.c
-double kd_row_value(const kd_row *row, kd_work *w, int level);        // level 0: g or h, 1, 2: time derivatives
-void   kd_row_load(const kd_row *row, kd_work *w, double multiplier); // adds -multiplier * gradient to the loads
+kd_jet kd_row_jet(const kd_row *row, kd_work *w);                   // value and time derivatives from w->jet
+void   kd_row_gradient(const kd_row *row, kd_work *w, double *out); // (nterms) derivatives by the terms
+void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier);
+void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
 
-// derivatives.c: all matrices at the acceleration stage
-kd_eval kd_work_derivatives(kd_work *w, const kd_point *x);
-void    kd_work_G(kd_work *w, const kd_point *x); // G and H only
-// The same code on a plan that records the pattern.
-void kd_assemble(kd_work *w, const kd_point *x);
+// derivatives.c
+bool                    kd_work_matrices(kd_work *w);                       // room for the values; false: out of memory
+kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x); // all matrices at the acceleration stage
+const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
+void                    kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
 
 #endif

@@ -33,8 +33,7 @@ typedef struct plan {
     int  nheap;
 } plan;
 
-// ---- spanning tree
-// ---------------------------------------------------------------------------------------------------
+// ---- spanning tree --------------------------------------------------------------------------------------------------
 static int node_of(const kd_anchor *a)
 {
     return a->body + 1;
@@ -140,8 +139,8 @@ static void number_links(plan *t)
     }
 }
 
-// ---- links
-// ----------------------------------------------------------------------------------------------------------- Turns of
+// ---- links ----------------------------------------------------------------------------------------------------------
+// Turns of
 // both frames of a joint that is used from `to` to `from`, so that its coordinates keep their meaning: half a turn
 // about x for joints about z; x and z exchanged for the universal joint, whose coordinates exchange, too.
 static kd_mat3 reversal(kd_joint_kind kind)
@@ -207,8 +206,8 @@ static void make_link(kd_system *s, const plan *t, int number)
     set_inertia(s, &m->body[body], body, link);
 }
 
-// ---- coordinates at the design position
-// ------------------------------------------------------------------------------ World pose of a link's frame at the
+// ---- coordinates at the design position -----------------------------------------------------------------------------
+// World pose of a link's frame at the
 // design position.
 static void design_pose(const kd_system *s, const int *link_body, int link, kd_vec3 *P, kd_mat3 *R)
 {
@@ -272,8 +271,8 @@ static void set_design(kd_system *s, const int *link_body)
     }
 }
 
-// ---- prescribed coordinates
-// ------------------------------------------------------------------------------------------ dof of coordinate i of a
+// ---- prescribed coordinates -----------------------------------------------------------------------------------------
+// dof of coordinate i of a
 // joint that is in the tree; -1: it is not one dof (planar joints used backwards).
 int kd_edge_dof(const kd_system *s, int joint, int i)
 {
@@ -303,8 +302,7 @@ static kd_status finish_tree(kd_system *s)
     return kd_tree_finish(tree, prescribed);
 }
 
-// ---- all
-// -------------------------------------------------------------------------------------------------------------
+// ---- all ------------------------------------------------------------------------------------------------------------
 static bool cut_plan(plan *t, const kd_model *m, kd_arena *arena)
 {
     t->n = m->nbodies + 1;

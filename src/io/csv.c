@@ -28,8 +28,16 @@ static void write_name(FILE *file, const char *name)
     fputc('"', file);
 }
 
-kd_status kd_csv_create(const char *path, int ncolumns, const char *const *names, kd_csv **csv, char *message,
-                        size_t size)
+static void write_names(FILE *file, const char *const *names, int count)
+{
+    for (int j = 0; j < count; j++) {
+        if (j > 0) fputc(',', file);
+        write_name(file, names[j] ? names[j] : "");
+    }
+    fputc('\n', file);
+}
+
+kd_status kd_csv_create(const char *path, int ncolumns, kd_csv **csv, char *message, size_t size)
 {
     *csv = NULL;
     kd_status status = KD_ERR_MEMORY;
@@ -41,11 +49,6 @@ kd_status kd_csv_create(const char *path, int ncolumns, const char *const *names
     strcpy(c->path, path);
     status = kd_file_open(path, &c->file, message, size);
     if (status < 0) goto done;
-    for (int j = 0; j < ncolumns; j++) {
-        if (j > 0) fputc(',', c->file);
-        write_name(c->file, names[j]);
-    }
-    fputc('\n', c->file);
     *csv = c;
     c = NULL;
 done:
@@ -53,6 +56,24 @@ done:
     if (c) kd_free(c->path);
     kd_free(c);
     return status;
+}
+
+void kd_csv_comment(kd_csv *csv, const char *name, const char *value)
+{
+    fprintf(csv->file, "# %s: ", name);
+    for (const char *c = value; *c; c++) fputc(*c == '\n' || *c == '\r' ? ' ' : *c, csv->file);
+    fputc('\n', csv->file);
+}
+
+void kd_csv_comment_row(kd_csv *csv, const char *name, const char *const *words)
+{
+    fprintf(csv->file, "# %s: ", name);
+    write_names(csv->file, words, csv->ncolumns);
+}
+
+void kd_csv_header(kd_csv *csv, const char *const *names)
+{
+    write_names(csv->file, names, csv->ncolumns);
 }
 
 kd_status kd_csv_row(kd_csv *csv, const double *values)
@@ -75,4 +96,12 @@ kd_status kd_csv_close(kd_csv *csv, char *message, size_t size)
     kd_free(csv->path);
     kd_free(csv);
     return status;
+}
+
+void kd_csv_abandon(kd_csv *csv)
+{
+    if (!csv) return;
+    kd_file_abandon(csv->file, csv->path);
+    kd_free(csv->path);
+    kd_free(csv);
 }

@@ -10,22 +10,24 @@
 #include "core/text.h"
 #include "io/file.h"
 #include "io/svg.h"
-#include "io/verdict.h"
 
 enum {
     MAX_SERIES = 10, // lines in one plot: those that move most
-    MAX_PLOTS = 9,   // seven groups, residuals, energies
+    MAX_PLOTS = 24,  // chosen channels, or all groups; violations, energies
     TEXT_LIMIT = 4000
 };
+
+static const double SMALLEST_SHOWN = 1e-17; // violations of exactly 0 on a logarithmic axis
 
 // ---- plots --------------------------------------------------------------------------------------
 
 typedef struct gallery {
-    kd_arena  arena;
-    kd_plot   plot[MAX_PLOTS];
-    kd_series series[MAX_PLOTS][MAX_SERIES];
-    char      note[MAX_PLOTS][80];
-    int       nplots;
+    kd_arena            arena;
+    const kd_recording *rec;
+    kd_plot             plot[MAX_PLOTS];
+    kd_series           series[MAX_PLOTS][MAX_SERIES];
+    char                title[MAX_PLOTS][100], note[MAX_PLOTS][80], ylabel[MAX_PLOTS][24];
+    int                 nplots;
 } gallery;
 
 typedef struct motion {
@@ -57,74 +59,156 @@ static double range_of(const kd_recording *rec, int column)
     return high >= low ? high - low : 0.0;
 }
 
-static kd_plot *start_plot(gallery *g, const char *title)
+// The next plot; NULL if there is no more room. unit "": not told
+static kd_plot *start_plot(gallery *g, const char *title, const char *unit)
 {
-    kd_plot *plot = &g->plot[g->nplots];
-    *plot = (kd_plot){.title = title, .xlabel = "time [s]", .series = g->series[g->nplots]};
-    g->nplots++;
+    if (g->nplots == MAX_PLOTS) return NULL;
+    int      i = g->nplots++;
+    kd_plot *plot = &g->plot[i];
+    kd_text(g->title[i], sizeof g->title[i], "%s", title);
+    kd_text(g->ylabel[i], sizeof g->ylabel[i], "[%s]", unit);
+    *plot = (kd_plot){
+        .title = g->title[i], .xlabel = "time [s]", .ylabel = unit[0] ? g->ylabel[i] : NULL, .series = g->series[i]};
     return plot;
 }
 
 // One more line in the plot that was started last
-static void add_series(gallery *g, const kd_recording *rec, const char *name, const double *y, int stride)
+static void add_series(gallery *g, const char *name, const double *y, int stride)
 {
     int last = g->nplots - 1;
+    if (g->plot[last].nseries == MAX_SERIES) return;
     g->series[last][g->plot[last].nseries++] = (kd_series){
-        .name = name, .x = kd_recording_times(rec), .y = y, .ystride = stride, .n = kd_recording_length(rec)};
+        .name = name, .x = kd_recording_times(g->rec), .y = y, .ystride = stride, .n = kd_recording_length(g->rec)};
 }
 
-static void add_group(gallery *g, const kd_recording *rec, kd_group group, const char *title)
+static void add_column(gallery *g, const char *name, int column)
+{
+    add_series(g, name, kd_recording_values(g->rec) + column, kd_recording_columns(g->rec));
+}
+
+// The unit that all columns of a range share, else ""
+static const char *common_unit(const kd_recording *rec, int first, int count)
+{
+    for (int j = first + 1; j < first + count; j++)
+        if (strcmp(kd_recording_unit(rec, j), kd_recording_unit(rec, first)) != 0) return "";
+    return count > 0 ? kd_recording_unit(rec, first) : "";
+}
+
+static void add_group(gallery *g, kd_group group, const char *title)
 {
     int first, count;
-    kd_recording_group(rec, group, &first, &count);
+    kd_recording_group(g->rec, group, &first, &count);
     motion *order = count > 0 ? kd_arena_cut(&g->arena, (size_t)count, sizeof *order) : NULL;
     if (!order) return;
-    for (int i = 0; i < count; i++) order[i] = (motion){.column = first + i, .range = range_of(rec, first + i)};
+    for (int i = 0; i < count; i++) order[i] = (motion){.column = first + i, .range = range_of(g->rec, first + i)};
     int shown = count < MAX_SERIES ? count : MAX_SERIES;
     qsort(order, (size_t)count, sizeof *order, by_range);
     qsort(order, (size_t)shown, sizeof *order, by_column);
 
-    char    *note = g->note[g->nplots];
-    kd_plot *plot = start_plot(g, title);
+    kd_plot *plot = start_plot(g, title, common_unit(g->rec, first, count));
+    if (!plot) return;
     for (int i = 0; i < shown; i++) {
-        const char *name = kd_recording_name(rec, order[i].column);
+        const char *name = kd_recording_name(g->rec, order[i].column);
         if (strncmp(name, "lambda ", 7) == 0) name += 7; // the title says it
         if (strncmp(name, "mu ", 3) == 0) name += 3;
-        add_series(g, rec, name, kd_recording_values(rec) + order[i].column, kd_recording_columns(rec));
+        add_column(g, name, order[i].column);
     }
     if (shown < count) {
+        char *note = g->note[g->nplots - 1];
         kd_text(note, sizeof g->note[0], "the %d of %d components that move most", shown, count);
         plot->note = note;
     }
 }
 
-static void collect_plots(gallery *g, kd_recording *rec)
+static void add_all_groups(gallery *g)
 {
-    static const char *const TITLE[KD_GROUP_COUNT] = {
-        "Positions p",           "Velocities v",       "Inner states r", "Auxiliary variables w",
-        "Contact coordinates s", "Multipliers lambda", "Multipliers mu"};
-    kd_dims dims = kd_eom_dims(kd_recording_eom(rec));
-    for (int group = 0; group < KD_GROUP_COUNT; group++) add_group(g, rec, (kd_group)group, TITLE[group]);
-    if (dims.nlambda + dims.nmu + dims.ns + dims.nq > 0) {
-        static const char *const LEVEL[3] = {"position", "velocity", "acceleration"};
-        kd_plot                 *plot = start_plot(g, "Constraint residuals");
-        plot->ylog = true;
-        for (int level = 0; level < 3; level++) add_series(g, rec, LEVEL[level], kd_recording_residuals(rec, level), 1);
-    }
-    if (kd_recording_energy(rec, KD_ENERGY_TOTAL)) {
-        static const char *const NAME[KD_ENERGY_COUNT] = {"kinetic", "potential", "total", "balance"};
-        start_plot(g, "Energy")->ylabel = "[J]";
-        for (int k = 0; k < KD_ENERGY_COUNT; k++)
-            add_series(g, rec, NAME[k], kd_recording_energy(rec, (kd_energy)k), 1);
+    static const struct {
+        kd_group    group;
+        const char *title;
+    } list[] = {
+        {KD_GROUP_Y, "Outputs"},
+        {KD_GROUP_P, "Positions p"},
+        {KD_GROUP_V, "Velocities v"},
+        {KD_GROUP_R, "Inner states r"},
+        {KD_GROUP_W, "Auxiliary variables w"},
+        {KD_GROUP_S, "Contact coordinates s"},
+        {KD_GROUP_LAMBDA, "Multipliers lambda"},
+        {KD_GROUP_MU, "Multipliers mu"},
+        {KD_GROUP_U, "Inputs u"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) add_group(g, list[i].group, list[i].title);
+}
+
+// Chosen channels: neighbours of the same unit share a plot
+static void add_chosen(gallery *g, const kd_result *r)
+{
+    kd_plot    *plot = NULL;
+    const char *last = NULL;
+    for (int i = 0; i < r->nplots; i++) {
+        int column = kd_recording_find(g->rec, r->plots[i]);
+        if (column < 0) continue;
+        const char *unit = kd_recording_unit(g->rec, column), *name = kd_recording_name(g->rec, column);
+        bool        shares = plot && last[0] && strcmp(unit, last) == 0 && plot->nseries < MAX_SERIES;
+        if (shares) {
+            kd_text(g->title[g->nplots - 1], sizeof g->title[0], "Channels in %s", unit);
+        } else {
+            plot = start_plot(g, name, unit);
+            if (!plot) return;
+        }
+        add_column(g, name, column);
+        last = unit;
     }
 }
 
-kd_status kd_report_save_svg(const kd_report *report, const char *path, char *message, size_t size)
+static void add_violations(gallery *g)
+{
+    static const char *const LEVEL[KD_LEVEL_COUNT] = {"position", "velocity", "acceleration"};
+    int                      first, count, n = kd_recording_length(g->rec), columns = kd_recording_columns(g->rec);
+    kd_recording_group(g->rec, KD_GROUP_VIOLATION, &first, &count);
+    if (count == 0) return;
+    kd_plot *plot = start_plot(g, "Violation of the constraints", "");
+    if (!plot) return;
+    plot->ylog = true;
+    for (int level = 0; level < count; level++) {
+        double *shown = kd_cut_double(&g->arena, n);
+        if (!shown) return;
+        for (int i = 0; i < n; i++)
+            shown[i] = fmax(kd_recording_values(g->rec)[i * columns + first + level], SMALLEST_SHOWN);
+        add_series(g, LEVEL[level], shown, 1);
+    }
+}
+
+static void add_energies(gallery *g)
+{
+    static const char *const NAME[KD_ENERGY_CHANNELS] = {"kinetic",    "potential", "kinetic + potential",
+                                                         "dissipated", "supplied",  "balance"};
+    int                      first, count;
+    kd_recording_group(g->rec, KD_GROUP_ENERGY, &first, &count);
+    if (count == 0 || !start_plot(g, "Energy", "J")) return;
+    for (int i = 0; i < count; i++) {
+        bool is_work = i == 3 || i == 4; // dissipated, supplied: only where there is any
+        if (!is_work || range_of(g->rec, first + i) > 0) add_column(g, NAME[i], first + i);
+    }
+}
+
+static void collect_plots(gallery *g, const kd_result *r)
+{
+    g->rec = r->recording;
+    if (r->nplots > 0) {
+        add_chosen(g, r);
+    } else {
+        add_all_groups(g);
+    }
+    add_violations(g);
+    add_energies(g);
+}
+
+kd_status kd_report_save_svg(const kd_result *result, const char *path, char *message, size_t size)
 {
     gallery  *g = kd_alloc(sizeof *g);
     kd_status status = KD_ERR_MEMORY;
     if (g) {
-        collect_plots(g, report->recording);
+        collect_plots(g, result);
         status = kd_svg_save(path, g->plot, g->nplots, 2, message, size);
         kd_arena_release(&g->arena);
     } else {
@@ -160,13 +244,6 @@ static void put_row(FILE *file, const char *name, const char *value)
     fputs("</td></tr>\n", file);
 }
 
-static void put_count(FILE *file, const char *name, long value)
-{
-    char number[32];
-    kd_text(number, sizeof number, "%ld", value);
-    put_row(file, name, number);
-}
-
 static void put_paragraph(FILE *file, const char *style, const char *text)
 {
     fprintf(file, "<p class=\"%s\">", style);
@@ -185,7 +262,7 @@ static void put_check(FILE *file, const char *what, double value, const char *wh
     fputs("</td></tr>\n", file);
 }
 
-static void put_head(FILE *file, const kd_report *report)
+static void put_head(FILE *file, const kd_result *report)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>",
@@ -207,92 +284,105 @@ static void put_head(FILE *file, const kd_report *report)
     put_paragraph(file, "muted", text);
 }
 
-static void put_end_of_run(FILE *file, const kd_report *report)
+static void put_end_of_run(FILE *file, const kd_result *report)
 {
-    char text[600];
-    int  n = kd_recording_length(report->recording);
-    kd_text(text, sizeof text, "%s: %s", report->status < 0 ? "Failed" : "Finished",
-            kd_status_sentence(report->status));
+    char      text[600];
+    int       n = kd_recording_length(report->recording);
+    kd_status status = report->certificate.status;
+    kd_text(text, sizeof text, "%s: %s",
+            status < 0             ? "Failed"
+            : status == KD_STOPPED ? "Stopped"
+                                   : "Finished",
+            kd_status_sentence(status));
     if (n > 0) kd_text_append(text, sizeof text, "; time reached %.9g s", kd_recording_times(report->recording)[n - 1]);
-    put_paragraph(file, report->status < 0 ? "bad" : "good", text);
+    put_paragraph(file, status < 0 || status == KD_STOPPED ? "bad" : "good", text);
     if (report->message && *report->message) put_paragraph(file, "message", report->message);
+    if (kd_certificate_broken(&report->certificate, text, sizeof text) > 0) put_paragraph(file, "bad", text);
 }
 
 static const char HOW_TO_READ[] =
-    "How to read this. The certificate is what was checked at all output points, after the run and independently of "
-    "the "
-    "integrator. Residuals say how well the constraints hold, relative to the largest position, velocity or "
-    "acceleration: "
-    "\"to rounding\" as well as the machine can, \"within tolerance\" below ten times the absolute tolerance, "
-    "\"drift\" "
-    "more; then take another formulation or a smaller tolerance. The energy balance compares the change of energy with "
-    "the work of drives and dampers; it measures accuracy, as nothing forces it to hold unless the energy is imposed "
-    "as "
-    "an invariant. \"run failed\" and \"exploded\" take the place of praise where there is none to give. Positions, "
-    "velocities "
-    "and multipliers are plotted in the units of the model, residuals in the units of their constraints; all numbers "
-    "are in the table (CSV) beside this page.";
+    "How to read this. The certificate is what was checked at all steps and output points, independently of the "
+    "integrator. Violations say how well the constraints hold, relative to the largest position, velocity or "
+    "acceleration: \"to rounding\" as well as the machine can, \"within tolerance\" below ten times the absolute "
+    "tolerance, \"drift\" more; then take another formulation or a smaller tolerance. The energy balance is kinetic "
+    "+ potential + dissipated - supplied energy against its value at the start; it measures accuracy, as nothing "
+    "forces it to hold unless the energy is imposed as an invariant. \"run failed\" and \"exploded\" take the "
+    "place of praise where there is none to give. Violations are in the units of their constraints; all numbers are in "
+    "the results beside this page.";
 
-static void put_certificate(FILE *file, const kd_report *report)
+static void where_of(const kd_largest *largest, char *text, size_t size)
 {
-    static const char *const WHAT[3] = {"largest constraint residual, position level",
-                                        "largest constraint residual, velocity level",
-                                        "largest constraint residual, acceleration level"};
-    kd_certificate           c = kd_recording_certificate(report->recording);
-    kd_dims                  dims = kd_eom_dims(kd_recording_eom(report->recording));
-    fputs("<h2>Certificate</h2>\n<section class=\"card\"><table>\n"
-          "<tr><th>check at all output points</th><th></th><th></th><th></th></tr>\n",
-          file);
-    char where[200];
-    for (int level = 0; dims.nlambda + dims.nmu > 0 && level < 3; level++) {
-        kd_text(where, sizeof where, "at t = %.6g s", c.time[level]);
-        if (c.equation[level][0]) kd_text_append(where, sizeof where, ", '%s'", c.equation[level]);
-        put_check(file, WHAT[level], c.residual[level], where,
-                  kd_verdict_residual(&c, level, report->atol, report->status));
+    kd_text(text, size, "at t = %.6g s", largest->t);
+    if (largest->name[0]) kd_text_append(text, size, ", '%s'", largest->name);
+}
+
+static void put_energy(FILE *file, const kd_certificate *c)
+{
+    char where[300];
+    kd_text(where, sizeof where, "%.3g J at t = %.6g s, relative to %.4g J", c->energy.value, c->energy.t,
+            c->energy_scale);
+    put_check(file, "largest error of the energy balance", kd_certificate_energy_error(c), where,
+              kd_certificate_energy(c));
+}
+
+static void put_certificate(FILE *file, const kd_result *report)
+{
+    static const char *const WHAT[KD_LEVEL_COUNT] = {"largest constraint violation, position level",
+                                                     "largest constraint violation, velocity level",
+                                                     "largest constraint violation, acceleration level"};
+    const kd_certificate    *c = &report->certificate;
+    char                     where[200];
+    fprintf(file,
+            "<h2>Certificate</h2>\n<section class=\"card\"><table>\n"
+            "<tr><th>check at %ld steps and output points</th><th></th><th></th><th></th></tr>\n",
+            c->states);
+    for (int level = 0; c->has_constraints && level < KD_LEVEL_COUNT; level++) {
+        where_of(&c->level[level], where, sizeof where);
+        put_check(file, WHAT[level], c->level[level].value, where, kd_certificate_level(c, (kd_level)level));
     }
-    if (c.has_energy) {
-        kd_text(where, sizeof where, "relative to %.4g J; power integrated over steps and output points",
-                c.energy_scale);
-        put_check(file, "largest error of the energy balance", kd_verdict_energy_error(&c), where,
-                  kd_verdict_energy(&c, report->status));
+    if (c->has_norms) {
+        where_of(&c->norm, where, sizeof where);
+        put_check(file, "largest error of a quaternion norm", c->norm.value, where, kd_certificate_norm(c));
     }
+    if (c->has_energy) put_energy(file, c);
     if (!isnan(report->reference_error)) {
         put_check(file, "error of the positions at the end", report->reference_error,
                   "against the reference solution, max |p - ref| / max(1e-3, |ref|)",
-                  kd_verdict_reference(&c, report->reference_error, report->status));
+                  kd_certificate_reference(c, report->reference_error));
     }
     fputs("</table></section>\n", file);
     put_paragraph(file, "muted", HOW_TO_READ);
 }
 
-static void put_settings(FILE *file, const kd_report *report)
+static void put_settings(FILE *file, const kd_result *report)
 {
     fputs("<div><h2>Settings</h2>\n<section class=\"card\"><table>\n", file);
     for (int i = 0; i < report->nsettings; i++) put_row(file, report->settings[i].name, report->settings[i].value);
     fputs("</table></section></div>\n", file);
 }
 
-static void put_statistics(FILE *file, const kd_report *report)
+static void put_statistics(FILE *file, const kd_result *report)
 {
-    const kd_stats *s = &report->stats;
-    char            number[40];
+    char number[40];
     fputs("<div><h2>Statistics</h2>\n<section class=\"card\"><table>\n", file);
-    put_count(file, "accepted steps", s->accepted);
-    put_count(file, "steps rejected by the error test", s->rejected_error);
-    put_count(file, "steps rejected by Newton's method", s->rejected_newton);
-    put_count(file, "evaluations of the equations", s->residuals);
-    put_count(file, "evaluations for differences", s->for_differences);
-    put_count(file, "Jacobians", s->jacobians);
-    put_count(file, "selectors", s->selectors);
-    put_count(file, "decompositions of the algebraic part", s->predecompositions);
-    put_count(file, "decompositions of the Newton matrix", s->decompositions);
-    put_count(file, "Newton and error solves", s->solves);
-    put_row(file, "last step size [s]", kd_file_number(s->h_last, "%.3e", number, sizeof number));
-    put_row(file, "wall time [s]", kd_file_number(report->wall_seconds, "%.4f", number, sizeof number));
+    for (int i = 0; i < KD_STATISTICS; i++) {
+        kd_statistic s = kd_result_statistic(&report->certificate, i);
+        put_row(file, s.label, kd_file_number(s.value, s.is_count ? "%.0f" : "%.4g", number, sizeof number));
+    }
     fputs("</table></section></div>\n", file);
 }
 
-kd_status kd_report_save(const kd_report *report, const char *path, char *message, size_t size)
+static void put_model(FILE *file, const kd_result *report)
+{
+    if (!report->model_text) return;
+    fputs("<h2>Model</h2>\n<section class=\"card\"><details><summary>", file);
+    kd_file_escaped(file, report->model_file ? report->model_file : "model file", TEXT_LIMIT);
+    fputs("</summary><pre>", file);
+    kd_file_escaped_lines(file, report->model_text);
+    fputs("</pre></details></section>\n", file);
+}
+
+kd_status kd_report_save(const kd_result *report, const char *path, char *message, size_t size)
 {
     FILE     *file = NULL;
     gallery  *g = kd_alloc(sizeof *g);
@@ -303,7 +393,7 @@ kd_status kd_report_save(const kd_report *report, const char *path, char *messag
     }
     status = kd_file_open(path, &file, message, size);
     if (status < 0) goto done;
-    collect_plots(g, report->recording);
+    collect_plots(g, report);
 
     put_head(file, report);
     put_end_of_run(file, report);
@@ -317,7 +407,9 @@ kd_status kd_report_save(const kd_report *report, const char *path, char *messag
     fputs("</div>\n<div class=\"grid\">\n", file);
     put_settings(file, report);
     put_statistics(file, report);
-    fprintf(file, "</div>\n<p class=\"muted\">kardan %s</p>\n</main>\n</body>\n</html>\n", kd_version());
+    fputs("</div>\n", file);
+    put_model(file, report);
+    fprintf(file, "<p class=\"muted\">kardan %s</p>\n</main>\n</body>\n</html>\n", kd_version());
     status = kd_file_close(file, path, message, size);
 done:
     if (g) kd_arena_release(&g->arena);

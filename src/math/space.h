@@ -25,8 +25,7 @@ typedef struct kd_quat {
     double w, x, y, z;
 } kd_quat;
 
-// ---- vectors
-// ---------------------------------------------------------------------------------------------------------
+// ---- vectors --------------------------------------------------------------------------------------------------------
 static inline kd_vec3 kd_vec(double x, double y, double z)
 {
     return (kd_vec3){x, y, z};
@@ -75,8 +74,7 @@ static inline double kd_vec_norm(kd_vec3 a)
     return sqrt(kd_vec_dot(a, a));
 }
 
-// ---- matrices
-// --------------------------------------------------------------------------------------------------------
+// ---- matrices -------------------------------------------------------------------------------------------------------
 static inline kd_mat3 kd_mat_identity(void)
 {
     return (kd_mat3){{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -129,8 +127,7 @@ static inline kd_sym3 kd_sym_steiner(const kd_sym3 *A, double m, kd_vec3 c)
                      A->yz - m * c.y * c.z};
 }
 
-// ---- unit quaternions
-// ------------------------------------------------------------------------------------------------
+// ---- unit quaternions -----------------------------------------------------------------------------------------------
 static inline kd_quat kd_quat_identity(void)
 {
     return (kd_quat){1, 0, 0, 0};

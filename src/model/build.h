@@ -18,7 +18,13 @@ kd_status kd_model_at(kd_model *m, const char *file, int line, int column) KD_NO
 // A field of the element that is added next: "law", "from.body", "motion[0]"; messages about "from.body" fall back to
 // the position of "from", then of the element. The word is not copied: a literal or a string of the model.
 kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column) KD_NODISCARD;
+// The same for an expression that stands there as it is: messages then point at the column inside.
+kd_status kd_model_law_at(kd_model *m, const char *field, int line, int column) KD_NODISCARD;
+void      kd_model_drop_fields(kd_model *m); // no element comes: forget the fields that wait for one
 kd_source kd_model_source_of(const kd_model *m, kd_section section, int element, const char *field);
+// The position of a column (1-based) of an expression. false: it is not in the file as it is.
+bool kd_model_source_in(const kd_model *m, kd_section section, int element, const char *field, int column,
+                        kd_source *source);
 
 // ---- messages
 // --------------------------------------------------------------------------------------------------------
@@ -51,6 +57,7 @@ void        kd_names_release(kd_names *names);
 const char *kd_section_word(kd_section section); // "body"
 int         kd_section_count(const kd_model *m, kd_section section);
 const char *kd_element_name(const kd_model *m, kd_section section, int element);
+const void *kd_element(const kd_model *m, kd_section section, int element); // kd_body, kd_joint, ...
 // The name of an element of the section that was probably meant; NULL: none is near.
 const char *kd_model_nearest(const kd_model *m, kd_section section, const char *wanted);
 // "unknown body 'trailr', did you mean 'trailer'?"
@@ -63,6 +70,9 @@ bool kd_model_use_parameter(kd_model *m, const char *name, double *value);
 // The text that a parameter was computed from, for the writer.
 kd_status kd_model_set_parameter_text(kd_model *m, const char *name, const char *text) KD_NODISCARD;
 
+// For readers that copy the place of a frame: the frame is used.
+void kd_model_use_frame(kd_model *m, int frame);
+
 // ---- memory of the model
 // ---------------------------------------------------------------------------------------------
 const char *kd_model_text(kd_model *m, const char *text); // a copy; NULL for NULL, and when memory is short
@@ -72,6 +82,7 @@ typedef struct kd_field_position {
     kd_section  section;
     int         element; // -1: waits for its element
     int         line, column;
+    bool        literal; // an expression stands there as it is
 } kd_field_position;
 
 struct kd_model_private {

@@ -10,7 +10,8 @@ static kd_status finish_curves(kd_model *m)
 {
     static const kd_curve_kind kind[] = {[KD_CURVE_LINEAR] = KD_CURVE_KIND_LINEAR,
                                          [KD_CURVE_SPLINE] = KD_CURVE_KIND_SPLINE,
-                                         [KD_CURVE_AKIMA] = KD_CURVE_KIND_AKIMA};
+                                         [KD_CURVE_AKIMA] = KD_CURVE_KIND_AKIMA,
+                                         [KD_CURVE_MONOTONE] = KD_CURVE_KIND_MONOTONE};
     for (int i = 0; i < m->ncurves; i++) {
         kd_model_curve *c = &m->curve[i];
         char            why[300] = "";
@@ -106,10 +107,10 @@ static void finish_joints(kd_model *m)
 
 static void check_terms(kd_model *m, int i)
 {
-    static const char *const field[KD_MAX_TERMS] = {"coordinate[0]", "coordinate[1]", "coordinate[2]", "coordinate[3]",
-                                                    "coordinate[4]", "coordinate[5]", "coordinate[6]", "coordinate[7]"};
+    static const char *const field[KD_MAX_TERMS] = {"terms[0]", "terms[1]", "terms[2]", "terms[3]",
+                                                    "terms[4]", "terms[5]", "terms[6]", "terms[7]"};
     const kd_constraint_def *def = &m->constraint[i].def;
-    if (def->nterms < 1) kd_model_error(m, KD_SECTION_CONSTRAINT, i, "coordinate", "it couples no coordinates");
+    if (def->nterms < 1) kd_model_error(m, KD_SECTION_CONSTRAINT, i, "terms", "it couples no coordinates");
     for (int k = 0; k < def->nterms; k++) {
         kd_path path;
         char    why[300] = "";
@@ -142,15 +143,11 @@ static void check_distance(kd_model *m, int i)
 static void find_curve(kd_model *m, int i)
 {
     kd_constraint *c = &m->constraint[i];
-    if (!c->def.value) {
-        kd_model_error(m, KD_SECTION_CONSTRAINT, i, "value", "the name of its curve is missing");
-        return;
-    }
     c->curve = kd_model_find(m, KD_SECTION_CURVE, c->def.value);
     if (c->curve >= 0) return;
     char text[300];
     kd_model_say_unknown(m, KD_SECTION_CURVE, c->def.value, text, sizeof text);
-    kd_model_error(m, KD_SECTION_CONSTRAINT, i, "value", "%s", text);
+    kd_model_error(m, KD_SECTION_CONSTRAINT, i, "curve", "%s", text);
 }
 
 static void finish_constraints(kd_model *m)
@@ -160,9 +157,7 @@ static void finish_constraints(kd_model *m)
         c->from = c->to = on_ground;
         if (c->def.kind == KD_COUPLING) {
             check_terms(m, i);
-        } else if (c->def.kind == KD_EXPRESSION) {
-            if (!c->def.value) kd_model_error(m, KD_SECTION_CONSTRAINT, i, "value", "its expression is missing");
-        } else {
+        } else if (c->def.kind != KD_EXPRESSION) {
             const bool placed =
                 kd_places_resolve(m, KD_SECTION_CONSTRAINT, i, &c->def.from, &c->def.to, false, &c->from, &c->to);
             if (c->def.kind == KD_POINT_ON_CURVE) find_curve(m, i);
@@ -193,10 +188,6 @@ static void find_joint(kd_model *m, int i)
 {
     kd_force *f = &m->force[i];
     char      text[300];
-    if (!f->def.joint) {
-        kd_model_error(m, KD_SECTION_FORCE, i, "joint", "the name of its joint is missing");
-        return;
-    }
     const int k = kd_model_find(m, KD_SECTION_JOINT, f->def.joint);
     if (k < 0) {
         kd_model_say_unknown(m, KD_SECTION_JOINT, f->def.joint, text, sizeof text);

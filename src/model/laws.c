@@ -1,20 +1,22 @@
 // laws.c: the expressions of a model: do they compile, do they read only what they may, are there algebraic loops.
 //
-// The graph of reads: sensors, PI outputs and forces are nodes, an edge says that the value of one needs the value of
-// another at the same instant. A cycle in it is an equation without explicit solution and is refused.
+// The graph of reads: sensors and PI outputs are nodes, an edge says that the value of one needs the value of another
+// at the same instant. A cycle in it is an equation without explicit solution and is refused. Forces do not read
+// forces.
 #include <stdio.h>
 #include <string.h>
 
 #include "core/text.h"
 #include "model/build.h"
+#include "model/schema.h"
 
 // ---- what a text may read -------------------------------------------------------------------------------------------
 
 enum {
     READ_TIME = 1,
     READ_POSITIONS = 2,
-    READ_MOTION = 4,        // velocities, states, inputs, forces
-    READ_ACCELERATIONS = 8, // reactions, energies, sensors, too
+    READ_MOTION = 4,        // velocities, states, inputs
+    READ_ACCELERATIONS = 8, // forces, reactions, energies, sensors, too
 };
 
 typedef struct edge {
@@ -35,18 +37,16 @@ typedef struct reader {
     int                node;                   // that reads; -1: none
     bool              *used[KD_SECTION_COUNT]; // (elements) read by somebody; NULL: not counted
     char               denied[300];            // a known name that must not be read here
+    bool               broken;                 // a curve that is wrong itself is read
     char               why[300];               // of an unknown one
     char               near[KD_EXPR_MAX_NAME + 1];
 } reader;
 
-// nodes: sensors, then forces, then states
+// nodes: sensors, then states
 static int node_of(const kd_model *m, const kd_path *path)
 {
     if (path->section == KD_SECTION_SENSOR) return path->element;
-    if (path->section == KD_SECTION_FORCE && path->property == KD_PROPERTY_FORCE) return m->nsensors + path->element;
-    if (path->section == KD_SECTION_STATE && path->property == KD_PROPERTY_OUT) {
-        return m->nsensors + m->nforces + path->element;
-    }
+    if (path->section == KD_SECTION_STATE && path->property == KD_PROPERTY_OUT) return m->nsensors + path->element;
     return -1;
 }
 
@@ -89,7 +89,7 @@ static void check_path(reader *r, const char *name, const kd_path *path)
     } else if (kd_path_is_kinematic(path)) {
         if (!(r->may & READ_MOTION)) may = r->may & READ_POSITIONS ? "t and positions" : "parameters and t";
     } else if (!(r->may & READ_ACCELERATIONS)) {
-        may = r->may & READ_MOTION      ? "positions, velocities, forces, states and inputs"
+        may = r->may & READ_MOTION      ? "positions, velocities, states and inputs"
               : r->may & READ_POSITIONS ? "t and positions"
                                         : "parameters and t";
     }
@@ -121,7 +121,8 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
     if (curve >= 0) {
         *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = r->m->curve[curve].curve};
         r->used[KD_SECTION_CURVE][curve] = true;
-        return r->m->curve[curve].curve != NULL;
+        r->broken = r->broken || !r->m->curve[curve].curve;
+        return !r->broken;
     }
     kd_path path;
     if (!strchr(name, '.') || !kd_path_parse(r->m, name, &path, NULL, 0)) return false;
@@ -152,18 +153,27 @@ static kd_status check_text(reader *r, kd_section section, int element, const ch
     r->may = may;
     r->locals = locals;
     r->denied[0] = r->why[0] = '\0';
+    r->broken = false;
     const kd_symbols symbols = {find_symbol, suggest_symbol, r};
     kd_expr         *expr = NULL;
     kd_expr_error    error = {0};
     const kd_status  status = kd_expr_compile(text, &symbols, &expr, &error);
     kd_expr_destroy(expr);
-    if (status == KD_ERR_MEMORY) return status;
+    if (status == KD_ERR_MEMORY || r->broken) return status == KD_ERR_MEMORY ? status : KD_OK;
     if (status < 0) {
-        char where[60] = "";
-        if (error.column > 0)
+        const char *why = r->why[0] ? r->why : error.text;
+        char        where[60] = "";
+        kd_source   source;
+        if (error.column > 0 && kd_model_source_in(r->m, section, element, field, error.column, &source)) {
+            kd_model_error_at(r->m, &source, "%s '%s': %s: %s", kd_section_word(section),
+                              kd_element_name(r->m, section, element), field, why);
+            return KD_OK;
+        }
+        if (error.column > 0) {
             kd_text(where, sizeof where, " (column %d of '%.20s%s')", error.column, text,
                     strlen(text) > 20 ? ".." : "");
-        kd_model_error(r->m, section, element, field, "%s: %s%s", field, r->why[0] ? r->why : error.text, where);
+        }
+        kd_model_error(r->m, section, element, field, "%s: %s%s", field, why, where);
     } else if (r->denied[0]) {
         kd_model_error(r->m, section, element, field, "%s: %s", field, r->denied);
     }
@@ -185,16 +195,22 @@ static const char *const *law_locals(kd_force_kind kind)
     case KD_RSDA:
         return of_angle;
     case KD_JOINT_SPRING:
-    case KD_JOINT_STOP:
-    case KD_JOINT_FRICTION:
         return of_coordinate;
-    case KD_TSDA:
-    case KD_MAXWELL:
-    case KD_TYRE:
-        return of_length;
     default:
-        return NULL;
+        return of_length;
     }
+}
+
+// A text of a force, if its kind has such a field.
+static kd_status check_force_text(reader *r, int i, const char *key, const char *field, const char *text, unsigned may,
+                                  const char *const *locals)
+{
+    if (!text) return KD_OK;
+    const kd_schema *schema = kd_schema_of(KD_SCHEMA_FORCE);
+    const int        kind = (int)r->m->force[i].def.kind;
+    if (kd_schema_field(schema, kind, key)) return check_text(r, KD_SECTION_FORCE, i, field, text, may, locals);
+    kd_model_error(r->m, KD_SECTION_FORCE, i, field, "a force of type %s has no '%s'", schema->kinds[kind].word, key);
+    return KD_OK;
 }
 
 static kd_status check_force(reader *r, int i)
@@ -202,12 +218,11 @@ static kd_status check_force(reader *r, int i)
     static const char *const force_field[] = {"force[0]", "force[1]", "force[2]"};
     static const char *const torque_field[] = {"torque[0]", "torque[1]", "torque[2]"};
     const kd_force_def      *def = &r->m->force[i].def;
-    r->node = r->m->nsensors + i;
-    kd_status status = check_text(r, KD_SECTION_FORCE, i, "law", def->law, law, law_locals(def->kind));
-    if (status >= 0) status = check_text(r, KD_SECTION_FORCE, i, "road", def->road, READ_TIME, of_road);
+    kd_status                status = check_force_text(r, i, "law", "law", def->law, law, law_locals(def->kind));
+    if (status >= 0) status = check_force_text(r, i, "road", "road", def->road, READ_TIME, of_road);
     for (int k = 0; k < 3 && status >= 0; k++) {
-        status = check_text(r, KD_SECTION_FORCE, i, force_field[k], def->force[k], law, NULL);
-        if (status >= 0) status = check_text(r, KD_SECTION_FORCE, i, torque_field[k], def->torque[k], law, NULL);
+        status = check_force_text(r, i, "force", force_field[k], def->force[k], law, NULL);
+        if (status >= 0) status = check_force_text(r, i, "torque", torque_field[k], def->torque[k], law, NULL);
     }
     return status;
 }
@@ -217,9 +232,10 @@ static kd_status check_elements(reader *r)
     static const char *const motion_field[] = {"motion[0]", "motion[1]", "motion[2]"};
     kd_model                *m = r->m;
     kd_status                status = KD_OK;
+    r->node = -1;
     for (int i = 0; i < m->nforces && status >= 0; i++) status = check_force(r, i);
     for (int i = 0; i < m->nstates && status >= 0; i++) {
-        r->node = m->nsensors + m->nforces + i;
+        r->node = m->nsensors + i;
         status = check_text(r, KD_SECTION_STATE, i, "input", m->state[i].def.input, law, NULL);
     }
     for (int i = 0; i < m->nsensors && status >= 0; i++) {
@@ -274,10 +290,8 @@ static void say_node(const kd_model *m, int node, char *text, size_t size)
 {
     if (node < m->nsensors) {
         kd_text_append(text, size, "sensor.%s", m->sensor[node].name);
-    } else if (node < m->nsensors + m->nforces) {
-        kd_text_append(text, size, "force.%s", m->force[node - m->nsensors].name);
     } else {
-        kd_text_append(text, size, "state.%s.out", m->state[node - m->nsensors - m->nforces].name);
+        kd_text_append(text, size, "state.%s.out", m->state[node - m->nsensors].name);
     }
 }
 
@@ -293,12 +307,8 @@ static void report_cycle(kd_model *m, const int *stack, int first, int last)
     const int n = stack[first];
     if (n < m->nsensors) {
         kd_model_error(m, KD_SECTION_SENSOR, n, "value", "it reads itself: %s", text);
-    } else if (n < m->nsensors + m->nforces) {
-        kd_model_error(m, KD_SECTION_FORCE, n - m->nsensors, "law",
-                       "it needs its own value (algebraic loop): %s; a state of type lag in between opens the loop",
-                       text);
     } else {
-        kd_model_error(m, KD_SECTION_STATE, n - m->nsensors - m->nforces, "input",
+        kd_model_error(m, KD_SECTION_STATE, n - m->nsensors, "input",
                        "it needs its own value (algebraic loop): %s; read the state itself instead of its output",
                        text);
     }
@@ -360,7 +370,7 @@ kd_status kd_finish_laws(kd_model *m)
     static const kd_section counted[] = {KD_SECTION_CURVE, KD_SECTION_INPUT, KD_SECTION_FRAME, KD_SECTION_STATE};
     const int               ncounted = (int)(sizeof counted / sizeof counted[0]);
     kd_arena                arena = {0};
-    graph                   g = {.nnodes = m->nsensors + m->nforces + m->nstates};
+    graph                   g = {.nnodes = m->nsensors + m->nstates};
     reader                 *r = kd_arena_cut(&arena, 1, sizeof *r);
     kd_status               status = KD_ERR_MEMORY;
     if (!r) goto done;
@@ -368,6 +378,7 @@ kd_status kd_finish_laws(kd_model *m)
     r->graph = &g;
     for (int k = 0; k < ncounted; k++) r->used[counted[k]] = kd_cut_bool(&arena, kd_section_count(m, counted[k]));
     if (arena.failed) goto done;
+    for (int i = 0; i < m->nframes; i++) r->used[KD_SECTION_FRAME][i] = m->frame[i].used;
     status = check_elements(r);
     check_measures(r);
     if (status >= 0 && g.failed) status = KD_ERR_MEMORY;

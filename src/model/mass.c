@@ -51,6 +51,15 @@ static bool set_mass(kd_model *m, int i)
     kd_body     *b = &m->body[i];
     kd_body_def *def = &b->def;
     if (!all_or_none(m, i, "centre", def->centre, 3) || !all_or_none(m, i, "inertia", def->inertia, 6)) return false;
+    for (int k = 0; k < def->nshapes; k++) {
+        const kd_shape *s = &def->shape[k];
+        if (s->kind == KD_TUBE && s->size[1] >= s->size[0]) {
+            kd_model_error(m, KD_SECTION_BODY, i, "shape",
+                           "the inner radius %.4g of a tube is not smaller than the outer %.4g", s->size[1],
+                           s->size[0]);
+            return false;
+        }
+    }
     kd_mass    shapes = {0};
     const bool found = def->nshapes > 0 && kd_shapes_mass(def->shape, def->nshapes, def->mass, &shapes);
     if (isnan(def->mass) && !found) {
@@ -79,6 +88,7 @@ static void check_plausible(kd_model *m, int i)
     double         I[3];
     kd_sym_eigenvalues(&b->inertia, I);
     const double largest = fmax(fabs(I[0]), fabs(I[2])), rounding = 1e-12 * largest;
+    for (int k = 0; k < 3; k++) I[k] = fabs(I[k]) > rounding ? I[k] : 0.0;
     if (mass == 0.0) {
         kd_model_warn(m, KD_SECTION_BODY, i, "mass", "the body has no mass%s", largest > 0.0 ? ", but inertia" : "");
     }

@@ -71,6 +71,11 @@ const char *kd_element_name(const kd_model *m, kd_section section, int element)
     return name;
 }
 
+const void *kd_element(const kd_model *m, kd_section section, int element)
+{
+    return element_of(m, section, element);
+}
+
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
 kd_status kd_model_create(kd_model **model)
@@ -138,7 +143,7 @@ kd_status kd_model_at(kd_model *m, const char *file, int line, int column)
     return KD_OK;
 }
 
-kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column)
+static kd_status field_at(kd_model *m, const char *field, int line, int column, bool literal)
 {
     struct kd_model_private *p = m->private;
     if (p->nfields == p->fields_capacity) {
@@ -150,9 +155,19 @@ kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column
         p->field = larger;
         p->fields_capacity = capacity;
     }
-    p->field[p->nfields++] = (kd_field_position){field, KD_SECTION_BODY, -1, line, column};
+    p->field[p->nfields++] = (kd_field_position){field, KD_SECTION_BODY, -1, line, column, literal};
     p->fields_waiting++;
     return KD_OK;
+}
+
+kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column)
+{
+    return field_at(m, field, line, column, false);
+}
+
+kd_status kd_model_law_at(kd_model *m, const char *field, int line, int column)
+{
+    return field_at(m, field, line, column, true);
 }
 
 // the fields that waited belong to this element
@@ -166,8 +181,7 @@ static void claim_fields(kd_model *m, kd_section section, int element)
     }
 }
 
-// the fields that waited belong to nobody: their element was refused
-static void discard_fields(kd_model *m)
+void kd_model_drop_fields(kd_model *m)
 {
     m->private->nfields -= m->private->fields_waiting;
     m->private->fields_waiting = 0;
@@ -197,14 +211,34 @@ kd_source kd_model_source_of(const kd_model *m, kd_section section, int element,
     return source;
 }
 
+bool kd_model_source_in(const kd_model *m, kd_section section, int element, const char *field, int column,
+                        kd_source *source)
+{
+    for (int i = 0; i < m->private->nfields; i++) {
+        const kd_field_position *f = &m->private->field[i];
+        if (!f->literal || f->section != section || f->element != element || strcmp(f->field, field) != 0) continue;
+        *source = kd_model_source_of(m, section, element, field);
+        source->column += column - 1;
+        return true;
+    }
+    return false;
+}
+
+void kd_model_use_frame(kd_model *m, int frame)
+{
+    m->frame[frame].used = true;
+}
+
 // ---- messages -------------------------------------------------------------------------------------------------------
 
 // "file:line:column: ", or nothing
 static void say_source(const kd_source *source, char *text, size_t size)
 {
     text[0] = '\0';
-    if (source->file && source->line > 0) {
+    if (source->file && source->line > 0 && source->column > 0) {
         kd_text(text, size, "%s:%d:%d: ", source->file, source->line, source->column);
+    } else if (source->file && source->line > 0) {
+        kd_text(text, size, "%s:%d: ", source->file, source->line);
     } else if (source->file) {
         kd_text(text, size, "%s: ", source->file);
     }
@@ -241,43 +275,54 @@ static void append_warning(kd_model *m, const char *line)
 
 enum { LINE = 600 };
 
+// "file:line:column: joint 'hinge': text"; element < 0: without an element
+static void compose(const kd_model *m, const kd_source *source, kd_section section, int element, const char *format,
+                    va_list arguments, char line[LINE])
+{
+    char text[LINE];
+    vsnprintf(text, sizeof text, format, arguments);
+    say_source(source, line, LINE);
+    say_element(m, section, element, line, LINE);
+    kd_text_append(line, LINE, "%s", text);
+}
+
+// Positions are searched only for lines that will be seen: a model can have as many faults as elements.
+static kd_source source_of_line(const kd_model *m, bool seen, kd_section section, int element, const char *field)
+{
+    return seen ? kd_model_source_of(m, section, element, field) : (kd_source){NULL, 0, 0};
+}
+
 void kd_model_error(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
 {
-    char            line[LINE], text[LINE];
-    const kd_source source = kd_model_source_of(m, section, element, field);
+    char            line[LINE];
+    const bool      seen = m->private->nerrors < KD_MODEL_MAX_ERRORS;
+    const kd_source source = source_of_line(m, seen, section, element, field);
     va_list         arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    compose(m, &source, section, element, format, arguments, line);
     va_end(arguments);
-    say_source(&source, line, sizeof line);
-    say_element(m, section, element, line, sizeof line);
-    kd_text_append(line, sizeof line, "%s", text);
     append_error(m, line);
 }
 
 void kd_model_error_at(kd_model *m, const kd_source *source, const char *format, ...)
 {
-    char    line[LINE], text[LINE];
+    char    line[LINE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    compose(m, source, KD_SECTION_BODY, -1, format, arguments, line);
     va_end(arguments);
-    say_source(source, line, sizeof line);
-    kd_text_append(line, sizeof line, "%s", text);
     append_error(m, line);
 }
 
 void kd_model_warn(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
 {
-    char            line[LINE], text[LINE];
-    const kd_source source = kd_model_source_of(m, section, element, field);
+    char            line[LINE];
+    const bool      seen = m->private->nwarnings < KD_MODEL_MAX_WARNINGS - 1;
+    const kd_source source = source_of_line(m, seen, section, element, field);
     va_list         arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    compose(m, &source, section, element, format, arguments, line);
     va_end(arguments);
-    say_source(&source, line, sizeof line);
-    say_element(m, section, element, line, sizeof line);
-    kd_text_append(line, sizeof line, "%s", text);
     append_warning(m, line);
 }
 
@@ -375,7 +420,7 @@ kd_status kd_model_set_run(kd_model *m, const kd_run_def *run)
     copy.integrator = kd_model_text(m, run->integrator);
     for (int i = 0; i < copy.nplots; i++) copy.plots[i] = kd_model_text(m, run->plots[i]);
     m->run = copy;
-    discard_fields(m);
+    kd_model_drop_fields(m);
     return memory_status(m);
 }
 
@@ -452,7 +497,7 @@ static kd_status prepare(kd_model *m, kd_section section, kd_schema_id schema, c
     kd_status status = check_name(m, section, name);
     if (status >= 0 && schema != KD_SCHEMA_COUNT && !passes_schema(m, schema, name, def)) status = KD_ERR_MODEL;
     if (status >= 0) status = make_room(m, section);
-    if (status < 0) discard_fields(m);
+    if (status < 0) kd_model_drop_fields(m);
     return status;
 }
 
@@ -467,7 +512,7 @@ kd_status kd_model_add_parameter(kd_model *m, const char *name, double value)
     if (status < 0) return status;
     if (!isfinite(value)) {
         kd_model_error_at(m, &m->private->source, "parameter '%s': the value is not a number", name);
-        discard_fields(m);
+        kd_model_drop_fields(m);
         return KD_ERR_MODEL;
     }
     kd_parameter *p = &m->parameter[m->nparameters];

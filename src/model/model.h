@@ -44,6 +44,7 @@ typedef struct kd_frame {
     kd_source    source;
     kd_frame_def def;
     kd_anchor    at;
+    bool         used; // something stands on it by name
 } kd_frame;
 
 typedef struct kd_joint {
@@ -122,8 +123,7 @@ struct kd_model {
     struct kd_model_private *private; // names, messages, texts of fields, memory: of src/model only
 };
 
-// ---- paths: names of quantities in expressions
-// -------------------------------------------------------------------------
+// ---- paths: names of quantities in expressions ----------------------------------------------------------------------
 //
 //     body.NAME.pos.x  .vel.x  .acc.x  .omega.x  .alpha.x     world axes; pos, vel, acc of the body's origin
 //     body.NAME.com.x                                         centre of mass

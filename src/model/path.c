@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "expr/expr.h"
 #include "model/build.h"
+#include "model/schema.h"
 
 // One property of an element by the text behind its name.
 typedef struct property {
@@ -163,13 +164,8 @@ static bool is_there(const kd_model *m, kd_section section, int element, const p
 
 static const char *kind_word(const kd_model *m, kd_section section, int element)
 {
-    static const char *const joint[KD_JOINT_KIND_COUNT] = {"fixed",     "revolute", "prismatic", "screw", "cylindrical",
-                                                           "universal", "planar",   "spherical", "free"};
-    static const char *const force[KD_FORCE_KIND_COUNT] = {
-        "tsda",       "rsda",           "bushing", "applied force", "joint spring",
-        "joint stop", "joint friction", "tyre",    "contact",       "maxwell"};
-    if (section == KD_SECTION_JOINT) return joint[m->joint[element].def.kind];
-    if (section == KD_SECTION_FORCE) return force[m->force[element].def.kind];
+    if (section == KD_SECTION_JOINT) return kd_schema_of(KD_SCHEMA_JOINT)->kinds[m->joint[element].def.kind].word;
+    if (section == KD_SECTION_FORCE) return kd_schema_of(KD_SCHEMA_FORCE)->kinds[m->force[element].def.kind].word;
     return NULL;
 }
 
@@ -177,6 +173,7 @@ static const char *kind_word(const kd_model *m, kd_section section, int element)
 static void say_no_property(const kd_model *m, kd_section section, int element, const char *wanted, char *why,
                             size_t size)
 {
+    if (!why || size == 0) return;
     if (section == KD_SECTION_ENERGY) {
         kd_text(why, size, "energy has no '%s'", wanted);
     } else {
@@ -294,9 +291,8 @@ bool kd_path_is_kinematic(const kd_path *path)
     case KD_PROPERTY_ACC:
     case KD_PROPERTY_ALPHA:
     case KD_PROPERTY_A:
+    case KD_PROPERTY_FORCE: // values of forces are outputs: a law that reads another law would be an algebraic loop
         return false;
-    case KD_PROPERTY_FORCE:
-        return path->section == KD_SECTION_FORCE; // of force laws; reactions follow from accelerations
     case KD_PROPERTY_VALUE:
         return path->section == KD_SECTION_STATE || path->section == KD_SECTION_INPUT;
     default:

@@ -21,7 +21,7 @@
 
 static const char *const words_in[] = {"world", "body", NULL};
 static const char *const words_cut[] = {"auto", "yes", "no", NULL};
-static const char *const words_form[] = {"linear", "spline", "akima", NULL};
+static const char *const words_form[] = {"linear", "spline", "akima", "monotone", NULL};
 static const char *const words_coordinates[] = {"joint", "cartesian", NULL};
 
 //                                      fixed revolute prismatic screw cylindrical universal planar spherical free
@@ -81,7 +81,7 @@ static const kd_field shape_fields[] = {
 #define O(member) offsetof(kd_curve_def, member)
 static const kd_field curve_fields[] = {
     {"form", KD_FIELD_WORD, O(form), 1, ALL, 0, KD_CURVE_LINEAR, ANY, "",
-     .doc = "straight lines, a cubic spline, or Akima's spline, which does not swing over", .words = words_form},
+     .doc = "straight lines, a cubic spline, Akima's spline (calm beside jumps), or one without overshoot", .words = words_form},
     {"x", KD_FIELD_SAMPLES, O(x), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "arguments, rising", .length = O(n)},
     {"y", KD_FIELD_SAMPLES, O(y), 0, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
@@ -582,7 +582,7 @@ static bool check_text(const kd_field *field, const char *text, char *message, s
     for (; field->words[count]; count++) {
         if (strcmp(field->words[count], text) == 0) return true;
     }
-    const char *nearest = kd_nearest_of(text, field->words, count);
+    const char *nearest = kd_nearest_word(text, field->words, count);
     kd_text(message, size, "'%s' cannot be '%.40s'", field->key, text);
     if (nearest) {
         kd_text_append(message, size, ", did you mean '%s'?", nearest);
@@ -718,12 +718,11 @@ bool kd_name_check(const char *name, char *message, size_t size)
     if (*c == '(') {
         do {
             c++;
-            if (*c == '-') c++;
             if (!is_digit(*c)) break;
             while (is_digit(*c)) c++;
         } while (*c == ',');
         if (c[0] == ')' && c[1] == '\0') return true;
-        kd_text(message, size, "the index in the name '%s' must be whole numbers in parentheses", name);
+        kd_text(message, size, "the index in the name '%s' must be whole numbers in parentheses, from 0 on", name);
         return false;
     }
     if (*c == '\0') return true;

@@ -373,6 +373,21 @@ const kd_state *kd_simulation_state(const kd_simulation *s)
     return s->x;
 }
 
+double kd_simulation_step_start(const kd_simulation *s)
+{
+    return s->radau ? kd_radau_time_old(s->radau) : kd_ida_time_old(s->ida);
+}
+
+kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
+{
+    if (!s || !x || !(t >= kd_simulation_step_start(s) && t <= s->x->t)) return KD_ERR_ARGUMENT;
+    kd_status status = integrator_dense(s, t);
+    if (status < 0) return status;
+    kd_state_copy(s->x, x);
+    kd_formulation_unpack(s->dae, t, s->vector, x);
+    return KD_OK;
+}
+
 kd_stats kd_simulation_stats(const kd_simulation *s)
 {
     return s->radau ? kd_radau_stats(s->radau) : kd_ida_stats(s->ida);

@@ -125,6 +125,9 @@ static void help_is_everywhere(void **state)
     expect("simulate --help", 0, "--formulation F");
     expect("simulate andrews --rtol nonsense --help", 0, "Usage: kardan simulate");
     expect("check --help", 0, "Examples:");
+    expect("info --help", 0, "Examples:");
+    expect("convert --help", 0, "Examples:");
+    expect("simulate --help", 0, "130  interrupted");
     expect("examples --help", 0, "Examples:");
     expect("help help", 0, "Commands:");
     expect("", 2, "Commands:");
@@ -160,16 +163,21 @@ static void unknown_words_are_guessed(void **state)
 static void wrong_values_are_named(void **state)
 {
     (void)state;
-    expect("simulate", 2, "EXAMPLE is missing");
+    expect("simulate", 2, "MODEL is missing");
+    expect("convert a.yaml", 2, "TO is missing");
+    expect("convert andrews b.yaml", 2, "'andrews' is not a model file");
+    expect("convert a.urdf b.urdf", 2, "model files end with .yaml");
+    expect("simulate andrews --set a=1", 2, "--set is for model files");
+    expect("simulate a.yaml --set a", 2, "--set wants NAME=VALUE, not 'a'");
     expect("simulate andrews pendulum", 2, "'pendulum' is one word too many");
     expect("simulate andrews --rtol", 2, "--rtol wants a value");
     expect("simulate andrews --rtol -1", 2, "--rtol wants a positive number, not '-1'");
     expect("simulate andrews --rtol=0", 2, "--rtol wants a positive number");
     expect("simulate andrews --atol nan", 2, "--atol wants a positive number");
     expect("simulate andrews --t-end 1e999", 2, "--t-end wants");
-    expect("simulate andrews --points 1", 2, "--points wants a whole number");
-    expect("simulate andrews --points 3.5", 2, "--points wants a whole number");
-    expect("simulate andrews --points 1000001", 2, "from 2 to 1000000");
+    expect("simulate andrews --intervals 0", 2, "--intervals wants a whole number");
+    expect("simulate andrews --intervals 3.5", 2, "--intervals wants a whole number");
+    expect("simulate andrews --intervals 1000001", 2, "from 1 to 1000000");
     expect("simulate andrews --quiet=1", 2, "--quiet wants no value");
 }
 
@@ -189,7 +197,7 @@ static void examples_are_listed(void **state)
 static void simulation_writes_results(void **state)
 {
     (void)state;
-    command_result result = expect("simulate andrews --points 50 --output '" OUT "/new/folder'", 0, "to rounding");
+    command_result result = expect("simulate andrews --intervals 50 --output '" OUT "/new/folder'", 0, "to rounding");
     must_contain(result.text, OUT "/new/folder/andrews.csv");
     must_contain(result.text, OUT "/new/folder/andrews.html");
     must_contain(result.text, OUT "/new/folder/andrews.svg");
@@ -198,9 +206,10 @@ static void simulation_writes_results(void **state)
                      *picture = read_text(OUT "/new/folder/andrews.svg");
     assert_true(table && page && picture);
     int lines = 0;
-    for (char *c = table; *c; c++) lines += *c == '\n';
-    assert_int_equal(lines, 1 + 50);
-    assert_int_equal(strncmp(table, "t,", 2), 0);
+    for (char *c = table; c && *c; c = strchr(c, '\n') + 1) lines += *c != '#';
+    assert_int_equal(lines, 1 + 51);
+    assert_non_null(strstr(table, "\nt,"));
+    assert_int_equal(strncmp(table, "# kardan: ", 10), 0);
     if (!markup_is_sound(page, fault, sizeof fault) || !markup_is_sound(picture, fault, sizeof fault))
         fail_msg("%s", fault);
     free(table);
@@ -212,7 +221,7 @@ static void simulation_writes_results(void **state)
 static void outcome_as_json(void **state)
 {
     (void)state;
-    command_result coarse = expect("simulate andrews --json --points 20 --output '" OUT "'", 0, "\"ok\": true");
+    command_result coarse = expect("simulate andrews --json --intervals 20 --output '" OUT "'", 0, "\"ok\": true");
     must_be_json(coarse.text);
     command_result fine =
         expect("simulate andrews --json --rtol 1e-9 --atol 1e-9 --output '" OUT "'", 0, "\"ok\": true");
@@ -229,8 +238,8 @@ static void outcome_as_json(void **state)
 static void words_are_those_of_the_report(void **state)
 {
     (void)state;
-    command_result result = expect("simulate andrews --points 50 --output '" OUT "'", 0, "(to rounding)");
-    must_contain(result.text, " J (balanced)\n");
+    command_result result = expect("simulate andrews --intervals 50 --output '" OUT "'", 0, "(to rounding)");
+    must_contain(result.text, " s (balanced)\n");
     must_contain(result.text, " (agrees)\n");
     result = expect("simulate andrews --rtol 1 --formulation index1 --output '" OUT "'", 0, " (differs)\n");
     char *page = read_text(OUT "/andrews.html");
@@ -335,22 +344,22 @@ static void json_is_reproducible(void **state)
 {
     (void)state;
     command_result first = expect("simulate andrews --json --t-end 0.02 --rtol 1e-7 --atol 3e-8 --formulation ggl "
-                                  "--decomposition qr --points 30 --output '" OUT "'",
+                                  "--decomposition qr --intervals 30 --output '" OUT "'",
                                   0, "\"decomposition\": \"qr\"");
     assert_true(json_number(first.text, "rtol") == 1e-7 && json_number(first.text, "atol") == 3e-8);
-    assert_true(json_number(first.text, "points") == 30 && json_number(first.text, "t_end") == 0.02);
+    assert_true(json_number(first.text, "intervals") == 30 && json_number(first.text, "t_end") == 0.02);
     assert_true(json_number(first.text, "newton_updates") == 0);
     must_contain(first.text, "\"version\": \"" KD_PROJECT_VERSION "\"");
     command_result plain = expect("simulate andrews --json --output '" OUT "'", 0, "\"decomposition\": \"lu\"");
     assert_true(json_number(plain.text, "rtol") == 1e-6 && json_number(plain.text, "atol") == 1e-6);
-    assert_true(json_number(plain.text, "points") == 500 && json_number(plain.text, "t_end") == 0.03);
+    assert_true(json_number(plain.text, "intervals") == 500 && json_number(plain.text, "t_end") == 0.03);
 }
 
 // A table of hundreds of megabytes is announced.
 static void large_table_is_announced(void **state)
 {
     (void)state;
-    expect("simulate andrews --points 1000000 --formulation psf --integrator ida --output '" OUT "'", 1,
+    expect("simulate andrews --intervals 1000000 --formulation psf --integrator ida --output '" OUT "'", 1,
            "the table will have about ");
 }
 
@@ -369,8 +378,9 @@ static void ida_runs_as_documented(void **state)
 {
     (void)state;
     if (!kd_ida_available()) skip();
-    command_result refusal = expect("simulate pendulum --integrator ida --output '" OUT "'", 1, "; use ");
-    char          *page = read_text(KD_SOURCE_DIR "/docs/guide/formulations.md");
+    command_result refusal =
+        expect("simulate pendulum --integrator ida --formulation psf --output '" OUT "'", 1, "; use ");
+    char *page = read_text(KD_SOURCE_DIR "/docs/guide/formulations.md");
     assert_non_null(page);
     char *sentence = strstr(page, "`--integrator ida` works with ");
     assert_non_null(sentence);
@@ -388,6 +398,108 @@ static void ida_runs_as_documented(void **state)
         if (!named) must_contain(result.text, strstr(refusal.text, "; use ")); // both refusals name the same
     }
     free(page);
+    expect("simulate pendulum --t-end 0.1 --integrator ida --output '" OUT "'", 0, "ggl with ida: a formulation that");
+}
+
+// A limit that is kept changes nothing; one that is broken gives status 3 and a sentence that says which; all is
+// written all the same.
+static void limits_have_a_status(void **state)
+{
+    (void)state;
+    expect("simulate pendulum --limit-position 1e-9 --limit-energy 1e-3 --output '" OUT "'", 0, "to rounding");
+    command_result result = expect("simulate pendulum --formulation index1 --limit-position 1e-9 --limit-velocity 1 "
+                                   "--output '" OUT "'",
+                                   3, "the limit of 1e-09 on constraint violation on position level is broken: ");
+    must_contain(result.text, "'rod length'");
+    must_contain(result.text, "report: ");
+    assert_null(strstr(result.text, "velocity level is broken"));
+    result = expect("simulate pendulum --limit-energy 1e-12 --json --output '" OUT "' 2>/dev/null", 3, "\"ok\": false");
+    must_be_json(result.text);
+    assert_true(json_number(result.text, "limits_broken") == 1);
+    must_contain(result.text, "\"status\": \"KD_OK\"");
+    expect("simulate pendulum --limit-energy -1", 2, "--limit-energy wants a number that is not negative");
+}
+
+// Results in the form that was asked for, and in no other.
+static void format_is_obeyed(void **state)
+{
+    (void)state;
+    expect("simulate pendulum --t-end 0.1 --format yaml --output '" OUT "'", 2, "unknown format 'yaml'");
+#ifdef KD_WITH_HDF5
+    expect("simulate pendulum --t-end 0.1 --format hdf5 --output '" OUT "'", 0, OUT "/pendulum.h5\n");
+    assert_string_equal(run_command("ls '" OUT "'").text, "pendulum.h5\npendulum.html\npendulum.svg\n");
+    assert_int_equal(run_command("head -c 4 '" OUT "/pendulum.h5' | tail -c 3 | grep -q HDF").status, 0);
+    command_result result = expect("simulate pendulum --t-end 0.1 --format both --json --output '" OUT "'", 0, "");
+    must_contain(result.text, "\"data\": \"" OUT "/pendulum.h5\"");
+    must_contain(result.text, "\"table\": \"" OUT "/pendulum.csv\"");
+    assert_int_equal(run_command("ln -sf /dev/full '" OUT "/pendulum.h5'").status, 0);
+    expect("simulate pendulum --t-end 0.1 --format both --output '" OUT "'", 1,
+           "pendulum.h5': No space left on device");
+#else
+    expect("simulate pendulum --t-end 0.1 --format hdf5 --output '" OUT "'", 2, "libhdf5-dev");
+#endif
+}
+
+// The report shows the channels that were asked for; an unknown one is told before anything is computed.
+static void plots_are_chosen(void **state)
+{
+    (void)state;
+    expect("simulate pendulum --t-end 0.1 --plots 'kinetic energy, bob x' --output '" OUT "'", 0, "report");
+    char *page = read_text(OUT "/pendulum.html");
+    assert_non_null(page);
+    must_contain(page, ">kinetic energy<");
+    assert_null(strstr(page, "Velocities v"));
+    free(page);
+    command_result result = expect("simulate pendulum --t-end 0.1 --plots 'kinetic energi' --output '" OUT "/no'", 2,
+                                   "unknown channel 'kinetic energi', did you mean 'kinetic energy'?");
+    assert_null(strstr(result.text, "steps"));
+    assert_int_equal(run_command("test ! -e '" OUT "/no'").status, 0);
+}
+
+// --stats prints the statistics, and the line of the method says what was chosen and why, or that it was asked for.
+static void method_and_statistics_are_told(void **state)
+{
+    (void)state;
+    expect("simulate pendulum --t-end 0.1 --stats --output '" OUT "'", 0, "decompositions of the Newton matrix");
+    expect("simulate pendulum --t-end 0.1 --output '" OUT "'", 0,
+           "method: psf with radau: keeps the constraints on all levels to rounding");
+    expect("simulate pendulum --t-end 0.1 --formulation ggl --integrator radau --output '" OUT "'", 0,
+           "method: ggl with radau, as asked for");
+}
+
+// Ctrl-C and SIGTERM end a run at its next step: status 130, and complete results up to that time.
+static void interrupted_run_keeps_its_results(void **state)
+{
+    (void)state;
+    static const char *const signals[] = {"INT", "TERM"};
+    for (int i = 0; i < 2; i++) {
+        char line[1000];
+        snprintf(line, sizeof line,
+                 "rm -f '" OUT "'/*; timeout --preserve-status -s %s 1 '" KD_BINARY_DIR
+                 "/kardan' simulate pendulum --t-end 1e7 "
+                 "--intervals 1000000 --output '" OUT "'; echo \"status $?\"",
+                 signals[i]);
+        command_result result = run_command(line);
+        must_contain(result.text, "status 130\n");
+        must_contain(result.text, "interrupted at t = ");
+        must_contain(result.text, "(to rounding)");
+        must_contain(result.text, "report: ");
+        assert_string_equal(run_command("ls '" OUT "'").text, "pendulum.csv\npendulum.html\npendulum.svg\n");
+        assert_int_equal(run_command("tail -n 1 '" OUT "/pendulum.csv' | grep -q '^[0-9.,e+-]*$'").status, 0);
+    }
+}
+
+// Sizes and channels of an example.
+static void info_lists_sizes_and_channels(void **state)
+{
+    (void)state;
+    command_result result = expect("info andrews", 0, "holonomic constraints");
+    must_contain(result.text, "kinetic energy");
+    assert_null(strstr(expect("info andrews --channels", 0, "beta (crank)").text, "holonomic"));
+    result = expect("info andrews --json", 0, "\"title\"");
+    must_be_json(result.text);
+    assert_true(json_number(result.text, "nlambda") == 6 && json_number(result.text, "nv") == 7);
+    expect("info adnrews", 2, "did you mean 'andrews'?");
 }
 
 // The check tells degrees of freedom and consistency in words.
@@ -425,6 +537,12 @@ int main(void)
         cmocka_unit_test_setup(large_table_is_announced, start_afresh),
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
         cmocka_unit_test_setup(ida_runs_as_documented, start_afresh),
+        cmocka_unit_test_setup(limits_have_a_status, start_afresh),
+        cmocka_unit_test_setup(format_is_obeyed, start_afresh),
+        cmocka_unit_test_setup(plots_are_chosen, start_afresh),
+        cmocka_unit_test_setup(method_and_statistics_are_told, start_afresh),
+        cmocka_unit_test_setup(interrupted_run_keeps_its_results, start_afresh),
+        cmocka_unit_test(info_lists_sizes_and_channels),
         cmocka_unit_test(check_speaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

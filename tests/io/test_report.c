@@ -17,11 +17,12 @@
 typedef struct fixture {
     kd_eom       *eom;
     kd_state     *x;
+    kd_certifier *certifier;
     kd_recording *rec;
-    kd_report     report;
+    kd_result     result;
 } fixture;
 
-static const kd_report_setting settings[] = {{"formulation", "psf"}, {"relative <tolerance>", "1e-6"}};
+static const kd_result_setting settings[] = {{"formulation", "psf"}, {"relative <tolerance>", "1e-6"}};
 
 static fixture make(kd_eom_def def)
 {
@@ -29,13 +30,12 @@ static fixture make(kd_eom_def def)
     assert_int_equal(kd_eom_create(&def, &f.eom, NULL, 0), KD_OK);
     assert_int_equal(kd_state_create(f.eom, &f.x), KD_OK);
     assert_int_equal(kd_recording_create(f.eom, NULL, 50, &f.rec), KD_OK);
-    f.report = (kd_report){.title = "A & B",
+    assert_int_equal(kd_certifier_create(f.eom, NULL, &f.certifier), KD_OK);
+    f.result = (kd_result){.title = "A & B",
                            .about = "about <this>",
                            .recording = f.rec,
                            .settings = settings,
                            .nsettings = 2,
-                           .atol = 1e-6,
-                           .stats = {.accepted = 1234},
                            .message = "",
                            .reference_error = NAN};
     return f;
@@ -43,16 +43,31 @@ static fixture make(kd_eom_def def)
 
 static void unmake(fixture *f)
 {
+    kd_certifier_destroy(f->certifier);
     kd_recording_destroy(f->rec);
     kd_state_destroy(f->x);
     kd_eom_destroy(f->eom);
 }
 
-// The page as text; the caller frees it.
-static char *page_of(const fixture *f)
+static void add(fixture *f)
 {
-    char message[300] = "", fault[200];
-    assert_int_equal(kd_report_save(&f->report, PATH ".html", message, sizeof message), KD_OK);
+    assert_int_equal(kd_certifier_see(f->certifier, NULL, f->x), KD_OK);
+    kd_findings findings = kd_certifier_findings(f->certifier);
+    assert_int_equal(kd_recording_add(f->rec, f->x, &findings), KD_OK);
+}
+
+// The page as text; the caller frees it.
+static char *page_of(fixture *f)
+{
+    char      message[300] = "", fault[200];
+    kd_status status = f->result.certificate.status;
+    kd_limits limits = f->result.certificate.limits;
+    f->result.certificate = kd_certifier_certificate(f->certifier);
+    f->result.certificate.atol = 1e-6;
+    f->result.certificate.stats.accepted = 1234;
+    f->result.certificate.status = status;
+    if (limits.position > 0) f->result.certificate.limits = limits;
+    assert_int_equal(kd_report_save(&f->result, PATH ".html", message, sizeof message), KD_OK);
     char *page = read_text(PATH ".html");
     assert_non_null(page);
     if (!markup_is_sound(page, fault, sizeof fault)) fail_msg("%s", fault);
@@ -68,7 +83,7 @@ static void page_is_complete(void **state)
     fixture f = make(oscillator());
     for (int i = 0; i < 50; i++) {
         oscillator_state(0.1 * i, f.x);
-        assert_int_equal(kd_recording_add(f.rec, f.x), KD_OK);
+        add(&f);
     }
     char                    *page = page_of(&f);
     static const char *const expected[] = {"<title>A &amp; B</title>",
@@ -81,12 +96,14 @@ static void page_is_complete(void **state)
                                            "Energy",
                                            "balanced",
                                            "<svg",
-                                           "1 positions, 1 velocities"};
+                                           "1 positions, 1 velocities",
+                                           "check at 50 steps and output points",
+                                           "attempted steps"};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         if (!strstr(page, expected[i])) print_error("missing: %s\n", expected[i]);
         assert_non_null(strstr(page, expected[i]));
     }
-    assert_null(strstr(page, "constraint residual, position"));
+    assert_null(strstr(page, "constraint violation, position"));
     free(page);
     unmake(&f);
 }
@@ -97,10 +114,10 @@ static void page_is_honest(void **state)
     (void)state;
     fixture f = make(rod());
     f.x->p[0] = 1.01;
-    assert_int_equal(kd_recording_add(f.rec, f.x), KD_OK);
-    f.report.status = KD_ERR_NEWTON;
-    f.report.message = "at t = 0.1 in 'rod'";
-    f.report.reference_error = 0.5;
+    add(&f);
+    f.result.certificate.status = KD_ERR_NEWTON;
+    f.result.message = "at t = 0.1 in 'rod'";
+    f.result.reference_error = 0.5;
     char                    *page = page_of(&f);
     static const char *const expected[] = {
         "Failed: Newton", "at t = 0.1 in &#39;rod&#39;",     ">drift<",         "2.01e-02",
@@ -113,6 +130,48 @@ static void page_is_honest(void **state)
     int named = 0;
     for (char *c = page; (c = strstr(c, "&#39;lambda[0]&#39;")) != NULL; c++) named++;
     assert_int_equal(named, 2);
+    free(page);
+    unmake(&f);
+}
+
+// Chosen channels: neighbours of the same unit share a plot, the others and all groups are left out.
+static void chosen_channels_are_shown(void **state)
+{
+    (void)state;
+    fixture f = make(oscillator());
+    for (int i = 0; i < 5; i++) {
+        oscillator_state(0.1 * i, f.x);
+        add(&f);
+    }
+    kd_recording_set_unit(f.rec, 0, "m");
+    f.result.plots = (const char *const[]){"mass <1>", "kinetic energy", "potential energy", "no such channel"};
+    f.result.nplots = 4;
+    f.result.model_file = "a<b>.yaml";
+    f.result.model_text = "bodies:\n  - <x>\n";
+    char *page = page_of(&f);
+    assert_non_null(strstr(page, ">mass &lt;1&gt;<"));
+    assert_non_null(strstr(page, ">[m]<"));
+    assert_non_null(strstr(page, "Channels in J"));
+    assert_non_null(strstr(page, ">Energy<"));
+    assert_null(strstr(page, "Positions p"));
+    assert_null(strstr(page, "no such channel"));
+    assert_non_null(strstr(page, "<summary>a&lt;b&gt;.yaml</summary><pre>bodies:\n  - &lt;x&gt;\n</pre>"));
+    free(page);
+    unmake(&f);
+}
+
+// A broken limit and a stop are told on the page.
+static void limits_and_stops_are_told(void **state)
+{
+    (void)state;
+    fixture f = make(rod());
+    f.x->p[0] = 1.01;
+    add(&f);
+    f.result.certificate.status = KD_STOPPED;
+    f.result.certificate.limits = (kd_limits){.position = 1e-6, .velocity = NAN, .acceleration = NAN, .energy = NAN};
+    char *page = page_of(&f);
+    assert_non_null(strstr(page, "Stopped: stopped on request"));
+    assert_non_null(strstr(page, "the limit of 1e-06 on constraint violation on position level is broken: 0.0201"));
     free(page);
     unmake(&f);
 }
@@ -154,7 +213,7 @@ static void largest_motions_are_drawn(void **state)
     for (int k = 0; k < 2; k++) {
         f.x->t = k;
         for (int i = 0; i < MANY; i++) f.x->p[i] = k * (i % 4 == 3 ? 10 : 0.001);
-        assert_int_equal(kd_recording_add(f.rec, f.x), KD_OK);
+        add(&f);
     }
     char *page = page_of(&f);
     assert_non_null(strstr(page, "the 10 of 40 components that move most"));
@@ -170,20 +229,21 @@ static void failing_disk_is_reported(void **state)
     (void)state;
     fixture f = make(oscillator());
     char    message[300] = "";
-    assert_int_equal(kd_report_save(&f.report, "/dev/full", message, sizeof message), KD_ERR_FILE);
+    assert_int_equal(kd_report_save(&f.result, "/dev/full", message, sizeof message), KD_ERR_FILE);
     assert_non_null(strstr(message, "/dev/full"));
-    assert_int_equal(kd_report_save_svg(&f.report, "/dev/full", message, sizeof message), KD_ERR_FILE);
-    assert_int_equal(kd_report_save_svg(&f.report, "/no/such/folder/a", message, sizeof message), KD_ERR_FILE);
-    assert_int_equal(kd_report_save_svg(&f.report, PATH ".svg", message, sizeof message), KD_OK);
+    assert_int_equal(kd_report_save_svg(&f.result, "/dev/full", message, sizeof message), KD_ERR_FILE);
+    assert_int_equal(kd_report_save_svg(&f.result, "/no/such/folder/a", message, sizeof message), KD_ERR_FILE);
+    assert_int_equal(kd_report_save_svg(&f.result, PATH ".svg", message, sizeof message), KD_OK);
     unmake(&f);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(page_is_complete),         cmocka_unit_test(page_is_honest),
-        cmocka_unit_test(empty_run_has_a_page),     cmocka_unit_test(largest_motions_are_drawn),
-        cmocka_unit_test(failing_disk_is_reported),
+        cmocka_unit_test(page_is_complete),          cmocka_unit_test(page_is_honest),
+        cmocka_unit_test(empty_run_has_a_page),      cmocka_unit_test(largest_motions_are_drawn),
+        cmocka_unit_test(failing_disk_is_reported),  cmocka_unit_test(chosen_channels_are_shown),
+        cmocka_unit_test(limits_and_stops_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,47 @@ static void run_tests_wants_tests(void **state)
     must_end_with(result.text, "0 passed, 1 failed\n");
 }
 
+// Write an executable script fuzz/NAME whose body is given.
+static void fake_target(const char *name, const char *body)
+{
+    char command[1000];
+    snprintf(command, sizeof command,
+             IN_ROOT "mkdir -p fuzz && printf '#!/bin/sh\\n%s\\n' > fuzz/%s && chmod +x fuzz/%s", body, name, name);
+    assert_int_equal(run_command(command).status, 0);
+}
+
+// Targets get the time, their own folder for what they find, and their corpus to read.
+static void run_fuzz_runs_targets(void **state)
+{
+    (void)state;
+    fake_target("expr", "echo \"$@\"\necho stat::number_of_executed_units: 12");
+    fake_target("other", "echo stat::number_of_executed_units: 7");
+    command_result result = run_command(IN_ROOT TOOLS "run-fuzz' . 3 && cat fuzz-logs/expr.log");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.text, "12 inputs in 3 s"));
+    assert_non_null(strstr(result.text, "2 passed, 0 failed\n"));
+    assert_non_null(strstr(result.text, "-max_total_time=3 -timeout=10 "));
+    const char *found = strstr(result.text, "/fuzz-found/expr "), *corpus = strstr(result.text, "/corpus_expr");
+    assert_true(found && corpus && found < corpus); // libFuzzer writes into the first folder only
+}
+
+// A target that crashes or runs nothing is a failure, and so is a build without targets or a wrong time.
+static void run_fuzz_sees_failures(void **state)
+{
+    (void)state;
+    assert_int_not_equal(run_command(IN_ROOT TOOLS "run-fuzz' . 3").status, 0);
+    fake_target("crash", "echo heap-buffer-overflow\necho stat::number_of_executed_units: 5\nexit 77");
+    fake_target("idle", "exit 0");
+    fake_target("good", "echo stat::number_of_executed_units: 7");
+    command_result result = run_command(IN_ROOT TOOLS "run-fuzz' . 3");
+    assert_int_not_equal(result.status, 0);
+    assert_non_null(strstr(result.text, "exit status 77"));
+    assert_non_null(strstr(result.text, "heap-buffer-overflow"));
+    assert_non_null(strstr(result.text, "ran nothing"));
+    must_end_with(result.text, "\n1 passed, 2 failed\n");
+    must_end_with(run_command(IN_ROOT TOOLS "run-fuzz' . long").text, "\n0 passed, 1 failed\n");
+}
+
 // Includes against the arrows are named with file and line; others pass.
 static void check_includes_knows_the_layers(void **state)
 {
@@ -156,6 +197,8 @@ int main(void)
         cmocka_unit_test_setup(run_tests_shows_failures, start_afresh),
         cmocka_unit_test_setup(run_tests_sees_through_silence, start_afresh),
         cmocka_unit_test_setup(run_tests_wants_tests, start_afresh),
+        cmocka_unit_test_setup(run_fuzz_runs_targets, start_afresh),
+        cmocka_unit_test_setup(run_fuzz_sees_failures, start_afresh),
         cmocka_unit_test_setup(check_includes_knows_the_layers, start_afresh),
         cmocka_unit_test_setup(setup_does_nothing_when_all_is_there, start_afresh),
         cmocka_unit_test_setup(setup_installs_what_is_missing, start_afresh),

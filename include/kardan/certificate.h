@@ -1,0 +1,107 @@
+// kardan/certificate.h: what a run is worth: how well it keeps the constraints on all levels, the quaternion norms and
+// the energy balance, measured independently of the integrator.  Guide: docs/guide/certificate.md
+//
+// A certifier looks at every accepted step and at every wanted time. Hand it to the simulation through the output
+// function:
+//
+//     static kd_eval output(const kd_state *x, bool at_time, void *context)
+//     {
+//         struct run *run = context; // your struct with certifier and simulation
+//         return kd_certifier_see(run->certifier, run->simulation, x) < 0 ? KD_EVAL_STOP : KD_EVAL_OK;
+//     }
+#ifndef KARDAN_CERTIFICATE_H
+#define KARDAN_CERTIFICATE_H
+
+#include <kardan/eom.h>
+#include <kardan/simulation.h>
+
+KD_EXTERN_C_BEGIN
+
+typedef enum kd_level { KD_LEVEL_POSITION, KD_LEVEL_VELOCITY, KD_LEVEL_ACCELERATION, KD_LEVEL_COUNT } kd_level;
+
+// The largest value of its kind, with time and equation.
+typedef struct kd_largest {
+    double value, t;
+    char   name[80]; // of the equation; "" if the value is 0
+} kd_largest;
+
+// Limits of the user; NaN: none.
+typedef struct kd_limits {
+    double position, velocity, acceleration; // violation of a constraint, in its own unit
+    double energy;                           // error of the energy balance relative to the energies involved
+} kd_limits;
+KD_API kd_limits kd_limits_none(void);
+
+typedef struct kd_certificate {
+    double     t_start, t_end;        // what was seen
+    long       states;                // steps and wanted times that were looked at
+    bool       has_constraints;       // g, h or c
+    kd_largest level[KD_LEVEL_COUNT]; // |g|, |c|;  |gI|, |h|;  |gII|, |hI| of active rows
+    double     scale[KD_LEVEL_COUNT]; // largest component of p, v, a, at least 1: what the violation is judged by
+    bool       exploded;              // a position or velocity grew beyond 1e8 times the largest at the start
+    bool       has_norms;             // quaternions
+    kd_largest norm;                  // |q|
+    bool       has_invariants;        // known invariants e
+    kd_largest invariant;             // |e|
+    bool       has_energy;            // the equations tell their energies
+    kd_largest energy;                // [J] |balance|: kinetic + potential + dissipated - supplied against the start
+    double     energy_scale;          // [J] largest of kinetic energy, range of the potential energy, work done
+    double     kinetic, potential;    // [J] at the end
+    double     dissipated, supplied;  // [J] from the start to the end
+    // set by the caller, for words, limits and JSON
+    kd_status status; // how the run ended
+    double    atol;   // of the run
+    kd_limits limits;
+    kd_stats  stats;
+    double    wall_seconds;
+} kd_certificate;
+
+// What was found at the last state that a certifier looked at.
+typedef struct kd_findings {
+    double        violation[KD_LEVEL_COUNT];
+    double        norm;
+    double        kinetic, potential, dissipated, supplied, balance; // [J]; 0 if the equations do not tell energies
+    const double *a; // (nv) acceleration that was judged: that of the state or, if that contradicts the state's forces
+                     // and multipliers, the one that those give
+} kd_findings;
+
+typedef struct kd_certifier kd_certifier;
+
+// eom must outlive it; *inputs (may be NULL) is copied. On failure *certifier is NULL.
+KD_API kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_certifier **certifier) KD_NODISCARD;
+KD_API void      kd_certifier_destroy(kd_certifier *certifier); // NULL is fine
+// Look at a state, at or behind the last one. Does not allocate. With the simulation that shows x (from inside its
+// output function) the powers of dissipation and supply are integrated by a Gauss-Lobatto formula over its dense
+// output; with NULL by the trapezoidal rule between the states seen. < 0: an evaluation failed; KD_ERR_NOT_FINITE: NaN
+// or infinity in x.
+KD_API kd_status   kd_certifier_see(kd_certifier *certifier, kd_simulation *simulation, const kd_state *x) KD_NODISCARD;
+KD_API kd_findings kd_certifier_findings(const kd_certifier *certifier);
+KD_API kd_certificate kd_certifier_certificate(const kd_certifier *certifier); // so far; limits: none
+
+// ---- words ----------------------------------------------------------------------------------------------------------
+// A failed run (status < 0) is never praised: what would be good is "run failed". Where positions or velocities
+// exploded, everything relative to them means nothing: "exploded".
+typedef struct kd_verdict {
+    const char *words;
+    bool        good;
+} kd_verdict;
+
+KD_API kd_verdict kd_certificate_level(const kd_certificate *c, kd_level level); // "to rounding", "within tolerance",
+                                                                                 // "drift"
+KD_API kd_verdict kd_certificate_norm(const kd_certificate *c);                  // the same words
+KD_API kd_verdict kd_certificate_energy(const kd_certificate *c);                // "balanced", "not balanced"
+// An error of the positions against a reference solution: "agrees", "differs".
+KD_API kd_verdict kd_certificate_reference(const kd_certificate *c, double error);
+// Error of the energy balance relative to the energies involved; NaN if they are not known.
+KD_API double kd_certificate_energy_error(const kd_certificate *c);
+// Limits that are broken, 0: none. sentence (may be NULL) says which, by how much, when and in which equation; a limit
+// on something that the equations do not have is kept.
+KD_API int kd_certificate_broken(const kd_certificate *c, char *sentence, size_t size);
+
+// Lines of text, each with its line end. Returns the number of characters that the whole text has, as snprintf does.
+KD_API size_t kd_certificate_describe(const kd_certificate *c, char *text, size_t size);
+// One JSON object; null for what the equations do not have.
+KD_API size_t kd_certificate_json(const kd_certificate *c, char *text, size_t size);
+
+KD_EXTERN_C_END
+#endif

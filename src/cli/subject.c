@@ -1,0 +1,290 @@
+// subject.c: from the word on the command line to equations of motion.
+#define _POSIX_C_SOURCE 200809L
+#include "cli/subject.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/text.h"
+#include "model/channel.h"
+
+enum { LARGEST_TEXT = 1 << 26 }; // bytes of a model file that are kept for the results
+
+static const char *const COORDINATES[] = {"joint", "cartesian"};
+
+int kd_subject_options(kd_subject_request *r, kd_cli_option *options)
+{
+    const kd_cli_option list[KD_SUBJECT_OPTIONS] = {
+        {"--coordinates", "C", "joint (default), cartesian; of a model file", KD_CLI_TEXT, &r->coordinates},
+        {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST,
+         &r->settings},
+        {"--free-base", NULL, "robot description: its root floats instead of being fixed", KD_CLI_FLAG, &r->free_base},
+    };
+    memcpy(options, list, sizeof list);
+    return KD_SUBJECT_OPTIONS;
+}
+
+static bool ends_with(const char *word, const char *ending)
+{
+    size_t n = strlen(word), m = strlen(ending);
+    return n > m && strcmp(word + n - m, ending) == 0;
+}
+
+static bool is_urdf(const char *word)
+{
+    return ends_with(word, ".urdf") || ends_with(word, ".xml");
+}
+
+bool kd_subject_is_file(const char *word)
+{
+    if (kd_gallery_find(word)) return false;
+    return is_urdf(word) || ends_with(word, ".yaml") || ends_with(word, ".yml") || strchr(word, '/') ||
+           access(word, F_OK) == 0;
+}
+
+// ---- examples -------------------------------------------------------------------------------------------------------
+
+// The gallery has no example of this name: guess which was meant
+static void tell_unknown(const char *word)
+{
+    const kd_example *const *gallery = kd_gallery();
+    int                      count = 0;
+    while (gallery[count]) count++;
+    const char **names = malloc((size_t)(count + 1) * sizeof *names);
+    if (names) {
+        for (int i = 0; i < count; i++) names[i] = gallery[i]->name;
+        kd_cli_unknown("example", word, names, count);
+    }
+    free(names);
+    fputs("A model file ends with .yaml or .urdf; 'kardan examples' lists the examples.\n", stderr);
+}
+
+static bool open_example(kd_subject *s, const kd_subject_request *r, int *exit_status)
+{
+    *exit_status = KD_EXIT_USAGE;
+    s->example = kd_gallery_find(r->word);
+    if (!s->example) {
+        tell_unknown(r->word);
+        return false;
+    }
+    if (r->settings.count > 0 || r->coordinates) {
+        fprintf(stderr, "kardan: '%s' is an example written in C: %s is for model files\n", r->word,
+                r->coordinates ? "--coordinates" : "--set");
+        return false;
+    }
+    *exit_status = KD_EXIT_FAILED;
+    kd_status status = s->example->create(&s->own, &s->x, &s->inputs);
+    s->eom = s->own;
+    s->title = s->example->title;
+    s->about = s->example->about;
+    s->run = (kd_run_def){.t_end = s->example->t_end,
+                          .intervals = 500,
+                          .limit_position = NAN,
+                          .limit_velocity = NAN,
+                          .limit_energy = NAN};
+    snprintf(s->name, sizeof s->name, "%s", s->example->name);
+    if (status >= 0) return true;
+    fprintf(stderr, "kardan: %s could not be created: %s\n", r->word, kd_status_sentence(status));
+    return false;
+}
+
+// ---- model files ----------------------------------------------------------------------------------------------------
+
+// "folder/slider-crank.yaml" -> "slider-crank"
+static void name_of_file(const char *path, char *name, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(name, size, "%s", slash ? slash + 1 : path);
+    char *dot = strrchr(name, '.');
+    if (dot && dot > name) *dot = '\0';
+}
+
+static bool complain(const kd_subject *s, kd_status status)
+{
+    const char *message = s->message;
+    if (!message[0]) message = kd_status_sentence(status);
+    fprintf(stderr, "kardan: %s\n%s%s", kd_status_sentence(status), message,
+            message[strlen(message) - 1] == '\n' ? "" : "\n");
+    return false;
+}
+
+// "name=value" -> name, value; the texts are cut in place in a copy
+static bool split_settings(const kd_cli_list *list, char *copy, size_t size, kd_setting *settings)
+{
+    size_t used = 0;
+    for (int i = 0; i < list->count; i++) {
+        const char *equals = strchr(list->word[i], '=');
+        size_t      length = strlen(list->word[i]) + 1;
+        if (!equals || equals == list->word[i] || equals[1] == '\0') {
+            fprintf(stderr, "kardan: --set wants NAME=VALUE, not '%s'\n", list->word[i]);
+            return false;
+        }
+        if (used + length > size) {
+            fputs("kardan: the values of --set are too long\n", stderr);
+            return false;
+        }
+        char *name = memcpy(copy + used, list->word[i], length), *value = name + (equals - list->word[i]);
+        *value++ = '\0';
+        settings[i] = (kd_setting){name, value};
+        used += length;
+    }
+    return true;
+}
+
+// The text of the file for the results; NULL if it cannot be had
+static char *text_of_file(const char *path)
+{
+    FILE  *file = fopen(path, "rb");
+    size_t size = 0, room = 1 << 16;
+    char  *text = file ? malloc(room + 1) : NULL;
+    while (text) {
+        size += fread(text + size, 1, room - size, file);
+        if (size < room || room >= LARGEST_TEXT) break;
+        char *larger = realloc(text, 2 * room + 1);
+        if (!larger) break;
+        text = larger;
+        room *= 2;
+    }
+    if (file) fclose(file);
+    if (text) text[size] = '\0';
+    return text;
+}
+
+static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, char *why, size_t size)
+{
+    kd_urdf_options opt = kd_urdf_options_default();
+    opt.free_base = r->free_base;
+    return kd_model_read_urdf(s->path, &opt, &s->model, s->message, sizeof s->message, why, size);
+}
+
+static bool read_model(kd_subject *s, const kd_subject_request *r, int *exit_status)
+{
+    kd_setting settings[KD_CLI_LONGEST_LIST];
+    char       copy[4096];
+    kd_status  status = KD_OK;
+    *exit_status = KD_EXIT_USAGE;
+    if (!split_settings(&r->settings, copy, sizeof copy, settings)) return false;
+    s->path = r->word;
+    name_of_file(s->path, s->name, sizeof s->name);
+    *exit_status = KD_EXIT_FAILED;
+    if (is_urdf(s->path)) {
+        char why[4000] = "";
+        if (r->settings.count > 0) {
+            fputs("kardan: a robot description has no parameters for --set\n", stderr);
+            *exit_status = KD_EXIT_USAGE;
+            return false;
+        }
+        status = read_urdf(s, r, why, sizeof why);
+        if (status < 0) kd_text(s->message, sizeof s->message, "%s", why);
+    } else {
+        status = kd_model_read(s->path, settings, r->settings.count, &s->model, s->message, sizeof s->message);
+    }
+    if (status < 0) return complain(s, status);
+    s->title = kd_model_title(s->model);
+    if (!s->title[0]) s->title = s->name;
+    s->run = *kd_model_run(s->model);
+    s->text = text_of_file(s->path);
+    return true;
+}
+
+static bool choose_coordinates(kd_subject *s, const kd_subject_request *r)
+{
+    const char *word = r->coordinates ? r->coordinates : s->run.coordinates;
+    int         i = word ? kd_cli_choose("coordinates", word, COORDINATES, 2) : 0;
+    s->coordinates = i == 1 ? KD_CARTESIAN : KD_JOINT;
+    return i >= 0;
+}
+
+static bool make_system(kd_subject *s)
+{
+    kd_system_options opt = kd_system_options_default();
+    opt.coordinates = s->coordinates;
+    kd_status status = kd_system_create(s->model, &opt, &s->system, s->message, sizeof s->message);
+    if (status < 0) return complain(s, status);
+    s->eom = kd_system_eom(s->system);
+    const kd_inputs *inputs = kd_system_inputs(s->system);
+    if (inputs) s->inputs = *inputs;
+    s->info = kd_system_info_of(s->system);
+    status = kd_state_create(s->eom, &s->x);
+    if (status >= 0) status = s->start = kd_system_start(s->system, s->x, s->news, sizeof s->news);
+    if (status >= 0) return true;
+    kd_text(s->message, sizeof s->message, "%s", s->news);
+    return complain(s, status);
+}
+
+// Does the system record this already, as a coordinate, a sensor, ...?
+static bool is_recorded(const kd_subject *s, const char *word)
+{
+    kd_dims   d = kd_eom_dims(s->eom);
+    const int count[][2] = {
+        {KD_NAME_P, d.np}, {KD_NAME_V, d.nv}, {KD_NAME_R, d.nr}, {KD_NAME_U, d.nu}, {KD_NAME_Y, d.ny}};
+    char name[200];
+    if (strncmp(word, "sensor.", 7) == 0) return true;
+    for (size_t k = 0; k < sizeof count / sizeof count[0]; k++)
+        for (int i = 0; i < count[k][1]; i++)
+            if (strcmp(kd_eom_name(s->eom, (kd_kind)count[k][0], i, name, sizeof name), word) == 0) return true;
+    return false;
+}
+
+// Paths that are to be recorded become sensors; *added counts them
+static bool watch_paths(kd_subject *s, const kd_cli_list *watch, int *added)
+{
+    for (int i = 0; i < watch->count; i++) {
+        const char *word = watch->word[i];
+        char        why[400];
+        if (!strchr(word, '.') || strchr(word, ' ') || is_recorded(s, word)) continue;
+        if (kd_model_watch(s->model, word, why, sizeof why) < 0) {
+            fprintf(stderr, "kardan: channel '%s': %s\n", word, why);
+            return false;
+        }
+        ++*added;
+    }
+    return true;
+}
+
+static void drop_system(kd_subject *s)
+{
+    kd_state_destroy(s->x);
+    kd_system_destroy(s->system);
+    s->x = NULL;
+    s->system = NULL;
+    s->eom = NULL;
+}
+
+// ---- exported -------------------------------------------------------------------------------------------------------
+
+bool kd_subject_read(kd_subject *s, const kd_subject_request *r, int *exit_status)
+{
+    *s = (kd_subject){0};
+    return kd_subject_is_file(r->word) ? read_model(s, r, exit_status) : open_example(s, r, exit_status);
+}
+
+bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_status)
+{
+    if (!kd_subject_read(s, r, exit_status)) return false;
+    if (s->example) return true;
+    *exit_status = KD_EXIT_USAGE;
+    if (!choose_coordinates(s, r)) return false;
+    *exit_status = KD_EXIT_FAILED;
+    if (!make_system(s)) return false;
+    int         added = 0;
+    kd_cli_list watch = r->watch;
+    for (int i = 0; r->watch.count == 0 && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];
+    *exit_status = KD_EXIT_USAGE;
+    if (!watch_paths(s, &watch, &added)) return false;
+    *exit_status = KD_EXIT_FAILED;
+    if (added == 0) return true;
+    drop_system(s); // once more, with the new sensors
+    return make_system(s);
+}
+
+void kd_subject_close(kd_subject *s)
+{
+    drop_system(s);
+    kd_eom_destroy(s->own);
+    kd_model_destroy(s->model);
+    free(s->text);
+    *s = (kd_subject){0};
+}

@@ -1,0 +1,57 @@
+// cli/subject.h: what a command works on: a model file or a built-in example, as equations of motion with a start.
+#ifndef KD_CLI_SUBJECT_H
+#define KD_CLI_SUBJECT_H
+
+#include "cli/cli.h"
+
+enum { KD_SUBJECT_NAME = 200, KD_SUBJECT_MESSAGE = 20000 };
+
+// What the command line says about it.
+typedef struct kd_subject_request {
+    const char *word;        // file or name of an example
+    const char *coordinates; // "joint", "cartesian"; NULL: as the file says, else joint
+    kd_cli_list settings;    // "name=value"
+    bool        free_base;   // robot description: the root link floats
+    kd_cli_list watch;       // paths to be recorded besides
+} kd_subject_request;
+
+typedef struct kd_subject {
+    char        name[KD_SUBJECT_NAME]; // of result files: the example, or the model file without folder and ending
+    const char *title, *about;         // about may be NULL
+    const kd_example *example;         // NULL: a model file
+    const kd_eom     *eom;
+    kd_inputs         inputs; // eval NULL: none
+    kd_state         *x;      // the start, assembled
+    kd_run_def        run;    // as the file says, or as the example wants
+    // of an example
+    kd_eom *own;
+    // of a model file
+    const char    *path;
+    char          *text;
+    kd_model      *model;
+    kd_system     *system;
+    kd_coordinates coordinates;
+    kd_system_info info;
+    kd_status      start;                       // what the assembly answered
+    char           news[2000];                  // in words
+    char           message[KD_SUBJECT_MESSAGE]; // why it failed; of a robot description: what became of its elements
+} kd_subject;
+
+// Options that set the request, at most KD_SUBJECT_OPTIONS; returns their number.
+enum { KD_SUBJECT_OPTIONS = 3 };
+int kd_subject_options(kd_subject_request *request, kd_cli_option *options);
+
+// Does the word name a file (rather than an example)?
+bool kd_subject_is_file(const char *word);
+// The model alone, without equations. After a failure (false) standard error has been told, and *exit_status is set.
+bool kd_subject_read(kd_subject *subject, const kd_subject_request *request, int *exit_status);
+// With equations and start.
+bool kd_subject_open(kd_subject *subject, const kd_subject_request *request, int *exit_status);
+void kd_subject_close(kd_subject *subject); // what was opened, also in part
+
+static inline const kd_inputs *kd_subject_inputs(const kd_subject *subject)
+{
+    return subject->inputs.eval ? &subject->inputs : NULL;
+}
+
+#endif

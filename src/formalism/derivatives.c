@@ -1,0 +1,540 @@
+// derivatives.c: analytic derivatives of the equations of motion by increments of position, by velocity and by inner
+// states, sparse, from the changes of relative motion along tree paths.
+//
+// With s_k = ds/dq_k the derivative of a measure along dof k of its path, a force f along s gives Q_k = f s_k, so
+//
+//     dQ_k/dq_l = f s_kl + s_k sum_m f_m (x_m)_l            x_m: variables of the law of f
+//
+// The first part is that of a frozen load (N, F) on the pair of frames, all forces of a pair together:
+//
+//     w_k . (F-part) with  l before k:  N x w_l + dN_l,  F x w_l + dF_l;    otherwise:  u_l x F + dN_l,  dF_l
+//
+// (dN, dF the change of the gradients at frozen f, pair.h for "before"). The second part is an outer product of two
+// sparse rows. Multipliers are forces -lambda * (derivative of the row by the measure). The inertia forces are
+// differentiated by the tree (newton_euler_derivatives.c). Rows: g_q, then gI_q, gII_q, gII_v from jets along each dof.
+//
+// The same code runs once on recording matrices, which gives the patterns (matrix.h): the order of additions must not
+// depend on numbers.
+#include <math.h>
+#include <string.h>
+
+#include "formalism/system.h"
+
+// ---- columns of measures --------------------------------------------------------------------------------------------
+static int column_count(const kd_work *w, const kd_measure *m)
+{
+    return m->kind == KD_MEASURE_DOF ? 1 : w->system->pair[m->pair].nsteps;
+}
+
+// place in v of column l of a measure; -1: prescribed
+static int column_v(const kd_work *w, const kd_measure *m, int l)
+{
+    int dof = m->kind == KD_MEASURE_DOF ? m->dof : w->system->pair[m->pair].step[l].dof;
+    return w->system->tree.dof_v[dof];
+}
+
+static const kd_change *change_of(const kd_work *w, const kd_measure *m, int l)
+{
+    return &w->change[w->change_at[m->pair] + l];
+}
+
+// ds/dq_l
+static double slope(const kd_work *w, const kd_measure *m, int l)
+{
+    if (m->kind == KD_MEASURE_DOF) return 1.0;
+    kd_vec3 N, F;
+    kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+    const kd_change *c = change_of(w, m, l);
+    return kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
+}
+
+// The measure with its changes along dof l, or along its rate.
+static kd_jet jet_along(const kd_work *w, const kd_measure *m, int l, bool by_rate)
+{
+    if (m->kind == KD_MEASURE_DOF) return (kd_jet){.d = by_rate ? 0.0 : 1.0, .d1 = by_rate ? 1.0 : 0.0};
+    const kd_change *c = change_of(w, m, l);
+    kd_tangent       along_position = {c->w, c->u, c->omega_q, c->dd_q, c->alpha_q, c->ddd_q};
+    kd_tangent       along_rate = {{0, 0, 0}, {0, 0, 0}, c->w, c->u, c->alpha_v, c->ddd_v};
+    return kd_measure_jet(m, &w->rel[m->pair], by_rate ? &along_rate : &along_position, NAN);
+}
+
+// Change of a variable (level of a measure) along dof l or along its rate.
+static double variable_change(const kd_work *w, const kd_measure *m, int level, int l, bool by_rate)
+{
+    if (level == 0) return by_rate ? 0.0 : slope(w, m, l);
+    if (by_rate) return slope(w, m, l);
+    return jet_along(w, m, l, false).d1;
+}
+
+// ---- frozen loads of pairs ------------------------------------------------------------------------------------------
+// Does step l stand before
+// step k?
+static bool stands_before(const kd_pair *pair, int l, int k)
+{
+    if (pair->step[l].block == pair->step[k].block) return pair->step[l].carried && l != k;
+    return l < k;
+}
+
+// Q += nothing; K -= dQ/dq for the frozen load (N, F) of a pair with changes dN, dF along each step.
+static void add_frozen_pair(kd_work *w, int i)
+{
+    const kd_system *s = w->system;
+    const kd_pair   *pair = &s->pair[i];
+    const kd_change *c = &w->change[w->change_at[i]];
+    kd_vec3          N = w->pair_N[i], F = w->pair_F[i];
+    for (int l = 0; l < pair->nsteps; l++) {
+        int column = s->tree.dof_v[pair->step[l].dof];
+        if (column < 0) continue;
+        kd_vec3 dN = w->frozen_N[w->change_at[i] + l], dF = w->frozen_F[w->change_at[i] + l];
+        kd_vec3 N_behind = kd_vec_add(kd_vec_cross(N, c[l].w), dN), F_behind = kd_vec_add(kd_vec_cross(F, c[l].w), dF);
+        kd_vec3 N_other = kd_vec_add(kd_vec_cross(c[l].u, F), dN);
+        for (int k = 0; k < pair->nsteps; k++) {
+            int row = s->tree.dof_v[pair->step[k].dof];
+            if (row < 0) continue;
+            double Q = stands_before(pair, l, k) ? kd_vec_dot(c[k].w, N_behind) + kd_vec_dot(c[k].u, F_behind)
+                                                 : kd_vec_dot(c[k].w, N_other) + kd_vec_dot(c[k].u, dF);
+            kd_matrix_add(&w->residual_p, row, column, -Q);
+        }
+    }
+}
+
+// A frozen force along a measure: its load, and the changes of its gradient along the path.
+static void freeze(kd_work *w, int measure, double force)
+{
+    const kd_measure *m = &w->system->measure[measure];
+    if (m->kind == KD_MEASURE_DOF) return;
+    kd_work_apply(w, measure, force);
+    if (m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN) return; // gradient is constant
+    for (int l = 0; l < w->system->pair[m->pair].nsteps; l++) {
+        const kd_change *c = change_of(w, m, l);
+        int              at = w->change_at[m->pair] + l;
+        kd_vec3          dN, dF;
+        kd_measure_curvature(m, &w->rel[m->pair], c->w, c->u, &dN, &dF);
+        w->frozen_N[at] = kd_vec_axpy(w->frozen_N[at], force, dN);
+        w->frozen_F[at] = kd_vec_axpy(w->frozen_F[at], force, dF);
+    }
+}
+
+// ---- outer products -------------------------------------------------------------------------------------------------
+// out -= factor *
+// (ds_m/dq) (dx/dq or dx/dv): rows along the path of the measure, columns along that of the variable
+static void add_outer(kd_work *w, kd_matrix_values *out, int measure, int slot, double factor, bool by_rate)
+{
+    const kd_measure *m = &w->system->measure[measure];
+    const kd_measure *x = &w->system->measure[w->system->slot[slot].index];
+    int               level = w->system->slot[slot].level;
+    for (int l = 0; l < column_count(w, x); l++) {
+        int column = column_v(w, x, l);
+        if (column < 0) continue;
+        double change = -factor * variable_change(w, x, level, l, by_rate);
+        for (int k = 0; k < column_count(w, m); k++) {
+            int row = column_v(w, m, k);
+            if (row >= 0) kd_matrix_add(out, row, column, slope(w, m, k) * change);
+        }
+    }
+}
+
+// out[row, :] += factor * change of the variable
+static void add_row(kd_work *w, kd_matrix_values *out, int row, int slot, double factor, bool by_rate)
+{
+    const kd_measure *x = &w->system->measure[w->system->slot[slot].index];
+    int               level = w->system->slot[slot].level;
+    for (int l = 0; l < column_count(w, x); l++) {
+        int column = column_v(w, x, l);
+        if (column >= 0) kd_matrix_add(out, row, column, factor * variable_change(w, x, level, l, by_rate));
+    }
+}
+
+// ---- loads ----------------------------------------------------------------------------------------------------------
+static void add_load_variable(kd_work *w, const kd_load *load, int j, const double *column)
+{
+    int     slot = load->variable[j];
+    kd_slot at = w->system->slot[slot];
+    for (int k = 0; k < load->nchannels; k++) {
+        if (at.kind == KD_SLOT_MEASURE) {
+            if (at.level == 0)
+                add_outer(w, &w->residual_p, load->channel[k], slot, column[k], false);
+            else {
+                add_outer(w, &w->residual_p, load->channel[k], slot, column[k], false);
+                add_outer(w, &w->residual_v, load->channel[k], slot, column[k], true);
+            }
+        } else { // inner state
+            const kd_measure *m = &w->system->measure[load->channel[k]];
+            for (int i = 0; i < column_count(w, m); i++) {
+                int row = column_v(w, m, i);
+                if (row >= 0) kd_matrix_add(&w->residual_r, row, at.index, -column[k] * slope(w, m, i));
+            }
+        }
+    }
+    for (int k = 0; k < load->nstates; k++) {
+        double b = column[load->nchannels + k];
+        if (at.kind == KD_SLOT_MEASURE) {
+            add_row(w, &w->b_p, load->state + k, slot, b, false);
+            if (at.level == 1) add_row(w, &w->b_v, load->state + k, slot, b, true);
+        } else {
+            kd_matrix_add(&w->b_r, load->state + k, at.index, b);
+        }
+    }
+}
+
+static kd_eval add_load(kd_work *w, int i)
+{
+    const kd_load *load = &w->system->load[i];
+    int            rows = load->nchannels + load->nstates;
+    memset(w->small, 0, (size_t)(rows * load->nvariables) * sizeof *w->small);
+    kd_eval answer = w->recording ? KD_EVAL_OK : load->class->jacobian(load, w->slot, w, w->small);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int j = 0; j < load->nvariables; j++) add_load_variable(w, load, j, w->small + j * rows);
+    for (int k = 0; k < load->nchannels; k++) freeze(w, load->channel[k], w->force[w->force_at[i] + k]);
+    return KD_EVAL_OK;
+}
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+static bool is_measure(const kd_work *w, int slot)
+{
+    return w->system->slot[slot].kind == KD_SLOT_MEASURE;
+}
+
+// G (or H): derivatives of a row by increments (by velocities), from the slopes of its terms.
+static void add_gradient_row(kd_work *w, kd_matrix_values *out, const kd_row *row, int number, int level)
+{
+    kd_row_gradient(row, w, w->small);
+    for (int i = 0; i < row->nterms; i++) {
+        if (!is_measure(w, row->slot[i]) || w->system->slot[row->slot[i]].level != level) continue;
+        const kd_measure *m = &w->system->measure[w->system->slot[row->slot[i]].index];
+        for (int l = 0; l < column_count(w, m); l++) {
+            int column = column_v(w, m, l);
+            if (column >= 0) kd_matrix_add(out, number, column, w->small[i] * slope(w, m, l));
+        }
+    }
+}
+
+// The jet of a term as its level says: a rate is the derivative of the measure's jet.
+static kd_jet at_level(kd_jet j, int level)
+{
+    return level == 0 ? j : (kd_jet){.d = j.d1, .d1 = j.d2};
+}
+
+typedef struct row_targets { // value level of the change: d, d1, d2 by position; d1, d2 by rate
+    kd_matrix_values *p[3], *v[3];
+} row_targets;
+
+static void put_changes(int number, int column, kd_jet by_position, kd_jet by_rate, const row_targets *out)
+{
+    const double p[3] = {by_position.d, by_position.d1, by_position.d2}, v[3] = {by_rate.d, by_rate.d1, by_rate.d2};
+    for (int i = 0; i < 3; i++) {
+        if (out->p[i]) kd_matrix_add(out->p[i], number, column, p[i]);
+        if (out->v[i]) kd_matrix_add(out->v[i], number, column, v[i]);
+    }
+}
+
+static void add_linear_changes(kd_work *w, const kd_row *row, int number, const row_targets *out)
+{
+    for (int i = 0; i < row->nterms; i++) {
+        kd_slot           at = w->system->slot[row->slot[i]];
+        const kd_measure *m = &w->system->measure[at.index];
+        for (int l = 0; l < column_count(w, m); l++) {
+            int column = column_v(w, m, l);
+            if (column < 0) continue;
+            kd_jet p = kd_jet_scale(row->coefficient[i], at_level(jet_along(w, m, l, false), at.level));
+            kd_jet v = kd_jet_scale(row->coefficient[i], at_level(jet_along(w, m, l, true), at.level));
+            put_changes(number, column, p, v, out);
+        }
+    }
+}
+
+// Tangents of all terms along one dof are set, the expression is evaluated, the tangents are cleared.
+static kd_jet expression_along(kd_work *w, const kd_row *row, int dof, bool by_rate)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < row->nterms; i++) {
+        kd_slot at = s->slot[row->slot[i]];
+        if (at.kind != KD_SLOT_MEASURE) continue;
+        const kd_measure *m = &s->measure[at.index];
+        for (int l = 0; l < column_count(w, m); l++) {
+            if ((m->kind == KD_MEASURE_DOF ? m->dof : s->pair[m->pair].step[l].dof) != dof) continue;
+            kd_jet along = at_level(jet_along(w, m, l, by_rate), at.level), *jet = &w->jet[row->slot[i]];
+            jet->d = along.d, jet->d1 = along.d1, jet->d2 = along.d2;
+        }
+    }
+    kd_jet value = w->recording ? kd_jet_const(0.0) : kd_expr_jet(row->expr, w->jet, w->expr_work);
+    for (int i = 0; i < row->nterms; i++)
+        w->jet[row->slot[i]].d = w->jet[row->slot[i]].d1 = w->jet[row->slot[i]].d2 = 0.0;
+    return value;
+}
+
+// Dofs that appear in earlier terms are done already.
+static bool is_done(const kd_work *w, const kd_row *row, int term, int dof)
+{
+    for (int i = 0; i < term; i++) {
+        kd_slot at = w->system->slot[row->slot[i]];
+        if (at.kind != KD_SLOT_MEASURE) continue;
+        const kd_measure *m = &w->system->measure[at.index];
+        for (int l = 0; l < column_count(w, m); l++)
+            if ((m->kind == KD_MEASURE_DOF ? m->dof : w->system->pair[m->pair].step[l].dof) == dof) return true;
+    }
+    return false;
+}
+
+static void add_expression_changes(kd_work *w, const kd_row *row, int number, const row_targets *out)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < row->nterms; i++) {
+        kd_slot at = s->slot[row->slot[i]];
+        if (at.kind != KD_SLOT_MEASURE) continue;
+        const kd_measure *m = &s->measure[at.index];
+        for (int l = 0; l < column_count(w, m); l++) {
+            int dof = m->kind == KD_MEASURE_DOF ? m->dof : s->pair[m->pair].step[l].dof, column = s->tree.dof_v[dof];
+            if (column < 0 || is_done(w, row, i, dof)) continue;
+            put_changes(number, column, expression_along(w, row, dof, false), expression_along(w, row, dof, true), out);
+        }
+    }
+}
+
+static void add_changes(kd_work *w, const kd_row *row, int number, const row_targets *out)
+{
+    if (row->expr)
+        add_expression_changes(w, row, number, out);
+    else
+        add_linear_changes(w, row, number, out);
+}
+
+// Second derivative of an expression by two of its terms: the mixed part of a jet that moves along both.
+static double mixed(kd_work *w, const kd_row *row, int i, int j)
+{
+    if (w->recording) return 0.0;
+    for (int k = 0; k < row->nterms; k++) {
+        w->jet[row->slot[k]].x1 = k == i;
+        w->jet[row->slot[k]].x2 = 0.0;
+        w->jet[row->slot[k]].d = k == j;
+        w->jet[row->slot[k]].d1 = w->jet[row->slot[k]].d2 = 0.0;
+    }
+    return kd_expr_jet(row->expr, w->jet, w->expr_work).d1;
+}
+
+// The force of a multiplier: frozen, and where the row is an expression by the changes of its derivatives.
+static void add_multiplier(kd_work *w, const kd_row *row, double multiplier, int level)
+{
+    const kd_system *s = w->system;
+    kd_row_gradient(row, w, w->small);
+    for (int i = 0; i < row->nterms; i++) {
+        kd_slot at = s->slot[row->slot[i]];
+        if (at.kind == KD_SLOT_MEASURE && at.level == level) freeze(w, at.index, -multiplier * w->small[i]);
+    }
+    if (!row->expr) return;
+    for (int i = 0; i < row->nterms; i++) {
+        kd_slot at = s->slot[row->slot[i]];
+        if (at.kind != KD_SLOT_MEASURE || at.level != level) continue;
+        for (int j = 0; j < row->nterms; j++)
+            if (is_measure(w, row->slot[j]) && s->slot[row->slot[j]].level == 0)
+                add_outer(w, &w->residual_p, at.index, row->slot[j], -multiplier * mixed(w, row, i, j), false);
+    }
+}
+
+// mixed() leaves the jets of the terms changed.
+static void restore_jets(kd_work *w, const kd_row *row)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; row->expr && i < row->nterms; i++) {
+        kd_slot at = s->slot[row->slot[i]];
+        kd_jet *jet = &w->jet[row->slot[i]];
+        if (at.kind == KD_SLOT_MEASURE && at.level == 0)
+            *jet = (kd_jet){.x = w->value[at.index], .x1 = w->rate[at.index], .x2 = w->acceleration[at.index]};
+        else if (at.kind == KD_SLOT_MEASURE)
+            *jet = (kd_jet){.x = w->rate[at.index], .x1 = w->acceleration[at.index]};
+        else
+            *jet = w->kept_jet[row->slot[i]];
+    }
+}
+
+// ---- assembly -------------------------------------------------------------------------------------------------------
+static kd_matrix_values *all_matrices(kd_work *w, int i)
+{
+    kd_matrix_values *const list[] = {&w->residual_p, &w->residual_v, &w->residual_r, &w->G,   &w->H,
+                                      &w->gI_p,       &w->gII_p,      &w->gII_v,      &w->h_p, &w->hI_p,
+                                      &w->hI_v,       &w->b_p,        &w->b_v,        &w->b_r};
+    return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
+}
+
+static const kd_matrix_plan *all_plans(const kd_system *s, int i)
+{
+    const kd_matrix_plan *const list[] = {&s->residual_p, &s->residual_v, &s->residual_r, &s->G,   &s->H,
+                                          &s->gI_p,       &s->gII_p,      &s->gII_v,      &s->h_p, &s->hI_p,
+                                          &s->hI_v,       &s->b_p,        &s->b_v,        &s->b_r};
+    return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
+}
+
+const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan)
+{
+    for (int i = 0; all_matrices(w, i); i++)
+        if (all_plans(w->system, i) == plan) return all_matrices(w, i);
+    return NULL;
+}
+
+static void start_matrices(kd_work *w)
+{
+    for (int i = 0; all_matrices(w, i); i++) kd_matrix_start(all_matrices(w, i));
+}
+
+// Inertia forces: the pattern of the tree.
+static void add_tree(kd_work *w)
+{
+    const kd_tree *tree = &w->system->tree;
+    if (!w->system->dense_tree) return; // too large: these blocks are not given then (equations.c)
+    if (!w->recording) kd_tree_residual_derivatives(tree, &w->motion, w->dx, w->ddx, w->tree_p, w->tree_v);
+    for (int j = 0; j < tree->nv; j++)
+        for (int k = tree->column[j]; k < tree->column[j + 1]; k++) {
+            kd_matrix_add(&w->residual_p, tree->row[k], j, w->recording ? 0.0 : w->tree_p[k]);
+            kd_matrix_add(&w->residual_v, tree->row[k], j, w->recording ? 0.0 : w->tree_v[k]);
+        }
+}
+
+static void add_rows(kd_work *w, const double *lambda, const double *mu)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nlambda; i++) {
+        const kd_row     *row = &s->row_g[s->kept[i]];
+        const row_targets out = {.p = {NULL, &w->gI_p, &w->gII_p}, .v = {NULL, NULL, &w->gII_v}};
+        add_changes(w, row, i, &out);
+        add_multiplier(w, row, lambda[i], 0);
+        restore_jets(w, row);
+    }
+    for (int i = 0; i < s->nmu; i++) {
+        const kd_row     *row = &s->row_h[i];
+        const row_targets out = {.p = {&w->h_p, &w->hI_p, NULL}, .v = {NULL, &w->hI_v, NULL}};
+        add_changes(w, row, i, &out);
+        add_multiplier(w, row, mu[i], 1);
+        restore_jets(w, row);
+    }
+}
+
+static void clear_frozen(kd_work *w)
+{
+    size_t n = (size_t)w->change_at[w->system->npairs];
+    kd_work_clear_forces(w);
+    memset(w->frozen_N, 0, n * sizeof *w->frozen_N);
+    memset(w->frozen_F, 0, n * sizeof *w->frozen_F);
+}
+
+static void add_constraint_matrices(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nlambda; i++) add_gradient_row(w, &w->G, &s->row_g[s->kept[i]], i, 0);
+    for (int i = 0; i < s->nmu; i++) add_gradient_row(w, &w->H, &s->row_h[i], i, 1);
+}
+
+static kd_eval assemble(kd_work *w, const double *lambda, const double *mu)
+{
+    const kd_system *s = w->system;
+    kd_eval          answer = KD_EVAL_OK;
+    clear_frozen(w);
+    memcpy(w->kept_jet, w->jet, (size_t)s->nslots * sizeof *w->jet);
+    add_tree(w);
+    for (int i = 0; i < s->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, i);
+    add_rows(w, lambda, mu);
+    for (int i = 0; i < s->npairs; i++) add_frozen_pair(w, i);
+    return answer;
+}
+
+static void fill_axes(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->npairs; i++)
+        kd_pair_axes(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->change + w->change_at[i]);
+}
+
+void kd_work_G(kd_work *w, const kd_point *x)
+{
+    if (w->system->nmu > 0) kd_work_velocity(w, x);
+    kd_work_position(w, x);
+    if (w->axes_stamp != x->position_stamp) {
+        w->axes_stamp = x->position_stamp;
+        fill_axes(w);
+    } else if (w->G_stamp == x->position_stamp) {
+        return;
+    }
+    w->G_stamp = x->position_stamp;
+    kd_matrix_start(&w->G);
+    kd_matrix_start(&w->H);
+    add_constraint_matrices(w);
+}
+
+kd_eval kd_work_derivatives(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_acceleration(w, x);
+    kd_eval answer = kd_work_loads(w, x);
+    if (answer != KD_EVAL_OK || w->derivative_stamp == x->acceleration_stamp) return answer;
+    fill_axes(w);
+    w->axes_stamp = x->position_stamp;
+    w->G_stamp = x->position_stamp;
+    for (int i = 0; i < s->npairs; i++)
+        kd_pair_changes(&s->pair[i], &w->rel[i], w->dx, w->ddx, w->change + w->change_at[i]);
+    start_matrices(w);
+    add_constraint_matrices(w);
+    answer = assemble(w, x->lambda, x->mu);
+    if (answer == KD_EVAL_OK) w->derivative_stamp = x->acceleration_stamp;
+    return answer;
+}
+
+// ---- patterns -------------------------------------------------------------------------------------------------------
+static void cut_kkt(kd_work *w)
+{
+    const kd_topological *t = &w->system->topological;
+    w->kkt_L = kd_cut_double(&w->arena, t->L_column[t->n]);
+    w->kkt_row = kd_cut_int(&w->arena, t->L_column[t->n]);
+    w->kkt_D = kd_cut_double(&w->arena, t->n);
+    w->kkt_y = kd_cut_double(&w->arena, t->n);
+    w->kkt_b = kd_cut_double(&w->arena, t->n);
+    w->kkt_zero = kd_cut_double(&w->arena, t->n);
+    w->kkt_mark = kd_cut_int(&w->arena, t->n);
+    w->kkt_pattern = kd_cut_int(&w->arena, t->n);
+    w->kkt_filled = kd_cut_int(&w->arena, t->n);
+}
+
+bool kd_work_matrices(kd_work *w)
+{
+    const kd_system *s = w->system;
+    int              n = w->change_at[s->npairs], entries = s->dense_tree ? s->tree.column[s->tree.nv] : 0;
+    w->frozen_N = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_N);
+    w->frozen_F = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_F);
+    w->kept_jet = kd_arena_cut(&w->arena, (size_t)s->nslots, sizeof *w->kept_jet);
+    w->tree_p = kd_cut_double(&w->arena, entries);
+    w->tree_v = kd_cut_double(&w->arena, entries);
+    w->tree_M = kd_cut_double(&w->arena, entries);
+    w->recording = !s->planned;
+    for (int i = 0; all_matrices(w, i); i++) {
+        kd_matrix_values *m = all_matrices(w, i);
+        m->plan = all_plans(s, i);
+        m->recording = w->recording;
+        if (s->planned) m->value = kd_cut_double(&w->arena, m->plan->column[m->plan->columns]);
+    }
+    if (s->planned && s->topological.L_column) cut_kkt(w);
+    return !w->arena.failed;
+}
+
+kd_status kd_system_plan(kd_system *s)
+{
+    const int rows[] = {s->nv,      s->nv,  s->nv,  s->nlambda, s->nmu, s->nlambda, s->nlambda,
+                        s->nlambda, s->nmu, s->nmu, s->nmu,     s->nr,  s->nr,      s->nr};
+    const int columns[] = {s->nv, s->nv, s->nr, s->nv, s->nv, s->nv, s->nv,
+                           s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nr};
+    s->planned = false;
+    kd_work  *w = kd_work_create(s);
+    double   *zero = kd_alloc((size_t)(s->nlambda + s->nmu) * sizeof *zero);
+    kd_status status = w && zero ? KD_OK : KD_ERR_MEMORY;
+    if (status == KD_OK) {
+        add_constraint_matrices(w);
+        (void)assemble(w, zero, zero); // in a recording run no law is asked
+    }
+    for (int i = 0; status == KD_OK && all_matrices(w, i); i++) {
+        kd_matrix_plan *plan = (kd_matrix_plan *)all_plans(s, i);
+        plan->rows = rows[i];
+        plan->columns = columns[i];
+        status = kd_matrix_plan_make(plan, all_matrices(w, i), &s->arena);
+    }
+    kd_free(zero);
+    kd_work_destroy(w);
+    s->planned = status == KD_OK;
+    return status == KD_OK ? kd_topological_plan(s) : status;
+}

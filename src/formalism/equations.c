@@ -1,0 +1,580 @@
+// equations.c: a system as equations of motion: the functions that kd_eom asks for.
+#include <math.h>
+#include <string.h>
+
+#include "formalism/system.h"
+
+// ---- kinematics -----------------------------------------------------------------------------------------------------
+static int first_turn(const kd_system *s)
+{
+    return s->np - s->nturns;
+}
+
+static kd_eval kinematics(const kd_point *x, void *context, double *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_work_velocity(w, x);
+    kd_tree_rates(&s->tree, w->x, w->dx, w->rates);
+    for (int i = 0; i < first_turn(s); i++) out[i] = w->rates[s->x_of_p[i]];
+    for (int i = 0; i < s->nturns; i++) out[first_turn(s) + i] = w->rate[s->turn_measure[i]];
+    return KD_EVAL_OK;
+}
+
+// quaternion q, angular velocity e_k in its own axes: q' = q e_k / 2
+static kd_quat quaternion_rate(kd_quat q, kd_quat omega)
+{
+    kd_quat rate = kd_quat_mul(q, omega);
+    return (kd_quat){0.5 * rate.w, 0.5 * rate.x, 0.5 * rate.y, 0.5 * rate.z};
+}
+
+static kd_quat unit_quaternion(int k)
+{
+    return (kd_quat){0.0, k == 0, k == 1, k == 2};
+}
+
+// Rows of Z of one link: 1 for scalars, q e_k / 2 for quaternions.
+static void fill_link_Z(const kd_system *s, const kd_work *w, int i, double *Z)
+{
+    const kd_link *link = &s->tree.link[i];
+    int            ndof = kd_tree_joint_dofs(link->kind), np = s->np;
+    int            turns = link->kind == KD_TREE_SPHERICAL ? 0 : link->kind == KD_TREE_FREE ? 3 : ndof;
+    for (int k = 0; k < ndof; k++) {
+        int column = s->tree.dof_v[link->dof + k];
+        if (column < 0) continue;
+        if (k < turns) {
+            Z[s->p_of_x[link->position + k] + column * np] = 1.0;
+        } else {
+            kd_quat rate = quaternion_rate(kd_quat_of(w->x + link->position + turns), unit_quaternion(k - turns));
+            kd_quat_to(rate, Z + s->p_of_x[link->position + turns] + column * np);
+        }
+    }
+}
+
+static kd_eval Z(const kd_point *x, void *context, double *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_work_position(w, x);
+    for (int i = 1; i < s->tree.nlinks; i++) fill_link_Z(s, w, i, out);
+    if (s->nturns > 0) kd_work_G(w, x); // the columns of the paths
+    for (int i = 0; i < s->nturns; i++) {
+        const kd_measure *m = &s->measure[s->turn_measure[i]];
+        kd_vec3           N, F;
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
+            const kd_change *c = &w->change[w->change_at[m->pair] + l];
+            int              column = s->tree.dof_v[s->pair[m->pair].step[l].dof];
+            if (column >= 0) out[first_turn(s) + i + column * s->np] += kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
+        }
+    }
+    return KD_EVAL_OK;
+}
+
+// Counted angles after a move: the turn closest to the old one.
+static void move_turns(kd_work *w, const double *p, double *p_moved)
+{
+    const kd_system        *s = w->system;
+    static const kd_tangent none;
+    kd_tree_place(&s->tree, w->x_moved, &w->moved);
+    for (int i = 0; i < s->nturns; i++) {
+        const kd_measure *m = &s->measure[s->turn_measure[i]];
+        kd_relative       rel = {0};
+        kd_pair_place(&s->pair[m->pair], &w->moved, &rel);
+        p_moved[first_turn(s) + i] = kd_measure_jet(m, &rel, &none, p[first_turn(s) + i]).x;
+    }
+}
+
+static kd_eval oplus(const double *p, const double *e, void *context, double *p_moved)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    memcpy(w->x_moved, w->x, (size_t)s->tree.nposition * sizeof *w->x_moved); // prescribed coordinates stay
+    for (int i = 0; i < first_turn(s); i++) w->x_moved[s->x_of_p[i]] = p[i];
+    memset(w->increment, 0, (size_t)s->tree.ndof * sizeof *w->increment);
+    for (int i = 0; i < s->tree.nv; i++) w->increment[s->tree.v_dof[i]] = e[i];
+    kd_tree_oplus(&s->tree, w->x_moved, w->increment, w->x_moved);
+    if (s->nturns > 0) move_turns(w, p, p_moved);
+    for (int i = 0; i < first_turn(s); i++) p_moved[i] = w->x_moved[s->x_of_p[i]];
+    return KD_EVAL_OK;
+}
+
+// (|q|^2 - 1)/2; a counted angle less the angle itself
+static kd_eval norms(const kd_point *x, void *context, double *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    if (s->nturns > 0) kd_work_position(w, x);
+    for (int i = 0; i < s->nquaternions; i++) out[i] = 0.5 * (kd_quat_norm2(kd_quat_of(x->p + s->quaternion[i])) - 1.0);
+    for (int i = 0; i < s->nturns; i++)
+        out[s->nquaternions + i] = x->p[first_turn(s) + i] - w->value[s->turn_measure[i]];
+    return KD_EVAL_OK;
+}
+
+// q_p in plain coordinates (nq x np): the quaternion itself; for counted angles 1 and minus the gradient of the angle,
+// which along a quaternion is 2 sum s_k q e_k / |q|^2 (the columns q e_k are orthogonal, and orthogonal to q).
+static void norm_of_turn(const kd_work *w, int i, double *out)
+{
+    const kd_system  *s = w->system;
+    const kd_measure *m = &s->measure[s->turn_measure[i]];
+    const kd_pair    *pair = &s->pair[m->pair];
+    int               nq = s->nquaternions + s->nturns, row = s->nquaternions + i;
+    kd_vec3           N, F;
+    kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+    out[row + (first_turn(s) + i) * nq] = 1.0;
+    for (int l = 0; l < pair->nsteps; l++) {
+        const kd_change *c = &w->change[w->change_at[m->pair] + l];
+        const kd_link   *link = &s->tree.link[s->tree.dof_link[pair->step[l].dof]];
+        double           slope = kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
+        int              k = pair->step[l].dof - link->dof;
+        int              turns = link->kind == KD_TREE_SPHERICAL ? 0 : link->kind == KD_TREE_FREE ? 3 : k + 1;
+        if (s->tree.dof_v[pair->step[l].dof] < 0) continue;
+        if (k < turns) {
+            out[row + s->p_of_x[link->position + k] * nq] -= slope;
+            continue;
+        }
+        kd_quat q = kd_quat_of(w->x + link->position + turns);
+        double  scale = -2.0 * slope / kd_quat_norm2(q), column[4];
+        kd_quat_to(kd_quat_mul(q, unit_quaternion(k - turns)), column);
+        for (int a = 0; a < 4; a++) out[row + (s->p_of_x[link->position + turns] + a) * nq] += scale * column[a];
+    }
+}
+
+static void norms_by_position(kd_work *w, const kd_point *x, double *out)
+{
+    const kd_system *s = w->system;
+    int              nq = s->nquaternions + s->nturns;
+    for (int i = 0; i < s->nquaternions; i++)
+        for (int k = 0; k < 4; k++) out[i + (s->quaternion[i] + k) * nq] = x->p[s->quaternion[i] + k];
+    if (s->nturns > 0) kd_work_G(w, x); // the columns of the paths
+    for (int i = 0; i < s->nturns; i++) norm_of_turn(w, i, out);
+}
+
+// ---- dynamics -------------------------------------------------------------------------------------------------------
+static kd_eval residual(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    kd_eval  answer = kd_work_residual(w, x);
+    if (answer == KD_EVAL_OK)
+        for (int i = 0; i < w->system->nv; i++) out[i] = w->tau[w->system->tree.v_dof[i]];
+    return answer;
+}
+
+static kd_eval acceleration(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    int      bad;
+    kd_work_velocity(w, x);
+    kd_eval answer = kd_work_loads(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!kd_work_explicit(w, x, &bad)) return KD_EVAL_RETRY;
+    for (int i = 0; i < w->system->nv; i++) out[i] = w->ddx[w->system->tree.v_dof[i]];
+    return KD_EVAL_OK;
+}
+
+static kd_eval accelerations(const kd_point *x, void *context, double *a, double *lambda, double *mu)
+{
+    return kd_topological_solve(context, x, a, lambda, mu);
+}
+
+static kd_eval mass(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    kd_work_position(w, x);
+    kd_tree_mass_dense(&w->system->tree, &w->motion, out);
+    return KD_EVAL_OK;
+}
+
+static kd_eval inner_rates(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    kd_eval  answer = kd_work_loads(w, x);
+    if (answer == KD_EVAL_OK) memcpy(out, w->b, (size_t)w->system->nr * sizeof *out);
+    return answer;
+}
+
+// ---- constraints ----------------------------------------------------------------------------------------------------
+static kd_eval g(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    kd_work_position(w, x);
+    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_jet(&w->system->row_g[w->system->kept[i]], w).x;
+    return KD_EVAL_OK;
+}
+
+static kd_eval gI(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    kd_work_velocity(w, x);
+    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_jet(&w->system->row_g[w->system->kept[i]], w).x1;
+    return KD_EVAL_OK;
+}
+
+static kd_eval gII(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    kd_work_acceleration(w, x);
+    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_jet(&w->system->row_g[w->system->kept[i]], w).x2;
+    return KD_EVAL_OK;
+}
+
+static kd_eval h(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    kd_work_velocity(w, x);
+    for (int i = 0; i < w->system->nmu; i++) out[i] = kd_row_jet(&w->system->row_h[i], w).x;
+    return KD_EVAL_OK;
+}
+
+static kd_eval hI(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    kd_work_acceleration(w, x);
+    for (int i = 0; i < w->system->nmu; i++) out[i] = kd_row_jet(&w->system->row_h[i], w).x1;
+    return KD_EVAL_OK;
+}
+
+// ---- energies -------------------------------------------------------------------------------------------------------
+static void inertia_energies(const kd_work *w, kd_energies *out)
+{
+    const kd_system *s = w->system;
+    kd_vec3          gravity = kd_vec_of(s->model->gravity);
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        const kd_link        *link = &s->tree.link[i];
+        const kd_link_motion *m = &w->motion.link[i];
+        kd_vec3               c = kd_mat_vec(&m->R, link->centre), omega = kd_mat_tvec(&m->R, m->w);
+        // about P: T = m v.v/2 + m v.(w x c) + w.I w/2
+        out->kinetic += link->mass * (0.5 * kd_vec_dot(m->v, m->v) + kd_vec_dot(m->v, kd_vec_cross(m->w, c))) +
+                        0.5 * kd_vec_dot(omega, kd_sym_vec(&link->inertia, omega));
+        out->potential -= link->mass * kd_vec_dot(gravity, kd_vec_add(m->P, c));
+    }
+}
+
+// Power of drives: prescribed coordinates (tau x'), rows that depend on time (the power of -lambda g_p Z v is lambda
+// g_t).
+static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
+{
+    const kd_system *s = w->system;
+    kd_eval          answer = kd_work_residual(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int k = 0; k < s->tree.ndof; k++)
+        if (s->tree.dof_v[k] < 0) out->supplied += w->tau[k] * w->dx[k];
+    kd_work_G(w, x);
+    for (int i = 0; i < s->nlambda; i++) {
+        double rate = kd_row_jet(&s->row_g[s->kept[i]], w).x1; // g_p Z v + g_t, prescribed dofs among the motion
+        out->supplied += x->lambda[i] * rate;
+    }
+    for (int j = 0; j < s->nv; j++)
+        for (int k = s->G.column[j]; k < s->G.column[j + 1]; k++)
+            out->supplied -= x->lambda[s->G.row[k]] * w->G.value[k] * x->v[j];
+    return KD_EVAL_OK;
+}
+
+static void load_energies(kd_work *w, kd_energies *out)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *l = &s->load[i];
+        if (l->class->energy) {
+            l->class->energy(l, w->slot, w, out);
+            continue;
+        }
+        for (int k = 0; k < l->nchannels; k++) out->supplied += w->force[w->force_at[i] + k] * w->slot[l->rate_slot[k]];
+    }
+}
+
+static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
+{
+    kd_work *w = context;
+    kd_eval  answer = kd_work_loads(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    inertia_energies(w, out);
+    load_energies(w, out);
+    return w->system->driven ? drive_power(w, x, out) : KD_EVAL_OK;
+}
+
+// ---- outputs --------------------------------------------------------------------------------------------------------
+// Reaction of
+// a joint on the body of `to`, axes of `from`, at the origin of `to`.
+static double reaction(kd_work *w, const kd_point *x, int joint, int component)
+{
+    const kd_system    *s = w->system;
+    const kd_tree_edge *edge = &s->edge[joint];
+    kd_vec3             N = {0, 0, 0}, F = {0, 0, 0};
+    const kd_relative  *rel = &w->rel[edge->pair];
+    if (edge->link > 0) {
+        const kd_wrench *r = &w->motion.reaction[edge->link]; // on the link at its P, world axes
+        kd_vec3          arm = kd_vec_sub(w->motion.link[edge->link].P, rel->rB);
+        kd_vec3          Nw = kd_vec_add(r->N, kd_vec_cross(arm, r->F));
+        double           sign = edge->reversed ? -1.0 : 1.0;
+        N = kd_vec_scale(sign, kd_mat_tvec(&rel->RA, Nw));
+        F = kd_vec_scale(sign, kd_mat_tvec(&rel->RA, r->F));
+    } else {
+        for (int i = 0; i < s->nlambda; i++) {
+            const kd_row *row = &s->row_g[s->kept[i]];
+            if (row->joint != joint || row->expr) continue;
+            for (int k = 0; k < row->nterms; k++) {
+                kd_vec3 dN, dF;
+                kd_measure_gradient(&s->measure[s->slot[row->slot[k]].index], rel, &dN, &dF);
+                N = kd_vec_axpy(N, -x->lambda[i] * row->coefficient[k], dN);
+                F = kd_vec_axpy(F, -x->lambda[i] * row->coefficient[k], dF);
+            }
+        }
+    }
+    const double all[] = {F.x, F.y, F.z, N.x, N.y, N.z};
+    return all[component];
+}
+
+static double multiplier(const kd_work *w, const kd_point *x, int constraint, int number)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nlambda; i++)
+        if (s->row_g[s->kept[i]].constraint == constraint && s->row_g[s->kept[i]].component == number)
+            return x->lambda[i];
+    for (int i = 0; i < s->nmu; i++)
+        if (s->row_h[i].constraint == constraint && s->row_h[i].component == number) return x->mu[i];
+    return 0.0; // left out as redundant
+}
+
+// Force of an element as sensors read it: tension of springs between points, otherwise along the measure.
+static double element_force(const kd_work *w, int force, int number)
+{
+    const kd_system *s = w->system;
+    int              load = s->model->nstates + force;
+    const kd_load   *l = &s->load[load];
+    if (number >= l->nchannels) return 0.0;
+    double value = w->force[w->force_at[load] + number];
+    return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
+}
+
+static kd_eval fill_sensor_slots(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_energies      energy = {0};
+    kd_eval          answer = s->reads_energy ? energies(x, w, &energy) : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK) answer = kd_work_residual(w, x); // also the reactions
+    if (answer != KD_EVAL_OK) return answer;
+    const double levels[] = {energy.kinetic, energy.potential, energy.kinetic + energy.potential};
+    for (int i = 0; i < s->nslots; i++) {
+        kd_slot at = s->slot[i];
+        if (at.kind == KD_SLOT_REACTION)
+            w->slot[i] = reaction(w, x, at.index, at.level);
+        else if (at.kind == KD_SLOT_MULTIPLIER)
+            w->slot[i] = multiplier(w, x, at.index, at.level);
+        else if (at.kind == KD_SLOT_CHANNEL)
+            w->slot[i] = element_force(w, at.index, at.level);
+        else if (at.kind == KD_SLOT_ENERGY)
+            w->slot[i] = levels[at.level];
+    }
+    return KD_EVAL_OK;
+}
+
+// Sensors may read sensors: as many rounds as one stands behind another.
+static kd_eval outputs(const kd_point *x, void *context, double *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    int              rounds = 1;
+    kd_work_acceleration(w, x);
+    kd_eval answer = fill_sensor_slots(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < s->nslots; i++) rounds += s->slot[i].kind == KD_SLOT_SENSOR;
+    for (int round = 0; round < rounds; round++) {
+        for (int i = 0; i < s->model->nsensors; i++) out[i] = kd_expr_value(s->sensor[i], w->slot, w->expr_work);
+        for (int i = 0; i < s->nslots; i++)
+            if (s->slot[i].kind == KD_SLOT_SENSOR) w->slot[i] = out[s->slot[i].index];
+    }
+    return KD_EVAL_OK;
+}
+
+// ---- derivatives ----------------------------------------------------------------------------------------------------
+// (Z v)_p along
+// increments: quaternions q -> q + q e/2 gives q e omega / 4; counted angles: change of their rates.
+static void kinematics_by_position(kd_work *w, double *out)
+{
+    const kd_system *s = w->system;
+    int              np = s->np;
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        const kd_link *link = &s->tree.link[i];
+        if (link->kind != KD_TREE_SPHERICAL && link->kind != KD_TREE_FREE) continue;
+        int     first = link->kind == KD_TREE_FREE ? 3 : 0, dof = link->dof + first;
+        kd_quat q = kd_quat_of(w->x + link->position + first),
+                omega = {0.0, w->dx[dof], w->dx[dof + 1], w->dx[dof + 2]};
+        for (int k = 0; k < 3; k++) {
+            kd_quat change = quaternion_rate(quaternion_rate(q, unit_quaternion(k)), omega);
+            kd_quat_to(change, out + s->p_of_x[link->position + first] + s->tree.dof_v[dof + k] * np);
+        }
+    }
+    for (int i = 0; i < s->nturns; i++) {
+        const kd_measure *m = &s->measure[s->turn_measure[i]];
+        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
+            const kd_change *c = &w->change[w->change_at[m->pair] + l];
+            kd_tangent       e = {c->w, c->u, c->omega_q, c->dd_q, c->alpha_q, c->ddd_q};
+            int              column = s->tree.dof_v[s->pair[m->pair].step[l].dof];
+            if (column >= 0) out[first_turn(s) + i + column * np] += kd_measure_jet(m, &w->rel[m->pair], &e, NAN).d1;
+        }
+    }
+}
+
+// The matrix of a block; kinds of rows share the constraint matrices.
+static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
+{
+    switch (fn) {
+    case KD_RESIDUAL:
+        return var == KD_P ? &s->residual_p : var == KD_V ? &s->residual_v : var == KD_R ? &s->residual_r : NULL;
+    case KD_B:
+        return var == KD_P ? &s->b_p : var == KD_V ? &s->b_v : var == KD_R ? &s->b_r : NULL;
+    case KD_G:
+        return var == KD_P ? &s->G : NULL;
+    case KD_GI:
+        return var == KD_P ? &s->gI_p : var == KD_V ? &s->G : NULL;
+    case KD_GII:
+        return var == KD_P ? &s->gII_p : var == KD_V ? &s->gII_v : var == KD_A ? &s->G : NULL;
+    case KD_H:
+        return var == KD_P ? &s->h_p : var == KD_V ? &s->H : NULL;
+    case KD_HI:
+        return var == KD_P ? &s->hI_p : var == KD_V ? &s->hI_v : var == KD_A ? &s->H : NULL;
+    default:
+        return NULL;
+    }
+}
+
+// Bring the matrix of a block up to date.
+static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var, const kd_matrix_values **out)
+{
+    const kd_matrix_plan *plan = plan_of(w->system, fn, var);
+    *out = kd_work_matrix(w, plan);
+    if (*out != &w->G && *out != &w->H) return kd_work_derivatives(w, x);
+    kd_work_G(w, x);
+    return KD_EVAL_OK;
+}
+
+static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out)
+{
+    kd_work                *w = context;
+    const kd_matrix_values *m;
+    (void)part;
+    if (fn == KD_RESIDUAL && var == KD_A) return mass(x, context, out);
+    if (fn == KD_Q) {
+        norms_by_position(w, x, out);
+        return KD_EVAL_OK;
+    }
+    kd_eval answer = fn == KD_KINEMATICS ? kd_work_derivatives(w, x) : update_matrix(w, x, fn, var, &m);
+    if (answer != KD_EVAL_OK) return answer;
+    if (fn == KD_KINEMATICS)
+        kinematics_by_position(w, out);
+    else
+        kd_matrix_add_dense(m, out);
+    return KD_EVAL_OK;
+}
+
+static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
+{
+    const kd_system *s = context;
+    if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
+        *out = (kd_pattern){s->nv, s->nv, s->tree.column, s->tree.row};
+        return s->dense_tree;
+    }
+    const kd_matrix_plan *plan = fn != KD_RESIDUAL || s->dense_tree ? plan_of(s, fn, var) : NULL;
+    if (plan) *out = (kd_pattern){plan->rows, plan->columns, plan->column, plan->row};
+    return plan != NULL;
+}
+
+static kd_eval sparse(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *values)
+{
+    kd_work *w = context;
+    (void)part;
+    if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
+        kd_work_position(w, x);
+        kd_tree_mass(&w->system->tree, &w->motion, values);
+        return KD_EVAL_OK;
+    }
+    const kd_matrix_values *m;
+    kd_eval                 answer = update_matrix(w, x, fn, var, &m);
+    if (answer == KD_EVAL_OK) memcpy(values, m->value, (size_t)m->plan->column[m->plan->columns] * sizeof *values);
+    return answer;
+}
+
+// ---- names, work ----------------------------------------------------------------------------------------------------
+static const char *name_of(kd_kind kind, int i, void *context)
+{
+    const kd_system *s = context;
+    return s->names[kind] ? s->names[kind][i] : NULL;
+}
+
+static void *make_work(void *context)
+{
+    return kd_work_create(context);
+}
+static void free_work(void *work)
+{
+    kd_work_destroy(work);
+}
+
+kd_eval kd_system_input_values(double t, void *context, double *u, double *du, double *ddu)
+{
+    const kd_system *s = context;
+    kd_jet           time = {.x = t, .x1 = 1.0};
+    for (int i = 0; i < s->model->ninputs; i++) {
+        kd_jet value = kd_jet_const(s->model->input[i].def.start);
+        if (s->input[i]) {
+            double work[KD_INPUT_WORK];
+            value = kd_expr_jet(s->input[i], &time, work);
+        }
+        u[i] = value.x, du[i] = value.x1, ddu[i] = value.x2;
+    }
+    return KD_EVAL_OK;
+}
+
+kd_status kd_system_equations(kd_system *s, char *message, size_t size)
+{
+    kd_eom_def def = kd_eom_def_default();
+    def.title = s->model->title ? s->model->title : "model";
+    def.dims = (kd_dims){.np = s->np,
+                         .nv = s->nv,
+                         .nr = s->nr,
+                         .nlambda = s->nlambda,
+                         .nmu = s->nmu,
+                         .nq = s->nquaternions + s->nturns,
+                         .nu = s->model->ninputs,
+                         .ny = s->model->nsensors};
+    def.context = s;
+    if (def.dims.nq > 0) {
+        def.kinematics = kinematics;
+        def.Z = Z;
+        def.oplus = oplus;
+        def.q = norms;
+    }
+    def.residual = residual;
+    def.acceleration = acceleration;
+    if (s->topological.place) def.accelerations = accelerations;
+    def.M = mass;
+    if (s->nr > 0) def.b = inner_rates;
+    if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;
+    if (s->nmu > 0) def.h = h, def.hI = hI;
+    if (s->model->nsensors > 0) def.y = outputs;
+    def.energies = energies;
+    def.derivative = derivative;
+    def.pattern = pattern;
+    def.sparse = sparse;
+    def.p_increments = true;
+    def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
+    if (s->dense_tree) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
+    if (def.dims.nq > 0) def.given[KD_KINEMATICS] = def.given[KD_Q] = KD_BIT(KD_P);
+    if (s->nr > 0) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
+    if (s->nlambda > 0) {
+        def.given[KD_G] = KD_BIT(KD_P);
+        def.given[KD_GI] = KD_BIT(KD_P) | KD_BIT(KD_V);
+        def.given[KD_GII] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A);
+    }
+    if (s->nmu > 0) {
+        def.given[KD_H] = KD_BIT(KD_P) | KD_BIT(KD_V);
+        def.given[KD_HI] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A);
+    }
+    def.name = name_of;
+    def.make_work = make_work;
+    def.free_work = free_work;
+    def.autonomous = !s->time_dependent;
+    if (s->options.coordinates == KD_CARTESIAN) def.mass_structure = KD_MASS_FULL_CONSTANT;
+    return kd_eom_create(&def, &s->eom, message, size);
+}

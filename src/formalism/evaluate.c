@@ -1,0 +1,348 @@
+// evaluate.c: one thread's evaluation of a system, stage by stage: position, velocity, acceleration, loads.
+#include <math.h>
+#include <string.h>
+
+#include "formalism/system.h"
+
+// ---- workspace ------------------------------------------------------------------------------------------------------
+static int channel_count(const kd_system *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->nloads; i++) n += s->load[i].nchannels;
+    return n;
+}
+
+static int expr_work_size(const kd_system *s)
+{
+    int size = 0;
+    for (int i = 0; i < s->nexprs; i++) {
+        int n = kd_expr_work_size(s->expr[i]);
+        if (n > size) size = n;
+    }
+    return size;
+}
+
+// Most terms of a row, entries of a load's Jacobian, arguments of a user element.
+static int small_size(const kd_system *s)
+{
+    int size = 0;
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *l = &s->load[i];
+        int            n = (l->nchannels + l->nstates) * (l->nvariables + 2) + 3 * l->nvariables;
+        if (n > size) size = n;
+    }
+    for (int i = 0; i < s->nrows_g; i++)
+        if (s->row_g[i].nterms > size) size = s->row_g[i].nterms;
+    for (int i = 0; i < s->nrows_h; i++)
+        if (s->row_h[i].nterms > size) size = s->row_h[i].nterms;
+    return size;
+}
+
+static void cut_arrays(kd_work *w)
+{
+    const kd_system *s = w->system;
+    kd_arena        *arena = &w->arena;
+    w->x = kd_cut_double(arena, s->tree.nposition);
+    w->x_moved = kd_cut_double(arena, s->tree.nposition);
+    w->rates = kd_cut_double(arena, s->tree.nposition);
+    w->dx = kd_cut_double(arena, s->tree.ndof);
+    w->ddx = kd_cut_double(arena, s->tree.ndof);
+    w->tau = kd_cut_double(arena, s->tree.ndof);
+    w->increment = kd_cut_double(arena, s->tree.ndof);
+    w->joint_force = kd_cut_double(arena, s->tree.ndof);
+    w->load = kd_arena_cut(arena, (size_t)s->tree.nlinks, sizeof *w->load);
+    w->rel = kd_arena_cut(arena, (size_t)s->npairs, sizeof *w->rel);
+    w->pair_N = kd_arena_cut(arena, (size_t)s->npairs, sizeof *w->pair_N);
+    w->pair_F = kd_arena_cut(arena, (size_t)s->npairs, sizeof *w->pair_F);
+    w->value = kd_cut_double(arena, s->nmeasures);
+    w->rate = kd_cut_double(arena, s->nmeasures);
+    w->acceleration = kd_cut_double(arena, s->nmeasures);
+    w->slot = kd_cut_double(arena, s->nslots);
+    w->jet = kd_arena_cut(arena, (size_t)s->nslots, sizeof *w->jet);
+    w->expr_work = kd_cut_double(arena, expr_work_size(s));
+    w->gradient = kd_cut_double(arena, 4 * s->nslots);
+    w->small = kd_cut_double(arena, small_size(s));
+    w->user = kd_cut_double(arena, small_size(s));
+    w->force = kd_cut_double(arena, channel_count(s));
+    w->force_at = kd_cut_int(arena, s->nloads + 1);
+    w->b = kd_cut_double(arena, s->nr);
+    w->sensor = kd_cut_double(arena, s->model->nsensors);
+}
+
+// Columns of the pairs are needed for derivatives and constraint matrices.
+static void cut_changes(kd_work *w)
+{
+    const kd_system *s = w->system;
+    int              n = 0;
+    w->change_at = kd_cut_int(&w->arena, s->npairs + 1);
+    if (!w->change_at) return;
+    for (int i = 0; i < s->npairs; i++) {
+        w->change_at[i] = n;
+        n += s->pair[i].nsteps;
+    }
+    w->change_at[s->npairs] = n;
+    w->change = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->change);
+}
+
+static bool create_motion(kd_work *w)
+{
+    const kd_system *s = w->system;
+    if (kd_motion_create(&s->tree, &w->arena, &w->motion) != KD_OK) return false;
+    return s->nturns == 0 || kd_motion_create(&s->tree, &w->arena, &w->moved) == KD_OK;
+}
+
+kd_work *kd_work_create(const kd_system *s)
+{
+    kd_work *w = kd_alloc(sizeof *w);
+    if (!w) return NULL;
+    w->system = s;
+    bool made = create_motion(w);
+    cut_arrays(w);
+    cut_changes(w);
+    if (!made || w->arena.failed || !kd_work_matrices(w)) {
+        kd_work_destroy(w);
+        return NULL;
+    }
+    for (int i = 0; i < s->nloads; i++) w->force_at[i + 1] = w->force_at[i] + s->load[i].nchannels;
+    return w;
+}
+
+void kd_work_destroy(kd_work *w)
+{
+    if (!w) return;
+    kd_arena_release(&w->arena);
+    kd_free(w);
+}
+
+// ---- dofs -----------------------------------------------------------------------------------------------------------
+static void fill_time(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    if (w->time_stamp == x->time_stamp) return;
+    w->time_stamp = x->time_stamp;
+    w->t = x->t;
+    for (int i = 0; i < s->nslots; i++) { // variables that do not depend on the state
+        kd_slot at = s->slot[i];
+        if (at.kind == KD_SLOT_TIME) w->jet[i] = (kd_jet){.x = x->t, .x1 = 1.0}, w->slot[i] = x->t;
+        if (at.kind == KD_SLOT_INPUT)
+            w->jet[i] = (kd_jet){.x = x->u[at.index], .x1 = x->du[at.index], .x2 = x->ddu[at.index]},
+            w->slot[i] = x->u[at.index];
+    }
+    for (int k = 0; s->prescribed && k < s->tree.ndof; k++) {
+        if (!s->motion[k]) continue;
+        kd_jet         q = kd_expr_jet(s->motion[k], w->jet, w->expr_work);
+        const kd_link *link = &s->tree.link[s->tree.dof_link[k]];
+        w->x[link->position + k - link->dof] = q.x;
+        w->dx[k] = q.x1;
+        w->ddx[k] = q.x2;
+    }
+}
+
+static void spread(const kd_system *s, const double *v, double *dx)
+{
+    if (!s->prescribed)
+        memcpy(dx, v, (size_t)s->tree.nv * sizeof *dx);
+    else
+        for (int i = 0; i < s->tree.nv; i++) dx[s->tree.v_dof[i]] = v[i];
+}
+
+// ---- measures -------------------------------------------------------------------------------------------------------
+static const kd_tangent no_tangent;
+
+static double dof_value(const kd_work *w, int dof)
+{
+    const kd_link *link = &w->system->tree.link[w->system->tree.dof_link[dof]];
+    return w->x[link->position + dof - link->dof];
+}
+
+static double turns_near(const kd_work *w, const kd_measure *m, const double *p)
+{
+    return m->turns < 0 ? NAN : p[w->system->np - w->system->nturns + m->turns];
+}
+
+static void fill_values(kd_work *w, const double *p)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nmeasures; i++) {
+        const kd_measure *m = &s->measure[i];
+        if (m->kind == KD_MEASURE_DOF)
+            w->value[i] = dof_value(w, m->dof);
+        else if (kd_measure_has_value(m))
+            w->value[i] = kd_measure_jet(m, &w->rel[m->pair], &no_tangent, turns_near(w, m, p)).x;
+    }
+}
+
+// rate = N . omega + F . d'
+static void fill_rates(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nmeasures; i++) {
+        const kd_measure *m = &s->measure[i];
+        if (m->kind == KD_MEASURE_DOF) {
+            w->rate[i] = w->dx[m->dof];
+            continue;
+        }
+        kd_vec3 N, F;
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        w->rate[i] = kd_vec_dot(N, w->rel[m->pair].omega) + kd_vec_dot(F, w->rel[m->pair].dd);
+    }
+}
+
+static void fill_accelerations(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nmeasures; i++) {
+        const kd_measure *m = &s->measure[i];
+        w->acceleration[i] =
+            m->kind == KD_MEASURE_DOF ? w->ddx[m->dof] : kd_measure_jet(m, &w->rel[m->pair], &no_tangent, NAN).x2;
+    }
+}
+
+// Variables and jets from the measures, up to a level: 0 position, 1 velocity, 2 acceleration.
+static void fill_slots(kd_work *w, int level)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nslots; i++) {
+        if (s->slot[i].kind != KD_SLOT_MEASURE) continue;
+        int    m = s->slot[i].index, at = s->slot[i].level;
+        double jet[3] = {w->value[m], level > 0 ? w->rate[m] : 0.0, level > 1 ? w->acceleration[m] : 0.0};
+        if (at <= level) w->slot[i] = jet[at];
+        w->jet[i] = (kd_jet){.x = jet[at], .x1 = at < 2 ? jet[at + 1] : 0.0, .x2 = at < 1 ? jet[2] : 0.0};
+    }
+}
+
+// Inner states, then outputs of controllers; one controller may read another, so that there are as many rounds as such.
+static void fill_states(kd_work *w, const double *r)
+{
+    const kd_system *s = w->system;
+    int              outputs = 0;
+    for (int i = 0; i < s->nslots; i++) {
+        outputs += s->slot[i].kind == KD_SLOT_OUT;
+        if (s->slot[i].kind == KD_SLOT_STATE) w->slot[i] = r[s->slot[i].index];
+    }
+    for (int round = 0; round < outputs; round++)
+        for (int i = 0; i < s->nslots; i++) {
+            if (s->slot[i].kind != KD_SLOT_OUT) continue;
+            const kd_load *pi = &s->load[s->slot[i].index];
+            w->slot[i] =
+                pi->state_def->kp * kd_expr_value(pi->law[0], w->slot, w->expr_work) + pi->state_def->ki * r[pi->state];
+        }
+}
+
+// ---- stages ---------------------------------------------------------------------------------------------------------
+void kd_work_position(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    if (w->position_stamp == x->position_stamp) return;
+    w->position_stamp = x->position_stamp;
+    fill_time(w, x);
+    for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
+    kd_tree_place(&s->tree, w->x, &w->motion);
+    for (int i = 0; i < s->npairs; i++) kd_pair_place(&s->pair[i], &w->motion, &w->rel[i]);
+    fill_values(w, x->p);
+    fill_slots(w, 0);
+}
+
+void kd_work_velocity(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    if (w->velocity_stamp == x->velocity_stamp) return;
+    kd_work_position(w, x);
+    w->velocity_stamp = x->velocity_stamp;
+    spread(s, x->v, w->dx);
+    kd_tree_move(&s->tree, w->dx, &w->motion);
+    for (int i = 0; i < s->npairs; i++) kd_pair_move(&s->pair[i], &w->motion, &w->rel[i]);
+    fill_rates(w);
+    fill_slots(w, 1);
+    fill_states(w, x->r);
+}
+
+static kd_vec3 gravity_of(const kd_system *s)
+{
+    return kd_vec_of(s->model->gravity);
+}
+
+void kd_work_acceleration(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    if (w->acceleration_stamp == x->acceleration_stamp) return;
+    kd_work_velocity(w, x);
+    w->acceleration_stamp = x->acceleration_stamp;
+    spread(s, x->a, w->ddx);
+    kd_tree_accelerate(&s->tree, w->dx, w->ddx, gravity_of(s), &w->motion);
+    for (int i = 0; i < s->npairs; i++) kd_pair_accelerate(&s->pair[i], &w->motion, &w->rel[i]);
+    fill_accelerations(w);
+    fill_slots(w, 2);
+}
+
+kd_eval kd_work_loads(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_velocity(w, x);
+    if (w->load_stamp == x->velocity_stamp) return KD_EVAL_OK;
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *l = &s->load[i];
+        kd_eval        answer = l->class->eval(l, w->slot, w, w->force + w->force_at[i], w->b + l->state);
+        if (answer != KD_EVAL_OK) return answer;
+    }
+    w->load_stamp = x->velocity_stamp;
+    return KD_EVAL_OK;
+}
+
+// ---- forces on the links --------------------------------------------------------------------------------------------
+void kd_work_clear_forces(kd_work *w)
+{
+    const kd_system *s = w->system;
+    memset(w->load, 0, (size_t)s->tree.nlinks * sizeof *w->load);
+    memset(w->joint_force, 0, (size_t)s->tree.ndof * sizeof *w->joint_force);
+    memset(w->pair_N, 0, (size_t)s->npairs * sizeof *w->pair_N);
+    memset(w->pair_F, 0, (size_t)s->npairs * sizeof *w->pair_F);
+}
+
+void kd_work_apply_loads(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nloads; i++)
+        for (int k = 0; k < s->load[i].nchannels; k++)
+            kd_work_apply(w, s->load[i].channel[k], w->force[w->force_at[i] + k]);
+}
+
+void kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nlambda; i++) kd_row_apply(&s->row_g[s->kept[i]], false, w, lambda[i]);
+    for (int i = 0; i < s->nmu; i++) kd_row_apply(&s->row_h[i], true, w, mu[i]);
+}
+
+void kd_work_spread_forces(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->npairs; i++)
+        kd_pair_load(&s->pair[i], &w->motion, &w->rel[i], w->pair_N[i], w->pair_F[i], w->load);
+}
+
+kd_eval kd_work_residual(kd_work *w, const kd_point *x)
+{
+    kd_work_acceleration(w, x);
+    kd_eval answer = kd_work_loads(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_work_clear_forces(w);
+    kd_work_apply_loads(w);
+    kd_work_apply_rows(w, x->lambda, x->mu);
+    kd_work_spread_forces(w);
+    kd_tree_residual(&w->system->tree, &w->motion, w->load, w->tau);
+    for (int k = 0; k < w->system->tree.ndof; k++) w->tau[k] -= w->joint_force[k];
+    return KD_EVAL_OK;
+}
+
+// The motion's accelerations are overwritten: the stamp goes.
+bool kd_work_explicit(kd_work *w, const kd_point *x, int *bad)
+{
+    const kd_system *s = w->system;
+    kd_work_clear_forces(w);
+    kd_work_apply_loads(w);
+    kd_work_apply_rows(w, x->lambda, x->mu);
+    kd_work_spread_forces(w);
+    w->acceleration_stamp = 0;
+    return kd_tree_explicit(&s->tree, &w->motion, w->dx, gravity_of(s), w->load, w->joint_force, w->ddx, bad);
+}

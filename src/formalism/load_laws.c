@@ -1,0 +1,458 @@
+// load_laws.c: the force laws of the element kinds: force along each channel, its derivatives by the variables that it
+// reads, and its energies. Equations stand above each law; s, v are value and rate of a measure.
+#include <math.h>
+#include <string.h>
+
+#include "formalism/loads.h"
+
+// ---- expressions inside laws ----------------------------------------------------------------------------------------
+static double value_of(const kd_expr *e, const double *x, kd_work *w)
+{
+    return e ? kd_expr_value(e, x, w->expr_work) : 0.0;
+}
+
+static int variable_of(const kd_load *load, int slot)
+{
+    for (int i = 0; i < load->nvariables; i++)
+        if (load->variable[i] == slot) return i;
+    return -1;
+}
+
+static void add_entry(const kd_load *load, int row, int slot, double value, const double *x, kd_work *w, double *J);
+
+// J[row, :] += factor * gradient of e
+static void add_gradient(const kd_load *load, int row, const kd_expr *e, double factor, const double *x, kd_work *w,
+                         double *J)
+{
+    if (!e || factor == 0.0) return;
+    int     n = kd_expr_slot_count(e);
+    double *gradient = w->gradient + w->gradient_used; // nested: outputs of controllers inside laws
+    w->gradient_used += n;
+    (void)kd_expr_gradient(e, x, gradient, w->expr_work);
+    for (int i = 0; i < n; i++) add_entry(load, row, kd_expr_slot(e, i), factor * gradient[i], x, w, J);
+    w->gradient_used -= n;
+}
+
+// J[row, slot] += value. The output of a PI controller is kp * input + ki * state.
+static void add_entry(const kd_load *load, int row, int slot, double value, const double *x, kd_work *w, double *J)
+{
+    const kd_slot *s = &w->system->slot[slot];
+    if (s->kind == KD_SLOT_OUT) {
+        const kd_load      *pi = &w->system->load[s->index];
+        const kd_state_def *def = pi->state_def;
+        add_gradient(load, row, pi->law[0], value * def->kp, x, w, J);
+        add_entry(load, row, pi->variable[0], value * def->ki, x, w, J);
+        return;
+    }
+    int column = variable_of(load, slot);
+    if (column >= 0) J[row + column * (load->nchannels + load->nstates)] += value;
+}
+
+static void put(const kd_load *load, int row, int variable, double value, double *J)
+{
+    J[row + variable * (load->nchannels + load->nstates)] += value;
+}
+
+// ---- spring, damper, actuator: f = -(k (s - s0) + c v + preload) + sign * law ---------------------------------------
+// The law is a tension between points (sign -1) and a torque or force along
+// a joint coordinate (sign +1).
+static double law_sign(const kd_load *load)
+{
+    return load->def->kind == KD_TSDA || load->def->kind == KD_MAXWELL ? -1.0 : 1.0;
+}
+
+static kd_eval spring_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    const kd_force_def *d = load->def;
+    (void)rate;
+    double s = x[load->variable[0]] - load->constant[0], v = x[load->variable[1]];
+    force[0] = -(d->stiffness * s + d->damping * v + d->preload) + law_sign(load) * value_of(load->law[0], x, w);
+    return KD_EVAL_OK;
+}
+
+static kd_eval spring_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    put(load, 0, 0, -load->def->stiffness, J);
+    put(load, 0, 1, -load->def->damping, J);
+    add_gradient(load, 0, load->law[0], law_sign(load), x, w, J);
+    return KD_EVAL_OK;
+}
+
+static void spring_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
+{
+    const kd_force_def *d = load->def;
+    double              s = x[load->variable[0]] - load->constant[0], v = x[load->variable[1]];
+    sum->potential += 0.5 * d->stiffness * s * s + d->preload * s;
+    sum->dissipated += d->damping * v * v;
+    sum->supplied += law_sign(load) * value_of(load->law[0], x, w) * v;
+}
+
+const kd_load_class kd_load_spring = {spring_eval, spring_jacobian, spring_energy};
+
+// ---- stop: f = max(0, k depth - c v) beyond the lower limit, mirrored beyond the upper one --------------------------
+static double stop_depth(const kd_load *load, double q, double *side)
+{
+    *side = q < load->def->lower ? 1.0 : -1.0; // direction of the force
+    double depth = q < load->def->lower ? load->def->lower - q : q - load->def->upper;
+    return depth > 0.0 ? depth : 0.0;
+}
+
+static kd_eval stop_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    (void)w, (void)rate;
+    double side, depth = stop_depth(load, x[load->variable[0]], &side), v = x[load->variable[1]];
+    double push = load->def->stiffness * depth - load->def->damping * side * v;
+    force[0] = depth > 0.0 && push > 0.0 ? side * push : 0.0;
+    return KD_EVAL_OK;
+}
+
+static kd_eval stop_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    double force;
+    (void)stop_eval(load, x, w, &force, NULL);
+    if (force != 0.0) {
+        put(load, 0, 0, -load->def->stiffness, J);
+        put(load, 0, 1, -load->def->damping, J);
+    }
+    return KD_EVAL_OK;
+}
+
+static void stop_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
+{
+    double side, force, depth = stop_depth(load, x[load->variable[0]], &side), v = x[load->variable[1]];
+    (void)stop_eval(load, x, w, &force, NULL);
+    sum->potential += 0.5 * load->def->stiffness * depth * depth;
+    sum->dissipated -= (force - side * load->def->stiffness * depth) * v;
+}
+
+const kd_load_class kd_load_stop = {stop_eval, stop_jacobian, stop_energy};
+
+// ---- friction: f = -(Fc + (Fs - Fc) exp(-(v/vs)^2)) tanh(v/slip) - viscous v ----------------------------------------
+static double friction_level(const kd_force_def *d, double v, double *slope)
+{
+    double surplus = d->breakaway > d->coulomb ? d->breakaway - d->coulomb : 0.0;
+    double y = d->stribeck > 0.0 ? v / d->stribeck : 0.0, peak = d->stribeck > 0.0 ? surplus * exp(-y * y) : 0.0;
+    *slope = d->stribeck > 0.0 ? -2.0 * y / d->stribeck * peak : 0.0;
+    return d->coulomb + peak;
+}
+
+static kd_eval friction_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    (void)w, (void)rate;
+    double slope, v = x[load->variable[1]], level = friction_level(load->def, v, &slope);
+    force[0] = -level * tanh(v / load->def->slip) - load->def->viscous * v;
+    return KD_EVAL_OK;
+}
+
+static kd_eval friction_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    (void)w;
+    double slope, v = x[load->variable[1]], level = friction_level(load->def, v, &slope), t = tanh(v / load->def->slip);
+    put(load, 0, 1, -slope * t - level * (1.0 - t * t) / load->def->slip - load->def->viscous, J);
+    return KD_EVAL_OK;
+}
+
+static void friction_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
+{
+    double force;
+    (void)friction_eval(load, x, w, &force, NULL);
+    sum->dissipated -= force * x[load->variable[1]];
+}
+
+const kd_load_class kd_load_friction = {friction_eval, friction_jacobian, friction_energy};
+
+// ---- bushing: f = -(K s + D v + preload), s = shifts and Cardan angles ----------------------------------------------
+static kd_eval bushing_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    (void)w, (void)rate;
+    for (int i = 0; i < 6; i++) {
+        force[i] = -load->def->preload6[i];
+        for (int j = 0; j < 6; j++)
+            force[i] -= load->def->matrix[0][6 * i + j] * x[load->variable[j]] +
+                        load->def->matrix[1][6 * i + j] * x[load->variable[6 + j]];
+    }
+    return KD_EVAL_OK;
+}
+
+static kd_eval bushing_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    (void)x, (void)w;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) {
+            put(load, i, j, -load->def->matrix[0][6 * i + j], J);
+            put(load, i, 6 + j, -load->def->matrix[1][6 * i + j], J);
+        }
+    return KD_EVAL_OK;
+}
+
+static void bushing_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
+{
+    (void)w;
+    for (int i = 0; i < 6; i++) {
+        double si = x[load->variable[i]], vi = x[load->variable[6 + i]];
+        sum->potential += load->def->preload6[i] * si;
+        for (int j = 0; j < 6; j++) {
+            double sj = x[load->variable[j]], vj = x[load->variable[6 + j]];
+            double even = 0.5 * (load->def->matrix[0][6 * i + j] + load->def->matrix[0][6 * j + i]);
+            double odd = 0.5 * (load->def->matrix[0][6 * i + j] - load->def->matrix[0][6 * j + i]);
+            sum->potential += 0.5 * even * si * sj;
+            sum->dissipated += load->def->matrix[1][6 * i + j] * vi * vj;
+            sum->supplied -= odd * vi * sj; // the skew part has no potential
+        }
+    }
+}
+
+const kd_load_class kd_load_bushing = {bushing_eval, bushing_jacobian, bushing_energy};
+
+// ---- applied force: one expression per channel ----------------------------------------------------------------------
+static kd_eval applied_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    (void)rate;
+    for (int i = 0; i < load->nchannels; i++) force[i] = value_of(load->law[i], x, w);
+    return KD_EVAL_OK;
+}
+
+static kd_eval applied_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    for (int i = 0; i < load->nchannels; i++) add_gradient(load, i, load->law[i], 1.0, x, w, J);
+    return KD_EVAL_OK;
+}
+
+const kd_load_class kd_load_applied = {applied_eval, applied_jacobian, NULL};
+
+// ---- tyre: F = k depth + c depth' + preload, depth = road(x) + R - z; variables x, z, x', z' ------------------------
+typedef struct tyre_state {
+    double depth, rate, road_x, road_rate_x, force;
+    bool   touches;
+} tyre_state;
+
+static tyre_state tyre_at(const kd_load *load, const double *x, kd_work *w)
+{
+    const kd_force_def *d = load->def;
+    tyre_state          t = {.touches = true};
+    kd_jet              road = kd_jet_const(0.0);
+    if (load->law[0]) { // along x, with the tangent along x: d = road_x, d1 = change of the rate
+        kd_jet kept = w->jet[load->variable[0]];
+        w->jet[load->variable[0]] = (kd_jet){x[load->variable[0]], x[load->variable[2]], 0.0, 1.0, 0.0, 0.0};
+        road = kd_expr_jet(load->law[0], w->jet, w->expr_work);
+        w->jet[load->variable[0]] = kept;
+    }
+    t.depth = road.x + d->radius - x[load->variable[1]];
+    t.rate = road.x1 - x[load->variable[3]];
+    t.road_x = road.d;
+    t.road_rate_x = road.d1;
+    t.force = d->stiffness * t.depth + d->damping * t.rate + d->preload;
+    if (d->lifts_off && (t.depth <= 0.0 || t.force <= 0.0)) t.force = 0.0, t.touches = false;
+    return t;
+}
+
+static kd_eval tyre_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    (void)rate;
+    force[0] = tyre_at(load, x, w).force;
+    return KD_EVAL_OK;
+}
+
+static kd_eval tyre_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    tyre_state t = tyre_at(load, x, w);
+    if (!t.touches) return KD_EVAL_OK;
+    put(load, 0, 0, load->def->stiffness * t.road_x + load->def->damping * t.road_rate_x, J);
+    put(load, 0, 1, -load->def->stiffness, J);
+    put(load, 0, 2, load->def->damping * t.road_x, J);
+    put(load, 0, 3, -load->def->damping, J);
+    return KD_EVAL_OK;
+}
+
+static void tyre_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
+{
+    tyre_state t = tyre_at(load, x, w);
+    if (load->def->lifts_off && t.depth <= 0.0) return;
+    double elastic = load->def->stiffness * t.depth + load->def->preload;
+    sum->potential += 0.5 * load->def->stiffness * t.depth * t.depth + load->def->preload * t.depth;
+    sum->dissipated += (t.force - elastic) * t.rate;
+    sum->supplied += t.force * (t.rate + x[load->variable[3]]); // by the motion along the road
+}
+
+const kd_load_class kd_load_tyre = {tyre_eval, tyre_jacobian, tyre_energy};
+
+// ---- sphere on plane (Hunt-Crossley): f = k depth^n (1 + d depth'), friction -mu f v/sqrt(v^2 + slip^2) -------------
+// Channels z, x, y, omega_x, omega_y; variables z, z', x', y', omega_x, omega_y. The sphere touches
+// below its centre: slip velocity (x' - R omega_y, y' + R omega_x).
+typedef struct contact_state {
+    double depth, normal, by_depth, by_rate; // normal force and its derivatives by depth and depth'
+    double vx, vy, norm;
+} contact_state;
+
+static contact_state contact_at(const kd_load *load, const double *x)
+{
+    const kd_force_def *d = load->def;
+    const int          *v = load->variable;
+    contact_state       c = {.depth = d->radius - x[v[0]]};
+    double              rate = -x[v[1]], damping = 1.0 + d->dissipation * rate;
+    c.vx = x[v[2]] - d->radius * x[v[5]];
+    c.vy = x[v[3]] + d->radius * x[v[4]];
+    c.norm = sqrt(c.vx * c.vx + c.vy * c.vy + d->slip * d->slip);
+    if (c.depth <= 0.0 || damping <= 0.0) {
+        c.depth = c.depth > 0.0 ? c.depth : 0.0;
+        return c;
+    }
+    double elastic = d->stiffness * pow(c.depth, d->exponent);
+    c.normal = elastic * damping;
+    c.by_depth = d->exponent * elastic / c.depth * damping;
+    c.by_rate = elastic * d->dissipation;
+    return c;
+}
+
+static kd_eval contact_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    (void)w, (void)rate;
+    contact_state c = contact_at(load, x);
+    double        R = load->def->radius, mu = c.norm > 0.0 ? load->def->friction * c.normal / c.norm : 0.0;
+    force[0] = c.normal;
+    force[1] = -mu * c.vx;
+    force[2] = -mu * c.vy;
+    force[3] = R * force[2];
+    force[4] = -R * force[1];
+    return KD_EVAL_OK;
+}
+
+static kd_eval contact_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    (void)w;
+    contact_state c = contact_at(load, x);
+    if (c.normal == 0.0) return KD_EVAL_OK;
+    double R = load->def->radius, mu = c.norm > 0.0 ? load->def->friction / c.norm : 0.0, n2 = c.norm * c.norm;
+    double fx_n = -mu * c.vx, fy_n = -mu * c.vy; // friction per normal force
+    double xx = -mu * c.normal * (1.0 - c.vx * c.vx / n2), xy = mu * c.normal * c.vx * c.vy / n2;
+    double yy = -mu * c.normal * (1.0 - c.vy * c.vy / n2);
+    double normal[6] = {-c.by_depth, -c.by_rate, 0, 0, 0, 0};
+    double slip_x[6] = {0, 0, 1, 0, 0, -R}, slip_y[6] = {0, 0, 0, 1, R, 0};
+    for (int j = 0; j < 6; j++) {
+        double fx = fx_n * normal[j] + xx * slip_x[j] + xy * slip_y[j];
+        double fy = fy_n * normal[j] + xy * slip_x[j] + yy * slip_y[j];
+        put(load, 0, j, normal[j], J);
+        put(load, 1, j, fx, J);
+        put(load, 2, j, fy, J);
+        put(load, 3, j, R * fy, J);
+        put(load, 4, j, -R * fx, J);
+    }
+    return KD_EVAL_OK;
+}
+
+static void contact_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
+{
+    (void)w;
+    const kd_force_def *d = load->def;
+    contact_state       c = contact_at(load, x);
+    double              elastic = c.depth > 0.0 ? d->stiffness * pow(c.depth, d->exponent) : 0.0;
+    double              rate = -x[load->variable[1]];
+    sum->potential += elastic * c.depth / (d->exponent + 1.0);
+    sum->dissipated += (c.normal - elastic) * rate;
+    if (c.norm > 0.0) sum->dissipated += d->friction * c.normal * (c.vx * c.vx + c.vy * c.vy) / c.norm;
+}
+
+const kd_load_class kd_load_contact = {contact_eval, contact_jacobian, contact_energy};
+
+// ---- Maxwell: T = k e + ks (e - r) + preload + law, e = s - s0; damper c r' = ks (e - r); variables s, v, r ---------
+static kd_eval maxwell_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    const kd_force_def *d = load->def;
+    double              e = x[load->variable[0]] - load->constant[0], branch = d->series * (e - x[load->variable[2]]);
+    force[0] = -(d->stiffness * e + branch + d->preload + value_of(load->law[0], x, w));
+    rate[0] = branch / d->damping;
+    return KD_EVAL_OK;
+}
+
+static kd_eval maxwell_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    const kd_force_def *d = load->def;
+    put(load, 0, 0, -d->stiffness - d->series, J);
+    put(load, 0, 2, d->series, J);
+    add_gradient(load, 0, load->law[0], -1.0, x, w, J);
+    put(load, 1, 0, d->series / d->damping, J);
+    put(load, 1, 2, -d->series / d->damping, J);
+    return KD_EVAL_OK;
+}
+
+static void maxwell_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
+{
+    const kd_force_def *d = load->def;
+    double              e = x[load->variable[0]] - load->constant[0], branch = d->series * (e - x[load->variable[2]]);
+    sum->potential += 0.5 * d->stiffness * e * e + 0.5 * branch * branch / d->series + d->preload * e;
+    sum->dissipated += branch * branch / d->damping;
+    sum->supplied -= value_of(load->law[0], x, w) * x[load->variable[1]];
+}
+
+const kd_load_class kd_load_maxwell = {maxwell_eval, maxwell_jacobian, maxwell_energy};
+
+// ---- inner states: lag T r' = input - r; PI and plain integrator r' = input; variable 0: r --------------------------
+static kd_eval state_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    (void)force;
+    double input = value_of(load->law[0], x, w);
+    bool   lag = load->state_def->kind == KD_STATE_LAG;
+    rate[0] = lag ? (input - x[load->variable[0]]) / load->state_def->time_constant : input;
+    return KD_EVAL_OK;
+}
+
+static kd_eval state_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    double T = load->state_def->kind == KD_STATE_LAG ? load->state_def->time_constant : 1.0;
+    if (load->state_def->kind == KD_STATE_LAG) put(load, 0, 0, -1.0 / T, J);
+    add_gradient(load, 0, load->law[0], 1.0 / T, x, w, J);
+    return KD_EVAL_OK;
+}
+
+static void no_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
+{
+    (void)load, (void)x, (void)w, (void)sum;
+}
+
+const kd_load_class kd_load_state = {state_eval, state_jacobian, no_energy};
+
+// ---- elements written in C: variables are values, rates, states -----------------------------------------------------
+static void user_arguments(const kd_load *load, const double *x, double *value, double *rate, double *state)
+{
+    int n = load->nchannels;
+    for (int i = 0; i < n; i++) value[i] = x[load->variable[i]], rate[i] = x[load->variable[n + i]];
+    for (int i = 0; i < load->nstates; i++) state[i] = x[load->variable[2 * n + i]];
+}
+
+static kd_eval user_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    double *value = w->user, *speed = value + load->nchannels, *state = speed + load->nchannels;
+    user_arguments(load, x, value, speed, state);
+    return load->user->eval(w->t, value, speed, state, load->user->context, force, rate);
+}
+
+// central differences, increment eps^(1/3)
+static kd_eval user_differences(const kd_load *load, kd_work *w, double *argument, double *J)
+{
+    int     n = load->nchannels, rows = n + load->nstates, columns = load->nvariables;
+    double *up = argument + columns, *down = up + rows;
+    kd_eval answer = KD_EVAL_OK;
+    for (int j = 0; j < columns && answer == KD_EVAL_OK; j++) {
+        double kept = argument[j], h = 6e-6 * fmax(1.0, fabs(kept));
+        argument[j] = kept + h;
+        answer = load->user->eval(w->t, argument, argument + n, argument + 2 * n, load->user->context, up, up + n);
+        argument[j] = kept - h;
+        if (answer == KD_EVAL_OK)
+            answer =
+                load->user->eval(w->t, argument, argument + n, argument + 2 * n, load->user->context, down, down + n);
+        argument[j] = kept;
+        for (int i = 0; i < rows; i++) J[i + j * rows] = (up[i] - down[i]) / (2.0 * h);
+    }
+    return answer;
+}
+
+static kd_eval user_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    int     n = load->nchannels;
+    double *argument = w->user;
+    user_arguments(load, x, argument, argument + n, argument + 2 * n);
+    if (!load->user->derivative) return user_differences(load, w, argument, J);
+    return load->user->derivative(w->t, argument, argument + n, argument + 2 * n, load->user->context, J);
+}
+
+const kd_load_class kd_load_user = {user_eval, user_jacobian, NULL};

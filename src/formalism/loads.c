@@ -1,0 +1,312 @@
+// loads.c: forces, inner states and user elements of a model as loads: which measures they act along, which variables
+// they read, which law they follow.
+#include "formalism/loads.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+
+enum { FIRST_CAPACITY = 16 }; // of kd_grow
+
+// ---- what a force acts along ----------------------------------------------------------------------------------------
+static int plain_measure(kd_system *s, int pair, kd_measure_kind kind, int i)
+{
+    if (pair < 0) return -1;
+    return kd_system_measure(s, &(kd_measure){kind, .pair = pair, .dof = -1, .i = i, .turns = -1});
+}
+
+static int force_pair(kd_system *s, int force)
+{
+    const kd_force *f = &s->model->force[force];
+    if (s->force_pair[force] < 0) s->force_pair[force] = kd_system_pair(s, &f->from, &f->to);
+    return s->force_pair[force];
+}
+
+int kd_system_force_measure(kd_system *s, int force)
+{
+    const kd_force *f = &s->model->force[force];
+    switch (f->def.kind) {
+    case KD_TSDA:
+    case KD_MAXWELL:
+        return plain_measure(s, force_pair(s, force), KD_MEASURE_LENGTH, 0);
+    case KD_TYRE:
+    case KD_CONTACT:
+        return plain_measure(s, force_pair(s, force), KD_MEASURE_SHIFT, 2);
+    default:
+        break;
+    }
+    if (f->joint >= 0) {
+        int i = f->def.coordinate > 0 ? f->def.coordinate - 1 : 0;
+        return kd_system_joint_coordinate(s, f->joint, i);
+    }
+    int pair = force_pair(s, force);
+    return pair < 0 ? -1 : kd_system_angle(s, pair, (kd_entry){1, 0, 1}, (kd_entry){0, 0, 1}, true);
+}
+
+// ---- making a load --------------------------------------------------------------------------------------------------
+typedef struct builder {
+    kd_system *s;
+    kd_load   *load;
+    int        capacity; // of load->variable
+    kd_status  status;
+    char      *message;
+    size_t     size;
+} builder;
+
+static void add_channel(builder *b, int measure)
+{
+    if (measure < 0) b->status = KD_ERR_MEMORY;
+    if (b->status != KD_OK) return;
+    b->load->channel[b->load->nchannels] = measure;
+    b->load->rate_slot[b->load->nchannels++] = kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
+}
+
+static void add_variable(builder *b, int slot)
+{
+    if (slot < 0) b->status = KD_ERR_MEMORY;
+    if (b->status != KD_OK) return;
+    for (int i = 0; i < b->load->nvariables; i++)
+        if (b->load->variable[i] == slot) return;
+    int *grown = kd_grow(b->load->variable, b->load->nvariables, &b->capacity, sizeof *grown);
+    if (!grown) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
+    b->load->variable = grown;
+    b->load->variable[b->load->nvariables++] = slot;
+}
+
+static void add_measured(builder *b, int measure, int level)
+{
+    add_variable(b, measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, level));
+}
+
+// Variables of an expression: what it reads, and behind the output of a controller what that reads. Time and inputs are
+// no unknowns.
+static void add_variables_of(builder *b, const kd_expr *e)
+{
+    for (int i = 0; i < kd_expr_slot_count(e); i++) {
+        int     slot = kd_expr_slot(e, i);
+        kd_slot at = b->s->slot[slot];
+        if (at.kind == KD_SLOT_STATE || at.kind == KD_SLOT_MEASURE) add_variable(b, slot);
+        if (at.kind == KD_SLOT_OUT) {
+            add_variable(b, b->s->load[at.index].variable[0]);
+            add_variables_of(b, b->s->load[at.index].law[0]);
+        }
+    }
+}
+
+static void compile_law(builder *b, int i, const char *text, const kd_source *source, const kd_local *local, int nlocal)
+{
+    if (text && b->status == KD_OK)
+        b->status = kd_system_compile(b->s, text, b->load->name, source, false, local, nlocal, &b->load->law[i],
+                                      b->message, b->size);
+}
+
+static void add_law(builder *b, int i, const char *text, const kd_source *source, const kd_local *local, int nlocal)
+{
+    compile_law(b, i, text, source, local, nlocal);
+    if (text && b->status == KD_OK) add_variables_of(b, b->load->law[i]);
+}
+
+// Arrays for up to n channels.
+static bool start_load(builder *b, const kd_load_class *class, const char *name, int n)
+{
+    b->capacity = 0;
+    b->load = kd_system_new_load(b->s);
+    if (!b->load) {
+        b->status = KD_ERR_MEMORY;
+        return false;
+    }
+    b->load->class = class;
+    b->load->name = name;
+    b->load->channel = kd_cut_int(&b->s->arena, n);
+    b->load->rate_slot = kd_cut_int(&b->s->arena, n);
+    if (b->s->arena.failed) b->status = KD_ERR_MEMORY;
+    return b->status == KD_OK;
+}
+
+static void add_states(builder *b, int n)
+{
+    b->load->state = b->s->nr;
+    b->load->nstates = n;
+    for (int i = 0; i < n; i++) add_variable(b, kd_system_slot(b->s, KD_SLOT_STATE, b->s->nr + i, 0));
+    b->s->nr += n;
+}
+
+// ---- forces ---------------------------------------------------------------------------------------------------------
+// along one
+// measure s: variables s, v, then those of the law
+static void make_scalar(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    int             measure = kd_system_force_measure(b->s, force);
+    bool            joint = f->def.kind >= KD_JOINT_SPRING && f->def.kind <= KD_JOINT_FRICTION;
+    add_channel(b, measure);
+    add_measured(b, measure, 0);
+    add_measured(b, measure, 1);
+    if (f->def.kind == KD_MAXWELL) add_states(b, 1);
+    if (b->status != KD_OK) return;
+    const char    *word = joint ? "q" : f->def.kind == KD_RSDA ? "angle" : "length";
+    const kd_local local[] = {{word, b->load->variable[0]}, {joint ? "v" : "rate", b->load->variable[1]}};
+    b->load->constant[0] = f->def.length;
+    add_law(b, 0, f->def.law, &f->source, local, 2);
+}
+
+static void make_bushing(builder *b, int force)
+{
+    int pair = force_pair(b->s, force), measure[6];
+    if (pair < 0) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
+    for (int i = 0; i < 3; i++) measure[i] = plain_measure(b->s, pair, KD_MEASURE_SHIFT, i);
+    measure[3] = kd_system_angle(b->s, pair, (kd_entry){2, 1, 1}, (kd_entry){2, 2, 1}, false);
+    measure[4] = plain_measure(b->s, pair, KD_MEASURE_PITCH, 0);
+    measure[5] = kd_system_angle(b->s, pair, (kd_entry){1, 0, 1}, (kd_entry){0, 0, 1}, false);
+    for (int i = 0; i < 6; i++) add_channel(b, measure[i]);
+    for (int level = 0; level < 2; level++)
+        for (int i = 0; i < 6; i++) add_measured(b, measure[i], level);
+}
+
+static void make_applied(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    bool            own = f->def.in == KD_IN_BODY;
+    int             pair = force_pair(b->s, force);
+    for (int i = 0; i < 6; i++) {
+        const char *text = i < 3 ? f->def.force[i] : f->def.torque[i - 3];
+        if (!text) continue;
+        kd_measure_kind kind =
+            i < 3 ? (own ? KD_MEASURE_OWN_SHIFT : KD_MEASURE_SHIFT) : (own ? KD_MEASURE_OWN_TURN : KD_MEASURE_TURN);
+        int n = b->load->nchannels;
+        add_channel(b, plain_measure(b->s, pair, kind, i % 3));
+        add_law(b, n, text, &f->source, NULL, 0);
+    }
+}
+
+static void make_tyre(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    int             pair = force_pair(b->s, force);
+    int x = plain_measure(b->s, pair, KD_MEASURE_SHIFT, 0), z = plain_measure(b->s, pair, KD_MEASURE_SHIFT, 2);
+    add_channel(b, z);
+    add_measured(b, x, 0);
+    add_measured(b, z, 0);
+    add_measured(b, x, 1);
+    add_measured(b, z, 1);
+    if (b->status != KD_OK) return;
+    const kd_local local[] = {{"x", b->load->variable[0]}};
+    add_law(b, 0, f->def.road, &f->source, local, 1);
+    if (b->status == KD_OK && b->load->nvariables > 4) {
+        kd_text(b->message, b->size, "force '%s': the road can depend on x, t and inputs only", f->name);
+        b->status = KD_ERR_MODEL;
+    }
+}
+
+static void make_contact(builder *b, int force)
+{
+    int       pair = force_pair(b->s, force);
+    int       z = plain_measure(b->s, pair, KD_MEASURE_SHIFT, 2), x = plain_measure(b->s, pair, KD_MEASURE_SHIFT, 0);
+    int       y = plain_measure(b->s, pair, KD_MEASURE_SHIFT, 1);
+    int       wx = plain_measure(b->s, pair, KD_MEASURE_TURN, 0), wy = plain_measure(b->s, pair, KD_MEASURE_TURN, 1);
+    const int channel[] = {z, x, y, wx, wy};
+    for (int i = 0; i < 5; i++) add_channel(b, channel[i]);
+    add_measured(b, z, 0);
+    add_measured(b, z, 1);
+    add_measured(b, x, 1);
+    add_measured(b, y, 1);
+    add_measured(b, wx, 1);
+    add_measured(b, wy, 1);
+}
+
+static const struct {
+    const kd_load_class *class;
+    void (*make)(builder *b, int force);
+    int nchannels;
+} force_kind[KD_FORCE_KIND_COUNT] = {
+    [KD_TSDA] = {&kd_load_spring, make_scalar, 1},
+    [KD_RSDA] = {&kd_load_spring, make_scalar, 1},
+    [KD_BUSHING] = {&kd_load_bushing, make_bushing, 6},
+    [KD_APPLIED] = {&kd_load_applied, make_applied, 6},
+    [KD_JOINT_SPRING] = {&kd_load_spring, make_scalar, 1},
+    [KD_JOINT_STOP] = {&kd_load_stop, make_scalar, 1},
+    [KD_JOINT_FRICTION] = {&kd_load_friction, make_scalar, 1},
+    [KD_TYRE] = {&kd_load_tyre, make_tyre, 1},
+    [KD_CONTACT] = {&kd_load_contact, make_contact, 5},
+    [KD_MAXWELL] = {&kd_load_maxwell, make_scalar, 1},
+};
+
+static void make_force(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    if (!start_load(b, force_kind[f->def.kind].class, f->name, force_kind[f->def.kind].nchannels)) return;
+    b->load->def = &f->def;
+    b->load->stiff = f->def.stiff;
+    force_kind[f->def.kind].make(b, force);
+}
+
+// ---- states and user elements ---------------------------------------------------------------------------------------
+static void make_state(builder *b, int state)
+{
+    const kd_state_element *e = &b->s->model->state[state];
+    if (!start_load(b, &kd_load_state, e->name, 0)) return;
+    b->load->state_def = &e->def;
+    add_states(b, 1);
+}
+
+static void make_user_force(builder *b, int user)
+{
+    const kd_user_force *e = &b->s->model->user_force[user];
+    int                  n = e->def.nmeasures;
+    if (!start_load(b, &kd_load_user, e->name, n)) return;
+    b->load->user = &e->def;
+    b->load->stiff = e->def.stiff;
+    for (int i = 0; i < n && b->status == KD_OK; i++) {
+        kd_expr *expr = NULL;
+        b->status =
+            kd_system_compile(b->s, e->def.measure[i], e->name, &e->source, false, NULL, 0, &expr, b->message, b->size);
+        if (b->status != KD_OK) return;
+        kd_slot slot =
+            kd_expr_slot_count(expr) == 1 ? b->s->slot[kd_expr_slot(expr, 0)] : (kd_slot){KD_SLOT_TIME, 0, 0};
+        if (slot.kind != KD_SLOT_MEASURE || slot.level != 0) {
+            kd_text(b->message, b->size, "force '%s': '%s' is not a position that a force can act along", e->name,
+                    e->def.measure[i]);
+            b->status = KD_ERR_MODEL;
+            return;
+        }
+        add_channel(b, slot.index);
+        add_measured(b, slot.index, 0);
+    }
+    for (int i = 0; i < b->load->nchannels; i++) add_measured(b, b->load->channel[i], 1);
+    add_states(b, e->def.nstates);
+    if (b->status == KD_OK && b->load->nvariables != 2 * n + e->def.nstates) {
+        kd_text(b->message, b->size, "force '%s' names a measure twice", e->name);
+        b->status = KD_ERR_MODEL;
+    }
+}
+
+// States come first, so that the place of a state element in r is its number. Their inputs are compiled when all of
+// them exist.
+kd_status kd_system_loads(kd_system *s, char *message, size_t size)
+{
+    const kd_model *m = s->model;
+    builder         b = {.s = s, .message = message, .size = size};
+    s->force_pair = kd_cut_int(&s->arena, m->nforces);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < m->nforces; i++) s->force_pair[i] = -1;
+    for (int i = 0; i < m->nstates && b.status == KD_OK; i++) make_state(&b, i);
+    for (int i = 0; i < m->nstates && b.status == KD_OK; i++) {
+        b.load = &s->load[i];
+        compile_law(&b, 0, m->state[i].def.input, &m->state[i].source, NULL, 0);
+    }
+    for (int i = 0; i < m->nstates && b.status == KD_OK; i++) {
+        b.load = &s->load[i];
+        b.capacity = FIRST_CAPACITY; // of the array that add_states made
+        add_variables_of(&b, s->load[i].law[0]);
+    }
+    for (int i = 0; i < m->nforces && b.status == KD_OK; i++) make_force(&b, i);
+    for (int i = 0; i < m->nuser_forces && b.status == KD_OK; i++) make_user_force(&b, i);
+    return b.status;
+}

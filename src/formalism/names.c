@@ -1,0 +1,129 @@
+// names.c: names of all components, as paths: joint.hinge.q, body.cab.com.z, state.filter.
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "formalism/system.h"
+
+static char *joined(kd_system *s, const char *first, const char *name, const char *last)
+{
+    size_t size = strlen(first) + strlen(name) + strlen(last) + 1;
+    char  *text = kd_arena_cut(&s->arena, size, 1);
+    if (text) kd_text(text, size, "%s%s%s", first, name, last);
+    return text;
+}
+
+static bool cut(kd_system *s, kd_kind kind, int n)
+{
+    s->names[kind] = kd_arena_cut(&s->arena, (size_t)(n > 0 ? n : 1), sizeof *s->names[kind]);
+    return s->names[kind] != NULL;
+}
+
+// Suffixes of the positions and velocities of a joint kind.
+static const char *const scalar_q[] = {".q"}, *const scalar_v[] = {".v"};
+static const char *const several_q[] = {".q1", ".q2", ".q3"}, *const several_v[] = {".v1", ".v2", ".v3"};
+static const char *const ball_q[] = {".e0", ".e1", ".e2", ".e3"}, *const ball_v[] = {".w1", ".w2", ".w3"};
+static const char *const free_q[] = {".q1", ".q2", ".q3", ".e0", ".e1", ".e2", ".e3"};
+static const char *const free_v[] = {".v1", ".v2", ".v3", ".w1", ".w2", ".w3"};
+static const char *const body_q[] = {".com.x", ".com.y", ".com.z", ".e0", ".e1", ".e2", ".e3"};
+static const char *const body_v[] = {".com_v.x", ".com_v.y", ".com_v.z", ".w1", ".w2", ".w3"};
+
+static void suffixes(kd_tree_joint kind, bool own, const char *const **q, const char *const **v)
+{
+    switch (kind) {
+    case KD_TREE_REVOLUTE:
+    case KD_TREE_PRISMATIC:
+    case KD_TREE_SCREW:
+        *q = scalar_q, *v = scalar_v;
+        break;
+    case KD_TREE_SPHERICAL:
+        *q = ball_q, *v = ball_v;
+        break;
+    case KD_TREE_FREE:
+        *q = own ? body_q : free_q, *v = own ? body_v : free_v;
+        break;
+    default:
+        *q = several_q, *v = several_v;
+        break;
+    }
+}
+
+static void name_link(kd_system *s, int i, const char *section, const char *name, bool reversed)
+{
+    const kd_link     *link = &s->tree.link[i];
+    const char *const *q, *const *v;
+    suffixes(link->kind, strcmp(section, "body.") == 0, &q, &v);
+    bool swapped = reversed && link->kind == KD_TREE_UNIVERSAL;
+    for (int k = 0; k < kd_tree_joint_positions(link->kind); k++) {
+        int at = s->p_of_x[link->position + k];
+        if (at >= 0) s->names[KD_NAME_P][at] = joined(s, section, name, q[swapped ? 1 - k : k]);
+    }
+    for (int k = 0; k < kd_tree_joint_dofs(link->kind); k++) {
+        int at = s->tree.dof_v[link->dof + k];
+        if (at >= 0) s->names[KD_NAME_V][at] = joined(s, section, name, v[swapped ? 1 - k : k]);
+    }
+}
+
+static void name_links(kd_system *s)
+{
+    const kd_model *m = s->model;
+    for (int b = 0; b < m->nbodies; b++) name_link(s, s->body_link[b], "body.", m->body[b].name, false);
+    for (int j = 0; j < m->njoints; j++)
+        if (s->edge[j].link > 0) name_link(s, s->edge[j].link, "joint.", m->joint[j].name, s->edge[j].reversed);
+}
+
+static void name_turns(kd_system *s)
+{
+    static const char *const one[] = {".q", ".q", ".q"};
+    int                      first = s->np - s->nturns;
+    for (int i = 0; i < s->nturns; i++) {
+        s->names[KD_NAME_P][first + i] = joined(s, "angle", "", "");
+        for (int j = 0; j < s->model->njoints; j++)
+            for (int k = 0; k < 3; k++)
+                if (s->edge[j].coordinate[k] == s->turn_measure[i])
+                    s->names[KD_NAME_P][first + i] =
+                        joined(s, "joint.", s->model->joint[j].name,
+                               kd_joint_coordinates(s->model->joint[j].def.kind) > 1 ? several_q[k] : one[k]);
+    }
+}
+
+static void name_norms(kd_system *s)
+{
+    for (int i = 0; i < s->nquaternions; i++) {
+        const char *first = s->names[KD_NAME_P][s->quaternion[i]];
+        s->names[KD_NAME_Q][i] = joined(s, "norm of ", first ? first : "", "");
+    }
+    for (int i = 0; i < s->nturns; i++)
+        s->names[KD_NAME_Q][s->nquaternions + i] =
+            joined(s, "turns of ", s->names[KD_NAME_P][s->np - s->nturns + i], "");
+}
+
+static void name_states(kd_system *s)
+{
+    for (int i = 0; i < s->nloads; i++)
+        for (int k = 0; k < s->load[i].nstates; k++) {
+            char number[16] = "";
+            if (s->load[i].nstates > 1) kd_text(number, sizeof number, ".%d", k + 1);
+            s->names[KD_NAME_R][s->load[i].state + k] =
+                joined(s, s->load[i].state_def ? "state." : "force.", s->load[i].name, number);
+        }
+}
+
+kd_status kd_system_names(kd_system *s)
+{
+    const kd_model *m = s->model;
+    bool            made = cut(s, KD_NAME_P, s->np) && cut(s, KD_NAME_V, s->nv) && cut(s, KD_NAME_R, s->nr) &&
+                cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
+                cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
+                cut(s, KD_NAME_Y, m->nsensors);
+    if (!made) return KD_ERR_MEMORY;
+    name_links(s);
+    name_turns(s);
+    name_norms(s);
+    name_states(s);
+    for (int i = 0; i < s->nlambda; i++) s->names[KD_NAME_LAMBDA][i] = (char *)s->row_g[s->kept[i]].name;
+    for (int i = 0; i < s->nmu; i++) s->names[KD_NAME_MU][i] = (char *)s->row_h[i].name;
+    for (int i = 0; i < m->ninputs; i++) s->names[KD_NAME_U][i] = joined(s, "input.", m->input[i].name, "");
+    for (int i = 0; i < m->nsensors; i++) s->names[KD_NAME_Y][i] = (char *)m->sensor[i].name;
+    return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
+}

@@ -1,0 +1,362 @@
+// rows.c: constraints as rows 0 = combination of measures.
+//
+// Joints (frames A: from, B: to; d, C as in pair.h) that close loops, or all of them in Cartesian coordinates:
+//
+//     fixed        d = 0          C_xy = C_xz = C_yz = 0
+//     revolute     d = 0          C_xz = C_yz = 0
+//     prismatic    d_x = d_y = 0  C_xy = C_xz = C_yz = 0
+//     screw        d_x = d_y = 0  C_xz = C_yz = 0, d_z = lead * angle
+//     cylindrical  d_x = d_y = 0  C_xz = C_yz = 0
+//     universal    d = 0          C_zx = 0
+//     planar       d_z = 0        C_xz = C_yz = 0
+//     spherical    d = 0
+//
+// and coordinate = motion(t) for rheonomic ones that are not coordinates of the tree.
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "formalism/system.h"
+
+typedef struct builder { // rows of one element
+    kd_system  *s;
+    int         joint, constraint, component;
+    const char *kind, *element;
+    kd_status   status;
+    char       *message;
+    size_t      size;
+} builder;
+
+// ---- making rows ----------------------------------------------------------------------------------------------------
+static void name_row(builder *b, kd_row *row, const char *what)
+{
+    size_t size = strlen(b->kind) + strlen(b->element) + strlen(what) + 8;
+    char  *name = kd_arena_cut(&b->s->arena, size, 1);
+    if (!name)
+        b->status = KD_ERR_MEMORY;
+    else
+        kd_text(name, size, "%s '%s' %s", b->kind, b->element, what);
+    row->name = name;
+    row->joint = b->joint;
+    row->constraint = b->constraint;
+    row->component = b->component++;
+}
+
+// 0 = sum coefficient * slot - offset
+static kd_row *add_linear(builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
+                          const char *what)
+{
+    if (b->status != KD_OK) return NULL;
+    kd_row *row = kd_system_new_row(b->s, nonholonomic);
+    if (!row) {
+        b->status = KD_ERR_MEMORY;
+        return NULL;
+    }
+    row->nterms = nterms;
+    row->slot = kd_cut_int(&b->s->arena, nterms);
+    row->coefficient = kd_cut_double(&b->s->arena, nterms);
+    if (!row->slot || !row->coefficient) {
+        b->status = KD_ERR_MEMORY;
+        row->nterms = 0;
+        return NULL;
+    }
+    for (int i = 0; i < nterms; i++) {
+        if (slot[i] < 0) b->status = KD_ERR_MEMORY;
+        row->slot[i] = slot[i];
+        row->coefficient[i] = coefficient[i];
+    }
+    name_row(b, row, what);
+    return row;
+}
+
+static kd_row *add_measure(builder *b, int measure, const char *what)
+{
+    int slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 0);
+    return add_linear(b, false, 1, &slot, (const double[]){1.0}, what);
+}
+
+static int shift(builder *b, int pair, int i)
+{
+    return kd_system_measure(b->s, &(kd_measure){KD_MEASURE_SHIFT, .pair = pair, .dof = -1, .i = i, .turns = -1});
+}
+
+static int cosine(builder *b, int pair, int i, int j)
+{
+    return kd_system_measure(b->s,
+                             &(kd_measure){KD_MEASURE_COSINE, .pair = pair, .dof = -1, .i = i, .j = j, .turns = -1});
+}
+
+static void add_expression(builder *b, bool nonholonomic, const char *text, const kd_source *source,
+                           const kd_local *local, int nlocal, const char *what)
+{
+    kd_expr *expr = NULL;
+    if (b->status != KD_OK) return;
+    for (int i = 0; i < nlocal; i++)
+        if (local[i].slot < 0) b->status = KD_ERR_MEMORY;
+    if (b->status == KD_OK)
+        b->status = kd_system_compile(b->s, text, b->element, source, false, local, nlocal, &expr, b->message, b->size);
+    kd_row *row = b->status == KD_OK ? kd_system_new_row(b->s, nonholonomic) : NULL;
+    if (!row) {
+        if (b->status == KD_OK) b->status = KD_ERR_MEMORY;
+        return;
+    }
+    row->expr = expr;
+    row->nterms = kd_expr_slot_count(expr);
+    row->slot = kd_cut_int(&b->s->arena, row->nterms);
+    if (!row->slot)
+        b->status = KD_ERR_MEMORY;
+    else
+        for (int i = 0; i < row->nterms; i++) row->slot[i] = kd_expr_slot(expr, i);
+    name_row(b, row, what);
+}
+
+// ---- joints ---------------------------------------------------------------------------------------------------------
+static const struct {
+    unsigned shifts;  // bit i: d_i = 0
+    unsigned cosines; // bit 0: C_xy, 1: C_xz, 2: C_yz, 3: C_zx
+} joint_pattern[KD_JOINT_KIND_COUNT] = {
+    [KD_FIXED] = {7, 7},  [KD_REVOLUTE] = {7, 6},    [KD_PRISMATIC] = {3, 7},
+    [KD_SCREW] = {3, 6},  [KD_CYLINDRICAL] = {3, 6}, [KD_UNIVERSAL] = {7, 8},
+    [KD_PLANAR] = {4, 6}, [KD_SPHERICAL] = {7, 0},   [KD_FREE] = {0, 0},
+};
+
+static void close_joint(builder *b, int joint)
+{
+    static const char *const shift_word[] = {"shift along x", "shift along y", "shift along z"};
+    static const char *const turn_word[] = {"turn about z", "turn about y", "turn about x", "angle between the axes"};
+    static const int         entry[][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 0}};
+    const kd_joint          *j = &b->s->model->joint[joint];
+    int                      pair = kd_system_joint_pair(b->s, joint);
+    if (pair < 0) b->status = KD_ERR_MEMORY;
+    for (int i = 0; i < 3 && b->status == KD_OK; i++)
+        if (joint_pattern[j->def.kind].shifts >> i & 1) add_measure(b, shift(b, pair, i), shift_word[i]);
+    for (int i = 0; i < 4 && b->status == KD_OK; i++)
+        if (joint_pattern[j->def.kind].cosines >> i & 1)
+            add_measure(b, cosine(b, pair, entry[i][0], entry[i][1]), turn_word[i]);
+    if (j->def.kind == KD_SCREW && b->status == KD_OK) {
+        int along = shift(b, pair, 2), angle = kd_system_joint_coordinate(b->s, joint, 0);
+        if (along < 0 || angle < 0) {
+            b->status = KD_ERR_MEMORY;
+            return;
+        }
+        int slot[] = {kd_system_slot(b->s, KD_SLOT_MEASURE, along, 0), kd_system_slot(b->s, KD_SLOT_MEASURE, angle, 0)};
+        add_linear(b, false, 2, slot, (const double[]){1.0, -j->def.pitch / (2.0 * KD_PI)}, "advance of the screw");
+    }
+}
+
+static void prescribe(builder *b, int joint, int i)
+{
+    const kd_joint *j = &b->s->model->joint[joint];
+    kd_expr        *motion = NULL;
+    if (!j->def.motion[i] || b->status != KD_OK) return;
+    b->status =
+        kd_system_compile(b->s, j->def.motion[i], j->name, &j->source, false, NULL, 0, &motion, b->message, b->size);
+    if (b->status != KD_OK) return;
+    int dof = kd_edge_dof(b->s, joint, i);
+    if (dof >= 0) {
+        b->s->motion[dof] = motion;
+        return;
+    }
+    kd_row *row = add_measure(b, kd_system_joint_coordinate(b->s, joint, i), "prescribed motion");
+    if (row) row->target = motion;
+}
+
+// ---- constraints ----------------------------------------------------------------------------------------------------
+static void add_coupling(builder *b, const kd_constraint *c)
+{
+    int slot[KD_MAX_TERMS];
+    for (int i = 0; i < c->def.nterms && b->status == KD_OK; i++) {
+        kd_expr *expr = NULL;
+        b->status = kd_system_compile(b->s, c->def.coordinate[i], c->name, &c->source, false, NULL, 0, &expr,
+                                      b->message, b->size);
+        if (b->status != KD_OK) return;
+        slot[i] = kd_expr_slot_count(expr) == 1 ? kd_expr_slot(expr, 0) : -1;
+        if (slot[i] < 0 || b->s->slot[slot[i]].kind != KD_SLOT_MEASURE || b->s->slot[slot[i]].level != 0) {
+            kd_text(b->message, b->size, "constraint '%s': '%s' is not a coordinate", c->name, c->def.coordinate[i]);
+            b->status = KD_ERR_MODEL;
+        }
+    }
+    kd_row *row = add_linear(b, false, c->def.nterms, slot, c->def.factor, "coupling");
+    if (row) row->offset = c->def.offset; // NaN: filled in at the start position
+}
+
+// Disc with centre B, axle z of B, on the plane z = 0 of A: n = C e_z, s = sqrt(1 - n_z^2); the lowest point is at
+// rho = -R (e_z - n_z n)/s from the centre. It touches: d_z = R s. It does not slip: (d' + omega x rho)_(x,y) = 0.
+static void add_rolling(builder *b, const kd_constraint *c, int pair)
+{
+    char           text[300];
+    double         R = c->def.radius;
+    kd_measure     turn = {KD_MEASURE_TURN, .pair = pair, .dof = -1, .turns = -1};
+    int            omega[3];
+    const kd_local touch[] = {{"z", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 2), 0)},
+                              {"nz", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 2, 2), 0)}};
+    kd_text(text, sizeof text, "z - %.17g*sqrt(1 - nz^2)", R);
+    add_expression(b, false, text, &c->source, touch, 2, "contact with the plane");
+    for (int i = 0; i < 3; i++) {
+        turn.i = i;
+        omega[i] = kd_system_slot(b->s, KD_SLOT_MEASURE, kd_system_measure(b->s, &turn), 1);
+    }
+    const kd_local slip[] = {{"vx", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 0), 1)},
+                             {"vy", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 1), 1)},
+                             {"wx", omega[0]},
+                             {"wy", omega[1]},
+                             {"wz", omega[2]},
+                             {"nx", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 0, 2), 0)},
+                             {"ny", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 1, 2), 0)},
+                             {"nz", touch[1].slot}};
+    // omega x rho, rho = R/s (nz nx, nz ny, nz^2 - 1)
+    kd_text(text, sizeof text, "vx + %.17g/sqrt(1 - nz^2)*(wy*(nz^2 - 1) - wz*nz*ny)", R);
+    add_expression(b, true, text, &c->source, slip, 8, "slip along x");
+    kd_text(text, sizeof text, "vy + %.17g/sqrt(1 - nz^2)*(wz*nz*nx - wx*(nz^2 - 1))", R);
+    add_expression(b, true, text, &c->source, slip, 8, "slip along y");
+}
+
+static void add_knife_edge(builder *b, int pair)
+{
+    kd_measure side = {KD_MEASURE_OWN_SHIFT, .pair = pair, .dof = -1, .i = 1, .turns = -1};
+    int        measure = kd_system_measure(b->s, &side);
+    int        slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
+    add_linear(b, true, 1, &slot, (const double[]){1.0}, "sideways velocity");
+}
+
+static void add_orientation(builder *b, const kd_constraint *c, int pair)
+{
+    double angle = c->def.angle;
+    if (angle == 0.0) {
+        add_measure(b, cosine(b, pair, 0, 2), "turn about y");
+        add_measure(b, cosine(b, pair, 1, 2), "turn about x");
+        return;
+    }
+    kd_row *row = add_measure(b, cosine(b, pair, 2, 2), "angle between the axes");
+    if (row) row->offset = cos(angle);
+}
+
+static void add_point_on_curve(builder *b, const kd_constraint *c, int pair)
+{
+    char           text[200];
+    const kd_local local[] = {{"x", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 0), 0)},
+                              {"z", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 2), 0)}};
+    add_measure(b, shift(b, pair, 1), "plane of the curve");
+    kd_text(text, sizeof text, "z - %s(x)", c->def.value);
+    add_expression(b, false, text, &c->source, local, 2, "point on the curve");
+}
+
+static void add_constraint(builder *b, const kd_constraint *c)
+{
+    bool    placed = c->def.kind != KD_COUPLING && c->def.kind != KD_EXPRESSION;
+    int     pair = placed ? kd_system_pair(b->s, &c->from, &c->to) : -1;
+    kd_row *row;
+    if (placed && pair < 0) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
+    switch (c->def.kind) {
+    case KD_DISTANCE:
+        row = add_measure(
+            b, kd_system_measure(b->s, &(kd_measure){KD_MEASURE_LENGTH, .pair = pair, .dof = -1, .turns = -1}),
+            "length");
+        if (row) row->offset = c->def.length; // NaN: filled in at the design position
+        break;
+    case KD_POINT_ON_PLANE:
+        add_measure(b, shift(b, pair, 2), "distance from the plane");
+        break;
+    case KD_POINT_ON_LINE:
+        add_measure(b, shift(b, pair, 0), "shift along x");
+        add_measure(b, shift(b, pair, 1), "shift along y");
+        break;
+    case KD_POINT_ON_CURVE:
+        add_point_on_curve(b, c, pair);
+        break;
+    case KD_COUPLING:
+        add_coupling(b, c);
+        break;
+    case KD_ORIENTATION:
+        add_orientation(b, c, pair);
+        break;
+    case KD_ROLLING_DISC:
+        add_rolling(b, c, pair);
+        break;
+    case KD_KNIFE_EDGE:
+        add_knife_edge(b, pair);
+        break;
+    case KD_EXPRESSION:
+        add_expression(b, false, c->def.value, &c->source, NULL, 0, "expression");
+        break;
+    case KD_CONSTRAINT_KIND_COUNT:
+        break;
+    }
+}
+
+kd_status kd_system_rows(kd_system *s, char *message, size_t size)
+{
+    const kd_model *m = s->model;
+    builder         b = {.s = s, .joint = -1, .constraint = -1, .message = message, .size = size};
+    s->motion = kd_arena_cut(&s->arena, (size_t)s->tree.ndof, sizeof *s->motion);
+    s->constraint_row = kd_cut_int(&s->arena, m->nconstraints);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int j = 0; j < m->njoints && b.status == KD_OK; j++) {
+        b.joint = j, b.component = 0, b.kind = "joint", b.element = m->joint[j].name;
+        s->edge[j].row = s->nrows_g;
+        if (s->edge[j].link == 0) close_joint(&b, j);
+        for (int i = 0; i < kd_joint_coordinates(m->joint[j].def.kind) && i < 3; i++) prescribe(&b, j, i);
+        s->edge[j].nrows = s->nrows_g - s->edge[j].row;
+    }
+    b.joint = -1;
+    for (int c = 0; c < m->nconstraints && b.status == KD_OK; c++) {
+        b.constraint = c, b.component = 0, b.kind = "constraint", b.element = m->constraint[c].name;
+        s->constraint_row[c] = s->nrows_g;
+        add_constraint(&b, &m->constraint[c]);
+    }
+    return b.status;
+}
+
+// ---- evaluation -----------------------------------------------------------------------------------------------------
+static kd_jet target_jet(const kd_row *row, kd_work *w)
+{
+    return row->target ? kd_expr_jet(row->target, w->jet, w->expr_work) : kd_jet_const(0.0);
+}
+
+kd_jet kd_row_jet(const kd_row *row, kd_work *w)
+{
+    if (row->expr) return kd_expr_jet(row->expr, w->jet, w->expr_work);
+    kd_jet sum = target_jet(row, w);
+    sum = kd_jet_sub(kd_jet_const(-row->offset), sum);
+    for (int i = 0; i < row->nterms; i++)
+        sum = kd_jet_add(sum, kd_jet_scale(row->coefficient[i], w->jet[row->slot[i]]));
+    return sum;
+}
+
+// Derivatives of the row by its terms.
+void kd_row_gradient(const kd_row *row, kd_work *w, double *out)
+{
+    if (row->expr)
+        (void)kd_expr_gradient(row->expr, w->slot, out, w->expr_work);
+    else
+        memcpy(out, row->coefficient, (size_t)row->nterms * sizeof *out);
+}
+
+// A force along a measure.
+void kd_work_apply(kd_work *w, int measure, double force)
+{
+    const kd_measure *m = &w->system->measure[measure];
+    if (m->kind == KD_MEASURE_DOF) {
+        w->joint_force[m->dof] += force;
+        return;
+    }
+    kd_vec3 N, F;
+    kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+    w->pair_N[m->pair] = kd_vec_axpy(w->pair_N[m->pair], force, N);
+    w->pair_F[m->pair] = kd_vec_axpy(w->pair_F[m->pair], force, F);
+}
+
+// Force of a row on the bodies: -multiplier * gradient. Nonholonomic rows act along the measures whose rates they read.
+void kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier)
+{
+    if (multiplier == 0.0) return;
+    kd_row_gradient(row, w, w->small);
+    for (int i = 0; i < row->nterms; i++) {
+        const kd_slot *slot = &w->system->slot[row->slot[i]];
+        if (slot->kind == KD_SLOT_MEASURE && slot->level == (nonholonomic ? 1 : 0))
+            kd_work_apply(w, slot->index, -multiplier * w->small[i]);
+    }
+}

@@ -1,0 +1,108 @@
+// result.c: the statistics of a run as a list, and its table.
+#include "io/result.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "io/csv.h"
+#include "io/file.h"
+
+enum { CERTIFICATE_TEXT = 4000 };
+
+kd_statistic kd_result_statistic(const kd_certificate *c, int i)
+{
+    const kd_stats    *s = &c->stats;
+    const kd_statistic list[KD_STATISTICS] = {
+        {"steps", "attempted steps", true, (double)s->steps},
+        {"accepted", "accepted steps", true, (double)s->accepted},
+        {"rejected_error", "steps rejected by the error test", true, (double)s->rejected_error},
+        {"rejected_newton", "steps rejected by Newton's method", true, (double)s->rejected_newton},
+        {"residuals", "evaluations of the equations", true, (double)s->residuals},
+        {"for_differences", "evaluations for differences", true, (double)s->for_differences},
+        {"mass", "evaluations of the mass matrix", true, (double)s->mass},
+        {"jacobians", "Jacobians", true, (double)s->jacobians},
+        {"selectors", "selectors", true, (double)s->selectors},
+        {"predecompositions", "decompositions of the algebraic part", true, (double)s->predecompositions},
+        {"decompositions", "decompositions of the Newton matrix", true, (double)s->decompositions},
+        {"solves", "Newton and error solves", true, (double)s->solves},
+        {"newton_updates", "new Newton matrices inside an iteration", true, (double)s->newton_updates},
+        {"h_last", "last step size [s]", false, s->h_last},
+        {"wall_seconds", "wall time [s]", false, c->wall_seconds},
+    };
+    return list[i];
+}
+
+// ---- table ----------------------------------------------------------------------------------------------------------
+
+static void comment_lines(kd_csv *csv, const char *name, char *text)
+{
+    for (char *line = text, *end; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end) *end++ = '\0';
+        kd_csv_comment(csv, name, line);
+    }
+}
+
+static void write_comments(kd_csv *csv, const kd_result *r)
+{
+    char text[CERTIFICATE_TEXT], name[100];
+    kd_csv_comment(csv, "kardan", kd_version());
+    kd_csv_comment(csv, "title", r->title);
+    if (r->model_file) kd_csv_comment(csv, "model file", r->model_file);
+    for (int i = 0; i < r->nsettings; i++) kd_csv_comment(csv, r->settings[i].name, r->settings[i].value);
+    kd_csv_comment(csv, "ended", kd_status_sentence(r->certificate.status));
+    if (r->message && r->message[0]) kd_csv_comment(csv, "message", r->message);
+    for (int i = 0; i < KD_STATISTICS; i++) {
+        kd_statistic s = kd_result_statistic(&r->certificate, i);
+        kd_text(name, sizeof name, "%s", s.label);
+        kd_csv_comment(csv, name, kd_file_number(s.value, s.is_count ? "%.0f" : "%.6g", text, sizeof text));
+    }
+    kd_certificate_describe(&r->certificate, text, sizeof text);
+    comment_lines(csv, "certificate", text);
+}
+
+static kd_status write_rows(kd_csv *csv, const kd_recording *rec, double *row)
+{
+    kd_status status = KD_OK;
+    int       columns = kd_recording_columns(rec);
+    for (int i = 0; status >= 0 && i < kd_recording_length(rec); i++) {
+        row[0] = kd_recording_times(rec)[i];
+        memcpy(row + 1, kd_recording_values(rec) + (size_t)i * (size_t)columns, (size_t)columns * sizeof(double));
+        status = kd_csv_row(csv, row);
+    }
+    return status;
+}
+
+kd_status kd_result_save_csv(const kd_result *r, const char *path, char *message, size_t size)
+{
+    const kd_recording *rec = r->recording;
+    kd_arena            arena = {0};
+    kd_csv             *csv = NULL;
+    int                 columns = kd_recording_columns(rec);
+    const char        **name = kd_arena_cut(&arena, (size_t)columns + 1, sizeof(char *));
+    const char        **unit = kd_arena_cut(&arena, (size_t)columns + 1, sizeof(char *));
+    double             *row = kd_cut_double(&arena, columns + 1);
+    kd_status           status = KD_ERR_MEMORY;
+    if (arena.failed) {
+        kd_text(message, size, "out of memory while writing '%s'", path);
+        goto done;
+    }
+    status = kd_csv_create(path, columns + 1, &csv, message, size);
+    if (status < 0) goto done;
+    name[0] = "t";
+    unit[0] = "s";
+    for (int j = 0; j < columns; j++) {
+        name[1 + j] = kd_recording_name(rec, j);
+        unit[1 + j] = kd_recording_unit(rec, j);
+    }
+    write_comments(csv, r);
+    kd_csv_comment_row(csv, "units", unit);
+    kd_csv_header(csv, name);
+    (void)write_rows(csv, rec, row); // an error is told by closing
+    status = kd_csv_close(csv, message, size);
+done:
+    kd_arena_release(&arena);
+    return status;
+}

@@ -1,0 +1,43 @@
+// io/result.h: a finished run with everything that belongs to it; written as table (CSV), HDF5 file, page and picture.
+#ifndef KD_IO_RESULT_H
+#define KD_IO_RESULT_H
+
+#include "io/recording.h"
+
+typedef struct kd_result_setting {
+    const char *name, *value;
+} kd_result_setting;
+
+typedef struct kd_result {
+    const char              *title;
+    const char              *about;      // what was simulated; may be NULL
+    const char              *model_file; // path and text of the model file; NULL: equations written in C
+    const char              *model_text;
+    const kd_recording      *recording;
+    const kd_result_setting *settings;
+    int                      nsettings;
+    kd_certificate           certificate;     // with status, statistics, tolerance and limits of the run
+    const char              *message;         // how the run ended, in words; may be empty
+    double                   reference_error; // against the reference solution at the end; NaN: there is none
+    const char *const       *plots;           // channels to plot in the report; nplots 0: all groups
+    int                      nplots;
+} kd_result;
+
+// Statistics as a list, the same in all forms of results.
+typedef struct kd_statistic {
+    const char *key, *label; // "rejected_error", "steps rejected by the error test"
+    bool        is_count;
+    double      value;
+} kd_statistic;
+enum { KD_STATISTICS = 15 };
+kd_statistic kd_result_statistic(const kd_certificate *certificate, int i);
+
+// Comment lines (version, title, settings, statistics, certificate, units), header line, one row per output time.
+kd_status kd_result_save_csv(const kd_result *result, const char *path, char *message, size_t size) KD_NODISCARD;
+
+// The same in HDF5: /time and one dataset per channel in /channels, with attributes; docs/guide/results.md.
+// KD_ERR_UNAVAILABLE: built without HDF5.
+kd_status kd_result_save_hdf5(const kd_result *result, const char *path, char *message, size_t size) KD_NODISCARD;
+bool      kd_result_has_hdf5(void);
+
+#endif

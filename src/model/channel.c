@@ -1,0 +1,163 @@
+// channel.c: units of paths, and sensors that are added for paths to record.
+#include "model/channel.h"
+
+#include <string.h>
+
+#include "core/text.h"
+#include "model/build.h"
+
+// ---- units ----------------------------------------------------------------------------------------------------------
+
+// Is coordinate i of a joint an angle?
+static bool is_angle(kd_joint_kind kind, int i)
+{
+    switch (kind) {
+    case KD_REVOLUTE:
+    case KD_SCREW:
+    case KD_UNIVERSAL:
+        return true;
+    case KD_CYLINDRICAL:
+        return i == 0;
+    case KD_PLANAR:
+        return i == 2;
+    default:
+        return false;
+    }
+}
+
+// Level 0, 1, 2: coordinate, velocity, acceleration
+static const char *unit_of_motion(bool angle, int level)
+{
+    static const char *const unit[2][3] = {{"m", "m/s", "m/s^2"}, {"rad", "rad/s", "rad/s^2"}};
+    return unit[angle][level];
+}
+
+static const char *unit_of_force(bool torque)
+{
+    return torque ? "N m" : "N";
+}
+
+static const char *unit_of_frame(kd_property property)
+{
+    switch (property) {
+    case KD_PROPERTY_POS:
+    case KD_PROPERTY_COM:
+        return unit_of_motion(false, 0);
+    case KD_PROPERTY_VEL:
+        return unit_of_motion(false, 1);
+    case KD_PROPERTY_ACC:
+        return unit_of_motion(false, 2);
+    case KD_PROPERTY_ANGLE:
+        return unit_of_motion(true, 0);
+    case KD_PROPERTY_OMEGA:
+        return unit_of_motion(true, 1);
+    case KD_PROPERTY_ALPHA:
+        return unit_of_motion(true, 2);
+    default:
+        return ""; // components of axes
+    }
+}
+
+// Coordinates and forces along them; six: forces have six components, else one along the coordinate
+static const char *unit_along(kd_property property, bool angle, bool six, int i)
+{
+    switch (property) {
+    case KD_PROPERTY_Q:
+        return unit_of_motion(angle, 0);
+    case KD_PROPERTY_V:
+        return unit_of_motion(angle, 1);
+    case KD_PROPERTY_A:
+        return unit_of_motion(angle, 2);
+    case KD_PROPERTY_FORCE:
+        return unit_of_force(six ? i >= 3 : angle);
+    default:
+        return "";
+    }
+}
+
+static const char *unit_of_force_element(const kd_model *m, const kd_path *path)
+{
+    const kd_force *f = &m->force[path->element];
+    switch (f->def.kind) {
+    case KD_BUSHING:
+    case KD_APPLIED:
+    case KD_CONTACT:
+        return unit_along(path->property, false, true, path->i);
+    case KD_RSDA:
+        return unit_along(path->property, true, false, path->i);
+    case KD_JOINT_SPRING:
+    case KD_JOINT_STOP:
+    case KD_JOINT_FRICTION:
+        return unit_along(path->property, f->joint >= 0 && is_angle(m->joint[f->joint].def.kind, f->def.coordinate - 1),
+                          false, path->i);
+    default:
+        return unit_along(path->property, false, false, path->i);
+    }
+}
+
+static const char *unit_of_constraint(const kd_model *m, const kd_path *path)
+{
+    switch (m->constraint[path->element].def.kind) {
+    case KD_COUPLING:
+    case KD_EXPRESSION:
+        return ""; // as its terms are
+    case KD_ORIENTATION:
+        return unit_of_force(true);
+    default:
+        return unit_of_force(false);
+    }
+}
+
+const char *kd_path_unit(const kd_model *m, const kd_path *path)
+{
+    switch (path->section) {
+    case KD_SECTION_BODY:
+    case KD_SECTION_FRAME:
+        return unit_of_frame(path->property);
+    case KD_SECTION_JOINT:
+        return unit_along(path->property, is_angle(m->joint[path->element].def.kind, path->i), true, path->i);
+    case KD_SECTION_FORCE:
+        return unit_of_force_element(m, path);
+    case KD_SECTION_CONSTRAINT:
+        return unit_of_constraint(m, path);
+    case KD_SECTION_SENSOR:
+        return m->sensor[path->element].def.unit ? m->sensor[path->element].def.unit : "";
+    case KD_SECTION_ENERGY:
+        return "J";
+    default:
+        return "";
+    }
+}
+
+const char *kd_channel_unit(const kd_model *m, const char *name)
+{
+    kd_path path;
+    int     sensor = kd_model_find(m, KD_SECTION_SENSOR, name);
+    if (sensor >= 0) return m->sensor[sensor].def.unit ? m->sensor[sensor].def.unit : "";
+    return strchr(name, '.') && kd_path_parse(m, name, &path, NULL, 0) ? kd_path_unit(m, &path) : "";
+}
+
+// ---- recording ------------------------------------------------------------------------------------------------------
+
+kd_status kd_model_watch(kd_model *m, const char *path, char *why, size_t size)
+{
+    kd_path found;
+    kd_text(why, size, "%s", "");
+    for (int i = 0; i < m->nsensors; i++)
+        if (strcmp(m->sensor[i].name, path) == 0) return KD_OK;
+    if (!kd_path_parse(m, path, &found, why, size)) return KD_ERR_MODEL;
+    kd_sensor  *larger = kd_alloc((size_t)(m->nsensors + 1) * sizeof *larger);
+    const char *name = kd_model_text(m, path);
+    if (!larger || !name) {
+        kd_free(larger);
+        kd_text(why, size, "out of memory");
+        return KD_ERR_MEMORY;
+    }
+    if (m->nsensors > 0) memcpy(larger, m->sensor, (size_t)m->nsensors * sizeof *larger);
+    kd_free(m->sensor);
+    m->sensor = larger;
+    m->sensor[m->nsensors] = (kd_sensor){.name = name, .def = {.value = name, .unit = kd_path_unit(m, &found)}};
+    m->nsensors++;
+    m->private->capacity[KD_SECTION_SENSOR] = m->nsensors;
+    return KD_OK;
+}

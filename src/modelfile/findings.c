@@ -1,0 +1,48 @@
+// findings.c: what is wrong with a file, collected with positions.
+#include "modelfile/findings.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+
+void kd_findings_add(kd_findings *findings, int line, int column, const char *format, ...)
+{
+    if (findings->count++ >= KD_FINDINGS_KEPT) return;
+    kd_finding *item = &findings->item[findings->count - 1];
+    item->line = line;
+    item->column = column;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vsnprintf(item->text, sizeof item->text, format, arguments) < 0) item->text[0] = '\0';
+    va_end(arguments);
+    for (char *c = item->text; *c; c++) { // a quoted text may have broken lines
+        if ((unsigned char)*c < ' ' || *c == 127) *c = ' ';
+    }
+}
+
+static int by_position(const void *a, const void *b)
+{
+    const kd_finding *first = a, *second = b;
+    if (first->line != second->line) return first->line < second->line ? -1 : 1;
+    if (first->column != second->column) return first->column < second->column ? -1 : 1;
+    return strcmp(first->text, second->text);
+}
+
+void kd_findings_write(kd_findings *findings, char *message, size_t size)
+{
+    int kept = findings->count < KD_FINDINGS_KEPT ? findings->count : KD_FINDINGS_KEPT;
+    qsort(findings->item, (size_t)kept, sizeof *findings->item, by_position);
+    kd_text(message, size, "%s", "");
+    for (int i = 0; i < kept; i++) {
+        const kd_finding *item = &findings->item[i];
+        kd_text_append(message, size, "%s%s:", i > 0 ? "\n" : "", findings->file);
+        if (item->line > 0) kd_text_append(message, size, "%d:%d:", item->line, item->column);
+        kd_text_append(message, size, " %s", item->text);
+    }
+    if (findings->count > kept) {
+        kd_text_append(message, size, "\n%s: and %d more", findings->file, findings->count - kept);
+    }
+}

@@ -1,0 +1,183 @@
+// places.c: places of elements: by name, as a map, or in short form for both sides.
+//
+// Short form: bodies: [a, b], point: [..], axis: [..] in the world at the design position. Without any of them the
+// frames of the bodies are meant.
+#include <string.h>
+
+#include "modelfile/reader.h"
+
+static const char *const short_keys[] = {"bodies", "body", "point", "points", "axis", "reference", "orientation", "in"};
+enum { NSHORT = sizeof short_keys / sizeof short_keys[0] };
+
+static bool is_place(const kd_field *field)
+{
+    return field && field->type == KD_FIELD_PLACE;
+}
+
+// may this element use the key in its short form
+bool kd_reader_is_place_key(const kd_schema *schema, int kind, const char *key)
+{
+    bool from = is_place(kd_schema_field(schema, kind, "from")), to = is_place(kd_schema_field(schema, kind, "to"));
+    if (!to) return false;
+    if (strcmp(key, "bodies") == 0 || strcmp(key, "points") == 0) return from;
+    if (strcmp(key, "body") == 0) return !from;
+    for (int i = 0; i < NSHORT; i++) {
+        if (strcmp(short_keys[i], key) == 0) return true;
+    }
+    return false;
+}
+
+void kd_reader_offer_place_keys(const kd_schema *schema, int kind, kd_nearest *nearest)
+{
+    for (int i = 0; i < NSHORT; i++) {
+        if (kd_reader_is_place_key(schema, kind, short_keys[i])) kd_nearest_offer(nearest, short_keys[i]);
+    }
+}
+
+bool kd_reader_has_short_places(const kd_node *map)
+{
+    return kd_node_find(map, "bodies") || kd_node_find(map, "body");
+}
+
+// ---- one place ------------------------------------------------------------------------------------------------------
+
+bool kd_reader_place_map(kd_reader *r, kd_node *map, kd_place *place)
+{
+    const kd_schema *schema = kd_schema_of(KD_SCHEMA_PLACE);
+    kd_schema_default(schema, 0, place);
+    if (!kd_reader_fields(r, schema, 0, map, place)) return false;
+    kd_node *orientation = kd_node_find(map, "orientation");
+    if (orientation && kd_node_find(map, "axis")) {
+        kd_reader_complain(r, orientation, "'orientation' and 'axis' say the same; leave out one");
+        return false;
+    }
+    return true;
+}
+
+// the place of a frame, or the frame of a body
+static bool named_place(kd_reader *r, const kd_node *node, kd_place *place)
+{
+    const char *name;
+    if (!kd_reader_name(r, node, &name)) return false;
+    int  frame = kd_model_find(r->m, KD_SECTION_FRAME, name);
+    bool body = strcmp(name, "ground") == 0 || kd_model_find(r->m, KD_SECTION_BODY, name) >= 0;
+    if (frame >= 0 && body) {
+        kd_reader_complain(r, node, "'%s' is a frame and a body; write {body: %s} for the body", name, name);
+        return false;
+    }
+    if (frame >= 0) {
+        kd_model_use_frame(r->m, frame);
+        *place = r->m->frame[frame].def.at;
+        return true;
+    }
+    if (!body && r->findings->count == 0 && kd_model_error_count(r->m) == 0) { // all frames and bodies are known
+        kd_nearest  nearest = kd_nearest_start(name);
+        const char *near = kd_model_nearest(r->m, KD_SECTION_BODY, name);
+        kd_nearest_offer(&nearest, kd_model_nearest(r->m, KD_SECTION_FRAME, name));
+        kd_nearest_offer(&nearest, near);
+        kd_reader_complain(r, node, "unknown frame or body '%s'%s%s%s", name, nearest.best ? ", did you mean '" : "",
+                           nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+        return false;
+    }
+    *place = kd_in(name, 0, 0, 0);
+    return true;
+}
+
+bool kd_reader_place(kd_reader *r, const kd_field *field, kd_node *node, kd_place *place)
+{
+    if (node->type == KD_NODE_SCALAR && !kd_node_is_null(node)) {
+        return kd_reader_note(r, field->key, node) && named_place(r, node, place);
+    }
+    if (node->type != KD_NODE_MAP) {
+        kd_reader_complain(r, node, "'%s' must be the name of a frame or body, or like {body: a, point: [0, 0, 0]}",
+                           field->key);
+        return false;
+    }
+    kd_node *body = kd_node_find(node, "body");
+    return kd_reader_note(r, field->key, body ? body : node) && kd_reader_place_map(r, node, place);
+}
+
+// ---- short form -----------------------------------------------------------------------------------------------------
+
+static bool body_name(kd_reader *r, const kd_node *node, const char *field, kd_place *place)
+{
+    if (node->type != KD_NODE_SCALAR) {
+        kd_reader_complain(r, node, "the name of a body is needed here");
+        return false;
+    }
+    return kd_reader_name(r, node, &place->body) && kd_reader_note(r, field, node);
+}
+
+static bool body_names(kd_reader *r, const kd_node *map, kd_place *from, kd_place *to)
+{
+    kd_node *bodies = kd_node_find(map, "bodies"), *body = kd_node_find(map, "body");
+    if (!from) return body_name(r, body, "to", to);
+    if (bodies->type == KD_NODE_LIST && bodies->n == 2) {
+        return body_name(r, &bodies->item[0], "from", from) && body_name(r, &bodies->item[1], "to", to);
+    }
+    kd_reader_complain(r, bodies, "'bodies' needs 2 names, got %d", bodies->type == KD_NODE_LIST ? bodies->n : 1);
+    return false;
+}
+
+static bool read_point(kd_reader *r, const kd_node *map, kd_place *from, kd_place *to)
+{
+    kd_node *point = kd_node_find(map, "point"), *points = kd_node_find(map, "points");
+    if (point && points) {
+        kd_reader_complain(r, points, "'point' is for both bodies, 'points' has one for each; leave out one");
+        return false;
+    }
+    if (points) {
+        if (points->type == KD_NODE_LIST && points->n == 2) {
+            return kd_reader_numbers(r, &points->item[0], "points", 3, false, from->position) &&
+                   kd_reader_numbers(r, &points->item[1], "points", 3, false, to->position);
+        }
+        kd_reader_complain(r, points, "'points' needs 2 points, got %d", points->type == KD_NODE_LIST ? points->n : 1);
+        return false;
+    }
+    if (!point) return true;
+    if (!kd_reader_numbers(r, point, "point", 3, false, to->position)) return false;
+    if (from) memcpy(from->position, to->position, sizeof from->position);
+    return true;
+}
+
+// axis, reference, orientation and in, read as those of one place
+static bool read_axes(kd_reader *r, const kd_node *map, kd_place *place, bool *any)
+{
+    static const char *const keys[] = {"axis", "reference", "orientation", "in"};
+    const kd_schema         *schema = kd_schema_of(KD_SCHEMA_PLACE);
+    for (int i = 0; i < 4; i++) {
+        kd_node *node = kd_node_find(map, keys[i]);
+        if (!node) continue;
+        *any = *any || i < 3;
+        if (!kd_reader_value(r, kd_schema_field(schema, 0, keys[i]), 0, node, place)) return false;
+    }
+    kd_node *orientation = kd_node_find(map, "orientation");
+    if (orientation && kd_node_find(map, "axis")) {
+        kd_reader_complain(r, orientation, "'orientation' and 'axis' say the same; leave out one");
+        return false;
+    }
+    return true;
+}
+
+bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
+{
+    const kd_field *from_field = kd_schema_field(schema, kind, "from"), *to_field = kd_schema_field(schema, kind, "to");
+    kd_place       *to = (kd_place *)(void *)((char *)def + to_field->offset);
+    kd_place       *from = from_field ? (kd_place *)(void *)((char *)def + from_field->offset) : NULL;
+    kd_place        place = kd_place_default(); // in the world
+    bool            axes = false, points = kd_node_find(map, "point") || kd_node_find(map, "points");
+    kd_node        *longer = kd_node_find(map, "from") ? kd_node_find(map, "from") : kd_node_find(map, "to");
+    if (longer) {
+        kd_reader_complain(r, longer, "'from' and 'to' are in place of '%s', not beside it", from ? "bodies" : "body");
+        return false;
+    }
+    if (!read_axes(r, map, &place, &axes)) return false;
+    if (!points && axes && place.in == KD_IN_WORLD) {
+        kd_reader_complain(r, map, "'point' is missing: where is the axis?");
+        return false;
+    }
+    if (!points) place.in = KD_IN_BODY; // the frames of the bodies
+    *to = place;
+    if (from) *from = place;
+    return body_names(r, map, from, to) && read_point(r, map, from, to);
+}

@@ -1,0 +1,383 @@
+// reader.c: a model from a YAML file, as the schema says. docs/guide/models.md
+//
+// The file becomes a tree with positions (document.c); then parameters are computed, and each section is read element
+// by element into definitions, which are added to a model. All errors are collected, up to a limit.
+#include "modelfile/reader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "modelfile/load.h"
+
+// ---- what all parts use ---------------------------------------------------------------------------------------------
+
+void kd_reader_complain(kd_reader *r, const kd_node *node, const char *format, ...)
+{
+    char    text[KD_FINDING_LENGTH];
+    va_list arguments;
+    va_start(arguments, format);
+    if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = '\0';
+    va_end(arguments);
+    kd_findings_add(r->findings, node->line, node->column, "%s%s", r->element, text);
+}
+
+bool kd_reader_short_of_memory(kd_reader *r)
+{
+    r->status = KD_ERR_MEMORY;
+    return false;
+}
+
+char *kd_reader_copy(kd_reader *r, const char *text, size_t length)
+{
+    char *copy = kd_arena_cut(&r->scratch, length + 1, 1);
+    if (copy)
+        memcpy(copy, text, length);
+    else
+        kd_reader_short_of_memory(r);
+    return copy;
+}
+
+// ---- elements -------------------------------------------------------------------------------------------------------
+
+typedef union definition {
+    kd_curve_def      curve;
+    kd_input_def      input;
+    kd_body_def       body;
+    kd_frame_def      frame;
+    kd_joint_def      joint;
+    kd_constraint_def constraint;
+    kd_force_def      force;
+    kd_state_def      state;
+    kd_sensor_def     sensor;
+    kd_run_def        run;
+} definition;
+
+typedef struct element {
+    kd_schema_id id;
+    kd_node     *key, *value;
+    definition   def;
+} element;
+
+static kd_status add(kd_model *m, kd_schema_id id, const char *name, const definition *def)
+{
+    switch (id) {
+    case KD_SCHEMA_CURVE:
+        return kd_model_add_curve(m, name, &def->curve);
+    case KD_SCHEMA_INPUT:
+        return kd_model_add_input(m, name, &def->input);
+    case KD_SCHEMA_BODY:
+        return kd_model_add_body(m, name, &def->body);
+    case KD_SCHEMA_FRAME:
+        return kd_model_add_frame(m, name, &def->frame);
+    case KD_SCHEMA_JOINT:
+        return kd_model_add_joint(m, name, &def->joint);
+    case KD_SCHEMA_CONSTRAINT:
+        return kd_model_add_constraint(m, name, &def->constraint);
+    case KD_SCHEMA_FORCE:
+        return kd_model_add_force(m, name, &def->force);
+    case KD_SCHEMA_STATE:
+        return kd_model_add_state(m, name, &def->state);
+    case KD_SCHEMA_SENSOR:
+        return kd_model_add_sensor(m, name, &def->sensor);
+    default:
+        return KD_ERR_ARGUMENT;
+    }
+}
+
+static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *map, const kd_node *type)
+{
+    char        list[300] = "";
+    const char *near = type && type->type == KD_NODE_SCALAR ? kd_schema_suggest_kind(schema, type->text) : NULL;
+    for (int k = 0; k < schema->nkinds; k++) {
+        kd_text_append(list, sizeof list, "%s%s", k > 0 ? ", " : "", schema->kinds[k].word);
+    }
+    if (type && type->type != KD_NODE_SCALAR) {
+        kd_reader_complain(r, type, "'type' must be one word; possible are %s", list);
+    } else if (!type) {
+        kd_reader_complain(r, map, "'type' is missing; possible are %s", list);
+    } else if (near) {
+        kd_reader_complain(r, type, "unknown type '%s', did you mean '%s'?", type->text, near);
+    } else {
+        kd_reader_complain(r, type, "unknown type '%.60s'; possible are %s", type->text, list);
+    }
+    return false;
+}
+
+static bool read_kind(kd_reader *r, const kd_schema *schema, const kd_node *map, int *kind)
+{
+    *kind = 0;
+    if (!schema->kinds) return true;
+    const kd_node *type = kd_node_find(map, "type");
+    *kind = type && type->type == KD_NODE_SCALAR ? kd_schema_kind(schema, type->text) : -1;
+    return *kind >= 0 || complain_type(r, schema, map, type);
+}
+
+// name: text, in place of name: {value: text}
+static bool read_short(kd_reader *r, const kd_schema *schema, kd_node *node, definition *def)
+{
+    if (!schema->short_key || node->type != KD_NODE_SCALAR || kd_node_is_null(node)) {
+        kd_reader_complain(r, node, "a %s is a map of fields, like {%s: ...}", schema->singular,
+                           schema->kinds ? "type" : schema->fields[0].key);
+        return false;
+    }
+    kd_schema_default(schema, 0, def);
+    return kd_reader_value(r, kd_schema_field(schema, 0, schema->short_key), 0, node, def);
+}
+
+static bool read_definition(kd_reader *r, kd_schema_id id, kd_node *node, definition *def)
+{
+    const kd_schema *schema = kd_schema_of(id);
+    int              kind;
+    if (node->type != KD_NODE_MAP) return read_short(r, schema, node, def);
+    if (!read_kind(r, schema, node, &kind)) return false;
+    kd_schema_default(schema, kind, def);
+    if (id != KD_SCHEMA_FRAME) return kd_reader_fields(r, schema, kind, node, def);
+    return kd_reader_note(r, "at", node) && kd_reader_place_map(r, node, &def->frame.at);
+}
+
+// one element, for the present values of the indices
+static bool read_element(kd_reader *r, void *context)
+{
+    element    *e = context;
+    const char *singular = kd_schema_of(e->id)->singular, *name = e->key->text;
+    int         complaints = r->findings->count;
+    kd_text(r->element, sizeof r->element, "%s '%.100s': ", singular, e->key->text);
+    if (++r->elements > KD_READER_MAX_ELEMENTS) {
+        kd_reader_complain(r, e->key, "more than %d elements", KD_READER_MAX_ELEMENTS);
+        return false;
+    }
+    kd_arena_release(&r->scratch);
+    if (!kd_reader_name(r, e->key, &name)) return false;
+    kd_text(r->element, sizeof r->element, "%s '%.100s': ", singular, name);
+    char why[300];
+    if (!kd_name_check(name, why, sizeof why)) {
+        kd_reader_complain(r, e->key, "%s%s", why, strchr(name, ':') ? "; write a blank behind the colon" : "");
+        return false;
+    }
+    kd_status status = kd_model_at(r->m, r->findings->file, e->key->line, e->key->column);
+    if (status < 0) return kd_reader_short_of_memory(r);
+    kd_model_drop_fields(r->m); // of an element that was wrong
+    bool fine = read_definition(r, e->id, e->value, &e->def) && r->findings->count == complaints;
+    if (!fine || r->status != KD_OK) return false;
+    status = add(r->m, e->id, name, &e->def);
+    if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+    return status >= 0;
+}
+
+static void read_repeated(kd_reader *r, element *e)
+{
+    const kd_node *loops = e->value->type == KD_NODE_MAP ? kd_node_find(e->value, "for") : NULL;
+    kd_text(r->element, sizeof r->element, "%s '%.100s': ", kd_schema_of(e->id)->singular, e->key->text);
+    if (loops && !strchr(e->key->text, '(')) {
+        kd_reader_complain(r, e->key, "it is repeated, so its name needs an index, like %.60s(i)", e->key->text);
+    } else {
+        kd_reader_repeat(r, loops, read_element, e); // stops at the first element that is wrong
+    }
+    r->element[0] = '\0';
+}
+
+static void read_section(kd_reader *r, kd_schema_id id, const kd_node *map)
+{
+    const kd_schema *schema = kd_schema_of(id);
+    if (kd_node_is_null(map)) return;
+    if (map->type != KD_NODE_MAP) {
+        kd_reader_complain(r, map, "'%s' must be a map, like %s: {name: ...}", schema->word, schema->word);
+        return;
+    }
+    for (int i = 0; i < map->n && r->status == KD_OK && r->findings->count < 2 * KD_FINDINGS_KEPT; i++) {
+        element e = {id, &map->item[2 * i], &map->item[2 * i + 1], {.curve = {0}}};
+        read_repeated(r, &e);
+    }
+}
+
+// ---- the rest of the file -------------------------------------------------------------------------------------------
+
+static void read_run(kd_reader *r, const kd_node *map)
+{
+    const kd_schema *schema = kd_schema_of(KD_SCHEMA_RUN);
+    kd_run_def       run = kd_run_def_default();
+    if (kd_node_is_null(map)) return;
+    kd_text(r->element, sizeof r->element, "run: ");
+    if (map->type != KD_NODE_MAP) {
+        kd_reader_complain(r, map, "it must be a map, like {t_end: 10}");
+    } else if (kd_reader_fields(r, schema, 0, map, &run)) {
+        kd_status status = kd_model_at(r->m, r->findings->file, map->line, map->column);
+        if (status >= 0) status = kd_model_set_run(r->m, &run);
+        if (status == KD_ERR_MEMORY) kd_reader_short_of_memory(r);
+    }
+    r->element[0] = '\0';
+}
+
+static void read_title(kd_reader *r, const kd_node *node)
+{
+    if (node->type != KD_NODE_SCALAR)
+        kd_reader_complain(r, node, "'title' must be a text");
+    else if (kd_model_set_title(r->m, node->text) < 0)
+        kd_reader_short_of_memory(r);
+}
+
+static void read_gravity(kd_reader *r, kd_node *node)
+{
+    double g[3];
+    if (kd_reader_numbers(r, node, "gravity", 3, false, g) && kd_model_set_gravity(r->m, g) < 0) {
+        kd_reader_complain(r, node, "'gravity' must be three finite numbers");
+    }
+}
+
+static const char *const top_keys[] = {"kardan", "title", "parameters", "gravity"};
+
+static void check_top_keys(kd_reader *r, const kd_node *root)
+{
+    for (int i = 0; i < root->n; i++) {
+        const kd_node *key = &root->item[2 * i];
+        kd_nearest     nearest = kd_nearest_start(key->text);
+        bool           known = false;
+        for (size_t k = 0; k < sizeof top_keys / sizeof top_keys[0]; k++) {
+            known = known || strcmp(top_keys[k], key->text) == 0;
+            kd_nearest_offer(&nearest, top_keys[k]);
+        }
+        for (int k = 0; k < KD_SCHEMA_SECTION_COUNT; k++) {
+            known = known || strcmp(kd_schema_of((kd_schema_id)k)->word, key->text) == 0;
+            kd_nearest_offer(&nearest, kd_schema_of((kd_schema_id)k)->word);
+        }
+        if (known) continue;
+        if (nearest.best) {
+            kd_reader_complain(r, key, "unknown section '%.60s', did you mean '%s'?", key->text, nearest.best);
+        } else {
+            kd_reader_complain(r, key,
+                               "unknown section '%.60s'; possible are kardan, title, parameters, gravity, curves, "
+                               "inputs, bodies, frames, joints, constraints, forces, states, sensors, run",
+                               key->text);
+        }
+    }
+}
+
+static bool check_version(kd_reader *r, const kd_node *root)
+{
+    const kd_node *version = root->type == KD_NODE_MAP ? kd_node_find(root, "kardan") : NULL;
+    if (!version) {
+        kd_reader_complain(r, root, "this is not a model file: it must begin with 'kardan: 1'");
+        return false;
+    }
+    if (version->type == KD_NODE_SCALAR && strcmp(version->text, "1") == 0) return true;
+    kd_reader_complain(r, version, "unknown version '%.20s' of the format; this program reads 'kardan: 1'",
+                       version->type == KD_NODE_SCALAR ? version->text : "...");
+    return false;
+}
+
+static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
+{
+    const kd_node *root = r->document.root;
+    if (!check_version(r, root)) return;
+    check_top_keys(r, root);
+    const kd_node *parameters = kd_node_find(root, "parameters");
+    if (parameters && parameters->type != KD_NODE_MAP) {
+        if (!kd_node_is_null(parameters)) {
+            kd_reader_complain(r, parameters, "'parameters' must be a map, like parameters: {l: 0.3}");
+        }
+        parameters = NULL;
+    }
+    if (!kd_reader_parameters(r, parameters, settings, nsettings)) return;
+    kd_node *title = kd_node_find(root, "title"), *gravity = kd_node_find(root, "gravity");
+    if (title) read_title(r, title);
+    if (gravity) read_gravity(r, gravity);
+    for (int k = 0; k < KD_SCHEMA_RUN; k++) {
+        const kd_node *section = kd_node_find(root, kd_schema_of((kd_schema_id)k)->word);
+        if (section) read_section(r, (kd_schema_id)k, section);
+    }
+    const kd_node *run = kd_node_find(root, "run");
+    if (run) read_run(r, run);
+}
+
+// Another element has been found wrong at the same position: they come from one `for`.
+static bool is_repeated(const kd_findings *findings, int line, int column, const char *text)
+{
+    size_t head = strcspn(text, ":");
+    for (int i = 0; line > 0 && i < findings->count && i < KD_FINDINGS_KEPT; i++) {
+        const kd_finding *f = &findings->item[i];
+        if (f->line == line && f->column == column && strncmp(f->text, text, head + 1) != 0) return true;
+    }
+    return false;
+}
+
+// What the model found wrong, line by line: "file:line:column: text"
+static void take_model_message(kd_findings *findings, const kd_model *m)
+{
+    size_t length = strlen(findings->file);
+    for (const char *line = kd_model_message(m); *line;) {
+        size_t      n = strcspn(line, "\n");
+        const char *text = line;
+        int         row = 0, column = 0, used = 0;
+        if (strncmp(line, findings->file, length) == 0 &&
+            sscanf(line + length, ":%d:%d: %n", &row, &column, &used) == 2) {
+            text = line + length + used;
+        } else if (strncmp(line, findings->file, length) == 0 && strncmp(line + length, ": ", 2) == 0) {
+            text = line + length + 2;
+        }
+        if (!is_repeated(findings, row, column, text)) {
+            kd_findings_add(findings, row, column, "%.*s", (int)(n - (size_t)(text - line)), text);
+        }
+        line += n + (line[n] == '\n');
+    }
+}
+
+// The whole: read, and finish if nothing was wrong.
+static kd_status read_model(kd_reader *r, const char *text, size_t length, const kd_setting *settings, int nsettings)
+{
+    kd_status status = kd_document_read(text, length, &r->document, r->findings);
+    if (status < 0) return status;
+    read_root(r, settings, nsettings);
+    kd_reader_scope_release(r);
+    if (r->status < 0) return r->status;
+    if (r->findings->count > 0 || kd_model_error_count(r->m) > 0) return KD_ERR_MODEL;
+    return kd_model_finish(r->m);
+}
+
+kd_status kd_model_read_text(const char *name, const char *text, size_t length, const kd_setting *settings,
+                             int nsettings, kd_model **model, char *message, size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (!model) return KD_ERR_ARGUMENT;
+    *model = NULL;
+    if (!text || nsettings < 0 || (nsettings > 0 && !settings)) return KD_ERR_ARGUMENT;
+    kd_reader   *r = kd_alloc(sizeof *r);
+    kd_findings *findings = kd_alloc(sizeof *findings);
+    kd_model    *m = NULL;
+    kd_status    status = r && findings ? kd_model_create(&m) : KD_ERR_MEMORY;
+    if (status < 0) goto done;
+    findings->file = name ? name : "model";
+    r->m = m;
+    r->findings = findings;
+    status = read_model(r, text, length, settings, nsettings);
+    if (status == KD_ERR_MODEL) take_model_message(findings, m);
+    kd_findings_write(findings, message, size);
+    if (status >= 0) {
+        *model = m;
+        m = NULL;
+    }
+
+done:
+    if (status == KD_ERR_MEMORY) kd_text(message, size, "%s: out of memory", name ? name : "model");
+    if (r) kd_document_release(&r->document);
+    kd_model_destroy(m);
+    kd_free(findings);
+    kd_free(r);
+    return status;
+}
+
+kd_status kd_model_read(const char *path, const kd_setting *settings, int nsettings, kd_model **model, char *message,
+                        size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (!model) return KD_ERR_ARGUMENT;
+    *model = NULL;
+    if (!path) return KD_ERR_ARGUMENT;
+    char     *text = NULL;
+    size_t    length;
+    kd_status status = kd_load_file(path, KD_DOCUMENT_MAX_BYTES, &text, &length, message, size);
+    if (status >= 0) status = kd_model_read_text(path, text, length, settings, nsettings, model, message, size);
+    kd_free(text);
+    return status;
+}

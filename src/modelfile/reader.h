@@ -1,0 +1,108 @@
+// reader.h: what the parts of the reader of model files share.
+//
+// Functions that read answer true if they could; otherwise the findings have it, or status says that memory is
+// short.
+#ifndef KD_MODELFILE_READER_H
+#define KD_MODELFILE_READER_H
+
+#include "expr/expr.h"
+#include "model/build.h"
+#include "model/schema.h"
+#include "modelfile/document.h"
+
+enum {
+    KD_READER_MAX_INDICES = 4, // `for` of one element
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    KD_READER_MAX_ELEMENTS = 2000,
+#else
+    KD_READER_MAX_ELEMENTS = 1000000, // after repetition
+#endif
+    KD_READER_MAX_ROUNDS = 4000000, // of all `for` together, empty ones included
+    KD_READER_MAX_PARAMETER_DEPTH = 64,
+};
+
+typedef struct kd_file_parameter {
+    const char *name;
+    const char *text;         // its expression; NULL: no scalar
+    int         line, column; // 0: set from outside
+    int         first;        // as in kd_node
+    bool        set;          // from outside
+    bool        used;
+    enum { KD_PARAMETER_NEW, KD_PARAMETER_BUSY, KD_PARAMETER_DONE } state;
+    double value;
+} kd_file_parameter;
+
+typedef struct kd_reader {
+    kd_model    *m;
+    kd_findings *findings;
+    kd_document  document;
+    kd_status    status;       // KD_OK or KD_ERR_MEMORY
+    char         element[200]; // "joint 'hinge': ", in front of messages
+    int          elements;     // so far
+    int          rounds;       // of repetition so far
+    kd_arena     scratch;      // texts of the element that is being read
+
+    // parameters, until they are in the model
+    kd_file_parameter *parameter;
+    int                nparameters;
+    kd_names           parameter_names;
+    int                busy[KD_READER_MAX_PARAMETER_DEPTH]; // those being computed, outermost first
+    int                nbusy;
+
+    // indices of the repetition, outermost first
+    int         nindices;
+    const char *index[KD_READER_MAX_INDICES];
+    double      index_value[KD_READER_MAX_INDICES];
+    bool        indices_vary; // while compiling: indices are variables instead of numbers
+
+    // expressions of repeated elements, compiled once; kd_node.cache is a place in this list + 1
+    kd_expr **expr;
+    int       nexpr, expr_capacity;
+    double   *work;
+    int       work_size;
+
+    char denied[100]; // while compiling: a name that has no value before the simulation
+} kd_reader;
+
+// A complaint at a node, with the element in front.
+void kd_reader_complain(kd_reader *r, const kd_node *node, const char *format, ...) KD_PRINTF(3, 4);
+bool kd_reader_short_of_memory(kd_reader *r); // false
+// A copy that lives until the element has been read; NULL: memory is short.
+char *kd_reader_copy(kd_reader *r, const char *text, size_t length);
+
+// ---- scope.c: parameters, indices, expressions ----------------------------------------------------------------------
+
+bool kd_reader_parameters(kd_reader *r, const kd_node *map, const kd_setting *settings, int nsettings);
+void kd_reader_scope_release(kd_reader *r);
+// The number of a scalar; key is for messages.
+bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *value);
+bool kd_reader_integer(kd_reader *r, kd_node *node, const char *key, int *value);
+// A name or path with its indices evaluated: link(i-1) becomes link(3).
+bool kd_reader_name(kd_reader *r, const kd_node *node, const char **name);
+// An expression for the simulation, with the indices of the repetition put in. *literal: it is as in the file.
+bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal);
+
+// ---- repeat.c: repetition -------------------------------------------------------------------------------------------
+
+typedef bool kd_reader_each(kd_reader *r, void *context);
+// Call `each` for every combination of indices that `loops` (the value of `for`; NULL: once) says, until one is false.
+bool kd_reader_repeat(kd_reader *r, const kd_node *loops, kd_reader_each *each, void *context);
+
+// ---- values.c, places.c: fields -------------------------------------------------------------------------------------
+
+// Read a map into a definition that has its defaults; kind is known.
+bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def);
+bool kd_reader_value(kd_reader *r, const kd_field *field, int kind, kd_node *node, void *def);
+bool kd_reader_numbers(kd_reader *r, kd_node *node, const char *key, int n, bool maybe, double *value);
+// Tell the model where a field stands; field lives as long as the model.
+bool kd_reader_note(kd_reader *r, const char *field, const kd_node *node);
+
+// Places. Short form: bodies, point, axis, ... in the element itself, in place of `from` and `to`.
+bool kd_reader_is_place_key(const kd_schema *schema, int kind, const char *key);
+void kd_reader_offer_place_keys(const kd_schema *schema, int kind, kd_nearest *nearest);
+bool kd_reader_place(kd_reader *r, const kd_field *field, kd_node *node, kd_place *place);
+bool kd_reader_place_map(kd_reader *r, kd_node *map, kd_place *place);
+bool kd_reader_has_short_places(const kd_node *map);
+bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def);
+
+#endif

@@ -1,0 +1,461 @@
+// scope.c: names with values while a file is read: parameters, which may use each other in any order, and indices of
+// repetition; numbers, names and laws that are made with them.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "modelfile/reader.h"
+
+// ---- symbols of expressions -----------------------------------------------------------------------------------------
+
+static bool compute_parameter(kd_reader *r, int i);
+
+static bool find_index(const kd_reader *r, const char *name, int *k)
+{
+    for (*k = r->nindices - 1; *k >= 0; --*k) {
+        if (strcmp(r->index[*k], name) == 0) return true;
+    }
+    return false;
+}
+
+static bool find_symbol(const char *name, void *context, kd_symbol *out)
+{
+    kd_reader *r = context;
+    int        k;
+    *out = (kd_symbol){.kind = KD_SYMBOL_NUMBER};
+    if (find_index(r, name, &k)) {
+        if (r->indices_vary)
+            *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE, .slot = k};
+        else
+            out->number = r->index_value[k];
+        return true;
+    }
+    int i = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name);
+    if (i >= 0) {
+        r->parameter[i].used = true;
+        compute_parameter(r, i); // if it is wrong, that has been said: go on with the value 1
+        out->number = r->parameter[i].value;
+        return true;
+    }
+    if ((strcmp(name, "t") == 0 || strchr(name, '.')) && !r->denied[0]) {
+        kd_text(r->denied, sizeof r->denied, "%.90s", name);
+    }
+    return false;
+}
+
+static const char *suggest_symbol(const char *name, void *context)
+{
+    const kd_reader *r = context;
+    kd_nearest       nearest = kd_nearest_start(name);
+    for (int i = 0; i < r->nparameters; i++) kd_nearest_offer(&nearest, r->parameter[i].name);
+    for (int k = 0; k < r->nindices; k++) kd_nearest_offer(&nearest, r->index[k]);
+    return nearest.best;
+}
+
+// Complain about an expression at its column in the file. from: where in the text of the node the expression begins.
+static bool complain(kd_reader *r, int line, int column, int first, int from, const char *key, const char *text,
+                     const kd_expr_error *error)
+{
+    if (r->denied[0]) {
+        kd_findings_add(r->findings, line, column,
+                        "%s'%s' must be a number, but '%s' is known only during the simulation", r->element, key,
+                        r->denied);
+        return false;
+    }
+    if (strcmp(key, "index") == 0 && r->nindices == 0) {
+        kd_findings_add(r->findings, line, first > 0 ? first + from : column,
+                        "%sindex: %s; an element is repeated by 'for: i = 1..N'", r->element, error->text);
+        return false;
+    }
+    if (first > 0 && error->column > 0) {
+        kd_findings_add(r->findings, line, first + from + error->column - 1, "%s'%s': %s", r->element, key,
+                        error->text);
+    } else {
+        kd_findings_add(r->findings, line, column, "%s'%s': %s in '%.60s%s'", r->element, key, error->text, text,
+                        strlen(text) > 60 ? "..." : "");
+    }
+    return false;
+}
+
+// The value of a text; from: as above.
+static bool evaluate(kd_reader *r, const kd_node *node, int from, const char *key, const char *text, double *value)
+{
+    kd_symbols    symbols = {find_symbol, suggest_symbol, r};
+    kd_expr_error error = {0};
+    r->denied[0] = '\0';
+    kd_status status = kd_expr_constant(text, &symbols, value, &error);
+    if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+    return status >= 0 || complain(r, node->line, node->column, node->first, from, key, text, &error);
+}
+
+// ---- parameters -----------------------------------------------------------------------------------------------------
+
+static bool complain_parameter(kd_reader *r, const kd_file_parameter *p, const char *why)
+{
+    if (p->set)
+        kd_findings_add(r->findings, 0, 0, "parameter '%s', set to '%.100s': %s", p->name, p->text, why);
+    else
+        kd_findings_add(r->findings, p->line, p->column, "parameter '%s': %s", p->name, why);
+    return false;
+}
+
+// a -> b -> a
+static bool complain_circle(kd_reader *r, int i)
+{
+    char circle[400] = "parameters that use each other in a circle: ";
+    int  k = 0;
+    while (r->busy[k] != i) k++;
+    for (; k < r->nbusy; k++) {
+        kd_text_append(circle, sizeof circle, "%.50s -> ", r->parameter[r->busy[k]].name);
+    }
+    kd_text_append(circle, sizeof circle, "%.50s", r->parameter[i].name);
+    return complain_parameter(r, &r->parameter[i], circle);
+}
+
+static bool compute_text(kd_reader *r, kd_file_parameter *p)
+{
+    kd_symbols    symbols = {find_symbol, suggest_symbol, r};
+    kd_expr_error error = {0};
+    double        value = 1.0;
+    r->denied[0] = '\0';
+    kd_status status = kd_expr_constant(p->text, &symbols, &value, &error);
+    if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+    if (status < 0) {
+        char why[400];
+        kd_text(why, sizeof why, "%s", error.text);
+        if (r->denied[0]) {
+            kd_text(why, sizeof why, "it must be a number, but '%s' is known only during the simulation", r->denied);
+        }
+        kd_file_parameter at = *p;
+        if (p->first > 0 && error.column > 0 && !r->denied[0]) at.column = p->first + error.column - 1;
+        r->denied[0] = '\0';
+        return complain_parameter(r, &at, why);
+    }
+    if (!isfinite(value)) return complain_parameter(r, p, "the value is not finite");
+    p->value = value;
+    return true;
+}
+
+static bool compute_parameter(kd_reader *r, int i)
+{
+    kd_file_parameter *p = &r->parameter[i];
+    if (p->state == KD_PARAMETER_DONE) return true;
+    if (p->state == KD_PARAMETER_BUSY) return complain_circle(r, i);
+    if (r->nbusy == KD_READER_MAX_PARAMETER_DEPTH) {
+        return complain_parameter(r, p, "parameters that use each other more than 64 deep");
+    }
+    p->state = KD_PARAMETER_BUSY;
+    p->value = 1.0;
+    r->busy[r->nbusy++] = i;
+    bool fine = p->text && compute_text(r, p);
+    r->nbusy--;
+    p->state = KD_PARAMETER_DONE;
+    return fine;
+}
+
+static bool enter_parameter(kd_reader *r, const kd_node *key, const kd_node *value)
+{
+    char               why[300];
+    kd_file_parameter *p = &r->parameter[r->nparameters];
+    *p = (kd_file_parameter){.name = key->text, .line = key->line, .column = key->column, .value = 1.0};
+    bool fine = kd_name_check(key->text, why, sizeof why);
+    if (fine && strpbrk(key->text, "-(")) {
+        kd_text(why, sizeof why, "the name '%.100s' must consist of letters, digits and '_'", key->text);
+        fine = false;
+    } else if (fine && (kd_expr_is_reserved(key->text) || strcmp(key->text, "t") == 0)) {
+        kd_text(why, sizeof why, "the name is a word of the expression language");
+        fine = false;
+    }
+    if (!fine) return complain_parameter(r, p, why);
+    if (value->type != KD_NODE_SCALAR || kd_node_is_null(value)) {
+        complain_parameter(r, p, "it must be a number or an expression");
+    } else {
+        p->text = value->text;
+        p->line = value->line;
+        p->column = value->column;
+        p->first = value->first;
+    }
+    if (kd_names_add(&r->parameter_names, KD_SECTION_PARAMETER, p->name, r->nparameters) < 0) {
+        return kd_reader_short_of_memory(r);
+    }
+    r->nparameters++;
+    return true;
+}
+
+static void override(kd_reader *r, const kd_setting *setting)
+{
+    const char *name = setting->name ? setting->name : "", *value = setting->value ? setting->value : "";
+    int         i = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, name);
+    if (i >= 0) {
+        r->parameter[i].text = value;
+        r->parameter[i].set = true;
+        return;
+    }
+    const char *near = suggest_symbol(name, r);
+    if (near) {
+        kd_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set, did you mean '%s'?", name, near);
+    } else {
+        kd_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set; the file has %s", name,
+                        r->nparameters > 0 ? "others" : "no parameters");
+    }
+}
+
+// into the model, in the order of the file
+static bool add_parameters(kd_reader *r)
+{
+    for (int i = 0; i < r->nparameters; i++) {
+        const kd_file_parameter *p = &r->parameter[i];
+        kd_status                status = kd_model_at(r->m, r->findings->file, p->line, p->column);
+        if (status >= 0) status = kd_model_add_parameter(r->m, p->name, p->value);
+        if (status >= 0) status = kd_model_set_parameter_text(r->m, p->name, p->text);
+        if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+    }
+    return true;
+}
+
+bool kd_reader_parameters(kd_reader *r, const kd_node *map, const kd_setting *settings, int nsettings)
+{
+    int n = map ? map->n : 0;
+    r->parameter = kd_alloc((size_t)(n + 1) * sizeof *r->parameter);
+    if (!r->parameter) return kd_reader_short_of_memory(r);
+    for (int i = 0; i < n; i++) enter_parameter(r, &map->item[2 * i], &map->item[2 * i + 1]);
+    for (int i = 0; i < nsettings; i++) override(r, &settings[i]);
+    for (int i = 0; i < r->nparameters && r->status == KD_OK; i++) compute_parameter(r, i);
+    return r->status == KD_OK && add_parameters(r);
+}
+
+void kd_reader_scope_release(kd_reader *r)
+{
+    double value;
+    for (int i = 0; i < r->nparameters; i++) {
+        if (r->parameter[i].used) (void)kd_model_use_parameter(r->m, r->parameter[i].name, &value);
+    }
+    for (int i = 0; i < r->nexpr; i++) kd_expr_destroy(r->expr[i]);
+    kd_names_release(&r->parameter_names);
+    kd_free(r->parameter);
+    kd_free(r->expr);
+    kd_free(r->work);
+    kd_arena_release(&r->scratch);
+}
+
+// ---- numbers --------------------------------------------------------------------------------------------------------
+
+// Keep a compiled expression; it belongs to the reader then.
+static bool keep(kd_reader *r, kd_expr *expr)
+{
+    if (r->nexpr == r->expr_capacity) {
+        int       capacity = r->expr_capacity > 0 ? 2 * r->expr_capacity : 64;
+        kd_expr **larger = kd_alloc((size_t)capacity * sizeof *larger);
+        if (!larger) return kd_reader_short_of_memory(r);
+        if (r->nexpr > 0) memcpy(larger, r->expr, (size_t)r->nexpr * sizeof *larger);
+        kd_free(r->expr);
+        r->expr = larger;
+        r->expr_capacity = capacity;
+    }
+    if (kd_expr_work_size(expr) > r->work_size) {
+        double *work = kd_alloc((size_t)kd_expr_work_size(expr) * sizeof *work);
+        if (!work) return kd_reader_short_of_memory(r);
+        kd_free(r->work);
+        r->work = work;
+        r->work_size = kd_expr_work_size(expr);
+    }
+    r->expr[r->nexpr++] = expr;
+    return true;
+}
+
+// Inside a repetition: compiled once, evaluated for each index.
+static bool evaluate_repeated(kd_reader *r, kd_node *node, const char *key, double *value)
+{
+    if (node->cache == 0) {
+        kd_symbols    symbols = {find_symbol, suggest_symbol, r};
+        kd_expr_error error = {0};
+        kd_expr      *expr = NULL;
+        r->denied[0] = '\0';
+        r->indices_vary = true;
+        kd_status status = kd_expr_compile(node->text, &symbols, &expr, &error);
+        r->indices_vary = false;
+        if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+        if (status < 0) return complain(r, node->line, node->column, node->first, 0, key, node->text, &error);
+        if (!keep(r, expr)) {
+            kd_expr_destroy(expr);
+            return false;
+        }
+        node->cache = r->nexpr;
+    }
+    *value = kd_expr_value(r->expr[node->cache - 1], r->index_value, r->work);
+    return true;
+}
+
+bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *value)
+{
+    if (node->type != KD_NODE_SCALAR) {
+        kd_reader_complain(r, node, "'%s' must be a number, not a %s", key,
+                           node->type == KD_NODE_LIST ? "list" : "map");
+        return false;
+    }
+    if (kd_node_is_null(node)) {
+        kd_reader_complain(r, node, "'%s' must be a number, but is empty", key);
+        return false;
+    }
+    bool fine = r->nindices > 0 ? evaluate_repeated(r, node, key, value) : evaluate(r, node, 0, key, node->text, value);
+    if (!fine || isfinite(*value)) return fine;
+    kd_reader_complain(r, node, "'%s' is not finite: '%.60s'", key, node->text);
+    return false;
+}
+
+bool kd_reader_integer(kd_reader *r, kd_node *node, const char *key, int *value)
+{
+    double number;
+    if (!kd_reader_number(r, node, key, &number)) return false;
+    if (fabs(number) > 1e9 || number != floor(number)) {
+        kd_reader_complain(r, node, "'%s' must be a whole number, but is %g", key, number);
+        return false;
+    }
+    *value = (int)number;
+    return true;
+}
+
+// ---- names ----------------------------------------------------------------------------------------------------------
+
+// the end of an index: the next ',' or ')' outside of inner parentheses, or the end of the text
+static size_t index_length(const char *text)
+{
+    int    open = 0;
+    size_t n = 0;
+    for (; text[n]; n++) {
+        if (open == 0 && (text[n] == ',' || text[n] == ')')) break;
+        open += (text[n] == '(') - (text[n] == ')');
+    }
+    return n;
+}
+
+static bool expand_index(kd_reader *r, const kd_node *node, const char *text, size_t length, char *out, size_t size)
+{
+    double value;
+    char  *index = kd_reader_copy(r, text, length);
+    if (!index) return false;
+    if (!evaluate(r, node, (int)(text - node->text), "index", index, &value)) return false;
+    if (!(value >= 0.0 && value <= 1e9 && value == floor(value))) {
+        kd_reader_complain(r, node, "the index '%.60s' in '%.60s' must be a whole number from 0 on, but is %g", index,
+                           node->text, value);
+        return false;
+    }
+    kd_text_append(out, size, "%.0f", value);
+    return true;
+}
+
+bool kd_reader_name(kd_reader *r, const kd_node *node, const char **name)
+{
+    char        out[KD_EXPR_MAX_NAME + 1] = "";
+    const char *c = node->text;
+    if (!strchr(c, '(')) {
+        *name = c;
+        return true;
+    }
+    if (strlen(c) > KD_EXPR_MAX_NAME) {
+        kd_reader_complain(r, node, "the name '%.20s...' is longer than %d characters", c, KD_EXPR_MAX_NAME);
+        return false;
+    }
+    while (*c) {
+        size_t n = strcspn(c, "(");
+        kd_text_append(out, sizeof out, "%.*s", (int)n, c);
+        c += n;
+        while (*c == '(' || *c == ',') {
+            kd_text_append(out, sizeof out, "%c", *c++);
+            n = index_length(c);
+            if (!expand_index(r, node, c, n, out, sizeof out)) return false;
+            c += n;
+            if (*c == '\0') {
+                kd_reader_complain(r, node, "')' is missing in '%.60s'", node->text);
+                return false;
+            }
+            if (*c == ')') {
+                kd_text_append(out, sizeof out, "%c", *c++);
+                break;
+            }
+        }
+    }
+    if (strlen(out) >= KD_EXPR_MAX_NAME) {
+        kd_reader_complain(r, node, "the name '%.20s...' is longer than %d characters", out, KD_EXPR_MAX_NAME);
+        return false;
+    }
+    *name = kd_reader_copy(r, out, strlen(out));
+    return *name != NULL;
+}
+
+// ---- laws -----------------------------------------------------------------------------------------------------------
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// characters of the number, word or other sign at c
+static size_t token_length(const char *c)
+{
+    size_t n = 0;
+    if ((*c >= '0' && *c <= '9') || (c[0] == '.' && c[1] >= '0' && c[1] <= '9')) {
+        while ((c[n] >= '0' && c[n] <= '9') || c[n] == '.') n++;
+        if (c[n] != 'e' && c[n] != 'E') return n;
+        size_t digits = n + (c[n + 1] == '-' || c[n + 1] == '+' ? 2 : 1);
+        if (c[digits] < '0' || c[digits] > '9') return n;
+        while (c[digits] >= '0' && c[digits] <= '9') digits++;
+        return digits;
+    }
+    while (is_name_char(c[n])) n++;
+    return n > 0 ? n : 1;
+}
+
+// Words that are indices become numbers, unless they are parts of a path. Answers the length; out may be NULL.
+static size_t put_indices(const kd_reader *r, const char *text, char *out, size_t size)
+{
+    size_t used = 0;
+    char   before = '\0', word[64];
+    for (const char *c = text; *c;) {
+        size_t      n = token_length(c), length = n;
+        int         k;
+        const char *piece = c;
+        char        number[32];
+        if (n < sizeof word && before != '.' && is_name_char(*c)) {
+            memcpy(word, c, n);
+            word[n] = '\0';
+            if (find_index(r, word, &k)) {
+                snprintf(number, sizeof number, r->index_value[k] < 0 ? "(%.0f)" : "%.0f", r->index_value[k]);
+                piece = number;
+                length = strlen(number);
+            }
+        }
+        if (out && used + length < size) memcpy(out + used, piece, length);
+        used += length;
+        if (*c != ' ') before = c[n - 1];
+        c += n;
+    }
+    if (out && used < size) out[used] = '\0';
+    return used;
+}
+
+bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal)
+{
+    *law = NULL;
+    *literal = node->first > 0;
+    if (node->type != KD_NODE_SCALAR) {
+        kd_reader_complain(r, node, "'%s' must be an expression, not a %s", key,
+                           node->type == KD_NODE_LIST ? "list" : "map");
+        return false;
+    }
+    if (kd_node_is_null(node)) return true;
+    *law = node->text;
+    if (r->nindices == 0) return true;
+    size_t length = put_indices(r, node->text, NULL, 0);
+    if (length > KD_EXPR_MAX_LENGTH) {
+        kd_reader_complain(r, node, "'%s' is longer than %d characters", key, KD_EXPR_MAX_LENGTH);
+        return false;
+    }
+    char *text = kd_arena_cut(&r->scratch, length + 1, 1);
+    if (!text) return kd_reader_short_of_memory(r);
+    put_indices(r, node->text, text, length + 1);
+    *literal = *literal && strcmp(text, node->text) == 0;
+    *law = text;
+    return true;
+}

@@ -1,0 +1,597 @@
+// values.c: fields of definitions from nodes of a file, as the schema says.
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "math/space.h"
+#include "modelfile/reader.h"
+
+// ---- positions ------------------------------------------------------------------------------------------------------
+
+bool kd_reader_note(kd_reader *r, const char *field, const kd_node *node)
+{
+    if (kd_model_field_at(r->m, field, node->line, node->first > 0 ? node->first : node->column) >= 0) return true;
+    return kd_reader_short_of_memory(r);
+}
+
+static bool note_law(kd_reader *r, const char *field, const kd_node *node, bool literal)
+{
+    if (!literal) return kd_reader_note(r, field, node);
+    return kd_model_law_at(r->m, field, node->line, node->first) >= 0 || kd_reader_short_of_memory(r);
+}
+
+// ---- numbers --------------------------------------------------------------------------------------------------------
+
+static const char *numbers_word(int n)
+{
+    return n == 1 ? "number" : "numbers";
+}
+
+// A list of n numbers, or one number for n = 1; maybe: null is NaN.
+bool kd_reader_numbers(kd_reader *r, kd_node *node, const char *key, int n, bool maybe, double *value)
+{
+    if (node->type == KD_NODE_MAP) {
+        kd_reader_complain(r, node, "'%s' needs %d %s, got a map", key, n, numbers_word(n));
+        return false;
+    }
+    int      got = node->type == KD_NODE_LIST ? node->n : 1;
+    kd_node *item = node->type == KD_NODE_LIST ? node->item : node;
+    if (got != n) {
+        kd_reader_complain(r, node, "'%s' needs %d %s, got %d", key, n, numbers_word(n), got);
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        if (maybe && kd_node_is_null(&item[i]))
+            value[i] = NAN;
+        else if (!kd_reader_number(r, &item[i], key, &value[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool read_inertia(kd_reader *r, const kd_field *field, kd_node *node, double *value)
+{
+    if (node->type == KD_NODE_LIST && node->n == 3) {
+        value[3] = value[4] = value[5] = 0.0;
+        return kd_reader_numbers(r, node, field->key, 3, false, value);
+    }
+    if (node->type == KD_NODE_LIST && node->n == 6) return kd_reader_numbers(r, node, field->key, 6, false, value);
+    kd_reader_complain(r, node, "'%s' needs 3 numbers (xx yy zz) or 6 (xx yy zz xy xz yz), got %d", field->key,
+                       node->type == KD_NODE_LIST ? node->n : 1);
+    return false;
+}
+
+static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, double *value)
+{
+    bool rows = node->type == KD_NODE_LIST && node->n == 6 && node->item[0].type == KD_NODE_LIST;
+    if (rows) {
+        for (int i = 0; i < 6; i++) {
+            if (!kd_reader_numbers(r, &node->item[i], field->key, 6, false, value + 6 * i)) return false;
+        }
+        return true;
+    }
+    double diagonal[6];
+    if (node->type != KD_NODE_LIST || node->n != 6) {
+        kd_reader_complain(r, node, "'%s' of a bushing needs 6 numbers (the diagonal) or 6 rows of 6, got %d",
+                           field->key, node->type == KD_NODE_LIST ? node->n : 1);
+        return false;
+    }
+    if (!kd_reader_numbers(r, node, field->key, 6, false, diagonal)) return false;
+    memset(value, 0, 36 * sizeof *value);
+    for (int i = 0; i < 6; i++) value[7 * i] = diagonal[i];
+    return true;
+}
+
+static bool read_samples(kd_reader *r, const kd_field *field, const kd_node *node, char *def)
+{
+    int known;
+    memcpy(&known, def + field->length, sizeof known);
+    if (node->type != KD_NODE_LIST || node->n == 0) {
+        kd_reader_complain(r, node, "'%s' must be a list of numbers", field->key);
+        return false;
+    }
+    if (known > 0 && known != node->n) {
+        kd_reader_complain(r, node, "'x' and 'y' must have as many numbers as each other, but one has %d, the other %d",
+                           known, node->n);
+        return false;
+    }
+    double *sample = kd_cut_double(&r->scratch, node->n);
+    if (!sample) return kd_reader_short_of_memory(r);
+    for (int i = 0; i < node->n; i++) {
+        if (!kd_reader_number(r, &node->item[i], field->key, &sample[i])) return false;
+    }
+    memcpy(def + field->offset, &sample, sizeof sample);
+    memcpy(def + field->length, &node->n, sizeof node->n);
+    return true;
+}
+
+// ---- orientations ---------------------------------------------------------------------------------------------------
+
+static bool complain_orientation(kd_reader *r, const kd_node *node)
+{
+    kd_reader_complain(r, node,
+                       "an orientation is [w, x, y, z], {axis: [x, y, z], angle: a} or "
+                       "{roll: a, pitch: b, yaw: c}");
+    return false;
+}
+
+static bool read_axis_angle(kd_reader *r, const kd_node *map, double *q)
+{
+    double   axis[3], angle;
+    kd_node *axis_node = kd_node_find(map, "axis"), *angle_node = kd_node_find(map, "angle");
+    if (map->n != 2 || !axis_node || !angle_node) return complain_orientation(r, map);
+    if (!kd_reader_numbers(r, axis_node, "axis", 3, false, axis) || !kd_reader_number(r, angle_node, "angle", &angle)) {
+        return false;
+    }
+    double n = kd_vec_norm(kd_vec_of(axis));
+    if (!(n > 0.0) || isinf(n)) {
+        kd_reader_complain(r, axis_node, "'axis' must not be the zero vector");
+        return false;
+    }
+    double s = sin(0.5 * angle) / n;
+    kd_quat_to(kd_quat_normalised((kd_quat){cos(0.5 * angle), s * axis[0], s * axis[1], s * axis[2]}), q);
+    return true;
+}
+
+// Rz(yaw) Ry(pitch) Rx(roll)
+static bool read_cardan(kd_reader *r, const kd_node *map, double *q)
+{
+    static const char *const word[] = {"roll", "pitch", "yaw"};
+    double                   angle[3] = {0, 0, 0};
+    int                      given = 0;
+    for (int i = 0; i < 3; i++) {
+        kd_node *node = kd_node_find(map, word[i]);
+        if (!node) continue;
+        given++;
+        if (!kd_reader_number(r, node, word[i], &angle[i])) return false;
+    }
+    if (given == 0 || given != map->n) return complain_orientation(r, map);
+    kd_quat z = kd_quat_exp(kd_vec(0, 0, angle[2])), y = kd_quat_exp(kd_vec(0, angle[1], 0));
+    kd_quat_to(kd_quat_normalised(kd_quat_mul(z, kd_quat_mul(y, kd_quat_exp(kd_vec(angle[0], 0, 0))))), q);
+    return true;
+}
+
+static bool read_orientation(kd_reader *r, const kd_field *field, kd_node *node, double *q)
+{
+    if (node->type == KD_NODE_MAP) {
+        return kd_node_find(node, "axis") || kd_node_find(node, "angle") ? read_axis_angle(r, node, q)
+                                                                         : read_cardan(r, node, q);
+    }
+    if (node->type != KD_NODE_LIST || node->n != 4) return complain_orientation(r, node);
+    return kd_reader_numbers(r, node, field->key, 4, false, q);
+}
+
+// ---- texts ----------------------------------------------------------------------------------------------------------
+
+static bool read_text(kd_reader *r, const kd_field *field, const kd_node *node, const char **text)
+{
+    *text = NULL;
+    if (node->type != KD_NODE_SCALAR) {
+        kd_reader_complain(r, node, "'%s' must be a %s, not a %s", field->key,
+                           field->type == KD_FIELD_TEXT ? "text" : "name", node->type == KD_NODE_LIST ? "list" : "map");
+        return false;
+    }
+    if (kd_node_is_null(node)) return true;
+    if (field->type == KD_FIELD_NAME) return kd_reader_name(r, node, text);
+    *text = node->text;
+    return true;
+}
+
+static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, int *value)
+{
+    const char *text;
+    int         count = 0;
+    if (!read_text(r, field, node, &text)) return false;
+    for (; field->words[count]; count++) {
+        if (text && strcmp(field->words[count], text) == 0) {
+            *value = count;
+            return true;
+        }
+    }
+    char        list[300] = "";
+    const char *near = text ? kd_nearest_word(text, field->words, count) : NULL;
+    if (near) {
+        kd_text(list, sizeof list, ", did you mean '%s'?", near);
+    } else {
+        kd_text(list, sizeof list, "; possible are");
+        for (int i = 0; i < count; i++) kd_text_append(list, sizeof list, "%s %s", i > 0 ? "," : "", field->words[i]);
+    }
+    kd_reader_complain(r, node, "'%s' cannot be '%.60s'%s", field->key, text ? text : "", list);
+    return false;
+}
+
+static bool read_boolean(kd_reader *r, const kd_field *field, const kd_node *node, bool *value)
+{
+    const char *text = node->type == KD_NODE_SCALAR ? node->text : "";
+    bool        yes = strcmp(text, "true") == 0 || strcmp(text, "yes") == 0;
+    *value = yes;
+    if (yes || strcmp(text, "false") == 0 || strcmp(text, "no") == 0) return true;
+    kd_reader_complain(r, node, "'%s' must be true or false", field->key);
+    return false;
+}
+
+// The words under which the model knows parts of fields; they must live as long as the model.
+static const char *part_of(const char *key, int i)
+{
+    static const char *const parts[][KD_MAX_TERMS] = {
+        {"motion[0]", "motion[1]", "motion[2]"},
+        {"force[0]", "force[1]", "force[2]"},
+        {"torque[0]", "torque[1]", "torque[2]"},
+        {"terms[0]", "terms[1]", "terms[2]", "terms[3]", "terms[4]", "terms[5]", "terms[6]", "terms[7]"},
+    };
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+        size_t length = strcspn(parts[k][0], "[");
+        if (strlen(key) == length && strncmp(parts[k][0], key, length) == 0 && parts[k][i]) return parts[k][i];
+    }
+    return key;
+}
+
+// One expression or a list of n. A single coordinate needs no list.
+static bool read_laws(kd_reader *r, const kd_field *field, int n, kd_node *node, const char **law)
+{
+    bool literal;
+    if (field->count == 1) {
+        return kd_reader_law(r, node, field->key, law, &literal) && note_law(r, field->key, node, literal);
+    }
+    int      got = node->type == KD_NODE_LIST ? node->n : 1;
+    kd_node *item = node->type == KD_NODE_LIST ? node->item : node;
+    if (got != n || node->type == KD_NODE_MAP) {
+        kd_reader_complain(r, node, "'%s' needs %d expression%s, got %d", field->key, n, n == 1 ? "" : "s",
+                           node->type == KD_NODE_MAP ? 0 : got);
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        if (!kd_reader_law(r, &item[i], field->key, &law[i], &literal)) return false;
+        if (law[i] && !note_law(r, part_of(field->key, i), &item[i], literal)) return false;
+    }
+    return true;
+}
+
+// ---- lists of parts -------------------------------------------------------------------------------------------------
+
+static bool check_room(kd_reader *r, const kd_field *field, const kd_node *node, int n)
+{
+    if (n <= field->count) return true;
+    kd_reader_complain(r, node, "'%s' has %d entries, at most %d are possible", field->key, n, field->count);
+    return false;
+}
+
+static bool read_paths(kd_reader *r, const kd_field *field, kd_node *node, char *def)
+{
+    int          n = node->type == KD_NODE_LIST ? node->n : 1;
+    kd_node     *item = node->type == KD_NODE_LIST ? node->item : node;
+    const char **path = (const char **)(void *)(def + field->offset);
+    if (!check_room(r, field, node, n)) return false;
+    for (int i = 0; i < n; i++) {
+        if (item[i].type != KD_NODE_SCALAR) {
+            kd_reader_complain(r, &item[i], "'%s' must be a list of names", field->key);
+            return false;
+        }
+        if (!kd_reader_name(r, &item[i], &path[i])) return false;
+    }
+    memcpy(def + field->length, &n, sizeof n);
+    return true;
+}
+
+static bool read_terms(kd_reader *r, const kd_field *field, const kd_node *node, char *def)
+{
+    const char **path = (const char **)(void *)(def + field->offset);
+    double      *factor = (double *)(void *)(def + field->second);
+    if (node->type != KD_NODE_MAP || node->n == 0) {
+        kd_reader_complain(r, node, "'%s' must be like {joint.a.q: 1, joint.b.q: -2}", field->key);
+        return false;
+    }
+    if (!check_room(r, field, node, node->n)) return false;
+    for (int i = 0; i < node->n; i++) {
+        kd_node *key = &node->item[2 * i];
+        if (!kd_reader_name(r, key, &path[i]) || !kd_reader_note(r, part_of(field->key, i), key) ||
+            !kd_reader_number(r, &node->item[2 * i + 1], key->text, &factor[i])) {
+            return false;
+        }
+    }
+    memcpy(def + field->length, &node->n, sizeof node->n);
+    return true;
+}
+
+// {rod: radius, from: [..], to: [..]}: from where to where in place of length, position and orientation
+static bool read_span(kd_reader *r, kd_node *map, int kind, kd_shape *shape)
+{
+    const char *word = kd_schema_of(KD_SCHEMA_SHAPE)->kinds[kind].word;
+    double      from[3], to[3];
+    kd_node    *from_node = kd_node_find(map, "from"), *to_node = kd_node_find(map, "to");
+    int         radii = kind == KD_TUBE ? 2 : 1;
+    if (kind != KD_ROD && kind != KD_CYLINDER && kind != KD_TUBE) {
+        kd_reader_complain(r, from_node ? from_node : to_node,
+                           "'from' and 'to' are for rod, cylinder and tube; a %s has a position", word);
+        return false;
+    }
+    if (!from_node || !to_node) {
+        kd_reader_complain(r, map, "a %s from one point to another needs both 'from' and 'to'", word);
+        return false;
+    }
+    if (kd_node_find(map, "position") || kd_node_find(map, "orientation")) {
+        kd_reader_complain(r, map, "'from' and 'to' say already where the %s is; leave out position and orientation",
+                           word);
+        return false;
+    }
+    if (!kd_reader_numbers(r, kd_node_find(map, word), word, radii, false, shape->size) ||
+        !kd_reader_numbers(r, from_node, "from", 3, false, from) ||
+        !kd_reader_numbers(r, to_node, "to", 3, false, to)) {
+        return false;
+    }
+    kd_vec3 d = kd_vec_sub(kd_vec_of(to), kd_vec_of(from));
+    double  length = kd_vec_norm(d);
+    if (!(length > 0.0) || isinf(length)) {
+        kd_reader_complain(r, from_node, "'from' and 'to' must be different points");
+        return false;
+    }
+    shape->size[radii] = length;
+    for (int i = 0; i < 3; i++) shape->position[i] = 0.5 * (from[i] + to[i]);
+    // the shortest turn from z to d: about z x d by their angle; any axis across z will do for half a turn
+    double  across = hypot(d.x, d.y), half = 0.5 * atan2(across, d.z);
+    kd_vec3 axis = across > 0.0 ? kd_vec(-d.y / across, d.x / across, 0.0) : kd_vec(1, 0, 0);
+    kd_quat q = {cos(half), sin(half) * axis.x, sin(half) * axis.y, 0.0};
+    kd_quat_to(q, shape->orientation);
+    return true;
+}
+
+static bool read_shape(kd_reader *r, kd_node *node, kd_shape *shape)
+{
+    const kd_schema *schema = kd_schema_of(KD_SCHEMA_SHAPE);
+    int              kind = -1;
+    for (int i = 0; node->type == KD_NODE_MAP && i < node->n; i++) {
+        int k = kd_schema_kind(schema, node->item[2 * i].text);
+        if (k >= 0 && kind >= 0) {
+            kd_reader_complain(r, &node->item[2 * i], "a shape is one of %s and %s, not both; write a list of shapes",
+                               schema->kinds[kind].word, schema->kinds[k].word);
+            return false;
+        }
+        if (k >= 0) kind = k;
+    }
+    if (kind < 0) {
+        kd_nearest nearest = kd_nearest_start(node->type == KD_NODE_MAP && node->n > 0 ? node->item[0].text : "");
+        for (int k = 0; k < schema->nkinds; k++) kd_nearest_offer(&nearest, schema->kinds[k].word);
+        if (nearest.best) {
+            kd_reader_complain(r, node, "unknown shape '%.60s', did you mean '%s'?", nearest.word, nearest.best);
+        } else {
+            kd_reader_complain(r, node,
+                               "a shape is like {box: [1, 2, 3]}; possible are sphere, box, cylinder, rod and "
+                               "tube");
+        }
+        return false;
+    }
+    kd_schema_default(schema, kind, shape);
+    if (kd_node_find(node, "from") || kd_node_find(node, "to")) {
+        if (!read_span(r, node, kind, shape)) return false;
+    }
+    return kd_reader_fields(r, schema, kind, node, shape);
+}
+
+static bool read_shapes(kd_reader *r, const kd_field *field, kd_node *node, char *def)
+{
+    int       n = node->type == KD_NODE_LIST ? node->n : 1;
+    kd_node  *item = node->type == KD_NODE_LIST ? node->item : node;
+    kd_shape *shape = (kd_shape *)(void *)(def + field->offset);
+    if (!check_room(r, field, node, n)) return false;
+    for (int i = 0; i < n; i++) {
+        if (!read_shape(r, &item[i], &shape[i])) return false;
+    }
+    memcpy(def + field->length, &n, sizeof n);
+    return true;
+}
+
+// ---- one field ------------------------------------------------------------------------------------------------------
+
+static bool is_zero(const double *a)
+{
+    return a[0] == 0.0 && a[1] == 0.0 && a[2] == 0.0;
+}
+
+static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node *node, char *def)
+{
+    void   *at = def + field->offset;
+    int     n = kd_field_count(field, kind), integer = 0;
+    bool    maybe = (field->flags & KD_FIELD_MAYBE) != 0, truth = false;
+    double *number = at;
+    switch (field->type) {
+    case KD_FIELD_NUMBER:
+        if (!kd_reader_numbers(r, node, field->key, n, maybe, number)) return false;
+        if (!(field->flags & KD_FIELD_DIRECTION) || !is_zero(number)) return true;
+        kd_reader_complain(r, node, "'%s' must not be the zero vector", field->key);
+        return false;
+    case KD_FIELD_INTEGER:
+        if (!kd_reader_integer(r, node, field->key, &integer)) return false;
+        memcpy(at, &integer, sizeof integer);
+        return true;
+    case KD_FIELD_WORD:
+        if (!read_word(r, field, node, &integer)) return false;
+        memcpy(at, &integer, sizeof integer);
+        return true;
+    case KD_FIELD_BOOLEAN:
+        if (!read_boolean(r, field, node, &truth)) return false;
+        memcpy(at, &truth, sizeof truth);
+        return true;
+    case KD_FIELD_TEXT:
+        return read_text(r, field, node, at);
+    case KD_FIELD_NAME:
+        return read_text(r, field, node, at) &&
+               (field->refers != KD_SCHEMA_CURVE || kd_reader_note(r, "value", node)); // where the model keeps it
+    case KD_FIELD_LAW:
+        return read_laws(r, field, n, node, at);
+    case KD_FIELD_PATHS:
+        return read_paths(r, field, node, def);
+    case KD_FIELD_ORIENTATION:
+        return read_orientation(r, field, node, number);
+    case KD_FIELD_INERTIA:
+        return read_inertia(r, field, node, number);
+    case KD_FIELD_MATRIX:
+        return read_matrix(r, field, node, number);
+    case KD_FIELD_PLACE:
+        return kd_reader_place(r, field, node, at);
+    case KD_FIELD_SHAPES:
+        return read_shapes(r, field, node, def);
+    case KD_FIELD_TERMS:
+        return read_terms(r, field, node, def);
+    case KD_FIELD_SAMPLES:
+        return read_samples(r, field, node, def);
+    case KD_FIELD_TYPE_COUNT:
+        break;
+    }
+    return false;
+}
+
+bool kd_reader_value(kd_reader *r, const kd_field *field, int kind, kd_node *node, void *def)
+{
+    char why[400];
+    if (!read_by_type(r, field, kind, node, def)) return false;
+    if (!kd_field_check(field, kind, def, why, sizeof why)) {
+        kd_reader_complain(r, node, "%s", why);
+        return false;
+    }
+    return field->type == KD_FIELD_LAW || field->type == KD_FIELD_PLACE || kd_reader_note(r, field->key, node);
+}
+
+// ---- all fields of a map --------------------------------------------------------------------------------------------
+
+static bool has_places(const kd_schema *schema, int kind)
+{
+    const kd_field *to = kd_schema_field(schema, kind, "to");
+    return to && to->type == KD_FIELD_PLACE;
+}
+
+// "a joint of type revolute", "an input", "a box"
+static void say_what(const kd_schema *schema, int kind, char *text, size_t size)
+{
+    const char *word = schema->kinds ? schema->kinds[kind].word : NULL;
+    const char *first = schema->kind_by_key ? word : schema->singular;
+    kd_text(text, size, "%s %s", strchr("aeiou", first[0]) ? "an" : "a", first);
+    if (word && !schema->kind_by_key) kd_text_append(text, size, " of type %s", word);
+}
+
+// `bodies` for `body`, `point` for `points`, and the other way round; NULL: that is not the mistake.
+static const char *other_number(const kd_schema *schema, int kind, const char *key)
+{
+    static const char *const number[][2] = {{"body", "bodies"}, {"bodies", "body"}, {"points", "point"}};
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++) {
+        if (strcmp(key, number[i][0]) == 0 && kd_reader_is_place_key(schema, kind, number[i][1])) return number[i][1];
+    }
+    return NULL;
+}
+
+static const char *nearest_key(const kd_schema *schema, int kind, const char *key)
+{
+    kd_nearest nearest = kd_nearest_start(key);
+    if (schema->kinds && !schema->kind_by_key) kd_nearest_offer(&nearest, "type");
+    for (int i = 0; i < schema->nfields; i++) {
+        if (kd_field_has(&schema->fields[i], kind)) kd_nearest_offer(&nearest, schema->fields[i].key);
+    }
+    kd_reader_offer_place_keys(schema, kind, &nearest);
+    return nearest.best;
+}
+
+// The other kinds that have the key; false: none.
+static bool list_kinds(const kd_schema *schema, const char *key, char *list, size_t size)
+{
+    list[0] = '\0';
+    for (int k = 0; schema->kinds && k < schema->nkinds; k++) {
+        bool has = kd_schema_field(schema, k, key) || kd_reader_is_place_key(schema, k, key);
+        if (!schema->kinds[k].word || !has) continue;
+        kd_text_append(list, size, "%s%s", list[0] ? ", " : "", schema->kinds[k].word);
+    }
+    return list[0] != '\0';
+}
+
+static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const kd_node *key)
+{
+    char        what[100], list[300] = "";
+    const char *other = other_number(schema, kind, key->text);
+    const char *near = other ? other : nearest_key(schema, kind, key->text);
+    say_what(schema, kind, what, sizeof what);
+    if (!other && list_kinds(schema, key->text, list, sizeof list)) {
+        kd_reader_complain(r, key, "'%s' does not apply to %s, only to %s", key->text, what, list);
+    } else if (near) {
+        kd_reader_complain(r, key, "unknown key '%.60s' for %s, did you mean '%s'?", key->text, what, near);
+    } else {
+        for (int i = 0; i < schema->nfields; i++) {
+            if (!kd_field_has(&schema->fields[i], kind)) continue;
+            kd_text_append(list, sizeof list, "%s%s", list[0] ? ", " : "", schema->fields[i].key);
+        }
+        kd_reader_complain(r, key, "unknown key '%.60s' for %s; possible are %s", key->text, what, list);
+    }
+}
+
+static bool is_handled_elsewhere(const kd_schema *schema, int kind, const kd_node *map, const char *key)
+{
+    if (strcmp(key, "for") == 0 || (strcmp(key, "type") == 0 && schema->kinds && !schema->kind_by_key)) return true;
+    if (schema == kd_schema_of(KD_SCHEMA_SHAPE) && kd_node_find(map, "from")) { // read_span has read these
+        return strcmp(key, "from") == 0 || strcmp(key, "to") == 0 || strcmp(key, schema->kinds[kind].word) == 0;
+    }
+    return has_places(schema, kind) && !kd_schema_field(schema, kind, key) && kd_reader_is_place_key(schema, kind, key);
+}
+
+// the frame of the model for `from` and `to`, or the joint that they come from
+static bool has_places_otherwise(const kd_schema *schema, int kind, const kd_node *map)
+{
+    return kd_reader_has_short_places(map) ||
+           (schema == kd_schema_of(KD_SCHEMA_FORCE) && kind == KD_RSDA && kd_node_find(map, "joint"));
+}
+
+static void complain_place(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, const char *key)
+{
+    char what[100];
+    bool both = kd_schema_field(schema, kind, "from") != NULL;
+    bool joint = kd_schema_field(schema, kind, "joint") != NULL;
+    say_what(schema, kind, what, sizeof what);
+    if (!both) {
+        kd_reader_complain(r, map, "%s needs 'body' or 'to'", what);
+    } else if (kd_node_find(map, "from") || kd_node_find(map, "to")) {
+        kd_reader_complain(r, map, "%s needs '%s'", what, key);
+    } else if (strcmp(key, "from") == 0) { // once for both
+        kd_reader_complain(r, map, "%s needs 'bodies', or 'from' and 'to'%s", what, joint ? ", or 'joint'" : "");
+    }
+}
+
+static bool check_required(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map)
+{
+    char what[100];
+    bool fine = true;
+    say_what(schema, kind, what, sizeof what);
+    for (int i = 0; i < schema->nfields; i++) {
+        const kd_field *field = &schema->fields[i];
+        const kd_node  *node = kd_node_find(map, field->key);
+        if (!kd_field_has(field, kind) || !(field->flags & KD_FIELD_REQUIRED) || (node && !kd_node_is_null(node))) {
+            continue;
+        }
+        if (field->type == KD_FIELD_PLACE) {
+            if (has_places_otherwise(schema, kind, map)) continue;
+            complain_place(r, schema, kind, map, field->key);
+        } else {
+            kd_reader_complain(r, map, "%s needs '%s'", what, field->key);
+        }
+        fine = false;
+    }
+    return fine;
+}
+
+bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
+{
+    bool fine = true;
+    for (int i = 0; i < map->n && r->status == KD_OK; i++) {
+        kd_node        *key = &map->item[2 * i], *value = &map->item[2 * i + 1];
+        const kd_field *field = kd_schema_field(schema, kind, key->text);
+        if (is_handled_elsewhere(schema, kind, map, key->text)) continue;
+        if (!field) {
+            complain_key(r, schema, kind, key);
+            fine = false;
+        } else if ((field->flags & KD_FIELD_REQUIRED) && kd_node_is_null(value)) {
+            continue; // missing, see below
+        } else if (!kd_reader_value(r, field, kind, value, def)) {
+            fine = false;
+        }
+    }
+    if (fine && kd_reader_has_short_places(map) && has_places(schema, kind)) {
+        fine = kd_reader_short_places(r, schema, kind, map, def);
+    }
+    return check_required(r, schema, kind, map) && fine;
+}

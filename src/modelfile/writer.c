@@ -1,0 +1,380 @@
+// writer.c: a model as a YAML file, as the schema says: only what differs from defaults, numbers with as many digits as
+// bring the same bits back.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "model/build.h"
+#include "model/schema.h"
+
+// ---- scalars --------------------------------------------------------------------------------------------------------
+
+// The shortest text that gives the same number; the decimal sign is a point whatever the locale says.
+static void put_number(FILE *file, double value)
+{
+    char text[40];
+    if (isnan(value)) {
+        fputs("null", file);
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    for (char *c = text; *c; c++) {
+        if (!strchr("0123456789+-e", *c)) *c = '.';
+    }
+    fputs(text, file);
+}
+
+static void put_numbers(FILE *file, const double *value, int n)
+{
+    fputc('[', file);
+    for (int i = 0; i < n; i++) {
+        if (i > 0) fputs(", ", file);
+        put_number(file, value[i]);
+    }
+    fputc(']', file);
+}
+
+// Can the text stand without quotes, in brackets too?
+static bool is_plain(const char *text)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-*/^()<>= ";
+    size_t            n = strlen(text);
+    if (n == 0 || strspn(text, safe) != n || text[n - 1] == ' ') return false;
+    if (strchr(" *>=", text[0]) || (text[0] == '-' && (n == 1 || text[1] == ' ' || text[1] == '-'))) return false;
+    if (strncmp(text, "...", 3) == 0) return false;
+    return strcmp(text, "null") != 0;
+}
+
+static void put_text(FILE *file, const char *text)
+{
+    if (is_plain(text)) {
+        fputs(text, file);
+        return;
+    }
+    fputc('"', file);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fprintf(file, "\\%c", c);
+        else if (c < ' ' || c == 127)
+            fprintf(file, "\\x%02X", c);
+        else
+            fputc(c, file);
+    }
+    fputc('"', file);
+}
+
+static void put_texts(FILE *file, const char *const *text, int n)
+{
+    fputc('[', file);
+    for (int i = 0; i < n; i++) {
+        if (i > 0) fputs(", ", file);
+        if (text[i])
+            put_text(file, text[i]);
+        else
+            fputs("null", file);
+    }
+    fputc(']', file);
+}
+
+// ---- fields ---------------------------------------------------------------------------------------------------------
+
+static const void *at(const void *def, size_t offset)
+{
+    return (const char *)def + offset;
+}
+
+static int length_of(const kd_field *field, const void *def)
+{
+    int n = 0;
+    if (field->length) memcpy(&n, at(def, field->length), sizeof n);
+    return n;
+}
+
+static bool same_numbers(const double *a, const double *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (a[i] != b[i] && !(isnan(a[i]) && isnan(b[i]))) return false;
+    }
+    return true;
+}
+
+// Has the field the value that it has when it is not written?
+static bool is_default(const kd_field *field, int kind, const void *def, const void *defaults)
+{
+    const void *value = at(def, field->offset), *other = at(defaults, field->offset);
+    int         n = kd_field_count(field, kind);
+    switch (field->type) {
+    case KD_FIELD_NUMBER:
+    case KD_FIELD_INERTIA:
+    case KD_FIELD_MATRIX:
+    case KD_FIELD_ORIENTATION:
+        return same_numbers(value, other, n);
+    case KD_FIELD_INTEGER:
+    case KD_FIELD_WORD:
+        return memcmp(value, other, sizeof(int)) == 0;
+    case KD_FIELD_BOOLEAN:
+        return memcmp(value, other, sizeof(bool)) == 0;
+    case KD_FIELD_TEXT:
+    case KD_FIELD_NAME:
+    case KD_FIELD_LAW: {
+        const char *const *text = value;
+        for (int i = 0; i < n; i++) {
+            if (text[i]) return false;
+        }
+        return true;
+    }
+    case KD_FIELD_PLACE:
+        return false;
+    default:
+        return length_of(field, def) == 0;
+    }
+}
+
+static void put_map(FILE *file, const kd_schema *schema, const void *def);
+
+static void put_matrix(FILE *file, const double *value)
+{
+    double diagonal[6];
+    bool   full = false;
+    for (int i = 0; i < 36; i++) full = full || (i % 7 != 0 && value[i] != 0.0);
+    for (int i = 0; i < 6; i++) diagonal[i] = value[7 * i];
+    if (!full) {
+        put_numbers(file, diagonal, 6);
+        return;
+    }
+    for (int i = 0; i < 6; i++) {
+        fputs(i == 0 ? "[" : ", ", file);
+        put_numbers(file, value + 6 * i, 6);
+    }
+    fputc(']', file);
+}
+
+static void put_terms(FILE *file, const char *const *path, const double *factor, int n)
+{
+    for (int i = 0; i < n; i++) {
+        fputs(i == 0 ? "{" : ", ", file);
+        put_text(file, path[i]);
+        fputs(": ", file);
+        put_number(file, factor[i]);
+    }
+    fputc('}', file);
+}
+
+static void put_value(FILE *file, const kd_field *field, int kind, const void *def)
+{
+    const void *value = at(def, field->offset);
+    int         n = kd_field_count(field, kind), integer = 0, length = length_of(field, def);
+    bool        truth = false;
+    switch (field->type) {
+    case KD_FIELD_NUMBER:
+        if (n == 1)
+            put_number(file, *(const double *)value);
+        else
+            put_numbers(file, value, n);
+        break;
+    case KD_FIELD_INERTIA: {
+        const double *inertia = value;
+        put_numbers(file, inertia, inertia[3] == 0.0 && inertia[4] == 0.0 && inertia[5] == 0.0 ? 3 : 6);
+        break;
+    }
+    case KD_FIELD_MATRIX:
+        put_matrix(file, value);
+        break;
+    case KD_FIELD_ORIENTATION:
+        put_numbers(file, value, 4);
+        break;
+    case KD_FIELD_INTEGER:
+        memcpy(&integer, value, sizeof integer);
+        fprintf(file, "%d", integer);
+        break;
+    case KD_FIELD_WORD:
+        memcpy(&integer, value, sizeof integer);
+        fputs(field->words[integer], file);
+        break;
+    case KD_FIELD_BOOLEAN:
+        memcpy(&truth, value, sizeof truth);
+        fputs(truth ? "true" : "false", file);
+        break;
+    case KD_FIELD_TEXT:
+    case KD_FIELD_NAME:
+        put_text(file, *(const char *const *)value);
+        break;
+    case KD_FIELD_LAW:
+        if (n == 1)
+            put_text(file, *(const char *const *)value);
+        else
+            put_texts(file, value, n);
+        break;
+    case KD_FIELD_PATHS:
+        put_texts(file, value, length);
+        break;
+    case KD_FIELD_PLACE:
+        put_map(file, kd_schema_of(KD_SCHEMA_PLACE), value);
+        break;
+    case KD_FIELD_SHAPES:
+        fputc('[', file);
+        for (int i = 0; i < length; i++) {
+            if (i > 0) fputs(", ", file);
+            put_map(file, kd_schema_of(KD_SCHEMA_SHAPE), (const kd_shape *)value + i);
+        }
+        fputc(']', file);
+        break;
+    case KD_FIELD_TERMS:
+        put_terms(file, value, at(def, field->second), length);
+        break;
+    case KD_FIELD_SAMPLES:
+        put_numbers(file, *(const double *const *)value, length);
+        break;
+    case KD_FIELD_TYPE_COUNT:
+        break;
+    }
+}
+
+typedef union definition { // room for the defaults of any definition
+    kd_curve_def      curve;
+    kd_body_def       body;
+    kd_joint_def      joint;
+    kd_constraint_def constraint;
+    kd_force_def      force;
+    kd_run_def        run;
+    kd_shape          shape;
+} definition;
+
+// fields that have no effect beside others
+static bool is_idle(const kd_schema *schema, int kind, const kd_field *field, const void *def)
+{
+    if (schema == kd_schema_of(KD_SCHEMA_PLACE) && field->type == KD_FIELD_ORIENTATION) {
+        const double *axis = ((const kd_place *)def)->axis;
+        return axis[0] != 0.0 || axis[1] != 0.0 || axis[2] != 0.0;
+    }
+    return schema == kd_schema_of(KD_SCHEMA_FORCE) && kind == KD_RSDA && field->type == KD_FIELD_PLACE &&
+           ((const kd_force_def *)def)->joint;
+}
+
+// All fields that say something, each behind `before`; answers how many.
+static int put_fields(FILE *file, const kd_schema *schema, const void *def, const char *first, const char *before)
+{
+    definition defaults;
+    int        kind = kd_schema_kind_of(schema, def), count = 0;
+    kd_schema_default(schema, kind, &defaults);
+    if (schema->kinds && !schema->kind_by_key) {
+        fprintf(file, "%stype: %s", first, schema->kinds[kind].word);
+        count++;
+    }
+    for (int i = 0; i < schema->nfields; i++) {
+        const kd_field *field = &schema->fields[i];
+        bool            required = (field->flags & KD_FIELD_REQUIRED) != 0;
+        if (!kd_field_has(field, kind) || is_idle(schema, kind, field, def)) continue;
+        if (!required && is_default(field, kind, def, &defaults)) continue;
+        fprintf(file, "%s%s: ", count++ == 0 ? first : before, field->key);
+        put_value(file, field, kind, def);
+    }
+    return count;
+}
+
+static void put_map(FILE *file, const kd_schema *schema, const void *def)
+{
+    if (put_fields(file, schema, def, "{", ", ") == 0) fputc('{', file);
+    fputc('}', file);
+}
+
+// ---- sections -------------------------------------------------------------------------------------------------------
+
+typedef struct section {
+    kd_schema_id id;
+    kd_section   section;
+    size_t       definition; // offset in the element
+} section;
+
+static const section sections[] = {
+    {KD_SCHEMA_CURVE, KD_SECTION_CURVE, offsetof(kd_model_curve, def)},
+    {KD_SCHEMA_INPUT, KD_SECTION_INPUT, offsetof(kd_input, def)},
+    {KD_SCHEMA_BODY, KD_SECTION_BODY, offsetof(kd_body, def)},
+    {KD_SCHEMA_FRAME, KD_SECTION_FRAME, offsetof(kd_frame, def)},
+    {KD_SCHEMA_JOINT, KD_SECTION_JOINT, offsetof(kd_joint, def)},
+    {KD_SCHEMA_CONSTRAINT, KD_SECTION_CONSTRAINT, offsetof(kd_constraint, def)},
+    {KD_SCHEMA_FORCE, KD_SECTION_FORCE, offsetof(kd_force, def)},
+    {KD_SCHEMA_STATE, KD_SECTION_STATE, offsetof(kd_state_element, def)},
+    {KD_SCHEMA_SENSOR, KD_SECTION_SENSOR, offsetof(kd_sensor, def)},
+};
+
+static void put_element(FILE *file, const kd_schema *schema, const char *name, const void *def)
+{
+    fputs("  ", file);
+    put_text(file, name);
+    fputc(':', file);
+    if (schema == kd_schema_of(KD_SCHEMA_FRAME)) { // the keys of the place are those of the frame
+        put_fields(file, kd_schema_of(KD_SCHEMA_PLACE), &((const kd_frame_def *)def)->at, "\n    ", "\n    ");
+    } else if (put_fields(file, schema, def, "\n    ", "\n    ") == 0) {
+        fputs(" {}", file);
+    }
+    fputc('\n', file);
+}
+
+static void put_sections(FILE *file, const kd_model *m)
+{
+    for (size_t s = 0; s < sizeof sections / sizeof sections[0]; s++) {
+        const kd_schema *schema = kd_schema_of(sections[s].id);
+        int              n = kd_section_count(m, sections[s].section);
+        if (n > 0) fprintf(file, "\n%s:\n", schema->word);
+        for (int i = 0; i < n; i++) {
+            put_element(file, schema, kd_element_name(m, sections[s].section, i),
+                        at(kd_element(m, sections[s].section, i), sections[s].definition));
+        }
+    }
+}
+
+static void put_head(FILE *file, const kd_model *m)
+{
+    fputs("kardan: 1\n", file);
+    if (m->title[0]) {
+        fputs("title: ", file);
+        put_text(file, m->title);
+        fputc('\n', file);
+    }
+    fputs("gravity: ", file);
+    put_numbers(file, m->gravity, 3);
+    fputc('\n', file);
+    if (m->nparameters > 0) fputs("\nparameters:\n", file);
+    for (int i = 0; i < m->nparameters; i++) {
+        fprintf(file, "  %s: ", m->parameter[i].name);
+        if (m->parameter[i].text)
+            put_text(file, m->parameter[i].text);
+        else
+            put_number(file, m->parameter[i].value);
+        fputc('\n', file);
+    }
+}
+
+static void put_run(FILE *file, const kd_model *m)
+{
+    if (put_fields(file, kd_schema_of(KD_SCHEMA_RUN), &m->run, "\nrun:\n  ", "\n  ") > 0) fputc('\n', file);
+}
+
+kd_status kd_model_write(const kd_model *m, const char *path, char *message, size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (!m || !path) return KD_ERR_ARGUMENT;
+    if (m->nuser_forces > 0) {
+        kd_text(message, size, "user force '%s' is written in C and cannot stand in a file", m->user_force[0].name);
+        return KD_ERR_UNSUPPORTED;
+    }
+    FILE *file = fopen(path, "wb");
+    if (!file) {
+        kd_text(message, size, "%s: the file cannot be written", path);
+        return KD_ERR_FILE;
+    }
+    put_head(file, m);
+    put_sections(file, m);
+    put_run(file, m);
+    bool failed = ferror(file) != 0;
+    failed = fclose(file) != 0 || failed;
+    if (failed) kd_text(message, size, "%s: the file could not be written to its end", path);
+    return failed ? KD_ERR_FILE : KD_OK;
+}

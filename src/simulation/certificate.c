@@ -1,0 +1,415 @@
+// certificate.c: the figures of a run certificate.
+//
+// At each state: the residuals of the constraints on three levels, of the norm equations and of the invariants, all
+// evaluated from the equations of motion and not taken from the integrator. The energy balance
+//
+//     B(t) = [kinetic + potential](t) - [kinetic + potential](0) + integral of (dissipated - supplied power) dt
+//
+// needs an integral that is as accurate as the run. In each step the powers are evaluated at the five Gauss-Lobatto
+// points, which are the two ends and three points of the dense output; the polynomial of degree 4 through them gives
+// the work up to any time inside the step (local error h^6) and, at its end, the formula of degree 7.
+#include <kardan/certificate.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+
+enum { NODES = 5, POWERS = 2 }; // powers: dissipated, supplied
+
+static const double STALE = 1e-9;   // relative dynamic residual above which x->a does not belong to the state
+static const double EXPLODED = 1e8; // growth of positions or velocities that no mechanism has: the run lost its track
+
+// Gauss-Lobatto points in [0, 1]: (1 - sqrt(3/7)) / 2 and its mirror image
+static const double node[NODES] = {0, 0.17267316464601142810, 0.5, 0.82732683535398857190, 1};
+
+// The step whose powers are known
+typedef struct step {
+    double t0, t1;
+    double power[NODES][POWERS]; // [W] at the nodes
+    double work[POWERS];         // [J] from the start of the run to t0
+} step;
+
+struct kd_certifier {
+    kd_arena       arena;
+    const kd_eom  *eom;
+    kd_dims        dims;
+    kd_inputs      inputs;
+    kd_eom_data   *data;
+    kd_state      *inside; // a state inside a step
+    double        *u;      // (3 nu) inputs with two derivatives
+    double        *value;  // (largest number of rows)
+    double        *a;      // (nv) accelerations that are judged
+    double        *M;      // (nv x nv); NULL: the definition has the explicit formalism
+    double        *force;  // (nv)
+    step           step;
+    double         start[2]; // scale of positions and velocities at the first state
+    double         energy_start, potential_low, potential_high;
+    kd_findings    findings;
+    kd_certificate certificate;
+};
+
+kd_limits kd_limits_none(void)
+{
+    return (kd_limits){NAN, NAN, NAN, NAN};
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static int largest_rows(const kd_eom *eom)
+{
+    int rows = 0;
+    for (int fn = 0; fn <= KD_E; fn++)
+        if (kd_eom_rows(eom, (kd_fn)fn) > rows) rows = kd_eom_rows(eom, (kd_fn)fn);
+    return rows;
+}
+
+kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_certifier **certifier)
+{
+    if (certifier) *certifier = NULL;
+    if (!eom || !certifier) return KD_ERR_ARGUMENT;
+    kd_certifier *c = kd_alloc(sizeof *c);
+    if (!c) return KD_ERR_MEMORY;
+    kd_dims D = c->dims = kd_eom_dims(eom);
+    c->eom = eom;
+    if (inputs) c->inputs = *inputs;
+    c->u = kd_cut_double(&c->arena, 3 * D.nu);
+    c->value = kd_cut_double(&c->arena, largest_rows(eom));
+    c->a = kd_cut_double(&c->arena, D.nv);
+    c->force = kd_cut_double(&c->arena, D.nv);
+    if (!kd_eom_definition(eom)->acceleration)
+        c->M = kd_arena_cut(&c->arena, (size_t)D.nv * (size_t)D.nv, sizeof(double));
+    kd_status status = c->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &c->data);
+    if (status >= 0) status = kd_state_create(eom, &c->inside);
+    if (status < 0) {
+        kd_certifier_destroy(c);
+        return status;
+    }
+    for (int level = 0; level < KD_LEVEL_COUNT; level++) c->certificate.scale[level] = 1;
+    c->certificate.has_constraints = D.nlambda + D.nmu + D.ns > 0;
+    c->certificate.has_norms = D.nq > 0;
+    c->certificate.has_invariants = D.ne > 0;
+    c->certificate.has_energy = kd_eom_definition(eom)->energies != NULL;
+    c->certificate.limits = kd_limits_none();
+    c->findings.a = c->a;
+    *certifier = c;
+    return KD_OK;
+}
+
+void kd_certifier_destroy(kd_certifier *c)
+{
+    if (!c) return;
+    kd_eom_data_destroy(c->data);
+    kd_state_destroy(c->inside);
+    kd_arena_release(&c->arena);
+    kd_free(c);
+}
+
+// ---- evaluation -----------------------------------------------------------------------------------------------------
+
+static kd_status fault_of(const kd_certifier *c)
+{
+    return kd_eom_data_fault(c->data).status;
+}
+
+// The time, position and velocity of x
+static kd_status go_to(kd_certifier *c, const kd_state *x)
+{
+    double *u = c->u, *du = u + c->dims.nu, *ddu = du + c->dims.nu;
+    if (c->inputs.eval && c->inputs.eval(x->t, c->inputs.context, u, du, ddu) != KD_EVAL_OK)
+        return KD_ERR_CALLBACK_STOP;
+    kd_eom_at_parameters(c->data, x->theta);
+    kd_eom_at_time(c->data, x->t, u, du, ddu, x->z);
+    kd_eom_at_position(c->data, x->p, x->s);
+    kd_eom_at_velocity(c->data, x->v, x->r);
+    return KD_OK;
+}
+
+static double largest_of(const double *x, int n)
+{
+    double largest = 0;
+    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
+    return largest;
+}
+
+// Solve M y = y by Cholesky; M (n x n, column-major) is overwritten. false: not positive definite.
+static bool solve_mass(double *M, int n, double *y)
+{
+    for (int j = 0; j < n; j++) { // M = L L'
+        for (int k = 0; k < j; k++)
+            for (int i = j; i < n; i++) M[j * n + i] -= M[k * n + i] * M[k * n + j];
+        if (!(M[j * n + j] > 0)) return false;
+        double pivot = sqrt(M[j * n + j]);
+        for (int i = j; i < n; i++) M[j * n + i] /= pivot;
+    }
+    for (int j = 0; j < n; j++) { // L y = y
+        y[j] /= M[j * n + j];
+        for (int i = j + 1; i < n; i++) y[i] -= M[j * n + i] * y[j];
+    }
+    for (int j = n - 1; j >= 0; j--) { // L' y = y
+        for (int i = j + 1; i < n; i++) y[j] -= M[j * n + i] * y[i];
+        y[j] /= M[j * n + j];
+    }
+    return true;
+}
+
+// force = f - (GZ)' lambda - (HZ)' mu = -residual at a = 0
+static kd_eval evaluate_force(kd_certifier *c, const kd_state *x)
+{
+    memset(c->a, 0, (size_t)c->dims.nv * sizeof(double));
+    kd_eom_at_acceleration(c->data, c->a, x->w, x->lambda, x->mu);
+    kd_eval answer = kd_eom_eval(c->data, KD_RESIDUAL, c->force);
+    for (int i = 0; answer == KD_EVAL_OK && i < c->dims.nv; i++) c->force[i] = -c->force[i];
+    return answer;
+}
+
+// a = M \ force, by the explicit formalism where there is one. false: not to be had, as where M is singular.
+static bool accelerate(kd_certifier *c)
+{
+    int nv = c->dims.nv;
+    if (!c->M) {
+        if (kd_eom_acceleration(c->data, c->force) != KD_EVAL_OK) return false;
+    } else {
+        if (kd_eom_eval(c->data, KD_MASS, c->M) != KD_EVAL_OK || !solve_mass(c->M, nv, c->force)) return false;
+    }
+    memcpy(c->a, c->force, (size_t)nv * sizeof(double));
+    return true;
+}
+
+// Leave the data at the acceleration that is judged: x->a if it belongs to forces and multipliers of the state, else
+// the one that those give.
+static kd_status choose_acceleration(kd_certifier *c, const kd_state *x)
+{
+    int nv = c->dims.nv;
+    kd_eom_at_acceleration(c->data, x->a, x->w, x->lambda, x->mu);
+    if (kd_eom_eval(c->data, KD_RESIDUAL, c->value) != KD_EVAL_OK) return fault_of(c);
+    double residual = largest_of(c->value, nv);
+    bool   replaced = false;
+    if (residual > STALE) {
+        if (evaluate_force(c, x) != KD_EVAL_OK) return fault_of(c);
+        replaced = residual > STALE * largest_of(c->force, nv) && accelerate(c);
+    }
+    if (!replaced) memcpy(c->a, x->a, (size_t)nv * sizeof(double));
+    kd_eom_at_acceleration(c->data, c->a, x->w, x->lambda, x->mu);
+    return KD_OK;
+}
+
+// ---- residuals ------------------------------------------------------------------------------------------------------
+
+static void note(const kd_certifier *c, kd_largest *largest, double value, double t, kd_kind kind, int row)
+{
+    if (!(value > largest->value)) return;
+    largest->value = value;
+    largest->t = t;
+    kd_eom_name(c->eom, kind, row, largest->name, sizeof largest->name);
+}
+
+// Largest |row| of a function, of active rows only (active NULL: all), in *found and, with its name, in *largest
+static kd_status measure(kd_certifier *c, kd_fn fn, kd_kind kind, const unsigned char *active, double t, double *found,
+                         kd_largest *largest)
+{
+    int rows = kd_eom_rows(c->eom, fn), worst = -1;
+    if (rows == 0) return KD_OK;
+    if (kd_eom_eval(c->data, fn, c->value) != KD_EVAL_OK) return fault_of(c);
+    for (int i = 0; i < rows; i++)
+        if ((!active || active[i]) && (worst < 0 || fabs(c->value[i]) > fabs(c->value[worst]))) worst = i;
+    if (worst < 0) return KD_OK;
+    double value = fabs(c->value[worst]);
+    *found = fmax(*found, value);
+    note(c, largest, value, t, kind, worst);
+    return KD_OK;
+}
+
+static kd_status measure_all(kd_certifier *c, const kd_state *x)
+{
+    const unsigned char *g = x->active_lambda, *h = x->active_mu;
+    const struct {
+        kd_fn                fn;
+        kd_kind              kind;
+        const unsigned char *active;
+        double              *found;
+        kd_largest          *largest;
+    } list[] = {
+        {KD_G, KD_NAME_LAMBDA, g, &c->findings.violation[0], &c->certificate.level[0]},
+        {KD_C, KD_NAME_S, NULL, &c->findings.violation[0], &c->certificate.level[0]},
+        {KD_GI, KD_NAME_LAMBDA, g, &c->findings.violation[1], &c->certificate.level[1]},
+        {KD_H, KD_NAME_MU, h, &c->findings.violation[1], &c->certificate.level[1]},
+        {KD_GII, KD_NAME_LAMBDA, g, &c->findings.violation[2], &c->certificate.level[2]},
+        {KD_HI, KD_NAME_MU, h, &c->findings.violation[2], &c->certificate.level[2]},
+        {KD_Q, KD_NAME_Q, NULL, &c->findings.norm, &c->certificate.norm},
+        {KD_E, KD_NAME_E, NULL, &(double){0}, &c->certificate.invariant},
+    };
+    for (int level = 0; level < KD_LEVEL_COUNT; level++) c->findings.violation[level] = 0;
+    c->findings.norm = 0;
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        kd_status status = measure(c, list[i].fn, list[i].kind, list[i].active, x->t, list[i].found, list[i].largest);
+        if (status < 0) return status;
+    }
+    return KD_OK;
+}
+
+// Largest components so far: violations are judged relative to them
+static void widen_scale(kd_certifier *c, const kd_state *x)
+{
+    double *scale = c->certificate.scale;
+    scale[KD_LEVEL_POSITION] = fmax(scale[KD_LEVEL_POSITION], largest_of(x->p, c->dims.np));
+    scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], largest_of(x->v, c->dims.nv));
+    scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], largest_of(c->a, c->dims.nv));
+    for (int level = 0; level < 2; level++) {
+        if (c->certificate.states == 0) c->start[level] = scale[level];
+        if (scale[level] > EXPLODED * c->start[level]) c->certificate.exploded = true;
+    }
+}
+
+// ---- energy ---------------------------------------------------------------------------------------------------------
+
+static kd_status energies_at(kd_certifier *c, const kd_state *x, kd_energies *energies)
+{
+    kd_status status = go_to(c, x);
+    if (status < 0) return status;
+    return kd_eom_energies(c->data, energies) == KD_EVAL_OK ? KD_OK : fault_of(c);
+}
+
+static kd_status power_at(kd_certifier *c, const kd_state *x, double power[POWERS])
+{
+    kd_energies energies = {0};
+    kd_status   status = energies_at(c, x, &energies);
+    power[0] = energies.dissipated;
+    power[1] = energies.supplied;
+    return status;
+}
+
+// Integral from 0 to theta of the polynomial through the powers at the nodes: Lagrange's form, three Gauss points
+static double work_up_to(const step *s, double theta, int which)
+{
+    static const double gauss[3] = {-0.77459666924148337704, 0, 0.77459666924148337704}, weight[3] = {5, 8, 5};
+    double              sum = 0;
+    for (int g = 0; g < 3; g++) {
+        double at = 0.5 * theta * (1 + gauss[g]);
+        for (int j = 0; j < NODES; j++) {
+            double L = 1;
+            for (int k = 0; k < NODES; k++)
+                if (k != j) L *= (at - node[k]) / (node[j] - node[k]);
+            sum += weight[g] * L * s->power[j][which];
+        }
+    }
+    return (s->t1 - s->t0) * theta * sum / 18;
+}
+
+// [t0, t1] becomes the known step, with the powers at its ends; linear in between
+static void enter_step(step *s, double t1, const double end[POWERS])
+{
+    for (int which = 0; which < POWERS; which++) {
+        if (s->t1 > s->t0) s->work[which] += work_up_to(s, 1, which);
+        double start = s->power[NODES - 1][which];
+        for (int j = 0; j < NODES; j++) s->power[j][which] = start + node[j] * (end[which] - start);
+    }
+    s->t0 = s->t1;
+    s->t1 = t1;
+}
+
+// The step of the simulation that x lies in. Steps without power at both ends are not looked into: what little could
+// happen there would show in the balance.
+static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+{
+    step           *s = &c->step;
+    const kd_state *last = simulation ? kd_simulation_state(simulation) : x;
+    double          start = simulation ? kd_simulation_step_start(simulation) : s->t1, end[POWERS];
+    if (last->t <= s->t1) return KD_OK;
+    kd_status status = KD_OK;
+    if (start > s->t1) { // steps that were not shown
+        status = kd_simulation_inside(simulation, start, c->inside);
+        if (status >= 0) status = power_at(c, c->inside, end);
+        if (status < 0) return status;
+        enter_step(s, start, end);
+    }
+    status = power_at(c, last, end);
+    if (status < 0) return status;
+    enter_step(s, last->t, end);
+    bool has_power = false;
+    for (int which = 0; which < POWERS; which++)
+        has_power = has_power || s->power[0][which] != 0 || s->power[NODES - 1][which] != 0;
+    for (int j = 1; simulation && has_power && j < NODES - 1; j++) {
+        status = kd_simulation_inside(simulation, s->t0 + node[j] * (s->t1 - s->t0), c->inside);
+        if (status >= 0) status = power_at(c, c->inside, s->power[j]);
+        if (status < 0) return status;
+    }
+    return KD_OK;
+}
+
+static void note_energies(kd_certifier *c, double t, const kd_energies *e)
+{
+    kd_certificate *r = &c->certificate;
+    kd_findings    *f = &c->findings;
+    const step     *s = &c->step;
+    double          theta = s->t1 > s->t0 ? (t - s->t0) / (s->t1 - s->t0) : 0;
+    f->kinetic = e->kinetic;
+    f->potential = e->potential;
+    f->dissipated = s->work[0] + work_up_to(s, theta, 0);
+    f->supplied = s->work[1] + work_up_to(s, theta, 1);
+    double sum = e->kinetic + e->potential + f->dissipated - f->supplied;
+    if (r->states == 0) {
+        c->energy_start = sum;
+        c->potential_low = c->potential_high = e->potential;
+    }
+    c->potential_low = fmin(c->potential_low, e->potential);
+    c->potential_high = fmax(c->potential_high, e->potential);
+    f->balance = sum - c->energy_start;
+    if (fabs(f->balance) > r->energy.value || isnan(f->balance)) {
+        r->energy.value = fabs(f->balance);
+        r->energy.t = t;
+    }
+    const double size[] = {e->kinetic, c->potential_high - c->potential_low, fabs(f->dissipated), fabs(f->supplied)};
+    for (int i = 0; i < 4; i++) r->energy_scale = fmax(r->energy_scale, size[i]);
+    r->kinetic = f->kinetic;
+    r->potential = f->potential;
+    r->dissipated = f->dissipated;
+    r->supplied = f->supplied;
+}
+
+static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+{
+    kd_energies energies = {0};
+    kd_status   status = KD_OK;
+    if (c->certificate.states == 0) {
+        c->step.t0 = c->step.t1 = x->t;
+        status = power_at(c, x, c->step.power[NODES - 1]);
+    } else {
+        status = follow_steps(c, simulation, x);
+    }
+    if (status >= 0) status = energies_at(c, x, &energies);
+    if (status >= 0) note_energies(c, x->t, &energies);
+    return status;
+}
+
+// ---- looking --------------------------------------------------------------------------------------------------------
+
+kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+{
+    if (!c || !x) return KD_ERR_ARGUMENT;
+    for (int i = 0; i < x->n; i++)
+        if (!isfinite(x->p[i])) return KD_ERR_NOT_FINITE;
+    kd_status status = c->certificate.has_energy ? measure_energies(c, simulation, x) : KD_OK;
+    if (status >= 0) status = go_to(c, x);
+    if (status >= 0) status = choose_acceleration(c, x);
+    for (int i = 0; status >= 0 && i < c->dims.nv; i++)
+        if (!isfinite(c->a[i])) status = KD_ERR_NOT_FINITE;
+    if (status >= 0) status = measure_all(c, x);
+    if (status < 0) return status;
+    widen_scale(c, x);
+    if (c->certificate.states == 0) c->certificate.t_start = x->t;
+    c->certificate.t_end = x->t;
+    c->certificate.states++;
+    return KD_OK;
+}
+
+kd_findings kd_certifier_findings(const kd_certifier *c)
+{
+    return c->findings;
+}
+
+kd_certificate kd_certifier_certificate(const kd_certifier *c)
+{
+    return c->certificate;
+}

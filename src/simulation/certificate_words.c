@@ -1,0 +1,226 @@
+// certificate_words.c: from the figures of a certificate to words and JSON. Violations are judged relative to the
+// largest position, velocity or acceleration, energies relative to the energies involved.
+#include <kardan/certificate.h>
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double ROUNDING = 1e-11; // a relative violation of this size is rounding
+static const double WITHIN_ATOL = 10; // a relative violation below this times atol is within tolerance
+static const double BALANCED = 1e-3;  // relative error of the energy balance
+static const double AGREES_TO = 1e-2; // relative error of the positions; beyond, curves differ to the eye
+
+static const char *const LEVEL[KD_LEVEL_COUNT] = {"position", "velocity", "acceleration"};
+
+// ---- verdicts -------------------------------------------------------------------------------------------------------
+
+// Good words only for a run that deserves them
+static kd_verdict judge(const kd_certificate *c, bool good, const char *words)
+{
+    if (c->exploded) return (kd_verdict){"exploded", false};
+    if (good && c->status < 0) return (kd_verdict){"run failed", false};
+    return (kd_verdict){words, good};
+}
+
+static kd_verdict judge_violation(const kd_certificate *c, double relative)
+{
+    if (relative <= ROUNDING) return judge(c, true, "to rounding");
+    if (relative <= WITHIN_ATOL * c->atol) return judge(c, true, "within tolerance");
+    return judge(c, false, "drift");
+}
+
+kd_verdict kd_certificate_level(const kd_certificate *c, kd_level level)
+{
+    return judge_violation(c, c->level[level].value / c->scale[level]);
+}
+
+kd_verdict kd_certificate_norm(const kd_certificate *c)
+{
+    return judge_violation(c, c->norm.value);
+}
+
+double kd_certificate_energy_error(const kd_certificate *c)
+{
+    if (!c->has_energy) return NAN;
+    return c->energy_scale > 0 ? c->energy.value / c->energy_scale : c->energy.value;
+}
+
+kd_verdict kd_certificate_energy(const kd_certificate *c)
+{
+    bool good = kd_certificate_energy_error(c) <= BALANCED;
+    return judge(c, good, good ? "balanced" : "not balanced");
+}
+
+kd_verdict kd_certificate_reference(const kd_certificate *c, double error)
+{
+    bool good = error <= AGREES_TO;
+    return judge(c, good, good ? "agrees" : "differs");
+}
+
+// ---- text -----------------------------------------------------------------------------------------------------------
+
+typedef struct text {
+    char  *buffer;
+    size_t size, length; // length: of all that was written, as if there were room
+} text;
+
+static void put(text *t, const char *format, ...) KD_PRINTF(2, 3);
+static void put(text *t, const char *format, ...)
+{
+    bool    fits = t->buffer && t->length < t->size;
+    va_list arguments;
+    va_start(arguments, format);
+    int written = vsnprintf(fits ? t->buffer + t->length : NULL, fits ? t->size - t->length : 0, format, arguments);
+    va_end(arguments);
+    if (written > 0) t->length += (size_t)written;
+}
+
+static void put_place(text *t, const kd_largest *largest)
+{
+    if (largest->value == 0) return;
+    put(t, " at t = %.6g s", largest->t);
+    if (largest->name[0]) put(t, " in '%s'", largest->name);
+}
+
+// ---- limits ---------------------------------------------------------------------------------------------------------
+
+static void put_broken(text *t, const char *what, double value, double limit, const kd_largest *where)
+{
+    put(t, "%sthe limit of %.3g on %s is broken: %.3g", t->length > 0 ? "; " : "", limit, what, value);
+    put_place(t, where);
+}
+
+int kd_certificate_broken(const kd_certificate *c, char *sentence, size_t size)
+{
+    static const char *const WHAT[KD_LEVEL_COUNT] = {"constraint violation on position level",
+                                                     "constraint violation on velocity level",
+                                                     "constraint violation on acceleration level"};
+    const double             limit[KD_LEVEL_COUNT] = {c->limits.position, c->limits.velocity, c->limits.acceleration};
+    text                     t = {sentence, size, 0};
+    int                      broken = 0;
+    if (sentence && size > 0) sentence[0] = '\0';
+    for (int level = 0; level < KD_LEVEL_COUNT; level++) {
+        if (isnan(limit[level]) || c->level[level].value <= limit[level]) continue; // NaN is broken
+        put_broken(&t, WHAT[level], c->level[level].value, limit[level], &c->level[level]);
+        broken++;
+    }
+    double error = kd_certificate_energy_error(c);
+    if (c->has_energy && !isnan(c->limits.energy) && !(error <= c->limits.energy)) {
+        put_broken(&t, "the relative error of the energy balance", error, c->limits.energy, &c->energy);
+        broken++;
+    }
+    return broken;
+}
+
+// ---- description ----------------------------------------------------------------------------------------------------
+
+static void describe_energy(text *t, const kd_certificate *c)
+{
+    put(t, "energy balance: largest error %.1e J, relative %.1e", c->energy.value, kd_certificate_energy_error(c));
+    put_place(t, &c->energy);
+    put(t, " (%s)\n", kd_certificate_energy(c).words);
+    put(t, "  at the end: kinetic %.6g J, potential %.6g J; from the start: dissipated %.6g J, supplied %.6g J\n",
+        c->kinetic, c->potential, c->dissipated, c->supplied);
+}
+
+size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t size)
+{
+    text t = {buffer, size, 0};
+    if (buffer && size > 0) buffer[0] = '\0';
+    put(&t, "checked at %ld states from t = %.9g s to t = %.9g s\n", c->states, c->t_start, c->t_end);
+    if (!c->has_constraints) put(&t, "constraints: none\n");
+    for (int level = 0; c->has_constraints && level < KD_LEVEL_COUNT; level++) {
+        put(&t, "constraints on %s level: largest violation %.1e", LEVEL[level], c->level[level].value);
+        put_place(&t, &c->level[level]);
+        put(&t, " (%s)\n", kd_certificate_level(c, (kd_level)level).words);
+    }
+    if (c->has_norms) {
+        put(&t, "quaternion norms: largest error %.1e", c->norm.value);
+        put_place(&t, &c->norm);
+        put(&t, " (%s)\n", kd_certificate_norm(c).words);
+    }
+    if (c->has_invariants) {
+        put(&t, "invariants: largest error %.1e", c->invariant.value);
+        put_place(&t, &c->invariant);
+        put(&t, "\n");
+    }
+    if (c->has_energy) describe_energy(&t, c);
+    char sentence[800];
+    if (kd_certificate_broken(c, sentence, sizeof sentence) > 0) put(&t, "%s\n", sentence);
+    return t.length;
+}
+
+// ---- JSON -----------------------------------------------------------------------------------------------------------
+
+static void put_key(text *t, const char *key)
+{
+    put(t, "%s\"%s\": ", t->length > 1 ? ", " : "", key);
+}
+
+// 17 digits with a decimal point in every locale; null for NaN and infinity
+static void put_number(text *t, const char *key, double value)
+{
+    char number[40];
+    put_key(t, key);
+    snprintf(number, sizeof number, "%.17g", value);
+    char *comma = strchr(number, ',');
+    if (comma) *comma = '.';
+    put(t, "%s", isfinite(value) ? number : "null");
+}
+
+static void put_text(text *t, const char *key, const char *value)
+{
+    put_key(t, key);
+    put(t, "\"");
+    for (const char *c = value; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            put(t, "\\%c", *c);
+        else if ((unsigned char)*c < 0x20)
+            put(t, "\\u%04x", (unsigned)*c);
+        else
+            put(t, "%c", *c);
+    }
+    put(t, "\"");
+}
+
+// NAME_residual, NAME_time, NAME_equation
+static void put_largest(text *t, const char *name, bool exists, const kd_largest *largest)
+{
+    char key[60];
+    snprintf(key, sizeof key, "%s_residual", name);
+    put_number(t, key, exists ? largest->value : NAN);
+    snprintf(key, sizeof key, "%s_time", name);
+    put_number(t, key, exists ? largest->t : NAN);
+    snprintf(key, sizeof key, "%s_equation", name);
+    put_text(t, key, exists ? largest->name : "");
+}
+
+size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
+{
+    text t = {buffer, size, 0};
+    bool seen = c->states > 0, energy = seen && c->has_energy;
+    char sentence[800];
+    if (buffer && size > 0) buffer[0] = '\0';
+    put(&t, "{");
+    put_number(&t, "states", (double)c->states);
+    for (int level = 0; level < KD_LEVEL_COUNT; level++)
+        put_largest(&t, LEVEL[level], seen && c->has_constraints, &c->level[level]);
+    put_largest(&t, "norm", seen && c->has_norms, &c->norm);
+    put_largest(&t, "invariant", seen && c->has_invariants, &c->invariant);
+    put_number(&t, "energy_error", energy ? kd_certificate_energy_error(c) : NAN);
+    put_number(&t, "energy_error_joule", energy ? c->energy.value : NAN);
+    put_number(&t, "energy_time", energy ? c->energy.t : NAN);
+    put_number(&t, "energy_scale", energy ? c->energy_scale : NAN);
+    put_number(&t, "kinetic", energy ? c->kinetic : NAN);
+    put_number(&t, "potential", energy ? c->potential : NAN);
+    put_number(&t, "dissipated", energy ? c->dissipated : NAN);
+    put_number(&t, "supplied", energy ? c->supplied : NAN);
+    put_key(&t, "exploded");
+    put(&t, c->exploded ? "true" : "false");
+    put_number(&t, "limits_broken", seen ? kd_certificate_broken(c, sentence, sizeof sentence) : 0);
+    put_text(&t, "limits_sentence", seen ? sentence : "");
+    put(&t, "}");
+    return t.length;
+}

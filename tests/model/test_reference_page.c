@@ -1,0 +1,214 @@
+// docs/reference/model-file.md is what the schema table gives.
+//
+// After a change of the table write it anew: KARDAN_WRITE_REFERENCE=1 build/tests/test_reference_page
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/text.h"
+#include "model/schema.h"
+
+#define PAGE KD_SOURCE_DIR "/docs/reference/model-file.md"
+
+enum { SIZE = 1 << 18 };
+
+static char page[SIZE];
+
+#define PUT(...) kd_text_append(page, SIZE, __VA_ARGS__)
+
+// ---- the columns of a row -------------------------------------------------------------------------------------------
+
+static void put_type(const kd_field *field)
+{
+    static const char *const word[KD_FIELD_TYPE_COUNT] = {
+        [KD_FIELD_NUMBER] = "number",
+        [KD_FIELD_INTEGER] = "whole number",
+        [KD_FIELD_BOOLEAN] = "true or false",
+        [KD_FIELD_TEXT] = "text",
+        [KD_FIELD_LAW] = "expression",
+        [KD_FIELD_PATHS] = "list of paths",
+        [KD_FIELD_ORIENTATION] = "[orientation](#orientations)",
+        [KD_FIELD_INERTIA] = "3 or 6 numbers",
+        [KD_FIELD_MATRIX] = "6 numbers, or 6 rows of 6",
+        [KD_FIELD_PLACE] = "[place](#places)",
+        [KD_FIELD_SHAPES] = "[shape](#shapes), or a list of shapes",
+        [KD_FIELD_TERMS] = "map from paths to numbers",
+        [KD_FIELD_SAMPLES] = "list of numbers",
+    };
+    if (field->words) {
+        for (int i = 0; field->words[i]; i++) PUT("%s`%s`", i > 0 ? ", " : "", field->words[i]);
+    } else if (field->type == KD_FIELD_NAME) {
+        PUT("name of a %s", kd_schema_of(field->refers)->singular);
+    } else if (field->counts) {
+        PUT("%s for each coordinate", word[field->type]);
+    } else if (field->count > 1 && (field->type == KD_FIELD_NUMBER || field->type == KD_FIELD_LAW)) {
+        PUT("%d %ss", field->count, word[field->type]);
+    } else {
+        PUT("%s", word[field->type]);
+    }
+    if (field->range.open)
+        PUT(", > %g", field->range.min);
+    else if (isfinite(field->range.max))
+        PUT(", %g to %g", field->range.min, field->range.max);
+    else if (isfinite(field->range.min))
+        PUT(", >= %g", field->range.min);
+}
+
+static void put_default(const kd_field *field)
+{
+    if (field->flags & KD_FIELD_REQUIRED) {
+        PUT("needed");
+    } else if (field->type == KD_FIELD_WORD) {
+        PUT("`%s`", field->words[(int)field->value]);
+    } else if (field->type == KD_FIELD_BOOLEAN) {
+        PUT("%s", field->value != 0 ? "true" : "false");
+    } else if ((field->type == KD_FIELD_NUMBER || field->type == KD_FIELD_INTEGER || field->type == KD_FIELD_MATRIX) &&
+               isfinite(field->value) && !(field->flags & KD_FIELD_DIRECTION)) {
+        PUT("%g", field->value);
+    }
+}
+
+// "N/m|N m/rad" as "N/m, N m/rad"
+static void put_unit(const char *unit)
+{
+    for (; *unit; unit++) {
+        if (*unit == '|')
+            PUT(", ");
+        else
+            PUT("%c", *unit);
+    }
+}
+
+static void put_kinds(const kd_schema *schema, const kd_field *field)
+{
+    int has = 0, all = 0;
+    for (int k = 0; k < schema->nkinds; k++) {
+        all += schema->kinds[k].word != NULL;
+        has += schema->kinds[k].word && kd_field_has(field, k);
+    }
+    if (has == all) {
+        PUT("all");
+        return;
+    }
+    bool except = has > 4 && has >= all - 3;
+    if (except) PUT("all but ");
+    for (int k = 0, n = 0; k < schema->nkinds; k++) {
+        if (schema->kinds[k].word && kd_field_has(field, k) != except)
+            PUT("%s%s", n++ > 0 ? ", " : "", schema->kinds[k].word);
+    }
+}
+
+// ---- sections -------------------------------------------------------------------------------------------------------
+
+static void put_schema(kd_schema_id id, const char *title)
+{
+    const kd_schema *schema = kd_schema_of(id);
+    bool             kinds = schema->kinds && !schema->kind_by_key;
+    PUT("\n## %s\n\n%s.", title, schema->doc);
+    if (schema->short_key)
+        PUT(" Short form: `name: %s` for `name: {%s: %s}`.", "expression", schema->short_key, "expression");
+    PUT("\n\n");
+    if (kinds) {
+        PUT("| `type` | |\n|---|---|\n");
+        for (int k = 0; k < schema->nkinds; k++) PUT("| `%s` | %s |\n", schema->kinds[k].word, schema->kinds[k].doc);
+        PUT("\n");
+    }
+    if (id == KD_SCHEMA_FRAME) {
+        PUT("The keys are those of a [place](#places).\n");
+        return;
+    }
+    PUT(schema->kinds ? "| key | value | default | unit | %s | meaning |\n|---|---|---|---|---|---|\n"
+                      : "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",
+        kinds ? "types" : "of");
+    for (int i = 0; i < schema->nfields; i++) {
+        const kd_field *field = &schema->fields[i];
+        PUT("| `%s` | ", field->key);
+        put_type(field);
+        PUT(" | ");
+        put_default(field);
+        PUT(" | ");
+        put_unit(field->unit);
+        PUT(" | ");
+        if (schema->kinds) {
+            put_kinds(schema, field);
+            PUT(" | ");
+        }
+        PUT("%s |\n", field->doc);
+    }
+}
+
+static void make_page(void)
+{
+    page[0] = '\0';
+    PUT("# Model files: all sections, kinds and fields\n\n"
+        "This page is made from the table in `src/model/schema.c`. [Writing a model file](../guide/models.md) explains "
+        "by\n"
+        "example. Numbers may be expressions of numbers and parameters; fields that are called expressions are "
+        "evaluated\n"
+        "during the simulation. Units are SI, angles in radians; where two units are given, they are those of shifts "
+        "and of\n"
+        "turns. A key without default need not be given; its meaning says what is taken then.\n\n"
+        "| section | |\n|---|---|\n"
+        "| `kardan` | version of the format, 1; needed |\n"
+        "| `title` | a text |\n"
+        "| `parameters` | names with numbers or expressions of other parameters |\n"
+        "| `gravity` | 3 numbers, acceleration in m/s^2; default [0, 0, -9.81] |\n");
+    for (int k = 0; k < KD_SCHEMA_SECTION_COUNT; k++) {
+        const kd_schema *schema = kd_schema_of((kd_schema_id)k);
+        PUT("| [`%s`](#%s) | %s |\n", schema->word, schema->word, schema->doc);
+    }
+    PUT("\nElements of all sections but `parameters` and `run` are repeated by `for: i = 1..N`.\n");
+    for (int k = 0; k < KD_SCHEMA_SECTION_COUNT; k++) put_schema((kd_schema_id)k, kd_schema_of((kd_schema_id)k)->word);
+    put_schema(KD_SCHEMA_PLACE, "places");
+    PUT("\nA place may also be the name of a frame, or of a body. Elements with two places have a short form in place "
+        "of `from` and\n"
+        "`to`: `bodies: [a, b]` with `point` (for both) or `points` (one each), `axis`, `reference`, `orientation`, in "
+        "the world at the\n"
+        "design position, or with `in: body` in the frame of each body. Elements with one place have `body` and "
+        "`point`.\n");
+    put_schema(KD_SCHEMA_SHAPE, "shapes");
+    PUT("\nA rod, cylinder or tube may be given from point to point: `{rod: radius, from: [0, 0, 0], to: [1, 0, 0]}`.\n"
+        "\n## orientations\n\n"
+        "| form | meaning |\n|---|---|\n"
+        "| `[w, x, y, z]` | unit quaternion, scalar first |\n"
+        "| `{axis: [x, y, z], angle: a}` | turn about an axis |\n"
+        "| `{roll: a, pitch: b, yaw: c}` | Rz(c) Ry(b) Rx(a); those not given are 0 |\n");
+}
+
+// ---- tests ----------------------------------------------------------------------------------------------------------
+
+// The committed page is what the table gives.
+static void page_is_up_to_date(void **state)
+{
+    (void)state;
+    static char committed[SIZE];
+    make_page();
+    assert_true(strlen(page) + 1 < SIZE);
+    if (getenv("KARDAN_WRITE_REFERENCE")) {
+        FILE *file = fopen(PAGE, "wb");
+        assert_non_null(file);
+        fputs(page, file);
+        assert_int_equal(fclose(file), 0);
+    }
+    FILE *file = fopen(PAGE, "rb");
+    assert_non_null(file);
+    committed[fread(committed, 1, SIZE - 1, file)] = '\0';
+    fclose(file);
+    if (strcmp(page, committed) != 0) {
+        print_error("docs/reference/model-file.md is old: KARDAN_WRITE_REFERENCE=1 build/tests/test_reference_page\n");
+    }
+    assert_string_equal(page, committed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(page_is_up_to_date)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,276 @@
+// The writer of model files: what is written reads back as the same model.
+#include "modelfile/files.h"
+
+#include <locale.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "model/build.h"
+#include "model/schema.h"
+
+#define FIRST KD_BINARY_DIR "/writer_first.yaml"
+#define SECOND KD_BINARY_DIR "/writer_second.yaml"
+
+static kd_model *read_file(const char *path)
+{
+    char      message[4000];
+    kd_model *m = NULL;
+    kd_status status = kd_model_read(path, NULL, 0, &m, message, sizeof message);
+    if (status != KD_OK) print_error("%s\n", message);
+    assert_int_equal(status, KD_OK);
+    return m;
+}
+
+static void write_file(const kd_model *m, const char *path)
+{
+    char message[1000];
+    assert_int_equal(kd_model_write(m, path, message, sizeof message), KD_OK);
+    assert_string_equal(message, "");
+}
+
+static void assert_same_text(const char *a, const char *b)
+{
+    assert_true((a == NULL) == (b == NULL));
+    if (a) assert_string_equal(a, b);
+}
+
+// ---- equal definitions, field by field ------------------------------------------------------------------------------
+
+static void assert_same_fields(const kd_schema *schema, const char *a, const char *b);
+
+static void assert_same_field(const kd_field *field, int kind, const char *a, const char *b)
+{
+    const void *x = a + field->offset, *y = b + field->offset;
+    int         n = kd_field_count(field, kind), na = 0, nb = 0;
+    if (field->length) {
+        memcpy(&na, a + field->length, sizeof na);
+        memcpy(&nb, b + field->length, sizeof nb);
+        assert_int_equal(na, nb);
+    }
+    switch (field->type) {
+    case KD_FIELD_NUMBER:
+    case KD_FIELD_INERTIA:
+    case KD_FIELD_MATRIX:
+    case KD_FIELD_ORIENTATION:
+        assert_numbers(x, y, n);
+        break;
+    case KD_FIELD_INTEGER:
+    case KD_FIELD_WORD:
+        assert_memory_equal(x, y, sizeof(int));
+        break;
+    case KD_FIELD_BOOLEAN:
+        assert_memory_equal(x, y, sizeof(bool));
+        break;
+    case KD_FIELD_TEXT:
+    case KD_FIELD_NAME:
+    case KD_FIELD_LAW:
+        for (int i = 0; i < n; i++) assert_same_text(((const char *const *)x)[i], ((const char *const *)y)[i]);
+        break;
+    case KD_FIELD_PATHS:
+    case KD_FIELD_TERMS:
+        for (int i = 0; i < na; i++) assert_string_equal(((const char *const *)x)[i], ((const char *const *)y)[i]);
+        if (field->second) assert_memory_equal(a + field->second, b + field->second, (size_t)na * sizeof(double));
+        break;
+    case KD_FIELD_PLACE:
+        assert_same_fields(kd_schema_of(KD_SCHEMA_PLACE), x, y);
+        break;
+    case KD_FIELD_SHAPES:
+        for (int i = 0; i < na; i++) {
+            assert_same_fields(kd_schema_of(KD_SCHEMA_SHAPE), (const char *)((const kd_shape *)x + i),
+                               (const char *)((const kd_shape *)y + i));
+        }
+        break;
+    case KD_FIELD_SAMPLES:
+        assert_memory_equal(*(const double *const *)x, *(const double *const *)y, (size_t)na * sizeof(double));
+        break;
+    case KD_FIELD_TYPE_COUNT:
+        break;
+    }
+}
+
+static void assert_same_fields(const kd_schema *schema, const char *a, const char *b)
+{
+    int kind = kd_schema_kind_of(schema, a);
+    assert_int_equal(kind, kd_schema_kind_of(schema, b));
+    for (int i = 0; i < schema->nfields; i++) {
+        if (kd_field_has(&schema->fields[i], kind)) assert_same_field(&schema->fields[i], kind, a, b);
+    }
+}
+
+static void assert_same_models(const kd_model *a, const kd_model *b)
+{
+    static const struct {
+        kd_schema_id id;
+        kd_section   section;
+        size_t       def;
+    } sections[] = {
+        {KD_SCHEMA_CURVE, KD_SECTION_CURVE, offsetof(kd_model_curve, def)},
+        {KD_SCHEMA_INPUT, KD_SECTION_INPUT, offsetof(kd_input, def)},
+        {KD_SCHEMA_BODY, KD_SECTION_BODY, offsetof(kd_body, def)},
+        {KD_SCHEMA_FRAME, KD_SECTION_FRAME, offsetof(kd_frame, def)},
+        {KD_SCHEMA_JOINT, KD_SECTION_JOINT, offsetof(kd_joint, def)},
+        {KD_SCHEMA_CONSTRAINT, KD_SECTION_CONSTRAINT, offsetof(kd_constraint, def)},
+        {KD_SCHEMA_FORCE, KD_SECTION_FORCE, offsetof(kd_force, def)},
+        {KD_SCHEMA_STATE, KD_SECTION_STATE, offsetof(kd_state_element, def)},
+        {KD_SCHEMA_SENSOR, KD_SECTION_SENSOR, offsetof(kd_sensor, def)},
+    };
+    assert_string_equal(a->title, b->title);
+    assert_numbers(a->gravity, b->gravity, 3);
+    assert_same_fields(kd_schema_of(KD_SCHEMA_RUN), (const char *)&a->run, (const char *)&b->run);
+    assert_int_equal(a->nparameters, b->nparameters);
+    for (int i = 0; i < a->nparameters; i++) {
+        assert_string_equal(a->parameter[i].name, b->parameter[i].name);
+        assert_true(a->parameter[i].value == b->parameter[i].value);
+    }
+    for (size_t s = 0; s < sizeof sections / sizeof sections[0]; s++) {
+        int n = kd_section_count(a, sections[s].section);
+        assert_int_equal(n, kd_section_count(b, sections[s].section));
+        for (int i = 0; i < n; i++) {
+            assert_string_equal(kd_element_name(a, sections[s].section, i), kd_element_name(b, sections[s].section, i));
+            assert_same_fields(kd_schema_of(sections[s].id),
+                               (const char *)kd_element(a, sections[s].section, i) + sections[s].def,
+                               (const char *)kd_element(b, sections[s].section, i) + sections[s].def);
+        }
+    }
+}
+
+// Read, write, read: equal definitions, and written once more the same text.
+static void assert_round_trip(kd_model *m)
+{
+    write_file(m, FIRST);
+    kd_model *again = read_file(FIRST);
+    assert_same_models(m, again);
+    write_file(again, SECOND);
+    char *a = file_content(FIRST, NULL), *b = file_content(SECOND, NULL);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+    kd_model_destroy(again);
+    unlink(FIRST);
+    unlink(SECOND);
+}
+
+// A model with every kind and every field survives.
+static void everything_survives(void **state)
+{
+    (void)state;
+    kd_model *m = read_file(KD_SOURCE_DIR "/tests/modelfile/everything.yaml");
+    assert_round_trip(m);
+    kd_model_destroy(m);
+}
+
+// A repeated model survives: its elements are written one by one, their names with indices.
+static void repetition_survives(void **state)
+{
+    (void)state;
+    kd_model *m = model_of("kardan: 1\nparameters: {N: 3}\n"
+                           "bodies: {arm(i,j): {for: [i = 1..N, j = 1..2], mass: i/3, inertia: [1, 1, j]}}\n"
+                           "joints: {j(i,j): {for: [i = 1..N, j = 1..2], type: free, bodies: [ground, arm(i,j)]}}\n"
+                           "sensors:\n  s: body.arm(N,2).pos.x\n");
+    assert_round_trip(m);
+    kd_model_destroy(m);
+}
+
+// Numbers come back with all their bits, texts with all their characters, also where YAML needs quotes.
+static void odd_numbers_and_texts(void **state)
+{
+    (void)state;
+    static const double      numbers[] = {1.0 / 3,
+                                          0.1,
+                                          1e-300,
+                                          4.9406564584124654e-324,
+                                          1.7976931348623157e308,
+                                          -0.0,
+                                          1e22,
+                                          123456789.123456789,
+                                          9007199254740993.0,
+                                          2.5e-8};
+    static const char *const titles[] = {"",          "null",     "~",    "a: b",  "a #b",   "#",        "- a",
+                                         "[a]",       "{a}",      "a, b", "\"q\"", "back\\", "tab\tend", "line\nend",
+                                         "  blanks ", "!tag",     "&a",   "*a",    "%a",     "@a",       "`a`",
+                                         "Größe",     "true",     "-",    "---",   "...",    "? a",      "| a",
+                                         "> a",       "'single'", "a:",   ":a",    "0x10",   "é\x07"};
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
+        kd_model *m = NULL;
+        assert_int_equal(kd_model_create(&m), KD_OK);
+        assert_int_equal(kd_model_set_title(m, titles[i]), KD_OK);
+        double      x = numbers[i % (sizeof numbers / sizeof numbers[0])];
+        kd_body_def body = kd_body_def_default();
+        body.mass = 1;
+        for (int k = 0; k < 6; k++) body.inertia[k] = k < 3 ? 1 : 0;
+        kd_input_def  input = kd_input_def_default();
+        kd_sensor_def sensor = kd_sensor_def_default();
+        input.start = x;
+        sensor.value = "1";
+        sensor.unit = titles[i];
+        assert_int_equal(kd_model_add_parameter(m, "p", x), KD_OK);
+        assert_int_equal(kd_model_add_body(m, "a-b", &body), KD_OK);
+        assert_int_equal(kd_model_add_input(m, "u", &input), KD_OK);
+        if (titles[i][0]) assert_int_equal(kd_model_add_sensor(m, "s", &sensor), KD_OK);
+        assert_int_equal(kd_model_finish(m), KD_OK);
+        assert_round_trip(m);
+        kd_model_destroy(m);
+    }
+}
+
+// A locale with a decimal comma changes nothing.
+static void locale_changes_nothing(void **state)
+{
+    (void)state;
+    kd_model *m = model_of("kardan: 1\nparameters: {a: 0.5}\ngravity: [0.25, 1e-3, -9.81]\n");
+    write_file(m, FIRST);
+    char *text = file_content(FIRST, NULL);
+    assert_non_null(strstr(text, "gravity: [0.25, 0.001, -9.81]"));
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") || setlocale(LC_NUMERIC, "de_DE")) {
+        assert_round_trip(m);
+        setlocale(LC_NUMERIC, "C");
+    }
+    free(text);
+    kd_model_destroy(m);
+    unlink(FIRST);
+}
+
+static kd_eval nothing(double t, const double *value, const double *rate, const double *own, void *context,
+                       double *force, double *own_rate)
+{
+    (void)t, (void)value, (void)rate, (void)own, (void)context, (void)own_rate;
+    force[0] = 0;
+    return KD_EVAL_OK;
+}
+
+// What cannot be written is said: forces in C, files that cannot be opened, full disks, missing arguments.
+static void failures(void **state)
+{
+    (void)state;
+    char      message[300];
+    kd_model *m = NULL;
+    assert_int_equal(kd_model_create(&m), KD_OK);
+    assert_int_equal(kd_model_write(NULL, FIRST, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_model_write(m, NULL, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_model_write(m, "/nowhere/a.yaml", message, sizeof message), KD_ERR_FILE);
+    assert_string_equal(message, "/nowhere/a.yaml: the file cannot be written");
+    if (access("/dev/full", W_OK) == 0) {
+        assert_int_equal(kd_model_write(m, "/dev/full", message, sizeof message), KD_ERR_FILE);
+        assert_string_equal(message, "/dev/full: the file could not be written to its end");
+    }
+    kd_user_force_def def = kd_user_force_def_default();
+    def.nmeasures = 1;
+    def.measure = (const char *const[]){"joint.a.q"};
+    def.eval = nothing;
+    assert_int_equal(kd_model_add_user_force(m, "mine", &def), KD_OK);
+    assert_int_equal(kd_model_write(m, FIRST, message, sizeof message), KD_ERR_UNSUPPORTED);
+    assert_non_null(strstr(message, "'mine'"));
+    kd_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_survives),
+        cmocka_unit_test(repetition_survives),
+        cmocka_unit_test(odd_numbers_and_texts),
+        cmocka_unit_test(locale_changes_nothing),
+        cmocka_unit_test(failures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,311 @@
+// The certificate: violations are those of the constraints, the energy balance is as accurate as the run, a wrong
+// motion is noticed.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <gallery.h>
+
+#include "core/failing_allocator.h"
+#include "io/oscillator.h"
+#include "systems/systems.h"
+
+typedef struct fixture {
+    kd_eom       *eom;
+    kd_state     *x;
+    kd_certifier *certifier;
+} fixture;
+
+static fixture make(kd_eom_def def)
+{
+    fixture f = {0};
+    assert_int_equal(kd_eom_create(&def, &f.eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(f.eom, &f.x), KD_OK);
+    assert_int_equal(kd_certifier_create(f.eom, NULL, &f.certifier), KD_OK);
+    return f;
+}
+
+static void unmake(fixture *f)
+{
+    kd_certifier_destroy(f->certifier);
+    kd_state_destroy(f->x);
+    kd_eom_destroy(f->eom);
+}
+
+static kd_certificate see(fixture *f)
+{
+    assert_int_equal(kd_certifier_see(f->certifier, NULL, f->x), KD_OK);
+    return kd_certifier_certificate(f->certifier);
+}
+
+// ---- a whole run ----------------------------------------------------------------------------------------------------
+
+typedef struct watched {
+    kd_certifier  *certifier;
+    kd_simulation *simulation;
+    bool           steps_only;
+    long           seen;
+    double         last_balance; // at the last wanted time inside a step
+} watched;
+
+static kd_eval output(const kd_state *x, bool at_time, void *context)
+{
+    watched *w = context;
+    if (at_time && w->steps_only) return KD_EVAL_OK;
+    w->seen++;
+    assert_int_equal(kd_certifier_see(w->certifier, w->simulation, x), KD_OK);
+    if (at_time) w->last_balance = kd_certifier_findings(w->certifier).balance;
+    return KD_EVAL_OK;
+}
+
+static kd_certificate certify(const kd_eom *eom, const kd_inputs *inputs, kd_state *x, double t_end,
+                              kd_simulation_options opt, watched *w)
+{
+    double times[40];
+    for (int i = 0; i < 40; i++) times[i] = t_end * (i + 0.37) / 40;
+    opt.output = output;
+    opt.context = w;
+    opt.times = times;
+    opt.ntimes = 40;
+    assert_int_equal(kd_certifier_create(eom, inputs, &w->certifier), KD_OK);
+    assert_true(kd_simulation_create(eom, inputs, &opt, x, &w->simulation, NULL, 0) >= 0);
+    assert_true(kd_simulation_run(w->simulation, t_end) >= 0);
+    kd_certificate c = kd_certifier_certificate(w->certifier);
+    kd_simulation_destroy(w->simulation);
+    kd_certifier_destroy(w->certifier);
+    assert_true(c.t_start == 0 && c.t_end == t_end && c.states == w->seen);
+    return c;
+}
+
+// ---- tests ----------------------------------------------------------------------------------------------------------
+
+// A damped oscillator: the error of the balance falls in proportion to the tolerance over six decades, so that the
+// integral of the power is as accurate as the run, at steps and between them.
+static void balance_is_as_accurate_as_the_run(void **state)
+{
+    (void)state;
+    for (int k = 4; k <= 10; k += 2) {
+        kd_simulation_options opt = kd_simulation_options_default();
+        opt.rtol = opt.atol = pow(10, -k);
+        fixture f = make(oscillator());
+        watched w = {0};
+        oscillator_state(0, f.x);
+        kd_certificate c = certify(f.eom, NULL, f.x, 10, opt, &w);
+        assert_true(c.has_energy && !c.has_constraints && !c.has_norms);
+        if (c.energy.value > 10 * opt.rtol) print_error("rtol %g: balance %g\n", opt.rtol, c.energy.value);
+        assert_true(c.energy.value < 10 * opt.rtol);
+        assert_true(w.last_balance != 0 && fabs(w.last_balance) < 10 * opt.rtol);
+        // dissipated: what is left of the start, by the exact motion
+        oscillator_state(10, f.x);
+        double k0 = 1 + oscillator_damping * oscillator_damping / 4;
+        double v0 = -oscillator_damping / 2, start = 0.5 * v0 * v0 + 0.5 * k0;
+        double end = 0.5 * f.x->v[0] * f.x->v[0] + 0.5 * k0 * f.x->p[0] * f.x->p[0];
+        assert_true(fabs(c.dissipated - (start - end)) < 20 * opt.rtol && c.supplied == 0);
+        unmake(&f);
+    }
+}
+
+// All examples that tell their energies are balanced, and with the default method all levels hold to rounding; seen at
+// steps only the figures are no larger.
+static void gallery_is_certified(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"pendulum", "andrews", "truck5", "fekete"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const kd_example *example = kd_gallery_find(names[i]);
+        kd_certificate    c[2];
+        for (int k = 0; k < 2; k++) {
+            kd_eom   *eom;
+            kd_state *x;
+            kd_inputs inputs = {0};
+            watched   w = {.steps_only = k == 1};
+            assert_int_equal(example->create(&eom, &x, &inputs), KD_OK);
+            c[k] = certify(eom, inputs.eval ? &inputs : NULL, x, fmin(example->t_end, 2),
+                           kd_simulation_options_default(), &w);
+            kd_state_destroy(x);
+            kd_eom_destroy(eom);
+        }
+        for (int level = 0; level < 3; level++) {
+            assert_string_equal(kd_certificate_level(&c[0], (kd_level)level).words, "to rounding");
+            assert_true(c[1].level[level].value <= c[0].level[level].value);
+        }
+        if (c[0].has_energy) {
+            if (!kd_certificate_energy(&c[0]).good) print_error("%s\n", names[i]);
+            assert_true(kd_certificate_energy(&c[0]).good);
+        }
+    }
+}
+
+// Without a simulation the power is integrated by the trapezoidal rule: second order.
+static void states_alone_give_a_balance(void **state)
+{
+    (void)state;
+    double error[2];
+    for (int k = 0; k < 2; k++) {
+        fixture        f = make(oscillator());
+        int            n = k == 0 ? 100 : 200;
+        kd_certificate c = {0};
+        for (int i = 0; i <= n; i++) {
+            oscillator_state(20.0 * i / n, f.x);
+            c = see(&f);
+        }
+        error[k] = c.energy.value;
+        unmake(&f);
+    }
+    assert_true(error[0] < 1e-2 && error[1] < error[0] / 3.5 && error[1] > error[0] / 4.5);
+}
+
+// A wrong motion (no damping in the states) is noticed.
+static void wrong_energy_is_noticed(void **state)
+{
+    (void)state;
+    fixture        f = make(oscillator());
+    kd_certificate c = {0};
+    for (int i = 0; i < 50; i++) {
+        oscillator_state(0.1 * i, f.x);
+        f.x->p[0] *= exp(oscillator_damping / 2 * f.x->t);
+        f.x->v[0] *= exp(oscillator_damping / 2 * f.x->t);
+        c = see(&f);
+    }
+    assert_true(c.energy.value > 0.3 * c.energy_scale && c.energy.t > 4);
+    unmake(&f);
+}
+
+// Violations are those of the constraint: g and d/dt g, with time and name of the largest; rows that are not active do
+// not count.
+static void violations_are_measured(void **state)
+{
+    (void)state;
+    fixture        f = make(rod());
+    kd_certificate c = {0};
+    for (int i = 0; i < 4; i++) {
+        f.x->t = i;
+        f.x->p[0] = 1 + (i == 1 ? 1e-3 : i == 3 ? 0.5 : 0);
+        f.x->v[0] = i == 2 ? 2e-3 : 0;
+        f.x->active_lambda[0] = i < 3;
+        c = see(&f);
+    }
+    assert_true(fabs(c.level[0].value - (1.001 * 1.001 - 1)) < 1e-12 && c.level[0].t == 1);
+    assert_true(fabs(c.level[1].value - 2 * 2e-3) < 1e-8 && c.level[1].t == 2);
+    assert_string_equal(c.level[0].name, "lambda[0]");
+    assert_true(c.has_constraints && !c.has_energy && c.states == 4 && c.t_end == 3);
+    unmake(&f);
+}
+
+// An acceleration that does not belong to the state is replaced by that of the forces: with the right multiplier the
+// acceleration level holds, with a wrong one it does not.
+static void stale_accelerations_are_replaced(void **state)
+{
+    (void)state;
+    fixture f = make(rod());
+    f.x->p[0] = 0.6, f.x->p[1] = -0.8;
+    f.x->a[0] = 1e3;
+    // M a = f - 2 p lambda and p'a = 0 give lambda = p'f / 2
+    f.x->lambda[0] = 0.5 * 0.8;
+    kd_certificate c = see(&f);
+    assert_true(c.level[2].value < 1e-6);
+    assert_true(fabs(kd_certifier_findings(f.certifier).a[0] + 2 * 0.6 * 0.4) < 1e-6); // a = f - 2 p lambda
+    f.x->t = 1;
+    f.x->lambda[0] += 1e-3; // a changes by -2 p 1e-3, gII = 2 p'a by -4e-3
+    c = see(&f);
+    assert_true(fabs(c.level[2].value - 4e-3) < 1e-6);
+    assert_string_equal(c.level[2].name, "lambda[0]");
+    assert_true(c.scale[2] < 10);  // by the accelerations that were used
+    assert_true(f.x->a[0] == 1e3); // the state itself is left alone
+    unmake(&f);
+}
+
+// Quaternions: their norm has a figure of its own, and the heavy top keeps it to rounding.
+static void norms_are_measured(void **state)
+{
+    (void)state;
+    kd_eom   *eom;
+    kd_state *x;
+    watched   w = {0};
+    assert_int_equal(kd_test_heavy_top_create(&eom, &x), KD_OK);
+    kd_certificate c = certify(eom, NULL, x, 0.2, kd_simulation_options_default(), &w);
+    assert_true(c.has_norms && c.norm.value < 1e-14);
+    kd_certifier *certifier;
+    assert_int_equal(kd_certifier_create(eom, NULL, &certifier), KD_OK);
+    for (int i = 3; i < 7; i++) x->p[i] *= 1.001;
+    assert_int_equal(kd_certifier_see(certifier, NULL, x), KD_OK);
+    c = kd_certifier_certificate(certifier);
+    assert_true(c.norm.value > 1e-4 && c.norm.value < 1e-2 && c.norm.name[0]);
+    kd_certifier_destroy(certifier);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// Growth that no mechanism has is called by its name.
+static void explosion_is_noticed(void **state)
+{
+    (void)state;
+    fixture f = make(oscillator());
+    assert_false(see(&f).exploded);
+    f.x->t = 1;
+    f.x->p[0] = 2e8;
+    assert_true(see(&f).exploded);
+    unmake(&f);
+}
+
+// NaN is refused and leaves the certificate as it was.
+static void nan_is_refused(void **state)
+{
+    (void)state;
+    fixture f = make(oscillator());
+    see(&f);
+    f.x->v[0] = NAN;
+    assert_int_equal(kd_certifier_see(f.certifier, NULL, f.x), KD_ERR_NOT_FINITE);
+    assert_int_equal(kd_certifier_certificate(f.certifier).states, 1);
+    assert_int_equal(kd_certifier_see(NULL, NULL, f.x), KD_ERR_ARGUMENT);
+    unmake(&f);
+}
+
+// Looking does not allocate; each failing allocation of create ends in KD_ERR_MEMORY without a leak.
+static void memory_is_taken_at_creation(void **state)
+{
+    (void)state;
+    fixture           f = make(rod());
+    failing_allocator a = {0};
+    f.x->p[0] = 1;
+    see(&f);
+    failing_allocator_use(&a);
+    f.x->t = 1;
+    see(&f);
+    kd_set_allocator(NULL);
+    assert_int_equal(a.calls, 0);
+    kd_status status = KD_ERR_MEMORY;
+    for (int n = 1; n < 100 && status == KD_ERR_MEMORY; n++) {
+        kd_certifier *certifier;
+        a = (failing_allocator){.fail_at = n};
+        failing_allocator_use(&a);
+        status = kd_certifier_create(f.eom, NULL, &certifier);
+        assert_int_equal(certifier == NULL, status < 0);
+        kd_certifier_destroy(certifier);
+        kd_set_allocator(NULL);
+        assert_int_equal(a.live, 0);
+    }
+    assert_int_equal(status, KD_OK);
+    unmake(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(balance_is_as_accurate_as_the_run),
+        cmocka_unit_test(gallery_is_certified),
+        cmocka_unit_test(states_alone_give_a_balance),
+        cmocka_unit_test(wrong_energy_is_noticed),
+        cmocka_unit_test(violations_are_measured),
+        cmocka_unit_test(stale_accelerations_are_replaced),
+        cmocka_unit_test(norms_are_measured),
+        cmocka_unit_test(explosion_is_noticed),
+        cmocka_unit_test(nan_is_refused),
+        cmocka_unit_test(memory_is_taken_at_creation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
