@@ -302,43 +302,54 @@ static void append_warning(kd_model *m, const char *line)
 
 enum { LINE = 600 };
 
+// "file:line:column: joint 'hinge': text"; element < 0: without an element
+static void compose(const kd_model *m, const kd_source *source, kd_section section, int element, const char *format,
+                    va_list arguments, char line[LINE])
+{
+    char text[LINE];
+    vsnprintf(text, sizeof text, format, arguments);
+    say_source(source, line, LINE);
+    say_element(m, section, element, line, LINE);
+    kd_text_append(line, LINE, "%s", text);
+}
+
+// Positions are searched only for lines that will be seen: a model can have as many faults as elements.
+static kd_source source_of_line(const kd_model *m, bool seen, kd_section section, int element, const char *field)
+{
+    return seen ? kd_model_source_of(m, section, element, field) : (kd_source){NULL, 0, 0};
+}
+
 void kd_model_error(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
 {
-    char            line[LINE], text[LINE];
-    const kd_source source = kd_model_source_of(m, section, element, field);
+    char            line[LINE];
+    const bool      seen = m->private->nerrors < KD_MODEL_MAX_ERRORS;
+    const kd_source source = source_of_line(m, seen, section, element, field);
     va_list         arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    compose(m, &source, section, element, format, arguments, line);
     va_end(arguments);
-    say_source(&source, line, sizeof line);
-    say_element(m, section, element, line, sizeof line);
-    kd_text_append(line, sizeof line, "%s", text);
     append_error(m, line);
 }
 
 void kd_model_error_at(kd_model *m, const kd_source *source, const char *format, ...)
 {
-    char    line[LINE], text[LINE];
+    char    line[LINE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    compose(m, source, KD_SECTION_BODY, -1, format, arguments, line);
     va_end(arguments);
-    say_source(source, line, sizeof line);
-    kd_text_append(line, sizeof line, "%s", text);
     append_error(m, line);
 }
 
 void kd_model_warn(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
 {
-    char            line[LINE], text[LINE];
-    const kd_source source = kd_model_source_of(m, section, element, field);
+    char            line[LINE];
+    const bool      seen = m->private->nwarnings < KD_MODEL_MAX_WARNINGS - 1;
+    const kd_source source = source_of_line(m, seen, section, element, field);
     va_list         arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    compose(m, &source, section, element, format, arguments, line);
     va_end(arguments);
-    say_source(&source, line, sizeof line);
-    say_element(m, section, element, line, sizeof line);
-    kd_text_append(line, sizeof line, "%s", text);
     append_warning(m, line);
 }
 
