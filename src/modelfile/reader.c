@@ -159,7 +159,10 @@ static bool read_element(kd_reader *r, void *context)
     kd_status status = kd_model_at(r->m, r->findings->file, e->key->line, e->key->column);
     if (status < 0) return kd_reader_short_of_memory(r);
     kd_model_drop_fields(r->m); // of an element that was wrong
+    r->definition = &e->def;
+    r->definition_size = sizeof e->def;
     bool fine = read_definition(r, e->id, e->value, &e->def) && r->findings->count == complaints;
+    r->definition = NULL;
     if (!fine || r->status != KD_OK) return false;
     status = add(r->m, e->id, name, &e->def);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);

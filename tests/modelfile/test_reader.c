@@ -471,6 +471,7 @@ int main(void)
         cmocka_unit_test(each_allocation_may_fail),
         cmocka_unit_test(arguments),
         cmocka_unit_test(positions_are_handed_on),
+        cmocka_unit_test(example_of_the_guide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
