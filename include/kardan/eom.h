@@ -166,7 +166,8 @@ typedef struct kd_eom_def {
     kd_function switching;
     double (*next_sample)(const kd_point *x, void *context);                 // time of the next sample, > x->t
     kd_eval (*discrete)(const kd_point *x, void *context, double *z_new);    // z after a sample or an event
-    kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out); // at the velocity stage; zero on entry
+    kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out); // zero on entry; at the velocity stage,
+                                                                             // with drives at the acceleration stage
 
     // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish
     // identically; all others are differenced

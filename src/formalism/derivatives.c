@@ -380,6 +380,7 @@ static void start_matrices(kd_work *w)
 static void add_tree(kd_work *w)
 {
     const kd_tree *tree = &w->system->tree;
+    if (!w->system->dense_tree) return; // too large: these blocks are not given then (equations.c)
     if (!w->recording) kd_tree_residual_derivatives(tree, &w->motion, w->dx, w->ddx, w->tree_p, w->tree_v);
     for (int j = 0; j < tree->nv; j++)
         for (int k = tree->column[j]; k < tree->column[j + 1]; k++) {
@@ -494,7 +495,7 @@ static void cut_kkt(kd_work *w)
 bool kd_work_matrices(kd_work *w)
 {
     const kd_system *s = w->system;
-    int              n = w->change_at[s->npairs], entries = s->tree.column ? s->tree.column[s->tree.nv] : 0;
+    int              n = w->change_at[s->npairs], entries = s->dense_tree ? s->tree.column[s->tree.nv] : 0;
     w->frozen_N = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_N);
     w->frozen_F = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_F);
     w->kept_jet = kd_arena_cut(&w->arena, (size_t)s->nslots, sizeof *w->kept_jet);

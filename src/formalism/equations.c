@@ -250,8 +250,21 @@ static void inertia_energies(const kd_work *w, kd_energies *out)
     }
 }
 
-// Power of drives: prescribed coordinates (tau x'), rows that depend on time (the power of -lambda g_p Z v is lambda
-// g_t).
+// sum gradient_i * rate of the measure that the row reads: what motion alone changes; the rest is explicit time.
+static double rate_by_motion(const kd_row *row, bool nonholonomic, kd_work *w)
+{
+    double sum = 0.0;
+    kd_row_gradient(row, w, w->small);
+    for (int i = 0; i < row->nterms; i++) {
+        const kd_slot *slot = &w->system->slot[row->slot[i]];
+        if (slot->kind == KD_SLOT_MEASURE && slot->level == (nonholonomic ? 1 : 0))
+            sum += w->small[i] * w->rate[slot->index];
+    }
+    return sum;
+}
+
+// Power of drives: prescribed coordinates (tau x', where tau holds the forces of rows already) and rows that depend on
+// time: -lambda g_x x' = lambda g_t, and -mu h_v v = mu h0.
 static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
 {
     const kd_system *s = w->system;
@@ -259,14 +272,12 @@ static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
     if (answer != KD_EVAL_OK) return answer;
     for (int k = 0; k < s->tree.ndof; k++)
         if (s->tree.dof_v[k] < 0) out->supplied += w->tau[k] * w->dx[k];
-    kd_work_G(w, x);
     for (int i = 0; i < s->nlambda; i++) {
-        double rate = kd_row_jet(&s->row_g[s->kept[i]], w).x1; // g_p Z v + g_t, prescribed dofs among the motion
-        out->supplied += x->lambda[i] * rate;
+        const kd_row *row = &s->row_g[s->kept[i]];
+        out->supplied += x->lambda[i] * (kd_row_jet(row, w).x1 - rate_by_motion(row, false, w));
     }
-    for (int j = 0; j < s->nv; j++)
-        for (int k = s->G.column[j]; k < s->G.column[j + 1]; k++)
-            out->supplied -= x->lambda[s->G.row[k]] * w->G.value[k] * x->v[j];
+    for (int i = 0; i < s->nmu; i++)
+        out->supplied += x->mu[i] * (kd_row_jet(&s->row_h[i], w).x - rate_by_motion(&s->row_h[i], true, w));
     return KD_EVAL_OK;
 }
 
@@ -473,9 +484,9 @@ static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
     const kd_system *s = context;
     if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
         *out = (kd_pattern){s->nv, s->nv, s->tree.column, s->tree.row};
-        return s->tree.column != NULL;
+        return s->dense_tree;
     }
-    const kd_matrix_plan *plan = fn != KD_RESIDUAL || s->tree.column ? plan_of(s, fn, var) : NULL;
+    const kd_matrix_plan *plan = fn != KD_RESIDUAL || s->dense_tree ? plan_of(s, fn, var) : NULL;
     if (plan) *out = (kd_pattern){plan->rows, plan->columns, plan->column, plan->row};
     return plan != NULL;
 }
@@ -559,7 +570,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.sparse = sparse;
     def.p_increments = true;
     def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
-    if (s->tree.column) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
+    if (s->dense_tree) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
     if (def.dims.nq > 0) def.given[KD_KINEMATICS] = def.given[KD_Q] = KD_BIT(KD_P);
     if (s->nr > 0) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
     if (s->nlambda > 0) {

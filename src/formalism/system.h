@@ -132,6 +132,7 @@ struct kd_system {
     // derivatives: patterns and how the assembly fills them
     kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
     bool           planned;
+    bool           dense_tree; // the pattern of the tree is small enough for matrices
     kd_topological topological;
 
     char         **names[KD_NAME_KIND_COUNT];
@@ -175,10 +176,10 @@ typedef struct kd_work {
     double          *small;           // (max_jacobian)
     kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
-    bool             recording;           // a run that finds the patterns
-    kd_vec3         *frozen_N, *frozen_F; // changes of the loads of pairs at frozen forces, by columns
-    kd_jet          *kept_jet;            // (nslots)
-    double          *tree_p, *tree_v, *tree_M;     // in the pattern of the tree
+    bool             recording;                // a run that finds the patterns
+    kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
+    kd_jet          *kept_jet;                 // (nslots)
+    double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
     // factor of the accelerations' system
     double *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
     int    *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;

@@ -121,7 +121,7 @@ kd_status kd_topological_plan(kd_system *s)
     kd_arena        scratch = {0};
     int             n = s->nv + s->nlambda + s->nmu;
     *t = (kd_topological){.n = n};
-    if (!s->tree.column) return KD_OK; // too large for the pattern of M
+    if (!s->dense_tree) return KD_OK; // too large for the pattern of M
     t->place = kd_cut_int(&s->arena, n);
     t->parent = kd_cut_int(&s->arena, n);
     t->L_column = kd_cut_int(&s->arena, n + 1);

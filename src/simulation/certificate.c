@@ -279,9 +279,12 @@ static void widen_scale(kd_certifier *c, const kd_state *x)
 
 // ---- energy ---------------------------------------------------------------------------------------------------------
 
+// Powers of drives (prescribed motion) depend on accelerations and multipliers as well: those of the state are taken,
+// a found where the state does not tell it.
 static kd_status energies_at(kd_certifier *c, const kd_state *x, kd_energies *energies)
 {
     kd_status status = go_to(c, x);
+    if (status >= 0) status = choose_acceleration(c, x);
     if (status < 0) return status;
     return kd_eom_energies(c->data, energies) == KD_EVAL_OK ? KD_OK : fault_of(c);
 }
