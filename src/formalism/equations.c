@@ -172,6 +172,11 @@ static kd_eval acceleration(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
+static kd_eval accelerations(const kd_point *x, void *context, double *a, double *lambda, double *mu)
+{
+    return kd_topological_solve(context, x, a, lambda, mu);
+}
+
 static kd_eval mass(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
@@ -300,35 +305,88 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
 }
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
-// Reaction of
-// a joint on the body of `to`, axes of `from`, at the origin of `to`.
-static double reaction(kd_work *w, const kd_point *x, int joint, int component)
+// What a unit force along coordinate i of a joint is on the body of `to` (axes of `from`, at the origin of `to`).
+static kd_wrench coordinate_load(kd_joint_kind kind, int i, const kd_relative *rel)
+{
+    const kd_vec3 x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
+    switch (kind) {
+    case KD_REVOLUTE:
+    case KD_SCREW:
+        return (kd_wrench){.N = z};
+    case KD_PRISMATIC:
+        return (kd_wrench){.F = z};
+    case KD_CYLINDRICAL:
+        return i == 0 ? (kd_wrench){.N = z} : (kd_wrench){.F = z};
+    case KD_UNIVERSAL:
+        return (kd_wrench){.N = i == 0 ? z : rel->C.x};
+    case KD_PLANAR:
+        return i == 2 ? (kd_wrench){.N = z} : (kd_wrench){.F = i == 0 ? x : y};
+    case KD_FREE:
+        return (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z};
+    default:
+        return (kd_wrench){.N = {0, 0, 0}};
+    }
+}
+
+// A joint of the tree: what its link needs (on the link at its P, world axes), less the forces of other elements along
+// its coordinates (springs, friction, couplings).
+static kd_wrench tree_reaction(const kd_work *w, int joint)
 {
     const kd_system    *s = w->system;
     const kd_tree_edge *edge = &s->edge[joint];
-    kd_vec3             N = {0, 0, 0}, F = {0, 0, 0};
     const kd_relative  *rel = &w->rel[edge->pair];
-    if (edge->link > 0) {
-        const kd_wrench *r = &w->motion.reaction[edge->link]; // on the link at its P, world axes
-        kd_vec3          arm = kd_vec_sub(w->motion.link[edge->link].P, rel->rB);
-        kd_vec3          Nw = kd_vec_add(r->N, kd_vec_cross(arm, r->F));
-        double           sign = edge->reversed ? -1.0 : 1.0;
-        N = kd_vec_scale(sign, kd_mat_tvec(&rel->RA, Nw));
-        F = kd_vec_scale(sign, kd_mat_tvec(&rel->RA, r->F));
-    } else {
-        for (int i = 0; i < s->nlambda; i++) {
-            const kd_row *row = &s->row_g[s->kept[i]];
-            if (row->joint != joint || row->expr) continue;
-            for (int k = 0; k < row->nterms; k++) {
-                kd_vec3 dN, dF;
-                kd_measure_gradient(&s->measure[s->slot[row->slot[k]].index], rel, &dN, &dF);
-                N = kd_vec_axpy(N, -x->lambda[i] * row->coefficient[k], dN);
-                F = kd_vec_axpy(F, -x->lambda[i] * row->coefficient[k], dF);
-            }
+    const kd_wrench    *r = &w->motion.reaction[edge->link];
+    kd_joint_kind       kind = s->model->joint[joint].def.kind;
+    kd_vec3             arm = kd_vec_sub(w->motion.link[edge->link].P, rel->rB);
+    double              sign = edge->reversed ? -1.0 : 1.0;
+    kd_wrench           sum = {.N = kd_mat_tvec(&rel->RA, kd_vec_add(r->N, kd_vec_cross(arm, r->F))),
+                               .F = kd_mat_tvec(&rel->RA, r->F)};
+    sum = (kd_wrench){kd_vec_scale(sign, sum.N), kd_vec_scale(sign, sum.F)};
+    for (int i = 0; i < kd_joint_coordinates(kind); i++) {
+        int dof = kd_edge_dof(s, joint, i);
+        if (dof < 0) continue;
+        kd_wrench load = coordinate_load(kind, i, rel);
+        sum.N = kd_vec_axpy(sum.N, -w->joint_force[dof], load.N);
+        sum.F = kd_vec_axpy(sum.F, -w->joint_force[dof], load.F);
+    }
+    return sum;
+}
+
+// The forces of a joint's own rows: it closes a loop, or its motion is prescribed.
+static kd_wrench row_reaction(const kd_work *w, const kd_point *x, int joint)
+{
+    const kd_system   *s = w->system;
+    const kd_relative *rel = &w->rel[s->edge[joint].pair];
+    kd_wrench          sum = {.N = {0, 0, 0}};
+    for (int i = 0; i < s->nlambda; i++) {
+        const kd_row *row = &s->row_g[s->kept[i]];
+        if (row->joint != joint) continue;
+        for (int k = 0; k < row->nterms; k++) {
+            kd_vec3 N, F;
+            kd_measure_gradient(&s->measure[s->slot[row->slot[k]].index], rel, &N, &F);
+            sum.N = kd_vec_axpy(sum.N, -x->lambda[i] * row->coefficient[k], N);
+            sum.F = kd_vec_axpy(sum.F, -x->lambda[i] * row->coefficient[k], F);
         }
     }
-    const double all[] = {F.x, F.y, F.z, N.x, N.y, N.z};
-    return all[component];
+    return sum;
+}
+
+static double component_of(const kd_wrench *w, int i)
+{
+    const double all[] = {w->F.x, w->F.y, w->F.z, w->N.x, w->N.y, w->N.z};
+    return i < 6 ? all[i] : 0.0;
+}
+
+// Reaction of a joint on the body of `to`, axes of `from`, at the origin of `to`; with the force of a prescribed
+// motion.
+static double reaction(const kd_work *w, const kd_point *x, int joint, int component)
+{
+    kd_wrench sum = row_reaction(w, x, joint);
+    if (w->system->edge[joint].link > 0) {
+        kd_wrench tree = tree_reaction(w, joint);
+        sum = (kd_wrench){kd_vec_add(sum.N, tree.N), kd_vec_add(sum.F, tree.F)};
+    }
+    return component_of(&sum, component);
 }
 
 static double multiplier(const kd_work *w, const kd_point *x, int constraint, int number)
@@ -342,12 +400,33 @@ static double multiplier(const kd_work *w, const kd_point *x, int constraint, in
     return 0.0; // left out as redundant
 }
 
-// Force of an element as sensors read it: tension of springs between points, otherwise along the measure.
+// Load on `to` of an element that acts between two frames, axes of `from`, at the origin of `to`.
+static kd_wrench element_wrench(const kd_work *w, int load)
+{
+    const kd_system *s = w->system;
+    const kd_load   *l = &s->load[load];
+    kd_wrench        sum = {.N = {0, 0, 0}};
+    for (int k = 0; k < l->nchannels; k++) {
+        const kd_measure *m = &s->measure[l->channel[k]];
+        kd_vec3           N, F;
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        sum.N = kd_vec_axpy(sum.N, w->force[w->force_at[load] + k], N);
+        sum.F = kd_vec_axpy(sum.F, w->force[w->force_at[load] + k], F);
+    }
+    return sum;
+}
+
+// Force of an element as sensors read it: tension of springs between points, components of loads, otherwise along the
+// measure.
 static double element_force(const kd_work *w, int force, int number)
 {
     const kd_system *s = w->system;
     int              load = s->model->nstates + force;
     const kd_load   *l = &s->load[load];
+    if (l->def && (l->def->kind == KD_BUSHING || l->def->kind == KD_APPLIED || l->def->kind == KD_CONTACT)) {
+        kd_wrench sum = element_wrench(w, load);
+        return component_of(&sum, number);
+    }
     if (number >= l->nchannels) return 0.0;
     double value = w->force[w->force_at[load] + number];
     return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
@@ -422,40 +501,83 @@ static void kinematics_by_position(kd_work *w, double *out)
     }
 }
 
-static const kd_matrix_values *matrix_of(const kd_work *w, kd_fn fn, kd_var var)
+// The matrix of a block; kinds of rows share the constraint matrices.
+static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
 {
-    if (fn == KD_RESIDUAL)
-        return var == KD_P ? &w->residual_p : var == KD_V ? &w->residual_v : var == KD_R ? &w->residual_r : NULL;
-    if (fn == KD_B) return var == KD_P ? &w->b_p : var == KD_V ? &w->b_v : var == KD_R ? &w->b_r : NULL;
-    if (fn == KD_G) return var == KD_P ? &w->G : NULL;
-    if (fn == KD_GI) return var == KD_P ? &w->gI_p : var == KD_V ? &w->G : NULL;
-    if (fn == KD_GII) return var == KD_P ? &w->gII_p : var == KD_V ? &w->gII_v : var == KD_A ? &w->G : NULL;
-    if (fn == KD_H) return var == KD_P ? &w->h_p : var == KD_V ? &w->H : NULL;
-    if (fn == KD_HI) return var == KD_P ? &w->hI_p : var == KD_V ? &w->hI_v : var == KD_A ? &w->H : NULL;
-    return NULL;
+    switch (fn) {
+    case KD_RESIDUAL:
+        return var == KD_P ? &s->residual_p : var == KD_V ? &s->residual_v : var == KD_R ? &s->residual_r : NULL;
+    case KD_B:
+        return var == KD_P ? &s->b_p : var == KD_V ? &s->b_v : var == KD_R ? &s->b_r : NULL;
+    case KD_G:
+        return var == KD_P ? &s->G : NULL;
+    case KD_GI:
+        return var == KD_P ? &s->gI_p : var == KD_V ? &s->G : NULL;
+    case KD_GII:
+        return var == KD_P ? &s->gII_p : var == KD_V ? &s->gII_v : var == KD_A ? &s->G : NULL;
+    case KD_H:
+        return var == KD_P ? &s->h_p : var == KD_V ? &s->H : NULL;
+    case KD_HI:
+        return var == KD_P ? &s->hI_p : var == KD_V ? &s->hI_v : var == KD_A ? &s->H : NULL;
+    default:
+        return NULL;
+    }
+}
+
+// Bring the matrix of a block up to date.
+static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var, const kd_matrix_values **out)
+{
+    const kd_matrix_plan *plan = plan_of(w->system, fn, var);
+    *out = kd_work_matrix(w, plan);
+    if (*out != &w->G && *out != &w->H) return kd_work_derivatives(w, x);
+    kd_work_G(w, x);
+    return KD_EVAL_OK;
 }
 
 static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out)
 {
-    kd_work *w = context;
+    kd_work                *w = context;
+    const kd_matrix_values *m;
     (void)part;
     if (fn == KD_RESIDUAL && var == KD_A) return mass(x, context, out);
     if (fn == KD_Q) {
         norms_by_position(w, x, out);
         return KD_EVAL_OK;
     }
-    const kd_matrix_values *m = matrix_of(w, fn, var);
-    if (m == &w->G || m == &w->H) {
-        kd_work_G(w, x);
-    } else {
-        kd_eval answer = kd_work_derivatives(w, x);
-        if (answer != KD_EVAL_OK) return answer;
-    }
+    kd_eval answer = fn == KD_KINEMATICS ? kd_work_derivatives(w, x) : update_matrix(w, x, fn, var, &m);
+    if (answer != KD_EVAL_OK) return answer;
     if (fn == KD_KINEMATICS)
         kinematics_by_position(w, out);
     else
         kd_matrix_add_dense(m, out);
     return KD_EVAL_OK;
+}
+
+static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
+{
+    const kd_system *s = context;
+    if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
+        *out = (kd_pattern){s->nv, s->nv, s->tree.column, s->tree.row};
+        return s->dense_tree;
+    }
+    const kd_matrix_plan *plan = fn != KD_RESIDUAL || s->dense_tree ? plan_of(s, fn, var) : NULL;
+    if (plan) *out = (kd_pattern){plan->rows, plan->columns, plan->column, plan->row};
+    return plan != NULL;
+}
+
+static kd_eval sparse(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *values)
+{
+    kd_work *w = context;
+    (void)part;
+    if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
+        kd_work_position(w, x);
+        kd_tree_mass(&w->system->tree, &w->motion, values);
+        return KD_EVAL_OK;
+    }
+    const kd_matrix_values *m;
+    kd_eval                 answer = update_matrix(w, x, fn, var, &m);
+    if (answer == KD_EVAL_OK) memcpy(values, m->value, (size_t)m->plan->column[m->plan->columns] * sizeof *values);
+    return answer;
 }
 
 // ---- names, work ----------------------------------------------------------------------------------------------------
@@ -510,6 +632,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     }
     def.residual = residual;
     def.acceleration = acceleration;
+    if (s->topological.place) def.accelerations = accelerations;
     def.M = mass;
     if (s->nr > 0) def.b = inner_rates;
     if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;
@@ -517,8 +640,11 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->model->nsensors > 0) def.y = outputs;
     def.energies = energies;
     def.derivative = derivative;
+    def.pattern = pattern;
+    def.sparse = sparse;
     def.p_increments = true;
-    def.given[KD_RESIDUAL] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
+    def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
+    if (s->dense_tree) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
     if (def.dims.nq > 0) def.given[KD_KINEMATICS] = def.given[KD_Q] = KD_BIT(KD_P);
     if (s->nr > 0) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
     if (s->nlambda > 0) {

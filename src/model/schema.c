@@ -718,11 +718,11 @@ bool kd_name_check(const char *name, char *message, size_t size)
     if (*c == '(') {
         do {
             c++;
-            if (!is_digit(*c)) break;
+            if (!is_digit(*c)) c = ""; // nothing between the commas
             while (is_digit(*c)) c++;
         } while (*c == ',');
         if (c[0] == ')' && c[1] == '\0') return true;
-        kd_text(message, size, "the index in the name '%s' must be whole numbers from 0 on, in parentheses", name);
+        kd_text(message, size, "the index in the name '%s' must be whole numbers in parentheses, from 0 on", name);
         return false;
     }
     if (*c == '\0') return true;

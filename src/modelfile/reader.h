@@ -61,6 +61,10 @@ typedef struct kd_reader {
     double   *work;
     int       work_size;
 
+    // the definition that is being filled: numbers in it keep their expressions
+    const void *definition;
+    size_t      definition_size;
+
     char denied[100]; // while compiling: a name that has no value before the simulation
 } kd_reader;
 

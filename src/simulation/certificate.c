@@ -6,8 +6,11 @@
 //     B(t) = [kinetic + potential](t) - [kinetic + potential](0) + integral of (dissipated - supplied power) dt
 //
 // needs an integral that is as accurate as the run. In each step the powers are evaluated at the five Gauss-Lobatto
-// points, which are the two ends and three points of the dense output; the polynomial of degree 4 through them gives
-// the work up to any time inside the step (local error h^6) and, at its end, the formula of degree 7.
+// points, the two ends and three points inside; the polynomial of degree 4 through them gives the work up to any time
+// inside the step (local error h^6) and, at its end, the formula of degree 7. Powers depend on p, v and r only. Inside
+// a step these are the quintics through values and rates (p' = Z v, v' = a, r' = b) at its ends and at the start of the
+// step before (local error h^6), which cost nothing; in the first step, and where there are contact coordinates, they
+// come from the dense output of the simulation.
 #include <kardan/certificate.h>
 
 #include <math.h>
@@ -23,6 +26,12 @@ static const double EXPLODED = 1e8; // growth of positions or velocities that no
 
 // Gauss-Lobatto points in [0, 1]: (1 - sqrt(3/7)) / 2 and its mirror image
 static const double node[NODES] = {0, 0.17267316464601142810, 0.5, 0.82732683535398857190, 1};
+
+// The end of a step: [p v r] and their rates
+typedef struct knot {
+    double  t;
+    double *x, *rate; // (np + nv + nr)
+} knot;
 
 // The step whose powers are known
 typedef struct step {
@@ -44,6 +53,8 @@ struct kd_certifier {
     double        *M;      // (nv x nv); NULL: the definition has the explicit formalism
     double        *force;  // (nv)
     step           step;
+    knot           knot[3]; // the last ends of steps, the latest one behind
+    int            nknots;
     double         start[2]; // scale of positions and velocities at the first state
     double         energy_start, potential_low, potential_high;
     kd_findings    findings;
@@ -78,6 +89,10 @@ kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_cer
     c->value = kd_cut_double(&c->arena, largest_rows(eom));
     c->a = kd_cut_double(&c->arena, D.nv);
     c->force = kd_cut_double(&c->arena, D.nv);
+    for (int k = 0; k < 3; k++) {
+        c->knot[k].x = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
+        c->knot[k].rate = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
+    }
     if (!kd_eom_definition(eom)->acceleration)
         c->M = kd_arena_cut(&c->arena, (size_t)D.nv * (size_t)D.nv, sizeof(double));
     kd_status status = c->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &c->data);
@@ -300,6 +315,58 @@ static double work_up_to(const step *s, double theta, int which)
     return (s->t1 - s->t0) * theta * sum / 18;
 }
 
+// The end of a step as a knot of the interpolation; the oldest one is dropped
+static kd_status add_knot(kd_certifier *c, const kd_state *x)
+{
+    kd_dims d = c->dims;
+    knot    old = c->knot[0];
+    c->knot[0] = c->knot[1];
+    c->knot[1] = c->knot[2];
+    c->knot[2] = old;
+    knot *k = &c->knot[2];
+    if (c->nknots > 0 && !(x->t > c->knot[1].t)) c->nknots = 0;
+    k->t = x->t;
+    memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
+    memcpy(k->rate + d.np, x->a, (size_t)d.nv * sizeof(double));
+    kd_status status = go_to(c, x);
+    if (status < 0) return status;
+    if (kd_eom_eval(c->data, KD_KINEMATICS, k->rate) != KD_EVAL_OK) return fault_of(c);
+    kd_eom_at_acceleration(c->data, x->a, x->w, x->lambda, x->mu);
+    if (d.nr > 0 && kd_eom_eval(c->data, KD_B, k->rate + d.np + d.nv) != KD_EVAL_OK) return fault_of(c);
+    if (c->nknots < 3) c->nknots++;
+    return KD_OK;
+}
+
+// Value at t of the polynomial with values x and rates d at three knots: Newton's form on t0 t0 t1 t1 t2 t2
+static double quintic(const double knot_t[3], const double x[3], const double d[3], double t)
+{
+    double table[6], at[6];
+    for (int i = 0; i < 6; i++) {
+        at[i] = knot_t[i / 2];
+        table[i] = x[i / 2];
+    }
+    for (int order = 1; order < 6; order++)
+        for (int i = 5; i >= order; i--)
+            table[i] = order == 1 && i % 2 == 1 ? d[i / 2] : (table[i] - table[i - 1]) / (at[i] - at[i - order]);
+    double value = table[5];
+    for (int i = 4; i >= 0; i--) value = table[i] + (t - at[i]) * value;
+    return value;
+}
+
+// p, v and r at a time in the last step
+static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
+{
+    kd_dims     d = c->dims;
+    const knot *k = c->knot;
+    if (c->nknots < 3 || d.ns > 0) return kd_simulation_inside(simulation, t, c->inside);
+    kd_state_copy(kd_simulation_state(simulation), c->inside);
+    c->inside->t = t;
+    for (int i = 0; i < d.np + d.nv + d.nr; i++)
+        c->inside->p[i] = quintic((double[]){k[0].t, k[1].t, k[2].t}, (double[]){k[0].x[i], k[1].x[i], k[2].x[i]},
+                                  (double[]){k[0].rate[i], k[1].rate[i], k[2].rate[i]}, t);
+    return KD_OK;
+}
+
 // [t0, t1] becomes the known step, with the powers at its ends; linear in between
 static void enter_step(step *s, double t1, const double end[POWERS])
 {
@@ -326,7 +393,10 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
         if (status >= 0) status = power_at(c, c->inside, end);
         if (status < 0) return status;
         enter_step(s, start, end);
+        c->nknots = 0;
     }
+    if (simulation) status = add_knot(c, last);
+    if (status < 0) return status;
     status = power_at(c, last, end);
     if (status < 0) return status;
     enter_step(s, last->t, end);
@@ -334,7 +404,7 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
     for (int which = 0; which < POWERS; which++)
         has_power = has_power || s->power[0][which] != 0 || s->power[NODES - 1][which] != 0;
     for (int j = 1; simulation && has_power && j < NODES - 1; j++) {
-        status = kd_simulation_inside(simulation, s->t0 + node[j] * (s->t1 - s->t0), c->inside);
+        status = go_inside(c, simulation, s->t0 + node[j] * (s->t1 - s->t0));
         if (status >= 0) status = power_at(c, c->inside, s->power[j]);
         if (status < 0) return status;
     }
@@ -378,6 +448,7 @@ static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, co
     if (c->certificate.states == 0) {
         c->step.t0 = c->step.t1 = x->t;
         status = power_at(c, x, c->step.power[NODES - 1]);
+        if (status >= 0 && simulation) status = add_knot(c, x);
     } else {
         status = follow_steps(c, simulation, x);
     }

@@ -171,6 +171,50 @@ static void repetition_survives(void **state)
     kd_model_destroy(m);
 }
 
+// Expressions of numbers are kept: the written file depends on its parameters as the first one does.
+static void expressions_are_kept(void **state)
+{
+    (void)state;
+    kd_model *m = model_of("kardan: 1\nparameters: {l: 0.5, n: 2*l}\n"
+                           "bodies:\n"
+                           "  plain: {mass: 1, inertia: [1, 1, 1]}\n"
+                           "  arm: {mass: n + 1, inertia: [l, \"max(l, 1)\", 3], shape: {box: [l, 1, n]}}\n"
+                           "  leg(i): {for: i = 1..1, mass: l*i, inertia: [l, l, l]}\n"
+                           "joints:\n"
+                           "  j: {type: revolute, bodies: [ground, arm], point: [l, 0, n], axis: [0, l, 0], q: n}\n"
+                           "  k: {type: free, bodies: [ground, plain]}\n"
+                           "  f(i): {for: i = 1..1, type: free, bodies: [arm, leg(i)]}\n"
+                           "constraints:\n  c: {type: coupling, terms: {joint.j.q: l, joint.k.q1: -1}, offset: n}\n"
+                           "forces:\n  b: {type: bushing, bodies: [ground, arm], stiffness: [[l, 1, 0, 0, 0, 0], "
+                           "[1, 1, 0, 0, 0, 0], [0, 0, n, 0, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0], "
+                           "[0, 0, 0, 0, 0, 1]]}\n");
+    assert_round_trip(m);
+    write_file(m, FIRST);
+    char                    *text = file_content(FIRST, NULL);
+    static const char *const parts[] = {"mass: n + 1\n",
+                                        "inertia: [l, \"max(l, 1)\", 3]\n",
+                                        "shape: [{box: [l, 1, n]}]\n",
+                                        "from: {body: ground, point: [l, 0, n], axis: [0, l, 0], in: world}\n",
+                                        "to: {body: arm, point: [l, 0, n], axis: [0, l, 0], in: world}\n",
+                                        "q: n\n",
+                                        "terms: {joint.j.q: l, joint.k.q1: -1}\n",
+                                        "offset: n\n",
+                                        "stiffness: [[l, 1, 0, 0, 0, 0], ",
+                                        "mass: 0.5\n"}; // of what is repeated
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (!strstr(text, parts[i])) print_error("missing: %s in\n%s", parts[i], text);
+        assert_non_null(strstr(text, parts[i]));
+    }
+    kd_setting settings[] = {{"l", "0.25"}};
+    kd_model  *changed = model_of_settings(text, settings, 1);
+    assert_true(changed->body[1].def.mass == 1.5);
+    assert_true(changed->joint[0].def.to.position[2] == 0.5);
+    kd_model_destroy(changed);
+    kd_model_destroy(m);
+    free(text);
+    unlink(FIRST);
+}
+
 // Numbers come back with all their bits, texts with all their characters, also where YAML needs quotes.
 static void odd_numbers_and_texts(void **state)
 {
@@ -271,6 +315,7 @@ int main(void)
         cmocka_unit_test(odd_numbers_and_texts),
         cmocka_unit_test(locale_changes_nothing),
         cmocka_unit_test(failures),
+        cmocka_unit_test(expressions_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

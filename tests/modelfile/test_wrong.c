@@ -72,7 +72,7 @@ static void broken_files_do_no_harm(void **state)
     (void)state;
     size_t length;
     char  *text = file_content(KD_SOURCE_DIR "/tests/modelfile/everything.yaml", &length);
-    for (size_t i = 0; i < length; i += 1 + i % 7) {
+    for (size_t i = 0; i < length; i += 7 + i % 13) {
         char      message[3000];
         kd_model *m = NULL;
         kd_status status = kd_model_read_text("cut", text, i, NULL, 0, &m, message, sizeof message);
