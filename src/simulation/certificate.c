@@ -23,7 +23,7 @@
 #include "core/text.h"
 
 enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
-enum { MAX_DEPTH = 5, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
+enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
 
 static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 

@@ -160,6 +160,18 @@ static kd_eval driven_path(const kd_point *x, void *context, double *g)
     g[0] = x->p[0] - sin(3 * x->t);
     return KD_EVAL_OK;
 }
+static kd_eval driven_rate(const kd_point *x, void *context, double *gI)
+{
+    (void)context;
+    gI[0] = x->v[0] - 3 * cos(3 * x->t);
+    return KD_EVAL_OK;
+}
+static kd_eval driven_acceleration(const kd_point *x, void *context, double *gII)
+{
+    (void)context;
+    gII[0] = x->a[0] + 9 * sin(3 * x->t);
+    return KD_EVAL_OK;
+}
 static kd_eval driven_energies(const kd_point *x, void *context, kd_energies *out)
 {
     (void)context;
@@ -175,6 +187,8 @@ static void drives_are_balanced(void **state)
     def.M = driven_mass;
     def.f = driven_force;
     def.g = driven_path;
+    def.gI = driven_rate;
+    def.gII = driven_acceleration;
     def.energies = driven_energies;
     fixture f = make(def);
     watched w = {0};
