@@ -97,6 +97,13 @@ typedef kd_eval (*kd_function)(const kd_point *x, void *context, double *out);
 // that are not.
 typedef kd_eval (*kd_derivative)(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out);
 
+// Where a matrix can be other than zero, by compressed columns, rows rising; fixed for the life of the equations.
+typedef struct kd_pattern {
+    int        rows, columns;
+    const int *column; // (columns + 1) start of each column
+    const int *row;    // (column[columns])
+} kd_pattern;
+
 typedef enum kd_mass_structure { // MASSTRCT of S3
     KD_MASS_FULL,
     KD_MASS_DIAGONAL,
@@ -143,6 +150,8 @@ typedef struct kd_eom_def {
     // dynamics: residual alone, or M and f (then the library adds the constraint forces)
     kd_function residual;
     kd_function acceleration; // (nv) explicit formalism: a for given lambda, mu, w; optional
+    // a, lambda and mu together from dynamics, gII = 0 and hI = 0 at the velocity stage (w as set); optional
+    kd_eval (*accelerations)(const kd_point *x, void *context, double *a, double *lambda, double *mu);
     kd_function M;
     kd_function f;
     kd_function b, d, c;
@@ -157,15 +166,20 @@ typedef struct kd_eom_def {
     kd_function switching;
     double (*next_sample)(const kd_point *x, void *context);                 // time of the next sample, > x->t
     kd_eval (*discrete)(const kd_point *x, void *context, double *z_new);    // z after a sample or an event
-    kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out); // at the velocity stage; zero on entry
+    kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out); // zero on entry; at the velocity stage,
+                                                                             // with drives at the acceleration stage
 
     // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish
     // identically; all others are differenced
     kd_derivative derivative;
     unsigned      given[KD_FN_COUNT];
     unsigned      zero[KD_FN_COUNT];
-    bool          p_increments;         // derivatives by p are along increments (nv columns)
-    bool          force_of_multipliers; // f depends on lambda or mu (friction); default false
+    // The same blocks sparse; optional, both or none. pattern gets kd_eom_def.context and answers false for blocks that
+    // it does not know; sparse writes the values of a known one in the order of its pattern. KD_P: along increments.
+    bool (*pattern)(kd_fn fn, kd_var var, void *context, kd_pattern *out);
+    kd_eval (*sparse)(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *values);
+    bool p_increments;         // derivatives by p are along increments (nv columns)
+    bool force_of_multipliers; // f depends on lambda or mu (friction); default false
 
     kd_mass_structure mass_structure;
     bool              autonomous; // no function depends on t
@@ -226,7 +240,9 @@ KD_API kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, do
 KD_API kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out) KD_NODISCARD;
 KD_API kd_eval kd_eom_acceleration(kd_eom_data *d,
                                    double      *a) KD_NODISCARD; // explicit formalism, if the definition has it
-KD_API double  kd_eom_next_sample(kd_eom_data *d);          // infinity: no more samples
+// a, lambda and mu together at the velocity stage, if the definition has it.
+KD_API kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *mu) KD_NODISCARD;
+KD_API double  kd_eom_next_sample(kd_eom_data *d);                          // infinity: no more samples
 KD_API kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new) KD_NODISCARD; // acceleration stage; without function: z
 
 // Wanted derivative blocks: block[fn][var] points to rows x columns (column-major, leading dimension = rows), or is
@@ -239,6 +255,10 @@ typedef struct kd_blocks {
 // (RESIDUAL by A = M, GII by A = GZ, ...), the others by differences, all functions of one perturbed column together.
 // KD_P: along increments, nv columns. Needs the acceleration stage if a block does.
 KD_API kd_eval kd_eom_derivatives(kd_eom_data *d, kd_part part, const kd_blocks *blocks) KD_NODISCARD;
+
+// Pattern and values of a derivative that the definition gives sparse; false: it does not. KD_MASS with KD_A: M.
+KD_API bool    kd_eom_pattern(const kd_eom *eom, kd_fn fn, kd_var var, kd_pattern *out);
+KD_API kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *values) KD_NODISCARD;
 
 // Constraint matrices with contact coordinates eliminated, G = g_p - g_s inv(c_s) c_p:
 // GZ (nlambda x nv), HZ (nmu x nv). Either pointer may be NULL.

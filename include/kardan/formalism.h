@@ -33,13 +33,17 @@ KD_API const kd_model  *kd_system_model(const kd_system *system);
 // (KD_CORRECTED), the same motion in either coordinate set.
 KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *message, size_t size) KD_NODISCARD;
 
+// How far the start that the model gives is from fitting together, before assembly: the largest residual of the
+// constraints that close loops [m], [rad], and its constraint. 0 and "" without loops.
+KD_API kd_status kd_system_closure(const kd_system *system, double *error, char *name, size_t size) KD_NODISCARD;
+
 // What the assembly found.
 typedef struct kd_system_info {
-    int nbodies, njoints, nloops; // moving bodies; joints; loops closed by cut joints or constraints
-    int dof;                      // degrees of freedom at the generic position
-    int nconstraints;             // rows kept
-    int nredundant;               // rows left out, or to be left out, because they follow from the others everywhere
-    int nsingular;                // further rows that are dependent at the start position only (singular pose)
+    int  nbodies, njoints, nloops; // moving bodies; joints; loops closed by cut joints or constraints
+    int  dof;                      // degrees of freedom at the generic position
+    int  nconstraints;             // rows kept
+    int  nredundant;               // rows left out, or to be left out, because they follow from the others everywhere
+    int  nsingular;                // further rows that are dependent at the start position only (singular pose)
     bool assembled;                // the loops could be closed at the start position
 } kd_system_info;
 KD_API kd_system_info kd_system_info_of(const kd_system *system);

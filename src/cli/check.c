@@ -181,8 +181,7 @@ static bool tell_assembly(const kd_subject *s)
     size_t size = kd_system_describe(s->system, NULL, 0) + 1;
     char  *text = malloc(size);
     if (text) kd_system_describe(s->system, text, size);
-    printf("Freedom. %d %s of freedom, in %s coordinates.\n", s->info.dof, s->info.dof == 1 ? "degree" : "degrees",
-           kd_method_coordinates(s));
+    printf("Mechanism.\n");
     print_lines(text ? text : "");
     free(text);
     return s->info.nsingular == 0;
@@ -196,16 +195,25 @@ static void tell_warnings(const kd_model *m)
     for (int i = 0; i < count; i++) printf("  %s\n", kd_model_warning(m, i));
 }
 
-static void tell_start(const kd_subject *s)
+// The start as given, and what the assembly changed
+static bool tell_start(const kd_subject *s)
 {
     kd_consistency now = {0};
+    double         closure = 0;
+    char           name[NAME_SIZE] = "";
     printf("Start. ");
-    if (s->news[0])
-        printf("%s. ", s->news);
-    else
-        printf("The bodies fit together as they are given. ");
+    if (s->info.nloops > 0 && kd_system_closure(s->system, &closure, name, sizeof name) >= 0)
+        printf("As given, loops close to %.1e%s%s. ", closure, name[0] ? ", worst in " : "", name);
+    if (s->start < 0) {
+        printf("It cannot be assembled: %s.\n  %s\n", kd_status_sentence(s->start), s->news);
+        return false;
+    }
+    if (s->news[0]) printf("Assembly: %s. ", s->news);
+    if (!s->news[0]) printf("Nothing had to be changed. ");
     if (kd_initial_residuals(s->eom, kd_subject_inputs(s), s->x, &now) >= 0)
-        printf("Largest residuals now: position %.1e, velocity %.1e.\n", now.position, now.velocity);
+        printf("Residuals at t0: position %.1e, velocity %.1e.", now.position, now.velocity);
+    printf("\n");
+    return true;
 }
 
 static bool check_model(checked *c)
@@ -213,9 +221,9 @@ static bool check_model(checked *c)
     const kd_subject *s = &c->subject;
     tell_structure(c);
     bool good = tell_assembly(s);
-    tell_start(s);
+    good = tell_start(s) && good;
     tell_warnings(s->model);
-    if (c->derivatives) good = check_derivatives(c) && good;
+    if (c->derivatives && s->start >= 0) good = check_derivatives(c) && good;
     return good;
 }
 
@@ -289,6 +297,7 @@ int kd_cli_check(int argc, char **argv)
     kd_cli_parsed  parsed = read_arguments(&c, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status;
+    c.request.unassembled = true;
     if (kd_subject_open(&c.subject, &c.request, &status)) {
         c.dims = kd_eom_dims(c.subject.eom);
         bool good = c.subject.model ? check_model(&c) : check_example(&c);

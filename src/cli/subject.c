@@ -197,7 +197,7 @@ static bool choose_coordinates(kd_subject *s, const kd_subject_request *r)
     return i >= 0;
 }
 
-static bool make_system(kd_subject *s)
+static bool make_system(kd_subject *s, bool unassembled)
 {
     kd_system_options opt = kd_system_options_default();
     opt.coordinates = s->coordinates;
@@ -208,8 +208,9 @@ static bool make_system(kd_subject *s)
     if (inputs) s->inputs = *inputs;
     s->info = kd_system_info_of(s->system);
     status = kd_state_create(s->eom, &s->x);
-    if (status >= 0) status = s->start = kd_system_start(s->system, s->x, s->news, sizeof s->news);
-    if (status >= 0) return true;
+    if (status < 0) return complain(s, status);
+    status = s->start = kd_system_start(s->system, s->x, s->news, sizeof s->news);
+    if (status >= 0 || unassembled) return true;
     kd_text(s->message, sizeof s->message, "%s", s->news);
     return complain(s, status);
 }
@@ -268,7 +269,7 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     *exit_status = KD_EXIT_USAGE;
     if (!choose_coordinates(s, r)) return false;
     *exit_status = KD_EXIT_FAILED;
-    if (!make_system(s)) return false;
+    if (!make_system(s, r->unassembled)) return false;
     int         added = 0;
     kd_cli_list watch = r->watch;
     for (int i = 0; r->watch.count == 0 && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];
@@ -277,7 +278,7 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     *exit_status = KD_EXIT_FAILED;
     if (added == 0) return true;
     drop_system(s); // once more, with the new sensors
-    return make_system(s);
+    return make_system(s, r->unassembled);
 }
 
 void kd_subject_close(kd_subject *s)

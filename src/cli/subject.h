@@ -13,6 +13,7 @@ typedef struct kd_subject_request {
     kd_cli_list settings;    // "name=value"
     bool        free_base;   // robot description: the root link floats
     kd_cli_list watch;       // paths to be recorded besides
+    bool        unassembled; // a model that cannot be assembled will do
 } kd_subject_request;
 
 typedef struct kd_subject {
@@ -32,7 +33,7 @@ typedef struct kd_subject {
     kd_system     *system;
     kd_coordinates coordinates;
     kd_system_info info;
-    kd_status      start;                       // what the assembly answered
+    kd_status      start;                       // what the assembly answered; < 0: x is not a start
     char           news[2000];                  // in words
     char           message[KD_SUBJECT_MESSAGE]; // why it failed; of a robot description: what became of its elements
 } kd_subject;

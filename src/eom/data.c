@@ -281,6 +281,40 @@ kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
     return KD_EVAL_OK;
 }
 
+kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *mu)
+{
+    const kd_dims *n = &d->eom->def.dims;
+    if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_VELOCITY);
+    if (!d->eom->def.accelerations)
+        return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "accelerations is not given", KD_EVAL_STOP);
+    kd_eval answer = d->eom->def.accelerations(&d->x, d->context, a, lambda, mu);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_RESIDUAL, "accelerations", answer);
+    if (!kd_all_finite(a, n->nv)) return kd_fault_not_finite(d, KD_RESIDUAL, "accelerations", a, n->nv);
+    if (!kd_all_finite(lambda, n->nlambda)) return kd_fault_not_finite(d, KD_GII, "multipliers", lambda, n->nlambda);
+    if (!kd_all_finite(mu, n->nmu)) return kd_fault_not_finite(d, KD_HI, "multipliers", mu, n->nmu);
+    return KD_EVAL_OK;
+}
+
+bool kd_eom_pattern(const kd_eom *eom, kd_fn fn, kd_var var, kd_pattern *out)
+{
+    return eom->def.pattern && eom->def.pattern(fn, var, eom->def.context, out);
+}
+
+kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *values)
+{
+    kd_pattern pattern;
+    if (d->stage < KD_STAGE_ACCELERATION && fn != KD_MASS && fn != KD_G)
+        return kd_fault_stage(d, fn, KD_STAGE_ACCELERATION);
+    if (!kd_eom_pattern(d->eom, fn, var, &pattern))
+        return kd_fault_status(d, fn, KD_ERR_UNSUPPORTED, "this block is not given sparse", KD_EVAL_STOP);
+    d->counters.derivative++;
+    kd_eval answer = d->eom->def.sparse(&d->x, fn, var, part, d->context, values);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, fn, "sparse derivative", answer);
+    int n = pattern.column[pattern.columns];
+    if (!kd_all_finite(values, n)) return kd_fault_not_finite(d, fn, "sparse derivative", values, n);
+    return KD_EVAL_OK;
+}
+
 kd_eval kd_eom_acceleration(kd_eom_data *d, double *a)
 {
     if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_ACCELERATION);

@@ -470,9 +470,46 @@ static kd_status solve_forces(kd_iv_system *s)
     return kd_iv_system_put(s, c->y) == KD_EVAL_OK ? KD_OK : s->iv->fault;
 }
 
+static bool all_active(const kd_iv *iv)
+{
+    bool active = true;
+    for (int i = 0; i < iv->n.nlambda; i++) active = active && iv->now->active_lambda[i];
+    for (int i = 0; i < iv->n.nmu; i++) active = active && iv->now->active_mu[i];
+    return active;
+}
+
+// Largest entry of a function at the point; infinity: it cannot be evaluated.
+static double row_norm(kd_iv *iv, kd_fn fn, int n)
+{
+    double  largest = INFINITY;
+    double *value = n > 0 ? kd_alloc((size_t)n * sizeof *value) : NULL;
+    if (value && kd_eom_eval(iv->data, fn, value) == KD_EVAL_OK) largest = kd_norm_max(n, value);
+    kd_free(value);
+    return n > 0 ? largest : 0.0;
+}
+
+// The definition's own solution (topological elimination of models): linear in the number of bodies, and not troubled
+// by a mass matrix of a long chain, whose condition would be taken for a lack of rank. It is accepted only if it
+// satisfies the equations; everything unusual is left to the general way, which also finds out what is wrong.
+static bool solve_by_definition(kd_iv *iv)
+{
+    const kd_eom_def *def = kd_eom_definition(iv->eom);
+    kd_state         *x = iv->now;
+    if (!def->accelerations || iv->n.nw > 0 || iv->n.ns > 0 || def->force_of_multipliers || !all_active(iv))
+        return false;
+    kd_iv_set_point(iv);
+    if (kd_eom_accelerations(iv->data, x->a, x->lambda, x->mu) != KD_EVAL_OK) return false;
+    kd_iv_set_point(iv);
+    double size = fmax(1.0, fmax(kd_norm_max(iv->n.nv, x->a), kd_norm_max(iv->n.nlambda, x->lambda)));
+    return row_norm(iv, KD_RESIDUAL, iv->n.nv) <= iv->opt->tolerance * size &&
+           row_norm(iv, KD_GII, iv->n.nlambda) <= iv->opt->tolerance * size &&
+           row_norm(iv, KD_HI, iv->n.nmu) <= iv->opt->tolerance * size;
+}
+
 static kd_status run_forces(kd_iv *iv)
 {
     kd_iv_system *s = NULL;
+    if (solve_by_definition(iv)) return KD_OK;
     for (int i = 0; i < iv->n.nlambda; i++)
         if (!iv->now->active_lambda[i]) iv->now->lambda[i] = 0.0;
     for (int i = 0; i < iv->n.nmu; i++)

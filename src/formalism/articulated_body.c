@@ -9,19 +9,20 @@
 // The dofs of a joint are eliminated one by one, last first. Then the acceleration is that of the parent carried to P
 // plus the bias c, a = X a_l + c, and the parent gets X'I+ X and X'(b+ + I+ c).
 #include "formalism/joint.h"
-#include "formalism/vector.h"
 
 #include <float.h>
 
 // a pivot below this part of the largest inertia of its kind is rounding
 static const double singular = 8 * DBL_EPSILON;
 
-// ---- parts ----------------------------------------------------------------------------------------------------------
+// ---- parts ---------------------------------------------------------------------------------------------------------
 
 typedef struct articulated {
     kd_m3 J, K, M;
     kd_v3 N, F;
 } articulated;
+
+_Static_assert(sizeof(articulated) <= KD_GIVEN_SIZE, "work->given has the room");
 
 // the body alone: inertia at P, and its force at zero acceleration minus the load
 static inline articulated rigid_body(const kd_link *l, const kd_link_motion *m, const kd_wrench *load)
@@ -32,7 +33,7 @@ static inline articulated rigid_body(const kd_link *l, const kd_link_motion *m, 
     const kd_v3  ex = kd_v3_of(1, 0, 0), ey = kd_v3_of(0, 1, 0), ez = kd_v3_of(0, 0, 1);
     articulated  b;
     b.J = kd_m3_rotate(&R, &m->R, &l->inertia);
-    b.K = (kd_m3){kd_v3_cross(ex, h), kd_v3_cross(ey, h), kd_v3_cross(ez, h)}; // -h x
+    b.K = kd_m3_skew(h); // -h x
     b.M = (kd_m3){kd_v3_scale(mass, ex), kd_v3_scale(mass, ey), kd_v3_scale(mass, ez)};
     b.N = kd_v3_cross(w, kd_m3_vec(&b.J, &m->w));
     b.F = kd_v3_cross(w, kd_v3_cross(w, h));
@@ -94,8 +95,18 @@ static inline void carry(kd_v3 d, const kd_vec3 *step, articulated *b)
     b->N = kd_v3_add(b->N, kd_v3_cross(d, b->F));
 }
 
-// ---- from the tips to the ground
-// --------------------------------------------------------------------------------------
+// both; the bias is kept
+static inline void hand_on(kd_v6 bias, kd_v3 d, kd_axis *kept, articulated *b)
+{
+    kd_slot step;
+    kd_v3_store_four(&step.v, d);
+    kd_v3_store_four(&kept->w, bias.w);
+    kd_v3_store(&kept->u, bias.u);
+    add_bias(kept, bias.u, b);
+    carry(d, &step.v, b);
+}
+
+// ---- from the tips to the ground -----------------------------------------------------------------------------------
 
 typedef struct climb_context {
     const kd_tree       *tree;
@@ -122,24 +133,21 @@ static bool eliminate(const kd_axis *S, double tau, double J, double M, articula
 // any joint; the dof without pivot, or -1
 static int climb_link(const climb_context *c, int i, articulated *b)
 {
-    const kd_tree        *tree = c->tree;
-    const kd_link        *l = &tree->link[i];
-    const kd_link_motion *own = &c->m->link[i], *parent = &c->m->link[l->parent];
-    const kd_axis        *axis = c->m->axis;
-    kd_axis               bias = kd_joint_bias(l, parent, own, axis + l->dof, c->dx + l->dof);
-    const kd_slot         d = {.v = kd_vec_sub(own->P, parent->P)};
-    const double          J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
+    const kd_tree       *tree = c->tree;
+    const kd_link       *l = &tree->link[i];
+    const kd_axis       *axis = c->m->axis;
+    const kd_joint_state own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
+    kd_v6                bias = kd_joint_bias(l, &parent, &own, axis + l->dof, c->dx + l->dof);
+    const double         J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
     for (int k = l->dof + kd_joint_dofs(l->kind) - 1; k >= l->dof; k--) {
         if (tree->dof_v[k] < 0) { // known: part of the bias
-            bias.w = kd_vec_axpy(bias.w, c->ddx[k], axis[k].w);
-            bias.u = kd_vec_axpy(bias.u, c->ddx[k], axis[k].u);
+            bias.w = kd_v3_axpy(bias.w, c->ddx[k], kd_v3_load(&axis[k].w));
+            bias.u = kd_v3_axpy(bias.u, c->ddx[k], kd_v3_load(&axis[k].u));
         } else if (!eliminate(&axis[k], c->tau ? c->tau[k] : 0, J, M, b, &c->work->eliminated[k])) {
             return k;
         }
     }
-    c->work->bias[i] = bias;
-    add_bias(&bias, kd_v3_of(bias.u.x, bias.u.y, bias.u.z), b);
-    carry(kd_v3_load(&d.v), &d.v, b);
+    hand_on(bias, kd_v3_sub(own.P, parent.P), &c->work->bias[i], b);
     return -1;
 }
 
@@ -147,23 +155,17 @@ static int climb_link(const climb_context *c, int i, articulated *b)
 // division; V belongs to the parent's point then. false: no pivot
 static inline bool climb_revolute(const climb_context *c, int i, const kd_link *l, articulated *b)
 {
-    const kd_link_motion *own = &c->m->link[i], *parent = &c->m->link[l->parent];
-    kd_eliminated        *e = &c->work->eliminated[l->dof];
-    kd_axis              *bias = &c->work->bias[i];
-    const kd_v3           w = kd_v3_load(&own->R.z), wl = kd_v3_load(&parent->w);
-    const kd_v3           d = kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&parent->P));
-    const kd_v3           cw = kd_v3_cross(wl, kd_v3_load(&own->w));
-    const kd_v3           cu = kd_v3_cross(wl, kd_v3_sub(kd_v3_load(&own->v), kd_v3_load(&parent->v)));
-    const kd_v3           Uw = kd_m3_vec(&b->J, &own->R.z), Uu = kd_m3_vec(&b->K, &own->R.z);
-    const double          D = kd_v3_dot(w, Uw), inverse = 1 / D, J = kd_v3_trace(b->J.x, b->J.y, b->J.z);
-    kd_slot               step;
-    kd_v3_store_four(&step.v, d);
-    kd_v3_store_four(&bias->w, cw);
-    kd_v3_store(&bias->u, cu);
-    add_bias(bias, cu, b);
-    const double tau = (c->tau ? c->tau[l->dof] : 0) - kd_v3_dot(w, b->N);
-    const kd_v3  Xw = kd_v3_add(Uw, kd_v3_cross(d, Uu)); // U carried
-    carry(d, &step.v, b);
+    const kd_joint_state own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
+    const kd_v6          bias = kd_joint_bias(l, &parent, &own, NULL, NULL);
+    const kd_vec3       *axis = &c->m->link[i].R.z;
+    kd_eliminated       *e = &c->work->eliminated[l->dof];
+    const kd_v3          w = kd_v3_load(axis), d = kd_v3_sub(own.P, parent.P);
+    const kd_v3          Uw = kd_m3_vec(&b->J, axis), Uu = kd_m3_vec(&b->K, axis);
+    const double         D = kd_v3_dot(w, Uw), inverse = 1 / D, J = kd_v3_trace(b->J.x, b->J.y, b->J.z);
+    const kd_v3          Xw = kd_v3_add(Uw, kd_v3_cross(d, Uu)); // U carried
+    // S'(b + I c) = S'b + U'c
+    const double tau = (c->tau ? c->tau[l->dof] : 0) - kd_v3_dot3(w, b->N, Uw, bias.w, Uu, bias.u);
+    hand_on(bias, d, &c->work->bias[i], b);
     kd_v3_store_four(&e->Vw, kd_v3_scale(inverse, Xw));
     kd_v3_store_four(&e->Vu, kd_v3_scale(inverse, Uu));
     e->u = inverse * tau;
@@ -203,37 +205,41 @@ static int climb(const climb_context *c)
     return -1;
 }
 
-// ---- from the ground to the tips
-// --------------------------------------------------------------------------------------
+// ---- from the ground to the tips -----------------------------------------------------------------------------------
 
 // a = X a_l + c, then dof by dof ddx = u - V'a, a + S ddx; a turn has V at the parent's point and takes V'a_l
 static void descend(const climb_context *c, double *ddx)
 {
     const kd_tree *tree = c->tree;
     kd_motion     *m = c->m;
+    kd_v3          dw = kd_v3_load(&m->link[0].dw), dv = kd_v3_load(&m->link[0].dv);
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_link        *l = &tree->link[i];
         const kd_link_motion *parent = &m->link[l->parent];
         kd_link_motion       *own = &m->link[i];
         const kd_axis        *bias = &c->work->bias[i];
         const kd_eliminated  *e = &c->work->eliminated[l->dof];
-        const kd_vec3         d = kd_vec_sub(own->P, parent->P);
-        kd_vec3               dw = kd_vec_add(parent->dw, bias->w);
-        kd_vec3               dv = kd_vec_add(kd_vec_add(parent->dv, bias->u), kd_vec_cross(parent->dw, d));
+        if (l->parent != i - 1) {
+            dw = kd_v3_load(&parent->dw);
+            dv = kd_v3_load(&parent->dv);
+        }
+        const kd_v3 d = kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&parent->P)), dw_l = dw, dv_l = dv;
+        dv = kd_v3_add(kd_v3_add(dv_l, kd_v3_load(&bias->u)), kd_v3_cross(dw_l, d));
+        dw = kd_v3_add(dw_l, kd_v3_load(&bias->w));
         if (l->kind == KD_TREE_REVOLUTE && tree->dof_v[l->dof] >= 0) {
-            const double a = (e->u - kd_vec_dot(e->Vw, parent->dw)) - kd_vec_dot(e->Vu, parent->dv);
-            dw = kd_vec_axpy(dw, a, own->R.z);
+            const double a = e->u - kd_v3_dot2(kd_v3_load(&e->Vw), dw_l, kd_v3_load(&e->Vu), dv_l);
+            dw = kd_v3_axpy(dw, a, kd_v3_load(&own->R.z));
             ddx[l->dof] = a;
         } else {
             for (int k = l->dof; k < l->dof + kd_joint_dofs(l->kind); k++, e++) {
                 if (tree->dof_v[k] < 0) continue;
-                ddx[k] = (e->u - kd_vec_dot(e->Vw, dw)) - kd_vec_dot(e->Vu, dv);
-                dw = kd_vec_axpy(dw, ddx[k], m->axis[k].w);
-                dv = kd_vec_axpy(dv, ddx[k], m->axis[k].u);
+                ddx[k] = e->u - kd_v3_dot2(kd_v3_load(&e->Vw), dw, kd_v3_load(&e->Vu), dv);
+                dw = kd_v3_axpy(dw, ddx[k], kd_v3_load(&m->axis[k].w));
+                dv = kd_v3_axpy(dv, ddx[k], kd_v3_load(&m->axis[k].u));
             }
         }
-        own->dw = dw;
-        own->dv = dv;
+        kd_v3_store_four(&own->dw, dw);
+        kd_v3_store(&own->dv, dv);
     }
 }
 

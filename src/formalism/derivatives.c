@@ -41,11 +41,27 @@ static const kd_change *change_of(const kd_work *w, const kd_measure *m, int l)
 // ds/dq_l
 static double slope(const kd_work *w, const kd_measure *m, int l)
 {
-    if (m->kind == KD_MEASURE_DOF) return 1.0;
-    kd_vec3 N, F;
-    kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-    const kd_change *c = change_of(w, m, l);
-    return kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
+    return w->slope[w->slope_at[m - w->system->measure] + l];
+}
+
+// The slopes of all measures, from the columns w, u of their pairs.
+static void fill_slopes(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nmeasures; i++) {
+        const kd_measure *m = &s->measure[i];
+        double           *out = w->slope + w->slope_at[i];
+        kd_vec3           N, F;
+        if (m->kind == KD_MEASURE_DOF) {
+            out[0] = 1.0;
+            continue;
+        }
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
+            const kd_change *c = change_of(w, m, l);
+            out[l] = kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
+        }
+    }
 }
 
 // The measure with its changes along dof l, or along its rate.
@@ -364,6 +380,13 @@ static const kd_matrix_plan *all_plans(const kd_system *s, int i)
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
+const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan)
+{
+    for (int i = 0; all_matrices(w, i); i++)
+        if (all_plans(w->system, i) == plan) return all_matrices(w, i);
+    return NULL;
+}
+
 static void start_matrices(kd_work *w)
 {
     for (int i = 0; all_matrices(w, i); i++) kd_matrix_start(all_matrices(w, i));
@@ -373,6 +396,7 @@ static void start_matrices(kd_work *w)
 static void add_tree(kd_work *w)
 {
     const kd_tree *tree = &w->system->tree;
+    if (!w->system->dense_tree) return; // too large: these blocks are not given then (equations.c)
     if (!w->recording) kd_tree_residual_derivatives(tree, &w->motion, w->dx, w->ddx, w->tree_p, w->tree_v);
     for (int j = 0; j < tree->nv; j++)
         for (int k = tree->column[j]; k < tree->column[j + 1]; k++) {
@@ -433,6 +457,7 @@ static void fill_axes(kd_work *w)
     const kd_system *s = w->system;
     for (int i = 0; i < s->npairs; i++)
         kd_pair_axes(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->change + w->change_at[i]);
+    fill_slopes(w);
 }
 
 void kd_work_G(kd_work *w, const kd_point *x)
@@ -470,15 +495,34 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x)
 }
 
 // ---- patterns -------------------------------------------------------------------------------------------------------
+static void cut_kkt(kd_work *w)
+{
+    const kd_topological *t = &w->system->topological;
+    w->kkt_L = kd_cut_double(&w->arena, t->L_column[t->n]);
+    w->kkt_row = kd_cut_int(&w->arena, t->L_column[t->n]);
+    w->kkt_D = kd_cut_double(&w->arena, t->n);
+    w->kkt_y = kd_cut_double(&w->arena, t->n);
+    w->kkt_b = kd_cut_double(&w->arena, t->n);
+    w->kkt_zero = kd_cut_double(&w->arena, t->n);
+    w->kkt_mark = kd_cut_int(&w->arena, t->n);
+    w->kkt_pattern = kd_cut_int(&w->arena, t->n);
+    w->kkt_filled = kd_cut_int(&w->arena, t->n);
+}
+
 bool kd_work_matrices(kd_work *w)
 {
     const kd_system *s = w->system;
-    int              n = w->change_at[s->npairs], entries = s->tree.column ? s->tree.column[s->tree.nv] : 0;
+    int              n = w->change_at[s->npairs], entries = s->dense_tree ? s->tree.column[s->tree.nv] : 0;
     w->frozen_N = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_N);
     w->frozen_F = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_F);
+    w->slope_at = kd_cut_int(&w->arena, s->nmeasures + 1);
+    for (int i = 0; w->slope_at && i < s->nmeasures; i++)
+        w->slope_at[i + 1] = w->slope_at[i] + column_count(w, &s->measure[i]);
+    w->slope = kd_cut_double(&w->arena, w->slope_at ? w->slope_at[s->nmeasures] : 0);
     w->kept_jet = kd_arena_cut(&w->arena, (size_t)s->nslots, sizeof *w->kept_jet);
     w->tree_p = kd_cut_double(&w->arena, entries);
     w->tree_v = kd_cut_double(&w->arena, entries);
+    w->tree_M = kd_cut_double(&w->arena, entries);
     w->recording = !s->planned;
     for (int i = 0; all_matrices(w, i); i++) {
         kd_matrix_values *m = all_matrices(w, i);
@@ -486,6 +530,7 @@ bool kd_work_matrices(kd_work *w)
         m->recording = w->recording;
         if (s->planned) m->value = kd_cut_double(&w->arena, m->plan->column[m->plan->columns]);
     }
+    if (s->planned && s->topological.L_column) cut_kkt(w);
     return !w->arena.failed;
 }
 
@@ -512,5 +557,5 @@ kd_status kd_system_plan(kd_system *s)
     kd_free(zero);
     kd_work_destroy(w);
     s->planned = status == KD_OK;
-    return status;
+    return status == KD_OK ? kd_topological_plan(s) : status;
 }

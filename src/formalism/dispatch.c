@@ -17,14 +17,14 @@ static bool has_avx2(void)
 }
 #endif
 
-// ---- memory
-// ----------------------------------------------------------------------------------------------------------
+// ---- memory --------------------------------------------------------------------------------------------------------
 
-// first link of the unbranched row that ends in link i, and what is above
+// first link of the tree, first one of the unbranched row that ends in link i, and what is above
 static void find_runs(const kd_tree *tree, struct kd_tree_work *w)
 {
     for (int i = 1; i < tree->nlinks; i++) {
         const int parent = tree->link[i].parent;
+        w->root[i] = parent == 0 ? i : w->root[parent];
         w->run[i] = parent == i - 1 && parent != 0 ? w->run[parent] : i;
         w->above[i] = w->above[parent] + tree->link_v[parent + 1] - tree->link_v[parent];
     }
@@ -65,14 +65,10 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     w->cosine = kd_cut_double(arena, rounded);
     w->angle = kd_cut_int(arena, w->nangles);
     w->first_angle = kd_cut_int(arena, tree->nlinks);
-    w->local = kd_arena_cut(arena, nlinks, sizeof *w->local);
-    w->local_axis = kd_arena_cut(arena, ndof, sizeof *w->local_axis);
     w->bias = kd_arena_cut(arena, nlinks + 1, sizeof *w->bias);
     w->given = cut_aligned(arena, nlinks, KD_GIVEN_SIZE);
     w->eliminated = kd_arena_cut(arena, ndof + 1, sizeof *w->eliminated);
-    w->composite = kd_arena_cut(arena, nlinks, sizeof *w->composite);
-    w->coriolis = kd_arena_cut(arena, nlinks, sizeof *w->coriolis);
-    w->origin = kd_arena_cut(arena, nlinks, sizeof *w->origin);
+    w->root = kd_cut_int(arena, tree->nlinks);
     w->run = kd_cut_int(arena, tree->nlinks);
     w->above = kd_cut_int(arena, tree->nlinks);
     w->S = kd_cut_double(arena, 6 * tree->nv);
@@ -87,7 +83,7 @@ kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *m)
     *m = (kd_motion){
         .link = kd_arena_cut(arena, nlinks + 1, sizeof *m->link), // one more: see vector.h
         .axis = kd_arena_cut(arena, ndof + 1, sizeof *m->axis),
-        .reaction = kd_arena_cut(arena, nlinks, sizeof *m->reaction),
+        .reaction = kd_arena_cut(arena, nlinks + 1, sizeof *m->reaction),
         .work = w,
     };
     if (!w) return KD_ERR_MEMORY;
@@ -100,8 +96,7 @@ kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *m)
     return KD_OK;
 }
 
-// ---- variants
-// --------------------------------------------------------------------------------------------------------
+// ---- variants ------------------------------------------------------------------------------------------------------
 
 void kd_tree_place(const kd_tree *tree, const double *x, kd_motion *m)
 {
@@ -123,14 +118,9 @@ void kd_tree_residual(const kd_tree *tree, kd_motion *m, const kd_wrench *load, 
     KD_CALL(kd_residual, tree, m, load, tau);
 }
 
-// loads are in world axes, which the short way does not know
 void kd_tree_inverse_dynamics(const kd_tree *tree, const double *x, const double *dx, const double *ddx, kd_vec3 g,
                               const kd_wrench *load, kd_motion *m, double *tau)
 {
-    if (!load) {
-        KD_CALL(kd_inverse_dynamics, tree, x, dx, ddx, g, m, tau);
-        return;
-    }
     kd_tree_place(tree, x, m);
     kd_tree_move(tree, dx, m);
     kd_tree_accelerate(tree, dx, ddx, g, m);

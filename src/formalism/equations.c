@@ -172,6 +172,11 @@ static kd_eval acceleration(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
+static kd_eval accelerations(const kd_point *x, void *context, double *a, double *lambda, double *mu)
+{
+    return kd_topological_solve(context, x, a, lambda, mu);
+}
+
 static kd_eval mass(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
@@ -245,8 +250,21 @@ static void inertia_energies(const kd_work *w, kd_energies *out)
     }
 }
 
-// Power of drives: prescribed coordinates (tau x'), and rows that depend on time: the force -lambda ds of a row has the
-// power lambda g_t, with g_t what g' has beyond the motion of its terms.
+// sum gradient_i * rate of the measure that the row reads: what motion alone changes; the rest is explicit time.
+static double rate_by_motion(const kd_row *row, bool nonholonomic, kd_work *w)
+{
+    double sum = 0.0;
+    kd_row_gradient(row, w, w->small);
+    for (int i = 0; i < row->nterms; i++) {
+        const kd_slot *slot = &w->system->slot[row->slot[i]];
+        if (slot->kind == KD_SLOT_MEASURE && slot->level == (nonholonomic ? 1 : 0))
+            sum += w->small[i] * w->rate[slot->index];
+    }
+    return sum;
+}
+
+// Power of drives: prescribed coordinates (tau x', where tau holds the forces of rows already) and rows that depend on
+// time: -lambda g_x x' = lambda g_t, and -mu h_v v = mu h0.
 static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
 {
     const kd_system *s = w->system;
@@ -256,13 +274,10 @@ static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
         if (s->tree.dof_v[k] < 0) out->supplied += w->tau[k] * w->dx[k];
     for (int i = 0; i < s->nlambda; i++) {
         const kd_row *row = &s->row_g[s->kept[i]];
-        double        g_t = kd_row_jet(row, w).x1;
-        kd_row_gradient(row, w, w->small);
-        for (int k = 0; k < row->nterms; k++)
-            if (s->slot[row->slot[k]].kind == KD_SLOT_MEASURE)
-                g_t -= w->small[k] * w->rate[s->slot[row->slot[k]].index];
-        out->supplied += x->lambda[i] * g_t;
+        out->supplied += x->lambda[i] * (kd_row_jet(row, w).x1 - rate_by_motion(row, false, w));
     }
+    for (int i = 0; i < s->nmu; i++)
+        out->supplied += x->mu[i] * (kd_row_jet(&s->row_h[i], w).x - rate_by_motion(&s->row_h[i], true, w));
     return KD_EVAL_OK;
 }
 
@@ -486,40 +501,83 @@ static void kinematics_by_position(kd_work *w, double *out)
     }
 }
 
-static const kd_matrix_values *matrix_of(const kd_work *w, kd_fn fn, kd_var var)
+// The matrix of a block; kinds of rows share the constraint matrices.
+static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
 {
-    if (fn == KD_RESIDUAL)
-        return var == KD_P ? &w->residual_p : var == KD_V ? &w->residual_v : var == KD_R ? &w->residual_r : NULL;
-    if (fn == KD_B) return var == KD_P ? &w->b_p : var == KD_V ? &w->b_v : var == KD_R ? &w->b_r : NULL;
-    if (fn == KD_G) return var == KD_P ? &w->G : NULL;
-    if (fn == KD_GI) return var == KD_P ? &w->gI_p : var == KD_V ? &w->G : NULL;
-    if (fn == KD_GII) return var == KD_P ? &w->gII_p : var == KD_V ? &w->gII_v : var == KD_A ? &w->G : NULL;
-    if (fn == KD_H) return var == KD_P ? &w->h_p : var == KD_V ? &w->H : NULL;
-    if (fn == KD_HI) return var == KD_P ? &w->hI_p : var == KD_V ? &w->hI_v : var == KD_A ? &w->H : NULL;
-    return NULL;
+    switch (fn) {
+    case KD_RESIDUAL:
+        return var == KD_P ? &s->residual_p : var == KD_V ? &s->residual_v : var == KD_R ? &s->residual_r : NULL;
+    case KD_B:
+        return var == KD_P ? &s->b_p : var == KD_V ? &s->b_v : var == KD_R ? &s->b_r : NULL;
+    case KD_G:
+        return var == KD_P ? &s->G : NULL;
+    case KD_GI:
+        return var == KD_P ? &s->gI_p : var == KD_V ? &s->G : NULL;
+    case KD_GII:
+        return var == KD_P ? &s->gII_p : var == KD_V ? &s->gII_v : var == KD_A ? &s->G : NULL;
+    case KD_H:
+        return var == KD_P ? &s->h_p : var == KD_V ? &s->H : NULL;
+    case KD_HI:
+        return var == KD_P ? &s->hI_p : var == KD_V ? &s->hI_v : var == KD_A ? &s->H : NULL;
+    default:
+        return NULL;
+    }
+}
+
+// Bring the matrix of a block up to date.
+static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var, const kd_matrix_values **out)
+{
+    const kd_matrix_plan *plan = plan_of(w->system, fn, var);
+    *out = kd_work_matrix(w, plan);
+    if (*out != &w->G && *out != &w->H) return kd_work_derivatives(w, x);
+    kd_work_G(w, x);
+    return KD_EVAL_OK;
 }
 
 static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out)
 {
-    kd_work *w = context;
+    kd_work                *w = context;
+    const kd_matrix_values *m;
     (void)part;
     if (fn == KD_RESIDUAL && var == KD_A) return mass(x, context, out);
     if (fn == KD_Q) {
         norms_by_position(w, x, out);
         return KD_EVAL_OK;
     }
-    const kd_matrix_values *m = matrix_of(w, fn, var);
-    if (m == &w->G || m == &w->H) {
-        kd_work_G(w, x);
-    } else {
-        kd_eval answer = kd_work_derivatives(w, x);
-        if (answer != KD_EVAL_OK) return answer;
-    }
+    kd_eval answer = fn == KD_KINEMATICS ? kd_work_derivatives(w, x) : update_matrix(w, x, fn, var, &m);
+    if (answer != KD_EVAL_OK) return answer;
     if (fn == KD_KINEMATICS)
         kinematics_by_position(w, out);
     else
         kd_matrix_add_dense(m, out);
     return KD_EVAL_OK;
+}
+
+static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
+{
+    const kd_system *s = context;
+    if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
+        *out = (kd_pattern){s->nv, s->nv, s->tree.column, s->tree.row};
+        return s->dense_tree;
+    }
+    const kd_matrix_plan *plan = fn != KD_RESIDUAL || s->dense_tree ? plan_of(s, fn, var) : NULL;
+    if (plan) *out = (kd_pattern){plan->rows, plan->columns, plan->column, plan->row};
+    return plan != NULL;
+}
+
+static kd_eval sparse(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *values)
+{
+    kd_work *w = context;
+    (void)part;
+    if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
+        kd_work_position(w, x);
+        kd_tree_mass(&w->system->tree, &w->motion, values);
+        return KD_EVAL_OK;
+    }
+    const kd_matrix_values *m;
+    kd_eval                 answer = update_matrix(w, x, fn, var, &m);
+    if (answer == KD_EVAL_OK) memcpy(values, m->value, (size_t)m->plan->column[m->plan->columns] * sizeof *values);
+    return answer;
 }
 
 // ---- names, work ----------------------------------------------------------------------------------------------------
@@ -574,6 +632,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     }
     def.residual = residual;
     def.acceleration = acceleration;
+    if (s->topological.place) def.accelerations = accelerations;
     def.M = mass;
     if (s->nr > 0) def.b = inner_rates;
     if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;
@@ -581,8 +640,11 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->model->nsensors > 0) def.y = outputs;
     def.energies = energies;
     def.derivative = derivative;
+    def.pattern = pattern;
+    def.sparse = sparse;
     def.p_increments = true;
-    def.given[KD_RESIDUAL] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
+    def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
+    if (s->dense_tree) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
     if (def.dims.nq > 0) def.given[KD_KINEMATICS] = def.given[KD_Q] = KD_BIT(KD_P);
     if (s->nr > 0) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
     if (s->nlambda > 0) {

@@ -2,7 +2,7 @@
 #ifndef KARDAN_FORMALISM_JOINT_H
 #define KARDAN_FORMALISM_JOINT_H
 
-#include "formalism/work.h"
+#include "formalism/vector.h"
 
 static inline int kd_joint_dofs(kd_tree_joint kind)
 {
@@ -110,18 +110,27 @@ static inline void kd_joint_place(const kd_link *l, const double *x, const doubl
 // Acceleration of a link beyond that of its parent and S ddx:
 // bias_w = w_l x w_rel (+ w_0 x w_1 of a universal joint),  bias_u = w_l x (w_l x d + 2 v_rel)
 // with w_rel = w - w_l and v_rel = v - v_l - w_l x d, the motion in the joint
-static inline kd_axis kd_joint_bias(const kd_link *l, const kd_link_motion *parent, const kd_link_motion *own,
-                                    const kd_axis *axis, const double *dx)
+// position and velocity of a link, at hand
+typedef struct kd_joint_state {
+    kd_v3 w, v, P;
+} kd_joint_state;
+
+static inline kd_joint_state kd_joint_state_of(const kd_link_motion *m)
 {
-    kd_vec3 u = kd_vec_sub(own->v, parent->v);
-    kd_axis bias = {.w = kd_vec_cross(parent->w, own->w)};
+    return (kd_joint_state){kd_v3_load(&m->w), kd_v3_load(&m->v), kd_v3_load(&m->P)};
+}
+
+static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent, const kd_joint_state *own,
+                                  const kd_axis *axis, const double *dx)
+{
+    const kd_v3 v = kd_v3_sub(own->v, parent->v);
+    kd_v3       w = kd_v3_cross(parent->w, own->w), u = v;
     if (l->kind != KD_TREE_REVOLUTE) { // otherwise v_rel = 0
-        u = kd_vec_sub(kd_vec_scale(2, u), kd_vec_cross(parent->w, kd_vec_sub(own->P, parent->P)));
+        u = kd_v3_sub(kd_v3_add(v, v), kd_v3_cross(parent->w, kd_v3_sub(own->P, parent->P)));
         if (l->kind == KD_TREE_UNIVERSAL)
-            bias.w = kd_vec_axpy(bias.w, dx[0] * dx[1], kd_vec_cross(axis[0].w, axis[1].w));
+            w = kd_v3_axpy(w, dx[0] * dx[1], kd_v3_cross(kd_v3_load(&axis[0].w), kd_v3_load(&axis[1].w)));
     }
-    bias.u = kd_vec_cross(parent->w, u);
-    return bias;
+    return (kd_v6){w, kd_v3_cross(parent->w, u)};
 }
 
 // cosine and sine of all angles in x into work

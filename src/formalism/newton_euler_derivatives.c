@@ -11,166 +11,144 @@
 #include "formalism/joint.h"
 #include "formalism/rows.h"
 
-typedef struct motion6 { // motion (w, velocity at O) or force (N about O, F)
-    kd_vec3 w, u;
-} motion6;
+// ---- six-vectors ---------------------------------------------------------------------------------------------------
 
-static inline motion6 add6(motion6 a, motion6 b)
+static inline kd_v6 add6(kd_v6 a, kd_v6 b)
 {
-    return (motion6){kd_vec_add(a.w, b.w), kd_vec_add(a.u, b.u)};
+    return (kd_v6){kd_v3_add(a.w, b.w), kd_v3_add(a.u, b.u)};
 }
-static inline motion6 axpy6(motion6 a, double s, kd_axis b)
+static inline kd_v6 axpy6(kd_v6 a, double s, kd_v6 b)
 {
-    return (motion6){kd_vec_axpy(a.w, s, b.w), kd_vec_axpy(a.u, s, b.u)};
+    return (kd_v6){kd_v3_axpy(a.w, s, b.w), kd_v3_axpy(a.u, s, b.u)};
 }
 // motion x motion
-static inline motion6 cross6(motion6 a, motion6 b)
+static inline kd_v6 cross6(kd_v6 a, kd_v6 b)
 {
-    return (motion6){kd_vec_cross(a.w, b.w), kd_vec_add(kd_vec_cross(a.w, b.u), kd_vec_cross(a.u, b.w))};
+    return (kd_v6){kd_v3_cross(a.w, b.w), kd_v3_add(kd_v3_cross(a.w, b.u), kd_v3_cross(a.u, b.w))};
 }
 // motion x* force
-static inline motion6 cross_force6(motion6 a, motion6 f)
+static inline kd_v6 cross_force6(kd_v6 a, kd_v6 f)
 {
-    return (motion6){kd_vec_add(kd_vec_cross(a.w, f.w), kd_vec_cross(a.u, f.u)), kd_vec_cross(a.w, f.u)};
+    return (kd_v6){kd_v3_add(kd_v3_cross(a.w, f.w), kd_v3_cross(a.u, f.u)), kd_v3_cross(a.w, f.u)};
 }
 
-// ---- subtrees
-// --------------------------------------------------------------------------------------------------------
-
-// velocity about O, or the spatial acceleration: dv - w x v of the point, carried to O at -r
-static inline motion6 velocity_at(const kd_link_motion *m, kd_vec3 r)
+// velocity about O, at -r from P
+static inline kd_v6 velocity_at(const kd_link_motion *m, kd_v3 r)
 {
-    return (motion6){m->w, kd_vec_add(m->v, kd_vec_cross(r, m->w))};
-}
-static inline motion6 acceleration_at(const kd_link_motion *m, kd_vec3 r)
-{
-    return (motion6){m->dw, kd_vec_add(kd_vec_sub(m->dv, kd_vec_cross(m->w, m->v)), kd_vec_cross(r, m->dw))};
+    const kd_v3 w = kd_v3_load(&m->w);
+    return (kd_v6){w, kd_v3_add(kd_v3_load(&m->v), kd_v3_cross(r, w))};
 }
 
-// the link alone, about O: composite, L, p and force
-static void start_link(const kd_link *l, const kd_link_motion *m, kd_vec3 r, kd_composite *c, kd_coriolis *q)
+// spatial acceleration about O: dv - w x v of the point P, carried to O
+static inline kd_v6 acceleration_at(const kd_link_motion *m, kd_v3 r)
 {
-    const kd_vec3 h = kd_vec_scale(l->mass, kd_mat_vec(&m->R, l->centre));
-    const kd_sym3 J = kd_sym_rotate(&m->R, &l->inertia);
-    const double  half = 0.5 * (J.xx + J.yy + J.zz);
-    // second moments: 1/2 tr J - J
-    const kd_vec3 Sx = {half - J.xx, -J.xy, -J.xz}, Sy = {-J.xy, half - J.yy, -J.yz}, Sz = {-J.xz, -J.yz, half - J.zz};
-    const kd_vec3 F =
-        kd_vec_axpy(kd_vec_add(kd_vec_cross(m->dw, h), kd_vec_cross(m->w, kd_vec_cross(m->w, h))), l->mass, m->dv);
-    const kd_vec3 N =
-        kd_vec_add(kd_vec_add(kd_sym_vec(&J, m->dw), kd_vec_cross(m->w, kd_sym_vec(&J, m->w))), kd_vec_cross(h, m->dv));
-    q->f = (kd_wrench){kd_vec_add(N, kd_vec_cross(r, F)), F};
-    q->p = kd_vec_axpy(kd_vec_cross(m->w, h), l->mass, m->v);
-    // v h' + w x (second moments) + p r'
-    q->L.x = kd_vec_axpy(kd_vec_axpy(kd_vec_cross(m->w, Sx), h.x, m->v), r.x, q->p);
-    q->L.y = kd_vec_axpy(kd_vec_axpy(kd_vec_cross(m->w, Sy), h.y, m->v), r.y, q->p);
-    q->L.z = kd_vec_axpy(kd_vec_axpy(kd_vec_cross(m->w, Sz), h.z, m->v), r.z, q->p);
-    *c = (kd_composite){0};
-    kd_composite_add(&(kd_composite){l->mass, h, J}, r, c);
+    const kd_v3 w = kd_v3_load(&m->w), dw = kd_v3_load(&m->dw);
+    const kd_v3 a = kd_v3_sub(kd_v3_load(&m->dv), kd_v3_cross(w, kd_v3_load(&m->v)));
+    return (kd_v6){dw, kd_v3_add(a, kd_v3_cross(r, dw))};
 }
 
-static void add_link(const kd_composite *c, const kd_coriolis *q, kd_composite *cp, kd_coriolis *qp)
+// ---- subtrees ------------------------------------------------------------------------------------------------------
+
+// a link with all that hangs on it, about O
+typedef struct subtree {
+    kd_m3  J, L;
+    kd_v3  h, p;
+    kd_v6  f;
+    double m;
+} subtree;
+
+_Static_assert(sizeof(subtree) <= KD_GIVEN_SIZE, "work->given has the room");
+
+// the link alone, first about P, then about O
+static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd_v3 r)
 {
-    kd_composite_add(c, kd_vec(0, 0, 0), cp);
-    qp->L = (kd_mat3){kd_vec_add(qp->L.x, q->L.x), kd_vec_add(qp->L.y, q->L.y), kd_vec_add(qp->L.z, q->L.z)};
-    qp->p = kd_vec_add(qp->p, q->p);
-    qp->f = (kd_wrench){kd_vec_add(qp->f.N, q->f.N), kd_vec_add(qp->f.F, q->f.F)};
+    const double mass = l->mass;
+    const kd_m3  R = kd_m3_load(&m->R), J = kd_m3_rotate(&R, &m->R, &l->inertia);
+    const kd_v3  h = kd_v3_scale(mass, kd_m3_vec(&R, &l->centre));
+    const kd_v3  w = kd_v3_load(&m->w), v = kd_v3_load(&m->v), dw = kd_v3_load(&m->dw), dv = kd_v3_load(&m->dv);
+    const kd_v3  wh = kd_v3_cross(w, h), e = kd_v3_axpy(h, 0.5 * mass, r);
+    const kd_v3  F = kd_v3_axpy(kd_v3_add(kd_v3_cross(dw, h), kd_v3_cross(w, wh)), mass, dv);
+    const kd_v3  N = kd_v3_add(kd_v3_cross(w, kd_m3_vec(&J, &m->w)), kd_v3_cross(h, dv));
+    const double half = 0.5 * kd_v3_trace(J.x, J.y, J.z);
+    kd_slot      rs, hs, es;
+    subtree      s = {.J = J, .h = kd_v3_axpy(h, mass, r), .p = kd_v3_axpy(wh, mass, v), .m = mass};
+    kd_v3_store_four(&rs.v, r);
+    kd_v3_store_four(&hs.v, h);
+    kd_v3_store_four(&es.v, e);
+    s.f = (kd_v6){kd_v3_add(kd_m3_axpy(N, &J, &m->dw), kd_v3_cross(r, F)), F};
+    // J - (r x)(e x) - (e x)(r x),  e = h + m/2 r
+    kd_m3_add_unit(&s.J, 2 * kd_v3_dot(r, e));
+    kd_m3_add_product(&s.J, -1, r, &es.v);
+    kd_m3_add_product(&s.J, -1, e, &rs.v);
+    // v h' + w x (1/2 tr J - J) + p r'
+    s.L = (kd_m3){kd_v3_cross(J.x, w), kd_v3_cross(J.y, w), kd_v3_cross(J.z, w)};
+    const kd_m3 skew = kd_m3_skew(w); // -w x
+    s.L = (kd_m3){kd_v3_axpy(s.L.x, -half, skew.x), kd_v3_axpy(s.L.y, -half, skew.y), kd_v3_axpy(s.L.z, -half, skew.z)};
+    kd_m3_add_product(&s.L, 1, v, &hs.v);
+    kd_m3_add_product(&s.L, 1, s.p, &rs.v);
+    return s;
 }
 
-static inline motion6 inertia_times(const kd_composite *c, motion6 a)
+static inline void subtree_add(subtree *a, const subtree *b)
 {
-    return (motion6){kd_vec_add(kd_sym_vec(&c->J, a.w), kd_vec_cross(c->h, a.u)),
-                     kd_vec_axpy(kd_vec_cross(a.w, c->h), c->m, a.u)};
+    a->J = kd_m3_add(&a->J, &b->J);
+    a->L = kd_m3_add(&a->L, &b->L);
+    a->h = kd_v3_add(a->h, b->h);
+    a->p = kd_v3_add(a->p, b->p);
+    a->f = add6(a->f, b->f);
+    a->m += b->m;
 }
 
-// moment and force of the Coriolis forces 2 w x r' dm
-static inline motion6 coriolis_times(const kd_coriolis *q, kd_vec3 w)
+// Ic a; a also in memory
+static inline kd_v6 inertia_times(const subtree *s, kd_v6 a, const kd_six *b)
 {
-    const double trace = q->L.x.x + q->L.y.y + q->L.z.z;
-    return (motion6){kd_vec_scale(2, kd_vec_axpy(kd_vec_neg(kd_mat_vec(&q->L, w)), trace, w)),
-                     kd_vec_scale(2, kd_vec_cross(w, q->p))};
+    return (kd_v6){kd_v3_add(kd_m3_vec(&s->J, &b->w.v), kd_v3_cross(s->h, a.u)),
+                   kd_v3_axpy(kd_v3_cross(a.w, s->h), s->m, a.u)};
+}
+
+// Bc of the turn w, also in memory
+static inline kd_v6 coriolis_times(const subtree *s, double trace, kd_v3 w, const kd_vec3 *b)
+{
+    const kd_v3 N = kd_v3_sub(kd_v3_scale(trace, w), kd_m3_vec(&s->L, b)), F = kd_v3_cross(w, s->p);
+    return (kd_v6){kd_v3_add(N, N), kd_v3_add(F, F)};
 }
 
 // Bc'S; acts on the turn only
-static inline kd_vec3 coriolis_transposed(const kd_coriolis *q, motion6 S)
+static inline kd_v3 coriolis_transposed(const subtree *s, double trace, kd_v6 S)
 {
-    const double  trace = q->L.x.x + q->L.y.y + q->L.z.z;
-    const kd_vec3 a = kd_vec_axpy(kd_vec_neg(kd_mat_tvec(&q->L, S.w)), trace, S.w);
-    return kd_vec_scale(2, kd_vec_add(a, kd_vec_cross(q->p, S.u)));
+    const kd_v3 a = kd_v3_sub(kd_v3_scale(trace, S.w), kd_m3_tvec(&s->L, S.w));
+    const kd_v3 b = kd_v3_add(a, kd_v3_cross(s->p, S.u));
+    return kd_v3_add(b, b);
 }
 
-static inline motion6 axis_at(const kd_axis *S, kd_vec3 r)
-{
-    return (motion6){S->w, kd_vec_add(S->u, kd_vec_cross(r, S->w))};
-}
-
-// composites of all subtrees; IS, BS of all dofs in v
-static void sum_subtrees(const kd_tree *tree, kd_motion *m)
-{
-    struct kd_tree_work *work = m->work;
-    for (int i = 1; i < tree->nlinks; i++)
-        start_link(&tree->link[i], &m->link[i], kd_vec_sub(m->link[i].P, work->origin[i]), &work->composite[i],
-                   &work->coriolis[i]);
-    for (int i = tree->nlinks - 1; i > 0; i--) {
-        const kd_vec3 r = kd_vec_sub(m->link[i].P, work->origin[i]);
-        for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++) {
-            const motion6 S = axis_at(&m->axis[tree->v_dof[k]], r);
-            const motion6 F = inertia_times(&work->composite[i], S);
-            const kd_vec3 B = coriolis_transposed(&work->coriolis[i], S);
-            kd_rows_put(work->IS, tree->nv, k, F.w, F.u);
-            double *row = work->BS + k;
-            row[0] = B.x;
-            row[tree->nv] = B.y;
-            row[2 * tree->nv] = B.z;
-        }
-        const int parent = tree->link[i].parent;
-        if (parent != 0)
-            add_link(&work->composite[i], &work->coriolis[i], &work->composite[parent], &work->coriolis[parent]);
-    }
-}
-
-// ---- columns
-// ---------------------------------------------------------------------------------------------------------
-
-// rows below: (IS)'a + (BS)'b
-static void rows_below(const kd_tree *tree, const struct kd_tree_work *work, int first, int end, motion6 a, kd_vec3 b,
-                       double *out)
-{
-    const double a6[6] = {a.w.x, a.w.y, a.w.z, a.u.x, a.u.y, a.u.z}, b3[3] = {b.x, b.y, b.z};
-    kd_rows_dot9(tree->nv, work->IS, a6, work->BS, b3, first, end, out);
-}
+// ---- columns -------------------------------------------------------------------------------------------------------
 
 typedef struct output {
     const kd_tree *tree;
     kd_motion     *m;
+    const double  *dx, *ddx;
     double        *by_position, *by_velocity;
 } output;
 
-// rows above: S'a
-static int rows_above(const output *o, int i, int end, motion6 a, double *out)
-{
-    const double array[6] = {a.w.x, a.w.y, a.w.z, a.u.x, a.u.y, a.u.z};
-    return kd_rows_dot_above(o->tree, o->m->work, i, end, o->m->work->S, array, out);
-}
-
 // Column l of link i: S and what Z, A, T are for it. Rows from split on are carried along by it.
-static void write_column(const output *o, int i, int l, int split, motion6 S, motion6 Z, motion6 A, motion6 T)
+static inline void write_column(const output *o, const subtree *s, double trace, int i, int l, int split, kd_v6 S,
+                                kd_v6 Z, kd_v6 A, kd_v6 T)
 {
     const kd_tree             *tree = o->tree;
     const struct kd_tree_work *work = o->m->work;
-    const kd_composite        *c = &work->composite[i];
-    const kd_coriolis         *q = &work->coriolis[i];
     const int                  end = tree->link_v[tree->link[i].end];
     double                    *p = o->by_position + tree->column[l], *v = o->by_velocity + tree->column[l];
-    motion6   a = add6(add6(inertia_times(c, A), coriolis_times(q, Z.w)), cross_force6(S, (motion6){q->f.N, q->f.F}));
-    const int rows = rows_above(o, i, split, a, p);
-    a = add6(inertia_times(c, T), coriolis_times(q, S.w));
-    rows_above(o, i, split, a, v);
-    rows_below(tree, work, split, end, A, Z.w, p + rows);
-    rows_below(tree, work, split, end, T, S.w, v + rows);
+    const kd_six               S6 = kd_six_of(S), Z6 = kd_six_of(Z), A6 = kd_six_of(A), T6 = kd_six_of(T);
+    const kd_v6 a = add6(add6(inertia_times(s, A, &A6), coriolis_times(s, trace, Z.w, &Z6.w.v)), cross_force6(S, s->f));
+    const kd_v6 b = add6(inertia_times(s, T, &T6), coriolis_times(s, trace, S.w, &S6.w.v));
+    const kd_six a6 = kd_six_of(a), b6 = kd_six_of(b);
+    const int    rows = kd_rows_dot_above(tree, work, i, split, work->S, &a6, p);
+    kd_rows_dot_above(tree, work, i, split, work->S, &b6, v);
+    kd_rows_dot9(tree->nv, work->IS, &A6, work->BS, &Z6.w.v, split, end, p + rows);
+    kd_rows_dot9(tree->nv, work->IS, &T6, work->BS, &S6.w.v, split, end, v + rows);
 }
 
-static bool is_turn_of_quaternion(kd_tree_joint kind, int k)
+static inline bool is_turn_of_quaternion(kd_tree_joint kind, int k)
 {
     return kind == KD_TREE_SPHERICAL || (kind == KD_TREE_FREE && k >= 3);
 }
@@ -184,29 +162,71 @@ static int count_turns_in_v(const kd_tree *tree, const kd_link *l)
     return count;
 }
 
+// the columns of link i, any joint
+static void write_link(const output *o, const subtree *s, double trace, int i, kd_v3 r, kd_v3 r_l)
+{
+    const kd_tree *tree = o->tree;
+    const kd_link *l = &tree->link[i];
+    const int      turns = count_turns_in_v(tree, l);
+    const kd_v6    own = velocity_at(&o->m->link[i], r);
+    kd_v6          v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    for (int k = 0; k < kd_joint_dofs(l->kind); k++) {
+        const int   dof = l->dof + k, place = tree->dof_v[dof];
+        const kd_v6 S = kd_rows_motion(&o->m->axis[dof], r), Z = cross6(v, S), A = add6(cross6(a, S), cross6(v, Z));
+        const bool  quaternion = is_turn_of_quaternion(l->kind, k);
+        const int   split = quaternion ? tree->link_v[i + 1] - turns : place + 1;
+        if (place >= 0) write_column(o, s, trace, i, place, split, S, Z, A, add6(Z, quaternion ? cross6(own, S) : Z));
+        if (quaternion) continue; // carried by the link itself: the same v and a for all three
+        v = axpy6(v, o->dx[dof], S);
+        a = axpy6(axpy6(a, o->ddx[dof], S), o->dx[dof], Z);
+    }
+}
+
+// the column of a single dof
+static inline void write_single(const output *o, const subtree *s, double trace, int i, kd_v3 r, kd_v3 r_l)
+{
+    const kd_link *l = &o->tree->link[i];
+    const int      place = o->tree->dof_v[l->dof];
+    const kd_v6    v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    const kd_v6    S = kd_rows_motion(&o->m->axis[l->dof], r), Z = cross6(v, S);
+    if (place >= 0) write_column(o, s, trace, i, place, place + 1, S, Z, add6(cross6(a, S), cross6(v, Z)), add6(Z, Z));
+}
+
+// From the tips to the ground: what the rows below need is there when a column is written. Sums as in
+// articulated_body.c.
 void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,
                                         double *by_position, double *by_velocity)
 {
-    const struct kd_tree_work *work = m->work;
-    const output               o = {tree, m, by_position, by_velocity};
+    struct kd_tree_work *work = m->work;
+    const output         o = {tree, m, dx, ddx, by_position, by_velocity};
+    subtree             *sum = work->given;
+    subtree              given = {0};
     kd_rows_motions(tree, m);
-    sum_subtrees(tree, m);
-    for (int i = 1; i < tree->nlinks; i++) {
+    for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link *l = &tree->link[i];
-        const kd_vec3  O = work->origin[i], r = kd_vec_sub(m->link[i].P, O);
-        const kd_vec3  above = kd_vec_sub(m->link[l->parent].P, O);
-        motion6        v = velocity_at(&m->link[l->parent], above), a = acceleration_at(&m->link[l->parent], above);
-        const motion6  own = velocity_at(&m->link[i], r);
-        const int      turns_in_v = count_turns_in_v(tree, l);
-        for (int k = 0; k < kd_joint_dofs(l->kind); k++) {
-            const int     dof = l->dof + k, place = tree->dof_v[dof];
-            const motion6 S = axis_at(&m->axis[dof], r), Z = cross6(v, S), A = add6(cross6(a, S), cross6(v, Z));
-            const bool    quaternion = is_turn_of_quaternion(l->kind, k);
-            const int     split = quaternion ? tree->link_v[i + 1] - turns_in_v : place + 1;
-            if (place >= 0) write_column(&o, i, place, split, S, Z, A, add6(Z, quaternion ? cross6(own, S) : Z));
-            if (quaternion) continue; // carried by the link itself: the same v and a for all three
-            v = axpy6(v, dx[dof], (kd_axis){S.w, S.u});
-            a = axpy6(axpy6(a, ddx[dof], (kd_axis){S.w, S.u}), dx[dof], (kd_axis){Z.w, Z.u});
+        const kd_v3    r = kd_rows_place(m, i), O = kd_v3_load(&m->link[work->root[i]].P);
+        const kd_v3    r_l = kd_v3_sub(kd_v3_load(&m->link[l->parent].P), O);
+        subtree        s = subtree_link(l, &m->link[i], r);
+        if (l->end > i + 1) {
+            subtree_add(&s, &given);
+            if (l[1].end < l->end) subtree_add(&s, &sum[i]);
         }
+        const double trace = kd_v3_trace(s.L.x, s.L.y, s.L.z);
+        for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++) {
+            const kd_v6  S = kd_rows_motion(&m->axis[tree->v_dof[k]], r);
+            const kd_six S6 = kd_six_of(S);
+            kd_rows_put(work->IS, tree->nv, k, inertia_times(&s, S, &S6));
+            kd_v3_scatter(work->BS + k, tree->nv, coriolis_transposed(&s, trace, S));
+        }
+        if (kd_joint_dofs(l->kind) == 1)
+            write_single(&o, &s, trace, i, r, r_l);
+        else
+            write_link(&o, &s, trace, i, r, r_l);
+        if (l->parent == i - 1)
+            given = s;
+        else if (l->end == tree->link[l->parent].end)
+            sum[l->parent] = s;
+        else
+            subtree_add(&sum[l->parent], &s);
     }
 }

@@ -11,6 +11,8 @@
 #include "core/text.h"
 #include "formalism/system.h"
 
+static const double FITS = 1e-12; // residual of a motion that was carried over from other coordinates
+
 // ---- a point of evaluation ------------------------------------------------------------------------------------------
 // Bring w to the velocity
 // stage at a state.
@@ -197,6 +199,44 @@ static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, k
     return kd_initial_consistent(s->eom, &s->inputs, &opt, x, message, size);
 }
 
+// The start as it is given, not assembled
+static kd_status given_start(const kd_system *s, kd_state *x)
+{
+    kd_arena  arena = {0};
+    guess     g = {0};
+    kd_work  *w = kd_work_create(s);
+    double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
+    kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
+    if (status != KD_OK) goto done;
+    fill_guess(s, &g);
+    (void)place_at(w, x->t, g.p, g.v, x->r, u);
+    set_turns(s, w, g.p);
+    memcpy(x->p, g.p, (size_t)s->np * sizeof *x->p);
+    memcpy(x->v, g.v, (size_t)s->nv * sizeof *x->v);
+done:
+    kd_work_destroy(w);
+    kd_arena_release(&arena);
+    return status;
+}
+
+kd_status kd_system_closure(const kd_system *system, double *error, char *name, size_t size)
+{
+    if (!system || !error) return KD_ERR_ARGUMENT;
+    const kd_system *s = system->joints ? system->joints : system;
+    kd_consistency   found = {.worst_position = -1};
+    kd_state        *x = NULL;
+    kd_text(name, size, "%s", "");
+    *error = 0;
+    kd_status status = kd_state_create(s->eom, &x);
+    if (status == KD_OK) status = given_start(s, x);
+    if (status == KD_OK && s->nlambda > 0) status = kd_initial_residuals(s->eom, &s->inputs, x, &found);
+    if (status == KD_OK) *error = found.position;
+    if (status == KD_OK && found.worst_position >= 0 && found.position > 0)
+        kd_eom_name(s->eom, KD_NAME_LAMBDA, found.worst_position, name, size);
+    kd_state_destroy(x);
+    return status;
+}
+
 static kd_status start_joints(const kd_system *s, kd_state *x, char *message, size_t size)
 {
     kd_arena  arena = {0};
@@ -279,6 +319,13 @@ static kd_status start_cartesian(const kd_system *s, kd_state *x, char *message,
     copy_turns(s, joints, wj, w, x->p);
     kd_initial_options opt = kd_initial_options_default();
     char               text[400] = "";
+    kd_consistency     now;
+    status = kd_initial_residuals(s->eom, &s->inputs, x, &now);
+    if (status < 0) goto done;
+    double speed = 1.0;
+    for (int i = 0; i < s->nv; i++) speed = fmax(speed, fabs(x->v[i]));
+    opt.assume =
+        now.position <= FITS && now.velocity <= FITS * speed; // as it should be: only the multipliers are missing
     status = kd_initial_consistent(s->eom, &s->inputs, &opt, x, text, sizeof text);
     if (status < 0 || (status > 0 && news == KD_OK)) kd_text(message, size, "%s", text);
     if (status >= 0 && news == KD_CORRECTED) status = news;

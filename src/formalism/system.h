@@ -13,6 +13,7 @@
 #include "formalism/measure.h"
 #include "formalism/pair.h"
 #include "formalism/redundancy.h"
+#include "formalism/topological.h"
 #include "formalism/tree.h"
 #include "model/model.h"
 
@@ -131,6 +132,8 @@ struct kd_system {
     // derivatives: patterns and how the assembly fills them
     kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
     bool           planned;
+    bool           dense_tree; // the pattern of the tree is small enough for matrices
+    kd_topological topological;
 
     char         **names[KD_NAME_KIND_COUNT];
     kd_eom        *eom;
@@ -173,10 +176,15 @@ typedef struct kd_work {
     double          *small;           // (max_jacobian)
     kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
-    bool             recording;           // a run that finds the patterns
-    kd_vec3         *frozen_N, *frozen_F; // changes of the loads of pairs at frozen forces, by columns
-    kd_jet          *kept_jet;            // (nslots)
-    double          *tree_p, *tree_v;     // in the pattern of the tree
+    bool             recording;                // a run that finds the patterns
+    kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
+    kd_jet          *kept_jet;                 // (nslots)
+    double          *slope;                    // ds/dq of all measures, along the steps of their paths
+    int             *slope_at;                 // (nmeasures + 1)
+    double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    // factor of the accelerations' system
+    double *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
+    int    *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
     // stamps of what is current
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
         axes_stamp, G_stamp;
@@ -243,8 +251,9 @@ void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double mul
 void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
 
 // derivatives.c
-bool    kd_work_matrices(kd_work *w);                       // room for the values; false: out of memory
-kd_eval kd_work_derivatives(kd_work *w, const kd_point *x); // all matrices at the acceleration stage
-void    kd_work_G(kd_work *w, const kd_point *x);           // G and H only, position (H: velocity) stage
+bool                    kd_work_matrices(kd_work *w);                       // room for the values; false: out of memory
+kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x); // all matrices at the acceleration stage
+const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
+void                    kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
 
 #endif

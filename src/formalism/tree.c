@@ -21,8 +21,7 @@ int kd_tree_joint_positions(kd_tree_joint kind)
     return joints[kind].positions;
 }
 
-// ---- numbering
-// -------------------------------------------------------------------------------------------------------
+// ---- numbering -----------------------------------------------------------------------------------------------------
 
 // end of every subtree; false: not depth first, i.e. a parent is not on the way from the link before to the ground
 static bool find_ends(kd_tree *tree)
@@ -72,8 +71,7 @@ static void number_velocities(kd_tree *tree, const bool *prescribed)
     tree->link_v[tree->nlinks] = tree->nv;
 }
 
-// ---- pattern
-// ---------------------------------------------------------------------------------------------------------
+// ---- pattern -------------------------------------------------------------------------------------------------------
 
 // entries: sum over the dofs in v of those on the way to the ground and those in the subtree
 static int64_t count_entries(const kd_tree *tree, int *above)
@@ -138,8 +136,7 @@ void kd_tree_release(kd_tree *tree)
     *tree = (kd_tree){0};
 }
 
-// ---- positions
-// -------------------------------------------------------------------------------------------------------
+// ---- positions -----------------------------------------------------------------------------------------------------
 
 // first entry of the quaternion in the positions and in the dofs of a joint; -1: none
 static int quaternion_place(kd_tree_joint kind)

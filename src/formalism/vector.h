@@ -31,6 +31,14 @@ static inline void kd_v3_store_four(kd_vec3 *to, kd_v3 a)
 {
     _mm256_storeu_pd(&to->x, a);
 }
+// the components apart in memory
+static inline void kd_v3_scatter(double *to, int stride, kd_v3 a)
+{
+    const __m128d xy = _mm256_castpd256_pd128(a);
+    _mm_storel_pd(to, xy);
+    _mm_storeh_pd(to + stride, xy);
+    _mm_storel_pd(to + 2 * stride, _mm256_extractf128_pd(a, 1));
+}
 static inline kd_v3 kd_v3_zero(void)
 {
     return _mm256_setzero_pd();
@@ -65,11 +73,30 @@ static inline kd_v3 kd_v3_cross(kd_v3 a, kd_v3 b)
 {
     return kd_v3_turn(a * kd_v3_turn(b) - kd_v3_turn(a) * b);
 }
+static inline double kd_v3_sum(kd_v3 a)
+{
+    const __m128d xy = _mm256_castpd256_pd128(a), z = _mm256_extractf128_pd(a, 1);
+    return _mm_cvtsd_f64(_mm_add_sd(_mm_add_sd(xy, _mm_unpackhi_pd(xy, xy)), z));
+}
 static inline double kd_v3_dot(kd_v3 a, kd_v3 b)
 {
-    const __m256d p = a * b;
-    const __m128d xy = _mm256_castpd256_pd128(p), z = _mm256_extractf128_pd(p, 1);
-    return _mm_cvtsd_f64(_mm_add_sd(_mm_add_sd(xy, z), _mm_unpackhi_pd(xy, xy)));
+    return kd_v3_sum(a * b);
+}
+// a'b + c'd (+ e'f)
+static inline double kd_v3_dot2(kd_v3 a, kd_v3 b, kd_v3 c, kd_v3 d)
+{
+    return kd_v3_sum(a * b + c * d);
+}
+static inline double kd_v3_dot3(kd_v3 a, kd_v3 b, kd_v3 c, kd_v3 d, kd_v3 e, kd_v3 f)
+{
+    return kd_v3_sum(a * b + c * d + e * f);
+}
+// the columns of -a x
+static inline void kd_v3_skew(kd_v3 a, kd_v3 *x, kd_v3 *y, kd_v3 *z)
+{
+    *x = _mm256_permute4x64_pd(a, _MM_SHUFFLE(3, 1, 2, 0)) * _mm256_setr_pd(0, -1, 1, 0);
+    *y = _mm256_permute4x64_pd(a, _MM_SHUFFLE(3, 0, 1, 2)) * _mm256_setr_pd(1, 0, -1, 0);
+    *z = _mm256_permute_pd(a, 5) * _mm256_setr_pd(-1, 1, 0, 0);
 }
 // the three columns become rows
 static inline void kd_v3_transpose(kd_v3 *x, kd_v3 *y, kd_v3 *z)
@@ -113,6 +140,12 @@ static inline void kd_v3_store_four(kd_vec3 *to, kd_v3 a)
 {
     *to = a;
 }
+static inline void kd_v3_scatter(double *to, int stride, kd_v3 a)
+{
+    to[0] = a.x;
+    to[stride] = a.y;
+    to[2 * stride] = a.z;
+}
 static inline kd_v3 kd_v3_zero(void)
 {
     return kd_vec(0, 0, 0);
@@ -145,6 +178,20 @@ static inline double kd_v3_dot(kd_v3 a, kd_v3 b)
 {
     return kd_vec_dot(a, b);
 }
+static inline double kd_v3_dot2(kd_v3 a, kd_v3 b, kd_v3 c, kd_v3 d)
+{
+    return kd_vec_dot(a, b) + kd_vec_dot(c, d);
+}
+static inline double kd_v3_dot3(kd_v3 a, kd_v3 b, kd_v3 c, kd_v3 d, kd_v3 e, kd_v3 f)
+{
+    return kd_vec_dot(a, b) + kd_vec_dot(c, d) + kd_vec_dot(e, f);
+}
+static inline void kd_v3_skew(kd_v3 a, kd_v3 *x, kd_v3 *y, kd_v3 *z)
+{
+    *x = kd_vec(0, -a.z, a.y);
+    *y = kd_vec(a.z, 0, -a.x);
+    *z = kd_vec(-a.y, a.x, 0);
+}
 static inline double kd_v3_trace(kd_v3 a, kd_v3 b, kd_v3 c)
 {
     return a.x + b.y + c.z;
@@ -169,8 +216,12 @@ typedef struct kd_slot {
     double  pad;
 } kd_slot;
 
-// ---- matrices: three columns
-// ------------------------------------------------------------------------------------------
+// A motion (turn, velocity of the reference point) or a force (moment, force).
+typedef struct kd_v6 {
+    kd_v3 w, u;
+} kd_v6;
+
+// ---- matrices: three columns ---------------------------------------------------------------------------------------
 
 typedef struct kd_m3 {
     kd_v3 x, y, z;
@@ -194,10 +245,31 @@ static inline kd_m3 kd_m3_add(const kd_m3 *A, const kd_m3 *B)
 {
     return (kd_m3){kd_v3_add(A->x, B->x), kd_v3_add(A->y, B->y), kd_v3_add(A->z, B->z)};
 }
+// -a x
+static inline kd_m3 kd_m3_skew(kd_v3 a)
+{
+    kd_m3 A;
+    kd_v3_skew(a, &A.x, &A.y, &A.z);
+    return A;
+}
 // A'b
 static inline kd_v3 kd_m3_tvec(const kd_m3 *A, kd_v3 b)
 {
     return kd_v3_dots(A->x, A->y, A->z, b);
+}
+// A + s b c', c in memory
+static inline void kd_m3_add_product(kd_m3 *A, double s, kd_v3 b, const kd_vec3 *c)
+{
+    A->x = kd_v3_axpy(A->x, s * c->x, b);
+    A->y = kd_v3_axpy(A->y, s * c->y, b);
+    A->z = kd_v3_axpy(A->z, s * c->z, b);
+}
+// A + s 1
+static inline void kd_m3_add_unit(kd_m3 *A, double s)
+{
+    A->x = kd_v3_axpy(A->x, s, kd_v3_of(1, 0, 0));
+    A->y = kd_v3_axpy(A->y, s, kd_v3_of(0, 1, 0));
+    A->z = kd_v3_axpy(A->z, s, kd_v3_of(0, 0, 1));
 }
 // R I R' with R also in memory
 static inline kd_m3 kd_m3_rotate(const kd_m3 *R, const kd_mat3 *from, const kd_sym3 *I)

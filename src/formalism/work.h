@@ -21,29 +21,7 @@ typedef struct kd_eliminated { // one dof of the articulated body method: ddx = 
     double  u;
 } kd_eliminated;
 
-typedef struct kd_composite { // rigid body: mass, first moment and inertia about the reference point
-    double  m;
-    kd_vec3 h;
-    kd_sym3 J;
-} kd_composite;
-
-// Derivatives: quantities of a subtree about the common point O.
-typedef struct kd_coriolis {
-    kd_mat3   L; // integral of r' (velocity) times r (position), dm
-    kd_vec3   p; // momentum
-    kd_wrench f; // inertia force
-} kd_coriolis;
-
-// Inverse dynamics in the axes of the links.
-typedef struct kd_local {
-    kd_mat3 Q; // axes of the link in those of its parent
-    kd_vec3 d; // origin there
-    kd_vec3 w, dw, dv;
-    kd_mat3 A;    // dw x + (w x)(w x)
-    kd_vec3 N, F; // on the link by its joint
-} kd_local;
-
-enum { KD_GIVEN_SIZE = 11 * 4 * sizeof(double) }; // of one element of given, and its alignment
+enum { KD_GIVEN_SIZE = 12 * 4 * sizeof(double) }; // of the largest struct that is summed up in given
 
 struct kd_tree_work {
     bool           avx2;
@@ -51,14 +29,10 @@ struct kd_tree_work {
     int           *angle;         // (nangles) places in x of the angles that need sine and cosine
     int           *first_angle;   // (nlinks)
     double        *sine, *cosine; // (nangles, rounded up to four)
-    kd_local      *local;         // (nlinks)
-    kd_axis       *local_axis;    // (ndof) in the axes of the link
     kd_axis       *bias;          // (nlinks) acceleration of link i beyond that of its parent and S ddx
     void          *given;         // (nlinks) sum of what the children of a link give to it, see articulated_body.c
     kd_eliminated *eliminated;    // (ndof)
-    kd_composite  *composite;     // (nlinks)
-    kd_coriolis   *coriolis;      // (nlinks)
-    kd_vec3       *origin;        // (nlinks) common reference point of the tree that a link belongs to
+    int           *root;          // (nlinks) first link of the tree that a link belongs to; its P is the common point
     int           *run;   // (nlinks) first link of the row of links, each the parent of the next, that ends in i
     int           *above; // (nlinks) number of dofs in v of the links between i and the ground
     // per place in v, about the common point: rows of length nv each; S motion (6), IS = Ic S (6), BS = Bc'S (3)
@@ -71,8 +45,6 @@ struct kd_tree_work {
     void kd_move_##variant(const kd_tree *tree, const double *dx, kd_motion *m);                                       \
     void kd_accelerate_##variant(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m);   \
     void kd_residual_##variant(const kd_tree *tree, kd_motion *m, const kd_wrench *load, double *tau);                 \
-    void kd_inverse_dynamics_##variant(const kd_tree *tree, const double *x, const double *dx, const double *ddx,      \
-                                       kd_vec3 g, kd_motion *m, double *tau);                                          \
     bool kd_explicit_##variant(const kd_tree *tree, kd_motion *m, const double *dx, kd_vec3 g, const kd_wrench *load,  \
                                const double *tau, double *ddx, int *bad);                                              \
     void kd_mass_##variant(const kd_tree *tree, kd_motion *m, double *values);                                         \

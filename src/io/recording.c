@@ -65,6 +65,13 @@ static void name_column(kd_recording *rec, int column, const char *word, const c
     remember_name(rec, column);
 }
 
+// Of a velocity that is a path of a model, joint.hinge.v, the acceleration is a path, too: joint.hinge.a
+static bool is_rate_path(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && dot[1] == 'v' && (dot[2] == '\0' || (dot[2] >= '1' && dot[2] <= '9' && dot[3] == '\0'));
+}
+
 static void name_components(kd_recording *rec)
 {
     // lambda and mu are named after their constraint, accelerations after their velocity, which are other things
@@ -85,7 +92,12 @@ static void name_components(kd_recording *rec)
             char        own[KD_CHANNEL_NAME], plain[40];
             const char *name = kd_eom_name(rec->eom, list[k].kind, i, own, sizeof own);
             kd_text(plain, sizeof plain, "%s[%d]", list[k].letter, i);
-            name_column(rec, j, strcmp(name, plain) == 0 ? "" : list[k].word, list[k].letter, i, name);
+            bool stands_alone = strcmp(name, plain) == 0;
+            if (list[k].group == KD_GROUP_A && is_rate_path(name)) {
+                own[strrchr(own, '.') - own + 1] = 'a';
+                stands_alone = true;
+            }
+            name_column(rec, j, stands_alone ? "" : list[k].word, list[k].letter, i, name);
         }
     }
 }

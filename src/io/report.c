@@ -313,7 +313,8 @@ static const char HOW_TO_READ[] =
 static void where_of(const kd_largest *largest, char *text, size_t size)
 {
     kd_text(text, size, "at t = %.6g s", largest->t);
-    if (largest->name[0]) kd_text_append(text, size, ", '%s'", largest->name);
+    bool quoted = strchr(largest->name, '\'') != NULL; // joint 'hinge' shift along x
+    if (largest->name[0]) kd_text_append(text, size, quoted ? ", %s" : ", '%s'", largest->name);
 }
 
 static void put_energy(FILE *file, const kd_certificate *c)

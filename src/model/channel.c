@@ -108,6 +108,8 @@ static const char *unit_of_constraint(const kd_model *m, const kd_path *path)
     }
 }
 
+static const char *unit_of_sensor(const kd_model *m, const char *unit, const char *value);
+
 const char *kd_path_unit(const kd_model *m, const kd_path *path)
 {
     switch (path->section) {
@@ -121,7 +123,7 @@ const char *kd_path_unit(const kd_model *m, const kd_path *path)
     case KD_SECTION_CONSTRAINT:
         return unit_of_constraint(m, path);
     case KD_SECTION_SENSOR:
-        return m->sensor[path->element].def.unit ? m->sensor[path->element].def.unit : "";
+        return unit_of_sensor(m, m->sensor[path->element].def.unit, m->sensor[path->element].def.value);
     case KD_SECTION_ENERGY:
         return "J";
     default:
@@ -129,12 +131,40 @@ const char *kd_path_unit(const kd_model *m, const kd_path *path)
     }
 }
 
+static const char *unit_of_sensor(const kd_model *m, const char *unit, const char *value)
+{
+    kd_path path;
+    if (unit && unit[0]) return unit;
+    return strchr(value, '.') && kd_path_parse(m, value, &path, NULL, 0) ? kd_path_unit(m, &path) : "";
+}
+
+// Components of the state that no path reads: their last letters tell
+static const char *unit_of_component(const char *name)
+{
+    static const struct {
+        const char *part, *unit;
+    } list[] = {
+        {".com_v.", "m/s"}, {".w1", "rad/s"},  {".w2", "rad/s"},
+        {".w3", "rad/s"},   {"' shift ", "N"}, {"' turn ", "N m"}, // multipliers of joints
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        const char *found = strstr(name, list[i].part);
+        bool        is_end = found && found[strlen(list[i].part)] == '\0';
+        if (found && (list[i].part[1] != 'w' || is_end)) return list[i].unit;
+    }
+    return "";
+}
+
 const char *kd_channel_unit(const kd_model *m, const char *name)
 {
     kd_path path;
-    int     sensor = kd_model_find(m, KD_SECTION_SENSOR, name);
-    if (sensor >= 0) return m->sensor[sensor].def.unit ? m->sensor[sensor].def.unit : "";
-    return strchr(name, '.') && kd_path_parse(m, name, &path, NULL, 0) ? kd_path_unit(m, &path) : "";
+    for (int i = 0; i < m->nsensors; i++)
+        if (strcmp(m->sensor[i].name, name) == 0)
+            return unit_of_sensor(m, m->sensor[i].def.unit, m->sensor[i].def.value);
+    if (strchr(name, '.') && kd_path_parse(m, name, &path, NULL, 0)) return kd_path_unit(m, &path);
+    if (strncmp(name, "acc ", 4) != 0) return unit_of_component(name);
+    const char *rate = unit_of_component(name + 4);
+    return strcmp(rate, "m/s") == 0 ? "m/s^2" : strcmp(rate, "rad/s") == 0 ? "rad/s^2" : "";
 }
 
 // ---- recording ------------------------------------------------------------------------------------------------------

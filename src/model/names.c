@@ -74,6 +74,7 @@ const kd_parameter *kd_model_parameter(const kd_model *m, const char *name)
 
 const char *kd_model_nearest(const kd_model *m, kd_section section, const char *wanted)
 {
+    if (kd_model_error_count(m) > KD_MODEL_MAX_ERRORS) return NULL; // nobody will see it, and it takes time
     kd_nearest nearest = kd_nearest_start(wanted);
     if (section == KD_SECTION_BODY) kd_nearest_offer(&nearest, "ground");
     const int n = kd_section_count(m, section);
@@ -83,6 +84,7 @@ const char *kd_model_nearest(const kd_model *m, kd_section section, const char *
 
 void kd_model_say_unknown(const kd_model *m, kd_section section, const char *name, char *text, size_t size)
 {
+    if (!text || size == 0) return;
     const char *near = kd_model_nearest(m, section, name);
     kd_text(text, size, "unknown %s '%s'", kd_section_word(section), name);
     if (near) kd_text_append(text, size, ", did you mean '%s'?", near);

@@ -173,6 +173,7 @@ static const char *kind_word(const kd_model *m, kd_section section, int element)
 static void say_no_property(const kd_model *m, kd_section section, int element, const char *wanted, char *why,
                             size_t size)
 {
+    if (!why || size == 0) return;
     if (section == KD_SECTION_ENERGY) {
         kd_text(why, size, "energy has no '%s'", wanted);
     } else {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "modelfile/load.h"
 
 // ---- what all parts use ---------------------------------------------------------------------------------------------
 
@@ -26,6 +27,11 @@ bool kd_reader_short_of_memory(kd_reader *r)
 {
     r->status = KD_ERR_MEMORY;
     return false;
+}
+
+bool kd_reader_is_tired(const kd_reader *r)
+{
+    return r->findings->count >= 2 * KD_FINDINGS_KEPT || kd_model_error_count(r->m) >= 2 * KD_FINDINGS_KEPT;
 }
 
 char *kd_reader_copy(kd_reader *r, const char *text, size_t length)
@@ -158,7 +164,10 @@ static bool read_element(kd_reader *r, void *context)
     kd_status status = kd_model_at(r->m, r->findings->file, e->key->line, e->key->column);
     if (status < 0) return kd_reader_short_of_memory(r);
     kd_model_drop_fields(r->m); // of an element that was wrong
+    r->definition = &e->def;
+    r->definition_size = sizeof e->def;
     bool fine = read_definition(r, e->id, e->value, &e->def) && r->findings->count == complaints;
+    r->definition = NULL;
     if (!fine || r->status != KD_OK) return false;
     status = add(r->m, e->id, name, &e->def);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
@@ -185,7 +194,7 @@ static void read_section(kd_reader *r, kd_schema_id id, const kd_node *map)
         kd_reader_complain(r, map, "'%s' must be a map, like %s: {name: ...}", schema->word, schema->word);
         return;
     }
-    for (int i = 0; i < map->n && r->status == KD_OK && r->findings->count < 2 * KD_FINDINGS_KEPT; i++) {
+    for (int i = 0; i < map->n && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
         element e = {id, &map->item[2 * i], &map->item[2 * i + 1], {.curve = {0}}};
         read_repeated(r, &e);
     }
@@ -229,7 +238,7 @@ static const char *const top_keys[] = {"kardan", "title", "parameters", "gravity
 
 static void check_top_keys(kd_reader *r, const kd_node *root)
 {
-    for (int i = 0; i < root->n; i++) {
+    for (int i = 0; i < root->n && !kd_reader_is_tired(r); i++) {
         const kd_node *key = &root->item[2 * i];
         kd_nearest     nearest = kd_nearest_start(key->text);
         bool           known = false;
@@ -366,44 +375,6 @@ done:
     return status;
 }
 
-// The content of a file. KD_ERR_FILE: message says why.
-static kd_status load(const char *path, char **text, size_t *length, char *message, size_t size)
-{
-    size_t    capacity = 1 << 16;
-    kd_status status = KD_ERR_MEMORY;
-    char     *content = kd_alloc(capacity);
-    FILE     *file = fopen(path, "rb");
-    *length = 0;
-    if (!file) {
-        kd_text(message, size, "%s: the file cannot be opened", path);
-        status = KD_ERR_FILE;
-    }
-    while (file && content) {
-        *length += fread(content + *length, 1, capacity - *length, file);
-        if (ferror(file)) {
-            kd_text(message, size, "%s: the file cannot be read", path);
-            status = KD_ERR_FILE;
-            break;
-        }
-        if (*length < capacity || *length > KD_DOCUMENT_MAX_BYTES) { // the rest of what is too large is not needed
-            status = KD_OK;
-            break;
-        }
-        char *larger = kd_alloc(2 * capacity);
-        if (larger) memcpy(larger, content, *length);
-        kd_free(content);
-        content = larger;
-        capacity *= 2;
-    }
-    if (file) fclose(file);
-    if (status < 0) {
-        kd_free(content);
-        content = NULL;
-    }
-    *text = content;
-    return status;
-}
-
 kd_status kd_model_read(const char *path, const kd_setting *settings, int nsettings, kd_model **model, char *message,
                         size_t size)
 {
@@ -413,11 +384,8 @@ kd_status kd_model_read(const char *path, const kd_setting *settings, int nsetti
     if (!path) return KD_ERR_ARGUMENT;
     char     *text = NULL;
     size_t    length;
-    kd_status status = load(path, &text, &length, message, size);
-    if (status >= 0)
-        status = kd_model_read_text(path, text, length, settings, nsettings, model, message, size);
-    else if (status == KD_ERR_MEMORY)
-        kd_text(message, size, "%s: out of memory", path);
+    kd_status status = kd_load_file(path, KD_DOCUMENT_MAX_BYTES, &text, &length, message, size);
+    if (status >= 0) status = kd_model_read_text(path, text, length, settings, nsettings, model, message, size);
     kd_free(text);
     return status;
 }

@@ -253,8 +253,10 @@ static const char *make_name(importer *u, kd_section section, const char *wanted
     kd_text(name + n, sizeof name - n, "%s", suffix);
     n += strlen(suffix);
     const bool ground = section == KD_SECTION_BODY && strcmp(name, "ground") == 0;
-    for (int k = 2; kd_names_find(&u->entered, section, name) >= 0 || (ground && k == 2); k++) {
+    int        k = 2; // beyond a few tries the number of all names, which grows: the search stays short
+    while (kd_names_find(&u->entered, section, name) >= 0 || (ground && k == 2)) {
         kd_text(name + n, sizeof name - n, "_%d", k);
+        k = k < 10 || k > u->entered.count ? k + 1 : u->entered.count + 1;
     }
     const char *text = kd_model_text(u->m, name);
     if (!text || kd_names_add(&u->entered, section, text, 0) < 0) {
@@ -264,9 +266,18 @@ static const char *make_name(importer *u, kd_section section, const char *wanted
     return text;
 }
 
-static int find_link(const importer *u, const char *name)
+// The name of a link or joint that was probably meant by an unknown one, as "", or ", did you mean 'arm'?" in text.
+static const char *suggest(const importer *u, kd_section section, const char *wanted, char *text, size_t size)
 {
-    return kd_names_find(&u->names, KD_SECTION_BODY, name);
+    text[0] = '\0';
+    if (kd_model_error_count(u->m) > KD_MODEL_MAX_ERRORS) return text; // nobody will see it, and it takes time
+    kd_nearest nearest = kd_nearest_start(wanted);
+    const int  n = section == KD_SECTION_BODY ? u->nlinks : u->njoints;
+    for (int i = 0; i < n; i++) {
+        kd_nearest_offer(&nearest, section == KD_SECTION_BODY ? u->link[i].name : u->joint[i].name);
+    }
+    if (nearest.best) kd_text(text, size, ", did you mean '%.100s'?", nearest.best);
+    return text;
 }
 
 // A link that an element names; -1: it is not there, which is an error.
@@ -279,12 +290,10 @@ static int read_link(importer *u, const kd_xml_element *owner, const char *which
         return -1;
     }
     report_attributes(u, owner, e, " link ");
-    const int i = find_link(u, name);
+    const int i = kd_names_find(&u->names, KD_SECTION_BODY, name);
     if (i >= 0) return i;
-    kd_nearest nearest = kd_nearest_start(name);
-    for (int k = 0; k < u->nlinks; k++) kd_nearest_offer(&nearest, u->link[k].name);
-    complain(u, owner, e, "unknown link '%.100s'%s%.100s%s", name, nearest.best ? ", did you mean '" : "",
-             nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+    char hint[150];
+    complain(u, owner, e, "unknown link '%.100s'%s", name, suggest(u, KD_SECTION_BODY, name, hint, sizeof hint));
     return -1;
 }
 
@@ -716,10 +725,10 @@ static void take_mimic(importer *u, const urdf_joint *j, const kd_xml_element *e
     if (!read_numbers(u, j->xml, e, "offset", 1, &offset)) return;
     const int k = other ? kd_names_find(&u->names, KD_SECTION_JOINT, other) : -1;
     if (k < 0) {
-        kd_nearest nearest = kd_nearest_start(other ? other : "");
-        for (int i = 0; i < u->njoints; i++) kd_nearest_offer(&nearest, u->joint[i].name);
-        complain(u, j->xml, e, "unknown joint '%.100s'%s%.100s%s", other ? other : "",
-                 nearest.best ? ", did you mean '" : "", nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+        char        hint[150];
+        const char *wanted = other ? other : "";
+        complain(u, j->xml, e, "unknown joint '%.100s'%s", wanted,
+                 suggest(u, KD_SECTION_JOINT, wanted, hint, sizeof hint));
         return;
     }
     if (!has_coordinate(j) || !has_coordinate(&u->joint[k])) {

@@ -81,7 +81,8 @@ static void put_place(text *t, const kd_largest *largest)
 {
     if (largest->value == 0) return;
     put(t, " at t = %.6g s", largest->t);
-    if (largest->name[0]) put(t, " in '%s'", largest->name);
+    bool quoted = strchr(largest->name, '\'') != NULL; // joint 'hinge' shift along x
+    if (largest->name[0]) put(t, quoted ? " in %s" : " in '%s'", largest->name);
 }
 
 // ---- limits ---------------------------------------------------------------------------------------------------------

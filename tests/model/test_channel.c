@@ -39,6 +39,8 @@ static kd_model *make(void)
     force.stiffness = 1;
     assert_int_equal(kd_model_add_force(m, "twist", &force), KD_OK);
     kd_sensor_def sensor = kd_sensor_def_default();
+    sensor.value = "joint.tube.v2";
+    assert_int_equal(kd_model_add_sensor(m, "shift", &sensor), KD_OK);
     sensor.value = "2*joint.hinge.q";
     sensor.unit = "furlong";
     assert_int_equal(kd_model_add_sensor(m, "twice", &sensor), KD_OK);
@@ -73,6 +75,16 @@ static void units_follow_the_quantity(void **state)
         {"energy.total", "J"},
         {"sensor.twice", "furlong"},
         {"twice", "furlong"},
+        {"shift", "m/s"},
+        {"sensor.shift", "m/s"},
+        {"joint.hinge.a", "rad/s^2"},
+        {"body.arm.com_v.x", "m/s"},
+        {"body.arm.w1", "rad/s"},
+        {"acc body.arm.w3", "rad/s^2"},
+        {"acc body.arm.com_v.z", "m/s^2"},
+        {"lambda joint 'a' shift along x", "N"},
+        {"lambda joint 'a' turn about x", "N m"},
+        {"body.arm.e0", ""},
         {"no.such.path", ""},
         {"kinetic energy", ""},
     };
@@ -93,14 +105,14 @@ static void paths_are_watched(void **state)
     char      why[300] = "old";
     for (int k = 0; k < 2; k++) assert_int_equal(kd_model_watch(m, "joint.tube.v2", why, sizeof why), KD_OK);
     assert_int_equal(kd_model_watch(m, "body.arm.pos.z", NULL, 0), KD_OK);
-    assert_int_equal(m->nsensors, 3);
-    assert_string_equal(m->sensor[0].name, "twice");
-    assert_string_equal(m->sensor[1].name, "joint.tube.v2");
-    assert_string_equal(m->sensor[1].def.value, "joint.tube.v2");
-    assert_string_equal(m->sensor[1].def.unit, "m/s");
+    assert_int_equal(m->nsensors, 4);
+    assert_string_equal(m->sensor[0].name, "shift");
+    assert_string_equal(m->sensor[2].name, "joint.tube.v2");
+    assert_string_equal(m->sensor[2].def.value, "joint.tube.v2");
+    assert_string_equal(m->sensor[2].def.unit, "m/s");
     assert_int_equal(kd_model_watch(m, "joint.tub.v2", why, sizeof why), KD_ERR_MODEL);
     assert_non_null(strstr(why, "'tube'"));
-    assert_int_equal(m->nsensors, 3);
+    assert_int_equal(m->nsensors, 4);
     kd_model_destroy(m);
 }
 
@@ -115,7 +127,7 @@ static void failing_memory_is_reported(void **state)
         kd_model *m = make();
         a.fail_at = a.calls + n;
         status = kd_model_watch(m, "body.arm.pos.z", NULL, 0);
-        assert_int_equal(m->nsensors, status == KD_OK ? 2 : 1);
+        assert_int_equal(m->nsensors, status == KD_OK ? 3 : 2);
         kd_model_destroy(m);
         kd_set_allocator(NULL);
         assert_int_equal(a.live, 0);

@@ -95,7 +95,7 @@ static void wrong_names(void **state)
         {"", "body ''"},
         {"1st", "must start with a letter"},
         {"a b", "must consist of letters"},
-        {"a(x)", "whole numbers in parentheses"},
+        {"a(x)", "must be whole numbers"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         kd_model         *m = arm_model();
@@ -207,6 +207,28 @@ static void many_errors(void **state)
     assert_has(kd_model_message(m), "\nfurther errors are not shown");
     assert_int_equal(kd_model_warning_count(m), KD_MODEL_MAX_WARNINGS);
     assert_string_equal(kd_model_warning(m, KD_MODEL_MAX_WARNINGS - 1), "further warnings are not shown");
+    kd_model_destroy(m);
+}
+
+// As many faults as elements are no reason to search for long: positions and likely names stop with the messages.
+static void wrong_everywhere(void **state)
+{
+    (void)state;
+    enum { N = 10000 };
+    kd_model *m = new_model();
+    char      name[30], other[30];
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "link(%d)", i);
+        snprintf(other, sizeof other, "lunk(%d)", i);
+        CHECK(kd_model_at(m, "chain.yaml", i + 1, 1));
+        add_ball(m, name);
+        CHECK(kd_model_field_at(m, "from", i + 1, 9));
+        CHECK(kd_model_field_at(m, "to", i + 1, 30));
+        add_joint(m, name, KD_REVOLUTE, other, name);
+    }
+    assert_int_equal(kd_model_finish(m), KD_ERR_MODEL);
+    assert_has(kd_model_message(m), "chain.yaml:12:9: joint 'link(11)': unknown body 'lunk(11)', did you mean");
+    assert_int_equal(kd_model_error_count(m), N);
     kd_model_destroy(m);
 }
 
@@ -340,6 +362,7 @@ int main(void)
         cmocka_unit_test(many_errors),
         cmocka_unit_test(ten_thousand_bodies),
         cmocka_unit_test(memory_fails_anywhere),
+        cmocka_unit_test(wrong_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,6 +320,27 @@ static void nested_repetition(void **state)
     kd_model_destroy(m);
 }
 
+// ---- documentation --------------------------------------------------------------------------------------------------
+
+// The first example of docs/guide/models.md is a model without a warning.
+static void example_of_the_guide(void **state)
+{
+    (void)state;
+    char *page = file_content(KD_SOURCE_DIR "/docs/guide/models.md", NULL);
+    char *begin = strstr(page, "```yaml\n");
+    assert_non_null(begin);
+    begin += strlen("```yaml\n");
+    char *end = strstr(begin, "```");
+    assert_non_null(end);
+    *end = '\0';
+    kd_model *m = model_of(begin);
+    assert_string_equal(m->title, "Slider-crank");
+    assert_int_equal(m->njoints, 4);
+    assert_int_equal(kd_model_warning_count(m), 0);
+    kd_model_destroy(m);
+    free(page);
+}
+
 // ---- limits ---------------------------------------------------------------------------------------------------------
 
 // 10,000 bodies and as many joints are read in less than a second of processor time, repeated or written out.
@@ -358,11 +379,14 @@ static void large_models_are_fast(void **state)
     double    one_by_one = (double)(clock() - start) / CLOCKS_PER_SEC;
     assert_int_equal(written->njoints, N);
     for (int i = 0; i < N; i++) assert_numbers(m->body[i].def.position, written->body[i].def.position, 3);
-#ifndef __SANITIZE_ADDRESS__
-    if (repeated > 1.0 || one_by_one > 1.0) print_error("%g s repeated, %g s one by one\n", repeated, one_by_one);
-    assert_true(repeated < 1.0);
-    assert_true(one_by_one < 1.0);
+#ifdef __SANITIZE_ADDRESS__
+    double limit = 20.0;
+#else
+    double limit = 1.0;
 #endif
+    if (repeated > limit || one_by_one > limit) print_error("%g s repeated, %g s one by one\n", repeated, one_by_one);
+    assert_true(repeated < limit);
+    assert_true(one_by_one < limit);
     kd_model_destroy(m);
     kd_model_destroy(written);
     free(text);
@@ -447,6 +471,7 @@ int main(void)
         cmocka_unit_test(each_allocation_may_fail),
         cmocka_unit_test(arguments),
         cmocka_unit_test(positions_are_handed_on),
+        cmocka_unit_test(example_of_the_guide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

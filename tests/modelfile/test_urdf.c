@@ -282,6 +282,29 @@ static void names(void **state)
     kd_model_destroy(m);
 }
 
+// Many links whose names become the same are told apart without long searches.
+static void many_equal_names(void **state)
+{
+    (void)state;
+    if (!available()) skip();
+    enum { N = 20000 };
+    char  *text = malloc((size_t)N * 200 + 100);
+    size_t n = (size_t)sprintf(text, "<robot name='r'><link name='root'/>");
+    for (int i = 0; i < N; i++) {
+        char name[20]; // 16 digits of two letters that both become '_'
+        for (int k = 0; k < 16; k++) name[k] = i >> k & 1 ? '.' : ':';
+        name[16] = '\0';
+        n += (size_t)sprintf(text + n, "<link name='a%s'/><joint name='j%s' type='fixed'><parent link='root'/>", name,
+                             name);
+        n += (size_t)sprintf(text + n, "<child link='a%s'/></joint>", name);
+    }
+    sprintf(text + n, "</robot>");
+    kd_model *m = read_right(text, NULL);
+    assert_int_equal(m->nbodies, N + 1);
+    kd_model_destroy(m);
+    free(text);
+}
+
 // A joint with nothing to move becomes fixed, and implausible inertia is a warning.
 static void poor_inertia(void **state)
 {
@@ -480,6 +503,7 @@ int main(void)
         cmocka_unit_test(robot6),
         cmocka_unit_test(real_robots),
         cmocka_unit_test(memory_fails_anywhere),
+        cmocka_unit_test(many_equal_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
