@@ -41,11 +41,27 @@ static const kd_change *change_of(const kd_work *w, const kd_measure *m, int l)
 // ds/dq_l
 static double slope(const kd_work *w, const kd_measure *m, int l)
 {
-    if (m->kind == KD_MEASURE_DOF) return 1.0;
-    kd_vec3 N, F;
-    kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-    const kd_change *c = change_of(w, m, l);
-    return kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
+    return w->slope[w->slope_at[m - w->system->measure] + l];
+}
+
+// The slopes of all measures, from the columns w, u of their pairs.
+static void fill_slopes(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nmeasures; i++) {
+        const kd_measure *m = &s->measure[i];
+        double           *out = w->slope + w->slope_at[i];
+        kd_vec3           N, F;
+        if (m->kind == KD_MEASURE_DOF) {
+            out[0] = 1.0;
+            continue;
+        }
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
+            const kd_change *c = change_of(w, m, l);
+            out[l] = kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
+        }
+    }
 }
 
 // The measure with its changes along dof l, or along its rate.
@@ -441,6 +457,7 @@ static void fill_axes(kd_work *w)
     const kd_system *s = w->system;
     for (int i = 0; i < s->npairs; i++)
         kd_pair_axes(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->change + w->change_at[i]);
+    fill_slopes(w);
 }
 
 void kd_work_G(kd_work *w, const kd_point *x)
@@ -498,6 +515,10 @@ bool kd_work_matrices(kd_work *w)
     int              n = w->change_at[s->npairs], entries = s->dense_tree ? s->tree.column[s->tree.nv] : 0;
     w->frozen_N = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_N);
     w->frozen_F = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_F);
+    w->slope_at = kd_cut_int(&w->arena, s->nmeasures + 1);
+    for (int i = 0; w->slope_at && i < s->nmeasures; i++)
+        w->slope_at[i + 1] = w->slope_at[i] + column_count(w, &s->measure[i]);
+    w->slope = kd_cut_double(&w->arena, w->slope_at ? w->slope_at[s->nmeasures] : 0);
     w->kept_jet = kd_arena_cut(&w->arena, (size_t)s->nslots, sizeof *w->kept_jet);
     w->tree_p = kd_cut_double(&w->arena, entries);
     w->tree_v = kd_cut_double(&w->arena, entries);

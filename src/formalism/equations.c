@@ -305,35 +305,88 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
 }
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
-// Reaction of
-// a joint on the body of `to`, axes of `from`, at the origin of `to`.
-static double reaction(kd_work *w, const kd_point *x, int joint, int component)
+// What a unit force along coordinate i of a joint is on the body of `to` (axes of `from`, at the origin of `to`).
+static kd_wrench coordinate_load(kd_joint_kind kind, int i, const kd_relative *rel)
+{
+    const kd_vec3 x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
+    switch (kind) {
+    case KD_REVOLUTE:
+    case KD_SCREW:
+        return (kd_wrench){.N = z};
+    case KD_PRISMATIC:
+        return (kd_wrench){.F = z};
+    case KD_CYLINDRICAL:
+        return i == 0 ? (kd_wrench){.N = z} : (kd_wrench){.F = z};
+    case KD_UNIVERSAL:
+        return (kd_wrench){.N = i == 0 ? z : rel->C.x};
+    case KD_PLANAR:
+        return i == 2 ? (kd_wrench){.N = z} : (kd_wrench){.F = i == 0 ? x : y};
+    case KD_FREE:
+        return (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z};
+    default:
+        return (kd_wrench){.N = {0, 0, 0}};
+    }
+}
+
+// A joint of the tree: what its link needs (on the link at its P, world axes), less the forces of other elements along
+// its coordinates (springs, friction, couplings).
+static kd_wrench tree_reaction(const kd_work *w, int joint)
 {
     const kd_system    *s = w->system;
     const kd_tree_edge *edge = &s->edge[joint];
-    kd_vec3             N = {0, 0, 0}, F = {0, 0, 0};
     const kd_relative  *rel = &w->rel[edge->pair];
-    if (edge->link > 0) {
-        const kd_wrench *r = &w->motion.reaction[edge->link]; // on the link at its P, world axes
-        kd_vec3          arm = kd_vec_sub(w->motion.link[edge->link].P, rel->rB);
-        kd_vec3          Nw = kd_vec_add(r->N, kd_vec_cross(arm, r->F));
-        double           sign = edge->reversed ? -1.0 : 1.0;
-        N = kd_vec_scale(sign, kd_mat_tvec(&rel->RA, Nw));
-        F = kd_vec_scale(sign, kd_mat_tvec(&rel->RA, r->F));
-    } else {
-        for (int i = 0; i < s->nlambda; i++) {
-            const kd_row *row = &s->row_g[s->kept[i]];
-            if (row->joint != joint || row->expr) continue;
-            for (int k = 0; k < row->nterms; k++) {
-                kd_vec3 dN, dF;
-                kd_measure_gradient(&s->measure[s->slot[row->slot[k]].index], rel, &dN, &dF);
-                N = kd_vec_axpy(N, -x->lambda[i] * row->coefficient[k], dN);
-                F = kd_vec_axpy(F, -x->lambda[i] * row->coefficient[k], dF);
-            }
+    const kd_wrench    *r = &w->motion.reaction[edge->link];
+    kd_joint_kind       kind = s->model->joint[joint].def.kind;
+    kd_vec3             arm = kd_vec_sub(w->motion.link[edge->link].P, rel->rB);
+    double              sign = edge->reversed ? -1.0 : 1.0;
+    kd_wrench           sum = {.N = kd_mat_tvec(&rel->RA, kd_vec_add(r->N, kd_vec_cross(arm, r->F))),
+                               .F = kd_mat_tvec(&rel->RA, r->F)};
+    sum = (kd_wrench){kd_vec_scale(sign, sum.N), kd_vec_scale(sign, sum.F)};
+    for (int i = 0; i < kd_joint_coordinates(kind); i++) {
+        int dof = kd_edge_dof(s, joint, i);
+        if (dof < 0) continue;
+        kd_wrench load = coordinate_load(kind, i, rel);
+        sum.N = kd_vec_axpy(sum.N, -w->joint_force[dof], load.N);
+        sum.F = kd_vec_axpy(sum.F, -w->joint_force[dof], load.F);
+    }
+    return sum;
+}
+
+// The forces of a joint's own rows: it closes a loop, or its motion is prescribed.
+static kd_wrench row_reaction(const kd_work *w, const kd_point *x, int joint)
+{
+    const kd_system   *s = w->system;
+    const kd_relative *rel = &w->rel[s->edge[joint].pair];
+    kd_wrench          sum = {.N = {0, 0, 0}};
+    for (int i = 0; i < s->nlambda; i++) {
+        const kd_row *row = &s->row_g[s->kept[i]];
+        if (row->joint != joint) continue;
+        for (int k = 0; k < row->nterms; k++) {
+            kd_vec3 N, F;
+            kd_measure_gradient(&s->measure[s->slot[row->slot[k]].index], rel, &N, &F);
+            sum.N = kd_vec_axpy(sum.N, -x->lambda[i] * row->coefficient[k], N);
+            sum.F = kd_vec_axpy(sum.F, -x->lambda[i] * row->coefficient[k], F);
         }
     }
-    const double all[] = {F.x, F.y, F.z, N.x, N.y, N.z};
-    return all[component];
+    return sum;
+}
+
+static double component_of(const kd_wrench *w, int i)
+{
+    const double all[] = {w->F.x, w->F.y, w->F.z, w->N.x, w->N.y, w->N.z};
+    return i < 6 ? all[i] : 0.0;
+}
+
+// Reaction of a joint on the body of `to`, axes of `from`, at the origin of `to`; with the force of a prescribed
+// motion.
+static double reaction(const kd_work *w, const kd_point *x, int joint, int component)
+{
+    kd_wrench sum = row_reaction(w, x, joint);
+    if (w->system->edge[joint].link > 0) {
+        kd_wrench tree = tree_reaction(w, joint);
+        sum = (kd_wrench){kd_vec_add(sum.N, tree.N), kd_vec_add(sum.F, tree.F)};
+    }
+    return component_of(&sum, component);
 }
 
 static double multiplier(const kd_work *w, const kd_point *x, int constraint, int number)
@@ -347,12 +400,33 @@ static double multiplier(const kd_work *w, const kd_point *x, int constraint, in
     return 0.0; // left out as redundant
 }
 
-// Force of an element as sensors read it: tension of springs between points, otherwise along the measure.
+// Load on `to` of an element that acts between two frames, axes of `from`, at the origin of `to`.
+static kd_wrench element_wrench(const kd_work *w, int load)
+{
+    const kd_system *s = w->system;
+    const kd_load   *l = &s->load[load];
+    kd_wrench        sum = {.N = {0, 0, 0}};
+    for (int k = 0; k < l->nchannels; k++) {
+        const kd_measure *m = &s->measure[l->channel[k]];
+        kd_vec3           N, F;
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        sum.N = kd_vec_axpy(sum.N, w->force[w->force_at[load] + k], N);
+        sum.F = kd_vec_axpy(sum.F, w->force[w->force_at[load] + k], F);
+    }
+    return sum;
+}
+
+// Force of an element as sensors read it: tension of springs between points, components of loads, otherwise along the
+// measure.
 static double element_force(const kd_work *w, int force, int number)
 {
     const kd_system *s = w->system;
     int              load = s->model->nstates + force;
     const kd_load   *l = &s->load[load];
+    if (l->def && (l->def->kind == KD_BUSHING || l->def->kind == KD_APPLIED || l->def->kind == KD_CONTACT)) {
+        kd_wrench sum = element_wrench(w, load);
+        return component_of(&sum, number);
+    }
     if (number >= l->nchannels) return 0.0;
     double value = w->force[w->force_at[load] + number];
     return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;

@@ -57,6 +57,8 @@ typedef struct subtree {
     double m;
 } subtree;
 
+_Static_assert(sizeof(subtree) <= KD_GIVEN_SIZE, "work->given has the room");
+
 // the link alone, first about P, then about O
 static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd_v3 r)
 {

@@ -1,4 +1,5 @@
-// redundancy.h: rows of the constraints that follow from the others.  Method: docs/methods/redundancy.md
+// redundancy.h: which holonomic constraints are redundant everywhere, and which only in the start position.
+// Method: docs/methods/redundancy.md
 #ifndef KARDAN_FORMALISM_REDUNDANCY_H
 #define KARDAN_FORMALISM_REDUNDANCY_H
 
@@ -7,14 +8,19 @@
 #include "core/memory.h"
 
 typedef struct kd_redundancy {
-    int   rank;       // generic rank of all rows
-    int   start_rank; // rank at the start position; below rank: singular pose
-    int   nsamples;   // samples that could be projected
-    bool *keep;       // (nlambda), cut from the caller's arena
-    bool  certain;    // dropped rows stayed at rounding on the samples projected with the kept rows alone
-    bool *shares;     // (nlambda) the row takes part in a dependency: its reaction is not unique
+    int   rank;       // rank of all rows on the constraint manifold; the number of rows to keep
+    int   start_rank; // rank in the start position; below rank: a singular position
+    int   nsamples;   // other positions of the mechanism that were reached
+    bool *keep;       // (nlambda) false: the row may be left out
+    bool *shares;     // (nlambda) the force of this row is not unique: it takes part in a dependency of the rows
+    bool  certain;    // the rows left out stayed at rounding in finite motions with the kept rows alone
 } kd_redundancy;
 
+// eom: equations with all rows. inputs may be NULL. start: assembled, g(p,s,t) = 0; only t, p, s, z, theta are read.
+// keep and shares are cut from the caller's arena. message (may be NULL, size bytes): the result in words, or the
+// reason of a failure.
+// KD_OK, whatever the result; KD_ERR_MEMORY, KD_ERR_ARGUMENT; KD_ERR_INCONSISTENT: start violates the constraints;
+// KD_ERR_DECOMPOSITION; the fault of a function that cannot be evaluated at the start or asks to stop.
 kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const kd_state *start, kd_arena *arena,
                              kd_redundancy *out, char *message, size_t size) KD_NODISCARD;
 

@@ -179,6 +179,8 @@ typedef struct kd_work {
     bool             recording;                // a run that finds the patterns
     kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
     kd_jet          *kept_jet;                 // (nslots)
+    double          *slope;                    // ds/dq of all measures, along the steps of their paths
+    int             *slope_at;                 // (nmeasures + 1)
     double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
     // factor of the accelerations' system
     double *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
