@@ -566,11 +566,12 @@ static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
 }
 
 // Bring the matrix of a block up to date.
-static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var, const kd_matrix_values **out)
+static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var, kd_part part,
+                             const kd_matrix_values **out)
 {
     const kd_matrix_plan *plan = plan_of(w->system, fn, var);
     *out = kd_work_matrix(w, plan);
-    if (*out != &w->G && *out != &w->H) return kd_work_derivatives(w, x);
+    if (*out != &w->G && *out != &w->H) return kd_work_derivatives(w, x, part);
     kd_work_G(w, x);
     return KD_EVAL_OK;
 }
@@ -579,13 +580,12 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
 {
     kd_work                *w = context;
     const kd_matrix_values *m;
-    (void)part;
     if (fn == KD_RESIDUAL && var == KD_A) return mass(x, context, out);
     if (fn == KD_Q) {
         norms_by_position(w, x, out);
         return KD_EVAL_OK;
     }
-    kd_eval answer = fn == KD_KINEMATICS ? kd_work_derivatives(w, x) : update_matrix(w, x, fn, var, &m);
+    kd_eval answer = fn == KD_KINEMATICS ? kd_work_derivatives(w, x, part) : update_matrix(w, x, fn, var, part, &m);
     if (answer != KD_EVAL_OK) return answer;
     if (fn == KD_KINEMATICS)
         kinematics_by_position(w, out);
@@ -609,14 +609,13 @@ static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
 static kd_eval sparse(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *values)
 {
     kd_work *w = context;
-    (void)part;
     if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
         kd_work_position(w, x);
         kd_tree_mass(&w->system->tree, &w->motion, values);
         return KD_EVAL_OK;
     }
     const kd_matrix_values *m;
-    kd_eval                 answer = update_matrix(w, x, fn, var, &m);
+    kd_eval                 answer = update_matrix(w, x, fn, var, part, &m);
     if (answer == KD_EVAL_OK) memcpy(values, m->value, (size_t)m->plan->column[m->plan->columns] * sizeof *values);
     return answer;
 }
