@@ -341,7 +341,7 @@ static void memory_is_taken_at_creation(void **state)
     kd_set_allocator(NULL);
     assert_int_equal(a.calls, 0);
     kd_status status = KD_ERR_MEMORY;
-    for (int n = 1; n < 100 && status == KD_ERR_MEMORY; n++) {
+    for (int n = 1; n < 2000 && status == KD_ERR_MEMORY; n++) {
         kd_certifier *certifier;
         a = (failing_allocator){.fail_at = n};
         failing_allocator_use(&a);
