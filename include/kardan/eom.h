@@ -141,8 +141,9 @@ typedef struct kd_eom_def {
     void       *context;
 
     // kinematics; all NULL: Z = I, np == nv
-    kd_function kinematics; // Z(p) v
-    kd_function Z;          // (np x nv)
+    kd_function
+        kinematics; // Z(p) v; with Z given it may have more: Z(p) v + z(p,t), coordinates that move by themselves
+    kd_function Z;  // (np x nv)
     kd_eval (*oplus)(const double *p, const double *e, void *context,
                      double *p_moved); // p oplus e, second order at least
     kd_function q;

@@ -71,17 +71,17 @@ static kd_eval Z(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// Counted angles after a move: the turn closest to the old one.
-static void move_turns(kd_work *w, const double *p, double *p_moved)
+// The counted angles at x, on the turns that are closest to near.
+static void angles_at(kd_work *w, const double *x, const double *near, double *out)
 {
     const kd_system        *s = w->system;
     static const kd_tangent none;
-    kd_tree_place(&s->tree, w->x_moved, &w->moved);
+    kd_tree_place(&s->tree, x, &w->moved);
     for (int i = 0; i < s->nturns; i++) {
         const kd_measure *m = &s->measure[s->turn_measure[i]];
         kd_relative       rel = {0};
         kd_pair_place(&s->pair[m->pair], &w->moved, &rel);
-        p_moved[first_turn(s) + i] = kd_measure_jet(m, &rel, &none, p[first_turn(s) + i]).x;
+        out[i] = kd_measure_jet(m, &rel, &none, near[i]).x;
     }
 }
 
@@ -89,16 +89,22 @@ static kd_eval oplus(const double *p, const double *e, void *context, double *p_
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
+    const double    *turn = p + first_turn(s);
+    double          *before = w->turn, *behind = w->turn + s->nturns;
     memcpy(w->x_moved, w->x, (size_t)s->tree.nposition * sizeof *w->x_moved); // prescribed coordinates stay
     for (int i = 0; i < first_turn(s); i++) w->x_moved[s->x_of_p[i]] = p[i];
+    if (s->nturns > 0) angles_at(w, w->x_moved, turn, before);
     memset(w->increment, 0, (size_t)s->tree.ndof * sizeof *w->increment);
     for (int i = 0; i < s->tree.nv; i++) w->increment[s->tree.v_dof[i]] = e[i];
     kd_tree_oplus(&s->tree, w->x_moved, w->increment, w->x_moved);
-    if (s->nturns > 0) move_turns(w, p, p_moved);
+    if (s->nturns > 0) angles_at(w, w->x_moved, before, behind);
+    // by their difference: the prescribed coordinates may be those of another time
+    for (int i = 0; i < s->nturns; i++) p_moved[first_turn(s) + i] = turn[i] + behind[i] - before[i];
     for (int i = 0; i < first_turn(s); i++) p_moved[i] = w->x_moved[s->x_of_p[i]];
     return KD_EVAL_OK;
 }
 
+// Not given where coordinates are prescribed and angles are counted: those depend on time.
 static void normalise(double *p, void *context)
 {
     kd_work         *w = context;
@@ -106,9 +112,8 @@ static void normalise(double *p, void *context)
     for (int i = 0; i < s->nquaternions; i++)
         kd_quat_to(kd_quat_normalised(kd_quat_of(p + s->quaternion[i])), p + s->quaternion[i]);
     if (s->nturns == 0) return;
-    memcpy(w->x_moved, w->x, (size_t)s->tree.nposition * sizeof *w->x_moved); // prescribed coordinates stay
     for (int i = 0; i < first_turn(s); i++) w->x_moved[s->x_of_p[i]] = p[i];
-    move_turns(w, p, p);
+    angles_at(w, w->x_moved, p + first_turn(s), p + first_turn(s));
 }
 
 // v = rate of scalars; omega = 2 conj(q) q' / |q|^2 of quaternions
@@ -669,7 +674,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         def.Z = Z;
         def.oplus = oplus;
         def.q = norms;
-        def.normalise = normalise;
+        if (s->nturns == 0 || !s->prescribed) def.normalise = normalise;
         def.velocities = velocities;
     }
     def.residual = residual;

@@ -155,6 +155,7 @@ typedef struct kd_work {
     double          *increment;                   // (ndof)
     double          *x_moved, *rates;             // (nposition)
     kd_motion        moved;                       // scratch of oplus, where angles are counted
+    double          *turn;                        // (2 nturns) the same
     double          *sensor;                      // (nsensors)
     kd_wrench       *load;                        // (nlinks)
     double          *joint_force;                 // (ndof) forces along dofs

@@ -252,7 +252,7 @@ static void make_drive(mechanism *m)
         kd_joint_def *j = &m->joint[i];
         if (j->kind == KD_FREE || coordinates_of(j->kind) == 0) continue;
         int c = mechanism_below(coordinates_of(j->kind), &m->seed);
-        j->motion[c] = text(m, "%.17g + 0.3*sin(2*t) + 0.2*t^2", m->design[i][c]);
+        j->motion[c] = text(m, "%.17g + 0.3*sin(2*t%s) + 0.2*t^2", m->design[i][c], m->opt.at_rest ? "^2" : "");
         j->v[c] = NAN;
         return;
     }
@@ -316,7 +316,10 @@ static void make_expression(mechanism *m, kd_constraint_def *c, int a, int b)
     value += joint >= 0 ? 0.5 * sin(m->design[joint][which]) : 0.0;
     c->value = text(m, "body.%s.pos.x*body.%s.pos.y + 0.7*body.%s.R.xy + body.%s.pos.z + 0.5*sin(%s) - (%.17g)%s",
                     mechanism_body_name(b), mechanism_body_name(a < 0 ? b : a), mechanism_body_name(b),
-                    mechanism_body_name(b), q, value, m->opt.conservative ? "" : " - 0.2*sin(t)");
+                    mechanism_body_name(b), q, value,
+                    m->opt.conservative ? ""
+                    : m->opt.at_rest    ? " - 0.2*t^2"
+                                        : " - 0.2*sin(t)");
 }
 
 static void make_coupling(mechanism *m, kd_constraint_def *c)
@@ -610,7 +613,7 @@ static void make_states(mechanism *m)
                              joint >= 0 ? coordinate(m, joint, 'q', &which) : "t");
     m->state[2].input = m->opt.invariant ? "-0.5*state.s2 + sin(t)*state.s1.out"
                                          : "-0.5*state.s2 + 0.1*body.b0.pos.x*body.b0.vel.z + sin(t)*state.s1.out";
-    if (m->opt.invariant || joint < 0) return;
+    if (m->opt.invariant || m->opt.floating || joint < 0) return; // it pulls along the world's z
     m->nuser = 1;
     m->user = kd_user_force_def_default();
     m->user_measure[0] = coordinate(m, joint, 'q', &which);
