@@ -99,6 +99,37 @@ static kd_eval oplus(const double *p, const double *e, void *context, double *p_
     return KD_EVAL_OK;
 }
 
+static void normalise(double *p, void *context)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nquaternions; i++)
+        kd_quat_to(kd_quat_normalised(kd_quat_of(p + s->quaternion[i])), p + s->quaternion[i]);
+    if (s->nturns == 0) return;
+    memcpy(w->x_moved, w->x, (size_t)s->tree.nposition * sizeof *w->x_moved); // prescribed coordinates stay
+    for (int i = 0; i < first_turn(s); i++) w->x_moved[s->x_of_p[i]] = p[i];
+    move_turns(w, p, p);
+}
+
+// v = rate of scalars; omega = 2 conj(q) q' / |q|^2 of quaternions
+static void velocities(const double *p, const double *rate, void *context, double *v)
+{
+    const kd_system *s = ((kd_work *)context)->system;
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        const kd_link *link = &s->tree.link[i];
+        int            ndof = kd_tree_joint_dofs(link->kind);
+        int            turns = link->kind == KD_TREE_SPHERICAL ? 0 : link->kind == KD_TREE_FREE ? 3 : ndof;
+        for (int k = 0; k < turns; k++) {
+            int at = s->tree.dof_v[link->dof + k];
+            if (at >= 0) v[at] = rate[s->p_of_x[link->position + k]];
+        }
+        if (turns == ndof) continue;
+        int     first = s->p_of_x[link->position + turns], at = s->tree.dof_v[link->dof + turns];
+        kd_quat q = kd_quat_of(p + first), omega = kd_quat_mul(kd_quat_conjugate(q), kd_quat_of(rate + first));
+        kd_vec_to(kd_vec_scale(2.0 / kd_quat_norm2(q), kd_vec(omega.x, omega.y, omega.z)), v + at);
+    }
+}
+
 // (|q|^2 - 1)/2; a counted angle less the angle itself
 static kd_eval norms(const kd_point *x, void *context, double *out)
 {
@@ -175,6 +206,16 @@ static kd_eval acceleration(const kd_point *x, void *context, double *out)
 static kd_eval accelerations(const kd_point *x, void *context, double *a, double *lambda, double *mu)
 {
     return kd_topological_solve(context, x, a, lambda, mu);
+}
+
+static kd_eval kkt_factor(const kd_point *x, void *context)
+{
+    return kd_topological_factor(context, x);
+}
+
+static void kkt_solve(void *context, double *y)
+{
+    kd_topological_backsolve(context, y);
 }
 
 static kd_eval mass(const kd_point *x, void *context, double *out)
@@ -629,10 +670,16 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         def.Z = Z;
         def.oplus = oplus;
         def.q = norms;
+        def.normalise = normalise;
+        def.velocities = velocities;
     }
     def.residual = residual;
     def.acceleration = acceleration;
-    if (s->topological.place) def.accelerations = accelerations;
+    if (s->topological.place) {
+        def.accelerations = accelerations;
+        def.kkt_factor = kkt_factor;
+        def.kkt_solve = kkt_solve;
+    }
     def.M = mass;
     if (s->nr > 0) def.b = inner_rates;
     if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;

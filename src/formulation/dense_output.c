@@ -216,6 +216,7 @@ static kd_eval interpolate_motion(kd_dense_output *self, double t, double *x)
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     kd_eval      answer = kd_acceleration_at(self->acceleration, t, p, x + self->s, e0->x + self->v, e0->x + self->r);
     if (answer == KD_EVAL_OK) answer = kd_position_normalise(&self->position, data, x + self->s, p);
+    if (answer == KD_EVAL_OK && kd_eom_velocities(data, p, self->p1, v)) return KD_EVAL_OK;
     if (answer == KD_EVAL_OK) answer = kd_position_update(&self->position, data);
     if (answer == KD_EVAL_OK) kd_gemv(d.nv, d.np, 1, self->position.Zplus, self->p1, 0, v); // v = Z+ p'
     return answer;

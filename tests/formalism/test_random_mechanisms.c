@@ -400,6 +400,51 @@ static void check_both_sets(trial *t, const mechanism *m, const kd_model *model)
     }
 }
 
+// ---- simulation -----------------------------------------------------------------------------------------------------
+// Sensors after one second, or at the time where the motion ends: a disc can fall flat, a bushing turn over.
+static double simulated(trial *t, const kd_system *s, double *y)
+{
+    kd_state             *x = start_of(t, s);
+    kd_simulation_options opt = kd_simulation_options_default();
+    char                  message[500] = "";
+    kd_stats              stats;
+    if (!x) return 0.0;
+    opt.rtol = 1e-11;
+    opt.atol = 1e-12;
+    opt.radau.max_steps = 2000;
+    kd_status status =
+        kd_simulate(kd_system_eom(s), kd_system_inputs(s), &opt, x, 1.0, &stats, message, sizeof message);
+    double reached = status < 0 ? x->t : 1.0;
+    if (status >= 0) {
+        point at = point_at(s, x);
+        (void)value(t, &at, KD_Y, y);
+        point_release(&at);
+    }
+    kd_state_destroy(x);
+    return reached;
+}
+
+// The number of motions that went on to the end.
+static int check_motions(trial *t, const kd_model *model)
+{
+    double *y[2] = {numbers(model->nsensors), numbers(model->nsensors)}, reached[2];
+    for (int k = 0; k < 2; k++) {
+        kd_system *s = system_of(model, (kd_coordinates)k);
+        t->what = k == 0 ? "joint coordinates" : "Cartesian coordinates";
+        assert_non_null(s);
+        reached[k] = simulated(t, s, y[k]);
+        kd_system_destroy(s);
+    }
+    t->what = "motion in both coordinate sets";
+    if (!(fabs(reached[0] - reached[1]) < 1e-2))
+        disagree(t, "the motion ends at t = %g and %g", reached[0], reached[1]);
+    else if (reached[0] == 1.0)
+        check_same(t, model, model->nsensors, y[0], y[1], 1e-9);
+    free(y[0]);
+    free(y[1]);
+    return reached[0] == 1.0;
+}
+
 // ---- the tests ------------------------------------------------------------------------------------------------------
 static void report(const trial *t)
 {
@@ -465,11 +510,33 @@ static void test_both_sets(void **state)
     report(&t);
 }
 
+// After one second all bodies are at the same place, whichever coordinates were integrated.
+static void test_motions(void **state)
+{
+    static mechanism m;
+    trial            t = {0};
+    int              complete = 0;
+    (void)state;
+    for (int i = 0; i < SIMULATED; i++) {
+        mechanism_options opt = options_of(3 * i + 1);
+        opt.smooth = true;
+        mechanism_make(&m, 1000 + (uint64_t)i, &opt);
+        kd_model *model = mechanism_build(&m, &(mechanism_variant){.sensors = 1});
+        assert_non_null(model);
+        t.number = i;
+        complete += check_motions(&t, model);
+        kd_model_destroy(model);
+    }
+    report(&t);
+    assert_true(complete >= SIMULATED - SIMULATED / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equations),
         cmocka_unit_test(test_both_sets),
+        cmocka_unit_test(test_motions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

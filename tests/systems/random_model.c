@@ -229,7 +229,7 @@ static void make_tree(mechanism *m, uint64_t first)
     m->ntree = m->njoints;
 }
 
-static void make_loop(mechanism *m)
+static void make_loop(mechanism *m, uint64_t first)
 {
     static const kd_joint_kind kinds[] = {KD_SPHERICAL, KD_UNIVERSAL, KD_PLANAR, KD_CYLINDRICAL, KD_REVOLUTE,
                                           KD_PRISMATIC, KD_SCREW,     KD_FIXED,  KD_SPHERICAL,   KD_PLANAR};
@@ -237,7 +237,7 @@ static void make_loop(mechanism *m)
     if (b < 0 && m->opt.floating) b = 0;
     if (a == b) b = a > 0 ? a - 1 : m->nbodies > 1 ? 1 : -1;
     if (b < 0 && m->opt.floating) return;
-    make_joint(m, kinds[mechanism_below(10, &m->seed)], a, b);
+    make_joint(m, kinds[first % 10], a, b);
     kd_joint_def *j = &m->joint[m->njoints - 1];
     j->cut = chance(0.5, &m->seed) ? KD_CUT_YES : KD_CUT_AUTO;
     for (int i = 0; i < 6; i++) j->v[i] = NAN;
@@ -547,6 +547,7 @@ static void make_force(mechanism *m, kd_force_kind kind)
             f->joint = mechanism_joint_name(joint);
         make_spring(m, f, a, b);
         if (f->joint) f->from = f->to = kd_place_default();
+        if (!f->joint && m->opt.smooth) return; // the angle has no meaning where the z axes are far apart
         break;
     case KD_BUSHING:
         make_bushing(m, f, a, b);
@@ -658,15 +659,18 @@ void mechanism_make(mechanism *m, uint64_t seed, const mechanism_options *opt)
     for (int i = 0; i < opt->bodies; i++) make_body(m);
     make_tree(m, seed);
     for (int i = 0; i < opt->loops; i++) {
-        make_loop(m);
-        reduce(m);
+        int wanted = m->njoints + 1;
+        for (uint64_t k = 0; k < 10 && m->njoints < wanted; k++) { // until one leaves the mechanism some freedom
+            make_loop(m, seed + (uint64_t)i * 3 + k);
+            reduce(m);
+        }
     }
     if (opt->driven) {
         make_drive(m);
         reduce(m);
     }
     for (int i = 0; i < opt->constraints; i++) {
-        (void)make_constraint(m, (kd_constraint_kind)((seed + (uint64_t)i * 4) % KD_CONSTRAINT_KIND_COUNT));
+        (void)make_constraint(m, (kd_constraint_kind)mechanism_below(KD_CONSTRAINT_KIND_COUNT, &m->seed));
         reduce(m);
     }
     if (opt->states && !opt->conservative) make_states(m);
