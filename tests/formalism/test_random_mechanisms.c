@@ -31,7 +31,7 @@ enum { MECHANISMS = 240, SIMULATED = 24 };
 enum { MECHANISMS = 240, SIMULATED = 24 };
 #endif
 
-// ---- mechanisms -----------------------------------------------------------------------------------------------------
+// ---- mechanisms ----------------------------------------------------------------------------------------------------
 static mechanism_options options_of(int i)
 {
     return (mechanism_options){.bodies = 1 + i % 5,
@@ -72,7 +72,7 @@ static void disagree(trial *t, const char *format, ...)
     if (t->wrong++ < 8) print_message("mechanism %d, %s: %s\n", t->number, t->what, text);
 }
 
-// ---- points ---------------------------------------------------------------------------------------------------------
+// ---- points --------------------------------------------------------------------------------------------------------
 typedef struct point {
     const kd_system *system;
     kd_eom_data     *data;
@@ -155,7 +155,7 @@ static bool value(trial *t, const point *x, kd_fn fn, double *out)
     return false;
 }
 
-// ---- explicit, residual, mass matrix --------------------------------------------------------------------------------
+// ---- explicit, residual, mass matrix -------------------------------------------------------------------------------
 // residual(a) = M a + residual(0), column by column; it vanishes at the explicit acceleration.
 static void check_dynamics(trial *t, point *x)
 {
@@ -190,7 +190,7 @@ done:
     free(a);
 }
 
-// ---- derivatives ----------------------------------------------------------------------------------------------------
+// ---- derivatives ---------------------------------------------------------------------------------------------------
 static const struct {
     kd_fn    fn;
     unsigned vars;
@@ -305,7 +305,7 @@ static void check_derivatives(trial *t, point *x, long nonzero[BLOCKS][KD_VAR_CO
             if (blocks[i].vars & KD_BIT(var)) check_block(t, x, blocks[i].fn, (kd_var)var, &nonzero[i][var]);
 }
 
-// ---- power ----------------------------------------------------------------------------------------------------------
+// ---- power ---------------------------------------------------------------------------------------------------------
 // T + V at p oplus (h v + h^2/2 a), v + h a, r + h b, t + h
 static bool energy_after(trial *t, point *x, double h, double *energy)
 {
@@ -352,7 +352,7 @@ static void check_power(trial *t, point *x, bool conservative)
         disagree(t, "conservative, but supplied %g W, dissipated %g W", e.supplied, e.dissipated);
 }
 
-// ---- both coordinate sets -------------------------------------------------------------------------------------------
+// ---- both coordinate sets ------------------------------------------------------------------------------------------
 static kd_state *start_of(trial *t, const kd_system *s)
 {
     kd_state *x = NULL;
@@ -400,7 +400,7 @@ static void check_both_sets(trial *t, const mechanism *m, const kd_model *model)
     }
 }
 
-// ---- the tests ------------------------------------------------------------------------------------------------------
+// ---- the tests -----------------------------------------------------------------------------------------------------
 static void report(const trial *t)
 {
     if (t->wrong > 8) print_message("... %d disagreements\n", t->wrong);
