@@ -56,31 +56,34 @@ typedef struct cluster {
 } cluster;
 
 typedef struct search {
-    const kd_eom *eom;
-    kd_eom_data  *data;
-    kd_arena      arena;
-    kd_dims       n;
-    double       *u;                    // (3 nu) u, u', u''
-    double       *p0, *p, *base;        // (np) start; now; where a move begins
-    double       *s0, *s, *base_s;      // (ns)
-    double       *c, *c_s;              // (ns), (ns x ns)
-    int          *pivot;                // (ns)
-    double       *e;                    // (nv) increment
-    double       *g, *GZ, *GZ0;         // (nlambda), (nlambda x nv) at p; GZ at the start
-    double       *W;                    // (nlambda x nv) largest |GZ| so far without rounding: the pattern
-    double       *R, *D;                // (nlambda), (nv) scales: R GZ D has rows of length 1; D is a natural unit
-    double       *S;                    // (nlambda x nv) change of |GZ| by a move of D
-    double       *rho, *room;           // (nlambda), (nv) of adjust_units
-    double       *rounding, *violation; // (nlambda) of R g
-    int          *parent;               // (nlambda + nv) forest over rows and columns
-    int          *member, *order;       // rows and columns of all clusters; (nlambda) rows
-    int           nclusters;
-    cluster      *cluster;
-    const bool   *use;          // (nlambda) rows that hold; NULL: all
-    double       *J, *A, *N;    // matrices of the largest cluster: (m x n) twice, (m x min(m,n))
-    double       *y, *x, *work; // (m), (n), of kd_svd
-    uint64_t      seed;
-    bool          stopped; // a function asked to stop
+    const kd_eom    *eom;
+    kd_eom_data     *data;
+    kd_arena         arena;
+    kd_dims          n;
+    const kd_inputs *inputs;
+    const kd_state  *start;
+    double           t;
+    double          *u;                    // (3 nu) u, u', u''
+    double          *p0, *p, *base;        // (np) start; now; where a move begins
+    double          *s0, *s, *base_s;      // (ns)
+    double          *c, *c_s;              // (ns), (ns x ns)
+    int             *pivot;                // (ns)
+    double          *e;                    // (nv) increment
+    double          *g, *GZ, *GZ0;         // (nlambda), (nlambda x nv) at p; GZ at the start
+    double          *W;                    // (nlambda x nv) largest |GZ| so far without rounding: the pattern
+    double          *R, *D;                // (nlambda), (nv) scales: R GZ D has rows of length 1; D is a natural unit
+    double          *S;                    // (nlambda x nv) change of |GZ| by a move of D
+    double          *rho, *room;           // (nlambda), (nv) of adjust_units
+    double          *rounding, *violation; // (nlambda) of R g
+    int             *parent;               // (nlambda + nv) forest over rows and columns
+    int             *member, *order;       // rows and columns of all clusters; (nlambda) rows
+    int              nclusters;
+    cluster         *cluster;
+    const bool      *use;          // (nlambda) rows that hold; NULL: all
+    double          *J, *A, *N;    // matrices of the largest cluster: (m x n) twice, (m x min(m,n))
+    double          *y, *x, *work; // (m), (n), of kd_svd
+    uint64_t         seed;
+    bool             stopped; // a function asked to stop
 } search;
 
 // ---- small things ---------------------------------------------------------------------------------------------------
@@ -615,9 +618,10 @@ static double pivoted_qr(search *f, const cluster *c, double preference)
     return smallest;
 }
 
+// The same, with the preference for earlier rows given up if it leads into nearly dependent ones
 static void choose_rows(search *f, const cluster *c)
 {
-    if (c->rank < c->m && pivoted_qr(f, c, PREFERRED) < 1e-3 * c->smallest) (void)pivoted_qr(f, c, 1.0);
+    if (pivoted_qr(f, c, PREFERRED) < 1e-3 * c->smallest) (void)pivoted_qr(f, c, 1.0);
 }
 
 static void keep_rows(search *f, const cluster *c, bool *keep)
@@ -664,22 +668,97 @@ static int take_back(search *f, const double *violation, bool *keep)
     return count;
 }
 
+// After a move with the kept rows alone: how far are the others off? Rows without coordinates are watched whatever
+// moves.
+static void watch_rows(search *f)
+{
+    for (int i = 0; i < f->n.nlambda; i++)
+        f->violation[i] = fmax(f->violation[i], f->R[i] * fabs(f->g[i]) - f->rounding[i]);
+    for (int k = 0; k < f->nclusters; k++)
+        f->cluster[k].tested = f->cluster[k].tested || !f->cluster[k].idle || f->cluster[k].n == 0;
+}
+
 // Motions with the kept rows alone: do the others stay at rounding?
-static kd_status check_rows(search *f, bool *keep)
+static void check_rows(search *f, bool *keep)
 {
     do {
         memset(f->violation, 0, (size_t)f->n.nlambda * sizeof(double));
         for (int k = 0; k < f->nclusters; k++) f->cluster[k].tested = false;
         restart(f, keep);
-        for (int check = 0; check < CHECKS && next_position(f); check++) {
-            for (int i = 0; i < f->n.nlambda; i++)
-                f->violation[i] = fmax(f->violation[i], f->R[i] * fabs(f->g[i]) - f->rounding[i]);
-            // rows without coordinates are watched whatever moves
-            for (int k = 0; k < f->nclusters; k++)
-                f->cluster[k].tested = f->cluster[k].tested || !f->cluster[k].idle || f->cluster[k].n == 0;
-        }
+        for (int check = 0; check < CHECKS && next_position(f); check++) watch_rows(f);
     } while (!f->stopped && take_back(f, f->violation, keep) > 0);
-    return KD_OK;
+}
+
+// ---- driven mechanisms ----------------------------------------------------------------------------------------------
+//
+// Where prescribed motions leave no freedom, nothing moves at the start time; then time moves it.
+
+static bool set_time(search *f, double t)
+{
+    double *u = f->u, *du = u + f->n.nu, *ddu = du + f->n.nu;
+    f->t = t;
+    if (f->n.nu > 0 && f->inputs && f->inputs->eval && !answered(f, f->inputs->eval(t, f->inputs->context, u, du, ddu)))
+        return false;
+    kd_eom_at_time(f->data, t, u, du, ddu, f->start->z);
+    return true;
+}
+
+// Time in which the constraints move by as much as in a sample; 0: they stand still
+static double time_scale(search *f)
+{
+    double rate = 0;
+    go_to(f, f->p0, f->s0);
+    kd_eom_at_position(f->data, f->p, f->s);
+    kd_eom_at_velocity(f->data, NULL, NULL);
+    if (!answered(f, kd_eom_eval(f->data, KD_GI, f->g))) return 0; // gI = g_t at v = 0
+    for (int i = 0; i < f->n.nlambda; i++) rate = fmax(rate, f->R[i] * fabs(f->g[i]));
+    return rate > 0 ? LARGEST_MOVE / rate : 0;
+}
+
+// From base at time t to t + tau with the kept rows. False: not all clusters could follow.
+static bool follow_time(search *f, double tau)
+{
+    bool good = set_time(f, f->t + tau);
+    go_to(f, f->base, f->base_s);
+    for (int k = 0; k < f->nclusters; k++) {
+        cluster *c = &f->cluster[k];
+        c->idle = c->n == 0;
+        for (int j = 0; j < c->n; j++) c->moved[j] = 0;
+    }
+    if (good) project(f);
+    for (int k = 0; k < f->nclusters; k++) {
+        cluster *c = &f->cluster[k];
+        if (c->idle) continue;
+        good = good && c->done;
+        c->idle = kd_norm_max(c->n, c->moved) < 0.01 * SMALLEST_MOVE;
+    }
+    if (!good) return false;
+    copy(f->n.np, f->p, f->base);
+    copy(f->n.ns, f->s, f->base_s);
+    return true;
+}
+
+// The same check as above, by time.
+static void check_driven(search *f, bool *keep)
+{
+    const double start = f->t, scale = time_scale(f);
+    for (bool again = scale > 0; again && !f->stopped; again = take_back(f, f->violation, keep) > 0) {
+        double tau = scale;
+        int    checks = 0;
+        memset(f->violation, 0, (size_t)f->n.nlambda * sizeof(double));
+        restart(f, keep);
+        f->t = start;
+        for (int attempt = 0; attempt < ATTEMPTS + CHECKS && checks < CHECKS && !f->stopped; attempt++) {
+            double before = f->t;
+            if (follow_time(f, tau)) {
+                watch_rows(f);
+                checks++;
+            } else {
+                f->t = before;
+                tau *= 0.5;
+            }
+        }
+    }
 }
 
 // ---- the search -----------------------------------------------------------------------------------------------------
@@ -751,15 +830,12 @@ static bool cut_second(search *f)
 }
 
 // Inputs, time and position of the start; g and GZ there
-static bool set_start(search *f, const kd_inputs *inputs, const kd_state *start)
+static bool set_start(search *f)
 {
-    double *u = f->u, *du = u + f->n.nu, *ddu = du + f->n.nu;
-    if (f->n.nu > 0 && inputs && inputs->eval && !answered(f, inputs->eval(start->t, inputs->context, u, du, ddu)))
-        return false;
-    kd_eom_at_parameters(f->data, start->theta);
-    kd_eom_at_time(f->data, start->t, u, du, ddu, start->z);
-    copy(f->n.np, start->p, f->p0);
-    copy(f->n.ns, start->s, f->s0);
+    kd_eom_at_parameters(f->data, f->start->theta);
+    if (!set_time(f, f->start->t)) return false;
+    copy(f->n.np, f->start->p, f->p0);
+    copy(f->n.ns, f->start->s, f->s0);
     go_to(f, f->p0, f->s0);
     return evaluate(f);
 }
@@ -790,6 +866,17 @@ static kd_status polish_start(search *f, char *message, size_t size)
     return KD_OK;
 }
 
+// Rows that are left out were watched in a motion, or there are none
+static bool all_settled(const search *f, const bool *keep)
+{
+    bool settled = true;
+    for (int k = 0; k < f->nclusters; k++) {
+        const cluster *c = &f->cluster[k];
+        for (int i = 0; i < c->m; i++) settled = settled && (keep[c->row[i]] || c->tested);
+    }
+    return settled;
+}
+
 static kd_status examine(search *f, kd_redundancy *out, char *message, size_t size)
 {
     find_scales(f);
@@ -806,22 +893,18 @@ static kd_status examine(search *f, kd_redundancy *out, char *message, size_t si
     }
     if (status != KD_OK) return status;
     for (int k = 0; k < f->nclusters; k++) keep_rows(f, &f->cluster[k], out->keep);
-    for (int i = 0; i < f->n.nlambda; i++)
-        if (!out->keep[i]) return check_rows(f, out->keep);
+    if (!all_settled(f, out->keep)) check_rows(f, out->keep);
+    if (!all_settled(f, out->keep)) check_driven(f, out->keep);
+    out->certain = all_settled(f, out->keep);
     return KD_OK;
 }
 
 static void conclude(search *f, kd_redundancy *out)
 {
-    out->certain = true;
+    for (int i = 0; i < f->n.nlambda; i++) out->rank += out->keep[i];
     for (int k = 0; k < f->nclusters; k++) {
-        const cluster *c = &f->cluster[k];
-        int            kept = 0;
-        for (int i = 0; i < c->m; i++) kept += out->keep[c->row[i]];
-        out->rank += kept;
-        out->start_rank += c->start_rank;
-        out->certain = out->certain && (kept == c->m || c->tested);
-        find_shares(f, c, out->keep, out->shares);
+        out->start_rank += f->cluster[k].start_rank;
+        find_shares(f, &f->cluster[k], out->keep, out->shares);
     }
 }
 
@@ -855,7 +938,10 @@ static void describe(const search *f, const kd_redundancy *out, char *message, s
 static kd_status fault_of(const search *f, char *message, size_t size)
 {
     kd_fault fault = kd_eom_data_fault(f->data);
-    kd_text(message, size, "%s", kd_eom_data_message(f->data));
+    if (fault.status < 0)
+        kd_text(message, size, "%s", kd_eom_data_message(f->data));
+    else
+        kd_text(message, size, "the inputs have no value at t = %g", f->t);
     if (f->stopped) return KD_ERR_CALLBACK_STOP;
     return fault.status < 0 ? fault.status : KD_ERR_RETRY_FAILED;
 }
@@ -864,15 +950,17 @@ kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const k
                              kd_redundancy *out, char *message, size_t size)
 {
     if (!eom || !start || !arena || !out) return KD_ERR_ARGUMENT;
-    search f = {.eom = eom, .n = kd_eom_dims(eom), .seed = 88172645463325252u};
+    search f = {.eom = eom, .inputs = inputs, .start = start, .n = kd_eom_dims(eom), .seed = 88172645463325252u};
     *out = (kd_redundancy){.keep = kd_cut_bool(arena, f.n.nlambda), .shares = kd_cut_bool(arena, f.n.nlambda)};
     out->certain = true;
-    kd_text(message, size, "there are no holonomic constraints");
-    if (!out->keep || !out->shares) return KD_ERR_MEMORY;
-    if (f.n.nlambda == 0) return KD_OK;
-
-    kd_status status = cut_first(&f) ? kd_eom_data_create(eom, &f.data) : KD_ERR_MEMORY;
-    if (status == KD_OK && !set_start(&f, inputs, start)) status = fault_of(&f, message, size);
+    kd_status status = KD_ERR_MEMORY;
+    if (!out->keep || !out->shares) goto done;
+    if (f.n.nlambda == 0) {
+        kd_text(message, size, "there are no holonomic constraints");
+        return KD_OK;
+    }
+    if (cut_first(&f)) status = kd_eom_data_create(eom, &f.data);
+    if (status == KD_OK && !set_start(&f)) status = fault_of(&f, message, size);
     if (status == KD_OK) {
         status = examine(&f, out, message, size);
         if (f.stopped || status == KD_ERR_RETRY_FAILED) status = fault_of(&f, message, size);
@@ -881,6 +969,7 @@ kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const k
         conclude(&f, out);
         describe(&f, out, message, size);
     }
+done:
     if (status == KD_ERR_MEMORY || status == KD_ERR_DECOMPOSITION)
         kd_text(message, size, "%s", kd_status_sentence(status));
     kd_eom_data_destroy(f.data);
