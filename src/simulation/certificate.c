@@ -7,10 +7,10 @@
 //
 // needs an integral that is as accurate as the run. In each step the powers are evaluated at the five Gauss-Lobatto
 // points, the two ends and three points inside; the polynomial of degree 4 through them gives the work up to any time
-// inside the step (local error h^6) and, at its end, the formula of degree 7. Powers depend on p, v and r only. Inside
-// a step these are the quintics through values and rates (p' = Z v, v' = a, r' = b) at its ends and at the start of the
-// step before (local error h^6), which cost nothing; in the first step, and where there are contact coordinates, they
-// come from the dense output of the simulation.
+// inside the step (local error h^6) and, at its end, the formula of degree 7. Most powers depend on p, v and r only.
+// Inside a step these are the quintics through values and rates (p' = Z v, v' = a, r' = b) at its ends and at the start
+// of the step before (local error h^6), which cost nothing; in the first step, where there are contact coordinates, and
+// where drives work against multipliers, they come from the dense output of the simulation.
 #include <kardan/certificate.h>
 
 #include <math.h>
@@ -55,6 +55,7 @@ struct kd_certifier {
     step           step;
     knot           knot[3]; // the last ends of steps, the latest one behind
     int            nknots;
+    bool           drives;   // the power depends on multipliers
     double         start[2]; // scale of positions and velocities at the first state
     double         energy_start, potential_low, potential_high;
     kd_findings    findings;
@@ -298,6 +299,20 @@ static kd_status power_at(kd_certifier *c, const kd_state *x, double power[POWER
     return status;
 }
 
+// Does the power at x change without multipliers and accelerations? Then drives work against constraints. The data are
+// where power_at has left them.
+static kd_status look_for_drives(kd_certifier *c, const kd_state *x, const double power[POWERS])
+{
+    kd_energies energies = {0};
+    if (c->drives || c->dims.nlambda + c->dims.nmu == 0) return KD_OK;
+    memset(c->value, 0, (size_t)largest_rows(c->eom) * sizeof(double));
+    memset(c->force, 0, (size_t)c->dims.nv * sizeof(double));
+    kd_eom_at_acceleration(c->data, c->force, x->w, c->value, c->value);
+    if (kd_eom_energies(c->data, &energies) != KD_EVAL_OK) return fault_of(c);
+    c->drives = energies.dissipated != power[0] || energies.supplied != power[1];
+    return KD_OK;
+}
+
 // Integral from 0 to theta of the polynomial through the powers at the nodes: Lagrange's form, three Gauss points
 static double work_up_to(const step *s, double theta, int which)
 {
@@ -358,7 +373,7 @@ static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
 {
     kd_dims     d = c->dims;
     const knot *k = c->knot;
-    if (c->nknots < 3 || d.ns > 0) return kd_simulation_inside(simulation, t, c->inside);
+    if (c->nknots < 3 || d.ns > 0 || c->drives) return kd_simulation_inside(simulation, t, c->inside);
     kd_state_copy(kd_simulation_state(simulation), c->inside);
     c->inside->t = t;
     for (int i = 0; i < d.np + d.nv + d.nr; i++)
@@ -398,6 +413,7 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
     if (simulation) status = add_knot(c, last);
     if (status < 0) return status;
     status = power_at(c, last, end);
+    if (status >= 0) status = look_for_drives(c, last, end);
     if (status < 0) return status;
     enter_step(s, last->t, end);
     bool has_power = false;
