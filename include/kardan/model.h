@@ -238,7 +238,8 @@ typedef struct kd_run_def { // what the file says under `run`; the command line 
     const char *coordinates, *formulation, *integrator; // NULL: chosen
     const char *plots[16];                              // channels of the report
     int         nplots;
-    double      limit_position, limit_velocity, limit_energy; // certificate; NaN: no limit
+    double      limit_position, limit_velocity, limit_acceleration; // certificate; NaN: no limit
+    double      limit_energy;                                       // relative to the energies involved
 } kd_run_def;
 
 KD_API kd_place          kd_place_default(void); // ground, origin, axes of the world

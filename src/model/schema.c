@@ -351,8 +351,10 @@ static const kd_field run_fields[] = {
      .doc = "the certificate fails beyond this violation of constraints; not given: no limit"},
     {"limit_velocity", KD_FIELD_NUMBER, O(limit_velocity), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
      .doc = "the same on velocity level"},
-    {"limit_energy", KD_FIELD_NUMBER, O(limit_energy), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "J",
-     .doc = "the same for the energy balance"},
+    {"limit_acceleration", KD_FIELD_NUMBER, O(limit_acceleration), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
+     .doc = "the same on acceleration level"},
+    {"limit_energy", KD_FIELD_NUMBER, O(limit_energy), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
+     .doc = "the same for the error of the energy balance, relative to the energies involved"},
 };
 #undef O
 
