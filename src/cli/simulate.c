@@ -164,6 +164,7 @@ static void take_defaults(task *t)
     if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;
     if (isnan(t->limits.position)) t->limits.position = run->limit_position;
     if (isnan(t->limits.velocity)) t->limits.velocity = run->limit_velocity;
+    if (isnan(t->limits.acceleration)) t->limits.acceleration = run->limit_acceleration;
     if (isnan(t->limits.energy)) t->limits.energy = run->limit_energy;
 }
 

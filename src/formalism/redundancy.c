@@ -618,9 +618,10 @@ static double pivoted_qr(search *f, const cluster *c, double preference)
     return smallest;
 }
 
+// The same, with the preference for earlier rows given up if it leads into nearly dependent ones
 static void choose_rows(search *f, const cluster *c)
 {
-    if (c->rank < c->m && pivoted_qr(f, c, PREFERRED) < 1e-3 * c->smallest) (void)pivoted_qr(f, c, 1.0);
+    if (pivoted_qr(f, c, PREFERRED) < 1e-3 * c->smallest) (void)pivoted_qr(f, c, 1.0);
 }
 
 static void keep_rows(search *f, const cluster *c, bool *keep)
@@ -937,7 +938,10 @@ static void describe(const search *f, const kd_redundancy *out, char *message, s
 static kd_status fault_of(const search *f, char *message, size_t size)
 {
     kd_fault fault = kd_eom_data_fault(f->data);
-    kd_text(message, size, "%s", kd_eom_data_message(f->data));
+    if (fault.status < 0)
+        kd_text(message, size, "%s", kd_eom_data_message(f->data));
+    else
+        kd_text(message, size, "the inputs have no value at t = %g", f->t);
     if (f->stopped) return KD_ERR_CALLBACK_STOP;
     return fault.status < 0 ? fault.status : KD_ERR_RETRY_FAILED;
 }
@@ -949,11 +953,13 @@ kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const k
     search f = {.eom = eom, .inputs = inputs, .start = start, .n = kd_eom_dims(eom), .seed = 88172645463325252u};
     *out = (kd_redundancy){.keep = kd_cut_bool(arena, f.n.nlambda), .shares = kd_cut_bool(arena, f.n.nlambda)};
     out->certain = true;
-    kd_text(message, size, "there are no holonomic constraints");
-    if (!out->keep || !out->shares) return KD_ERR_MEMORY;
-    if (f.n.nlambda == 0) return KD_OK;
-
-    kd_status status = cut_first(&f) ? kd_eom_data_create(eom, &f.data) : KD_ERR_MEMORY;
+    kd_status status = KD_ERR_MEMORY;
+    if (!out->keep || !out->shares) goto done;
+    if (f.n.nlambda == 0) {
+        kd_text(message, size, "there are no holonomic constraints");
+        return KD_OK;
+    }
+    if (cut_first(&f)) status = kd_eom_data_create(eom, &f.data);
     if (status == KD_OK && !set_start(&f)) status = fault_of(&f, message, size);
     if (status == KD_OK) {
         status = examine(&f, out, message, size);
@@ -963,6 +969,7 @@ kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const k
         conclude(&f, out);
         describe(&f, out, message, size);
     }
+done:
     if (status == KD_ERR_MEMORY || status == KD_ERR_DECOMPOSITION)
         kd_text(message, size, "%s", kd_status_sentence(status));
     kd_eom_data_destroy(f.data);
