@@ -30,7 +30,7 @@
 #define CHECKS 3            // positions reached with the kept rows alone
 #define SMALLEST_MOVE 0.1   // of natural units: about the angle [rad] by which the rows turn
 #define LARGEST_MOVE 0.3
-#define ATTEMPTS 4             // moves tried, each half as long as the one before
+#define ATTEMPTS 7             // moves tried: other directions, and shorter ones
 #define ITERATIONS 30          // of a projection
 #define CONVERGED 1e-12        // |R g| that is the constraint manifold ..
 #define ACCEPTED 1e-10         // .. and what is still accepted if rounding stops the iteration before
@@ -45,14 +45,15 @@ typedef struct cluster {
     int    *row, *column; // (m), (n)
     double *v, *last;     // (n) direction of the move and of the one before, in natural units
     double *moved;        // (n) increments since the base position
-    double *B;            // (m x n) scaled matrix at the best position: largest rank, then largest smallest value
+    double *B_start;      // (m x n) scaled matrix at the start ..
+    double *B;            // .. and at the best position: largest rank, then largest smallest singular value
     int     rank, start_rank;
-    double  smallest;     // singular value at B that counts last
-    double  length;       // of the move
-    double  error, first; // |R g| now and before the first iteration
-    bool    idle;         // is not moved
-    bool    done, failed; // projection
-    bool    tested;       // its dropped rows were watched in a motion
+    double  start_smallest, smallest; // singular values that count last
+    double  length;                   // of the move
+    double  error, first;             // |R g| now and before the first iteration
+    bool    idle;                     // is not moved
+    bool    done, failed;             // projection
+    bool    tested;                   // its dropped rows were watched in a motion
 } cluster;
 
 typedef struct search {
@@ -64,8 +65,8 @@ typedef struct search {
     const kd_state  *start;
     double           t;
     double          *u;                    // (3 nu) u, u', u''
-    double          *p0, *p, *base;        // (np) start; now; where a move begins
-    double          *s0, *s, *base_s;      // (ns)
+    double          *p0, *p, *base, *p1;   // (np) start; now; where a move begins; last position with all rows
+    double          *s0, *s, *base_s, *s1; // (ns)
     double          *c, *c_s;              // (ns), (ns x ns)
     int             *pivot;                // (ns)
     double          *e;                    // (nv) increment
@@ -503,28 +504,35 @@ static bool try_move(search *f)
     return good;
 }
 
-// The next position: random moves of all clusters from base, shorter where the projection fails, none where it always
-// does. p, g, GZ are there, base too. False: nothing moves.
-static bool next_position(search *f)
+// New directions, half as long every second time, for the clusters that failed; at first all. False: no cluster is left
+// that can move.
+static bool choose_moves(search *f, int attempt)
 {
-    bool any = false, good = false;
+    bool any = false;
     go_to(f, f->base, f->base_s);
     if (!evaluate(f)) return false;
     for (int k = 0; k < f->nclusters; k++) {
         cluster *c = &f->cluster[k];
-        c->idle = !choose_direction(f, c);
-        c->length = SMALLEST_MOVE + (LARGEST_MOVE - SMALLEST_MOVE) * fabs(random_number(f));
+        if (attempt == 0) {
+            c->idle = !choose_direction(f, c);
+            c->length = SMALLEST_MOVE + (LARGEST_MOVE - SMALLEST_MOVE) * fabs(random_number(f));
+        } else if (!c->idle && c->failed) {
+            c->idle = attempt == ATTEMPTS || !choose_direction(f, c);
+            if (attempt % 2 == 0) c->length *= 0.5;
+        }
         any = any || !c->idle;
     }
-    for (int attempt = 0; attempt <= ATTEMPTS && any && !good && !f->stopped; attempt++) {
+    return any;
+}
+
+// The next position: random moves of all clusters from base, none where the projection always fails. p, g, GZ are
+// there, base too. False: nothing moves.
+static bool next_position(search *f)
+{
+    bool good = false;
+    for (int attempt = 0; attempt <= ATTEMPTS && !good; attempt++) {
+        if (!choose_moves(f, attempt) || f->stopped) return false;
         good = try_move(f);
-        any = good;
-        for (int k = 0; k < f->nclusters && !good; k++) {
-            cluster *c = &f->cluster[k];
-            if (!c->idle && c->failed) c->length *= 0.5;
-            if (!c->idle && c->failed && attempt + 1 >= ATTEMPTS) c->idle = true;
-            any = any || !c->idle;
-        }
     }
     if (!good || f->stopped) return false;
     for (int k = 0; k < f->nclusters; k++)
@@ -534,12 +542,12 @@ static bool next_position(search *f)
     return true;
 }
 
-// Moves begin at the start again, and use these rows.
-static void restart(search *f, const bool *use)
+// Moves begin at p and use these rows.
+static void restart(search *f, const double *p, const double *contact, const bool *use)
 {
     f->use = use;
-    copy(f->n.np, f->p0, f->base);
-    copy(f->n.ns, f->s0, f->base_s);
+    copy(f->n.np, p, f->base);
+    copy(f->n.ns, contact, f->base_s);
     for (int k = 0; k < f->nclusters; k++)
         for (int j = 0; j < f->cluster[k].n; j++) f->cluster[k].last[j] = 0;
 }
@@ -562,19 +570,31 @@ static int rank_of(search *f, const cluster *c, double *smallest)
     return rank;
 }
 
-// Rank of every cluster that moved, and its matrix where the rank is largest and clearest.
-static kd_status note_ranks(search *f, bool at_start)
+// Rank of every cluster at the start
+static kd_status note_start(search *f)
+{
+    for (int k = 0; k < f->nclusters; k++) {
+        cluster *c = &f->cluster[k];
+        c->rank = c->start_rank = rank_of(f, c, &c->start_smallest);
+        if (c->rank < 0) return KD_ERR_DECOMPOSITION;
+        copy(c->m * c->n, f->J, c->B_start);
+        copy(c->m * c->n, f->J, c->B);
+    }
+    return KD_OK;
+}
+
+// Rank of every cluster that moved, and its matrix where the rank is largest and clearest
+static kd_status note_ranks(search *f)
 {
     for (int k = 0; k < f->nclusters; k++) {
         cluster *c = &f->cluster[k];
         double   smallest;
-        if (c->idle && !at_start) continue;
+        if (c->idle) continue;
         int rank = rank_of(f, c, &smallest);
         if (rank < 0) return KD_ERR_DECOMPOSITION;
-        if (at_start) c->start_rank = rank;
-        if (!at_start && (rank < c->rank || (rank == c->rank && smallest <= c->smallest))) continue;
+        if (rank < c->rank || (rank == c->rank && smallest <= c->smallest)) continue;
         c->rank = rank;
-        c->smallest = at_start ? 0 : smallest; // any other position is less special
+        c->smallest = smallest;
         copy(c->m * c->n, f->J, c->B);
     }
     return KD_OK;
@@ -583,16 +603,14 @@ static kd_status note_ranks(search *f, bool at_start)
 // ---- rows to keep ---------------------------------------------------------------------------------------------------
 
 // QR with pivoting of B' by modified Gram-Schmidt: columns order[0 .. rank-1] of A = B' are independent. The pivot is
-// the first one that is not much shorter than the longest (preference 1: the longest). N (rank x m) receives R.
-// Returns the smallest pivot.
-static double pivoted_qr(search *f, const cluster *c, double preference)
+// the first one in order that is not much shorter than the longest (preference 1: the longest). N (rank x m) receives
+// R. Returns the smallest pivot.
+static double pivoted_qr(search *f, const cluster *c, const double *B, double preference)
 {
     const int m = c->m, n = c->n, r = c->rank;
     double    smallest = HUGE_VAL, *A = f->A, *length = f->y;
-    for (int i = 0; i < m; i++) {
-        f->order[i] = i;
-        for (int j = 0; j < n; j++) A[(ptrdiff_t)n * i + j] = c->B[(ptrdiff_t)m * j + i];
-    }
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) A[(ptrdiff_t)n * i + j] = B[(ptrdiff_t)m * j + i];
     for (int k = 0; k < r; k++) {
         double longest = 0;
         for (int i = k; i < m; i++) {
@@ -618,16 +636,29 @@ static double pivoted_qr(search *f, const cluster *c, double preference)
     return smallest;
 }
 
-// The same, with the preference for earlier rows given up if it leads into nearly dependent ones
-static void choose_rows(search *f, const cluster *c)
+// Rows in the order in which they are preferred: kept ones first
+static void set_order(search *f, const cluster *c, const bool *keep)
 {
-    if (pivoted_qr(f, c, PREFERRED) < 1e-3 * c->smallest) (void)pivoted_qr(f, c, 1.0);
+    int k = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < c->m; i++)
+            if (keep[c->row[i]] == (pass == 0)) f->order[k++] = i;
 }
 
+// As many rows as the rank says. Where the start is not singular it decides, so that equal loops keep equal rows. The
+// preference for earlier rows is given up if it leads into nearly dependent ones.
 static void keep_rows(search *f, const cluster *c, bool *keep)
 {
-    if (c->rank < c->m) choose_rows(f, c);
-    for (int i = 0; i < c->m; i++) keep[c->row[c->rank < c->m ? f->order[i] : i]] = i < c->rank;
+    const bool    at_start = c->start_rank == c->rank;
+    const double *B = at_start ? c->B_start : c->B;
+    for (int i = 0; i < c->m; i++) keep[c->row[i]] = c->rank == c->m;
+    if (c->rank == c->m) return;
+    set_order(f, c, keep);
+    if (pivoted_qr(f, c, B, PREFERRED) < 1e-3 * (at_start ? c->start_smallest : c->smallest)) {
+        set_order(f, c, keep);
+        (void)pivoted_qr(f, c, B, 1.0);
+    }
+    for (int i = 0; i < c->rank; i++) keep[c->row[f->order[i]]] = true;
 }
 
 // Rows whose forces can be exchanged: those with a coefficient in R11 x = R12, for the rows left out.
@@ -635,7 +666,8 @@ static void find_shares(search *f, const cluster *c, const bool *keep, bool *sha
 {
     const int r = c->rank;
     if (r == c->m) return;
-    choose_rows(f, c);
+    set_order(f, c, keep);
+    (void)pivoted_qr(f, c, c->B, PREFERRED);
     for (int i = r; i < c->m; i++) {
         double *x = f->N + (ptrdiff_t)r * f->order[i];
         if (keep[c->row[f->order[i]]]) continue;
@@ -684,7 +716,7 @@ static void check_rows(search *f, bool *keep)
     do {
         memset(f->violation, 0, (size_t)f->n.nlambda * sizeof(double));
         for (int k = 0; k < f->nclusters; k++) f->cluster[k].tested = false;
-        restart(f, keep);
+        restart(f, f->p1, f->s1, keep);
         for (int check = 0; check < CHECKS && next_position(f); check++) watch_rows(f);
     } while (!f->stopped && take_back(f, f->violation, keep) > 0);
 }
@@ -746,7 +778,7 @@ static void check_driven(search *f, bool *keep)
         double tau = scale;
         int    checks = 0;
         memset(f->violation, 0, (size_t)f->n.nlambda * sizeof(double));
-        restart(f, keep);
+        restart(f, f->p0, f->s0, keep);
         f->t = start;
         for (int attempt = 0; attempt < ATTEMPTS + CHECKS && checks < CHECKS && !f->stopped; attempt++) {
             double before = f->t;
@@ -766,7 +798,7 @@ static void check_driven(search *f, bool *keep)
 static int sum_products(const search *f)
 {
     int sum = 0;
-    for (int k = 0; k < f->nclusters; k++) sum += f->cluster[k].m * f->cluster[k].n + 3 * f->cluster[k].n;
+    for (int k = 0; k < f->nclusters; k++) sum += 2 * f->cluster[k].m * f->cluster[k].n + 3 * f->cluster[k].n;
     return sum;
 }
 
@@ -777,9 +809,11 @@ static bool cut_first(search *f)
     f->p0 = kd_cut_double(&f->arena, f->n.np);
     f->p = kd_cut_double(&f->arena, f->n.np);
     f->base = kd_cut_double(&f->arena, f->n.np);
+    f->p1 = kd_cut_double(&f->arena, f->n.np);
     f->s0 = kd_cut_double(&f->arena, f->n.ns);
     f->s = kd_cut_double(&f->arena, f->n.ns);
     f->base_s = kd_cut_double(&f->arena, f->n.ns);
+    f->s1 = kd_cut_double(&f->arena, f->n.ns);
     f->c = kd_cut_double(&f->arena, f->n.ns);
     f->c_s = kd_cut_double(&f->arena, f->n.ns * f->n.ns);
     f->pivot = kd_cut_int(&f->arena, f->n.ns);
@@ -814,6 +848,7 @@ static bool cut_second(search *f)
         c->last = number, number += c->n;
         c->moved = number, number += c->n;
         c->B = number, number += c->m * c->n;
+        c->B_start = number, number += c->m * c->n;
         matrix = max_int(matrix, c->m * c->n);
         square = max_int(square, c->m * min_int(c->m, c->n));
         rows = max_int(rows, c->m);
@@ -885,13 +920,15 @@ static kd_status examine(search *f, kd_redundancy *out, char *message, size_t si
     if (!cut_second(f)) return KD_ERR_MEMORY;
     for (int i = 0; i < f->n.nlambda; i++) f->rounding[i] = rounding_of(f, i);
     kd_status status = polish_start(f, message, size);
-    if (status == KD_OK) status = note_ranks(f, true);
-    restart(f, NULL);
+    if (status == KD_OK) status = note_start(f);
+    restart(f, f->p0, f->s0, NULL);
     while (status == KD_OK && out->nsamples < SAMPLES && next_position(f)) {
         out->nsamples++;
-        status = note_ranks(f, false);
+        status = note_ranks(f);
     }
     if (status != KD_OK) return status;
+    copy(f->n.np, f->base, f->p1);
+    copy(f->n.ns, f->base_s, f->s1);
     for (int k = 0; k < f->nclusters; k++) keep_rows(f, &f->cluster[k], out->keep);
     if (!all_settled(f, out->keep)) check_rows(f, out->keep);
     if (!all_settled(f, out->keep)) check_driven(f, out->keep);
