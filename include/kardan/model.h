@@ -156,7 +156,7 @@ typedef struct kd_force_def {
     const char   *law;        // further force by expression of length, rate (tsda, rsda, maxwell), q, v (joint) and
                               // every other path
     double            matrix[2][36]; // bushing: stiffness and damping, row by row; moments and angles last
-    double            preload6[6];   // bushing
+    double            preload6[6];   // bushing: forces and moments on `to` at rest
     const char       *force[3];      // applied: components; NULL: 0
     const char       *torque[3];     // applied
     kd_coordinates_of in;            // applied: components along the world's or the body's axes
