@@ -299,6 +299,33 @@ kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *
     return KD_EVAL_OK;
 }
 
+kd_eval kd_eom_kkt_factor(kd_eom_data *d)
+{
+    if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_MASS, KD_STAGE_POSITION);
+    if (!d->eom->def.kkt_factor)
+        return kd_fault_status(d, KD_MASS, KD_ERR_UNSUPPORTED, "kkt_factor is not given", KD_EVAL_STOP);
+    return d->eom->def.kkt_factor(&d->x, d->context);
+}
+
+void kd_eom_kkt_solve(kd_eom_data *d, double *y)
+{
+    d->eom->def.kkt_solve(d->context, y);
+}
+
+bool kd_eom_normalise(kd_eom_data *d, double *p)
+{
+    if (!d->eom->def.normalise) return false;
+    d->eom->def.normalise(p, d->context);
+    return true;
+}
+
+bool kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, double *v)
+{
+    if (!d->eom->def.velocities) return false;
+    d->eom->def.velocities(p, rate, d->context, v);
+    return true;
+}
+
 bool kd_eom_pattern(const kd_eom *eom, kd_fn fn, kd_var var, kd_pattern *out)
 {
     return eom->def.pattern && eom->def.pattern(fn, var, eom->def.context, out);

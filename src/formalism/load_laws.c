@@ -161,7 +161,7 @@ static void friction_energy(const kd_load *load, const double *x, kd_work *w, kd
 
 const kd_load_class kd_load_friction = {friction_eval, friction_jacobian, friction_energy};
 
-// ---- bushing: f = preload - K s - D v, s = shifts and Cardan angles ----------------------------------------------
+// ---- bushing: f = preload - K s - D v, s = shifts and Cardan angles -------------------------------------------------
 static kd_eval bushing_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     (void)w, (void)rate;

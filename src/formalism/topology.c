@@ -177,7 +177,7 @@ static kd_mat3 reversal(kd_joint_kind kind)
 }
 
 // An anchor of a body as a frame of its link.
-static void anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R)
+void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R)
 {
     if (a->body < 0) {
         *r = a->r;
@@ -224,7 +224,7 @@ static void make_link(kd_system *s, const plan *t, int number)
         link->kind = tree_kind[j->def.kind];
         link->lead = j->def.pitch / (2.0 * KD_PI);
         kd_mat3 E;
-        anchor_in_link(s, parent, &link->r, &E);
+        kd_anchor_in_link(s, parent, &link->r, &E);
         link->E = kd_mat_mul(&E, &turn);
         place_body(s, body, child->r, kd_mat_mul(&child->R, &turn));
     }

@@ -231,6 +231,7 @@ static kd_eval interpolate_motion(kd_dense_output *self, double t, double *x)
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     kd_eval      answer = kd_acceleration_at(self->acceleration, t, p, x + self->s, e0->x + self->v, e0->x + self->r);
     if (answer == KD_EVAL_OK) answer = kd_position_normalise(&self->position, data, x + self->s, p);
+    if (answer == KD_EVAL_OK && kd_eom_velocities(data, p, self->p1, v)) return KD_EVAL_OK;
     return answer == KD_EVAL_OK ? velocity_of_rates(self, e0->x + self->r, v) : answer;
 }
 

@@ -23,9 +23,9 @@
 #include "core/text.h"
 
 enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
-enum { MAX_DEPTH = 5, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
+enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
 
-static const double SMOOTH = 1e-5; // difference of the two formulas, relative to the energies, beyond which to halve
+static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 
 static const double STALE = 1e-9;   // relative dynamic residual above which x->a does not belong to the state
 static const double EXPLODED = 1e8; // growth of positions or velocities that no mechanism has: the run lost its track
