@@ -145,9 +145,11 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
     kd_state *x = NULL;
     kd_status status = kd_state_create(s->eom, &x);
     bool     *keep = kd_cut_bool(&s->arena, s->nrows_g);
-    if (status != KD_OK || !keep) goto done;
+    if (status == KD_OK && !keep) status = KD_ERR_MEMORY;
+    if (status != KD_OK) goto done;
     char text[500] = "";
     status = kd_system_start(s, x, text, sizeof text);
+    if (status == KD_ERR_MEMORY) goto done;
     if (status < 0) { // the caller's own start will say why; nothing can be found out about the rows here
         s->info.assembled = false;
         status = KD_OK;
