@@ -118,6 +118,12 @@ static void grow_tree(const kd_model *m, plan *t)
     }
 }
 
+static bool has_velocity(const kd_body_def *def)
+{
+    return !isnan(def->velocity[0]) || !isnan(def->angular_velocity[0]);
+}
+
+// What no joint connects with the ground floats from its first body on, or from the first one with a start velocity.
 static void span(const kd_system *s, plan *t)
 {
     const kd_model *m = s->model;
@@ -133,11 +139,12 @@ static void span(const kd_system *s, plan *t)
     }
     reach(m, t, 0, 0, -1);
     grow_tree(m, t);
-    for (int i = 1; i < t->n; i++)
-        if (t->parent[i] < 0) {
-            reach(m, t, i, 0, -1);
-            grow_tree(m, t);
-        }
+    for (int with_velocity = 1; with_velocity >= 0; with_velocity--)
+        for (int i = 1; i < t->n; i++)
+            if (t->parent[i] < 0 && (!with_velocity || has_velocity(&m->body[i - 1].def))) {
+                reach(m, t, i, 0, -1);
+                grow_tree(m, t);
+            }
 }
 
 // Depth-first numbers; children in the order of their bodies in the model.
