@@ -268,7 +268,8 @@ static const kd_field force_fields[] = {
     {"preload", KD_FIELD_NUMBER, O(preload6), 6, K(KD_BUSHING), 0, 0, ANY, FORCE,
      .doc = "forces and moments on `to` at rest"},
     {"law", KD_FIELD_LAW, O(law), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, FORCE,
-     .doc = "further force, an expression of length, rate (joint_spring: q, v) and of paths"},
+     .doc = "further force, an expression of length, rate (joint_spring: q, v) and of paths; tsda, maxwell: a tension, "
+            "rsda, joint_spring: along the coordinate"},
     {"force", KD_FIELD_LAW, O(force), 3, K(KD_APPLIED), 0, 0, ANY, "N",
      .doc = "components of the force, three expressions; null: 0"},
     {"torque", KD_FIELD_LAW, O(torque), 3, K(KD_APPLIED), 0, 0, ANY, "N m",
