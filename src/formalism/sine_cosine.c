@@ -51,7 +51,7 @@ static inline void sc_block(const double *x, double *sine, double *cosine)
 }
 
 // n is rounded up to a multiple of KD_LANES: the arrays must have the room
-void KD_KERNEL(kd_sine_cosine)(int n, const double *x, double *sine, double *cosine)
+void KD_KERNEL(kd_sine_cosine)(int n, const double *x, double *restrict sine, double *restrict cosine)
 {
     bool large = false;
     for (int k = 0; k < n; k += KD_LANES) sc_block(x + k, sine + k, cosine + k);

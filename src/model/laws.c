@@ -153,7 +153,7 @@ static const char *suggest_symbol(const char *name, void *context)
 static kd_status check_text(reader *r, kd_section section, int element, const char *field, const char *text,
                             unsigned may, const char *const *locals)
 {
-    if (!text) return KD_OK;
+    if (!text || kd_model_error_count(r->m) > KD_MODEL_MAX_ERRORS) return KD_OK;
     r->may = may;
     r->locals = locals;
     r->denied[0] = r->why[0] = '\0';

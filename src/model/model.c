@@ -343,6 +343,7 @@ void kd_model_error_at(kd_model *m, const kd_source *source, const char *format,
 
 void kd_model_warn(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
 {
+    if (m->private->nwarnings == KD_MODEL_MAX_WARNINGS) return;
     char            line[LINE];
     const bool      seen = m->private->nwarnings < KD_MODEL_MAX_WARNINGS - 1;
     const kd_source source = source_of_line(m, seen, section, element, field);

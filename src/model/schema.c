@@ -264,12 +264,12 @@ static const kd_field force_fields[] = {
     {"series", KD_FIELD_NUMBER, O(series), 1, K(KD_MAXWELL), KD_FIELD_REQUIRED, 0, POSITIVE, "N/m",
      .doc = "stiffness of the spring in series with the damper"},
     {"preload", KD_FIELD_NUMBER, O(preload), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, FORCE,
-     .doc = "force at free length, tension positive"},
+     .doc = "force at free length: a tension is positive, in joints one that draws the coordinate back"},
     {"preload", KD_FIELD_NUMBER, O(preload6), 6, K(KD_BUSHING), 0, 0, ANY, FORCE,
      .doc = "forces and moments on `to` at rest"},
     {"law", KD_FIELD_LAW, O(law), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, FORCE,
-     .doc = "further force, an expression of length, rate (joint_spring: q, v) and of paths; tsda, maxwell: a tension, "
-            "rsda, joint_spring: along the coordinate"},
+     .doc = "further force, an expression of length, rate (rsda: angle, rate; joint_spring: q, v) and of paths; positive: a "
+            "tension (tsda, maxwell), along the coordinate (rsda, joint_spring)"},
     {"force", KD_FIELD_LAW, O(force), 3, K(KD_APPLIED), 0, 0, ANY, "N",
      .doc = "components of the force, three expressions; null: 0"},
     {"torque", KD_FIELD_LAW, O(torque), 3, K(KD_APPLIED), 0, 0, ANY, "N m",
@@ -351,8 +351,10 @@ static const kd_field run_fields[] = {
      .doc = "the certificate fails beyond this violation of constraints; not given: no limit"},
     {"limit_velocity", KD_FIELD_NUMBER, O(limit_velocity), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
      .doc = "the same on velocity level"},
-    {"limit_energy", KD_FIELD_NUMBER, O(limit_energy), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "J",
-     .doc = "the same for the energy balance"},
+    {"limit_acceleration", KD_FIELD_NUMBER, O(limit_acceleration), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
+     .doc = "the same on acceleration level"},
+    {"limit_energy", KD_FIELD_NUMBER, O(limit_energy), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
+     .doc = "the same for the error of the energy balance, relative to the energies involved"},
 };
 #undef O
 

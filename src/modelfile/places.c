@@ -155,17 +155,18 @@ static bool read_axes(kd_reader *r, const kd_node *map, kd_place *place, bool *a
     return true;
 }
 
-// One of the places: index 0 or 1 of `bodies` and `points`.
-static bool short_place(kd_reader *r, const kd_node *map, int index, kd_place *place)
+// One of the places: index 0 or 1 of `bodies` and `points`. as_drawn: without point both are in the world, so that the
+// bodies are joined as they are at the design position.
+static bool short_place(kd_reader *r, const kd_node *map, int index, bool as_drawn, kd_place *place)
 {
     bool axes = false, points = kd_node_find(map, "point") || kd_node_find(map, "points");
     *place = kd_place_default(); // in the world
     if (!read_axes(r, map, place, &axes)) return false;
-    if (!points && axes && place->in == KD_IN_WORLD) {
+    if (!points && axes && place->in == KD_IN_WORLD && !as_drawn) {
         kd_reader_complain(r, map, "'point' is missing: where is the axis?");
         return false;
     }
-    if (!points) place->in = KD_IN_BODY; // the frames of the bodies
+    if (!points && !as_drawn) place->in = KD_IN_BODY; // the frames of the bodies
     return read_point(r, map, index, place);
 }
 
@@ -179,6 +180,7 @@ bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, con
         kd_reader_complain(r, longer, "'from' and 'to' are in place of '%s', not beside it", from ? "bodies" : "body");
         return false;
     }
-    if (from && !short_place(r, map, 0, from)) return false;
-    return short_place(r, map, 1, to) && body_names(r, map, from, to);
+    bool as_drawn = schema == kd_schema_of(KD_SCHEMA_JOINT) && kind == KD_FIXED;
+    if (from && !short_place(r, map, 0, as_drawn, from)) return false;
+    return short_place(r, map, 1, as_drawn, to) && body_names(r, map, from, to);
 }

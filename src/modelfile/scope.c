@@ -220,9 +220,9 @@ bool kd_reader_parameters(kd_reader *r, const kd_node *map, const kd_setting *se
     int n = map ? map->n : 0;
     r->parameter = kd_alloc((size_t)(n + 1) * sizeof *r->parameter);
     if (!r->parameter) return kd_reader_short_of_memory(r);
-    for (int i = 0; i < n; i++) enter_parameter(r, &map->item[2 * i], &map->item[2 * i + 1]);
+    for (int i = 0; i < n && !kd_reader_is_tired(r); i++) enter_parameter(r, &map->item[2 * i], &map->item[2 * i + 1]);
     for (int i = 0; i < nsettings; i++) override(r, &settings[i]);
-    for (int i = 0; i < r->nparameters && r->status == KD_OK; i++) compute_parameter(r, i);
+    for (int i = 0; i < r->nparameters && r->status == KD_OK && !kd_reader_is_tired(r); i++) compute_parameter(r, i);
     return r->status == KD_OK && add_parameters(r);
 }
 

@@ -12,9 +12,9 @@
 
 typedef struct writer {
     FILE                 *file;
-    const kd_number_text *text; // expressions of numbers, in the order of the elements: next those of the definition
-    int                   own;  // how many of them
     const void           *definition; // that is being written
+    const kd_number_text *text;       // (own) expressions of its numbers
+    int                   own;
 } writer;
 
 // ---- scalars --------------------------------------------------------------------------------------------------------
@@ -342,21 +342,21 @@ static void put_element(const writer *w, const kd_schema *schema, const char *na
 static void put_sections(writer *w, const kd_model *m)
 {
     const struct kd_model_private *p = m->private;
-    const kd_number_text          *end = p->number + p->nnumbers;
-    w->text = p->number;
+    int                            next = 0; // expression
     for (size_t s = 0; s < sizeof sections / sizeof sections[0]; s++) {
         const kd_schema *schema = kd_schema_of(sections[s].id);
         int              n = kd_section_count(m, sections[s].section);
         if (n > 0) fprintf(w->file, "\n%s:\n", schema->word);
         for (int i = 0; i < n; i++) {
-            w->own = 0; // the reader adds elements in this order, too
-            while (w->text + w->own < end && w->text[w->own].section == sections[s].section &&
-                   w->text[w->own].element == i) {
-                w->own++;
+            int end = next; // the reader adds elements in this order, too
+            while (end < p->nnumbers && p->number[end].section == sections[s].section && p->number[end].element == i) {
+                end++;
             }
+            w->own = end - next;
+            w->text = w->own > 0 ? &p->number[next] : NULL;
             w->definition = at(kd_element(m, sections[s].section, i), sections[s].definition);
             put_element(w, schema, kd_element_name(m, sections[s].section, i), w->definition);
-            w->text += w->own;
+            next = end;
         }
     }
     w->definition = NULL;

@@ -8,6 +8,7 @@
 // cmocka wants the four above first
 #include <cmocka.h>
 
+#include <kardan/certificate.h>
 #include <kardan/initial.h>
 #include <kardan/simulation.h>
 #include <math.h>
@@ -190,6 +191,29 @@ done:
     free(a);
 }
 
+// Accelerations and multipliers together fulfil dynamics and constraints on acceleration level.
+static void check_together(trial *t, point *x)
+{
+    point   y = *x;
+    double  size = 1.0;
+    kd_dims n = x->n;
+    y.a = numbers(n.nv), y.lambda = numbers(n.nlambda), y.mu = numbers(n.nmu);
+    if (kd_eom_accelerations(x->data, y.a, y.lambda, y.mu) != KD_EVAL_OK) {
+        disagree(t, "no accelerations: %s", kd_eom_data_message(x->data));
+    } else {
+        point_set(&y);
+        size =
+            fmax(fmax(size, kd_norm_max(n.nv, y.a)), fmax(kd_norm_max(n.nlambda, y.lambda), kd_norm_max(n.nmu, y.mu)));
+        const kd_fn fn[] = {KD_RESIDUAL, KD_GII, KD_HI};
+        const int   rows[] = {n.nv, n.nlambda, n.nmu};
+        for (int i = 0; i < 3; i++)
+            if (value(t, &y, fn[i], x->F[0]) && !(kd_norm_max(rows[i], x->F[0]) < 1e-9 * size))
+                disagree(t, "accelerations leave %g in function %d", kd_norm_max(rows[i], x->F[0]), (int)fn[i]);
+    }
+    free(y.a), free(y.lambda), free(y.mu);
+    point_set(x);
+}
+
 // ---- derivatives ----------------------------------------------------------------------------------------------------
 static const struct {
     kd_fn    fn;
@@ -260,6 +284,23 @@ static const char *const fn_word[KD_FN_COUNT] = {"kinematics", "residual", "b", 
                                                  "h",          "hI",       "q", "e", "y", "s", "f",  "M"};
 static const char *const var_word[KD_VAR_COUNT] = {"p", "v", "a", "r", "w", "s", "lambda", "mu", "u", "theta", "t"};
 
+// The sparse values, put into their places, are the dense block.
+static void check_sparse(trial *t, point *x, kd_fn fn, kd_var var, const double *A)
+{
+    kd_pattern at;
+    if (!kd_eom_pattern(kd_system_eom(x->system), fn, var, &at)) return;
+    double *values = numbers(at.column[at.columns]), *dense = numbers(at.rows * at.columns);
+    if (kd_eom_sparse(x->data, fn, var, KD_PART_ALL, values) != KD_EVAL_OK)
+        disagree(t, "%s by %s: no sparse values", fn_word[fn], var_word[var]);
+    for (int j = 0; j < at.columns; j++)
+        for (int k = at.column[j]; k < at.column[j + 1]; k++) dense[at.row[k] + j * at.rows] += values[k];
+    for (int i = 0; i < at.rows * at.columns; i++)
+        if (!(fabs(dense[i] - A[i]) <= 1e-12 * fmax(1.0, fabs(A[i]))))
+            disagree(t, "%s by %s: sparse %g, dense %g", fn_word[fn], var_word[var], dense[i], A[i]);
+    free(values);
+    free(dense);
+}
+
 static void check_block(trial *t, point *x, kd_fn fn, kd_var var, long *nonzero)
 {
     const kd_eom *eom = kd_system_eom(x->system);
@@ -275,6 +316,7 @@ static void check_block(trial *t, point *x, kd_fn fn, kd_var var, long *nonzero)
         goto done;
     }
     if (!value(t, x, fn, x->F[6])) goto done;
+    check_sparse(t, x, fn, var, A);
     largest = fmax(fmax(largest, kd_norm_max(rows, x->F[6])), kd_norm_max(rows * columns, A));
     for (int j = 0; j < columns; j++) {
         if (!differences(t, x, fn, var, j, D)) goto done;
@@ -303,6 +345,16 @@ static void check_derivatives(trial *t, point *x, long nonzero[BLOCKS][KD_VAR_CO
     for (int i = 0; i < BLOCKS; i++)
         for (int var = 0; var < KD_VAR_COUNT; var++)
             if (blocks[i].vars & KD_BIT(var)) check_block(t, x, blocks[i].fn, (kd_var)var, &nonzero[i][var]);
+}
+
+// The library's own check of a definition has nothing to say.
+static void check_definition(trial *t, const kd_system *s, const kd_state *x)
+{
+    kd_check_options opt = kd_check_options_default();
+    char             report[800] = "";
+    opt.samples = 1;
+    if (kd_eom_check(kd_system_eom(s), kd_system_inputs(s), x, &opt, report, sizeof report) != KD_OK)
+        disagree(t, "kd_eom_check says: %s", report);
 }
 
 // ---- power ----------------------------------------------------------------------------------------------------------
@@ -400,6 +452,224 @@ static void check_both_sets(trial *t, const mechanism *m, const kd_model *model)
     }
 }
 
+// ---- the same mechanism in other words ------------------------------------------------------------------------------
+// All sensors at the start, in joint coordinates.
+static bool sensors_of(trial *t, const kd_model *model, double *y)
+{
+    kd_system *s = system_of(model, KD_JOINT);
+    kd_state  *x = s ? start_of(t, s) : NULL;
+    bool       good = x != NULL;
+    if (good) {
+        point at = point_at(s, x);
+        good = value(t, &at, KD_Y, y);
+        point_release(&at);
+    }
+    kd_state_destroy(x);
+    kd_system_destroy(s);
+    return good;
+}
+
+static bool starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+// "force.f3.tx" of an applied force
+static bool is_applied(const kd_model *model, const char *text)
+{
+    int force = -1;
+    return sscanf(text, "force.f%d.", &force) == 1 && model->force[force].def.kind == KD_APPLIED;
+}
+
+// What the sensors of the mechanism, moved as a whole, would have to say; NaN: another reference.
+static void move_sensors(const kd_model *model, const mechanism_variant *v, double *y)
+{
+    kd_mat3 R = kd_quat_matrix(v->turn);
+    for (int i = 0; i < model->nsensors; i++) {
+        const char *text = model->sensor[i].def.value, *end = text + strlen(text);
+        if (is_applied(model, text) && end[-1] == 'x') { // components along the axes of the world
+            kd_vec_to(kd_mat_vec(&R, kd_vec_of(y + i)), y + i);
+            i += 2;
+        } else if (starts(text, "body.") && (strcmp(end - 2, ".x") == 0 || strcmp(end - 4, "R.xx") == 0 ||
+                                             strcmp(end - 4, "R.xy") == 0)) { // the three components of a vector
+            kd_vec3 moved = kd_mat_vec(&R, kd_vec_of(y + i));
+            if (strstr(text, ".pos.") || strstr(text, ".com.")) moved = kd_vec_add(moved, v->shift);
+            kd_vec_to(moved, y + i);
+            i += 2;
+        } else if (starts(text, "body.") || starts(text, "2*sensor") || strcmp(text, "energy.potential") == 0) {
+            y[i] = NAN;
+        }
+    }
+}
+
+static void check_variant(trial *t, const mechanism *m, const double *y, mechanism_variant v, const char *what)
+{
+    v.sensors = 2;
+    kd_model *model = mechanism_build(m, &v);
+    assert_non_null(model);
+    int     n = model->nsensors;
+    double *wanted = numbers(n), *is = numbers(n);
+    memcpy(wanted, y, (size_t)n * sizeof *y);
+    t->what = what;
+    if (v.moved) move_sensors(model, &v, wanted);
+    if (sensors_of(t, model, is)) {
+        for (int i = 0; i < n; i++)
+            if (isnan(wanted[i]) || (v.turn_over && starts(model->sensor[i].def.value, "joint.")))
+                is[i] = wanted[i] = 0;
+        check_same(t, model, n, wanted, is, 1e-8);
+    }
+    kd_model_destroy(model);
+    free(wanted);
+    free(is);
+}
+
+static void check_variants(trial *t, const mechanism *m)
+{
+    uint64_t  seed = m->seed;
+    kd_model *model = mechanism_build(m, &(mechanism_variant){.sensors = 2});
+    assert_non_null(model);
+    double *y = numbers(model->nsensors);
+    kd_cut  cut[MAX_JOINTS];
+    t->what = "as it is";
+    if (sensors_of(t, model, y)) {
+        check_variant(t, m, y, (mechanism_variant){.reorder = true}, "in another order");
+        if (m->opt.invariant)
+            check_variant(t, m, y,
+                          (mechanism_variant){.moved = true, .turn = mechanism_quat(&seed), .shift = {0.3, -2, 1}},
+                          "moved as a whole");
+        for (int i = 0; i < m->njoints; i++) cut[i] = mechanism_below(2, &seed) ? KD_CUT_YES : KD_CUT_AUTO;
+        if (m->opt.at_rest) { // cut joints do not carry start velocities
+            check_variant(t, m, y, (mechanism_variant){.cut = cut}, "with other joints cut");
+            for (int i = 0; i < m->njoints; i++) cut[i] = KD_CUT_YES;
+            check_variant(t, m, y, (mechanism_variant){.cut = cut}, "with all joints cut");
+            check_variant(t, m, y, (mechanism_variant){.turn_over = true}, "with joints the other way round");
+        }
+    }
+    kd_model_destroy(model);
+    free(y);
+}
+
+// ---- momentum -------------------------------------------------------------------------------------------------------
+// The sensor "body.NAME.what.x" and its two neighbours.
+static kd_vec3 vector_of(const kd_model *model, const double *y, int body, const char *what)
+{
+    char text[40];
+    (void)snprintf(text, sizeof text, "body.%s.%s", mechanism_body_name(body), what);
+    for (int i = 0; i + 2 < model->nsensors; i++)
+        if (strcmp(model->sensor[i].def.value, text) == 0) return kd_vec_of(y + i);
+    fail_msg("no sensor %s", text);
+    return kd_vec(0, 0, 0);
+}
+
+typedef struct momentum {
+    kd_vec3 linear, angular; // about the origin of the world
+} momentum;
+
+// level 0: momentum; 1: its rate, sum m a and sum c x m a + I alpha + omega x I omega
+static momentum momentum_of(const mechanism *m, const kd_model *model, const double *y, int level)
+{
+    momentum sum = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < m->nbodies; i++) {
+        const kd_body *b = &model->body[i];
+        kd_mat3        R = {vector_of(model, y, i, "R.xx"), vector_of(model, y, i, "R.xy"), {0, 0, 0}};
+        R.z = kd_vec_cross(R.x, R.y);
+        kd_sym3 inertia = kd_sym_rotate(&R, &b->inertia);
+        kd_vec3 arm = kd_mat_vec(&R, b->centre), centre = kd_vec_add(vector_of(model, y, i, "pos.x"), arm);
+        kd_vec3 omega = vector_of(model, y, i, "omega.x"), turn = kd_vec_cross(omega, arm);
+        kd_vec3 spin = kd_sym_vec(&inertia, omega), change = kd_vec_add(vector_of(model, y, i, "vel.x"), turn);
+        if (level == 1) {
+            kd_vec3 alpha = vector_of(model, y, i, "alpha.x");
+            change = kd_vec_add(vector_of(model, y, i, "acc.x"),
+                                kd_vec_add(kd_vec_cross(alpha, arm), kd_vec_cross(omega, turn)));
+            spin = kd_vec_add(kd_sym_vec(&inertia, alpha), kd_vec_cross(omega, spin));
+        }
+        kd_vec3 p = kd_vec_scale(b->def.mass, change);
+        sum.linear = kd_vec_add(sum.linear, p);
+        sum.angular = kd_vec_add(sum.angular, kd_vec_add(kd_vec_cross(centre, p), spin));
+    }
+    return sum;
+}
+
+// ---- simulation -----------------------------------------------------------------------------------------------------
+typedef struct run {
+    kd_certifier  *certifier;
+    kd_simulation *simulation;
+} run;
+
+static kd_eval see(const kd_state *x, bool at_time, void *context)
+{
+    run *r = context;
+    (void)at_time;
+    return r->simulation && kd_certifier_see(r->certifier, r->simulation, x) < 0 ? KD_EVAL_STOP : KD_EVAL_OK;
+}
+
+// What the certificate of a run says: energy balance, all levels of the constraints, norms.
+static void check_certificate(trial *t, const kd_certificate *c)
+{
+    if (!(c->energy.value < 1e-8 * fmax(1.0, c->energy_scale)))
+        disagree(t, "energy is out of balance by %g of %g J at t = %g", c->energy.value, c->energy_scale, c->energy.t);
+    for (int level = 0; level < KD_LEVEL_COUNT; level++)
+        if (!(c->level[level].value < 1e-9 * c->scale[level]))
+            disagree(t, "level %d is violated by %g: %s", level, c->level[level].value, c->level[level].name);
+    if (!(c->norm.value < 1e-9)) disagree(t, "norm is violated by %g: %s", c->norm.value, c->norm.name);
+}
+
+// Sensors after one second; the time where the motion ended: a disc can fall flat, a bushing turn over.
+static double simulated(trial *t, const kd_system *s, double *y)
+{
+    kd_state             *x = start_of(t, s);
+    kd_simulation_options opt = kd_simulation_options_default();
+    char                  message[500] = "";
+    run                   r = {NULL, NULL};
+    if (!x) return 0.0;
+    opt.rtol = 1e-11;
+    opt.atol = 1e-12;
+    opt.radau.max_steps = 2000;
+    opt.output = see;
+    opt.context = &r;
+    assert_int_equal(kd_certifier_create(kd_system_eom(s), kd_system_inputs(s), &r.certifier), KD_OK);
+    kd_status status =
+        kd_simulation_create(kd_system_eom(s), kd_system_inputs(s), &opt, x, &r.simulation, message, sizeof message);
+    assert_true(status >= 0);
+    assert_true(kd_certifier_see(r.certifier, NULL, x) >= 0);
+    status = kd_simulation_run(r.simulation, 1.0);
+    double reached = status < 0 ? x->t : 1.0;
+    if (status == KD_OK) {
+        kd_certificate c = kd_certifier_certificate(r.certifier);
+        point          at = point_at(s, x);
+        check_certificate(t, &c);
+        (void)value(t, &at, KD_Y, y);
+        point_release(&at);
+    } else if (status > 0) {
+        disagree(t, "stopped: %s", kd_simulation_message(r.simulation));
+    }
+    kd_simulation_destroy(r.simulation);
+    kd_certifier_destroy(r.certifier);
+    kd_state_destroy(x);
+    return reached;
+}
+
+// The number of motions that went on to the end.
+static int check_motions(trial *t, const kd_model *model)
+{
+    double *y[2] = {numbers(model->nsensors), numbers(model->nsensors)}, reached[2];
+    for (int k = 0; k < 2; k++) {
+        kd_system *s = system_of(model, (kd_coordinates)k);
+        t->what = k == 0 ? "joint coordinates" : "Cartesian coordinates";
+        assert_non_null(s);
+        reached[k] = simulated(t, s, y[k]);
+        kd_system_destroy(s);
+    }
+    t->what = "motion in both coordinate sets";
+    if (!(fabs(reached[0] - reached[1]) < 1e-2))
+        disagree(t, "the motion ends at t = %g and %g", reached[0], reached[1]);
+    else if (reached[0] == 1.0)
+        check_same(t, model, model->nsensors, y[0], y[1], 1e-9);
+    free(y[0]);
+    free(y[1]);
+    return reached[0] == 1.0;
+}
+
 // ---- the tests ------------------------------------------------------------------------------------------------------
 static void report(const trial *t)
 {
@@ -430,8 +700,10 @@ static void test_equations(void **state)
                 point at = point_at(s, x);
                 point_shake(&at, &seed);
                 check_dynamics(&t, &at);
+                check_together(&t, &at);
                 check_derivatives(&t, &at, nonzero);
                 point_release(&at);
+                if (i % 4 == k + 1) check_definition(&t, s, x);
             } else {
                 disagree(&t, "no system");
             }
@@ -465,11 +737,94 @@ static void test_both_sets(void **state)
     report(&t);
 }
 
+// After one second all bodies are at the same place, whichever coordinates were integrated.
+static void test_motions(void **state)
+{
+    static mechanism m;
+    trial            t = {0};
+    int              complete = 0;
+    (void)state;
+    for (int i = 0; i < SIMULATED; i++) {
+        mechanism_options opt = options_of(3 * i + 1);
+        opt.smooth = true;
+        mechanism_make(&m, 1000 + (uint64_t)i, &opt);
+        kd_model *model = mechanism_build(&m, &(mechanism_variant){.sensors = 1});
+        assert_non_null(model);
+        t.number = i;
+        complete += check_motions(&t, model);
+        kd_model_destroy(model);
+    }
+    report(&t);
+    assert_true(complete >= SIMULATED - SIMULATED / 4);
+}
+
+// Other order of bodies and joints, another place in the world, other cuts: the same accelerations and forces.
+static void test_variants(void **state)
+{
+    static mechanism m;
+    trial            t = {0};
+    (void)state;
+    for (int i = 0; i < MECHANISMS; i++) {
+        mechanism_options opt = options_of(i);
+        opt.at_rest = opt.floating || i % 3 != 0;
+        mechanism_make(&m, 5000 + (uint64_t)i, &opt);
+        t.number = i;
+        check_variants(&t, &m);
+    }
+    report(&t);
+}
+
+static double norm_of(momentum a)
+{
+    return kd_vec_norm(a.linear) + kd_vec_norm(a.angular);
+}
+
+// Nothing from outside acts on a floating mechanism: its momentum has no rate, and stays what it is over a second.
+static void test_momentum(void **state)
+{
+    static mechanism m;
+    trial            t = {0};
+    int              moving = 0;
+    (void)state;
+    for (int i = 0; i < MECHANISMS / 4; i++) {
+        mechanism_options opt = options_of(i);
+        opt.bodies += 1;
+        opt.floating = opt.smooth = true;
+        opt.driven = i % 3 == 1;
+        mechanism_make(&m, 9000 + (uint64_t)i, &opt);
+        kd_model *model = mechanism_build(&m, &(mechanism_variant){.sensors = 2});
+        assert_non_null(model);
+        double *y = numbers(model->nsensors);
+        t.number = i;
+        t.what = "rate of momentum";
+        if (sensors_of(&t, model, y)) {
+            momentum at_start = momentum_of(&m, model, y, 0), rate = momentum_of(&m, model, y, 1);
+            if (!(norm_of(rate) < 1e-9 * (1 + kd_norm_max(model->nsensors, y)))) disagree(&t, "%g", norm_of(rate));
+            moving += norm_of(at_start) > 0.1;
+            if (i < SIMULATED / 3) {
+                kd_system *s = system_of(model, (kd_coordinates)(i % 2));
+                t.what = "momentum";
+                if (simulated(&t, s, y) == 1.0) {
+                    momentum end = momentum_of(&m, model, y, 0);
+                    end.linear = kd_vec_sub(end.linear, at_start.linear);
+                    end.angular = kd_vec_sub(end.angular, at_start.angular);
+                    if (!(norm_of(end) < 1e-9 * (1 + norm_of(at_start)))) disagree(&t, "changes by %g", norm_of(end));
+                }
+                kd_system_destroy(s);
+            }
+        }
+        kd_model_destroy(model);
+        free(y);
+    }
+    report(&t);
+    assert_true(moving > MECHANISMS / 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equations),
-        cmocka_unit_test(test_both_sets),
+        cmocka_unit_test(test_equations), cmocka_unit_test(test_both_sets), cmocka_unit_test(test_motions),
+        cmocka_unit_test(test_variants),  cmocka_unit_test(test_momentum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,25 +90,12 @@ static void test_special_values(void **state)
         }
 }
 
-// sin^2 + cos^2 = 1 to rounding, in place of the angles.
-static void test_in_place(void **state)
-{
-    (void)state;
-    for (int k = 0; k < COUNT; k++) sine[k] = x[k] = 0.37 * k;
-    kd_sine_cosine_base(COUNT, sine, sine, cosine);
-    for (int k = 0; k < COUNT; k++) {
-        assert_true(fabs(sine[k] * sine[k] + cosine[k] * cosine[k] - 1) < 4 * DBL_EPSILON);
-        assert_true(fabs(sine[k] - sin(x[k])) <= 2 * DBL_EPSILON);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ordinary_angles),
         cmocka_unit_test(test_quarter_turns),
         cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 // The writer of model files: what is written reads back as the same model.
+#define _POSIX_C_SOURCE 200809L
 #include "modelfile/files.h"
 
+#include <dirent.h>
 #include <locale.h>
 #include <math.h>
 #include <unistd.h>
@@ -159,6 +161,29 @@ static void everything_survives(void **state)
     kd_model_destroy(m);
 }
 
+// So do all models of the gallery, and none of them has a warning.
+static void gallery_survives(void **state)
+{
+    (void)state;
+    DIR *folder = opendir(KD_SOURCE_DIR "/models");
+    int  count = 0;
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+        char   path[1000];
+        size_t n = strlen(entry->d_name);
+        if (n < 5 || strcmp(entry->d_name + n - 5, ".yaml") != 0) continue;
+        snprintf(path, sizeof path, KD_SOURCE_DIR "/models/%s", entry->d_name);
+        kd_model *m = read_file(path);
+        if (kd_model_warning_count(m) > 0) print_error("%s\n", kd_model_warning(m, 0));
+        assert_int_equal(kd_model_warning_count(m), 0);
+        assert_round_trip(m);
+        kd_model_destroy(m);
+        count++;
+    }
+    closedir(folder);
+    assert_true(count > 0);
+}
+
 // A repeated model survives: its elements are written one by one, their names with indices.
 static void repetition_survives(void **state)
 {
@@ -310,11 +335,9 @@ static void failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_survives),
-        cmocka_unit_test(repetition_survives),
-        cmocka_unit_test(odd_numbers_and_texts),
-        cmocka_unit_test(locale_changes_nothing),
-        cmocka_unit_test(failures),
+        cmocka_unit_test(everything_survives),    cmocka_unit_test(gallery_survives),
+        cmocka_unit_test(repetition_survives),    cmocka_unit_test(odd_numbers_and_texts),
+        cmocka_unit_test(locale_changes_nothing), cmocka_unit_test(failures),
         cmocka_unit_test(expressions_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

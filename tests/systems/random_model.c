@@ -229,7 +229,7 @@ static void make_tree(mechanism *m, uint64_t first)
     m->ntree = m->njoints;
 }
 
-static void make_loop(mechanism *m)
+static void make_loop(mechanism *m, uint64_t first)
 {
     static const kd_joint_kind kinds[] = {KD_SPHERICAL, KD_UNIVERSAL, KD_PLANAR, KD_CYLINDRICAL, KD_REVOLUTE,
                                           KD_PRISMATIC, KD_SCREW,     KD_FIXED,  KD_SPHERICAL,   KD_PLANAR};
@@ -237,7 +237,7 @@ static void make_loop(mechanism *m)
     if (b < 0 && m->opt.floating) b = 0;
     if (a == b) b = a > 0 ? a - 1 : m->nbodies > 1 ? 1 : -1;
     if (b < 0 && m->opt.floating) return;
-    make_joint(m, kinds[mechanism_below(10, &m->seed)], a, b);
+    make_joint(m, kinds[first % 10], a, b);
     kd_joint_def *j = &m->joint[m->njoints - 1];
     j->cut = chance(0.5, &m->seed) ? KD_CUT_YES : KD_CUT_AUTO;
     for (int i = 0; i < 6; i++) j->v[i] = NAN;
@@ -252,7 +252,7 @@ static void make_drive(mechanism *m)
         kd_joint_def *j = &m->joint[i];
         if (j->kind == KD_FREE || coordinates_of(j->kind) == 0) continue;
         int c = mechanism_below(coordinates_of(j->kind), &m->seed);
-        j->motion[c] = text(m, "%.17g + 0.3*sin(2*t) + 0.2*t^2", m->design[i][c]);
+        j->motion[c] = text(m, "%.17g + 0.3*sin(2*t%s) + 0.2*t^2", m->design[i][c], m->opt.at_rest ? "^2" : "");
         j->v[c] = NAN;
         return;
     }
@@ -316,7 +316,10 @@ static void make_expression(mechanism *m, kd_constraint_def *c, int a, int b)
     value += joint >= 0 ? 0.5 * sin(m->design[joint][which]) : 0.0;
     c->value = text(m, "body.%s.pos.x*body.%s.pos.y + 0.7*body.%s.R.xy + body.%s.pos.z + 0.5*sin(%s) - (%.17g)%s",
                     mechanism_body_name(b), mechanism_body_name(a < 0 ? b : a), mechanism_body_name(b),
-                    mechanism_body_name(b), q, value, m->opt.conservative ? "" : " - 0.2*sin(t)");
+                    mechanism_body_name(b), q, value,
+                    m->opt.conservative ? ""
+                    : m->opt.at_rest    ? " - 0.2*t^2"
+                                        : " - 0.2*sin(t)");
 }
 
 static void make_coupling(mechanism *m, kd_constraint_def *c)
@@ -547,6 +550,7 @@ static void make_force(mechanism *m, kd_force_kind kind)
             f->joint = mechanism_joint_name(joint);
         make_spring(m, f, a, b);
         if (f->joint) f->from = f->to = kd_place_default();
+        if (!f->joint && m->opt.smooth) return; // the angle has no meaning where the z axes are far apart
         break;
     case KD_BUSHING:
         make_bushing(m, f, a, b);
@@ -609,7 +613,7 @@ static void make_states(mechanism *m)
                              joint >= 0 ? coordinate(m, joint, 'q', &which) : "t");
     m->state[2].input = m->opt.invariant ? "-0.5*state.s2 + sin(t)*state.s1.out"
                                          : "-0.5*state.s2 + 0.1*body.b0.pos.x*body.b0.vel.z + sin(t)*state.s1.out";
-    if (m->opt.invariant || joint < 0) return;
+    if (m->opt.invariant || m->opt.floating || joint < 0) return; // it pulls along the world's z
     m->nuser = 1;
     m->user = kd_user_force_def_default();
     m->user_measure[0] = coordinate(m, joint, 'q', &which);
@@ -658,15 +662,18 @@ void mechanism_make(mechanism *m, uint64_t seed, const mechanism_options *opt)
     for (int i = 0; i < opt->bodies; i++) make_body(m);
     make_tree(m, seed);
     for (int i = 0; i < opt->loops; i++) {
-        make_loop(m);
-        reduce(m);
+        int wanted = m->njoints + 1;
+        for (uint64_t k = 0; k < 10 && m->njoints < wanted; k++) { // until one leaves the mechanism some freedom
+            make_loop(m, seed + (uint64_t)i * 3 + k);
+            reduce(m);
+        }
     }
     if (opt->driven) {
         make_drive(m);
         reduce(m);
     }
     for (int i = 0; i < opt->constraints; i++) {
-        (void)make_constraint(m, (kd_constraint_kind)((seed + (uint64_t)i * 4) % KD_CONSTRAINT_KIND_COUNT));
+        (void)make_constraint(m, (kd_constraint_kind)mechanism_below(KD_CONSTRAINT_KIND_COUNT, &m->seed));
         reduce(m);
     }
     if (opt->states && !opt->conservative) make_states(m);
