@@ -22,6 +22,7 @@ enum {
     MAX_PLOTS = 16,
     MAX_OPTIONS = 32
 };
+enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 
 static const char *const FORMATS[] = {"csv", "hdf5", "both"};
@@ -299,6 +300,10 @@ static kd_status make_times(task *t)
     o->ntimes = n;
     o->output = take_output;
     o->context = t;
+    if (t->subject.system && t->subject.info.dof == 0) { // nothing limits the steps of a driven mechanism
+        o->radau.h_max = (t->t_end - start) / DRIVEN_STEPS;
+        o->ida.h_max = o->radau.h_max;
+    }
     o->radau.max_steps = o->ida.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
     return KD_OK;
 }
