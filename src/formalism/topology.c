@@ -272,8 +272,7 @@ static void set_design(kd_system *s, const int *link_body)
 }
 
 // ---- prescribed coordinates -----------------------------------------------------------------------------------------
-// dof of coordinate i of a
-// joint that is in the tree; -1: it is not one dof (planar joints used backwards).
+// dof of coordinate i of a joint that is in the tree; -1: it is not one dof (planar joints used backwards).
 int kd_edge_dof(const kd_system *s, int joint, int i)
 {
     const kd_tree_edge *edge = &s->edge[joint];
@@ -294,11 +293,18 @@ static kd_status finish_tree(kd_system *s)
     }
     bool *prescribed = kd_cut_bool(&s->arena, ndof);
     if (!prescribed) return KD_ERR_MEMORY;
+    int n = 0, last = -1;
     for (int j = 0; j < s->model->njoints; j++)
         for (int i = 0; i < kd_joint_coordinates(s->model->joint[j].def.kind) && i < 3; i++) {
             int dof = s->model->joint[j].def.motion[i] ? kd_edge_dof(s, j, i) : -1;
-            if (dof >= 0) prescribed[dof] = s->prescribed = true;
+            if (dof < 0) continue;
+            prescribed[dof] = true;
+            last = dof;
+            n++;
         }
+    // Where all are prescribed, one stays a coordinate and gets a row instead: equations of motion need an unknown.
+    if (n > 0 && n == ndof) prescribed[last] = false, n--;
+    s->prescribed = n > 0;
     return kd_tree_finish(tree, prescribed);
 }
 
