@@ -175,10 +175,14 @@ void kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du,
     kd_restamp(d, KD_STAGE_TIME);
 }
 
-// The stage that is reached by setting one: only if the one before is there.
+// The stage that is reached by setting one: only if the one before is there. What belongs to later stages may point to
+// memory that is gone; functions that ask for more than their stage see zeros.
 static void reach(kd_eom_data *d, kd_stage stage)
 {
+    const double *zero = d->zero;
     if (d->stage >= stage - 1) d->stage = stage;
+    if (stage < KD_STAGE_VELOCITY) d->x.v = d->x.r = zero;
+    if (stage < KD_STAGE_ACCELERATION) d->x.a = d->x.w = d->x.lambda = d->x.mu = zero;
     kd_restamp(d, stage);
 }
 

@@ -18,10 +18,10 @@
 #include "core/text.h"
 #include "math/dense.h"
 
-#define RANK_TOLERANCE 1e-8 // singular values below this part of the largest are zero; noise on the manifold: 1e-12
+#define RANK_TOLERANCE 1e-7 // singular values below are zero; noise of GZ: 1e-15, by differences 1e-12 to 1e-9
 #define ZERO_ENTRY 1e-12    // entries of GZ below this part of the largest in their column are rounding
 #define ROUNDS 10           // in which the units are found ..
-#define PROBES 2            // .. with so many moves each ..
+#define PROBES 3            // .. with so many moves each ..
 #define PROBE 1e-3          // .. of this part of the units
 #define ALIKE 0.15          // part of the way to their mean that units go in a round
 #define FIRST_MOVE 1e-3     // units before the first round
@@ -30,6 +30,7 @@
 #define CHECKS 3            // positions reached with the kept rows alone
 #define SMALLEST_MOVE 0.1   // of natural units: about the angle [rad] by which the rows turn
 #define LARGEST_MOVE 0.3
+#define SHORTEST 0.1           // moves of a check may become shorter as long as their reach is above
 #define ATTEMPTS 7             // moves tried: other directions, and shorter ones
 #define ITERATIONS 30          // of a projection
 #define CONVERGED 1e-12        // |R g| that is the constraint manifold ..
@@ -38,22 +39,26 @@
 #define INCONSISTENT 1e-5      // |R g| of a start position that is not assembled
 #define SMALLEST_DAMPING 1e-13 // nu of the projection; the square root of it is a singular value that counts as zero
 #define PREFERRED 0.1          // an earlier row is kept if it is this part as independent as the best one
-#define SHARED 1e-6            // coefficient of a dependency that is not rounding
+#define CHOICES (2 * (SAMPLES + 1)) // of rows to keep
+#define GOOD 0.1                    // kept rows are this part as independent as all rows
+#define SHARED 1e-6                 // coefficient of a dependency that is not rounding
 
 typedef struct cluster {
-    int     m, n;         // rows, coordinates
-    int    *row, *column; // (m), (n)
-    double *v, *last;     // (n) direction of the move and of the one before, in natural units
-    double *moved;        // (n) increments since the base position
-    double *B_start;      // (m x n) scaled matrix at the start ..
-    double *B;            // .. and at the best position: largest rank, then largest smallest singular value
-    int     rank, start_rank;
-    double  start_smallest, smallest; // singular values that count last
-    double  length;                   // of the move
-    double  error, first;             // |R g| now and before the first iteration
-    bool    idle;                     // is not moved
-    bool    done, failed;             // projection
-    bool    tested;                   // its dropped rows were watched in a motion
+    int     m, n;                     // rows, coordinates
+    int    *row, *column;             // (m), (n)
+    double *v, *last;                 // (n) direction of the move and of the one before, in natural units
+    double *moved;                    // (n) increments since the base position
+    double *B;                        // (m x n) scaled matrices at the start and at the samples, one after the other
+    int     rank_at[SAMPLES + 1];     // their ranks; -1: the cluster was not moved to that sample
+    double  smallest_at[SAMPLES + 1]; // their last singular values that count
+    int     rank;
+    int     clearest;     // position with this rank, and the largest smallest singular value
+    double  reach;        // part of the length of moves
+    double  length;       // of the move
+    double  error, first; // |R g| now and before the first iteration
+    bool    idle;         // is not moved
+    bool    done, failed; // projection
+    bool    tested;       // its dropped rows were watched in a motion
 } cluster;
 
 typedef struct search {
@@ -218,7 +223,7 @@ static void find_clusters(search *f)
     for (int i = 0; i < m; i++) {
         if (root_of(f->parent, i) != i) continue;
         place[i] = f->nclusters;
-        f->cluster[f->nclusters++] = (cluster){0};
+        f->cluster[f->nclusters++] = (cluster){.reach = 1};
     }
     for (int i = 0; i < m; i++) f->cluster[place[root_of(f->parent, i)]].m++;
     for (int j = 0; j < n; j++)
@@ -264,24 +269,23 @@ static bool find_changes(search *f)
 {
     const int       m = f->n.nlambda;
     const ptrdiff_t count = (ptrdiff_t)m * f->n.nv;
-    int             good = 0;
+    bool            good = false;
     memset(f->S, 0, (size_t)count * sizeof(double));
     for (int k = 0; k < PROBES && !f->stopped; k++) {
         for (int j = 0; j < f->n.nv; j++) f->e[j] = copysign(PROBE * f->D[j], random_number(f));
         copy(f->n.ns, f->s0, f->s);
         if (!move(f, f->p0) || !evaluate(f)) continue;
         gather_pattern(f);
-        good++;
+        good = true;
         for (int j = 0; j < f->n.nv; j++) {
             double noise = CHANGE * kd_norm_max(m, f->GZ0 + (ptrdiff_t)m * j);
             for (ptrdiff_t i = (ptrdiff_t)m * j; i < (ptrdiff_t)m * (j + 1); i++) {
                 double change = fabs(f->GZ[i] - f->GZ0[i]);
-                if (change > noise) f->S[i] = hypot(f->S[i], change / PROBE);
+                if (change > noise) f->S[i] = fmax(f->S[i], change / PROBE);
             }
         }
     }
-    for (ptrdiff_t i = 0; i < count && good > 0; i++) f->S[i] /= sqrt(good);
-    return good > 0;
+    return good;
 }
 
 // The largest factor by which D_k may grow so that |A_ik| D_k <= rho_i; HUGE_VAL: nothing limits it
@@ -515,7 +519,7 @@ static bool choose_moves(search *f, int attempt)
         cluster *c = &f->cluster[k];
         if (attempt == 0) {
             c->idle = !choose_direction(f, c);
-            c->length = SMALLEST_MOVE + (LARGEST_MOVE - SMALLEST_MOVE) * fabs(random_number(f));
+            c->length = c->reach * (SMALLEST_MOVE + (LARGEST_MOVE - SMALLEST_MOVE) * fabs(random_number(f)));
         } else if (!c->idle && c->failed) {
             c->idle = attempt == ATTEMPTS || !choose_direction(f, c);
             if (attempt % 2 == 0) c->length *= 0.5;
@@ -554,48 +558,33 @@ static void restart(search *f, const double *p, const double *contact, const boo
 
 // ---- rank -----------------------------------------------------------------------------------------------------------
 
-// Rank of the scaled matrix at p; J keeps a copy of it. smallest: the last singular value that counts. -1: no
-// convergence.
-static int rank_of(search *f, const cluster *c, double *smallest)
+static double *matrix_at(const cluster *c, int position)
 {
-    const int l = min_int(c->m, c->n);
-    int       rank = 0;
-    for (int j = 0; j < c->n; j++)
-        for (int i = 0; i < c->m; i++)
-            f->A[(ptrdiff_t)c->m * j + i] = f->J[(ptrdiff_t)c->m * j + i] =
-                f->R[c->row[i]] * f->GZ[(ptrdiff_t)f->n.nlambda * c->column[j] + c->row[i]] * f->D[c->column[j]];
-    if (kd_svd(c->m, c->n, f->A, NULL, f->x, NULL, f->work) != 0) return -1;
-    while (rank < l && f->x[rank] > RANK_TOLERANCE) rank++; // rows have length 1, so that the largest is at least 1
-    *smallest = rank > 0 ? f->x[rank - 1] : 0;
-    return rank;
+    return c->B + (ptrdiff_t)position * c->m * c->n;
 }
 
-// Rank of every cluster at the start
-static kd_status note_start(search *f)
+// Ranks of the scaled matrices at p, and their largest so far; position 0: start.
+static kd_status note_ranks(search *f, int position)
 {
     for (int k = 0; k < f->nclusters; k++) {
         cluster *c = &f->cluster[k];
-        c->rank = c->start_rank = rank_of(f, c, &c->start_smallest);
-        if (c->rank < 0) return KD_ERR_DECOMPOSITION;
-        copy(c->m * c->n, f->J, c->B_start);
-        copy(c->m * c->n, f->J, c->B);
-    }
-    return KD_OK;
-}
-
-// Rank of every cluster that moved, and its matrix where the rank is largest and clearest
-static kd_status note_ranks(search *f)
-{
-    for (int k = 0; k < f->nclusters; k++) {
-        cluster *c = &f->cluster[k];
-        double   smallest;
-        if (c->idle) continue;
-        int rank = rank_of(f, c, &smallest);
-        if (rank < 0) return KD_ERR_DECOMPOSITION;
-        if (rank < c->rank || (rank == c->rank && smallest <= c->smallest)) continue;
-        c->rank = rank;
-        c->smallest = smallest;
-        copy(c->m * c->n, f->J, c->B);
+        double  *B = matrix_at(c, position);
+        int      rank = 0;
+        c->rank_at[position] = -1;
+        if (c->idle && position > 0) continue;
+        for (int j = 0; j < c->n; j++)
+            for (int i = 0; i < c->m; i++)
+                B[(ptrdiff_t)c->m * j + i] =
+                    f->R[c->row[i]] * f->GZ[(ptrdiff_t)f->n.nlambda * c->column[j] + c->row[i]] * f->D[c->column[j]];
+        copy(c->m * c->n, B, f->A);
+        if (kd_svd(c->m, c->n, f->A, NULL, f->x, NULL, f->work) != 0) return KD_ERR_DECOMPOSITION;
+        // rows have length 1, so that the largest singular value is at least 1
+        while (rank < min_int(c->m, c->n) && f->x[rank] > RANK_TOLERANCE) rank++;
+        c->rank_at[position] = rank;
+        c->smallest_at[position] = rank > 0 ? f->x[rank - 1] : 0;
+        if (rank > c->rank || (rank == c->rank && c->smallest_at[position] > c->smallest_at[c->clearest]))
+            c->clearest = position;
+        c->rank = max_int(rank, c->rank);
     }
     return KD_OK;
 }
@@ -622,6 +611,7 @@ static double pivoted_qr(search *f, const cluster *c, const double *B, double pr
         while (length[chosen] < preference * longest) chosen++;
         int pivot = f->order[chosen];
         smallest = fmin(smallest, length[chosen]);
+        if (smallest == 0) return 0;
         double *q = A + (ptrdiff_t)n * pivot;
         for (int j = 0; j < n; j++) q[j] /= length[chosen];
         f->N[(ptrdiff_t)r * pivot + k] = length[chosen];
@@ -645,20 +635,44 @@ static void set_order(search *f, const cluster *c, const bool *keep)
             if (keep[c->row[i]] == (pass == 0)) f->order[k++] = i;
 }
 
-// As many rows as the rank says. Where the start is not singular it decides, so that equal loops keep equal rows. The
-// preference for earlier rows is given up if it leads into nearly dependent ones.
+// How independent the kept rows are in all positions of full rank, against all rows together: the smallest pivot
+static double quality_of(search *f, const cluster *c, const bool *keep)
+{
+    double quality = HUGE_VAL;
+    for (int position = 0; position <= SAMPLES; position++) {
+        if (c->rank_at[position] != c->rank) continue;
+        set_order(f, c, keep);
+        double pivot = pivoted_qr(f, c, matrix_at(c, position), 0);
+        quality = fmin(quality, pivot / c->smallest_at[position]);
+    }
+    return quality;
+}
+
+// Choice number k: rows that are independent in one of the positions, with preference for earlier rows or without
+static bool choose_rows(search *f, const cluster *c, int k, bool *keep)
+{
+    const int position = k % (SAMPLES + 1);
+    if (c->rank_at[position] != c->rank) return false;
+    for (int i = 0; i < c->m; i++) keep[c->row[i]] = false;
+    set_order(f, c, keep);
+    (void)pivoted_qr(f, c, matrix_at(c, position), k <= SAMPLES ? PREFERRED : 1);
+    for (int i = 0; i < c->rank; i++) keep[c->row[f->order[i]]] = true;
+    return true;
+}
+
+// As many rows as the rank says, by the first choice that is good in all positions, otherwise by the best. The start
+// comes first, so that equal loops keep equal rows.
 static void keep_rows(search *f, const cluster *c, bool *keep)
 {
-    const bool    at_start = c->start_rank == c->rank;
-    const double *B = at_start ? c->B_start : c->B;
-    for (int i = 0; i < c->m; i++) keep[c->row[i]] = c->rank == c->m;
-    if (c->rank == c->m) return;
-    set_order(f, c, keep);
-    if (pivoted_qr(f, c, B, PREFERRED) < 1e-3 * (at_start ? c->start_smallest : c->smallest)) {
-        set_order(f, c, keep);
-        (void)pivoted_qr(f, c, B, 1.0);
+    double best = -1;
+    int    choice = 0;
+    for (int i = 0; i < c->m; i++) keep[c->row[i]] = true;
+    for (int k = 0; k < CHOICES && c->rank < c->m && best < GOOD; k++) {
+        if (!choose_rows(f, c, k, keep)) continue;
+        double quality = quality_of(f, c, keep);
+        if (quality > best) best = quality, choice = k;
     }
-    for (int i = 0; i < c->rank; i++) keep[c->row[f->order[i]]] = true;
+    if (c->rank < c->m) (void)choose_rows(f, c, choice, keep);
 }
 
 // Rows whose forces can be exchanged: those with a coefficient in R11 x = R12, for the rows left out.
@@ -667,7 +681,7 @@ static void find_shares(search *f, const cluster *c, const bool *keep, bool *sha
     const int r = c->rank;
     if (r == c->m) return;
     set_order(f, c, keep);
-    (void)pivoted_qr(f, c, c->B, PREFERRED);
+    (void)pivoted_qr(f, c, matrix_at(c, c->clearest), PREFERRED);
     for (int i = r; i < c->m; i++) {
         double *x = f->N + (ptrdiff_t)r * f->order[i];
         if (keep[c->row[f->order[i]]]) continue;
@@ -681,21 +695,28 @@ static void find_shares(search *f, const cluster *c, const bool *keep, bool *sha
     }
 }
 
-// The row left out that is violated most in each cluster is kept after all. Returns how many.
-static int take_back(search *f, const double *violation, bool *keep)
+// Rows that are left out and violated. A long move may lead off the mechanism where the kept rows become dependent
+// before all rows do; what the others do not imply is violated by short moves as well. So the moves become shorter, and
+// then the worst row is kept after all. Returns in how many clusters.
+static int revise_rows(search *f, bool *keep)
 {
     int count = 0;
     for (int k = 0; k < f->nclusters; k++) {
-        const cluster *c = &f->cluster[k];
-        int            worst = -1;
+        cluster *c = &f->cluster[k];
+        int      worst = -1;
         for (int i = 0; i < c->m; i++) {
             int row = c->row[i];
-            if (keep[row] || violation[row] <= IMPLIED) continue;
-            if (worst < 0 || violation[row] > violation[worst]) worst = row;
+            if (keep[row] || f->violation[row] <= IMPLIED) continue;
+            if (worst < 0 || f->violation[row] > f->violation[worst]) worst = row;
         }
         if (worst < 0) continue;
-        keep[worst] = true;
         count++;
+        if (c->reach > SHORTEST) {
+            c->reach *= 0.25;
+        } else {
+            keep[worst] = true;
+            c->reach = 1;
+        }
     }
     return count;
 }
@@ -710,15 +731,17 @@ static void watch_rows(search *f)
         f->cluster[k].tested = f->cluster[k].tested || !f->cluster[k].idle || f->cluster[k].n == 0;
 }
 
-// Motions with the kept rows alone: do the others stay at rounding?
+// Motions with the kept rows alone, from the last position with all rows: do the others stay at rounding?
 static void check_rows(search *f, bool *keep)
 {
     do {
         memset(f->violation, 0, (size_t)f->n.nlambda * sizeof(double));
         for (int k = 0; k < f->nclusters; k++) f->cluster[k].tested = false;
-        restart(f, f->p1, f->s1, keep);
-        for (int check = 0; check < CHECKS && next_position(f); check++) watch_rows(f);
-    } while (!f->stopped && take_back(f, f->violation, keep) > 0);
+        for (int check = 0; check < CHECKS; check++) {
+            restart(f, f->p1, f->s1, keep);
+            if (next_position(f)) watch_rows(f);
+        }
+    } while (!f->stopped && revise_rows(f, keep) > 0);
 }
 
 // ---- driven mechanisms ----------------------------------------------------------------------------------------------
@@ -774,9 +797,10 @@ static bool follow_time(search *f, double tau)
 static void check_driven(search *f, bool *keep)
 {
     const double start = f->t, scale = time_scale(f);
-    for (bool again = scale > 0; again && !f->stopped; again = take_back(f, f->violation, keep) > 0) {
+    for (bool again = scale > 0; again && !f->stopped; again = revise_rows(f, keep) > 0) {
         double tau = scale;
         int    checks = 0;
+        for (int k = 0; k < f->nclusters; k++) tau = fmin(tau, scale * f->cluster[k].reach);
         memset(f->violation, 0, (size_t)f->n.nlambda * sizeof(double));
         restart(f, f->p0, f->s0, keep);
         f->t = start;
@@ -798,7 +822,7 @@ static void check_driven(search *f, bool *keep)
 static int sum_products(const search *f)
 {
     int sum = 0;
-    for (int k = 0; k < f->nclusters; k++) sum += 2 * f->cluster[k].m * f->cluster[k].n + 3 * f->cluster[k].n;
+    for (int k = 0; k < f->nclusters; k++) sum += ((SAMPLES + 1) * f->cluster[k].m + 3) * f->cluster[k].n;
     return sum;
 }
 
@@ -847,8 +871,7 @@ static bool cut_second(search *f)
         c->v = number, number += c->n;
         c->last = number, number += c->n;
         c->moved = number, number += c->n;
-        c->B = number, number += c->m * c->n;
-        c->B_start = number, number += c->m * c->n;
+        c->B = number, number += (SAMPLES + 1) * c->m * c->n;
         matrix = max_int(matrix, c->m * c->n);
         square = max_int(square, c->m * min_int(c->m, c->n));
         rows = max_int(rows, c->m);
@@ -920,12 +943,14 @@ static kd_status examine(search *f, kd_redundancy *out, char *message, size_t si
     if (!cut_second(f)) return KD_ERR_MEMORY;
     for (int i = 0; i < f->n.nlambda; i++) f->rounding[i] = rounding_of(f, i);
     kd_status status = polish_start(f, message, size);
-    if (status == KD_OK) status = note_start(f);
+    if (status == KD_OK) status = note_ranks(f, 0);
     restart(f, f->p0, f->s0, NULL);
     while (status == KD_OK && out->nsamples < SAMPLES && next_position(f)) {
         out->nsamples++;
-        status = note_ranks(f);
+        status = note_ranks(f, out->nsamples);
     }
+    for (int position = out->nsamples + 1; position <= SAMPLES; position++)
+        for (int k = 0; k < f->nclusters; k++) f->cluster[k].rank_at[position] = -1;
     if (status != KD_OK) return status;
     copy(f->n.np, f->base, f->p1);
     copy(f->n.ns, f->base_s, f->s1);
@@ -940,7 +965,7 @@ static void conclude(search *f, kd_redundancy *out)
 {
     for (int i = 0; i < f->n.nlambda; i++) out->rank += out->keep[i];
     for (int k = 0; k < f->nclusters; k++) {
-        out->start_rank += f->cluster[k].start_rank;
+        out->start_rank += f->cluster[k].rank_at[0];
         find_shares(f, &f->cluster[k], out->keep, out->shares);
     }
 }

@@ -347,6 +347,16 @@ static void check_derivatives(trial *t, point *x, long nonzero[BLOCKS][KD_VAR_CO
             if (blocks[i].vars & KD_BIT(var)) check_block(t, x, blocks[i].fn, (kd_var)var, &nonzero[i][var]);
 }
 
+// The library's own check of a definition has nothing to say.
+static void check_definition(trial *t, const kd_system *s, const kd_state *x)
+{
+    kd_check_options opt = kd_check_options_default();
+    char             report[800] = "";
+    opt.samples = 1;
+    if (kd_eom_check(kd_system_eom(s), kd_system_inputs(s), x, &opt, report, sizeof report) != KD_OK)
+        disagree(t, "kd_eom_check says: %s", report);
+}
+
 // ---- power ----------------------------------------------------------------------------------------------------------
 // T + V at p oplus (h v + h^2/2 a), v + h a, r + h b, t + h
 static bool energy_after(trial *t, point *x, double h, double *energy)
@@ -693,6 +703,7 @@ static void test_equations(void **state)
                 check_together(&t, &at);
                 check_derivatives(&t, &at, nonzero);
                 point_release(&at);
+                if (i % 4 == k + 1) check_definition(&t, s, x);
             } else {
                 disagree(&t, "no system");
             }
