@@ -13,8 +13,8 @@
 
 #define AGREEMENT 1e-8 // of the two programs, relative; MuJoCo's factorisation of long chains loses digits
 enum {
-    PEER_CHAIN_MAX = 128, // longer ones are nested too deeply for its reader, and its cost grows with the square
-    PEER_TREE_MAX = 1024,
+    PEER_CHAIN_MAX = 64, // its reader refuses elements that are nested more deeply than 100
+    PEER_TREE_MAX = 4096,
     MATRIX_MAX = 512,
 };
 
@@ -26,8 +26,7 @@ typedef struct result {
     char   note[FORMALISM_TASKS][120];                  // why there is no peer
 } result;
 
-// ---- measuring
-// -------------------------------------------------------------------------------------------------------
+// ---- measuring -----------------------------------------------------------------------------------------------------
 
 // [ns] per evaluation
 static double measure_own(formalism_system *s, formalism_task task, int calls)
@@ -98,8 +97,7 @@ static result measure(const bench *b, formalism_shape shape, int nbodies)
     return r;
 }
 
-// ---- rows
-// ------------------------------------------------------------------------------------------------------------
+// ---- rows ----------------------------------------------------------------------------------------------------------
 
 static void time_rows(bench *b, formalism_shape shape, int nbodies, const result *r)
 {

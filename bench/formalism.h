@@ -28,14 +28,12 @@ typedef struct formalism_system {
 bool formalism_open(formalism_system *s, formalism_shape shape, int nbodies, bool with_matrices);
 void formalism_close(formalism_system *s);
 
-// ---- the evaluations, state k
-// ----------------------------------------------------------------------------------------
+// ---- the evaluations, state k --------------------------------------------------------------------------------------
 typedef enum formalism_task { FORWARD, INVERSE, MASS, JACOBIAN, FORMALISM_TASKS } formalism_task;
 
 void formalism_run(formalism_system *s, formalism_task task, int k);
 
-// ---- the peer: MuJoCo
-// ------------------------------------------------------------------------------------------------
+// ---- the peer: MuJoCo ----------------------------------------------------------------------------------------------
 typedef struct formalism_peer formalism_peer;
 
 const char     *formalism_peer_version(void); // of MuJoCo: "2.2.2"; NULL: not built with it

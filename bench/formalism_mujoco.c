@@ -14,11 +14,10 @@
 struct formalism_peer {
     mjModel *model;
     mjData  *data[FORMALISM_STATES]; // one for each state
-    double  *result;                 // (nv x nv)
+    double  *result;                 // (nv x nv), without matrices (nv)
 };
 
-// ---- MJCF
-// ------------------------------------------------------------------------------------------------------------
+// ---- MJCF ----------------------------------------------------------------------------------------------------------
 
 typedef struct text {
     char  *content;
@@ -73,15 +72,13 @@ static mjModel *load(const text *t, char *message, size_t size)
     return model;
 }
 
-// ---- life
-// ------------------------------------------------------------------------------------------------------------
+// ---- life ----------------------------------------------------------------------------------------------------------
 
 const char *formalism_peer_version(void)
 {
     return mj_versionString();
 }
 
-// a state with its position and velocity passes done: rne needs them when measured alone
 static mjData *make_data(const mjModel *model, const formalism_system *s, int k)
 {
     mjData *d = mj_makeData(model);
@@ -101,7 +98,8 @@ formalism_peer *formalism_peer_create(const formalism_system *s, char *message, 
     kd_free(t.content);
     bool good = p && p->model;
     for (int k = 0; good && k < FORMALISM_STATES; k++) good = (p->data[k] = make_data(p->model, s, k)) != NULL;
-    if (good) good = (p->result = kd_alloc((size_t)p->model->nv * (size_t)p->model->nv * sizeof(double))) != NULL;
+    const size_t count = good ? (size_t)p->model->nv * (s->M ? (size_t)p->model->nv : 1) : 0;
+    if (good) good = (p->result = kd_alloc(count * sizeof(double))) != NULL;
     if (good) return p;
     formalism_peer_destroy(p);
     return NULL;
@@ -116,8 +114,7 @@ void formalism_peer_destroy(formalism_peer *p)
     kd_free(p);
 }
 
-// ---- evaluations
-// -----------------------------------------------------------------------------------------------------
+// ---- evaluations ---------------------------------------------------------------------------------------------------
 
 void formalism_peer_run(formalism_peer *p, formalism_task task, int k)
 {

@@ -20,7 +20,7 @@ static void fill_link(kd_link *l, int i, kd_mat3 *axes, kd_vec3 *moments, uint64
 {
     const double  right = i % 2 == 0 ? 1.57 : -1.57;
     const kd_quat tilt = kd_quat_exp(random_vec(0.3, seed)), Q = kd_quat_exp(random_vec(1, seed));
-    const kd_vec3 d = random_vec(0.004, seed);
+    const kd_vec3 d = random_vec(0.003, seed);
     l->E = kd_quat_matrix(kd_quat_mul(kd_quat_exp(kd_vec(right, 0, 0)), tilt));
     l->r = kd_vec_add(kd_vec(0, 0, 0.3), random_vec(0.05, seed));
     l->mass = 1 + 0.3 * random_number(seed);
@@ -114,8 +114,7 @@ void formalism_close(formalism_system *s)
     kd_tree_release(&s->tree);
 }
 
-// ---- evaluations: all with the position pass
-// -------------------------------------------------------------------------
+// ---- evaluations: all with the position pass -----------------------------------------------------------------------
 
 static void forward(formalism_system *s, int k)
 {

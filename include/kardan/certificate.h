@@ -71,9 +71,9 @@ typedef struct kd_certifier kd_certifier;
 KD_API kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_certifier **certifier) KD_NODISCARD;
 KD_API void      kd_certifier_destroy(kd_certifier *certifier); // NULL is fine
 // Look at a state, at or behind the last one. Does not allocate. With the simulation that shows x (from inside its
-// output function) the powers of dissipation and supply are integrated by a Gauss-Lobatto formula over its dense
-// output; with NULL by the trapezoidal rule between the states seen. < 0: an evaluation failed; KD_ERR_NOT_FINITE: NaN
-// or infinity in x.
+// output function) the powers of dissipation and supply are integrated by a Gauss-Lobatto formula over each step; with
+// NULL by the trapezoidal rule between the states seen. < 0: an evaluation failed; KD_ERR_NOT_FINITE: NaN or infinity
+// in x.
 KD_API kd_status   kd_certifier_see(kd_certifier *certifier, kd_simulation *simulation, const kd_state *x) KD_NODISCARD;
 KD_API kd_findings kd_certifier_findings(const kd_certifier *certifier);
 KD_API kd_certificate kd_certifier_certificate(const kd_certifier *certifier); // so far; limits: none

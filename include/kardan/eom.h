@@ -141,17 +141,24 @@ typedef struct kd_eom_def {
     void       *context;
 
     // kinematics; all NULL: Z = I, np == nv
-    kd_function kinematics; // Z(p) v
-    kd_function Z;          // (np x nv)
+    kd_function
+        kinematics; // Z(p) v; with Z given it may have more: Z(p) v + z(p,t), coordinates that move by themselves
+    kd_function Z;  // (np x nv)
     kd_eval (*oplus)(const double *p, const double *e, void *context,
                      double *p_moved); // p oplus e, second order at least
     kd_function q;
+    void (*normalise)(double *p, void *context);                                       // back to 0 = q(p); optional
+    void (*velocities)(const double *p, const double *rate, void *context, double *v); // Z(p) v = rate; optional
 
     // dynamics: residual alone, or M and f (then the library adds the constraint forces)
     kd_function residual;
     kd_function acceleration; // (nv) explicit formalism: a for given lambda, mu, w; optional
     // a, lambda and mu together from dynamics, gII = 0 and hI = 0 at the velocity stage (w as set); optional
     kd_eval (*accelerations)(const kd_point *x, void *context, double *a, double *lambda, double *mu);
+    // K = [M (GZ)' (HZ)'; GZ 0 0; HZ 0 0], factored at the position of x (RETRY: singular), then y = K \ y for the last
+    // factored K, y in the order (v, lambda, mu); for projections of large models. Optional, both or none.
+    kd_eval (*kkt_factor)(const kd_point *x, void *context);
+    void (*kkt_solve)(void *context, double *y);
     kd_function M;
     kd_function f;
     kd_function b, d, c;
@@ -242,6 +249,12 @@ KD_API kd_eval kd_eom_acceleration(kd_eom_data *d,
                                    double      *a) KD_NODISCARD; // explicit formalism, if the definition has it
 // a, lambda and mu together at the velocity stage, if the definition has it.
 KD_API kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *mu) KD_NODISCARD;
+// K at the position stage, and its solutions (kd_eom_def.kkt_factor); the definition must have them.
+KD_API kd_eval kd_eom_kkt_factor(kd_eom_data *d) KD_NODISCARD;
+KD_API void    kd_eom_kkt_solve(kd_eom_data *d, double *y);
+// Back to 0 = q(p), and v from p' = Z v, by the definition's own functions; false: it has none.
+KD_API bool    kd_eom_normalise(kd_eom_data *d, double *p);
+KD_API bool    kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, double *v);
 KD_API double  kd_eom_next_sample(kd_eom_data *d);                          // infinity: no more samples
 KD_API kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new) KD_NODISCARD; // acceleration stage; without function: z
 

@@ -37,6 +37,14 @@ KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *mes
 // constraints that close loops [m], [rad], and its constraint. 0 and "" without loops.
 KD_API kd_status kd_system_closure(const kd_system *system, double *error, char *name, size_t size) KD_NODISCARD;
 
+// Where the bodies are. pose (7 per moving body, in the order of the model): position of the body's frame in the world
+// and its unit quaternion, scalar first, >= 0. The system must outlive it; one per thread. kd_poses_at does not
+// allocate.
+typedef struct kd_poses kd_poses;
+KD_API kd_status        kd_poses_create(const kd_system *system, kd_poses **poses) KD_NODISCARD;
+KD_API kd_eval          kd_poses_at(kd_poses *poses, const kd_state *x, double *pose) KD_NODISCARD;
+KD_API void             kd_poses_destroy(kd_poses *poses); // NULL is fine
+
 // What the assembly found.
 typedef struct kd_system_info {
     int  nbodies, njoints, nloops; // moving bodies; joints; loops closed by cut joints or constraints

@@ -152,11 +152,11 @@ typedef struct kd_force_def {
     double        stiffness;  // [N/m], [N m/rad]
     double        damping;    // [N s/m], [N m s/rad]; maxwell: of the damper in series
     double        series;     // maxwell: stiffness of the spring in series with the damper
-    double        preload;    // force at free length, tension positive
-    const char   *law;        // further force by expression of length, rate (tsda, rsda, maxwell), q, v (joint) and
-                              // every other path
+    double        preload;    // force at free length: a tension, in joints one that draws the coordinate back
+    const char   *law;        // further force by expression of length, rate (tsda, maxwell), angle, rate (rsda), q, v
+                              // (joint) and every other path; a tension (tsda, maxwell), or along the coordinate
     double            matrix[2][36]; // bushing: stiffness and damping, row by row; moments and angles last
-    double            preload6[6];   // bushing
+    double            preload6[6];   // bushing: forces and moments on `to` at rest
     const char       *force[3];      // applied: components; NULL: 0
     const char       *torque[3];     // applied
     kd_coordinates_of in;            // applied: components along the world's or the body's axes
@@ -238,7 +238,8 @@ typedef struct kd_run_def { // what the file says under `run`; the command line 
     const char *coordinates, *formulation, *integrator; // NULL: chosen
     const char *plots[16];                              // channels of the report
     int         nplots;
-    double      limit_position, limit_velocity, limit_energy; // certificate; NaN: no limit
+    double      limit_position, limit_velocity, limit_acceleration; // certificate; NaN: no limit
+    double      limit_energy;                                       // relative to the energies involved
 } kd_run_def;
 
 KD_API kd_place          kd_place_default(void); // ground, origin, axes of the world

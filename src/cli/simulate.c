@@ -34,13 +34,14 @@ typedef struct task {
     const char        *folder, *format, *plots;
     double             t_end;                // < 0: the model's
     int                intervals, max_steps; // 0: the model's; as many as it takes
-    bool               quiet, json, stats;
+    bool               quiet, json, stats, no_drawing;
     kd_limits          limits; // NaN: the model's
     kd_method          method;
     bool               with_csv, with_hdf5;
     // while it runs
     kd_subject     subject;
     kd_recording  *recording;
+    kd_drawing    *drawing; // NULL: none
     kd_certifier  *certifier;
     kd_simulation *simulation;
     double        *times;
@@ -56,12 +57,14 @@ typedef struct task {
     double         reference_error;
     char           message[MESSAGE_SIZE], broken[MESSAGE_SIZE];
     char           number[4][40], set_name[KD_CLI_LONGEST_LIST][100];
-    char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE];
+    char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
 } task;
 
 static const char ABOUT[] =
     "Simulate MODEL, a file (.yaml, .urdf) or the name of an example. Writes results (DIR/NAME.csv, DIR/NAME.h5), a\n"
-    "report with certificate, statistics and plots (DIR/NAME.html) and the plots alone (DIR/NAME.svg).\n\n"
+    "report with certificate, statistics, plots and, for model files, a moving drawing (DIR/NAME.html), and the plots "
+    "and\n"
+    "one picture of the motion alone (DIR/NAME.svg, DIR/NAME-motion.svg).\n\n"
     "Ctrl-C ends a run at its next step: the results so far are written, with their certificate.";
 
 static const char DETAILS[] =
@@ -98,6 +101,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--output", "DIR", "folder for the results; default: results", KD_CLI_TEXT, &t->folder},
         {"--format", "F", "of the results: csv (default), hdf5, both", KD_CLI_TEXT, &t->format},
         {"--plots", "A,B,...", "channels that the report shows; default: the model's, or all", KD_CLI_TEXT, &t->plots},
+        {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
          &t->limits.position},
         {"--limit-velocity", "L", "the same on velocity level", KD_CLI_NUMBER, &t->limits.velocity},
@@ -140,11 +144,11 @@ static bool choose_format(task *t)
 
 static bool name_files(task *t)
 {
-    static const char *const ENDING[] = {"csv", "h5", "html", "svg"};
-    char *const              path[] = {t->csv, t->hdf5, t->html, t->svg};
+    static const char *const ENDING[] = {".csv", ".h5", ".html", ".svg", "-motion.svg"};
+    char *const              path[] = {t->csv, t->hdf5, t->html, t->svg, t->picture};
     bool                     fits = t->folder[0] != '\0';
-    for (int i = 0; i < 4; i++)
-        fits = snprintf(path[i], PATH_SIZE, "%s/%s.%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
+    for (int i = 0; i < 5; i++)
+        fits = snprintf(path[i], PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
     if (!fits) fprintf(stderr, "kardan: '%.60s' cannot be the name of a folder\n", t->folder);
     return fits;
 }
@@ -164,6 +168,7 @@ static void take_defaults(task *t)
     if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;
     if (isnan(t->limits.position)) t->limits.position = run->limit_position;
     if (isnan(t->limits.velocity)) t->limits.velocity = run->limit_velocity;
+    if (isnan(t->limits.acceleration)) t->limits.acceleration = run->limit_acceleration;
     if (isnan(t->limits.energy)) t->limits.energy = run->limit_energy;
 }
 
@@ -250,6 +255,12 @@ static kd_status make_folder(const char *folder, char *message, size_t size)
     return KD_ERR_FILE;
 }
 
+// A pose that cannot be evaluated is left out of the drawing; the recording has told why.
+static void draw_frame(task *t, const kd_state *x, bool is_end)
+{
+    if (t->drawing) (void)!kd_drawing_add(t->drawing, x, is_end);
+}
+
 // Called by the simulation after each step and at each output time
 static kd_eval take_output(const kd_state *x, bool at_time, void *context)
 {
@@ -261,6 +272,7 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
     if (t->recorded >= 0 && (at_time || is_start)) {
         kd_findings findings = kd_certifier_findings(t->certifier);
         t->recorded = kd_recording_add(t->recording, x, &findings);
+        if (t->recorded >= 0) draw_frame(t, x, false);
     }
     return t->recorded < 0 || kd_cli_is_interrupted() ? KD_EVAL_STOP : KD_EVAL_OK;
 }
@@ -297,6 +309,8 @@ static kd_status prepare(task *t)
     kd_status         status = make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
     if (status >= 0) status = make_times(t);
     if (status >= 0) status = kd_certifier_create(s->eom, kd_subject_inputs(s), &t->certifier);
+    if (status >= 0 && s->system && !t->no_drawing)
+        status = kd_drawing_create(s->system, t->intervals + 1, &t->drawing);
     if (status >= 0) {
         warn_of_size(t);
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
@@ -328,6 +342,7 @@ static void record_end(task *t)
     if (status >= 0) {
         kd_findings findings = kd_certifier_findings(t->certifier);
         status = kd_recording_add(t->recording, t->subject.x, &findings);
+        if (status >= 0) draw_frame(t, t->subject.x, true);
     }
     if (t->status >= 0 && status < 0) t->status = status;
 }
@@ -401,6 +416,11 @@ static int list_settings(task *t, kd_result_setting *list)
     return n;
 }
 
+static bool has_picture(const task *t)
+{
+    return t->drawing && kd_drawing_length(t->drawing) > 0;
+}
+
 static kd_status write_files(task *t, char *message, size_t size)
 {
     kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
@@ -418,12 +438,15 @@ static kd_status write_files(task *t, char *message, size_t size)
                 .reference_error = t->reference_error,
                 .plots = t->plot,
                 .nplots = t->nplots,
+                .drawing = t->drawing,
     };
     kd_status status = KD_OK;
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
     if (status >= 0) status = kd_report_save(&result, t->html, message, size);
     if (status >= 0) status = kd_report_save_svg(&result, t->svg, message, size);
+    if (status >= 0 && has_picture(t))
+        status = kd_drawing_save_svg(t->drawing, t->subject.title, t->picture, message, size);
     return status;
 }
 
@@ -477,7 +500,9 @@ static void tell_in_words(const task *t, bool written)
     if (!written) return;
     if (t->with_csv) printf("table:  %s\n", t->csv);
     if (t->with_hdf5) printf("data:   %s\n", t->hdf5);
-    printf("plots:  %s\nreport: %s  (open it in a browser)\n", t->svg, t->html);
+    printf("plots:  %s\n", t->svg);
+    if (has_picture(t)) printf("motion: %s\n", t->picture);
+    printf("report: %s  (open it in a browser)\n", t->html);
 }
 
 static void tell_statistics(const task *t, kd_json *json)
@@ -499,6 +524,7 @@ static void tell_files(const task *t, kd_json *json)
     if (t->with_csv) kd_json_text(json, "table", t->csv);
     if (t->with_hdf5) kd_json_text(json, "data", t->hdf5);
     kd_json_text(json, "plots", t->svg);
+    if (has_picture(t)) kd_json_text(json, "motion", t->picture);
     kd_json_text(json, "report", t->html);
     kd_json_close(json);
 }
@@ -548,6 +574,7 @@ static void release(task *t)
 {
     kd_simulation_destroy(t->simulation);
     kd_recording_destroy(t->recording);
+    kd_drawing_destroy(t->drawing);
     kd_certifier_destroy(t->certifier);
     free(t->times);
     kd_subject_close(&t->subject);

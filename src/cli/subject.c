@@ -83,6 +83,7 @@ static bool open_example(kd_subject *s, const kd_subject_request *r, int *exit_s
                           .intervals = 500,
                           .limit_position = NAN,
                           .limit_velocity = NAN,
+                          .limit_acceleration = NAN,
                           .limit_energy = NAN};
     snprintf(s->name, sizeof s->name, "%s", s->example->name);
     if (status >= 0) return true;

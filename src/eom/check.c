@@ -630,14 +630,24 @@ static kd_eval check_dynamics(check *c)
 
 // ---- kinematics -----------------------------------------------------------------------------------------------------
 
-// kinematics = Z v; q does not change along Z e_j.
+// Kinematics without motion: what coordinates do by themselves
+static kd_eval kinematics_at_rest(check *c, double *out)
+{
+    copy_spot(&c->base, &c->moved);
+    memset(c->moved.v, 0, (size_t)c->eom->def.dims.nv * sizeof(double));
+    go(c, c->bare_data, &c->moved);
+    return kd_eom_eval(c->bare_data, KD_KINEMATICS, out);
+}
+
+// kinematics = Z v + z; q does not change along Z e_j.
 static kd_eval check_Z(check *c)
 {
     const kd_dims *n = &c->eom->def.dims;
     kd_eval        answer = KD_EVAL_OK;
     if (c->eom->def.kinematics && c->eom->def.Z) {
         answer = value_moved(c, KD_KINEMATICS, KD_T, 0, 0.0, false, c->values[0]);
-        kd_gemv(n->np, n->nv, 1.0, c->Z, c->base.v, 0.0, c->values[1]);
+        if (answer == KD_EVAL_OK) answer = kinematics_at_rest(c, c->values[1]);
+        kd_gemv(n->np, n->nv, 1.0, c->Z, c->base.v, 1.0, c->values[1]);
         if (answer == KD_EVAL_OK)
             compare_values(c, KD_KINEMATICS, c->values[0], c->values[1], kd_norm_max(n->np, c->values[1]), "Z v says");
     }

@@ -175,10 +175,14 @@ void kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du,
     kd_restamp(d, KD_STAGE_TIME);
 }
 
-// The stage that is reached by setting one: only if the one before is there.
+// The stage that is reached by setting one: only if the one before is there. What belongs to later stages may point to
+// memory that is gone; functions that ask for more than their stage see zeros.
 static void reach(kd_eom_data *d, kd_stage stage)
 {
+    const double *zero = d->zero;
     if (d->stage >= stage - 1) d->stage = stage;
+    if (stage < KD_STAGE_VELOCITY) d->x.v = d->x.r = zero;
+    if (stage < KD_STAGE_ACCELERATION) d->x.a = d->x.w = d->x.lambda = d->x.mu = zero;
     kd_restamp(d, stage);
 }
 
@@ -293,6 +297,33 @@ kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *
     if (!kd_all_finite(lambda, n->nlambda)) return kd_fault_not_finite(d, KD_GII, "multipliers", lambda, n->nlambda);
     if (!kd_all_finite(mu, n->nmu)) return kd_fault_not_finite(d, KD_HI, "multipliers", mu, n->nmu);
     return KD_EVAL_OK;
+}
+
+kd_eval kd_eom_kkt_factor(kd_eom_data *d)
+{
+    if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_MASS, KD_STAGE_POSITION);
+    if (!d->eom->def.kkt_factor)
+        return kd_fault_status(d, KD_MASS, KD_ERR_UNSUPPORTED, "kkt_factor is not given", KD_EVAL_STOP);
+    return d->eom->def.kkt_factor(&d->x, d->context);
+}
+
+void kd_eom_kkt_solve(kd_eom_data *d, double *y)
+{
+    d->eom->def.kkt_solve(d->context, y);
+}
+
+bool kd_eom_normalise(kd_eom_data *d, double *p)
+{
+    if (!d->eom->def.normalise) return false;
+    d->eom->def.normalise(p, d->context);
+    return true;
+}
+
+bool kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, double *v)
+{
+    if (!d->eom->def.velocities) return false;
+    d->eom->def.velocities(p, rate, d->context, v);
+    return true;
 }
 
 bool kd_eom_pattern(const kd_eom *eom, kd_fn fn, kd_var var, kd_pattern *out)

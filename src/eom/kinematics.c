@@ -73,7 +73,8 @@ kd_eval kd_kinematics_product(kd_eom_data *d, const double *p, const double *e, 
     d->x.v = e;
     d->stage = KD_STAGE_VELOCITY;
     kd_restamp(d, KD_STAGE_POSITION);
-    kd_eval answer = kd_eom_eval(d, KD_KINEMATICS, out);
+    // with Z given, kinematics may have more than Z v
+    kd_eval answer = d->eom->def.Z ? kd_fallback_kinematics(d, out) : kd_eom_eval(d, KD_KINEMATICS, out);
     kd_frame_pop(d);
     return answer;
 }

@@ -22,6 +22,8 @@ typedef struct articulated {
     kd_v3 N, F;
 } articulated;
 
+_Static_assert(sizeof(articulated) <= KD_GIVEN_SIZE, "work->given has the room");
+
 // the body alone: inertia at P, and its force at zero acceleration minus the load
 static inline articulated rigid_body(const kd_link *l, const kd_link_motion *m, const kd_wrench *load)
 {

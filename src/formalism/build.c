@@ -27,14 +27,9 @@ enum { PAIRS, MEASURES, SLOTS, ROWS_G, ROWS_H, LOADS, TURNS, EXPRS };
     } while (0)
 
 // ---- pairs ----------------------------------------------------------------------------------------------------------
-static void frame_in_link(const kd_system *s, const kd_anchor *a, int *link, kd_vec3 *r, kd_mat3 *R)
+static int link_of(const kd_system *s, const kd_anchor *a)
 {
-    *link = a->body < 0 ? 0 : s->body_link[a->body];
-    *r = a->r;
-    *R = a->R;
-    if (a->body < 0) return;
-    *r = kd_vec_add(s->body_r[a->body], kd_mat_vec(&s->body_R[a->body], a->r));
-    *R = kd_mat_mul(&s->body_R[a->body], &a->R);
+    return a->body < 0 ? 0 : s->body_link[a->body];
 }
 
 #define FAILED (-1)
@@ -42,8 +37,10 @@ int kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to)
 {
     GROW(s, pair, npairs, PAIRS);
     kd_pair *pair = &s->pair[s->npairs];
-    frame_in_link(s, from, &pair->a, &pair->ra, &pair->Ra);
-    frame_in_link(s, to, &pair->b, &pair->rb, &pair->Rb);
+    pair->a = link_of(s, from);
+    pair->b = link_of(s, to);
+    kd_anchor_in_link(s, from, &pair->ra, &pair->Ra);
+    kd_anchor_in_link(s, to, &pair->rb, &pair->Rb);
     if (!kd_pair_path(&s->tree, pair, &s->arena)) return FAILED;
     if (pair->nsteps > s->max_path) s->max_path = pair->nsteps;
     return s->npairs++;
@@ -142,6 +139,7 @@ int kd_system_joint_coordinate(kd_system *s, int joint, int i)
 // ---- variables, rows, loads -----------------------------------------------------------------------------------------
 int kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level)
 {
+    if (kind == KD_SLOT_TIME && s->nslots > 0) return 0; // t is the first one, inputs rely on that
     for (int k = s->nslots - 1; k >= 0 && k >= s->nslots - LOOK_BACK; k--)
         if (s->slot[k].kind == kind && s->slot[k].index == index && s->slot[k].level == level) return k;
     GROW(s, slot, nslots, SLOTS);

@@ -12,6 +12,8 @@ typedef struct composite {
     double m;
 } composite;
 
+_Static_assert(sizeof(composite) <= KD_GIVEN_SIZE, "work->given has the room");
+
 static inline composite composite_link(const kd_link *l, const kd_link_motion *m)
 {
     const kd_m3 R = kd_m3_load(&m->R);

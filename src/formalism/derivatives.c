@@ -26,11 +26,15 @@ static int column_count(const kd_work *w, const kd_measure *m)
     return m->kind == KD_MEASURE_DOF ? 1 : w->system->pair[m->pair].nsteps;
 }
 
+static int column_dof(const kd_work *w, const kd_measure *m, int l)
+{
+    return m->kind == KD_MEASURE_DOF ? m->dof : w->system->pair[m->pair].step[l].dof;
+}
+
 // place in v of column l of a measure; -1: prescribed
 static int column_v(const kd_work *w, const kd_measure *m, int l)
 {
-    int dof = m->kind == KD_MEASURE_DOF ? m->dof : w->system->pair[m->pair].step[l].dof;
-    return w->system->tree.dof_v[dof];
+    return w->system->tree.dof_v[column_dof(w, m, l)];
 }
 
 static const kd_change *change_of(const kd_work *w, const kd_measure *m, int l)
@@ -41,11 +45,27 @@ static const kd_change *change_of(const kd_work *w, const kd_measure *m, int l)
 // ds/dq_l
 static double slope(const kd_work *w, const kd_measure *m, int l)
 {
-    if (m->kind == KD_MEASURE_DOF) return 1.0;
-    kd_vec3 N, F;
-    kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-    const kd_change *c = change_of(w, m, l);
-    return kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
+    return w->slope[w->slope_at[m - w->system->measure] + l];
+}
+
+// The slopes of all measures, from the columns w, u of their pairs.
+static void fill_slopes(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nmeasures; i++) {
+        const kd_measure *m = &s->measure[i];
+        double           *out = w->slope + w->slope_at[i];
+        kd_vec3           N, F;
+        if (m->kind == KD_MEASURE_DOF) {
+            out[0] = 1.0;
+            continue;
+        }
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
+            const kd_change *c = change_of(w, m, l);
+            out[l] = kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
+        }
+    }
 }
 
 // The measure with its changes along dof l, or along its rate.
@@ -182,10 +202,11 @@ static kd_eval add_load(kd_work *w, int i)
     const kd_load *load = &w->system->load[i];
     int            rows = load->nchannels + load->nstates;
     memset(w->small, 0, (size_t)(rows * load->nvariables) * sizeof *w->small);
-    kd_eval answer = w->recording ? KD_EVAL_OK : load->class->jacobian(load, w->slot, w, w->small);
+    bool    asked = !w->recording && (w->part == KD_PART_ALL || load->stiff);
+    kd_eval answer = asked ? load->class->jacobian(load, w->slot, w, w->small) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
     for (int j = 0; j < load->nvariables; j++) add_load_variable(w, load, j, w->small + j * rows);
-    for (int k = 0; k < load->nchannels; k++) freeze(w, load->channel[k], w->force[w->force_at[i] + k]);
+    for (int k = 0; k < load->nchannels; k++) freeze(w, load->channel[k], asked ? w->force[w->force_at[i] + k] : 0.0);
     return KD_EVAL_OK;
 }
 
@@ -252,7 +273,7 @@ static kd_jet expression_along(kd_work *w, const kd_row *row, int dof, bool by_r
         if (at.kind != KD_SLOT_MEASURE) continue;
         const kd_measure *m = &s->measure[at.index];
         for (int l = 0; l < column_count(w, m); l++) {
-            if ((m->kind == KD_MEASURE_DOF ? m->dof : s->pair[m->pair].step[l].dof) != dof) continue;
+            if (column_dof(w, m, l) != dof) continue;
             kd_jet along = at_level(jet_along(w, m, l, by_rate), at.level), *jet = &w->jet[row->slot[i]];
             jet->d = along.d, jet->d1 = along.d1, jet->d2 = along.d2;
         }
@@ -271,7 +292,7 @@ static bool is_done(const kd_work *w, const kd_row *row, int term, int dof)
         if (at.kind != KD_SLOT_MEASURE) continue;
         const kd_measure *m = &w->system->measure[at.index];
         for (int l = 0; l < column_count(w, m); l++)
-            if ((m->kind == KD_MEASURE_DOF ? m->dof : w->system->pair[m->pair].step[l].dof) == dof) return true;
+            if (column_dof(w, m, l) == dof) return true;
     }
     return false;
 }
@@ -284,7 +305,7 @@ static void add_expression_changes(kd_work *w, const kd_row *row, int number, co
         if (at.kind != KD_SLOT_MEASURE) continue;
         const kd_measure *m = &s->measure[at.index];
         for (int l = 0; l < column_count(w, m); l++) {
-            int dof = m->kind == KD_MEASURE_DOF ? m->dof : s->pair[m->pair].step[l].dof, column = s->tree.dof_v[dof];
+            int dof = column_dof(w, m, l), column = s->tree.dof_v[dof];
             if (column < 0 || is_done(w, row, i, dof)) continue;
             put_changes(number, column, expression_along(w, row, dof, false), expression_along(w, row, dof, true), out);
         }
@@ -381,11 +402,12 @@ static void add_tree(kd_work *w)
 {
     const kd_tree *tree = &w->system->tree;
     if (!w->system->dense_tree) return; // too large: these blocks are not given then (equations.c)
-    if (!w->recording) kd_tree_residual_derivatives(tree, &w->motion, w->dx, w->ddx, w->tree_p, w->tree_v);
+    bool asked = !w->recording && w->part == KD_PART_ALL;
+    if (asked) kd_tree_residual_derivatives(tree, &w->motion, w->dx, w->ddx, w->tree_p, w->tree_v);
     for (int j = 0; j < tree->nv; j++)
         for (int k = tree->column[j]; k < tree->column[j + 1]; k++) {
-            kd_matrix_add(&w->residual_p, tree->row[k], j, w->recording ? 0.0 : w->tree_p[k]);
-            kd_matrix_add(&w->residual_v, tree->row[k], j, w->recording ? 0.0 : w->tree_v[k]);
+            kd_matrix_add(&w->residual_p, tree->row[k], j, asked ? w->tree_p[k] : 0.0);
+            kd_matrix_add(&w->residual_v, tree->row[k], j, asked ? w->tree_v[k] : 0.0);
         }
 }
 
@@ -396,14 +418,14 @@ static void add_rows(kd_work *w, const double *lambda, const double *mu)
         const kd_row     *row = &s->row_g[s->kept[i]];
         const row_targets out = {.p = {NULL, &w->gI_p, &w->gII_p}, .v = {NULL, NULL, &w->gII_v}};
         add_changes(w, row, i, &out);
-        add_multiplier(w, row, lambda[i], 0);
+        add_multiplier(w, row, w->part == KD_PART_ALL ? lambda[i] : 0.0, 0);
         restore_jets(w, row);
     }
     for (int i = 0; i < s->nmu; i++) {
         const kd_row     *row = &s->row_h[i];
         const row_targets out = {.p = {&w->h_p, &w->hI_p, NULL}, .v = {NULL, &w->hI_v, NULL}};
         add_changes(w, row, i, &out);
-        add_multiplier(w, row, mu[i], 1);
+        add_multiplier(w, row, w->part == KD_PART_ALL ? mu[i] : 0.0, 1);
         restore_jets(w, row);
     }
 }
@@ -441,6 +463,7 @@ static void fill_axes(kd_work *w)
     const kd_system *s = w->system;
     for (int i = 0; i < s->npairs; i++)
         kd_pair_axes(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->change + w->change_at[i]);
+    fill_slopes(w);
 }
 
 void kd_work_G(kd_work *w, const kd_point *x)
@@ -459,12 +482,14 @@ void kd_work_G(kd_work *w, const kd_point *x)
     add_constraint_matrices(w);
 }
 
-kd_eval kd_work_derivatives(kd_work *w, const kd_point *x)
+kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
 {
     const kd_system *s = w->system;
     kd_work_acceleration(w, x);
     kd_eval answer = kd_work_loads(w, x);
-    if (answer != KD_EVAL_OK || w->derivative_stamp == x->acceleration_stamp) return answer;
+    bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == part;
+    if (answer != KD_EVAL_OK || current) return answer;
+    w->part = part;
     fill_axes(w);
     w->axes_stamp = x->position_stamp;
     w->G_stamp = x->position_stamp;
@@ -498,6 +523,10 @@ bool kd_work_matrices(kd_work *w)
     int              n = w->change_at[s->npairs], entries = s->dense_tree ? s->tree.column[s->tree.nv] : 0;
     w->frozen_N = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_N);
     w->frozen_F = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->frozen_F);
+    w->slope_at = kd_cut_int(&w->arena, s->nmeasures + 1);
+    for (int i = 0; w->slope_at && i < s->nmeasures; i++)
+        w->slope_at[i + 1] = w->slope_at[i] + column_count(w, &s->measure[i]);
+    w->slope = kd_cut_double(&w->arena, w->slope_at ? w->slope_at[s->nmeasures] : 0);
     w->kept_jet = kd_arena_cut(&w->arena, (size_t)s->nslots, sizeof *w->kept_jet);
     w->tree_p = kd_cut_double(&w->arena, entries);
     w->tree_v = kd_cut_double(&w->arena, entries);

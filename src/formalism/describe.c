@@ -1,4 +1,5 @@
 // describe.c: what the assembly of a system found, in words.
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,62 @@ static void say_tree(writer *w, const kd_system *s)
     say(w, "\n");
 }
 
+// ---- the drawing ----------------------------------------------------------------------------------------------------
+
+static const double OPEN = 1e-6; // [m], [rad]: below this a joint is closed at the design position
+
+static void place_of(const kd_model *m, const kd_anchor *at, kd_vec3 *r, kd_mat3 *R)
+{
+    *r = at->r;
+    *R = at->R;
+    if (at->body < 0) return;
+    const kd_body *b = &m->body[at->body];
+    *r = kd_vec_add(b->r, kd_mat_vec(&b->R, at->r));
+    *R = kd_mat_mul(&b->R, &at->R);
+}
+
+// How far a joint is open at the design position, along [m] and about [rad] the directions that it holds.
+static void gap_of(const kd_model *m, const kd_joint *j, double *shift, double *turn)
+{
+    kd_vec3 rA, rB;
+    kd_mat3 RA, RB;
+    place_of(m, &j->from, &rA, &RA);
+    place_of(m, &j->to, &rB, &RB);
+    kd_vec3       d = kd_mat_tvec(&RA, kd_vec_sub(rB, rA));
+    kd_mat3       C = kd_mat_tmul(&RA, &RB);
+    kd_joint_kind kind = j->def.kind;
+    if (kind == KD_FREE || kind == KD_PLANAR) d.x = d.y = 0.0;
+    if (kind == KD_FREE || kind == KD_PRISMATIC || kind == KD_CYLINDRICAL || kind == KD_SCREW) d.z = 0.0;
+    *shift = sqrt(kd_vec_dot(d, d));
+    *turn = 0.0;
+    if (kind == KD_FIXED || kind == KD_PRISMATIC) *turn = 2.0 * acos(fmin(1.0, fabs(kd_quat_of_matrix(&C).w)));
+    if (kind == KD_REVOLUTE || kind == KD_SCREW || kind == KD_CYLINDRICAL || kind == KD_PLANAR)
+        *turn = atan2(hypot(C.z.x, C.z.y), C.z.z);
+    if (kind == KD_UNIVERSAL) *turn = fabs(asin(fmax(-1.0, fmin(1.0, C.x.z))));
+}
+
+static void say_drawing(writer *w, const kd_system *s)
+{
+    int listed = 0;
+    for (int j = 0; j < s->model->njoints && listed <= MAX_LISTED; j++) {
+        const kd_joint *joint = &s->model->joint[j];
+        double          shift, turn;
+        gap_of(s->model, joint, &shift, &turn);
+        if (shift <= OPEN && turn <= OPEN) continue;
+        say(w, "%s", listed > 0 ? ", " : "the drawing is open, and assembly moves bodies to close it: ");
+        if (listed == MAX_LISTED)
+            say(w, "...");
+        else if (shift > OPEN)
+            say(w, "joint '%s' by %.3g m", joint->name, shift);
+        else
+            say(w, "joint '%s' by %.3g rad", joint->name, turn);
+        listed++;
+    }
+    if (listed > 0) say(w, "\n");
+}
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
 // The rows that follow from others, joint by joint.
 static void say_redundant(writer *w, const kd_system *s)
 {
@@ -92,6 +149,7 @@ size_t kd_system_describe(const kd_system *s, char *text, size_t size)
     say(&w, "%d degree%s of freedom: %d velocit%s in %s coordinates, %d constraint%s\n", s->info.dof,
         plural(s->info.dof), s->nv, s->nv == 1 ? "y" : "ies", s->joints ? "Cartesian" : "joint", s->nlambda + s->nmu,
         plural(s->nlambda + s->nmu));
+    say_drawing(&w, s);
     if (!s->info.assembled)
         say(&w, "the loops could not be closed at the start position: redundancy was not examined\n");
     say_redundant(&w, s);

@@ -61,6 +61,7 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     const size_t nlinks = (size_t)tree->nlinks, ndof = (size_t)tree->ndof;
     find_angles(tree, w);
     const int rounded = (w->nangles + 3) / 4 * 4;
+    w->angles = kd_cut_double(arena, rounded);
     w->sine = kd_cut_double(arena, rounded);
     w->cosine = kd_cut_double(arena, rounded);
     w->angle = kd_cut_int(arena, w->nangles);

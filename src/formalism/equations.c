@@ -71,17 +71,17 @@ static kd_eval Z(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// Counted angles after a move: the turn closest to the old one.
-static void move_turns(kd_work *w, const double *p, double *p_moved)
+// The counted angles at x, on the turns that are closest to near.
+static void angles_at(kd_work *w, const double *x, const double *near, double *out)
 {
     const kd_system        *s = w->system;
     static const kd_tangent none;
-    kd_tree_place(&s->tree, w->x_moved, &w->moved);
+    kd_tree_place(&s->tree, x, &w->moved);
     for (int i = 0; i < s->nturns; i++) {
         const kd_measure *m = &s->measure[s->turn_measure[i]];
         kd_relative       rel = {0};
         kd_pair_place(&s->pair[m->pair], &w->moved, &rel);
-        p_moved[first_turn(s) + i] = kd_measure_jet(m, &rel, &none, p[first_turn(s) + i]).x;
+        out[i] = kd_measure_jet(m, &rel, &none, near[i]).x;
     }
 }
 
@@ -89,14 +89,50 @@ static kd_eval oplus(const double *p, const double *e, void *context, double *p_
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
+    const double    *turn = p + first_turn(s);
+    double          *before = w->turn, *behind = w->turn + s->nturns;
     memcpy(w->x_moved, w->x, (size_t)s->tree.nposition * sizeof *w->x_moved); // prescribed coordinates stay
     for (int i = 0; i < first_turn(s); i++) w->x_moved[s->x_of_p[i]] = p[i];
+    if (s->nturns > 0) angles_at(w, w->x_moved, turn, before);
     memset(w->increment, 0, (size_t)s->tree.ndof * sizeof *w->increment);
     for (int i = 0; i < s->tree.nv; i++) w->increment[s->tree.v_dof[i]] = e[i];
     kd_tree_oplus(&s->tree, w->x_moved, w->increment, w->x_moved);
-    if (s->nturns > 0) move_turns(w, p, p_moved);
+    if (s->nturns > 0) angles_at(w, w->x_moved, before, behind);
+    // by their difference: the prescribed coordinates may be those of another time
+    for (int i = 0; i < s->nturns; i++) p_moved[first_turn(s) + i] = turn[i] + behind[i] - before[i];
     for (int i = 0; i < first_turn(s); i++) p_moved[i] = w->x_moved[s->x_of_p[i]];
     return KD_EVAL_OK;
+}
+
+// Not given where coordinates are prescribed and angles are counted: those depend on time.
+static void normalise(double *p, void *context)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nquaternions; i++)
+        kd_quat_to(kd_quat_normalised(kd_quat_of(p + s->quaternion[i])), p + s->quaternion[i]);
+    if (s->nturns == 0) return;
+    for (int i = 0; i < first_turn(s); i++) w->x_moved[s->x_of_p[i]] = p[i];
+    angles_at(w, w->x_moved, p + first_turn(s), p + first_turn(s));
+}
+
+// v = rate of scalars; omega = 2 conj(q) q' / |q|^2 of quaternions
+static void velocities(const double *p, const double *rate, void *context, double *v)
+{
+    const kd_system *s = ((kd_work *)context)->system;
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        const kd_link *link = &s->tree.link[i];
+        int            ndof = kd_tree_joint_dofs(link->kind);
+        int            turns = link->kind == KD_TREE_SPHERICAL ? 0 : link->kind == KD_TREE_FREE ? 3 : ndof;
+        for (int k = 0; k < turns; k++) {
+            int at = s->tree.dof_v[link->dof + k];
+            if (at >= 0) v[at] = rate[s->p_of_x[link->position + k]];
+        }
+        if (turns == ndof) continue;
+        int     first = s->p_of_x[link->position + turns], at = s->tree.dof_v[link->dof + turns];
+        kd_quat q = kd_quat_of(p + first), omega = kd_quat_mul(kd_quat_conjugate(q), kd_quat_of(rate + first));
+        kd_vec_to(kd_vec_scale(2.0 / kd_quat_norm2(q), kd_vec(omega.x, omega.y, omega.z)), v + at);
+    }
 }
 
 // (|q|^2 - 1)/2; a counted angle less the angle itself
@@ -175,6 +211,16 @@ static kd_eval acceleration(const kd_point *x, void *context, double *out)
 static kd_eval accelerations(const kd_point *x, void *context, double *a, double *lambda, double *mu)
 {
     return kd_topological_solve(context, x, a, lambda, mu);
+}
+
+static kd_eval kkt_factor(const kd_point *x, void *context)
+{
+    return kd_topological_factor(context, x);
+}
+
+static void kkt_solve(void *context, double *y)
+{
+    kd_topological_backsolve(context, y);
 }
 
 static kd_eval mass(const kd_point *x, void *context, double *out)
@@ -305,35 +351,88 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
 }
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
-// Reaction of
-// a joint on the body of `to`, axes of `from`, at the origin of `to`.
-static double reaction(kd_work *w, const kd_point *x, int joint, int component)
+// What a unit force along coordinate i of a joint is on the body of `to` (axes of `from`, at the origin of `to`).
+static kd_wrench coordinate_load(kd_joint_kind kind, int i, const kd_relative *rel)
+{
+    const kd_vec3 x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
+    switch (kind) {
+    case KD_REVOLUTE:
+    case KD_SCREW:
+        return (kd_wrench){.N = z};
+    case KD_PRISMATIC:
+        return (kd_wrench){.F = z};
+    case KD_CYLINDRICAL:
+        return i == 0 ? (kd_wrench){.N = z} : (kd_wrench){.F = z};
+    case KD_UNIVERSAL:
+        return (kd_wrench){.N = i == 0 ? z : rel->C.x};
+    case KD_PLANAR:
+        return i == 2 ? (kd_wrench){.N = z} : (kd_wrench){.F = i == 0 ? x : y};
+    case KD_FREE:
+        return (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z};
+    default:
+        return (kd_wrench){.N = {0, 0, 0}};
+    }
+}
+
+// A joint of the tree: what its link needs (on the link at its P, world axes), less the forces of other elements along
+// its coordinates (springs, friction, couplings).
+static kd_wrench tree_reaction(const kd_work *w, int joint)
 {
     const kd_system    *s = w->system;
     const kd_tree_edge *edge = &s->edge[joint];
-    kd_vec3             N = {0, 0, 0}, F = {0, 0, 0};
     const kd_relative  *rel = &w->rel[edge->pair];
-    if (edge->link > 0) {
-        const kd_wrench *r = &w->motion.reaction[edge->link]; // on the link at its P, world axes
-        kd_vec3          arm = kd_vec_sub(w->motion.link[edge->link].P, rel->rB);
-        kd_vec3          Nw = kd_vec_add(r->N, kd_vec_cross(arm, r->F));
-        double           sign = edge->reversed ? -1.0 : 1.0;
-        N = kd_vec_scale(sign, kd_mat_tvec(&rel->RA, Nw));
-        F = kd_vec_scale(sign, kd_mat_tvec(&rel->RA, r->F));
-    } else {
-        for (int i = 0; i < s->nlambda; i++) {
-            const kd_row *row = &s->row_g[s->kept[i]];
-            if (row->joint != joint || row->expr) continue;
-            for (int k = 0; k < row->nterms; k++) {
-                kd_vec3 dN, dF;
-                kd_measure_gradient(&s->measure[s->slot[row->slot[k]].index], rel, &dN, &dF);
-                N = kd_vec_axpy(N, -x->lambda[i] * row->coefficient[k], dN);
-                F = kd_vec_axpy(F, -x->lambda[i] * row->coefficient[k], dF);
-            }
+    const kd_wrench    *r = &w->motion.reaction[edge->link];
+    kd_joint_kind       kind = s->model->joint[joint].def.kind;
+    kd_vec3             arm = kd_vec_sub(w->motion.link[edge->link].P, rel->rB);
+    double              sign = edge->reversed ? -1.0 : 1.0;
+    kd_wrench           sum = {.N = kd_mat_tvec(&rel->RA, kd_vec_add(r->N, kd_vec_cross(arm, r->F))),
+                               .F = kd_mat_tvec(&rel->RA, r->F)};
+    sum = (kd_wrench){kd_vec_scale(sign, sum.N), kd_vec_scale(sign, sum.F)};
+    for (int i = 0; i < kd_joint_coordinates(kind); i++) {
+        int dof = kd_edge_dof(s, joint, i);
+        if (dof < 0) continue;
+        kd_wrench load = coordinate_load(kind, i, rel);
+        sum.N = kd_vec_axpy(sum.N, -w->joint_force[dof], load.N);
+        sum.F = kd_vec_axpy(sum.F, -w->joint_force[dof], load.F);
+    }
+    return sum;
+}
+
+// The forces of a joint's own rows: it closes a loop, or its motion is prescribed.
+static kd_wrench row_reaction(const kd_work *w, const kd_point *x, int joint)
+{
+    const kd_system   *s = w->system;
+    const kd_relative *rel = &w->rel[s->edge[joint].pair];
+    kd_wrench          sum = {.N = {0, 0, 0}};
+    for (int i = 0; i < s->nlambda; i++) {
+        const kd_row *row = &s->row_g[s->kept[i]];
+        if (row->joint != joint) continue;
+        for (int k = 0; k < row->nterms; k++) {
+            kd_vec3 N, F;
+            kd_measure_gradient(&s->measure[s->slot[row->slot[k]].index], rel, &N, &F);
+            sum.N = kd_vec_axpy(sum.N, -x->lambda[i] * row->coefficient[k], N);
+            sum.F = kd_vec_axpy(sum.F, -x->lambda[i] * row->coefficient[k], F);
         }
     }
-    const double all[] = {F.x, F.y, F.z, N.x, N.y, N.z};
-    return all[component];
+    return sum;
+}
+
+static double component_of(const kd_wrench *w, int i)
+{
+    const double all[] = {w->F.x, w->F.y, w->F.z, w->N.x, w->N.y, w->N.z};
+    return i < 6 ? all[i] : 0.0;
+}
+
+// Reaction of a joint on the body of `to`, axes of `from`, at the origin of `to`; with the force of a prescribed
+// motion.
+static double reaction(const kd_work *w, const kd_point *x, int joint, int component)
+{
+    kd_wrench sum = row_reaction(w, x, joint);
+    if (w->system->edge[joint].link > 0) {
+        kd_wrench tree = tree_reaction(w, joint);
+        sum = (kd_wrench){kd_vec_add(sum.N, tree.N), kd_vec_add(sum.F, tree.F)};
+    }
+    return component_of(&sum, component);
 }
 
 static double multiplier(const kd_work *w, const kd_point *x, int constraint, int number)
@@ -347,12 +446,33 @@ static double multiplier(const kd_work *w, const kd_point *x, int constraint, in
     return 0.0; // left out as redundant
 }
 
-// Force of an element as sensors read it: tension of springs between points, otherwise along the measure.
+// Load on `to` of an element that acts between two frames, axes of `from`, at the origin of `to`.
+static kd_wrench element_wrench(const kd_work *w, int load)
+{
+    const kd_system *s = w->system;
+    const kd_load   *l = &s->load[load];
+    kd_wrench        sum = {.N = {0, 0, 0}};
+    for (int k = 0; k < l->nchannels; k++) {
+        const kd_measure *m = &s->measure[l->channel[k]];
+        kd_vec3           N, F;
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        sum.N = kd_vec_axpy(sum.N, w->force[w->force_at[load] + k], N);
+        sum.F = kd_vec_axpy(sum.F, w->force[w->force_at[load] + k], F);
+    }
+    return sum;
+}
+
+// Force of an element as sensors read it: tension of springs between points, components of loads, otherwise along the
+// measure.
 static double element_force(const kd_work *w, int force, int number)
 {
     const kd_system *s = w->system;
     int              load = s->model->nstates + force;
     const kd_load   *l = &s->load[load];
+    if (l->def && (l->def->kind == KD_BUSHING || l->def->kind == KD_APPLIED || l->def->kind == KD_CONTACT)) {
+        kd_wrench sum = element_wrench(w, load);
+        return component_of(&sum, number);
+    }
     if (number >= l->nchannels) return 0.0;
     double value = w->force[w->force_at[load] + number];
     return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
@@ -451,11 +571,12 @@ static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
 }
 
 // Bring the matrix of a block up to date.
-static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var, const kd_matrix_values **out)
+static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var, kd_part part,
+                             const kd_matrix_values **out)
 {
     const kd_matrix_plan *plan = plan_of(w->system, fn, var);
     *out = kd_work_matrix(w, plan);
-    if (*out != &w->G && *out != &w->H) return kd_work_derivatives(w, x);
+    if (*out != &w->G && *out != &w->H) return kd_work_derivatives(w, x, part);
     kd_work_G(w, x);
     return KD_EVAL_OK;
 }
@@ -464,13 +585,12 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
 {
     kd_work                *w = context;
     const kd_matrix_values *m;
-    (void)part;
     if (fn == KD_RESIDUAL && var == KD_A) return mass(x, context, out);
     if (fn == KD_Q) {
         norms_by_position(w, x, out);
         return KD_EVAL_OK;
     }
-    kd_eval answer = fn == KD_KINEMATICS ? kd_work_derivatives(w, x) : update_matrix(w, x, fn, var, &m);
+    kd_eval answer = fn == KD_KINEMATICS ? kd_work_derivatives(w, x, part) : update_matrix(w, x, fn, var, part, &m);
     if (answer != KD_EVAL_OK) return answer;
     if (fn == KD_KINEMATICS)
         kinematics_by_position(w, out);
@@ -494,14 +614,13 @@ static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
 static kd_eval sparse(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *values)
 {
     kd_work *w = context;
-    (void)part;
     if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
         kd_work_position(w, x);
         kd_tree_mass(&w->system->tree, &w->motion, values);
         return KD_EVAL_OK;
     }
     const kd_matrix_values *m;
-    kd_eval                 answer = update_matrix(w, x, fn, var, &m);
+    kd_eval                 answer = update_matrix(w, x, fn, var, part, &m);
     if (answer == KD_EVAL_OK) memcpy(values, m->value, (size_t)m->plan->column[m->plan->columns] * sizeof *values);
     return answer;
 }
@@ -555,10 +674,16 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         def.Z = Z;
         def.oplus = oplus;
         def.q = norms;
+        if (s->nturns == 0 || !s->prescribed) def.normalise = normalise;
+        def.velocities = velocities;
     }
     def.residual = residual;
     def.acceleration = acceleration;
-    if (s->topological.place) def.accelerations = accelerations;
+    if (s->topological.place) {
+        def.accelerations = accelerations;
+        def.kkt_factor = kkt_factor;
+        def.kkt_solve = kkt_solve;
+    }
     def.M = mass;
     if (s->nr > 0) def.b = inner_rates;
     if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;

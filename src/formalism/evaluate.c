@@ -45,6 +45,7 @@ static void cut_arrays(kd_work *w)
     w->x = kd_cut_double(arena, s->tree.nposition);
     w->x_moved = kd_cut_double(arena, s->tree.nposition);
     w->rates = kd_cut_double(arena, s->tree.nposition);
+    w->turn = kd_cut_double(arena, 2 * s->nturns);
     w->dx = kd_cut_double(arena, s->tree.ndof);
     w->ddx = kd_cut_double(arena, s->tree.ndof);
     w->tau = kd_cut_double(arena, s->tree.ndof);

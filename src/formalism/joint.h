@@ -136,8 +136,8 @@ static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent
 // cosine and sine of all angles in x into work
 static inline void kd_joint_angles(const double *x, struct kd_tree_work *w)
 {
-    for (int k = 0; k < w->nangles; k++) w->sine[k] = x[w->angle[k]];
-    KD_KERNEL(kd_sine_cosine)(w->nangles, w->sine, w->sine, w->cosine);
+    for (int k = 0; k < w->nangles; k++) w->angles[k] = x[w->angle[k]];
+    KD_KERNEL(kd_sine_cosine)(w->nangles, w->angles, w->sine, w->cosine);
 }
 
 #endif

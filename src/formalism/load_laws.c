@@ -161,12 +161,12 @@ static void friction_energy(const kd_load *load, const double *x, kd_work *w, kd
 
 const kd_load_class kd_load_friction = {friction_eval, friction_jacobian, friction_energy};
 
-// ---- bushing: f = -(K s + D v + preload), s = shifts and Cardan angles ----------------------------------------------
+// ---- bushing: f = preload - K s - D v, s = shifts and Cardan angles -------------------------------------------------
 static kd_eval bushing_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     (void)w, (void)rate;
     for (int i = 0; i < 6; i++) {
-        force[i] = -load->def->preload6[i];
+        force[i] = load->def->preload6[i];
         for (int j = 0; j < 6; j++)
             force[i] -= load->def->matrix[0][6 * i + j] * x[load->variable[j]] +
                         load->def->matrix[1][6 * i + j] * x[load->variable[6 + j]];
@@ -190,7 +190,7 @@ static void bushing_energy(const kd_load *load, const double *x, kd_work *w, kd_
     (void)w;
     for (int i = 0; i < 6; i++) {
         double si = x[load->variable[i]], vi = x[load->variable[6 + i]];
-        sum->potential += load->def->preload6[i] * si;
+        sum->potential -= load->def->preload6[i] * si;
         for (int j = 0; j < 6; j++) {
             double sj = x[load->variable[j]], vj = x[load->variable[6 + j]];
             double even = 0.5 * (load->def->matrix[0][6 * i + j] + load->def->matrix[0][6 * j + i]);

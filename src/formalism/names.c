@@ -72,19 +72,36 @@ static void name_links(kd_system *s)
         if (s->edge[j].link > 0) name_link(s, s->edge[j].link, "joint.", m->joint[j].name, s->edge[j].reversed);
 }
 
+// The body or frame of roll or yaw, or the force, whose angle is the measure; NULL: none of them.
+static char *name_angle(kd_system *s, const kd_measure *m)
+{
+    const kd_model *model = s->model;
+    const char     *word = m->sine.i == 2 ? ".roll" : ".yaw";
+    for (int i = 0; i < model->nbodies; i++)
+        if (s->body_pair[i] == m->pair) return joined(s, "body.", model->body[i].name, word);
+    for (int i = 0; i < model->nframes; i++)
+        if (s->frame_pair[i] == m->pair) return joined(s, "frame.", model->frame[i].name, word);
+    for (int i = 0; i < model->nforces; i++)
+        if (s->force_pair[i] == m->pair) return joined(s, "force.", model->force[i].name, ".angle");
+    return NULL;
+}
+
+static char *name_turn(kd_system *s, int measure)
+{
+    for (int j = 0; j < s->model->njoints; j++) {
+        const kd_joint *joint = &s->model->joint[j];
+        for (int k = 0; k < 3; k++)
+            if (s->edge[j].coordinate[k] == measure)
+                return joined(s, "joint.", joint->name,
+                              kd_joint_coordinates(joint->def.kind) > 1 ? several_q[k] : scalar_q[0]);
+    }
+    char *name = name_angle(s, &s->measure[measure]);
+    return name ? name : joined(s, "angle", "", "");
+}
+
 static void name_turns(kd_system *s)
 {
-    static const char *const one[] = {".q", ".q", ".q"};
-    int                      first = s->np - s->nturns;
-    for (int i = 0; i < s->nturns; i++) {
-        s->names[KD_NAME_P][first + i] = joined(s, "angle", "", "");
-        for (int j = 0; j < s->model->njoints; j++)
-            for (int k = 0; k < 3; k++)
-                if (s->edge[j].coordinate[k] == s->turn_measure[i])
-                    s->names[KD_NAME_P][first + i] =
-                        joined(s, "joint.", s->model->joint[j].name,
-                               kd_joint_coordinates(s->model->joint[j].def.kind) > 1 ? several_q[k] : one[k]);
-    }
+    for (int i = 0; i < s->nturns; i++) s->names[KD_NAME_P][s->np - s->nturns + i] = name_turn(s, s->turn_measure[i]);
 }
 
 static void name_norms(kd_system *s)

@@ -57,6 +57,8 @@ typedef struct subtree {
     double m;
 } subtree;
 
+_Static_assert(sizeof(subtree) <= KD_GIVEN_SIZE, "work->given has the room");
+
 // the link alone, first about P, then about O
 static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd_v3 r)
 {
@@ -69,7 +71,11 @@ static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd
     const kd_v3  N = kd_v3_add(kd_v3_cross(w, kd_m3_vec(&J, &m->w)), kd_v3_cross(h, dv));
     const double half = 0.5 * kd_v3_trace(J.x, J.y, J.z);
     kd_slot      rs, hs, es;
-    subtree      s = {.J = J, .h = kd_v3_axpy(h, mass, r), .p = kd_v3_axpy(wh, mass, v), .m = mass};
+    subtree      s; // filled field by field: an initialiser of lanes clears memory first
+    s.J = J;
+    s.h = kd_v3_axpy(h, mass, r);
+    s.p = kd_v3_axpy(wh, mass, v);
+    s.m = mass;
     kd_v3_store_four(&rs.v, r);
     kd_v3_store_four(&hs.v, h);
     kd_v3_store_four(&es.v, e);
@@ -104,13 +110,6 @@ static inline kd_v6 inertia_times(const subtree *s, kd_v6 a, const kd_six *b)
                    kd_v3_axpy(kd_v3_cross(a.w, s->h), s->m, a.u)};
 }
 
-// Bc of the turn w, also in memory
-static inline kd_v6 coriolis_times(const subtree *s, double trace, kd_v3 w, const kd_vec3 *b)
-{
-    const kd_v3 N = kd_v3_sub(kd_v3_scale(trace, w), kd_m3_vec(&s->L, b)), F = kd_v3_cross(w, s->p);
-    return (kd_v6){kd_v3_add(N, N), kd_v3_add(F, F)};
-}
-
 // Bc'S; acts on the turn only
 static inline kd_v3 coriolis_transposed(const subtree *s, double trace, kd_v6 S)
 {
@@ -128,22 +127,41 @@ typedef struct output {
     double        *by_position, *by_velocity;
 } output;
 
-// Column l of link i: S and what Z, A, T are for it. Rows from split on are carried along by it.
-static inline void write_column(const output *o, const subtree *s, double trace, int i, int l, int split, kd_v6 S,
-                                kd_v6 Z, kd_v6 A, kd_v6 T)
+// what the dot products of one column need
+typedef struct column {
+    kd_six S, Z, A, T;
+    kd_six above_p, above_v; // Ic A + Bc Z + S x* fc,  Ic T + Bc S
+} column;
+
+// Bc of the turn w, also in memory
+static inline kd_v6 coriolis_times(const subtree *s, double trace, kd_v3 w, const kd_vec3 *b)
+{
+    const kd_v3 N = kd_v3_sub(kd_v3_scale(trace, w), kd_m3_vec(&s->L, b)), F = kd_v3_cross(w, s->p);
+    return (kd_v6){kd_v3_add(N, N), kd_v3_add(F, F)};
+}
+
+static inline void fill_column(const subtree *s, double trace, kd_v6 S, kd_v6 Z, kd_v6 A, kd_v6 T, column *c)
+{
+    kd_six_put(&c->S, S);
+    kd_six_put(&c->Z, Z);
+    kd_six_put(&c->A, A);
+    kd_six_put(&c->T, T);
+    const kd_v6 a = add6(inertia_times(s, A, &c->A), coriolis_times(s, trace, Z.w, &c->Z.w.v));
+    kd_six_put(&c->above_p, add6(a, cross_force6(S, s->f)));
+    kd_six_put(&c->above_v, add6(inertia_times(s, T, &c->T), coriolis_times(s, trace, S.w, &c->S.w.v)));
+}
+
+// Column l of link i. Rows from split on are carried along by it.
+static void write_column(const output *o, const column *c, int i, int l, int split)
 {
     const kd_tree             *tree = o->tree;
     const struct kd_tree_work *work = o->m->work;
     const int                  end = tree->link_v[tree->link[i].end];
     double                    *p = o->by_position + tree->column[l], *v = o->by_velocity + tree->column[l];
-    const kd_six               S6 = kd_six_of(S), Z6 = kd_six_of(Z), A6 = kd_six_of(A), T6 = kd_six_of(T);
-    const kd_v6 a = add6(add6(inertia_times(s, A, &A6), coriolis_times(s, trace, Z.w, &Z6.w.v)), cross_force6(S, s->f));
-    const kd_v6 b = add6(inertia_times(s, T, &T6), coriolis_times(s, trace, S.w, &S6.w.v));
-    const kd_six a6 = kd_six_of(a), b6 = kd_six_of(b);
-    const int    rows = kd_rows_dot_above(tree, work, i, split, work->S, &a6, p);
-    kd_rows_dot_above(tree, work, i, split, work->S, &b6, v);
-    kd_rows_dot9(tree->nv, work->IS, &A6, work->BS, &Z6.w.v, split, end, p + rows);
-    kd_rows_dot9(tree->nv, work->IS, &T6, work->BS, &S6.w.v, split, end, v + rows);
+    const int                  rows = kd_rows_dot_above(tree, work, i, split, work->S, &c->above_p, p);
+    kd_rows_dot_above(tree, work, i, split, work->S, &c->above_v, v);
+    kd_rows_dot9(tree->nv, work->IS, &c->A, work->BS, &c->Z.w.v, split, end, p + rows);
+    kd_rows_dot9(tree->nv, work->IS, &c->T, work->BS, &c->S.w.v, split, end, v + rows);
 }
 
 static inline bool is_turn_of_quaternion(kd_tree_joint kind, int k)
@@ -173,7 +191,11 @@ static void write_link(const output *o, const subtree *s, double trace, int i, k
         const kd_v6 S = kd_rows_motion(&o->m->axis[dof], r), Z = cross6(v, S), A = add6(cross6(a, S), cross6(v, Z));
         const bool  quaternion = is_turn_of_quaternion(l->kind, k);
         const int   split = quaternion ? tree->link_v[i + 1] - turns : place + 1;
-        if (place >= 0) write_column(o, s, trace, i, place, split, S, Z, A, add6(Z, quaternion ? cross6(own, S) : Z));
+        if (place >= 0) {
+            column c;
+            fill_column(s, trace, S, Z, A, add6(Z, quaternion ? cross6(own, S) : Z), &c);
+            write_column(o, &c, i, place, split);
+        }
         if (quaternion) continue; // carried by the link itself: the same v and a for all three
         v = axpy6(v, o->dx[dof], S);
         a = axpy6(axpy6(a, o->ddx[dof], S), o->dx[dof], Z);
@@ -187,7 +209,10 @@ static inline void write_single(const output *o, const subtree *s, double trace,
     const int      place = o->tree->dof_v[l->dof];
     const kd_v6    v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
     const kd_v6    S = kd_rows_motion(&o->m->axis[l->dof], r), Z = cross6(v, S);
-    if (place >= 0) write_column(o, s, trace, i, place, place + 1, S, Z, add6(cross6(a, S), cross6(v, Z)), add6(Z, Z));
+    column         c;
+    if (place < 0) return;
+    fill_column(s, trace, S, Z, add6(cross6(a, S), cross6(v, Z)), add6(Z, Z), &c);
+    write_column(o, &c, i, place, place + 1);
 }
 
 // From the tips to the ground: what the rows below need is there when a column is written. Sums as in
@@ -211,15 +236,18 @@ void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const
         }
         const double trace = kd_v3_trace(s.L.x, s.L.y, s.L.z);
         for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++) {
-            const kd_v6  S = kd_rows_motion(&m->axis[tree->v_dof[k]], r);
-            const kd_six S6 = kd_six_of(S);
+            const kd_v6 S = kd_rows_motion(&m->axis[tree->v_dof[k]], r);
+            kd_six      S6;
+            kd_six_put(&S6, S);
             kd_rows_put(work->IS, tree->nv, k, inertia_times(&s, S, &S6));
             kd_v3_scatter(work->BS + k, tree->nv, coriolis_transposed(&s, trace, S));
         }
-        if (kd_joint_dofs(l->kind) == 1)
+        if (kd_joint_dofs(l->kind) == 1) {
             write_single(&o, &s, trace, i, r, r_l);
-        else
-            write_link(&o, &s, trace, i, r, r_l);
+        } else {
+            const subtree copy = s; // s itself stays at hand
+            write_link(&o, &copy, trace, i, r, r_l);
+        }
         if (l->parent == i - 1)
             given = s;
         else if (l->end == tree->link[l->parent].end)

@@ -40,62 +40,62 @@ static inline void kd_rows_motions(const kd_tree *tree, kd_motion *m)
 
 typedef double kd_lanes __attribute__((vector_size(8 * KD_LANES), aligned(8), may_alias));
 
+static inline kd_lanes kd_lanes_at(const double *x)
+{
+    return *(const kd_lanes *)x;
+}
+
 // A vector of six whose components are read one by one.
 typedef struct kd_six {
     kd_slot w, u;
 } kd_six;
 
-static inline kd_six kd_six_of(kd_v6 a)
+static inline void kd_six_put(kd_six *to, kd_v6 a)
 {
-    kd_six s;
-    kd_v3_store_four(&s.w.v, a.w);
-    kd_v3_store_four(&s.u.v, a.u);
-    return s;
-}
-
-static inline kd_lanes kd_rows_lanes(int nv, const double *s, const kd_six *a)
-{
-    return *(const kd_lanes *)s * a->w.v.x + *(const kd_lanes *)(s + nv) * a->w.v.y +
-           *(const kd_lanes *)(s + 2 * nv) * a->w.v.z + *(const kd_lanes *)(s + 3 * nv) * a->u.v.x +
-           *(const kd_lanes *)(s + 4 * nv) * a->u.v.y + *(const kd_lanes *)(s + 5 * nv) * a->u.v.z;
-}
-
-static inline double kd_rows_one(int nv, const double *s, const kd_six *a)
-{
-    return *s * a->w.v.x + s[nv] * a->w.v.y + s[2 * nv] * a->w.v.z + s[3 * nv] * a->u.v.x + s[4 * nv] * a->u.v.y +
-           s[5 * nv] * a->u.v.z;
+    kd_v3_store_four(&to->w.v, a.w);
+    kd_v3_store_four(&to->u.v, a.u);
 }
 
 // out_k = a' rows_k, first <= k < end. The last lanes overlap those before, so that few are left for single steps.
-static inline void kd_rows_dot(int nv, const double *rows, const kd_six *a, int first, int end, double *restrict out)
+static inline void kd_rows_dot(int nv, const double *rows, const kd_six *a, int first, int end, double *out)
 {
-    const double *s = rows + first;
-    const int     n = end - first;
-    if (n < KD_LANES) {
-        for (int k = 0; k < n; k++) out[k] = kd_rows_one(nv, s + k, a);
+    const double *s0 = rows + first, *s1 = s0 + nv, *s2 = s1 + nv, *s3 = s2 + nv, *s4 = s3 + nv, *s5 = s4 + nv;
+    const double  a0 = a->w.v.x, a1 = a->w.v.y, a2 = a->w.v.z, a3 = a->u.v.x, a4 = a->u.v.y, a5 = a->u.v.z;
+    const int     n = end - first, last = n - KD_LANES;
+    if (last < 0) {
+        for (int k = 0; k < n; k++)
+            out[k] = s0[k] * a0 + s1[k] * a1 + s2[k] * a2 + s3[k] * a3 + s4[k] * a4 + s5[k] * a5;
         return;
     }
-    for (int k = 0; k + KD_LANES <= n; k += KD_LANES) *(kd_lanes *)(out + k) = kd_rows_lanes(nv, s + k, a);
-    *(kd_lanes *)(out + n - KD_LANES) = kd_rows_lanes(nv, s + n - KD_LANES, a);
+    for (int k = 0;; k += KD_LANES) {
+        if (k > last) k = last;
+        *(kd_lanes *)(out + k) = kd_lanes_at(s0 + k) * a0 + kd_lanes_at(s1 + k) * a1 + kd_lanes_at(s2 + k) * a2 +
+                                 kd_lanes_at(s3 + k) * a3 + kd_lanes_at(s4 + k) * a4 + kd_lanes_at(s5 + k) * a5;
+        if (k == last) return;
+    }
 }
 
 // out_k = a' rows_k + b' more_k, first <= k < end; more: three further rows
 static inline void kd_rows_dot9(int nv, const double *rows, const kd_six *a, const double *more, const kd_vec3 *b,
-                                int first, int end, double *restrict out)
+                                int first, int end, double *out)
 {
-    const double *s = rows + first, *t = more + first;
-    const int     n = end - first;
-    if (n < KD_LANES) {
+    const double *s0 = rows + first, *s1 = s0 + nv, *s2 = s1 + nv, *s3 = s2 + nv, *s4 = s3 + nv, *s5 = s4 + nv;
+    const double *t0 = more + first, *t1 = t0 + nv, *t2 = t1 + nv;
+    const double  a0 = a->w.v.x, a1 = a->w.v.y, a2 = a->w.v.z, a3 = a->u.v.x, a4 = a->u.v.y, a5 = a->u.v.z;
+    const double  b0 = b->x, b1 = b->y, b2 = b->z;
+    const int     n = end - first, last = n - KD_LANES;
+    if (last < 0) {
         for (int k = 0; k < n; k++)
-            out[k] = kd_rows_one(nv, s + k, a) + (t[k] * b->x + t[k + nv] * b->y + t[k + 2 * nv] * b->z);
+            out[k] = s0[k] * a0 + s1[k] * a1 + s2[k] * a2 + s3[k] * a3 + s4[k] * a4 + s5[k] * a5 +
+                     (t0[k] * b0 + t1[k] * b1 + t2[k] * b2);
         return;
     }
     for (int k = 0;; k += KD_LANES) {
-        if (k > n - KD_LANES) k = n - KD_LANES;
-        *(kd_lanes *)(out + k) =
-            kd_rows_lanes(nv, s + k, a) + (*(const kd_lanes *)(t + k) * b->x + *(const kd_lanes *)(t + k + nv) * b->y +
-                                           *(const kd_lanes *)(t + k + 2 * nv) * b->z);
-        if (k == n - KD_LANES) return;
+        if (k > last) k = last;
+        *(kd_lanes *)(out + k) = kd_lanes_at(s0 + k) * a0 + kd_lanes_at(s1 + k) * a1 + kd_lanes_at(s2 + k) * a2 +
+                                 kd_lanes_at(s3 + k) * a3 + kd_lanes_at(s4 + k) * a4 + kd_lanes_at(s5 + k) * a5 +
+                                 (kd_lanes_at(t0 + k) * b0 + kd_lanes_at(t1 + k) * b1 + kd_lanes_at(t2 + k) * b2);
+        if (k == last) return;
     }
 }
 

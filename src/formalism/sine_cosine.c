@@ -1,9 +1,9 @@
 // sine_cosine.c: sine and cosine of many angles, some lanes at a time; error below one unit in the last place.
 //
-// x = n pi/2 + r with |r| <= pi/4, pi/2 in three parts of which the first two have 33 bits: n times them is exact up to
-// n = 2^20. Then sin r = r + r^3 P(r^2), cos r = 1 - (r^2/2 - r^4 Q(r^2)) with polynomials of degree 5 that interpolate
-// at Chebyshev points, and the quadrant n decides about exchange and signs. Large angles and those that are not finite
-// go to the library.
+// x = n pi/2 + r + rest with |r| <= pi/4, pi/2 in three parts of which the first two have 33 bits: n times them is
+// exact up to n = 2^20. Then sin r = r + r^3 P(r^2), cos r = 1 - (r^2/2 - r^4 Q(r^2)) with polynomials of degree 5 that
+// interpolate at Chebyshev points; the rest enters to first order; the quadrant n decides about exchange and signs.
+// Large angles and those that are not finite go to the library.
 #include "formalism/work.h"
 
 #include <math.h>
@@ -33,9 +33,12 @@ static inline void sc_block(const double *x, double *sine, double *cosine)
     sc_lanes     a;
     memcpy(&a, x, sizeof a);
     const sc_lanes shifted = a * 0.6366197723675814 + round, n = shifted - round;
-    const sc_lanes r = ((a - n * 0x1.921fb544p+0) - n * 0x1.0b4611a6p-34) - n * 0x1.3198a2e037073p-69;
-    const sc_lanes z = r * r, s = r + r * z * sc_polynomial(sc_P, z);
-    const sc_lanes c = 1 - (0.5 * z - z * z * sc_polynomial(sc_Q, z));
+    const sc_lanes t = a - n * 0x1.921fb544p+0, q = n * 0x1.0b4611a6p-34; // both exact
+    const sc_lanes u = t - q, v = ((t - u) - q) - n * 0x1.3198a2e037073p-69;
+    const sc_lanes r = u + v, rest = v - (r - u);
+    const sc_lanes z = r * r, half = 0.5 * z;
+    const sc_lanes s = r + (rest * (1 - half) + r * z * sc_polynomial(sc_P, z));
+    const sc_lanes c = 1 - (half - (z * z * sc_polynomial(sc_Q, z) - r * rest));
     sc_bits        quadrant, sb, cb;
     memcpy(&quadrant, &shifted, sizeof quadrant);
     memcpy(&sb, &s, sizeof sb);
@@ -48,7 +51,7 @@ static inline void sc_block(const double *x, double *sine, double *cosine)
 }
 
 // n is rounded up to a multiple of KD_LANES: the arrays must have the room
-void KD_KERNEL(kd_sine_cosine)(int n, const double *x, double *sine, double *cosine)
+void KD_KERNEL(kd_sine_cosine)(int n, const double *x, double *restrict sine, double *restrict cosine)
 {
     bool large = false;
     for (int k = 0; k < n; k += KD_LANES) sc_block(x + k, sine + k, cosine + k);

@@ -252,7 +252,7 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
     fill_states(s, w, x->r);
     status = assemble(s, &g, true, x, message, size);
     if (status < 0 && g.any_given) {
-        char why[200];
+        char why[600];
         kd_text(why, sizeof why, "%.190s", message ? message : "");
         status = assemble(s, &g, false, x, message, size);
         if (status >= 0) {

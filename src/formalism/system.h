@@ -155,6 +155,7 @@ typedef struct kd_work {
     double          *increment;                   // (ndof)
     double          *x_moved, *rates;             // (nposition)
     kd_motion        moved;                       // scratch of oplus, where angles are counted
+    double          *turn;                        // (2 nturns) the same
     double          *sensor;                      // (nsensors)
     kd_wrench       *load;                        // (nlinks)
     double          *joint_force;                 // (ndof) forces along dofs
@@ -177,8 +178,11 @@ typedef struct kd_work {
     kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
     bool             recording;                // a run that finds the patterns
+    kd_part          part;                     // that the matrices hold
     kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
     kd_jet          *kept_jet;                 // (nslots)
+    double          *slope;                    // ds/dq of all measures, along the steps of their paths
+    int             *slope_at;                 // (nmeasures + 1)
     double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
     // factor of the accelerations' system
     double *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
@@ -191,6 +195,7 @@ typedef struct kd_work {
 // topology.c: tree, links, design coordinates
 kd_status kd_system_topology(kd_system *s) KD_NODISCARD;
 int       kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
+void      kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
 void      kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x);
 
 // build.c: pairs, measures, slots
@@ -249,8 +254,9 @@ void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double mul
 void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
 
 // derivatives.c
-bool                    kd_work_matrices(kd_work *w);                       // room for the values; false: out of memory
-kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x); // all matrices at the acceleration stage
+bool kd_work_matrices(kd_work *w); // room for the values; false: out of memory
+// All matrices at the acceleration stage; KD_PART_STIFF: those of the residual by the stiff loads only.
+kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part);
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
 void                    kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
 

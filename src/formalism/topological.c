@@ -234,19 +234,32 @@ static kd_eval solve_tree(kd_work *w, const kd_point *x, double *a)
     return KD_EVAL_OK;
 }
 
+kd_eval kd_topological_factor(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_G(w, x);
+    kd_tree_mass(&s->tree, &w->motion, w->tree_M);
+    if (factor(w)) return KD_EVAL_OK;
+    memset(w->kkt_y, 0, (size_t)s->topological.n * sizeof *w->kkt_y);
+    return KD_EVAL_RETRY;
+}
+
+void kd_topological_backsolve(kd_work *w, double *y)
+{
+    const kd_topological *t = &w->system->topological;
+    for (int i = 0; i < t->n; i++) w->kkt_b[t->place[i]] = y[i];
+    solve(w, w->kkt_b);
+    for (int i = 0; i < t->n; i++) y[i] = w->kkt_b[t->place[i]];
+}
+
 kd_eval kd_topological_solve(kd_work *w, const kd_point *x, double *a, double *lambda, double *mu)
 {
     const kd_system *s = w->system;
     const int       *place = s->topological.place;
     if (s->nlambda + s->nmu == 0) return solve_tree(w, x, a);
-    kd_eval answer = right_side(w, x, w->kkt_b);
+    kd_eval answer = kd_topological_factor(w, x);
+    if (answer == KD_EVAL_OK) answer = right_side(w, x, w->kkt_b);
     if (answer != KD_EVAL_OK) return answer;
-    kd_work_G(w, x);
-    kd_tree_mass(&s->tree, &w->motion, w->tree_M);
-    if (!factor(w)) {
-        memset(w->kkt_y, 0, (size_t)s->topological.n * sizeof *w->kkt_y);
-        return KD_EVAL_RETRY;
-    }
     solve(w, w->kkt_b);
     for (int i = 0; i < s->nv; i++) a[i] = w->kkt_b[place[i]];
     for (int i = 0; i < s->nlambda; i++) lambda[i] = w->kkt_b[place[s->nv + i]];

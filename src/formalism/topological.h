@@ -23,6 +23,10 @@ typedef struct kd_topological {
 
 kd_status kd_topological_plan(struct kd_system *s) KD_NODISCARD;
 
+// The factorisation at the position of x, and a solution with it, unknowns in the order (v, lambda, mu).
+kd_eval kd_topological_factor(struct kd_work *w, const kd_point *x);
+void    kd_topological_backsolve(struct kd_work *w, double *y);
+
 // a, lambda, mu at the velocity stage of w. KD_EVAL_RETRY: constraints depend on each other here.
 kd_eval kd_topological_solve(struct kd_work *w, const kd_point *x, double *a, double *lambda, double *mu);
 

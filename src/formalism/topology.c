@@ -2,8 +2,9 @@
 //
 // Joint coordinates: a spanning tree of the joint graph, grown from the ground (Prim). Of all joints that lead to a new
 // body the one with most constraint rows is taken, because each joint that is left over gives its rows to a loop; among
-// equals the one that keeps the tree shallow, then the first in the model. Bodies that no joint connects with the
-// ground get a free joint of their own. Cartesian coordinates: all bodies do, at their centres of mass.
+// equals one with given start values, because only coordinates of the tree can hold them, then the one that keeps the
+// tree shallow, then the first in the model. Bodies that no joint connects with the ground get a free joint of their
+// own. Cartesian coordinates: all bodies do, at their centres of mass.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ typedef struct plan {
     int *child, *brother; // (n) the tree as lists
     int *order;           // (n) links in depth-first order -> node
     int *heap;            // (njoints) candidates
+    int *height;          // (njoints) depth of the body that a candidate hangs on
     int  nheap;
 } plan;
 
@@ -49,20 +51,36 @@ static int reached_side(const plan *t, const kd_joint *j)
     return t->parent[node_of(&j->from)] >= 0 ? node_of(&j->from) : node_of(&j->to);
 }
 
+// Rows that a joint would give to a loop; a prescribed motion is one more. Joints that must not be cut come first.
+static int rows_of(const kd_joint_def *def)
+{
+    int motions = (def->motion[0] != NULL) + (def->motion[1] != NULL) + (def->motion[2] != NULL);
+    return joint_rows[def->kind] + motions + (def->cut == KD_CUT_NO ? 100 : 0);
+}
+
+static bool has_start(const kd_joint_def *def)
+{
+    bool given = false;
+    for (int i = 0; i < 7; i++) given = given || !isnan(def->q[i]);
+    for (int i = 0; i < 6; i++) given = given || !isnan(def->v[i]);
+    return given;
+}
+
 // Is joint a a better next branch than b?
 static bool is_better(const kd_model *m, const plan *t, int a, int b)
 {
     const kd_joint *ja = &m->joint[a], *jb = &m->joint[b];
-    int             rows_a = joint_rows[ja->def.kind] + (ja->def.cut == KD_CUT_NO ? 100 : 0);
-    int             rows_b = joint_rows[jb->def.kind] + (jb->def.cut == KD_CUT_NO ? 100 : 0);
+    int             rows_a = rows_of(&ja->def), rows_b = rows_of(&jb->def);
     if (rows_a != rows_b) return rows_a > rows_b;
-    int depth_a = t->depth[reached_side(t, ja)], depth_b = t->depth[reached_side(t, jb)];
-    return depth_a != depth_b ? depth_a < depth_b : a < b;
+    bool start_a = has_start(&ja->def), start_b = has_start(&jb->def);
+    if (start_a != start_b) return start_a;
+    return t->height[a] != t->height[b] ? t->height[a] < t->height[b] : a < b;
 }
 
 static void heap_push(const kd_model *m, plan *t, int joint)
 {
     int i = t->nheap++;
+    t->height[joint] = t->depth[reached_side(t, &m->joint[joint])];
     for (; i > 0 && is_better(m, t, joint, t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
     t->heap[i] = joint;
 }
@@ -152,7 +170,7 @@ static kd_mat3 reversal(kd_joint_kind kind)
 }
 
 // An anchor of a body as a frame of its link.
-static void anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R)
+void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R)
 {
     if (a->body < 0) {
         *r = a->r;
@@ -199,7 +217,7 @@ static void make_link(kd_system *s, const plan *t, int number)
         link->kind = tree_kind[j->def.kind];
         link->lead = j->def.pitch / (2.0 * KD_PI);
         kd_mat3 E;
-        anchor_in_link(s, parent, &link->r, &E);
+        kd_anchor_in_link(s, parent, &link->r, &E);
         link->E = kd_mat_mul(&E, &turn);
         place_body(s, body, child->r, kd_mat_mul(&child->R, &turn));
     }
@@ -315,6 +333,7 @@ static bool cut_plan(plan *t, const kd_model *m, kd_arena *arena)
     t->order = kd_cut_int(arena, t->n);
     t->next = kd_cut_int(arena, 2 * m->njoints);
     t->heap = kd_cut_int(arena, 2 * m->njoints + 1);
+    t->height = kd_cut_int(arena, m->njoints);
     return !arena->failed;
 }
 

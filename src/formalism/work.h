@@ -26,15 +26,15 @@ enum { KD_GIVEN_SIZE = 12 * 4 * sizeof(double) }; // of the largest struct that 
 struct kd_tree_work {
     bool           avx2;
     int            nangles;
-    int           *angle;         // (nangles) places in x of the angles that need sine and cosine
-    int           *first_angle;   // (nlinks)
-    double        *sine, *cosine; // (nangles, rounded up to four)
-    kd_axis       *bias;          // (nlinks) acceleration of link i beyond that of its parent and S ddx
-    void          *given;         // (nlinks) sum of what the children of a link give to it, see articulated_body.c
-    kd_eliminated *eliminated;    // (ndof)
-    int           *root;          // (nlinks) first link of the tree that a link belongs to; its P is the common point
-    int           *run;   // (nlinks) first link of the row of links, each the parent of the next, that ends in i
-    int           *above; // (nlinks) number of dofs in v of the links between i and the ground
+    int           *angle;                  // (nangles) places in x of the angles that need sine and cosine
+    int           *first_angle;            // (nlinks)
+    double        *angles, *sine, *cosine; // (nangles, rounded up to four)
+    kd_axis       *bias;                   // (nlinks) acceleration of link i beyond that of its parent and S ddx
+    void          *given;      // (nlinks) sum of what the children of a link give to it, see articulated_body.c
+    kd_eliminated *eliminated; // (ndof)
+    int           *root;       // (nlinks) first link of the tree that a link belongs to; its P is the common point
+    int           *run;        // (nlinks) first link of the row of links, each the parent of the next, that ends in i
+    int           *above;      // (nlinks) number of dofs in v of the links between i and the ground
     // per place in v, about the common point: rows of length nv each; S motion (6), IS = Ic S (6), BS = Bc'S (3)
     double *S, *IS, *BS;
 };
@@ -51,7 +51,7 @@ struct kd_tree_work {
     void kd_mass_dense_##variant(const kd_tree *tree, kd_motion *m, double *M);                                        \
     void kd_residual_derivatives_##variant(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,     \
                                            double *by_position, double *by_velocity);                                  \
-    void kd_sine_cosine_##variant(int n, const double *x, double *sine, double *cosine);
+    void kd_sine_cosine_##variant(int n, const double *x, double *restrict sine, double *restrict cosine);
 
 KD_DECLARE_KERNELS(base)
 KD_DECLARE_KERNELS(avx2)

@@ -20,6 +20,7 @@
 #define CONVERGED 1e-13 // increment relative to the largest scaled unknown: rounding
 #define STAGNATED 1e-8  // accepted when increments no longer fall
 #define PROJECTIONS 4   // largest number of iterations of one projection
+#define LARGE 20        // unknowns from which on the elimination along the topology is the faster one
 #define SINGULAR 1e-14  // reciprocal condition of the scaled matrix that counts as redundant rows
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
@@ -45,6 +46,7 @@ struct kd_acceleration {
     bool            svd;       // asked for by the options
     bool            truncated; // the matrix in use was solved by SVD
     bool            least_change;
+    bool            by_definition; // the projector in use was factored by the definition
     double          rank_tolerance;
     double         *u, *du, *ddu;
     blocks          block;
@@ -307,6 +309,20 @@ static double norm_1(int n, const double *A)
     return most;
 }
 
+// Can the definition solve for a, lambda, mu itself? Small systems are faster with dense kernels.
+static bool has_own_solution(const kd_acceleration *self)
+{
+    const kd_eom_def *def = kd_eom_definition(self->eom);
+    kd_dims           d = self->dims;
+    if (!def->kkt_factor || !def->accelerations || !self->linear || self->svd || d.ns > 0 || self->nk < LARGE)
+        return false;
+    for (int i = 0; i < d.nlambda; i++)
+        if (!self->state->active_lambda[i]) return false;
+    for (int i = 0; i < d.nmu; i++)
+        if (!self->state->active_mu[i]) return false;
+    return true;
+}
+
 // LU of the scaled matrix, or its SVD where rows are redundant. false: neither.
 static bool factor(kd_acceleration *self, int n)
 {
@@ -327,6 +343,10 @@ static bool factor(kd_acceleration *self, int n)
 // x = A \ b in place, unscaled; b has n rows
 static void solve(kd_acceleration *self, int n, double *b)
 {
+    if (self->by_definition) {
+        kd_eom_kkt_solve(self->data, b);
+        return;
+    }
     for (int i = 0; i < n; i++) b[i] *= self->row[i];
     if (self->truncated) { // V diag(1/sigma) U' b over the singular values that count
         double *y = self->work;
@@ -425,6 +445,8 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
     memset(a, 0, (size_t)d.nv * sizeof *a);
     kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
     if (answer != KD_EVAL_OK) return answer;
+    if (has_own_solution(self) && kd_eom_accelerations(self->data, a, lambda, mu) == KD_EVAL_OK) return KD_EVAL_OK;
+    self->by_definition = false;
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         kd_eom_at_acceleration(self->data, a, w, lambda, mu);
         answer = evaluate_matrix(self);
@@ -484,6 +506,8 @@ kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *
 // K = [M C'; C 0] with C = [GZ; HZ]
 static kd_eval evaluate_projector(kd_acceleration *self)
 {
+    self->by_definition = has_own_solution(self) && kd_eom_kkt_factor(self->data) == KD_EVAL_OK;
+    if (self->by_definition) return KD_EVAL_OK;
     kd_dims d = self->dims;
     int     nv = d.nv, n = self->nk, at_mu = nv + d.nlambda;
     blocks *b = &self->block;
@@ -709,7 +733,7 @@ kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, doub
     kd_eom_at_velocity(self->data, v, r);
     answer = evaluate_projector(self);
     if (answer != KD_EVAL_OK) return answer;
-    if (!factor(self, self->nk))
+    if (!(self->by_definition || factor(self, self->nk)))
         return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
     double far = 0;
     answer = project_levels(self, t, p, s, v, r, &far);

@@ -101,15 +101,14 @@ static bool same_end(const kd_dense_output *self, const end *e, double t, const 
            memcmp(e->active + d.nlambda, state->active_mu, (size_t)d.nmu) == 0;
 }
 
-// Z(p + delta p') (v + delta a)
+// Z(p + delta p') (v + delta a), at t + delta
 static kd_eval moved_kinematics(kd_dense_output *self, const end *e, double delta, double *out)
 {
-    kd_eom_data *data = kd_acceleration_data(self->acceleration);
     for (int i = 0; i < self->dims.np; i++) self->p_moved[i] = e->x[i] + delta * e->p1[i];
     for (int i = 0; i < self->dims.nv; i++) self->v_moved[i] = e->x[self->v + i] + delta * self->a[i];
-    kd_eom_at_position(data, self->p_moved, e->x + self->s);
-    kd_eom_at_velocity(data, self->v_moved, e->x + self->r);
-    return kd_eom_eval(data, KD_KINEMATICS, out);
+    kd_eval answer = kd_acceleration_at(self->acceleration, e->t + delta, self->p_moved, e->x + self->s, self->v_moved,
+                                        e->x + self->r);
+    return answer == KD_EVAL_OK ? kd_eom_eval(kd_acceleration_data(self->acceleration), KD_KINEMATICS, out) : answer;
 }
 
 // p' = Z v, p'' = d/dt Z v
@@ -197,6 +196,22 @@ static double cubic(double theta, double h, double x0, double d0, double x1, dou
     return x0 + theta * (h * d0 + theta * (3 * a - b + theta * (b - 2 * a)));
 }
 
+// v from p' = Z v + z: coordinates may move by themselves (z: kinematics at v = 0)
+static kd_eval velocity_of_rates(kd_dense_output *self, const double *r, double *v)
+{
+    kd_dims      d = self->dims;
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_eval      answer = kd_position_update(&self->position, data);
+    if (answer != KD_EVAL_OK) return answer;
+    memset(v, 0, (size_t)d.nv * sizeof *v);
+    kd_eom_at_velocity(data, v, r);
+    answer = kd_eom_eval(data, KD_KINEMATICS, self->plus);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < d.np; i++) self->p1[i] -= self->plus[i];
+    kd_gemv(d.nv, d.np, 1, self->position.Zplus, self->p1, 0, v); // v = Z+ (p' - z)
+    return KD_EVAL_OK;
+}
+
 static kd_eval interpolate_motion(kd_dense_output *self, double t, double *x)
 {
     kd_dims    d = self->dims;
@@ -216,9 +231,8 @@ static kd_eval interpolate_motion(kd_dense_output *self, double t, double *x)
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     kd_eval      answer = kd_acceleration_at(self->acceleration, t, p, x + self->s, e0->x + self->v, e0->x + self->r);
     if (answer == KD_EVAL_OK) answer = kd_position_normalise(&self->position, data, x + self->s, p);
-    if (answer == KD_EVAL_OK) answer = kd_position_update(&self->position, data);
-    if (answer == KD_EVAL_OK) kd_gemv(d.nv, d.np, 1, self->position.Zplus, self->p1, 0, v); // v = Z+ p'
-    return answer;
+    if (answer == KD_EVAL_OK && kd_eom_velocities(data, p, self->p1, v)) return KD_EVAL_OK;
+    return answer == KD_EVAL_OK ? velocity_of_rates(self, e0->x + self->r, v) : answer;
 }
 
 kd_eval kd_dense_output_eval(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1, double t,

@@ -65,6 +65,10 @@ kd_eval kd_position_normalise(kd_position *self, kd_eom_data *data, const double
 {
     int     nq = self->nq, np = self->np;
     double *q = self->y, *A = self->y + nq;
+    if (nq > 0 && kd_eom_normalise(data, p)) {
+        kd_eom_at_position(data, p, s);
+        return KD_EVAL_OK;
+    }
     kd_eom_at_position(data, p, s);
     for (int step = 0; nq > 0 && step < NORMALISE_STEPS; step++) {
         kd_eval answer = kd_eom_eval(data, KD_Q, q);

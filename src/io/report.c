@@ -1,4 +1,5 @@
-// report.c: the page that a simulation leaves behind. Everything is inside the file: style sheet and plots; no scripts.
+// report.c: the page that a simulation leaves behind. Everything is inside the file: style sheet, plots, and for models
+// the drawing that moves, which has the only script.
 #include "io/report.h"
 
 #include <math.h>
@@ -232,6 +233,16 @@ static const char STYLE[] =
     ".grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(520px,100%),1fr));gap:16px}\n"
     "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:4px 10px 4px 0;border-bottom:1px solid #eef0f3;"
     "vertical-align:top}td.n{text-align:right;font-variant-numeric:tabular-nums}\n"
+    ".drawing svg,.drawing canvas{width:100%;display:block;border-radius:6px}.drawing svg{height:auto}\n"
+    ".drawing canvas{height:min(64vh,580px);cursor:grab;touch-action:none;outline-offset:-2px}\n"
+    ".drawing canvas:active{cursor:grabbing}.drawing canvas:focus{outline:2px solid #cfd6de}\n"
+    ".bar{display:flex;flex-wrap:wrap;gap:8px 12px;align-items:center;margin-top:10px}.bar input{flex:1 1 240px;min-width:120px;"
+    "accent-color:#0072B2}\n"
+    ".bar button,.bar select{font:inherit;font-size:14px;color:inherit;background:#fff;border:1px solid #cfd6de;"
+    "border-radius:6px;height:34px;padding:0 10px;cursor:pointer}.bar button:first-child{width:44px;background:#0072B2;"
+    "border-color:#0072B2;color:#fff}.clock{min-width:6.5em;text-align:right;font-variant-numeric:tabular-nums}\n"
+    ".legend{display:flex;flex-wrap:wrap;gap:2px 16px;margin-top:8px;font-size:13px}.legend i{display:inline-block;width:10px;"
+    "height:10px;border-radius:3px;margin-right:6px}.legend .hint{color:#6b7280;margin-left:auto}\n"
     ".good{color:#00684d;font-weight:600}.bad{color:#a63c00;font-weight:600}.muted{color:#6b7280}\n";
 // clang-format on
 
@@ -398,6 +409,8 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
 
     put_head(file, report);
     put_end_of_run(file, report);
+    if (report->drawing) status = kd_drawing_write(report->drawing, report->title, file);
+    if (status < 0) goto abandon;
     put_certificate(file, report);
     fputs("<h2>Plots</h2>\n<div class=\"grid\">\n", file);
     for (int i = 0; i < g->nplots; i++) {
@@ -412,6 +425,10 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
     put_model(file, report);
     fprintf(file, "<p class=\"muted\">kardan %s</p>\n</main>\n</body>\n</html>\n", kd_version());
     status = kd_file_close(file, path, message, size);
+    goto done;
+abandon:
+    kd_text(message, size, "out of memory while writing '%s'", path);
+    kd_file_abandon(file, path);
 done:
     if (g) kd_arena_release(&g->arena);
     kd_free(g);

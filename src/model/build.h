@@ -73,6 +73,17 @@ kd_status kd_model_set_parameter_text(kd_model *m, const char *name, const char 
 // For readers that copy the place of a frame: the frame is used.
 void kd_model_use_frame(kd_model *m, int frame);
 
+// ---- numbers that are computed
+// For readers: the expression of a number of the element that is added next, by its place (bytes) in the definition;
+// the writer keeps it. text is copied.
+typedef struct kd_number_text {
+    kd_section  section;
+    int         element; // -1: waits for its element
+    size_t      offset;
+    const char *text;
+} kd_number_text;
+kd_status kd_model_number_text(kd_model *m, size_t offset, const char *text) KD_NODISCARD;
+
 // ---- memory of the model
 // ---------------------------------------------------------------------------------------------
 const char *kd_model_text(kd_model *m, const char *text); // a copy; NULL for NULL, and when memory is short
@@ -92,6 +103,8 @@ struct kd_model_private {
     kd_source          source; // of what is added now
     int                nfields, fields_capacity, fields_waiting;
     kd_field_position *field;
+    int                nnumbers, numbers_capacity, numbers_waiting;
+    kd_number_text    *number; // in the order of the elements that were added
     int                nerrors, nwarnings;
     bool               checked; // kd_model_finish has run
     const char        *warning[KD_MODEL_MAX_WARNINGS];

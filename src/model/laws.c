@@ -17,6 +17,7 @@ enum {
     READ_POSITIONS = 2,
     READ_MOTION = 4,        // velocities, states, inputs
     READ_ACCELERATIONS = 8, // forces, reactions, energies, sensors, too
+    READ_INPUTS = 16,       // inputs, where motion may not be read
 };
 
 typedef struct edge {
@@ -81,18 +82,21 @@ static bool is_position(const kd_path *path)
     }
 }
 
+// What else may be read, in words
+static const char *allowed(unsigned may)
+{
+    if (may & READ_MOTION) return "positions, velocities, states and inputs";
+    if (may & READ_POSITIONS) return "t, inputs and positions";
+    return may & READ_INPUTS ? "parameters, t and inputs" : "parameters and t";
+}
+
 static void check_path(reader *r, const char *name, const kd_path *path)
 {
-    const char *may = NULL;
-    if (is_position(path)) {
-        if (!(r->may & READ_POSITIONS)) may = "parameters and t";
-    } else if (kd_path_is_kinematic(path)) {
-        if (!(r->may & READ_MOTION)) may = r->may & READ_POSITIONS ? "t and positions" : "parameters and t";
-    } else if (!(r->may & READ_ACCELERATIONS)) {
-        may = r->may & READ_MOTION      ? "positions, velocities, states and inputs"
-              : r->may & READ_POSITIONS ? "t and positions"
-                                        : "parameters and t";
-    }
+    const unsigned needed = path->section == KD_SECTION_INPUT ? READ_INPUTS | READ_MOTION
+                            : is_position(path)               ? READ_POSITIONS
+                            : kd_path_is_kinematic(path)      ? READ_MOTION
+                                                              : READ_ACCELERATIONS;
+    const char    *may = r->may & needed ? NULL : allowed(r->may);
     if (may && !r->denied[0]) kd_text(r->denied, sizeof r->denied, "'%s' cannot be read here: only %s can", name, may);
     const int node = node_of(r->m, path);
     if (node >= 0 && r->node >= 0 && !may) add_edge(r->graph, r->node, node);
@@ -149,7 +153,7 @@ static const char *suggest_symbol(const char *name, void *context)
 static kd_status check_text(reader *r, kd_section section, int element, const char *field, const char *text,
                             unsigned may, const char *const *locals)
 {
-    if (!text) return KD_OK;
+    if (!text || kd_model_error_count(r->m) > KD_MODEL_MAX_ERRORS) return KD_OK;
     r->may = may;
     r->locals = locals;
     r->denied[0] = r->why[0] = '\0';
@@ -219,7 +223,7 @@ static kd_status check_force(reader *r, int i)
     static const char *const torque_field[] = {"torque[0]", "torque[1]", "torque[2]"};
     const kd_force_def      *def = &r->m->force[i].def;
     kd_status                status = check_force_text(r, i, "law", "law", def->law, law, law_locals(def->kind));
-    if (status >= 0) status = check_force_text(r, i, "road", "road", def->road, READ_TIME, of_road);
+    if (status >= 0) status = check_force_text(r, i, "road", "road", def->road, READ_TIME | READ_INPUTS, of_road);
     for (int k = 0; k < 3 && status >= 0; k++) {
         status = check_force_text(r, i, "force", force_field[k], def->force[k], law, NULL);
         if (status >= 0) status = check_force_text(r, i, "torque", torque_field[k], def->torque[k], law, NULL);
@@ -245,7 +249,8 @@ static kd_status check_elements(reader *r)
     r->node = -1;
     for (int i = 0; i < m->njoints && status >= 0; i++) {
         for (int k = 0; k < 3 && status >= 0; k++) {
-            status = check_text(r, KD_SECTION_JOINT, i, motion_field[k], m->joint[i].def.motion[k], READ_TIME, NULL);
+            status = check_text(r, KD_SECTION_JOINT, i, motion_field[k], m->joint[i].def.motion[k],
+                                READ_TIME | READ_INPUTS, NULL);
         }
     }
     for (int i = 0; i < m->ninputs && status >= 0; i++) {
@@ -255,7 +260,8 @@ static kd_status check_elements(reader *r)
         const kd_constraint *c = &m->constraint[i];
         if (c->curve >= 0) r->used[KD_SECTION_CURVE][c->curve] = true;
         if (c->def.kind != KD_EXPRESSION) continue;
-        status = check_text(r, KD_SECTION_CONSTRAINT, i, "value", c->def.value, READ_TIME | READ_POSITIONS, NULL);
+        status = check_text(r, KD_SECTION_CONSTRAINT, i, "value", c->def.value,
+                            READ_TIME | READ_INPUTS | READ_POSITIONS, NULL);
     }
     return status;
 }

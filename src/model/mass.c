@@ -45,6 +45,14 @@ static bool set_pose(kd_model *m, int i)
     return true;
 }
 
+// Do the shapes say where the mass is? Those without density are only drawn, unless the inertia is wanted from them.
+static bool shapes_have_mass(const kd_body_def *def)
+{
+    bool dense = isnan(def->inertia[0]);
+    for (int k = 0; k < def->nshapes; k++) dense = dense || def->shape[k].density > 0.0;
+    return dense;
+}
+
 // Fill in from the shapes what is not given.
 static bool set_mass(kd_model *m, int i)
 {
@@ -68,7 +76,7 @@ static bool set_mass(kd_model *m, int i)
         return false;
     }
     if (isnan(def->mass)) def->mass = shapes.mass;
-    if (isnan(def->centre[0])) kd_vec_to(shapes.centre, def->centre);
+    if (isnan(def->centre[0])) kd_vec_to(shapes_have_mass(def) ? shapes.centre : (kd_vec3){0}, def->centre);
     if (isnan(
             def->inertia[0])) { // about the centre of mass that the body has, which may be another than that of shapes
         const kd_vec3 c = kd_vec_sub(shapes.centre, kd_vec_of(def->centre));

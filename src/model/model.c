@@ -106,6 +106,7 @@ void kd_model_destroy(kd_model *m)
     }
     kd_names_release(&m->private->names);
     kd_free(m->private->field);
+    kd_free(m->private->number);
     kd_arena_release(&m->private->arena);
     kd_free(m->private);
     kd_free(m);
@@ -170,7 +171,26 @@ kd_status kd_model_law_at(kd_model *m, const char *field, int line, int column)
     return field_at(m, field, line, column, true);
 }
 
-// the fields that waited belong to this element
+kd_status kd_model_number_text(kd_model *m, size_t offset, const char *text)
+{
+    struct kd_model_private *p = m->private;
+    if (p->nnumbers == p->numbers_capacity) {
+        const int       capacity = p->numbers_capacity ? 2 * p->numbers_capacity : 64;
+        kd_number_text *larger = kd_alloc((size_t)capacity * sizeof *larger);
+        if (!larger) return KD_ERR_MEMORY;
+        if (p->nnumbers > 0) memcpy(larger, p->number, (size_t)p->nnumbers * sizeof *larger);
+        kd_free(p->number);
+        p->number = larger;
+        p->numbers_capacity = capacity;
+    }
+    const char *copy = kd_model_text(m, text);
+    if (!copy) return KD_ERR_MEMORY;
+    p->number[p->nnumbers++] = (kd_number_text){KD_SECTION_BODY, -1, offset, copy};
+    p->numbers_waiting++;
+    return KD_OK;
+}
+
+// the fields and numbers that waited belong to this element
 static void claim_fields(kd_model *m, kd_section section, int element)
 {
     struct kd_model_private *p = m->private;
@@ -179,12 +199,19 @@ static void claim_fields(kd_model *m, kd_section section, int element)
         f->section = section;
         f->element = element;
     }
+    for (; p->numbers_waiting > 0; p->numbers_waiting--) {
+        kd_number_text *n = &p->number[p->nnumbers - p->numbers_waiting];
+        n->section = section;
+        n->element = element;
+    }
 }
 
 void kd_model_drop_fields(kd_model *m)
 {
     m->private->nfields -= m->private->fields_waiting;
     m->private->fields_waiting = 0;
+    m->private->nnumbers -= m->private->numbers_waiting;
+    m->private->numbers_waiting = 0;
 }
 
 // is `known` the field or a part around it: "from" and "from.body", "motion" and "motion[1]"
@@ -316,6 +343,7 @@ void kd_model_error_at(kd_model *m, const kd_source *source, const char *format,
 
 void kd_model_warn(kd_model *m, kd_section section, int element, const char *field, const char *format, ...)
 {
+    if (m->private->nwarnings == KD_MODEL_MAX_WARNINGS) return;
     char            line[LINE];
     const bool      seen = m->private->nwarnings < KD_MODEL_MAX_WARNINGS - 1;
     const kd_source source = source_of_line(m, seen, section, element, field);

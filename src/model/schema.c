@@ -109,7 +109,7 @@ static const kd_field body_fields[] = {
     {"mass", KD_FIELD_NUMBER, O(mass), 1, ALL, KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "kg",
      .doc = "mass; not given: from the shapes"},
     {"centre", KD_FIELD_NUMBER, O(centre), 3, ALL, KD_FIELD_MAYBE, NAN, ANY, "m",
-     .doc = "centre of mass, in the body's frame; not given: from the shapes, else the origin"},
+     .doc = "centre of mass, in the body's frame; not given: from shapes that have mass, else the origin"},
     {"inertia", KD_FIELD_INERTIA, O(inertia), 6, ALL, KD_FIELD_MAYBE, NAN, ANY, "kg m^2",
      .doc = "inertia about the centre of mass along the body's axes; not given: from the shapes"},
     {"position", KD_FIELD_NUMBER, O(position), 3, ALL, 0, 0, ANY, "m",
@@ -159,7 +159,7 @@ static const kd_field joint_fields[] = {
     {"hold", KD_FIELD_BOOLEAN, O(hold), 1, ALL & ~K(KD_FIXED), 0, 0, ANY, "",
      .doc = "assembly must not change q and v where they are given"},
     {"motion", KD_FIELD_LAW, O(motion), 3, SCALAR, 0, 0, ANY, "m|rad",
-     .doc = "coordinates as functions of t; null: free", .counts = count_motion},
+     .doc = "coordinates as functions of t and inputs; null: free", .counts = count_motion},
     {"cut", KD_FIELD_WORD, O(cut), 1, ALL, 0, KD_CUT_AUTO, ANY, "",
      .doc = "close a loop here, never, or as kardan finds best", .words = words_cut},
 };
@@ -179,7 +179,7 @@ static const kd_kind_word constraint_kinds[] = {
     [KD_ROLLING_DISC] = {"rolling_disc",
         "a disc (centre and axle z of `to`) rolls without slip on the plane z = 0 of `from`"},
     [KD_KNIFE_EDGE] = {"knife_edge", "the origin of `to` has no velocity along y of `to`, relative to `from`"},
-    [KD_EXPRESSION] = {"expression", "an expression of t and positions stays 0"},
+    [KD_EXPRESSION] = {"expression", "an expression of t, inputs and positions stays 0"},
 };
 static const kd_field constraint_fields[] = {
     {"from", KD_FIELD_PLACE, O(from), 1, PLACED, KD_FIELD_REQUIRED, 0, ANY, "",
@@ -200,7 +200,7 @@ static const kd_field constraint_fields[] = {
     {"curve", KD_FIELD_NAME, O(value), 1, K(KD_POINT_ON_CURVE), KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "name of the curve", .refers = KD_SCHEMA_CURVE},
     {"value", KD_FIELD_LAW, O(value), 1, K(KD_EXPRESSION), KD_FIELD_REQUIRED, 0, ANY, "",
-     .doc = "expression of t and positions that stays 0"},
+     .doc = "expression of t, inputs and positions that stays 0"},
 };
 #undef O
 #undef PLACED
@@ -264,11 +264,12 @@ static const kd_field force_fields[] = {
     {"series", KD_FIELD_NUMBER, O(series), 1, K(KD_MAXWELL), KD_FIELD_REQUIRED, 0, POSITIVE, "N/m",
      .doc = "stiffness of the spring in series with the damper"},
     {"preload", KD_FIELD_NUMBER, O(preload), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, FORCE,
-     .doc = "force at free length, tension positive"},
+     .doc = "force at free length: a tension is positive, in joints one that draws the coordinate back"},
     {"preload", KD_FIELD_NUMBER, O(preload6), 6, K(KD_BUSHING), 0, 0, ANY, FORCE,
      .doc = "forces and moments on `to` at rest"},
     {"law", KD_FIELD_LAW, O(law), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, FORCE,
-     .doc = "further force, an expression of length, rate (joint_spring: q, v) and of paths"},
+     .doc = "further force, an expression of length, rate (rsda: angle, rate; joint_spring: q, v) and of paths; positive: a "
+            "tension (tsda, maxwell), along the coordinate (rsda, joint_spring)"},
     {"force", KD_FIELD_LAW, O(force), 3, K(KD_APPLIED), 0, 0, ANY, "N",
      .doc = "components of the force, three expressions; null: 0"},
     {"torque", KD_FIELD_LAW, O(torque), 3, K(KD_APPLIED), 0, 0, ANY, "N m",
@@ -292,7 +293,7 @@ static const kd_field force_fields[] = {
     {"radius", KD_FIELD_NUMBER, O(radius), 1, K(KD_TYRE) | K(KD_CONTACT), KD_FIELD_REQUIRED, 0, NOT_NEGATIVE, "m",
      .doc = "radius of the relaxed tyre or of the sphere"},
     {"road", KD_FIELD_LAW, O(road), 1, K(KD_TYRE), 0, 0, ANY, "m",
-     .doc = "height of the road, an expression of x and t; not given: 0"},
+     .doc = "height of the road, an expression of x, t and inputs; not given: 0"},
     {"lifts_off", KD_FIELD_BOOLEAN, O(lifts_off), 1, K(KD_TYRE), 0, 1, ANY, "",
      .doc = "the tyre cannot pull; false: the spring acts both ways"},
     {"exponent", KD_FIELD_NUMBER, O(exponent), 1, K(KD_CONTACT), 0, 1.5, BETWEEN(1, 10), "",
@@ -350,8 +351,10 @@ static const kd_field run_fields[] = {
      .doc = "the certificate fails beyond this violation of constraints; not given: no limit"},
     {"limit_velocity", KD_FIELD_NUMBER, O(limit_velocity), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
      .doc = "the same on velocity level"},
-    {"limit_energy", KD_FIELD_NUMBER, O(limit_energy), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "J",
-     .doc = "the same for the energy balance"},
+    {"limit_acceleration", KD_FIELD_NUMBER, O(limit_acceleration), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
+     .doc = "the same on acceleration level"},
+    {"limit_energy", KD_FIELD_NUMBER, O(limit_energy), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "",
+     .doc = "the same for the error of the energy balance, relative to the energies involved"},
 };
 #undef O
 

@@ -119,25 +119,21 @@ static bool body_names(kd_reader *r, const kd_node *map, kd_place *from, kd_plac
     return false;
 }
 
-static bool read_point(kd_reader *r, const kd_node *map, kd_place *from, kd_place *to)
+// index: which of `points`
+static bool read_point(kd_reader *r, const kd_node *map, int index, kd_place *place)
 {
     kd_node *point = kd_node_find(map, "point"), *points = kd_node_find(map, "points");
     if (point && points) {
         kd_reader_complain(r, points, "'point' is for both bodies, 'points' has one for each; leave out one");
         return false;
     }
-    if (points) {
-        if (points->type == KD_NODE_LIST && points->n == 2) {
-            return kd_reader_numbers(r, &points->item[0], "points", 3, false, from->position) &&
-                   kd_reader_numbers(r, &points->item[1], "points", 3, false, to->position);
-        }
-        kd_reader_complain(r, points, "'points' needs 2 points, got %d", points->type == KD_NODE_LIST ? points->n : 1);
-        return false;
+    if (point) return kd_reader_numbers(r, point, "point", 3, false, place->position);
+    if (!points) return true;
+    if (points->type == KD_NODE_LIST && points->n == 2) {
+        return kd_reader_numbers(r, &points->item[index], "points", 3, false, place->position);
     }
-    if (!point) return true;
-    if (!kd_reader_numbers(r, point, "point", 3, false, to->position)) return false;
-    if (from) memcpy(from->position, to->position, sizeof from->position);
-    return true;
+    kd_reader_complain(r, points, "'points' needs 2 points, got %d", points->type == KD_NODE_LIST ? points->n : 1);
+    return false;
 }
 
 // axis, reference, orientation and in, read as those of one place
@@ -159,25 +155,32 @@ static bool read_axes(kd_reader *r, const kd_node *map, kd_place *place, bool *a
     return true;
 }
 
+// One of the places: index 0 or 1 of `bodies` and `points`. as_drawn: without point both are in the world, so that the
+// bodies are joined as they are at the design position.
+static bool short_place(kd_reader *r, const kd_node *map, int index, bool as_drawn, kd_place *place)
+{
+    bool axes = false, points = kd_node_find(map, "point") || kd_node_find(map, "points");
+    *place = kd_place_default(); // in the world
+    if (!read_axes(r, map, place, &axes)) return false;
+    if (!points && axes && place->in == KD_IN_WORLD && !as_drawn) {
+        kd_reader_complain(r, map, "'point' is missing: where is the axis?");
+        return false;
+    }
+    if (!points && !as_drawn) place->in = KD_IN_BODY; // the frames of the bodies
+    return read_point(r, map, index, place);
+}
+
 bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
 {
     const kd_field *from_field = kd_schema_field(schema, kind, "from"), *to_field = kd_schema_field(schema, kind, "to");
     kd_place       *to = (kd_place *)(void *)((char *)def + to_field->offset);
     kd_place       *from = from_field ? (kd_place *)(void *)((char *)def + from_field->offset) : NULL;
-    kd_place        place = kd_place_default(); // in the world
-    bool            axes = false, points = kd_node_find(map, "point") || kd_node_find(map, "points");
     kd_node        *longer = kd_node_find(map, "from") ? kd_node_find(map, "from") : kd_node_find(map, "to");
     if (longer) {
         kd_reader_complain(r, longer, "'from' and 'to' are in place of '%s', not beside it", from ? "bodies" : "body");
         return false;
     }
-    if (!read_axes(r, map, &place, &axes)) return false;
-    if (!points && axes && place.in == KD_IN_WORLD) {
-        kd_reader_complain(r, map, "'point' is missing: where is the axis?");
-        return false;
-    }
-    if (!points) place.in = KD_IN_BODY; // the frames of the bodies
-    *to = place;
-    if (from) *from = place;
-    return body_names(r, map, from, to) && read_point(r, map, from, to);
+    bool as_drawn = schema == kd_schema_of(KD_SCHEMA_JOINT) && kind == KD_FIXED;
+    if (from && !short_place(r, map, 0, as_drawn, from)) return false;
+    return short_place(r, map, 1, as_drawn, to) && body_names(r, map, from, to);
 }

@@ -29,6 +29,11 @@ bool kd_reader_short_of_memory(kd_reader *r)
     return false;
 }
 
+bool kd_reader_is_tired(const kd_reader *r)
+{
+    return r->findings->count >= 2 * KD_FINDINGS_KEPT || kd_model_error_count(r->m) >= 2 * KD_FINDINGS_KEPT;
+}
+
 char *kd_reader_copy(kd_reader *r, const char *text, size_t length)
 {
     char *copy = kd_arena_cut(&r->scratch, length + 1, 1);
@@ -159,7 +164,10 @@ static bool read_element(kd_reader *r, void *context)
     kd_status status = kd_model_at(r->m, r->findings->file, e->key->line, e->key->column);
     if (status < 0) return kd_reader_short_of_memory(r);
     kd_model_drop_fields(r->m); // of an element that was wrong
+    r->definition = &e->def;
+    r->definition_size = sizeof e->def;
     bool fine = read_definition(r, e->id, e->value, &e->def) && r->findings->count == complaints;
+    r->definition = NULL;
     if (!fine || r->status != KD_OK) return false;
     status = add(r->m, e->id, name, &e->def);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
@@ -186,7 +194,7 @@ static void read_section(kd_reader *r, kd_schema_id id, const kd_node *map)
         kd_reader_complain(r, map, "'%s' must be a map, like %s: {name: ...}", schema->word, schema->word);
         return;
     }
-    for (int i = 0; i < map->n && r->status == KD_OK && r->findings->count < 2 * KD_FINDINGS_KEPT; i++) {
+    for (int i = 0; i < map->n && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
         element e = {id, &map->item[2 * i], &map->item[2 * i + 1], {.curve = {0}}};
         read_repeated(r, &e);
     }
@@ -230,7 +238,7 @@ static const char *const top_keys[] = {"kardan", "title", "parameters", "gravity
 
 static void check_top_keys(kd_reader *r, const kd_node *root)
 {
-    for (int i = 0; i < root->n; i++) {
+    for (int i = 0; i < root->n && !kd_reader_is_tired(r); i++) {
         const kd_node *key = &root->item[2 * i];
         kd_nearest     nearest = kd_nearest_start(key->text);
         bool           known = false;

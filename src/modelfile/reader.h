@@ -61,12 +61,17 @@ typedef struct kd_reader {
     double   *work;
     int       work_size;
 
+    // the definition that is being filled: numbers in it keep their expressions
+    const void *definition;
+    size_t      definition_size;
+
     char denied[100]; // while compiling: a name that has no value before the simulation
 } kd_reader;
 
 // A complaint at a node, with the element in front.
 void kd_reader_complain(kd_reader *r, const kd_node *node, const char *format, ...) KD_PRINTF(3, 4);
 bool kd_reader_short_of_memory(kd_reader *r); // false
+bool kd_reader_is_tired(const kd_reader *r);  // so much is wrong that it makes no sense to go on
 // A copy that lives until the element has been read; NULL: memory is short.
 char *kd_reader_copy(kd_reader *r, const char *text, size_t length);
 

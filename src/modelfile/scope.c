@@ -1,6 +1,7 @@
 // scope.c: names with values while a file is read: parameters, which may use each other in any order, and indices of
 // repetition; numbers, names and laws that are made with them.
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -219,9 +220,9 @@ bool kd_reader_parameters(kd_reader *r, const kd_node *map, const kd_setting *se
     int n = map ? map->n : 0;
     r->parameter = kd_alloc((size_t)(n + 1) * sizeof *r->parameter);
     if (!r->parameter) return kd_reader_short_of_memory(r);
-    for (int i = 0; i < n; i++) enter_parameter(r, &map->item[2 * i], &map->item[2 * i + 1]);
+    for (int i = 0; i < n && !kd_reader_is_tired(r); i++) enter_parameter(r, &map->item[2 * i], &map->item[2 * i + 1]);
     for (int i = 0; i < nsettings; i++) override(r, &settings[i]);
-    for (int i = 0; i < r->nparameters && r->status == KD_OK; i++) compute_parameter(r, i);
+    for (int i = 0; i < r->nparameters && r->status == KD_OK && !kd_reader_is_tired(r); i++) compute_parameter(r, i);
     return r->status == KD_OK && add_parameters(r);
 }
 
@@ -287,6 +288,15 @@ static bool evaluate_repeated(kd_reader *r, kd_node *node, const char *key, doub
     return true;
 }
 
+// The model keeps the expression of a number of a definition, for the writer. Repeated elements are written as numbers.
+static bool keep_text(kd_reader *r, const kd_node *node, const double *value)
+{
+    uintptr_t at = (uintptr_t)value, base = (uintptr_t)r->definition;
+    if (!r->definition || at < base || at >= base + r->definition_size || r->nindices > 0) return true;
+    if (strspn(node->text, "0123456789.+-eE") == strlen(node->text)) return true; // nothing but a number
+    return kd_model_number_text(r->m, at - base, node->text) >= 0 || kd_reader_short_of_memory(r);
+}
+
 bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *value)
 {
     if (node->type != KD_NODE_SCALAR) {
@@ -299,7 +309,8 @@ bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *valu
         return false;
     }
     bool fine = r->nindices > 0 ? evaluate_repeated(r, node, key, value) : evaluate(r, node, 0, key, node->text, value);
-    if (!fine || isfinite(*value)) return fine;
+    if (fine && isfinite(*value)) return keep_text(r, node, value);
+    if (!fine) return false;
     kd_reader_complain(r, node, "'%s' is not finite: '%.60s'", key, node->text);
     return false;
 }

@@ -577,7 +577,7 @@ static bool check_required(kd_reader *r, const kd_schema *schema, int kind, cons
 bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
 {
     bool fine = true;
-    for (int i = 0; i < map->n && r->status == KD_OK; i++) {
+    for (int i = 0; i < map->n && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
         kd_node        *key = &map->item[2 * i], *value = &map->item[2 * i + 1];
         const kd_field *field = kd_schema_field(schema, kind, key->text);
         if (is_handled_elsewhere(schema, kind, map, key->text)) continue;

@@ -1,6 +1,7 @@
 // writer.c: a model as a YAML file, as the schema says: only what differs from defaults, numbers with as many digits as
 // bring the same bits back.
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,34 +10,58 @@
 #include "model/build.h"
 #include "model/schema.h"
 
+typedef struct writer {
+    FILE                 *file;
+    const void           *definition; // that is being written
+    const kd_number_text *text;       // (own) expressions of its numbers
+    int                   own;
+} writer;
+
 // ---- scalars --------------------------------------------------------------------------------------------------------
 
-// The shortest text that gives the same number; the decimal sign is a point whatever the locale says.
-static void put_number(FILE *file, double value)
+static void put_text(FILE *file, const char *text);
+
+// The expression that the number was computed from; NULL: none.
+static const char *expression_of(const writer *w, const double *value)
 {
-    char text[40];
-    if (isnan(value)) {
-        fputs("null", file);
+    uintptr_t at = (uintptr_t)value, base = (uintptr_t)w->definition;
+    for (int i = 0; w->definition && i < w->own; i++) {
+        if (base + w->text[i].offset == at) return w->text[i].text;
+    }
+    return NULL;
+}
+
+// The shortest text that gives the same number; the decimal sign is a point whatever the locale says.
+static void put_number(const writer *w, const double *value)
+{
+    char        text[40];
+    const char *expression = expression_of(w, value);
+    if (expression) {
+        put_text(w->file, expression);
+        return;
+    }
+    if (isnan(*value)) {
+        fputs("null", w->file);
         return;
     }
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
+        snprintf(text, sizeof text, "%.*g", digits, *value);
+        if (strtod(text, NULL) == *value) break;
     }
     for (char *c = text; *c; c++) {
         if (!strchr("0123456789+-e", *c)) *c = '.';
     }
-    fputs(text, file);
+    fputs(text, w->file);
 }
 
-static void put_numbers(FILE *file, const double *value, int n)
+static void put_numbers(const writer *w, const double *value, int n)
 {
-    fputc('[', file);
+    fputc('[', w->file);
     for (int i = 0; i < n; i++) {
-        if (i > 0) fputs(", ", file);
-        put_number(file, value[i]);
+        if (i > 0) fputs(", ", w->file);
+        put_number(w, &value[i]);
     }
-    fputc(']', file);
+    fputc(']', w->file);
 }
 
 // Can the text stand without quotes, in brackets too?
@@ -136,37 +161,34 @@ static bool is_default(const kd_field *field, int kind, const void *def, const v
     }
 }
 
-static void put_map(FILE *file, const kd_schema *schema, const void *def);
+static void put_map(const writer *w, const kd_schema *schema, const void *def);
 
-static void put_matrix(FILE *file, const double *value)
+static void put_matrix(const writer *w, const double *value)
 {
-    double diagonal[6];
-    bool   full = false;
+    bool full = false;
     for (int i = 0; i < 36; i++) full = full || (i % 7 != 0 && value[i] != 0.0);
-    for (int i = 0; i < 6; i++) diagonal[i] = value[7 * i];
-    if (!full) {
-        put_numbers(file, diagonal, 6);
-        return;
-    }
     for (int i = 0; i < 6; i++) {
-        fputs(i == 0 ? "[" : ", ", file);
-        put_numbers(file, value + 6 * i, 6);
+        fputs(i == 0 ? "[" : ", ", w->file);
+        if (full)
+            put_numbers(w, value + 6 * i, 6);
+        else
+            put_number(w, &value[7 * i]);
     }
-    fputc(']', file);
+    fputc(']', w->file);
 }
 
-static void put_terms(FILE *file, const char *const *path, const double *factor, int n)
+static void put_terms(const writer *w, const char *const *path, const double *factor, int n)
 {
     for (int i = 0; i < n; i++) {
-        fputs(i == 0 ? "{" : ", ", file);
-        put_text(file, path[i]);
-        fputs(": ", file);
-        put_number(file, factor[i]);
+        fputs(i == 0 ? "{" : ", ", w->file);
+        put_text(w->file, path[i]);
+        fputs(": ", w->file);
+        put_number(w, &factor[i]);
     }
-    fputc('}', file);
+    fputc('}', w->file);
 }
 
-static void put_value(FILE *file, const kd_field *field, int kind, const void *def)
+static void put_value(const writer *w, const kd_field *field, int kind, const void *def)
 {
     const void *value = at(def, field->offset);
     int         n = kd_field_count(field, kind), integer = 0, length = length_of(field, def);
@@ -174,62 +196,62 @@ static void put_value(FILE *file, const kd_field *field, int kind, const void *d
     switch (field->type) {
     case KD_FIELD_NUMBER:
         if (n == 1)
-            put_number(file, *(const double *)value);
+            put_number(w, value);
         else
-            put_numbers(file, value, n);
+            put_numbers(w, value, n);
         break;
     case KD_FIELD_INERTIA: {
         const double *inertia = value;
-        put_numbers(file, inertia, inertia[3] == 0.0 && inertia[4] == 0.0 && inertia[5] == 0.0 ? 3 : 6);
+        put_numbers(w, inertia, inertia[3] == 0.0 && inertia[4] == 0.0 && inertia[5] == 0.0 ? 3 : 6);
         break;
     }
     case KD_FIELD_MATRIX:
-        put_matrix(file, value);
+        put_matrix(w, value);
         break;
     case KD_FIELD_ORIENTATION:
-        put_numbers(file, value, 4);
+        put_numbers(w, value, 4);
         break;
     case KD_FIELD_INTEGER:
         memcpy(&integer, value, sizeof integer);
-        fprintf(file, "%d", integer);
+        fprintf(w->file, "%d", integer);
         break;
     case KD_FIELD_WORD:
         memcpy(&integer, value, sizeof integer);
-        fputs(field->words[integer], file);
+        fputs(field->words[integer], w->file);
         break;
     case KD_FIELD_BOOLEAN:
         memcpy(&truth, value, sizeof truth);
-        fputs(truth ? "true" : "false", file);
+        fputs(truth ? "true" : "false", w->file);
         break;
     case KD_FIELD_TEXT:
     case KD_FIELD_NAME:
-        put_text(file, *(const char *const *)value);
+        put_text(w->file, *(const char *const *)value);
         break;
     case KD_FIELD_LAW:
         if (n == 1)
-            put_text(file, *(const char *const *)value);
+            put_text(w->file, *(const char *const *)value);
         else
-            put_texts(file, value, n);
+            put_texts(w->file, value, n);
         break;
     case KD_FIELD_PATHS:
-        put_texts(file, value, length);
+        put_texts(w->file, value, length);
         break;
     case KD_FIELD_PLACE:
-        put_map(file, kd_schema_of(KD_SCHEMA_PLACE), value);
+        put_map(w, kd_schema_of(KD_SCHEMA_PLACE), value);
         break;
     case KD_FIELD_SHAPES:
-        fputc('[', file);
+        fputc('[', w->file);
         for (int i = 0; i < length; i++) {
-            if (i > 0) fputs(", ", file);
-            put_map(file, kd_schema_of(KD_SCHEMA_SHAPE), (const kd_shape *)value + i);
+            if (i > 0) fputs(", ", w->file);
+            put_map(w, kd_schema_of(KD_SCHEMA_SHAPE), (const kd_shape *)value + i);
         }
-        fputc(']', file);
+        fputc(']', w->file);
         break;
     case KD_FIELD_TERMS:
-        put_terms(file, value, at(def, field->second), length);
+        put_terms(w, value, at(def, field->second), length);
         break;
     case KD_FIELD_SAMPLES:
-        put_numbers(file, *(const double *const *)value, length);
+        put_numbers(w, *(const double *const *)value, length);
         break;
     case KD_FIELD_TYPE_COUNT:
         break;
@@ -258,13 +280,13 @@ static bool is_idle(const kd_schema *schema, int kind, const kd_field *field, co
 }
 
 // All fields that say something, each behind `before`; answers how many.
-static int put_fields(FILE *file, const kd_schema *schema, const void *def, const char *first, const char *before)
+static int put_fields(const writer *w, const kd_schema *schema, const void *def, const char *first, const char *before)
 {
     definition defaults;
     int        kind = kd_schema_kind_of(schema, def), count = 0;
     kd_schema_default(schema, kind, &defaults);
     if (schema->kinds && !schema->kind_by_key) {
-        fprintf(file, "%stype: %s", first, schema->kinds[kind].word);
+        fprintf(w->file, "%stype: %s", first, schema->kinds[kind].word);
         count++;
     }
     for (int i = 0; i < schema->nfields; i++) {
@@ -272,16 +294,16 @@ static int put_fields(FILE *file, const kd_schema *schema, const void *def, cons
         bool            required = (field->flags & KD_FIELD_REQUIRED) != 0;
         if (!kd_field_has(field, kind) || is_idle(schema, kind, field, def)) continue;
         if (!required && is_default(field, kind, def, &defaults)) continue;
-        fprintf(file, "%s%s: ", count++ == 0 ? first : before, field->key);
-        put_value(file, field, kind, def);
+        fprintf(w->file, "%s%s: ", count++ == 0 ? first : before, field->key);
+        put_value(w, field, kind, def);
     }
     return count;
 }
 
-static void put_map(FILE *file, const kd_schema *schema, const void *def)
+static void put_map(const writer *w, const kd_schema *schema, const void *def)
 {
-    if (put_fields(file, schema, def, "{", ", ") == 0) fputc('{', file);
-    fputc('}', file);
+    if (put_fields(w, schema, def, "{", ", ") == 0) fputc('{', w->file);
+    fputc('}', w->file);
 }
 
 // ---- sections -------------------------------------------------------------------------------------------------------
@@ -304,57 +326,67 @@ static const section sections[] = {
     {KD_SCHEMA_SENSOR, KD_SECTION_SENSOR, offsetof(kd_sensor, def)},
 };
 
-static void put_element(FILE *file, const kd_schema *schema, const char *name, const void *def)
+static void put_element(const writer *w, const kd_schema *schema, const char *name, const void *def)
 {
-    fputs("  ", file);
-    put_text(file, name);
-    fputc(':', file);
+    fputs("  ", w->file);
+    put_text(w->file, name);
+    fputc(':', w->file);
     if (schema == kd_schema_of(KD_SCHEMA_FRAME)) { // the keys of the place are those of the frame
-        put_fields(file, kd_schema_of(KD_SCHEMA_PLACE), &((const kd_frame_def *)def)->at, "\n    ", "\n    ");
-    } else if (put_fields(file, schema, def, "\n    ", "\n    ") == 0) {
-        fputs(" {}", file);
+        put_fields(w, kd_schema_of(KD_SCHEMA_PLACE), &((const kd_frame_def *)def)->at, "\n    ", "\n    ");
+    } else if (put_fields(w, schema, def, "\n    ", "\n    ") == 0) {
+        fputs(" {}", w->file);
     }
-    fputc('\n', file);
+    fputc('\n', w->file);
 }
 
-static void put_sections(FILE *file, const kd_model *m)
+static void put_sections(writer *w, const kd_model *m)
 {
+    const struct kd_model_private *p = m->private;
+    int                            next = 0; // expression
     for (size_t s = 0; s < sizeof sections / sizeof sections[0]; s++) {
         const kd_schema *schema = kd_schema_of(sections[s].id);
         int              n = kd_section_count(m, sections[s].section);
-        if (n > 0) fprintf(file, "\n%s:\n", schema->word);
+        if (n > 0) fprintf(w->file, "\n%s:\n", schema->word);
         for (int i = 0; i < n; i++) {
-            put_element(file, schema, kd_element_name(m, sections[s].section, i),
-                        at(kd_element(m, sections[s].section, i), sections[s].definition));
+            int end = next; // the reader adds elements in this order, too
+            while (end < p->nnumbers && p->number[end].section == sections[s].section && p->number[end].element == i) {
+                end++;
+            }
+            w->own = end - next;
+            w->text = w->own > 0 ? &p->number[next] : NULL;
+            w->definition = at(kd_element(m, sections[s].section, i), sections[s].definition);
+            put_element(w, schema, kd_element_name(m, sections[s].section, i), w->definition);
+            next = end;
         }
     }
+    w->definition = NULL;
 }
 
-static void put_head(FILE *file, const kd_model *m)
+static void put_head(const writer *w, const kd_model *m)
 {
-    fputs("kardan: 1\n", file);
+    fputs("kardan: 1\n", w->file);
     if (m->title[0]) {
-        fputs("title: ", file);
-        put_text(file, m->title);
-        fputc('\n', file);
+        fputs("title: ", w->file);
+        put_text(w->file, m->title);
+        fputc('\n', w->file);
     }
-    fputs("gravity: ", file);
-    put_numbers(file, m->gravity, 3);
-    fputc('\n', file);
-    if (m->nparameters > 0) fputs("\nparameters:\n", file);
+    fputs("gravity: ", w->file);
+    put_numbers(w, m->gravity, 3);
+    fputc('\n', w->file);
+    if (m->nparameters > 0) fputs("\nparameters:\n", w->file);
     for (int i = 0; i < m->nparameters; i++) {
-        fprintf(file, "  %s: ", m->parameter[i].name);
+        fprintf(w->file, "  %s: ", m->parameter[i].name);
         if (m->parameter[i].text)
-            put_text(file, m->parameter[i].text);
+            put_text(w->file, m->parameter[i].text);
         else
-            put_number(file, m->parameter[i].value);
-        fputc('\n', file);
+            put_number(w, &m->parameter[i].value);
+        fputc('\n', w->file);
     }
 }
 
-static void put_run(FILE *file, const kd_model *m)
+static void put_run(const writer *w, const kd_model *m)
 {
-    if (put_fields(file, kd_schema_of(KD_SCHEMA_RUN), &m->run, "\nrun:\n  ", "\n  ") > 0) fputc('\n', file);
+    if (put_fields(w, kd_schema_of(KD_SCHEMA_RUN), &m->run, "\nrun:\n  ", "\n  ") > 0) fputc('\n', w->file);
 }
 
 kd_status kd_model_write(const kd_model *m, const char *path, char *message, size_t size)
@@ -370,9 +402,10 @@ kd_status kd_model_write(const kd_model *m, const char *path, char *message, siz
         kd_text(message, size, "%s: the file cannot be written", path);
         return KD_ERR_FILE;
     }
-    put_head(file, m);
-    put_sections(file, m);
-    put_run(file, m);
+    writer w = {.file = file};
+    put_head(&w, m);
+    put_sections(&w, m);
+    put_run(&w, m);
     bool failed = ferror(file) != 0;
     failed = fclose(file) != 0 || failed;
     if (failed) kd_text(message, size, "%s: the file could not be written to its end", path);

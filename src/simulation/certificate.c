@@ -5,9 +5,15 @@
 //
 //     B(t) = [kinetic + potential](t) - [kinetic + potential](0) + integral of (dissipated - supplied power) dt
 //
-// needs an integral that is as accurate as the run. In each step the powers are evaluated at the five Gauss-Lobatto
-// points, which are the two ends and three points of the dense output; the polynomial of degree 4 through them gives
-// the work up to any time inside the step (local error h^6) and, at its end, the formula of degree 7.
+// needs an integral that is as accurate as the run. Each step is cut into segments (nearly always one); in each the
+// powers are evaluated at the five Gauss-Lobatto points. The polynomial of degree 4 through them gives the work up to
+// any time inside (local error h^6) and, at the end, the formula of degree 7. A segment is halved where Simpson's rule
+// differs too much: mechanisms whose motion is prescribed make very long steps.
+//
+// Powers of springs, dampers and forces depend on p, v and r only. Inside a step these are the quintics through values
+// and rates (p' = Z v, v' = a, r' = b) at its ends and at the start of the step before (local error h^6), which cost
+// nothing. Powers of drives depend on accelerations and multipliers: then, in the first step, and where there are
+// contact coordinates, states come from the dense output of the simulation.
 #include <kardan/certificate.h>
 
 #include <math.h>
@@ -16,7 +22,10 @@
 #include "core/memory.h"
 #include "core/text.h"
 
-enum { NODES = 5, POWERS = 2 }; // powers: dissipated, supplied
+enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
+enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
+
+static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 
 static const double STALE = 1e-9;   // relative dynamic residual above which x->a does not belong to the state
 static const double EXPLODED = 1e8; // growth of positions or velocities that no mechanism has: the run lost its track
@@ -24,12 +33,18 @@ static const double EXPLODED = 1e8; // growth of positions or velocities that no
 // Gauss-Lobatto points in [0, 1]: (1 - sqrt(3/7)) / 2 and its mirror image
 static const double node[NODES] = {0, 0.17267316464601142810, 0.5, 0.82732683535398857190, 1};
 
-// The step whose powers are known
-typedef struct step {
+// The end of a step: [p v r] and their rates
+typedef struct knot {
+    double  t;
+    double *x, *rate; // (np + nv + nr)
+} knot;
+
+// A part of the last step with its powers
+typedef struct segment {
     double t0, t1;
     double power[NODES][POWERS]; // [W] at the nodes
     double work[POWERS];         // [J] from the start of the run to t0
-} step;
+} segment;
 
 struct kd_certifier {
     kd_arena       arena;
@@ -43,7 +58,13 @@ struct kd_certifier {
     double        *a;      // (nv) accelerations that are judged
     double        *M;      // (nv x nv); NULL: the definition has the explicit formalism
     double        *force;  // (nv)
-    step           step;
+    segment        segment[SEGMENTS];
+    int            nsegments;
+    double         t_known;                     // powers and work are known up to here
+    double         power[POWERS], work[POWERS]; // there
+    bool           has_drives;                  // powers depend on accelerations and multipliers
+    knot           knot[3];                     // the last ends of steps, the latest one behind
+    int            nknots;
     double         start[2]; // scale of positions and velocities at the first state
     double         energy_start, potential_low, potential_high;
     kd_findings    findings;
@@ -78,6 +99,10 @@ kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_cer
     c->value = kd_cut_double(&c->arena, largest_rows(eom));
     c->a = kd_cut_double(&c->arena, D.nv);
     c->force = kd_cut_double(&c->arena, D.nv);
+    for (int k = 0; k < 3; k++) {
+        c->knot[k].x = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
+        c->knot[k].rate = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
+    }
     if (!kd_eom_definition(eom)->acceleration)
         c->M = kd_arena_cut(&c->arena, (size_t)D.nv * (size_t)D.nv, sizeof(double));
     kd_status status = c->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &c->data);
@@ -262,29 +287,96 @@ static void widen_scale(kd_certifier *c, const kd_state *x)
     }
 }
 
-// ---- energy ---------------------------------------------------------------------------------------------------------
+// ---- powers ---------------------------------------------------------------------------------------------------------
 
-// Powers of drives (prescribed motion) depend on accelerations and multipliers as well: those of the state are taken,
-// a found where the state does not tell it.
-static kd_status energies_at(kd_certifier *c, const kd_state *x, kd_energies *energies)
-{
-    kd_status status = go_to(c, x);
-    if (status >= 0) status = choose_acceleration(c, x);
-    if (status < 0) return status;
-    return kd_eom_energies(c->data, energies) == KD_EVAL_OK ? KD_OK : fault_of(c);
-}
-
+// Powers of drives depend on accelerations and multipliers: those of the state are taken, a found where the state does
+// not tell it.
 static kd_status power_at(kd_certifier *c, const kd_state *x, double power[POWERS])
 {
     kd_energies energies = {0};
-    kd_status   status = energies_at(c, x, &energies);
+    kd_status   status = go_to(c, x);
+    if (status >= 0 && c->has_drives) status = choose_acceleration(c, x);
+    if (status >= 0 && !c->has_drives) kd_eom_at_acceleration(c->data, x->a, x->w, x->lambda, x->mu);
+    if (status >= 0 && kd_eom_energies(c->data, &energies) != KD_EVAL_OK) status = fault_of(c);
     power[0] = energies.dissipated;
     power[1] = energies.supplied;
     return status;
 }
 
+// Do powers change with accelerations and multipliers? Asked at each step: a drive that stands still does not tell.
+static kd_status look_for_drives(kd_certifier *c, const kd_state *x)
+{
+    double    here[POWERS], moved[POWERS];
+    kd_state *y = c->inside;
+    if (c->has_drives) return KD_OK;
+    kd_status status = power_at(c, x, here);
+    if (status < 0) return status;
+    kd_state_copy(x, y);
+    for (int i = 0; i < c->dims.nv; i++) y->a[i] += 1 + 0.1 * i;
+    for (int i = 0; i < c->dims.nlambda; i++) y->lambda[i] += 1 + 0.1 * i;
+    for (int i = 0; i < c->dims.nmu; i++) y->mu[i] += 1 + 0.1 * i;
+    if (power_at(c, y, moved) < 0) return KD_OK; // such accelerations do not occur
+    c->has_drives = here[0] != moved[0] || here[1] != moved[1];
+    return KD_OK;
+}
+
+// ---- states inside a step -------------------------------------------------------------------------------------------
+
+// The end of a step as a knot of the interpolation; the oldest one is dropped
+static kd_status add_knot(kd_certifier *c, const kd_state *x)
+{
+    kd_dims d = c->dims;
+    knot    old = c->knot[0];
+    c->knot[0] = c->knot[1];
+    c->knot[1] = c->knot[2];
+    c->knot[2] = old;
+    knot *k = &c->knot[2];
+    k->t = x->t;
+    memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
+    memcpy(k->rate + d.np, x->a, (size_t)d.nv * sizeof(double));
+    kd_status status = go_to(c, x);
+    if (status < 0) return status;
+    if (kd_eom_eval(c->data, KD_KINEMATICS, k->rate) != KD_EVAL_OK) return fault_of(c);
+    kd_eom_at_acceleration(c->data, x->a, x->w, x->lambda, x->mu);
+    if (d.nr > 0 && kd_eom_eval(c->data, KD_B, k->rate + d.np + d.nv) != KD_EVAL_OK) return fault_of(c);
+    if (c->nknots < 3) c->nknots++;
+    return KD_OK;
+}
+
+// Value at t of the polynomial with values x and rates d at three knots: Newton's form on t0 t0 t1 t1 t2 t2
+static double quintic(const double knot_t[3], const double x[3], const double d[3], double t)
+{
+    double table[6], at[6];
+    for (int i = 0; i < 6; i++) {
+        at[i] = knot_t[i / 2];
+        table[i] = x[i / 2];
+    }
+    for (int order = 1; order < 6; order++)
+        for (int i = 5; i >= order; i--)
+            table[i] = order == 1 && i % 2 == 1 ? d[i / 2] : (table[i] - table[i - 1]) / (at[i] - at[i - order]);
+    double value = table[5];
+    for (int i = 4; i >= 0; i--) value = table[i] + (t - at[i]) * value;
+    return value;
+}
+
+// The state at a time in the last step, as far as powers need it
+static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
+{
+    kd_dims     d = c->dims;
+    const knot *k = c->knot;
+    if (c->has_drives || c->nknots < 3 || d.ns > 0) return kd_simulation_inside(simulation, t, c->inside);
+    kd_state_copy(kd_simulation_state(simulation), c->inside);
+    c->inside->t = t;
+    for (int i = 0; i < d.np + d.nv + d.nr; i++)
+        c->inside->p[i] = quintic((double[]){k[0].t, k[1].t, k[2].t}, (double[]){k[0].x[i], k[1].x[i], k[2].x[i]},
+                                  (double[]){k[0].rate[i], k[1].rate[i], k[2].rate[i]}, t);
+    return KD_OK;
+}
+
+// ---- work -----------------------------------------------------------------------------------------------------------
+
 // Integral from 0 to theta of the polynomial through the powers at the nodes: Lagrange's form, three Gauss points
-static double work_up_to(const step *s, double theta, int which)
+static double work_up_to(const segment *s, double theta, int which)
 {
     static const double gauss[3] = {-0.77459666924148337704, 0, 0.77459666924148337704}, weight[3] = {5, 8, 5};
     double              sum = 0;
@@ -300,57 +392,100 @@ static double work_up_to(const step *s, double theta, int which)
     return (s->t1 - s->t0) * theta * sum / 18;
 }
 
-// [t0, t1] becomes the known step, with the powers at its ends; linear in between
-static void enter_step(step *s, double t1, const double end[POWERS])
+static bool is_smooth(const kd_certifier *c, const segment *s)
 {
     for (int which = 0; which < POWERS; which++) {
-        if (s->t1 > s->t0) s->work[which] += work_up_to(s, 1, which);
-        double start = s->power[NODES - 1][which];
-        for (int j = 0; j < NODES; j++) s->power[j][which] = start + node[j] * (end[which] - start);
+        double lobatto = work_up_to(s, 1, which);
+        double simpson = (s->t1 - s->t0) / 6 * (s->power[0][which] + 4 * s->power[2][which] + s->power[4][which]);
+        double scale = fmax(c->certificate.energy_scale, fabs(lobatto));
+        if (fabs(lobatto - simpson) > SMOOTH * scale) return false;
     }
-    s->t0 = s->t1;
-    s->t1 = t1;
+    return true;
 }
 
-// The step of the simulation that x lies in. Steps without power at both ends are not looked into: what little could
+// Work of a segment that is ready; its end is the start of the next
+static void close_segment(kd_certifier *c, segment *s)
+{
+    memcpy(s->work, c->work, sizeof s->work);
+    for (int which = 0; which < POWERS; which++) c->work[which] += work_up_to(s, 1, which);
+    memcpy(c->power, s->power[NODES - 1], sizeof c->power);
+    c->t_known = s->t1;
+    c->segment[c->nsegments++] = *s;
+}
+
+// From t_known to t1, with the powers at both ends; simulation NULL: linear in between
+static kd_status add_segments(kd_certifier *c, kd_simulation *simulation, double t1, const double end[POWERS],
+                              int depth)
+{
+    segment s = {.t0 = c->t_known, .t1 = t1};
+    for (int j = 0; j < NODES; j++)
+        for (int which = 0; which < POWERS; which++)
+            s.power[j][which] = c->power[which] + node[j] * (end[which] - c->power[which]);
+    for (int j = 1; simulation && j < NODES - 1; j++) {
+        kd_status status = go_inside(c, simulation, s.t0 + node[j] * (s.t1 - s.t0));
+        if (status >= 0) status = power_at(c, c->inside, s.power[j]);
+        if (status < 0) return status;
+    }
+    if (depth == MAX_DEPTH || is_smooth(c, &s)) {
+        close_segment(c, &s);
+        return KD_OK;
+    }
+    kd_status status = add_segments(c, simulation, s.t0 + 0.5 * (s.t1 - s.t0), s.power[2], depth + 1);
+    return status < 0 ? status : add_segments(c, simulation, s.t1, end, depth + 1);
+}
+
+// The step of the simulation that x lies in. A step without power at both ends is not looked into: what little could
 // happen there would show in the balance.
 static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
-    step           *s = &c->step;
     const kd_state *last = simulation ? kd_simulation_state(simulation) : x;
-    double          start = simulation ? kd_simulation_step_start(simulation) : s->t1, end[POWERS];
-    if (last->t <= s->t1) return KD_OK;
-    kd_status status = KD_OK;
-    if (start > s->t1) { // steps that were not shown
+    double          start = simulation ? kd_simulation_step_start(simulation) : c->t_known, end[POWERS];
+    kd_status       status = KD_OK;
+    if (last->t <= c->t_known) return KD_OK;
+    c->nsegments = 0;
+    if (start > c->t_known) { // steps that were not shown
         status = kd_simulation_inside(simulation, start, c->inside);
         if (status >= 0) status = power_at(c, c->inside, end);
-        if (status < 0) return status;
-        enter_step(s, start, end);
+        if (status >= 0) status = add_segments(c, NULL, start, end, MAX_DEPTH);
+        c->nsegments = c->nknots = 0;
     }
-    status = power_at(c, last, end);
+    if (status >= 0 && simulation) status = add_knot(c, last);
+    if (status >= 0 && simulation) status = look_for_drives(c, last);
+    if (status >= 0) status = power_at(c, last, end);
     if (status < 0) return status;
-    enter_step(s, last->t, end);
-    bool has_power = false;
-    for (int which = 0; which < POWERS; which++)
-        has_power = has_power || s->power[0][which] != 0 || s->power[NODES - 1][which] != 0;
-    for (int j = 1; simulation && has_power && j < NODES - 1; j++) {
-        status = kd_simulation_inside(simulation, s->t0 + node[j] * (s->t1 - s->t0), c->inside);
-        if (status >= 0) status = power_at(c, c->inside, s->power[j]);
-        if (status < 0) return status;
-    }
-    return KD_OK;
+    bool has_power = c->power[0] != 0 || c->power[1] != 0 || end[0] != 0 || end[1] != 0;
+    return add_segments(c, has_power ? simulation : NULL, last->t, end, has_power && simulation ? 0 : MAX_DEPTH);
 }
+
+// Work from the start of the run to a time that is known
+static double work_at(const kd_certifier *c, double t, int which)
+{
+    int i = 0;
+    while (i + 1 < c->nsegments && t > c->segment[i].t1) i++;
+    const segment *s = &c->segment[i];
+    if (c->nsegments == 0) return c->work[which];
+    return s->work[which] + work_up_to(s, (t - s->t0) / (s->t1 - s->t0), which);
+}
+
+static kd_status start_work(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+{
+    kd_status status = simulation ? add_knot(c, x) : KD_OK;
+    if (status >= 0 && simulation) status = look_for_drives(c, x);
+    if (status >= 0) status = power_at(c, x, c->power);
+    c->t_known = x->t;
+    return status;
+}
+
+// ---- balance --------------------------------------------------------------------------------------------------------
 
 static void note_energies(kd_certifier *c, double t, const kd_energies *e)
 {
     kd_certificate *r = &c->certificate;
     kd_findings    *f = &c->findings;
-    const step     *s = &c->step;
-    double          theta = s->t1 > s->t0 ? (t - s->t0) / (s->t1 - s->t0) : 0;
     f->kinetic = e->kinetic;
     f->potential = e->potential;
-    f->dissipated = s->work[0] + work_up_to(s, theta, 0);
-    f->supplied = s->work[1] + work_up_to(s, theta, 1);
+    f->dissipated = work_at(c, t, 0);
+    f->supplied = work_at(c, t, 1);
     double sum = e->kinetic + e->potential + f->dissipated - f->supplied;
     if (r->states == 0) {
         c->energy_start = sum;
@@ -371,19 +506,19 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     r->supplied = f->supplied;
 }
 
+// The work up to x, then the point of evaluation at x with the acceleration that is judged, then the energies there
 static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     kd_energies energies = {0};
     kd_status   status = KD_OK;
-    if (c->certificate.states == 0) {
-        c->step.t0 = c->step.t1 = x->t;
-        status = power_at(c, x, c->step.power[NODES - 1]);
-    } else {
-        status = follow_steps(c, simulation, x);
-    }
-    if (status >= 0) status = energies_at(c, x, &energies);
-    if (status >= 0) note_energies(c, x->t, &energies);
-    return status;
+    if (c->certificate.has_energy)
+        status = c->certificate.states == 0 ? start_work(c, simulation, x) : follow_steps(c, simulation, x);
+    if (status >= 0) status = go_to(c, x);
+    if (status >= 0) status = choose_acceleration(c, x);
+    if (status < 0 || !c->certificate.has_energy) return status;
+    if (kd_eom_energies(c->data, &energies) != KD_EVAL_OK) return fault_of(c);
+    note_energies(c, x->t, &energies);
+    return KD_OK;
 }
 
 // ---- looking --------------------------------------------------------------------------------------------------------
@@ -393,9 +528,7 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
     if (!c || !x) return KD_ERR_ARGUMENT;
     for (int i = 0; i < x->n; i++)
         if (!isfinite(x->p[i])) return KD_ERR_NOT_FINITE;
-    kd_status status = c->certificate.has_energy ? measure_energies(c, simulation, x) : KD_OK;
-    if (status >= 0) status = go_to(c, x);
-    if (status >= 0) status = choose_acceleration(c, x);
+    kd_status status = measure_energies(c, simulation, x);
     for (int i = 0; status >= 0 && i < c->dims.nv; i++)
         if (!isfinite(c->a[i])) status = KD_ERR_NOT_FINITE;
     if (status >= 0) status = measure_all(c, x);

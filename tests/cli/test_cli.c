@@ -1,11 +1,16 @@
 // The program kardan, run as a user runs it: exit status, words, files.
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 // terminals
 #include <ctype.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <gallery.h>
@@ -489,6 +494,42 @@ static void interrupted_run_keeps_its_results(void **state)
     }
 }
 
+// On a terminal a line shows time, part, rate and what is left, is written over, and is wiped at the end.
+static void progress_is_shown_on_a_terminal(void **state)
+{
+    (void)state;
+    static char text[100000];
+    int         terminal = posix_openpt(O_RDWR | O_NOCTTY), status;
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) skip();
+    char name[200];
+    snprintf(name, sizeof name, "%s", ptsname(terminal));
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int screen = open(name, O_WRONLY | O_NOCTTY), nowhere = open("/dev/null", O_WRONLY);
+        if (screen < 0 || nowhere < 0 || dup2(screen, 2) < 0 || dup2(nowhere, 1) < 0) _exit(99);
+        execl(KD_BINARY_DIR "/kardan", "kardan", "simulate", "pendulum", "--t-end", "1e7", "--output", OUT,
+              (char *)NULL);
+        _exit(98);
+    }
+    nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    assert_int_equal(kill(child, SIGINT), 0);
+    size_t  length = 0;
+    ssize_t got;
+    while (length < sizeof text - 1 && (got = read(terminal, text + length, sizeof text - 1 - length)) > 0)
+        length += (size_t)got;
+    close(terminal);
+    assert_true(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 130);
+    must_contain(text, "\r  t = ");
+    must_contain(text, " of 1e+07 s ");
+    must_contain(text, " s per s");
+    must_contain(text, " left");
+    must_contain(text, "\r\x1b[K");
+    must_contain(text, "interrupted at t = ");
+}
+
 // Sizes and channels of an example.
 static void info_lists_sizes_and_channels(void **state)
 {
@@ -542,6 +583,7 @@ int main(void)
         cmocka_unit_test_setup(plots_are_chosen, start_afresh),
         cmocka_unit_test_setup(method_and_statistics_are_told, start_afresh),
         cmocka_unit_test_setup(interrupted_run_keeps_its_results, start_afresh),
+        cmocka_unit_test_setup(progress_is_shown_on_a_terminal, start_afresh),
         cmocka_unit_test(info_lists_sizes_and_channels),
         cmocka_unit_test(check_speaks),
     };

@@ -9,7 +9,7 @@
 // cmocka wants the four above first
 #include <cmocka.h>
 
-#include "formalism/tree.h"
+#include "formalism/work.h"
 
 #include <math.h>
 #include <string.h>
@@ -152,16 +152,17 @@ static const kd_tree_joint all_joints[] = {KD_TREE_FIXED,  KD_TREE_REVOLUTE,    
 enum { ALL_JOINTS = sizeof all_joints / sizeof *all_joints };
 
 // One sample after the other: each kind of joint alone and all mixed, as chain, branched and single, with and without
-// prescribed dofs. false: no more.
+// prescribed dofs, in the variants of the algorithms. false: no more.
 static inline bool sample_next(int *number, sample *s)
 {
-    enum { PER_SHAPE = 2 * (ALL_JOINTS + 4) };
-    const int n = (*number)++, shape = n / PER_SHAPE, k = n % PER_SHAPE / 2;
+    enum { PER_SHAPE = 4 * (ALL_JOINTS + 4) };
+    const int n = (*number)++, shape = n / PER_SHAPE, k = n % PER_SHAPE / 4;
     uint64_t  seed = 77u * (uint64_t)(n + 1);
     if (shape >= SHAPES) return false;
     const bool alone = k < ALL_JOINTS;
     sample_create(s, alone ? 6 : 10 + 2 * (k - ALL_JOINTS), (tree_shape)shape, alone ? 1 : ALL_JOINTS,
                   alone ? &all_joints[k] : all_joints, n % 2 == 0 ? 0 : 4, &seed);
+    s->m.work->avx2 = s->m.work->avx2 && n % 4 < 2; // the other half: without
     return true;
 }
 

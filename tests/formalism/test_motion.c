@@ -58,12 +58,11 @@ static void assert_mat_close(const kd_mat3 *A, const kd_mat3 *B, double toleranc
     assert_vec_close(A->z, B->z, tolerance);
 }
 
-// R = R_l E C and P = P_l + R_l (r + E d) for all joints.
-static void test_place(void **state)
+static void check_place(double size, double tolerance)
 {
-    (void)state;
     sample s;
     for (int n = 0; sample_next(&n, &s); sample_destroy(&s)) {
+        for (int k = 0; k < s.tree.nposition; k++) s.x[k] *= size;
         kd_tree_place(&s.tree, s.x, &s.m);
         for (int i = 1; i < s.tree.nlinks; i++) {
             const kd_link        *l = &s.tree.link[i];
@@ -73,11 +72,26 @@ static void test_place(void **state)
             joint_frame(l, s.x + l->position, &C, &d);
             R = kd_mat_mul(&l->E, &C);
             R = kd_mat_mul(&parent->R, &R);
-            assert_mat_close(&own->R, &R, 1e-15);
+            assert_mat_close(&own->R, &R, tolerance);
             d = kd_mat_vec(&parent->R, kd_vec_add(l->r, kd_mat_vec(&l->E, d)));
-            assert_vec_close(own->P, kd_vec_add(parent->P, d), 4e-15);
+            assert_vec_close(own->P, kd_vec_add(parent->P, d), 4 * tolerance);
         }
     }
+}
+
+// R = R_l E C and P = P_l + R_l (r + E d) for all joints.
+static void test_place(void **state)
+{
+    (void)state;
+    check_place(1, 1e-15);
+}
+
+// The same for many turns: below and above the limit of the own sine and cosine.
+static void test_place_after_many_turns(void **state)
+{
+    (void)state;
+    check_place(1e4, 1e-15);
+    check_place(1e9, 1e-15);
 }
 
 // The axis of a dof is the difference quotient of its link's position along an increment.
@@ -158,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_place),
+        cmocka_unit_test(test_place_after_many_turns),
         cmocka_unit_test(test_axes),
         cmocka_unit_test(test_move_and_accelerate),
     };

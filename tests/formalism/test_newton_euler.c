@@ -1,8 +1,7 @@
 // tests/formalism/test_newton_euler.c: the residual formalism against sums over all bodies, energy, and invariance.
 #include "formalism/random_tree.h"
 
-// ---- second formulation: forces at the centres of mass, Jourdain's principle
-// -----------------------------------------
+// ---- second formulation: forces at the centres of mass, Jourdain's principle ---------------------------------------
 
 typedef struct body_state {
     kd_vec3 c, v, a; // centre of mass; a relative to free fall
@@ -71,8 +70,7 @@ static void test_at_once(void **state)
     }
 }
 
-// ---- laws
-// ------------------------------------------------------------------------------------------------------------
+// ---- laws ----------------------------------------------------------------------------------------------------------
 
 static double energy(sample *s, double h)
 {
@@ -147,8 +145,7 @@ static void test_reaction(void **state)
     }
 }
 
-// ---- invariance
-// ------------------------------------------------------------------------------------------------------
+// ---- invariance ----------------------------------------------------------------------------------------------------
 
 // The whole system turned and shifted in space, with gravity: the same forces.
 static void test_shift_in_space(void **state)
@@ -227,8 +224,7 @@ static void test_order_of_branches(void **state)
     }
 }
 
-// ---- memory
-// ----------------------------------------------------------------------------------------------------------
+// ---- memory --------------------------------------------------------------------------------------------------------
 
 static void *allocate_nothing(size_t size, void *context)
 {

@@ -18,7 +18,7 @@
 
 static char message[512];
 
-// ---- helpers --------------------------------------------------------------------------------------------------------
+// ---- helpers -------------------------------------------------------------------------------------------------------
 
 typedef struct finding {
     kd_redundancy result;
@@ -91,7 +91,7 @@ static void expect(const finding *f, int rank, int start_rank, bool certain)
                  certain ? "certain" : "not certain");
 }
 
-// ---- rods in the plane ----------------------------------------------------------------------------------------------
+// ---- rods in the plane ---------------------------------------------------------------------------------------------
 //
 // Points (x, y); those with number >= nfree are fixed. Rods between two points: g = factor (|d|^2 - L^2) / 2, with L as
 // in the start position.
@@ -352,7 +352,7 @@ static void test_rheonomic(void **state)
     release(&f);
 }
 
-// ---- loops of revolute joints ---------------------------------------------------------------------------------------
+// ---- loops of revolute joints --------------------------------------------------------------------------------------
 //
 // Product of rotations about axes (at points, as in the start position): X -> A_1(angle_1) .. A_n(angle_n) X. The loop
 // is closed if that is the identity: six rows, the displacement of a point and the antisymmetric part of the rotation.
@@ -539,7 +539,7 @@ static void test_many_loops(void **state)
     release(&f);
 }
 
-// ---- systems with a second description ------------------------------------------------------------------------------
+// ---- systems with a second description -----------------------------------------------------------------------------
 
 // Cartesian coordinates with quaternions, contact coordinates, a plate on three links: the degrees of freedom are those
 // of the second description, and the start is not changed.
@@ -563,7 +563,7 @@ static void test_systems(void **state)
     }
 }
 
-// ---- contracts and failures -----------------------------------------------------------------------------------------
+// ---- contracts and failures ----------------------------------------------------------------------------------------
 
 // Two calls answer the same.
 static void test_repeatable(void **state)

@@ -134,7 +134,8 @@ static void forbidden_reads(void **state)
     kd_constraint_def c = kd_constraint_def_default(KD_EXPRESSION);
     c.value = "body.arm.vel.x";
     CHECK(kd_model_add_constraint(m, "closed", &c));
-    assert_wrong(m, "constraint 'closed': value: 'body.arm.vel.x' cannot be read here: only t and positions can");
+    assert_wrong(m,
+                 "constraint 'closed': value: 'body.arm.vel.x' cannot be read here: only t, inputs and positions can");
     m = law_model();
     kd_input_def u = kd_input_def_default();
     u.value = "joint.hinge.q";
@@ -146,7 +147,7 @@ static void forbidden_reads(void **state)
     j.to = kd_at("slider", 0, 0, 0);
     j.motion[0] = "joint.hinge.q";
     CHECK(kd_model_add_joint(m, "drive", &j));
-    assert_wrong(m, "joint 'drive': motion[0]: 'joint.hinge.q' cannot be read here: only parameters and t can");
+    assert_wrong(m, "joint 'drive': motion[0]: 'joint.hinge.q' cannot be read here: only parameters, t and inputs can");
 }
 
 // A sensor that reads itself, directly or through others, is refused with the way around.

@@ -45,6 +45,23 @@ static void missing_mass(void **state)
                  "body 'arm': the inner radius 2 of a tube is not smaller than the outer 1");
 }
 
+// A shape without density is only drawn: where mass and inertia are given, it does not move the centre of mass.
+static void drawn_only(void **state)
+{
+    (void)state;
+    kd_body_def b = body(1, 1, 1, 1);
+    b.nshapes = 1;
+    b.shape[0] = (kd_shape){KD_SPHERE, {1}, {2, 0, 0}, {1, 0, 0, 0}, 0.0};
+    for (int i = 0; i < 3; i++) b.centre[i] = NAN;
+    for (int dense = 0; dense < 2; dense++) {
+        b.shape[0].density = dense;
+        kd_model *m = on_joint(&b, KD_REVOLUTE, 1);
+        CHECK(kd_model_finish(m));
+        assert_true(m->body[0].centre.x == (dense ? 2.0 : 0.0));
+        kd_model_destroy(m);
+    }
+}
+
 // Warnings: triangle inequality, negative moments, units, no mass.
 static void implausible(void **state)
 {
@@ -134,8 +151,8 @@ static void joined_rigidly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_mass), cmocka_unit_test(implausible),    cmocka_unit_test(moves_alone),
-        cmocka_unit_test(moves_freely), cmocka_unit_test(joined_rigidly),
+        cmocka_unit_test(missing_mass), cmocka_unit_test(drawn_only),   cmocka_unit_test(implausible),
+        cmocka_unit_test(moves_alone),  cmocka_unit_test(moves_freely), cmocka_unit_test(joined_rigidly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,8 @@ static void joint_as_in_c(void **state)
     kd_model_destroy(m);
 }
 
-// The short form of places is the long form with both sides in the world; in: body and points; no points at all.
+// The short form of places is the long form with both sides in the world; in: body and points; no points at all, which joins
+// bodies as drawn if the joint is fixed.
 static void short_form_of_places(void **state)
 {
     (void)state;
@@ -63,10 +64,11 @@ static void short_form_of_places(void **state)
                                                "  b: {type: revolute, bodies: [ground, arm], points: [[1, 0, 0], [0, 2, 0]], "
                                                "axis: [1, 0, 0], in: body}\n"
                                                "  c: {type: free, bodies: [ground, arm]}\n"
+                                               "  d: {type: fixed, bodies: [ground, arm]}\n"
                                                "forces:\n"
                                                "  f: {type: applied, body: arm, point: [0, 0, 7], force: [1, 0, 0]}\n"
                                                "  g: {type: applied, body: arm, force: [1, 0, 0]}\n");
-    const kd_joint_def *a = &m->joint[0].def, *b = &m->joint[1].def, *c = &m->joint[2].def;
+    const kd_joint_def *a = &m->joint[0].def, *b = &m->joint[1].def, *c = &m->joint[2].def, *d = &m->joint[3].def;
     assert_int_equal(a->from.in, KD_IN_WORLD);
     assert_int_equal(a->to.in, KD_IN_WORLD);
     assert_string_equal(a->from.body, "ground");
@@ -80,6 +82,9 @@ static void short_form_of_places(void **state)
     assert_numbers(b->to.position, (double[]){0, 2, 0}, 3);
     assert_int_equal(c->to.in, KD_IN_BODY);
     assert_numbers(c->to.position, (double[]){0, 0, 0}, 3);
+    assert_int_equal(d->from.in, KD_IN_WORLD); // as drawn
+    assert_int_equal(d->to.in, KD_IN_WORLD);
+    assert_numbers(d->to.position, (double[]){0, 0, 0}, 3);
     assert_numbers(m->force[0].def.to.position, (double[]){0, 0, 7}, 3);
     assert_int_equal(m->force[0].def.to.in, KD_IN_WORLD);
     assert_int_equal(m->force[1].def.to.in, KD_IN_BODY);
@@ -471,6 +476,7 @@ int main(void)
         cmocka_unit_test(each_allocation_may_fail),
         cmocka_unit_test(arguments),
         cmocka_unit_test(positions_are_handed_on),
+        cmocka_unit_test(example_of_the_guide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 // The writer of model files: what is written reads back as the same model.
+#define _POSIX_C_SOURCE 200809L
 #include "modelfile/files.h"
 
+#include <dirent.h>
 #include <locale.h>
 #include <math.h>
 #include <unistd.h>
@@ -159,6 +161,29 @@ static void everything_survives(void **state)
     kd_model_destroy(m);
 }
 
+// So do all models of the gallery, and none of them has a warning.
+static void gallery_survives(void **state)
+{
+    (void)state;
+    DIR *folder = opendir(KD_SOURCE_DIR "/models");
+    int  count = 0;
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+        char   path[1000];
+        size_t n = strlen(entry->d_name);
+        if (n < 5 || strcmp(entry->d_name + n - 5, ".yaml") != 0) continue;
+        snprintf(path, sizeof path, KD_SOURCE_DIR "/models/%s", entry->d_name);
+        kd_model *m = read_file(path);
+        if (kd_model_warning_count(m) > 0) print_error("%s\n", kd_model_warning(m, 0));
+        assert_int_equal(kd_model_warning_count(m), 0);
+        assert_round_trip(m);
+        kd_model_destroy(m);
+        count++;
+    }
+    closedir(folder);
+    assert_true(count > 0);
+}
+
 // A repeated model survives: its elements are written one by one, their names with indices.
 static void repetition_survives(void **state)
 {
@@ -169,6 +194,50 @@ static void repetition_survives(void **state)
                            "sensors:\n  s: body.arm(N,2).pos.x\n");
     assert_round_trip(m);
     kd_model_destroy(m);
+}
+
+// Expressions of numbers are kept: the written file depends on its parameters as the first one does.
+static void expressions_are_kept(void **state)
+{
+    (void)state;
+    kd_model *m = model_of("kardan: 1\nparameters: {l: 0.5, n: 2*l}\n"
+                           "bodies:\n"
+                           "  plain: {mass: 1, inertia: [1, 1, 1]}\n"
+                           "  arm: {mass: n + 1, inertia: [l, \"max(l, 1)\", 3], shape: {box: [l, 1, n]}}\n"
+                           "  leg(i): {for: i = 1..1, mass: l*i, inertia: [l, l, l]}\n"
+                           "joints:\n"
+                           "  j: {type: revolute, bodies: [ground, arm], point: [l, 0, n], axis: [0, l, 0], q: n}\n"
+                           "  k: {type: free, bodies: [ground, plain]}\n"
+                           "  f(i): {for: i = 1..1, type: free, bodies: [arm, leg(i)]}\n"
+                           "constraints:\n  c: {type: coupling, terms: {joint.j.q: l, joint.k.q1: -1}, offset: n}\n"
+                           "forces:\n  b: {type: bushing, bodies: [ground, arm], stiffness: [[l, 1, 0, 0, 0, 0], "
+                           "[1, 1, 0, 0, 0, 0], [0, 0, n, 0, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0], "
+                           "[0, 0, 0, 0, 0, 1]]}\n");
+    assert_round_trip(m);
+    write_file(m, FIRST);
+    char                    *text = file_content(FIRST, NULL);
+    static const char *const parts[] = {"mass: n + 1\n",
+                                        "inertia: [l, \"max(l, 1)\", 3]\n",
+                                        "shape: [{box: [l, 1, n]}]\n",
+                                        "from: {body: ground, point: [l, 0, n], axis: [0, l, 0], in: world}\n",
+                                        "to: {body: arm, point: [l, 0, n], axis: [0, l, 0], in: world}\n",
+                                        "q: n\n",
+                                        "terms: {joint.j.q: l, joint.k.q1: -1}\n",
+                                        "offset: n\n",
+                                        "stiffness: [[l, 1, 0, 0, 0, 0], ",
+                                        "mass: 0.5\n"}; // of what is repeated
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (!strstr(text, parts[i])) print_error("missing: %s in\n%s", parts[i], text);
+        assert_non_null(strstr(text, parts[i]));
+    }
+    kd_setting settings[] = {{"l", "0.25"}};
+    kd_model  *changed = model_of_settings(text, settings, 1);
+    assert_true(changed->body[1].def.mass == 1.5);
+    assert_true(changed->joint[0].def.to.position[2] == 0.5);
+    kd_model_destroy(changed);
+    kd_model_destroy(m);
+    free(text);
+    unlink(FIRST);
 }
 
 // Numbers come back with all their bits, texts with all their characters, also where YAML needs quotes.
@@ -266,11 +335,10 @@ static void failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_survives),
-        cmocka_unit_test(repetition_survives),
-        cmocka_unit_test(odd_numbers_and_texts),
-        cmocka_unit_test(locale_changes_nothing),
-        cmocka_unit_test(failures),
+        cmocka_unit_test(everything_survives),    cmocka_unit_test(gallery_survives),
+        cmocka_unit_test(repetition_survives),    cmocka_unit_test(odd_numbers_and_texts),
+        cmocka_unit_test(locale_changes_nothing), cmocka_unit_test(failures),
+        cmocka_unit_test(expressions_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,11 +88,47 @@ static void broken_files_do_no_harm(void **state)
     free(text);
 }
 
+// The text with `line` (which has one %d) repeated n times, read; the answer must be a refusal.
+static void assert_refused(const char *head, const char *line, int n, const char *tail)
+{
+    size_t room = strlen(head) + strlen(tail) + (size_t)n * (strlen(line) + 12) + 1, used;
+    char  *text = malloc(room), message[16000];
+    assert_non_null(text);
+    used = (size_t)snprintf(text, room, "%s", head);
+    for (int i = 0; i < n; i++) {
+        const char *number = strstr(line, "%d");
+        used += (size_t)snprintf(text + used, room - used, "%.*s%d%s", (int)(number - line), line, i, number + 2);
+    }
+    used += (size_t)snprintf(text + used, room - used, "%s", tail);
+    kd_model *m = NULL;
+    assert_int_equal(kd_model_read_text("x", text, used, NULL, 0, &m, message, sizeof message), KD_ERR_MODEL);
+    assert_true(strncmp(message, "x:", 2) == 0);
+    free(text);
+}
+
+// Files in which everything is wrong are refused as quickly as others: 50,000 wrong lines each, not compared each with
+// each.
+static void everything_wrong_is_quick(void **state)
+{
+    (void)state;
+    enum { N = 50000 };
+    assert_refused("kardan: 1\n", "section%d: 1\n", N, "");
+    assert_refused("kardan: 1\nparameters:\n", "  p%d: 2*nothing\n", N, "");
+    assert_refused("kardan: 1\nparameters:\n", "  p-%d: 2\n", N, "");
+    assert_refused("kardan: 1\nbodies:\n  a:\n", "    key%d: 1\n", N, "");
+    assert_refused("kardan: 1\nbodies:\n", "  a%d: {mass: 1, inertia: [1, 1]}\n", N, "");
+    assert_refused("kardan: 1\nbodies:\n", "  a%d: {mass: 1, inertia: [1, 1, 1]}\n", N,
+                   "joints:\n  j(i): {for: i = 1..50000, type: free, bodies: [ground, b(i)]}\n"
+                   "  k1: {type: free, bodies: [ground, c]}\n  k2: {type: free, bodies: [ground, c]}\n"
+                   "sensors: {s(i): {for: i = 1..50000, value: body.b(i).pos.x}}\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_files_say_why),
         cmocka_unit_test(broken_files_do_no_harm),
+        cmocka_unit_test(everything_wrong_is_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,8 @@ static void links_lead_somewhere(void **state)
                                         "docs/guide/first-simulation.md",
                                         "docs/guide/own-equations.md",
                                         "docs/guide/formulations.md",
+                                        "docs/guide/models.md",
+                                        "docs/reference/model-file.md",
                                         "docs/guide/messages.md",
                                         "docs/guide/benchmarks.md",
                                         "docs/methods/README.md",

@@ -151,7 +151,7 @@ static void json_is_exact(void **state)
     (void)state;
     char           text[3000];
     kd_certificate c = certificate(0.1, 1);
-    size_t length = kd_certificate_json(&c, text, sizeof text);
+    size_t         length = kd_certificate_json(&c, text, sizeof text);
     assert_int_equal(length, strlen(text));
     assert_true(text[0] == '{' && text[strlen(text) - 1] == '}');
     must_contain(text, "\"position_residual\": 0.10000000000000001, ");

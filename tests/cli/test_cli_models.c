@@ -1,0 +1,256 @@
+// The program kardan with model files: simulate, check, info, convert, as a user runs them.
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "io/markup.h"
+#include "project/command.h"
+
+#define KARDAN "'" KD_BINARY_DIR "/kardan' "
+#define OUT KD_BINARY_DIR "/test-cli-models"
+#define CRANK "'" KD_SOURCE_DIR "/models/slider-crank.yaml'"
+#define ROBOT "'" KD_SOURCE_DIR "/models/robot6.urdf'"
+#define TO "--output '" OUT "' "
+
+static void must_contain(const char *text, const char *part)
+{
+    if (!strstr(text, part)) print_error("missing: %s\nin: %s\n", part, text);
+    assert_non_null(strstr(text, part));
+}
+
+static command_result expect(const char *arguments, int status, const char *part)
+{
+    char line[3000];
+    snprintf(line, sizeof line, KARDAN "%s", arguments);
+    command_result result = run_command(line);
+    if (result.status != status) print_error("kardan %s\n%s\n", arguments, result.text);
+    assert_int_equal(result.status, status);
+    must_contain(result.text, part);
+    return result;
+}
+
+static int start_afresh(void **state)
+{
+    (void)state;
+    return run_command("rm -rf '" OUT "' && mkdir '" OUT "'").status;
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+// The value of a channel in the last row of a table
+static double last_value(const char *path, const char *channel)
+{
+    char *table = read_text(path), *line = table, *header = NULL;
+    assert_non_null(table);
+    while (*line == '#') line = strchr(line, '\n') + 1;
+    header = line;
+    int column = 0;
+    for (char *c = header;; column++) {
+        size_t length = strcspn(c, ",\n");
+        if (length == strlen(channel) && strncmp(c, channel, length) == 0) break;
+        if (c[length] != ',') fail_msg("no channel %s", channel);
+        c += length + 1;
+    }
+    char *end = table + strlen(table) - 1;
+    *end = '\0';
+    line = strrchr(table, '\n') + 1;
+    for (int i = 0; i < column; i++) line = strchr(line, ',') + 1;
+    double value = strtod(line, NULL);
+    free(table);
+    return value;
+}
+
+// A model file is simulated: the method is told with its reason, the certificate is clean, names are paths, units and
+// parameters are in the table, and the report has the plots that the file asks for.
+static void model_file_is_simulated(void **state)
+{
+    (void)state;
+    command_result result =
+        expect("simulate " CRANK " --t-end 0.5 --set speed=10 " TO, 0,
+               "method: joint coordinates (tree with 1 loop), psf with radau: keeps the constraints on all levels");
+    must_contain(result.text, "(balanced)");
+    must_contain(result.text, "constraints on acceleration level: ");
+    assert_null(strstr(result.text, "drift"));
+    char *table = read_text(OUT "/slider-crank.csv"), *page = read_text(OUT "/slider-crank.html"), fault[200];
+    assert_true(table && page);
+    must_contain(table, "# title: Slider-crank\n");
+    must_contain(table, "# parameter speed: 10\n");
+    must_contain(table, "# coordinates: joint\n");
+    must_contain(table, "# units: s,rad,");
+    must_contain(table, "\nt,joint.hinge.q,");
+    if (!markup_is_sound(page, fault, sizeof fault)) fail_msg("%s", fault);
+    must_contain(page, ">guide<");
+    must_contain(page, "<summary>");           // the text of the model
+    assert_null(strstr(page, "Velocities v")); // not asked for
+    free(table);
+    free(page);
+    // x = r cos q + sqrt(l^2 - r^2 sin^2 q)
+    double q = last_value(OUT "/slider-crank.csv", "joint.hinge.q"), x = last_value(OUT "/slider-crank.csv", "x");
+    assert_true(fabs(x - (0.1 * cos(q) + sqrt(0.09 - 0.01 * sin(q) * sin(q)))) < 1e-12);
+}
+
+// Joint and Cartesian coordinates give the same motion; the word in the file's place is obeyed and checked.
+static void coordinates_agree(void **state)
+{
+    (void)state;
+    static const char *const channels[] = {"x", "speed", "guide"};
+    double                   value[2][3];
+    for (int k = 0; k < 2; k++) {
+        char arguments[500];
+        snprintf(arguments, sizeof arguments,
+                 "simulate " CRANK " --t-end 0.2 --rtol 1e-10 --intervals 5 --coordinates %s " TO,
+                 k ? "cartesian" : "joint");
+        expect(arguments, 0, k ? "cartesian coordinates (3 bodies)" : "joint coordinates");
+        for (int i = 0; i < 3; i++) value[k][i] = last_value(OUT "/slider-crank.csv", channels[i]);
+    }
+    for (int i = 0; i < 3; i++) assert_true(fabs(value[0][i] - value[1][i]) < 1e-6 * fmax(1, fabs(value[0][i])));
+    expect("simulate " CRANK " --coordinates cartesain " TO, 2, "did you mean 'cartesian'?");
+}
+
+// Any path can be plotted and is then recorded, once; what is no path is refused with a guess, before anything is run.
+static void paths_are_recorded(void **state)
+{
+    (void)state;
+    expect("simulate " CRANK " --t-end 0.1 --plots body.rod.pos.z,joint.hinge.q,sensor.x " TO, 0, "report");
+    char *page = read_text(OUT "/slider-crank.html"), *table = read_text(OUT "/slider-crank.csv");
+    assert_true(page && table);
+    must_contain(page, ">body.rod.pos.z<");
+    must_contain(table, ",body.rod.pos.z,");
+    assert_null(strstr(strstr(table, "joint.hinge.q") + 1, "joint.hinge.q"));
+    free(page);
+    free(table);
+    expect("simulate " CRANK " --plots body.rodd.pos.z --output '" OUT "/no'", 2, "did you mean 'rod'?");
+    expect("simulate " CRANK " --plots guid --output '" OUT "/no'", 2, "did you mean 'guide'?");
+    assert_int_equal(run_command("test ! -e '" OUT "/no'").status, 0);
+}
+
+// What is wrong in a file is told with its place; a file that is not there, too; parameters are checked.
+static void wrong_files_are_explained(void **state)
+{
+    (void)state;
+    write_text(OUT "/wrong.yaml", "kardan: 1\nbodies:\n  arm: {mass: 1, inertia: [1, 1, 1]}\njoints:\n"
+                                  "  hinge: {type: revolut, bodies: [ground, arm], point: [0, 0, 0]}\n");
+    command_result result = expect("simulate '" OUT "/wrong.yaml' " TO, 1, OUT "/wrong.yaml:5:");
+    must_contain(result.text, "did you mean 'revolute'?");
+    expect("check '" OUT "/wrong.yaml'", 1, OUT "/wrong.yaml:5:");
+    expect("info '" OUT "/wrong.yaml'", 1, OUT "/wrong.yaml:5:");
+    expect("convert '" OUT "/wrong.yaml' '" OUT "/b.yaml'", 1, OUT "/wrong.yaml:5:");
+    assert_int_equal(run_command("test ! -e '" OUT "/b.yaml'").status, 0);
+    expect("simulate '" OUT "/absent.yaml'", 1, "absent.yaml");
+    expect("simulate " CRANK " --set sped=1 " TO, 1, "did you mean 'speed'?");
+    expect("simulate " CRANK " --set speed " TO, 2, "--set wants NAME=VALUE");
+}
+
+// What the file says under run is obeyed, and the command line overrides it; its limits give status 3.
+static void run_section_is_obeyed(void **state)
+{
+    (void)state;
+    write_text(OUT "/own.yaml", "kardan: 1\nbodies:\n  arm: {mass: 1, inertia: [1, 1, 1], centre: [1, 0, 0]}\njoints:\n"
+                                "  hinge: {type: revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, 1, 0]}\n"
+                                "run: {t_end: 0.3, intervals: 7, rtol: 1e-5, atol: 1e-6, formulation: index1, "
+                                "limit_energy: 1e-14}\n");
+    command_result result =
+        expect("simulate '" OUT "/own.yaml' --json " TO "2>/dev/null", 3, "\"t_end\": 0.2999999999");
+    must_contain(result.text, "\"intervals\": 7");
+    must_contain(result.text, "\"formulation\": \"index1\"");
+    must_contain(result.text, "\"rtol\": 1.0000000000000001e-05");
+    must_contain(result.text, "relative error of the energy balance is broken");
+    result = expect("simulate '" OUT "/own.yaml' --json --t-end 0.1 --formulation psf --limit-energy 1 " TO, 0,
+                    "\"ok\": true");
+    must_contain(result.text, "\"formulation\": \"psf\"");
+    must_contain(result.text, "\"t_end\": 0.1");
+}
+
+// The check says degrees of freedom, loops, redundancy, what assembly changed, and what looks odd; derivatives on
+// demand.
+static void check_explains(void **state)
+{
+    (void)state;
+    command_result result = expect("check " CRANK, 0, "1 degree of freedom");
+    must_contain(result.text, "redundant");
+    must_contain(result.text, "loops close to");
+    must_contain(result.text, "Ready to simulate.");
+    assert_null(strstr(result.text, "Derivatives."));
+    expect("check " CRANK " --derivatives", 0, "Derivatives. All that are supplied agree with differences.");
+    expect("check " CRANK " --derivatives --coordinates cartesian", 0, "Derivatives. All that are supplied agree");
+    write_text(OUT "/odd.yaml",
+               "kardan: 1\nparameters: {unused: 3}\nbodies:\n  arm: {mass: 1, inertia: [1, 1, 5], centre: [1, 0, 0]}\n"
+               "joints:\n  hinge: {type: revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, 1, 0]}\n");
+    result = expect("check '" OUT "/odd.yaml'", 0, "look odd");
+    must_contain(result.text, "'unused'");
+}
+
+// A mechanism that cannot be assembled is described all the same, and is not ready; simulate refuses it.
+static void impossible_mechanism_is_described(void **state)
+{
+    (void)state;
+    write_text(OUT "/far.yaml",
+               "kardan: 1\nbodies:\n  arm: {mass: 1, inertia: [1, 1, 1]}\njoints:\n"
+               "  hinge: {type: revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, 1, 0]}\n"
+               "constraints:\n  rod: {type: distance, from: {body: ground, point: [9, 0, 0]}, to: {body: arm, point: "
+               "[1, 0, 0]}, length: 2}\n");
+    command_result result = expect("check '" OUT "/far.yaml'", 1, "cannot be assembled");
+    must_contain(result.text, "'rod'");
+    must_contain(result.text, "Not ready to simulate");
+    expect("simulate '" OUT "/far.yaml' " TO, 1, "kardan: ");
+}
+
+// Sizes, elements and channels with their units.
+static void info_lists_everything(void **state)
+{
+    (void)state;
+    command_result result = expect("info " CRANK, 0, "degrees of freedom");
+    must_contain(result.text, "joint        crank-pin                    revolute");
+    must_contain(result.text, "force        gas                          joint_spring");
+    must_contain(result.text, "joint.slide.v                                      m/s");
+    must_contain(result.text, "guide                                              N");
+    result = expect("info " CRANK " --json", 0, "\"dof\": 1");
+    must_contain(result.text, "\"loops\": 1");
+    assert_null(strstr(expect("info " CRANK " --elements", 0, "crank-pin").text, "Channels"));
+}
+
+// A robot description becomes a model file with a line for every element; read back it moves in the same way.
+static void robot_is_converted(void **state)
+{
+    (void)state;
+    command_result result = expect("convert " ROBOT " '" OUT "/robot6.yaml'", 0, "taken");
+    must_contain(result.text, OUT "/robot6.yaml: ");
+    double value[2];
+    for (int k = 0; k < 2; k++) {
+        expect(k ? "simulate '" OUT "/robot6.yaml' --t-end 0.2 " TO : "simulate " ROBOT " --t-end 0.2 " TO, 0,
+               "tree without loops");
+        value[k] = last_value(OUT "/robot6.csv", "joint.axis_3.q");
+    }
+    assert_true(value[0] != 0 && fabs(value[0] - value[1]) < 1e-9);
+    expect("convert " CRANK " '" OUT "/again.yaml' --quiet", 0, "");
+    expect("check '" OUT "/again.yaml'", 0, "Ready to simulate.");
+    expect("convert " ROBOT " /dev/full/x.yaml", 1, "/dev/full/x.yaml");
+    expect("simulate " ROBOT " --free-base --t-end 0.01 " TO, 0, "report");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(model_file_is_simulated, start_afresh),
+        cmocka_unit_test_setup(coordinates_agree, start_afresh),
+        cmocka_unit_test_setup(paths_are_recorded, start_afresh),
+        cmocka_unit_test_setup(wrong_files_are_explained, start_afresh),
+        cmocka_unit_test_setup(run_section_is_obeyed, start_afresh),
+        cmocka_unit_test_setup(check_explains, start_afresh),
+        cmocka_unit_test_setup(impossible_mechanism_is_described, start_afresh),
+        cmocka_unit_test_setup(info_lists_everything, start_afresh),
+        cmocka_unit_test_setup(robot_is_converted, start_afresh),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

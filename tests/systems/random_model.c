@@ -1,0 +1,881 @@
+// random_model.c: random mechanisms whose constraints hold at the design position. See random_model.h
+//
+// Bodies lie anywhere. A joint gets a random frame on one side and, on the other, that frame moved by random joint
+// coordinates, so that it fits wherever the bodies are: every loop is closed. Constraints are placed to hold as well.
+#include "systems/random_model.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "math/dense.h"
+
+// ---- numbers --------------------------------------------------------------------------------------------------------
+double mechanism_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*seed >> 11) / (double)(UINT64_C(1) << 52) - 1;
+}
+
+int mechanism_below(int n, uint64_t *seed)
+{
+    int k = (int)(0.5 * (mechanism_random(seed) + 1) * n);
+    return k < n ? k : n - 1;
+}
+
+kd_vec3 mechanism_vec(double size, uint64_t *seed)
+{
+    double x = mechanism_random(seed), y = mechanism_random(seed), z = mechanism_random(seed);
+    return kd_vec(size * x, size * y, size * z);
+}
+
+kd_quat mechanism_quat(uint64_t *seed)
+{
+    double w = 0.3 + mechanism_random(seed), x = mechanism_random(seed), y = mechanism_random(seed);
+    double z = mechanism_random(seed);
+    return kd_quat_normalised((kd_quat){w + (w < 0 ? -0.1 : 0.1), x, y, z});
+}
+
+static double between(double a, double b, uint64_t *seed)
+{
+    return a + 0.5 * (b - a) * (mechanism_random(seed) + 1);
+}
+
+static bool chance(double part, uint64_t *seed)
+{
+    return between(0, 1, seed) < part;
+}
+
+// ---- names and texts ------------------------------------------------------------------------------------------------
+const char *mechanism_body_name(int i)
+{
+    static const char *const names[MAX_BODIES] = {"b0", "b1", "b2", "b3", "b4", "b5", "b6", "b7"};
+    return i < 0 ? "ground" : names[i];
+}
+
+const char *mechanism_joint_name(int i)
+{
+    static const char *const names[MAX_JOINTS] = {"j0", "j1", "j2", "j3",  "j4",  "j5",  "j6",
+                                                  "j7", "j8", "j9", "j10", "j11", "j12", "j13"};
+    return names[i];
+}
+
+static const char *text(mechanism *m, const char *format, ...)
+{
+    va_list arguments;
+    char   *at = m->pool + m->used;
+    va_start(arguments, format);
+    int n = vsnprintf(at, POOL - m->used, format, arguments);
+    va_end(arguments);
+    if (n < 0 || m->used + (size_t)n + 1 > POOL) abort();
+    m->used += (size_t)n + 1;
+    return at;
+}
+
+// ---- poses ----------------------------------------------------------------------------------------------------------
+typedef struct pose {
+    kd_vec3 r;
+    kd_quat q;
+} pose;
+
+static kd_vec3 turned(kd_quat q, kd_vec3 a)
+{
+    kd_mat3 R = kd_quat_matrix(q);
+    return kd_mat_vec(&R, a);
+}
+
+// b, given in a, in the coordinates that a is given in
+static pose behind(pose a, pose b)
+{
+    return (pose){kd_vec_add(a.r, turned(a.q, b.r)), kd_quat_mul(a.q, b.q)};
+}
+
+static kd_quat about_z(double angle)
+{
+    return (kd_quat){cos(0.5 * angle), 0, 0, sin(0.5 * angle)};
+}
+static kd_quat about_x(double angle)
+{
+    return (kd_quat){cos(0.5 * angle), sin(0.5 * angle), 0, 0};
+}
+
+static kd_place place_at(int body, pose at)
+{
+    kd_place place = kd_at(mechanism_body_name(body), at.r.x, at.r.y, at.r.z);
+    kd_quat_to(at.q, place.orientation);
+    return place;
+}
+
+static pose pose_of_body(const mechanism *m, int body)
+{
+    if (body < 0) return (pose){{0, 0, 0}, {1, 0, 0, 0}};
+    return (pose){kd_vec_of(m->body[body].position), kd_quat_of(m->body[body].orientation)};
+}
+
+static pose random_pose(double size, uint64_t *seed)
+{
+    pose at;
+    at.r = mechanism_vec(size, seed);
+    at.q = mechanism_quat(seed);
+    return at;
+}
+
+// a place somewhere at a body
+static kd_place random_place(mechanism *m, int body)
+{
+    return place_at(body, behind(pose_of_body(m, body), random_pose(0.5, &m->seed)));
+}
+
+// ---- bodies ---------------------------------------------------------------------------------------------------------
+static void make_body(mechanism *m)
+{
+    uint64_t    *seed = &m->seed;
+    kd_body_def *b = &m->body[m->nbodies++];
+    kd_vec3      edge = kd_vec(between(0.3, 1, seed), between(0.3, 1, seed), between(0.3, 1, seed));
+    kd_mat3      R = kd_quat_matrix(mechanism_quat(seed));
+    pose         at = random_pose(1.2, seed);
+    *b = kd_body_def_default();
+    b->mass = between(0.5, 2, seed);
+    kd_sym3      box = {.xx = b->mass * (edge.y * edge.y + edge.z * edge.z) / 6,
+                        .yy = b->mass * (edge.x * edge.x + edge.z * edge.z) / 6,
+                        .zz = b->mass * (edge.x * edge.x + edge.y * edge.y) / 6};
+    kd_sym3      J = kd_sym_rotate(&R, &box);
+    const double inertia[6] = {J.xx, J.yy, J.zz, J.xy, J.xz, J.yz};
+    memcpy(b->inertia, inertia, sizeof inertia);
+    kd_vec_to(mechanism_vec(0.3, seed), b->centre);
+    kd_vec_to(at.r, b->position);
+    kd_quat_to(at.q, b->orientation);
+}
+
+// ---- joints ---------------------------------------------------------------------------------------------------------
+// pose of `to` in `from` at coordinates q (spherical, free: anything)
+static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64_t *seed)
+{
+    const kd_quat none = {1, 0, 0, 0};
+    switch (kind) {
+    case KD_REVOLUTE:
+        return (pose){{0, 0, 0}, about_z(q[0])};
+    case KD_PRISMATIC:
+        return (pose){{0, 0, q[0]}, none};
+    case KD_SCREW:
+        return (pose){{0, 0, pitch * q[0] / (2 * KD_PI)}, about_z(q[0])};
+    case KD_CYLINDRICAL:
+        return (pose){{0, 0, q[1]}, about_z(q[0])};
+    case KD_UNIVERSAL:
+        return (pose){{0, 0, 0}, kd_quat_mul(about_z(q[0]), about_x(q[1]))};
+    case KD_PLANAR:
+        return (pose){{q[0], q[1], 0}, about_z(q[2])};
+    case KD_SPHERICAL:
+        return (pose){{0, 0, 0}, mechanism_quat(seed)};
+    case KD_FREE:
+        return (pose){{q[0], q[1], q[2]}, mechanism_quat(seed)};
+    default:
+        return (pose){{0, 0, 0}, none};
+    }
+}
+
+static int coordinates_of(kd_joint_kind kind)
+{
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3};
+    return count[kind];
+}
+static int dofs_of(kd_joint_kind kind)
+{
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6};
+    return count[kind];
+}
+
+static void make_joint(mechanism *m, kd_joint_kind kind, int a, int b)
+{
+    uint64_t     *seed = &m->seed;
+    kd_joint_def *j = &m->joint[m->njoints];
+    double       *q = m->design[m->njoints++];
+    *j = kd_joint_def_default(kind);
+    if (chance(0.5, seed)) {
+        int other = a;
+        a = b, b = other;
+    }
+    for (int i = 0; i < 3; i++) q[i] = between(-0.8, 0.8, seed);
+    if (kind == KD_SCREW) j->pitch = between(0.5, 2, seed);
+    pose middle = random_pose(0.4, seed);
+    middle.r = kd_vec_axpy(middle.r, 0.5, kd_vec_add(pose_of_body(m, a).r, pose_of_body(m, b).r));
+    j->from = place_at(a, middle);
+    j->to = place_at(b, behind(middle, joint_pose(kind, q, j->pitch, seed)));
+    if (!m->opt.at_rest)
+        for (int i = 0; i < dofs_of(kind); i++) j->v[i] = between(-1, 1, seed);
+}
+
+static const kd_joint_kind tree_kinds[] = {KD_REVOLUTE, KD_SPHERICAL,   KD_PRISMATIC, KD_UNIVERSAL,
+                                           KD_SCREW,    KD_CYLINDRICAL, KD_PLANAR,    KD_FIXED,
+                                           KD_FREE,     KD_REVOLUTE,    KD_UNIVERSAL, KD_SPHERICAL};
+
+static void make_tree(mechanism *m, uint64_t first)
+{
+    enum { KINDS = sizeof tree_kinds / sizeof *tree_kinds };
+    for (int i = 0; i < m->nbodies; i++) {
+        if (m->opt.floating && i == 0) {
+            kd_vec_to(mechanism_vec(m->opt.at_rest ? 0 : 1, &m->seed), m->body[0].velocity);
+            kd_vec_to(mechanism_vec(m->opt.at_rest ? 0 : 1, &m->seed), m->body[0].angular_velocity);
+            continue;
+        }
+        kd_joint_kind kind = tree_kinds[(first + (uint64_t)i * 5 + (uint64_t)mechanism_below(3, &m->seed)) % KINDS];
+        int           parent = mechanism_below(i + 1, &m->seed) - 1;
+        if (parent < 0 && m->opt.floating) parent = 0;
+        if (parent < 0 && i > 0 && chance(0.5, &m->seed)) parent = i - 1;
+        make_joint(m, kind, parent, i);
+    }
+    m->ntree = m->njoints;
+}
+
+static void make_loop(mechanism *m, uint64_t first)
+{
+    static const kd_joint_kind kinds[] = {KD_SPHERICAL, KD_UNIVERSAL, KD_PLANAR, KD_CYLINDRICAL, KD_REVOLUTE,
+                                          KD_PRISMATIC, KD_SCREW,     KD_FIXED,  KD_SPHERICAL,   KD_PLANAR};
+    int a = mechanism_below(m->nbodies, &m->seed), b = mechanism_below(m->nbodies + 1, &m->seed) - 1;
+    if (b < 0 && m->opt.floating) b = 0;
+    if (a == b) b = a > 0 ? a - 1 : m->nbodies > 1 ? 1 : -1;
+    if (b < 0 && m->opt.floating) return;
+    make_joint(m, kinds[first % 10], a, b);
+    kd_joint_def *j = &m->joint[m->njoints - 1];
+    j->cut = chance(0.5, &m->seed) ? KD_CUT_YES : KD_CUT_AUTO;
+    for (int i = 0; i < 6; i++) j->v[i] = NAN;
+}
+
+// one coordinate of one joint as a function of time, which starts at its design value
+static void make_drive(mechanism *m)
+{
+    int first = mechanism_below(m->njoints, &m->seed);
+    for (int k = 0; k < m->njoints; k++) {
+        int           i = (first + k) % m->njoints;
+        kd_joint_def *j = &m->joint[i];
+        if (j->kind == KD_FREE || coordinates_of(j->kind) == 0) continue;
+        int c = mechanism_below(coordinates_of(j->kind), &m->seed);
+        j->motion[c] = text(m, "%.17g + 0.3*sin(2*t%s) + 0.2*t^2", m->design[i][c], m->opt.at_rest ? "^2" : "");
+        j->v[c] = NAN;
+        return;
+    }
+}
+
+// ---- constraints ----------------------------------------------------------------------------------------------------
+static int random_body(mechanism *m, int but)
+{
+    int lowest = m->opt.floating ? 0 : -1;
+    for (;;) {
+        int b = mechanism_below(m->nbodies - lowest, &m->seed) + lowest;
+        if (b != but) return b;
+    }
+}
+
+// a joint of the tree with coordinates; -1: there is none
+static int random_joint(mechanism *m)
+{
+    int first = mechanism_below(m->ntree > 0 ? m->ntree : 1, &m->seed);
+    for (int k = 0; k < m->ntree; k++)
+        if (coordinates_of(m->joint[(first + k) % m->ntree].kind) > 0) return (first + k) % m->ntree;
+    return -1;
+}
+
+static const char *coordinate(mechanism *m, int joint, char letter, int *which)
+{
+    int n = coordinates_of(m->joint[joint].kind);
+    *which = mechanism_below(n, &m->seed);
+    if (n == 1) return text(m, "joint.%s.%c", mechanism_joint_name(joint), letter);
+    return text(m, "joint.%s.%c%d", mechanism_joint_name(joint), letter, *which + 1);
+}
+
+// `from` such that the origin of `to` is at d in it
+static void place_from(mechanism *m, kd_constraint_def *c, int a, int b, kd_vec3 d)
+{
+    kd_quat q = mechanism_quat(&m->seed);
+    c->to = random_place(m, b);
+    c->from = place_at(a, (pose){kd_vec_sub(kd_vec_of(c->to.position), turned(q, d)), q});
+}
+
+// axes of `to` turned against those of `from` such that its z axis lies at an angle
+static void turn_to(kd_constraint_def *c, double angle, uint64_t *seed)
+{
+    kd_quat q = kd_quat_mul(kd_quat_of(c->from.orientation),
+                            kd_quat_mul(about_z(between(-3, 3, seed)), kd_quat_mul(about_x(angle), about_z(1.0))));
+    kd_quat_to(q, c->to.orientation);
+}
+
+static double cubic(double x)
+{
+    return 0.2 + 0.3 * x - 0.4 * x * x + 0.25 * x * x * x;
+}
+
+static void make_expression(mechanism *m, kd_constraint_def *c, int a, int b)
+{
+    pose        at = pose_of_body(m, b), other = pose_of_body(m, a < 0 ? b : a);
+    kd_mat3     R = kd_quat_matrix(at.q);
+    double      value = at.r.x * other.r.y + 0.7 * R.y.x + at.r.z; // R.xy: x of the y axis
+    int         joint = random_joint(m), which = 0;
+    const char *q = joint >= 0 ? coordinate(m, joint, 'q', &which) : "0";
+    value += joint >= 0 ? 0.5 * sin(m->design[joint][which]) : 0.0;
+    c->value = text(m, "body.%s.pos.x*body.%s.pos.y + 0.7*body.%s.R.xy + body.%s.pos.z + 0.5*sin(%s) - (%.17g)%s",
+                    mechanism_body_name(b), mechanism_body_name(a < 0 ? b : a), mechanism_body_name(b),
+                    mechanism_body_name(b), q, value,
+                    m->opt.conservative ? ""
+                    : m->opt.at_rest    ? " - 0.2*t^2"
+                                        : " - 0.2*sin(t)");
+}
+
+static void make_coupling(mechanism *m, kd_constraint_def *c)
+{
+    int first = random_joint(m), second = random_joint(m), which;
+    if (first < 0) return;
+    c->nterms = 1;
+    c->coordinate[0] = coordinate(m, first, 'q', &which);
+    c->factor[0] = between(0.5, 2, &m->seed);
+    if (second != first) {
+        c->nterms = 2;
+        c->coordinate[1] = coordinate(m, second, 'q', &which);
+        c->factor[1] = -between(0.5, 2, &m->seed);
+    }
+}
+
+static bool make_constraint(mechanism *m, kd_constraint_kind kind)
+{
+    uint64_t *seed = &m->seed;
+    int       b = mechanism_below(m->nbodies, seed), a = m->opt.floating && m->nbodies == 1 ? b : random_body(m, b);
+    kd_constraint_def *c = &m->constraint[m->nconstraints];
+    double             x = between(-0.8, 0.8, seed), y = between(-0.8, 0.8, seed), angle;
+    if (a == b || (kind == KD_EXPRESSION && (m->opt.invariant || m->opt.floating))) return false;
+    *c = kd_constraint_def_default(kind);
+    switch (kind) {
+    case KD_DISTANCE:
+        c->from = random_place(m, a);
+        c->to = random_place(m, b);
+        break;
+    case KD_POINT_ON_PLANE:
+        place_from(m, c, a, b, kd_vec(x, y, 0));
+        break;
+    case KD_POINT_ON_LINE:
+        place_from(m, c, a, b, kd_vec(0, 0, x));
+        break;
+    case KD_POINT_ON_CURVE:
+        place_from(m, c, a, b, kd_vec(x, 0, cubic(x)));
+        c->value = "cubic";
+        break;
+    case KD_ORIENTATION:
+        c->from = random_place(m, a);
+        c->to = random_place(m, b);
+        c->angle = chance(0.5, seed) ? 0 : between(0.5, 2, seed);
+        turn_to(c, c->angle, seed);
+        break;
+    case KD_ROLLING_DISC:
+        angle = between(0.8, 2.2, seed);
+        c->radius = between(0.3, 0.8, seed);
+        place_from(m, c, a, b, kd_vec(x, y, c->radius * sin(angle)));
+        turn_to(c, angle, seed);
+        break;
+    case KD_KNIFE_EDGE:
+        c->from = random_place(m, a);
+        c->to = random_place(m, b);
+        break;
+    case KD_COUPLING:
+        make_coupling(m, c);
+        if (c->nterms == 0) return false;
+        break;
+    case KD_EXPRESSION:
+        make_expression(m, c, a, b);
+        break;
+    default:
+        return false;
+    }
+    m->nconstraints++;
+    return true;
+}
+
+// ---- forces ---------------------------------------------------------------------------------------------------------
+// something that a law may read
+static const char *signal(mechanism *m)
+{
+    uint64_t *seed = &m->seed;
+    int       which, joint = random_joint(m), body = mechanism_below(m->nbodies, seed);
+    switch (mechanism_below(m->opt.invariant ? 3 : 7, seed)) {
+    case 0:
+        return joint < 0 ? "t" : coordinate(m, joint, 'q', &which);
+    case 1:
+        return joint < 0 ? "cos(t)" : coordinate(m, joint, 'v', &which);
+    case 2:
+        if (m->opt.states) return chance(0.5, seed) ? (chance(0.5, seed) ? "state.s0" : "state.s1.out") : "input.u0";
+        return "sin(3*t)";
+    case 3:
+        return text(m, "body.%s.pos.y*body.%s.vel.x", mechanism_body_name(body), mechanism_body_name(body));
+    case 4:
+        return text(m, "body.%s.omega.z", mechanism_body_name(body));
+    case 5:
+        return text(m, "sin(body.%s.yaw)*body.%s.R.zx", mechanism_body_name(body), mechanism_body_name(body));
+    default:
+        return text(m, "body.%s.com.z*body.%s.pitch", mechanism_body_name(body), mechanism_body_name(body));
+    }
+}
+
+static const char *law(mechanism *m, const char *own, const char *rate)
+{
+    if (m->opt.conservative || chance(0.4, &m->seed)) return NULL;
+    return text(m, "%.3g*sin(%s) - 0.3*%s*%s + 0.5*%s", between(-2, 2, &m->seed), own, own, rate, signal(m));
+}
+
+static void make_two_points(mechanism *m, kd_force_def *f, int a, int b)
+{
+    f->from = random_place(m, a);
+    f->to = random_place(m, b);
+}
+
+static void make_spring(mechanism *m, kd_force_def *f, int a, int b)
+{
+    uint64_t *seed = &m->seed;
+    bool      joint = f->kind == KD_JOINT_SPRING;
+    if (!joint) make_two_points(m, f, a, b);
+    f->stiffness = between(1, 10, seed);
+    f->damping = m->opt.conservative ? 0 : between(0.1, 1, seed);
+    f->length = chance(0.5, seed) ? NAN : between(0.2, 1, seed);
+    f->preload = chance(0.5, seed) ? 0 : between(-1, 1, seed);
+    f->law = law(m, joint ? "q" : f->kind == KD_RSDA ? "angle" : "length", joint ? "v" : "rate");
+    if (f->kind == KD_MAXWELL) {
+        f->series = between(1, 10, seed);
+        f->damping = between(0.5, 2, seed);
+    }
+}
+
+// angles of a bushing are moderate: `to` lies nearly as `from` does
+static void make_bushing(mechanism *m, kd_force_def *f, int a, int b)
+{
+    uint64_t *seed = &m->seed;
+    f->from = random_place(m, a);
+    pose at = {kd_vec_of(f->from.position), kd_quat_of(f->from.orientation)};
+    f->to = place_at(b, behind(at, (pose){mechanism_vec(0.2, seed), kd_quat_exp(mechanism_vec(0.4, seed))}));
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k <= i; k++) {
+            double value = i == k ? between(2, 8, seed) : between(-0.5, 0.5, seed);
+            f->matrix[0][6 * i + k] = f->matrix[0][6 * k + i] = value;
+            if (!m->opt.conservative) f->matrix[1][6 * i + k] = f->matrix[1][6 * k + i] = 0.1 * value;
+        }
+        f->preload6[i] = between(-0.3, 0.3, seed);
+    }
+    if (!m->opt.conservative) f->matrix[0][1] += 0.4; // not symmetric: no potential
+}
+
+static void make_applied(mechanism *m, kd_force_def *f, int b)
+{
+    f->to = random_place(m, b);
+    f->in = m->opt.invariant || chance(0.5, &m->seed) ? KD_IN_BODY : KD_IN_WORLD;
+    for (int i = 0; i < 3; i++) {
+        if (chance(0.7, &m->seed)) f->force[i] = text(m, "%.3g + 0.4*%s", mechanism_random(&m->seed), signal(m));
+        if (chance(0.7, &m->seed)) f->torque[i] = text(m, "0.3*cos(2*t) + 0.2*%s", signal(m));
+    }
+}
+
+static void make_stop(mechanism *m, kd_force_def *f)
+{
+    f->lower = between(-1, 0.5, &m->seed);
+    f->upper = f->lower + between(0.1, 1, &m->seed);
+    f->stiffness = between(5, 20, &m->seed);
+    f->damping = m->opt.conservative ? 0 : between(0, 1, &m->seed);
+}
+
+static void make_friction(mechanism *m, kd_force_def *f)
+{
+    f->coulomb = between(0.1, 0.5, &m->seed);
+    f->breakaway = chance(0.5, &m->seed) ? 0 : f->coulomb * between(1.1, 2, &m->seed);
+    f->stribeck = between(0.3, 1, &m->seed);
+    f->viscous = between(0, 0.5, &m->seed);
+    f->slip = between(0.2, 0.5, &m->seed);
+}
+
+static void make_tyre(mechanism *m, kd_force_def *f, int b)
+{
+    f->to = random_place(m, b);
+    f->radius = between(0.2, 0.5, &m->seed);
+    f->stiffness = between(5, 20, &m->seed);
+    f->damping = m->opt.conservative ? 0 : between(0.1, 1, &m->seed);
+    f->preload = between(-1, 1, &m->seed);
+    f->road =
+        text(m, "%.17g + 0.1*sin(3*x%s)", f->to.position[2] - f->radius + 0.1, m->opt.conservative ? "" : " + 2*t");
+    f->lifts_off = !m->opt.smooth && chance(0.5, &m->seed);
+}
+
+static void make_contact(mechanism *m, kd_force_def *f, int a, int b)
+{
+    uint64_t *seed = &m->seed;
+    kd_quat   q = mechanism_quat(seed);
+    f->radius = between(0.2, 0.5, seed);
+    f->to = random_place(m, b);
+    kd_vec3 d = kd_vec(0.3, -0.2, f->radius - between(-0.1, 0.2, seed));
+    f->from = place_at(a, (pose){kd_vec_sub(kd_vec_of(f->to.position), turned(q, d)), q});
+    f->stiffness = between(20, 50, seed);
+    f->exponent = between(1.2, 2, seed);
+    f->dissipation = m->opt.conservative ? 0 : between(0, 1, seed);
+    f->friction = m->opt.conservative ? 0 : between(0.1, 0.8, seed);
+    f->slip = between(0.2, 0.5, seed);
+}
+
+static bool is_kinked(kd_force_kind kind)
+{
+    return kind == KD_JOINT_STOP || kind == KD_CONTACT;
+}
+
+static void make_force(mechanism *m, kd_force_kind kind)
+{
+    int b = mechanism_below(m->nbodies, &m->seed), a = m->opt.floating && m->nbodies == 1 ? b : random_body(m, b);
+    int joint = random_joint(m);
+    kd_force_def *f = &m->force[m->nforces];
+    bool          in_joint = kind == KD_JOINT_SPRING || kind == KD_JOINT_STOP || kind == KD_JOINT_FRICTION;
+    bool          external = kind == KD_TYRE || kind == KD_APPLIED;
+    if (m->opt.smooth && is_kinked(kind)) return;
+    if (m->opt.conservative && (kind == KD_APPLIED || kind == KD_JOINT_FRICTION || kind == KD_MAXWELL)) return;
+    if ((m->opt.invariant && kind == KD_TYRE) || (m->opt.floating && external)) return;
+    if ((in_joint && joint < 0) || (!in_joint && a == b)) return;
+    *f = kd_force_def_default(kind);
+    if (in_joint) {
+        int on = m->njoints > m->ntree && chance(0.3, &m->seed) ? m->njoints - 1 : joint; // a loop closure, too
+        if (coordinates_of(m->joint[on].kind) == 0) on = joint;
+        f->joint = mechanism_joint_name(on);
+        f->coordinate = 1 + mechanism_below(coordinates_of(m->joint[on].kind), &m->seed);
+    }
+    switch (kind) {
+    case KD_TSDA:
+    case KD_JOINT_SPRING:
+    case KD_MAXWELL:
+        make_spring(m, f, a, b);
+        break;
+    case KD_RSDA:
+        if (joint >= 0 && chance(0.5, &m->seed) &&
+            (m->joint[joint].kind == KD_REVOLUTE || m->joint[joint].kind == KD_SCREW ||
+             m->joint[joint].kind == KD_CYLINDRICAL))
+            f->joint = mechanism_joint_name(joint);
+        make_spring(m, f, a, b);
+        if (f->joint) f->from = f->to = kd_place_default();
+        if (!f->joint && m->opt.smooth) return; // the angle has no meaning where the z axes are far apart
+        break;
+    case KD_BUSHING:
+        make_bushing(m, f, a, b);
+        break;
+    case KD_APPLIED:
+        make_applied(m, f, b);
+        break;
+    case KD_JOINT_STOP:
+        make_stop(m, f);
+        break;
+    case KD_JOINT_FRICTION:
+        make_friction(m, f);
+        break;
+    case KD_TYRE:
+        make_tyre(m, f, b);
+        break;
+    case KD_CONTACT:
+        make_contact(m, f, a, b);
+        break;
+    default:
+        return;
+    }
+    m->nforces++;
+}
+
+// A user's element: f = (-k s0 + x s1', -c s1' + sin(s0) - x s0'), x' = s0 + s1 - x
+static kd_eval user_force(double t, const double *s, const double *v, const double *x, void *context, double *force,
+                          double *rate)
+{
+    (void)t, (void)context;
+    force[0] = -2.0 * s[0] + x[0] * v[1];
+    force[1] = -0.5 * v[1] + sin(s[0]) - x[0] * v[0];
+    rate[0] = s[0] + s[1] - x[0];
+    return KD_EVAL_OK;
+}
+
+static kd_eval user_derivative(double t, const double *s, const double *v, const double *x, void *context, double *J)
+{
+    (void)t, (void)context;
+    const double columns[5][3] = {
+        {-2.0, cos(s[0]), 1.0}, {0.0, 0.0, 1.0}, {0.0, -x[0], 0.0}, {x[0], -0.5, 0.0}, {v[1], -v[0], -1.0}};
+    memcpy(J, columns, sizeof columns);
+    return KD_EVAL_OK;
+}
+
+static void make_states(mechanism *m)
+{
+    int which, joint = random_joint(m);
+    m->ninputs = 1;
+    m->nstates = 3;
+    for (int i = 0; i < 3; i++) {
+        m->state[i] = kd_state_def_default((kd_state_kind)i);
+        m->state[i].start = between(-1, 1, &m->seed);
+    }
+    m->state[0].time_constant = between(0.3, 1, &m->seed);
+    m->state[0].input = joint >= 0 ? coordinate(m, joint, 'v', &which) : "sin(t)";
+    m->state[1].kp = between(-1, 1, &m->seed);
+    m->state[1].ki = between(-1, 1, &m->seed);
+    m->state[1].input = text(m, "0.5 - state.s0 + 0.3*state.s2*input.u0 - 0.2*%s",
+                             joint >= 0 ? coordinate(m, joint, 'q', &which) : "t");
+    m->state[2].input = m->opt.invariant ? "-0.5*state.s2 + sin(t)*state.s1.out"
+                                         : "-0.5*state.s2 + 0.1*body.b0.pos.x*body.b0.vel.z + sin(t)*state.s1.out";
+    if (m->opt.invariant || m->opt.floating || joint < 0) return; // it pulls along the world's z
+    m->nuser = 1;
+    m->user = kd_user_force_def_default();
+    m->user_measure[0] = coordinate(m, joint, 'q', &which);
+    m->user_measure[1] = "body.b0.pos.z";
+    m->user_start[0] = 0.3;
+    m->user.nmeasures = 2;
+    m->user.nstates = 1;
+    m->user.eval = user_force;
+    m->user.derivative = chance(0.5, &m->seed) ? user_derivative : NULL;
+}
+
+// ---- the whole ------------------------------------------------------------------------------------------------------
+// Leave out constraints, then loops, until those that are left are independent and something can still move.
+static void reduce(mechanism *m)
+{
+    for (;;) {
+        kd_system_options opt = kd_system_options_default();
+        kd_model         *model = mechanism_build(m, &(mechanism_variant){.sensors = 0});
+        kd_system        *s = NULL;
+        char              message[500];
+        if (!model) abort();
+        opt.keep_redundant = true;
+        bool made = kd_system_create(model, &opt, &s, message, sizeof message) >= 0;
+        bool good = made && mechanism_condition(s) > 3e-3;
+        if (made) {
+            kd_dims n = kd_eom_dims(kd_system_eom(s));
+            good = good && (n.nlambda + n.nmu == 0 || n.nv - n.nlambda - n.nmu > 0);
+        }
+        kd_system_destroy(s);
+        kd_model_destroy(model);
+        if (good || (m->nconstraints == 0 && m->njoints == m->ntree)) return;
+        if (m->nconstraints > 0)
+            m->nconstraints--;
+        else
+            m->njoints--;
+    }
+}
+
+void mechanism_make(mechanism *m, uint64_t seed, const mechanism_options *opt)
+{
+    memset(m, 0, sizeof *m);
+    m->opt = *opt;
+    m->seed = seed * 7919 + 17;
+    for (int i = 0; i < 5; i++) (void)mechanism_random(&m->seed);
+    if (!opt->floating) kd_vec_to(mechanism_vec(6, &m->seed), m->gravity);
+    for (int i = 0; i < opt->bodies; i++) make_body(m);
+    make_tree(m, seed);
+    for (int i = 0; i < opt->loops; i++) {
+        int wanted = m->njoints + 1;
+        for (uint64_t k = 0; k < 10 && m->njoints < wanted; k++) { // until one leaves the mechanism some freedom
+            make_loop(m, seed + (uint64_t)i * 3 + k);
+            reduce(m);
+        }
+    }
+    if (opt->driven) {
+        make_drive(m);
+        reduce(m);
+    }
+    for (int i = 0; i < opt->constraints; i++) {
+        (void)make_constraint(m, (kd_constraint_kind)mechanism_below(KD_CONSTRAINT_KIND_COUNT, &m->seed));
+        reduce(m);
+    }
+    if (opt->states && !opt->conservative) make_states(m);
+    for (int i = 0; i < opt->forces; i++)
+        make_force(m, (kd_force_kind)((seed + (uint64_t)i * 3) % KD_FORCE_KIND_COUNT));
+}
+
+// ---- models ---------------------------------------------------------------------------------------------------------
+static kd_place moved_place(const kd_place *place, const mechanism_variant *v)
+{
+    kd_place to = *place;
+    if (!v->moved || !place->body) return to;
+    kd_vec_to(kd_vec_add(v->shift, turned(v->turn, kd_vec_of(place->position))), to.position);
+    kd_quat_to(kd_quat_mul(v->turn, kd_quat_of(place->orientation)), to.orientation);
+    return to;
+}
+
+static bool ok(kd_status status, const kd_model *model)
+{
+    if (status >= 0) return true;
+    printf("%s\n", kd_model_message(model));
+    return false;
+}
+
+static bool add_body(kd_model *model, const mechanism *m, int i, const mechanism_variant *v)
+{
+    kd_body_def b = m->body[i];
+    if (v->moved) {
+        kd_vec_to(kd_vec_add(v->shift, turned(v->turn, kd_vec_of(b.position))), b.position);
+        kd_quat_to(kd_quat_mul(v->turn, kd_quat_of(b.orientation)), b.orientation);
+        kd_vec_to(turned(v->turn, kd_vec_of(b.velocity)), b.velocity);
+        kd_vec_to(turned(v->turn, kd_vec_of(b.angular_velocity)), b.angular_velocity);
+    }
+    return ok(kd_model_add_body(model, mechanism_body_name(i), &b), model);
+}
+
+static bool add_joint(kd_model *model, const mechanism *m, int i, const mechanism_variant *v)
+{
+    kd_joint_def j = m->joint[i];
+    j.from = moved_place(&m->joint[i].from, v);
+    j.to = moved_place(&m->joint[i].to, v);
+    if (v->cut) j.cut = v->cut[i];
+    if (v->turn_over && (j.kind == KD_FIXED || j.kind == KD_SPHERICAL) && m->opt.at_rest) {
+        kd_place from = j.from;
+        j.from = j.to, j.to = from;
+    }
+    return ok(kd_model_add_joint(model, mechanism_joint_name(i), &j), model);
+}
+
+static bool add_forces(kd_model *model, const mechanism *m, const mechanism_variant *v)
+{
+    bool good = true;
+    char name[16];
+    for (int i = 0; i < m->nconstraints; i++) {
+        kd_constraint_def c = m->constraint[i];
+        c.from = moved_place(&m->constraint[i].from, v);
+        c.to = moved_place(&m->constraint[i].to, v);
+        (void)snprintf(name, sizeof name, "c%d", i);
+        good = good && ok(kd_model_add_constraint(model, name, &c), model);
+    }
+    for (int i = 0; i < m->nstates; i++) {
+        (void)snprintf(name, sizeof name, "s%d", i);
+        good = good && ok(kd_model_add_state(model, name, &m->state[i]), model);
+    }
+    for (int i = 0; i < m->nforces; i++) {
+        kd_force_def f = m->force[i];
+        f.from = moved_place(&m->force[i].from, v);
+        f.to = moved_place(&m->force[i].to, v);
+        (void)snprintf(name, sizeof name, "f%d", i);
+        good = good && ok(kd_model_add_force(model, name, &f), model);
+    }
+    if (m->nuser > 0) {
+        kd_user_force_def user = m->user;
+        user.measure = m->user_measure;
+        user.start = m->user_start;
+        good = good && ok(kd_model_add_user_force(model, "user", &user), model);
+    }
+    return good;
+}
+
+static bool add_sensor(kd_model *model, int *count, const char *format, ...)
+{
+    char          value[120], name[16];
+    va_list       arguments;
+    kd_sensor_def sensor = kd_sensor_def_default();
+    va_start(arguments, format);
+    (void)vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    (void)snprintf(name, sizeof name, "y%d", (*count)++);
+    sensor.value = value;
+    return ok(kd_model_add_sensor(model, name, &sensor), model);
+}
+
+static bool add_all_sensors(kd_model *model, const mechanism *m, int *n)
+{
+    static const char *const body[] = {"vel.x",   "vel.y",   "vel.z",   "acc.x",   "acc.y",   "acc.z",
+                                       "omega.x", "omega.y", "omega.z", "alpha.x", "alpha.y", "alpha.z",
+                                       "com.x",   "com.y",   "com.z",   "yaw",     "roll"};
+    static const char *const reaction[] = {"force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z"};
+    static const char *const wrench[] = {"fx", "fy", "fz", "tx", "ty", "tz"};
+    bool                     good = true;
+    for (int i = 0; i < m->nbodies; i++)
+        for (int k = 0; k < 17; k++) good = good && add_sensor(model, n, "body.%s.%s", mechanism_body_name(i), body[k]);
+    for (int i = 0; i < m->njoints; i++) {
+        int coordinates = coordinates_of(m->joint[i].kind);
+        for (int k = 0; k < 6; k++)
+            good = good && add_sensor(model, n, "joint.%s.%s", mechanism_joint_name(i), reaction[k]);
+        for (int k = 0; k < coordinates; k++)
+            for (const char *letter = "qva"; *letter; letter++)
+                good = good && (coordinates == 1
+                                    ? add_sensor(model, n, "joint.%s.%c", mechanism_joint_name(i), *letter)
+                                    : add_sensor(model, n, "joint.%s.%c%d", mechanism_joint_name(i), *letter, k + 1));
+    }
+    for (int i = 0; i < m->nforces; i++) {
+        kd_force_kind kind = m->force[i].kind;
+        bool          is_wrench = kind == KD_BUSHING || kind == KD_APPLIED || kind == KD_CONTACT;
+        for (int k = 0; is_wrench && k < 6; k++) good = good && add_sensor(model, n, "force.f%d.%s", i, wrench[k]);
+        if (!is_wrench) good = good && add_sensor(model, n, "force.f%d.%s", i, kind == KD_RSDA ? "torque" : "force");
+    }
+    for (int i = 0; i < m->nstates; i++) good = good && add_sensor(model, n, "state.s%d", i);
+    good = good && add_sensor(model, n, "energy.kinetic") && add_sensor(model, n, "energy.potential");
+    return good && add_sensor(model, n, "2*sensor.y0 + sin(sensor.y1)");
+}
+
+static bool add_sensors(kd_model *model, const mechanism *m, int sensors)
+{
+    static const char *const path[] = {"pos.x", "pos.y", "pos.z", "R.xx", "R.yx", "R.zx", "R.xy", "R.yy", "R.zy"};
+    int                      n = 0;
+    bool                     good = true;
+    for (int i = 0; i < m->nbodies && sensors > 0; i++)
+        for (int k = 0; k < 9; k++) good = good && add_sensor(model, &n, "body.%s.%s", mechanism_body_name(i), path[k]);
+    return good && (sensors < 2 || add_all_sensors(model, m, &n));
+}
+
+static void shuffle(int n, int *order, bool really, uint64_t *seed)
+{
+    for (int i = 0; i < n; i++) order[i] = i;
+    for (int i = n - 1; i > 0 && really; i--) {
+        int k = mechanism_below(i + 1, seed), kept = order[i];
+        order[i] = order[k], order[k] = kept;
+    }
+}
+
+kd_model *mechanism_build(const mechanism *m, const mechanism_variant *v)
+{
+    kd_model *model = NULL;
+    int       bodies[MAX_BODIES], joints[MAX_JOINTS];
+    uint64_t  seed = m->seed + 1;
+    bool      good = kd_model_create(&model) == KD_OK;
+    double    gravity[3], x[7], y[7];
+    if (!good) return NULL;
+    kd_vec_to(v->moved ? turned(v->turn, kd_vec_of(m->gravity)) : kd_vec_of(m->gravity), gravity);
+    good = ok(kd_model_set_gravity(model, gravity), model);
+    for (int i = 0; i < 7; i++) x[i] = i - 3.0, y[i] = cubic(x[i]);
+    kd_curve_def curve = {.form = KD_CURVE_SPLINE, .n = 7, .x = x, .y = y};
+    good = good && ok(kd_model_add_curve(model, "cubic", &curve), model);
+    if (m->ninputs > 0) {
+        kd_input_def input = kd_input_def_default();
+        input.value = "0.5*sin(2*t) + 0.1*t";
+        good = good && ok(kd_model_add_input(model, "u0", &input), model);
+    }
+    shuffle(m->nbodies, bodies, v->reorder, &seed);
+    shuffle(m->njoints, joints, v->reorder, &seed);
+    for (int i = 0; i < m->nbodies; i++) good = good && add_body(model, m, bodies[i], v);
+    for (int i = 0; i < m->njoints; i++) good = good && add_joint(model, m, joints[i], v);
+    good = good && add_forces(model, m, v) && add_sensors(model, m, v->sensors) && ok(kd_model_finish(model), model);
+    if (!good) {
+        kd_model_destroy(model);
+        return NULL;
+    }
+    return model;
+}
+
+double mechanism_condition(const kd_system *s)
+{
+    const kd_eom *eom = kd_system_eom(s);
+    kd_dims       n = kd_eom_dims(eom);
+    kd_eom_data  *data = NULL;
+    kd_state     *x = NULL;
+    int           rows = n.nlambda + n.nmu, least = rows < n.nv ? rows : n.nv;
+    double        answer = 0.0, *u = calloc((size_t)(3 * n.nu + 1), sizeof *u);
+    size_t        size = (size_t)(rows * n.nv + 1);
+    double       *G = calloc(size, sizeof *G), *H = calloc(size, sizeof *H), *A = calloc(size, sizeof *A);
+    double       *sigma = calloc((size_t)least + 1, sizeof *sigma);
+    double       *work = calloc((size_t)kd_svd_work(rows, n.nv) + 1, sizeof *work);
+    if (rows == 0) answer = 1.0;
+    if (rows == 0 || rows > n.nv || !u || !G || !H || !A || !sigma || !work) goto done;
+    if (kd_state_create(eom, &x) != KD_OK || kd_eom_data_create(eom, &data) != KD_OK) goto done;
+    if (kd_system_start(s, x, NULL, 0) < 0) goto done;
+    (void)kd_system_inputs(s)->eval(0.0, kd_system_inputs(s)->context, u, u + n.nu, u + 2 * n.nu);
+    kd_eom_at_time(data, 0.0, u, u + n.nu, u + 2 * n.nu, NULL);
+    kd_eom_at_position(data, x->p, NULL);
+    kd_eom_at_velocity(data, x->v, x->r);
+    if (kd_eom_constraint_matrices(data, G, H) != KD_EVAL_OK) goto done;
+    for (int j = 0; j < n.nv; j++) {
+        for (int i = 0; i < n.nlambda; i++) A[i + j * rows] = G[i + j * n.nlambda];
+        for (int i = 0; i < n.nmu; i++) A[n.nlambda + i + j * rows] = H[i + j * n.nmu];
+    }
+    if (kd_svd(rows, n.nv, A, NULL, sigma, NULL, work) == 0) answer = sigma[least - 1] / sigma[0];
+done:
+    kd_eom_data_destroy(data);
+    kd_state_destroy(x);
+    free(u), free(G), free(H), free(A), free(sigma), free(work);
+    return answer;
+}
