@@ -309,6 +309,14 @@ int kd_edge_dof(const kd_system *s, int joint, int i)
     return s->tree.link[edge->link].dof + i;
 }
 
+// Equations of motion have at least one coordinate: where all are prescribed, the last one stays, with a row.
+static void leave_one(bool *prescribed, int ndof)
+{
+    for (int k = 0; k < ndof; k++)
+        if (!prescribed[k]) return;
+    if (ndof > 0) prescribed[ndof - 1] = false;
+}
+
 static kd_status finish_tree(kd_system *s)
 {
     kd_tree *tree = &s->tree;
@@ -322,8 +330,10 @@ static kd_status finish_tree(kd_system *s)
     for (int j = 0; j < s->model->njoints; j++)
         for (int i = 0; i < kd_joint_coordinates(s->model->joint[j].def.kind) && i < 3; i++) {
             int dof = s->model->joint[j].def.motion[i] ? kd_edge_dof(s, j, i) : -1;
-            if (dof >= 0) prescribed[dof] = s->prescribed = true;
+            if (dof >= 0) prescribed[dof] = true;
         }
+    leave_one(prescribed, ndof);
+    for (int k = 0; k < ndof; k++) s->prescribed = s->prescribed || prescribed[k];
     return kd_tree_finish(tree, prescribed);
 }
 

@@ -480,9 +480,9 @@ static void interrupted_run_keeps_its_results(void **state)
     for (int i = 0; i < 2; i++) {
         char line[1000];
         snprintf(line, sizeof line,
-                 "rm -f '" OUT "'/*; timeout --preserve-status -s %s 1 '" KD_BINARY_DIR
+                 "rm -f '" OUT "'/*; timeout --preserve-status -s %s 3 '" KD_BINARY_DIR
                  "/kardan' simulate pendulum --t-end 1e7 "
-                 "--intervals 1000000 --output '" OUT "'; echo \"status $?\"",
+                 "--intervals 100000 --output '" OUT "'; echo \"status $?\"",
                  signals[i]);
         command_result result = run_command(line);
         must_contain(result.text, "status 130\n");

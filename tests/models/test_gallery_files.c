@@ -112,12 +112,12 @@ static void gyroscope_rate(double t, const double *y, void *context, double *dy)
     dy[2] = alpha;
 }
 
-static void gyroscope(void **state)
+static void gimbals(void **state)
 {
     (void)state;
     for (int c = 0; c < 2; c++) {
         double y[3] = {0};
-        run_model("gyroscope", NULL, BOTH[c], 1, 4, &result);
+        run_model("gimbals", NULL, BOTH[c], 1, 4, &result);
         for (int k = 0; k <= 4; k++) {
             if (k > 0) runge_kutta(gyroscope_rate, NULL, 3, 0, 0.25, 4000, y);
             assert_close(at(&result, k, "nutation"), y[0], 1e-7);
@@ -457,13 +457,13 @@ static double ssc_V(double q)
     return GRAVITY * 0.5 * ssc_end_z(q) / 2;
 }
 
-static void spatial_slider_crank(void **state)
+static void spatial_crank(void **state)
 {
     one_dof m = {ssc_J, ssc_V, NULL};
     (void)state;
     for (int c = 0; c < 2; c++) {
         double y[2] = {0, 6};
-        run_model("spatial-slider-crank", NULL, BOTH[c], 1, 10, &result);
+        run_model("spatial-crank", NULL, BOTH[c], 1, 10, &result);
         assert_int_equal(result.info.nredundant, 0);
         for (int k = 0; k <= 10; k++) {
             if (k > 0) runge_kutta(one_dof_rate, &m, 2, 0, 0.1, 200, y);
@@ -527,7 +527,7 @@ int main(void)
         cmocka_unit_test(stiff_double_pendulum),
         cmocka_unit_test(chain),
         cmocka_unit_test(heavy_top),
-        cmocka_unit_test(gyroscope),
+        cmocka_unit_test(gimbals),
         cmocka_unit_test(governor),
         cmocka_unit_test(slider_crank),
         cmocka_unit_test(four_bar),
@@ -535,7 +535,7 @@ int main(void)
         cmocka_unit_test(n_four_bar),
         cmocka_unit_test(andrews),
         cmocka_unit_test(bricard),
-        cmocka_unit_test(spatial_slider_crank),
+        cmocka_unit_test(spatial_crank),
         cmocka_unit_test(stewart),
         cmocka_unit_test(trucks),
     };
