@@ -50,9 +50,9 @@ static inline bool markup_is_sound(const char *text, char *fault, size_t size)
                 if (!script) return snprintf(fault, size, "open script"), false;
                 end = script - 1;
             }
-            if (strcmp(name, "style") == 0 && !closes) { // raw text
-                end = strstr(end, "</style");
-                if (!end) return snprintf(fault, size, "open style"), false;
+            if ((strcmp(name, "style") == 0 || strcmp(name, "script") == 0) && !closes) { // raw text
+                end = strstr(end, name[1] == 't' ? "</style" : "</script");
+                if (!end) return snprintf(fault, size, "open %s", name), false;
                 end--;
             }
         }
