@@ -45,7 +45,10 @@ int main(int argc, char **argv)
         }
         names[i] = commands[i].name;
     }
-    kd_cli_unknown(word[0] == '-' ? "option" : "command", word, names, count);
+    if (word[0] == '-')
+        fprintf(stderr, "kardan: options follow a command, but '%s' stands in its place\n", word);
+    else
+        kd_cli_unknown("command", word, names, count);
     fputs("Type 'kardan help' for all commands.\n", stderr);
     return KD_EXIT_USAGE;
 }

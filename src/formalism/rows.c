@@ -11,7 +11,7 @@
 //     planar       d_z = 0        C_xz = C_yz = 0
 //     spherical    d = 0
 //
-// and coordinate = motion(t) for rheonomic ones that are not coordinates of the tree.
+// and coordinate = motion(t) for rheonomic ones that the tree does not prescribe.
 #include <math.h>
 #include <string.h>
 
@@ -153,7 +153,7 @@ static void prescribe(builder *b, int joint, int i)
         kd_system_compile(b->s, j->def.motion[i], j->name, &j->source, false, NULL, 0, &motion, b->message, b->size);
     if (b->status != KD_OK) return;
     int dof = kd_edge_dof(b->s, joint, i);
-    if (dof >= 0) {
+    if (dof >= 0 && b->s->tree.dof_v[dof] < 0) {
         b->s->motion[dof] = motion;
         return;
     }

@@ -118,6 +118,12 @@ static void grow_tree(const kd_model *m, plan *t)
     }
 }
 
+static bool has_velocity(const kd_body_def *def)
+{
+    return !isnan(def->velocity[0]) || !isnan(def->angular_velocity[0]);
+}
+
+// What no joint connects with the ground floats from its first body on, or from the first one with a start velocity.
 static void span(const kd_system *s, plan *t)
 {
     const kd_model *m = s->model;
@@ -133,11 +139,12 @@ static void span(const kd_system *s, plan *t)
     }
     reach(m, t, 0, 0, -1);
     grow_tree(m, t);
-    for (int i = 1; i < t->n; i++)
-        if (t->parent[i] < 0) {
-            reach(m, t, i, 0, -1);
-            grow_tree(m, t);
-        }
+    for (int with_velocity = 1; with_velocity >= 0; with_velocity--)
+        for (int i = 1; i < t->n; i++)
+            if (t->parent[i] < 0 && (!with_velocity || has_velocity(&m->body[i - 1].def))) {
+                reach(m, t, i, 0, -1);
+                grow_tree(m, t);
+            }
 }
 
 // Depth-first numbers; children in the order of their bodies in the model.
@@ -302,6 +309,14 @@ int kd_edge_dof(const kd_system *s, int joint, int i)
     return s->tree.link[edge->link].dof + i;
 }
 
+// Equations of motion have at least one coordinate: where all are prescribed, the last one stays, with a row.
+static void leave_one(bool *prescribed, int ndof)
+{
+    for (int k = 0; k < ndof; k++)
+        if (!prescribed[k]) return;
+    if (ndof > 0) prescribed[ndof - 1] = false;
+}
+
 static kd_status finish_tree(kd_system *s)
 {
     kd_tree *tree = &s->tree;
@@ -315,8 +330,10 @@ static kd_status finish_tree(kd_system *s)
     for (int j = 0; j < s->model->njoints; j++)
         for (int i = 0; i < kd_joint_coordinates(s->model->joint[j].def.kind) && i < 3; i++) {
             int dof = s->model->joint[j].def.motion[i] ? kd_edge_dof(s, j, i) : -1;
-            if (dof >= 0) prescribed[dof] = s->prescribed = true;
+            if (dof >= 0) prescribed[dof] = true;
         }
+    leave_one(prescribed, ndof);
+    for (int k = 0; k < ndof; k++) s->prescribed = s->prescribed || prescribed[k];
     return kd_tree_finish(tree, prescribed);
 }
 
