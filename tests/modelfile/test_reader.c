@@ -440,7 +440,7 @@ static void arguments(void **state)
     assert_int_equal(kd_model_read_text("x", "", 0, NULL, 1, &m, NULL, 0), KD_ERR_ARGUMENT);
     assert_int_equal(kd_model_read_text("x", "", 0, NULL, 0, &m, NULL, 0), KD_ERR_MODEL);
     assert_int_equal(kd_model_read("/nowhere/a.yaml", NULL, 0, &m, message, sizeof message), KD_ERR_FILE);
-    assert_string_equal(message, "/nowhere/a.yaml: the file cannot be opened");
+    assert_string_equal(message, "/nowhere/a.yaml: the file cannot be opened: No such file or directory");
     assert_int_equal(kd_model_read("/", NULL, 0, &m, message, sizeof message), KD_ERR_FILE);
     assert_null(m);
 }
