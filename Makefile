@@ -12,11 +12,11 @@ all:
 	cmake --preset release $(SWITCH)
 	cmake --build build -j$(JOBS)
 
-demo: ## simulate Andrews' squeezer mechanism and write a report
+demo: ## simulate a Stewart platform and write a report with a moving drawing
 	tools/setup build
 	cmake --preset release $(SWITCH)
 	cmake --build build -j$(JOBS) --target kardan_cli
-	build/kardan simulate andrews --output build/demo
+	build/kardan simulate models/stewart.yaml --output build/demo
 
 test: ## build everything and run all tests
 	tools/setup build test

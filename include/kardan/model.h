@@ -234,6 +234,7 @@ typedef struct kd_user_force_def {
 typedef struct kd_run_def { // what the file says under `run`; the command line overrides
     double      t_end;      // default 10
     double      rtol, atol;
+    double      max_step;                               // largest step [s]; NaN: no limit
     int         intervals;                              // output intervals, default 500
     const char *coordinates, *formulation, *integrator; // NULL: chosen
     const char *plots[16];                              // channels of the report

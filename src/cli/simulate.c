@@ -22,6 +22,7 @@ enum {
     MAX_PLOTS = 16,
     MAX_OPTIONS = 32
 };
+enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 
 static const char *const FORMATS[] = {"csv", "hdf5", "both"};
@@ -33,6 +34,7 @@ typedef struct task {
     kd_subject_request request;
     const char        *folder, *format, *plots;
     double             t_end;                // < 0: the model's
+    double             max_step;             // 0: no limit
     int                intervals, max_steps; // 0: the model's; as many as it takes
     bool               quiet, json, stats, no_drawing;
     kd_limits          limits; // NaN: the model's
@@ -97,6 +99,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          KD_CLI_TEXT, &t->method.decomposition},
         {"--intervals", "N", "output intervals, equally long, at most 1000000; default 500", KD_CLI_COUNT,
          &t->intervals},
+        {"--max-step", "H", "largest step [s]; default: the model's, or no limit", KD_CLI_POSITIVE, &t->max_step},
         {"--max-steps", "N", "give up after so many steps; default: never", KD_CLI_COUNT, &t->max_steps},
         {"--output", "DIR", "folder for the results; default: results", KD_CLI_TEXT, &t->folder},
         {"--format", "F", "of the results: csv (default), hdf5, both", KD_CLI_TEXT, &t->format},
@@ -165,6 +168,7 @@ static void take_defaults(task *t)
         if (m->atol <= 0) m->atol = run->atol;
     }
     if (t->t_end < 0) t->t_end = run->t_end;
+    if (t->max_step <= 0 && run->max_step > 0) t->max_step = run->max_step;
     if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;
     if (isnan(t->limits.position)) t->limits.position = run->limit_position;
     if (isnan(t->limits.velocity)) t->limits.velocity = run->limit_velocity;
@@ -299,6 +303,12 @@ static kd_status make_times(task *t)
     o->ntimes = n;
     o->output = take_output;
     o->context = t;
+    o->radau.h_max = o->ida.h_max = t->max_step; // 0: no limit
+    if (t->subject.system && t->subject.info.dof == 0 &&
+        t->max_step == 0) { // nothing limits the steps of a driven mechanism
+        o->radau.h_max = (t->t_end - start) / DRIVEN_STEPS;
+        o->ida.h_max = o->radau.h_max;
+    }
     o->radau.max_steps = o->ida.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
     return KD_OK;
 }

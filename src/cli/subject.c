@@ -81,6 +81,7 @@ static bool open_example(kd_subject *s, const kd_subject_request *r, int *exit_s
     s->about = s->example->about;
     s->run = (kd_run_def){.t_end = s->example->t_end,
                           .intervals = 500,
+                          .max_step = NAN,
                           .limit_position = NAN,
                           .limit_velocity = NAN,
                           .limit_acceleration = NAN,

@@ -398,14 +398,17 @@ static kd_wrench tree_reaction(const kd_work *w, int joint)
     return sum;
 }
 
-// Load of a unit force along a measure of a joint: on `to`, axes of `from`.
-static kd_wrench measure_load(const kd_system *s, int joint, const kd_measure *measure, const kd_relative *rel)
+// The load of a force along a measure of a joint: a coordinate of the tree, or a measure of the joint's frames.
+static kd_wrench measure_load(const kd_system *s, const kd_relative *rel, int joint, const kd_measure *m)
 {
-    kd_joint_kind kind = s->model->joint[joint].def.kind;
     kd_wrench     load = {.N = {0, 0, 0}};
-    kd_measure_gradient(measure, rel, &load.N, &load.F);
-    for (int i = 0; measure->kind == KD_MEASURE_DOF && i < kd_joint_coordinates(kind); i++)
-        if (kd_edge_dof(s, joint, i) == measure->dof) load = coordinate_load(kind, i, rel);
+    kd_joint_kind kind = s->model->joint[joint].def.kind;
+    if (m->kind != KD_MEASURE_DOF) {
+        kd_measure_gradient(m, rel, &load.N, &load.F);
+        return load;
+    }
+    for (int i = 0; i < kd_joint_coordinates(kind); i++)
+        if (kd_edge_dof(s, joint, i) == m->dof) load = coordinate_load(kind, i, rel);
     return load;
 }
 
@@ -419,7 +422,7 @@ static kd_wrench row_reaction(const kd_work *w, const kd_point *x, int joint)
         const kd_row *row = &s->row_g[s->kept[i]];
         if (row->joint != joint) continue;
         for (int k = 0; k < row->nterms; k++) {
-            kd_wrench load = measure_load(s, joint, &s->measure[s->slot[row->slot[k]].index], rel);
+            kd_wrench load = measure_load(s, rel, joint, &s->measure[s->slot[row->slot[k]].index]);
             sum.N = kd_vec_axpy(sum.N, -x->lambda[i] * row->coefficient[k], load.N);
             sum.F = kd_vec_axpy(sum.F, -x->lambda[i] * row->coefficient[k], load.F);
         }

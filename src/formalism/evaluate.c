@@ -38,6 +38,19 @@ static int small_size(const kd_system *s)
     return size;
 }
 
+// Stack for gradients: a law, and behind it one of each controller whose output it reads, directly or not.
+static int gradient_size(const kd_system *s)
+{
+    int size = 0;
+    for (int i = 0; i < s->nexprs; i++) {
+        int n = kd_expr_slot_count(s->expr[i]);
+        if (n > size) size = n;
+    }
+    for (int i = 0; i < s->nloads; i++)
+        if (s->load[i].state_def && s->load[i].law[0]) size += kd_expr_slot_count(s->load[i].law[0]);
+    return size;
+}
+
 static void cut_arrays(kd_work *w)
 {
     const kd_system *s = w->system;
@@ -61,7 +74,7 @@ static void cut_arrays(kd_work *w)
     w->slot = kd_cut_double(arena, s->nslots);
     w->jet = kd_arena_cut(arena, (size_t)s->nslots, sizeof *w->jet);
     w->expr_work = kd_cut_double(arena, expr_work_size(s));
-    w->gradient = kd_cut_double(arena, 4 * s->nslots);
+    w->gradient = kd_cut_double(arena, gradient_size(s));
     w->small = kd_cut_double(arena, small_size(s));
     w->user = kd_cut_double(arena, small_size(s));
     w->force = kd_cut_double(arena, channel_count(s));

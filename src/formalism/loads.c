@@ -58,8 +58,13 @@ static void add_channel(builder *b, int measure)
 {
     if (measure < 0) b->status = KD_ERR_MEMORY;
     if (b->status != KD_OK) return;
+    int slot = kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
+    if (slot < 0) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
     b->load->channel[b->load->nchannels] = measure;
-    b->load->rate_slot[b->load->nchannels++] = kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
+    b->load->rate_slot[b->load->nchannels++] = slot;
 }
 
 static void add_variable(builder *b, int slot)

@@ -10,8 +10,10 @@
 
 #include "core/text.h"
 #include "formalism/system.h"
+#include "math/dense.h"
 
-static const double FITS = 1e-12; // residual of a motion that was carried over from other coordinates
+static const double FITS = 1e-12;  // residual of a motion that was carried over from other coordinates
+static const double SMALL = 1e-14; // keeps rates at 0 that no wanted velocity asks for
 
 // ---- a point of evaluation ------------------------------------------------------------------------------------------
 // Bring w to the velocity
@@ -53,8 +55,23 @@ static void set_scalar(const kd_system *s, guess *g, int joint, int i, int dof)
     }
 }
 
-// Quaternion and angular velocity of a spherical or free joint; backwards: the inverse rotation, axes of the other
-// side.
+static double or_zero(double x)
+{
+    return isnan(x) ? 0.0 : x;
+}
+
+// Mark `count` dofs of a link as given.
+static void mark(const kd_system *s, guess *g, int dof, int count, bool velocity, bool hold)
+{
+    bool *given = velocity ? g->given_v : g->given_p, *held = velocity ? g->hold_v : g->hold_p;
+    for (int k = 0; k < count; k++) {
+        int at = s->tree.dof_v[dof + k];
+        if (at >= 0) given[at] = g->any_given = true, held[at] = hold;
+    }
+}
+
+// Quaternion and angular velocity of a spherical or free joint; a spherical one backwards: the inverse rotation, axes
+// of the other side.
 static void set_rotation(const kd_system *s, guess *g, int joint, int first)
 {
     const kd_joint_def *def = &s->model->joint[joint].def;
@@ -62,22 +79,80 @@ static void set_rotation(const kd_system *s, guess *g, int joint, int first)
     const kd_link      *link = &s->tree.link[edge->link];
     int                 dof = link->dof + first, at = s->tree.dof_v[dof], p = s->p_of_x[link->position + first];
     kd_quat             q = kd_quat_of(def->q + first);
+    const double       *v = def->v + first;
     if (!isnan(q.w)) {
         q = kd_quat_normalised(q);
         kd_quat_to(edge->reversed ? kd_quat_conjugate(q) : q, g->p + p);
+        mark(s, g, dof, 3, false, def->hold);
     }
-    for (int k = 0; k < 3; k++) {
-        if (!isnan(q.w)) g->given_p[at + k] = g->any_given = true, g->hold_p[at + k] = def->hold;
-        if (!isnan(def->v[first + k])) g->given_v[at + k] = g->any_given = true, g->hold_v[at + k] = def->hold;
-    }
-    kd_vec3 omega = kd_vec_of(def->v + first);
-    if (isnan(omega.x)) return;
-    if (edge->reversed) { // omega of `to` relative to `from` in axes of `to`, wanted: of `from` relative to `to` in its
-                          // own
+    if (isnan(v[0]) && isnan(v[1]) && isnan(v[2])) return;
+    kd_vec3 omega = kd_vec(or_zero(v[0]), or_zero(v[1]), or_zero(v[2]));
+    if (edge->reversed) { // of `to` relative to `from` in axes of `to`; wanted: of `from` relative to `to` in its own
         kd_mat3 R = kd_quat_matrix(kd_quat_of(g->p + p)); // axes of `from` in `to`
         omega = kd_vec_neg(kd_mat_tvec(&R, omega));
+        mark(s, g, dof, 3, true, def->hold);
+    } else {
+        for (int k = 0; k < 3; k++)
+            if (!isnan(v[k])) mark(s, g, dof + k, 1, true, def->hold);
     }
     kd_vec_to(omega, g->v + at);
+}
+
+// Planar and free joints backwards: no coordinate is one of the tree. The pose of `to` in `from` (C, d) and its motion
+// are made of the given coordinates and those of the design position, and turned round: C', -C'd.
+typedef struct joint_motion {
+    kd_mat3 C;
+    kd_vec3 d, dd, omega; // d' in the axes of `from`, omega in those of `to`
+} joint_motion;
+
+static joint_motion reversed_motion(const joint_motion *m)
+{
+    joint_motion r = {.C = kd_mat_transpose(&m->C), .d = kd_vec_neg(kd_mat_tvec(&m->C, m->d))};
+    r.dd = kd_vec_sub(kd_vec_cross(m->omega, kd_mat_tvec(&m->C, m->d)), kd_mat_tvec(&m->C, m->dd));
+    r.omega = kd_vec_neg(kd_mat_vec(&m->C, m->omega));
+    return r;
+}
+
+// q: 3 numbers (planar) or 7 (free); v: 3 or 6
+static joint_motion motion_of(kd_joint_kind kind, const double *q, const double *v)
+{
+    joint_motion m;
+    if (kind == KD_FREE)
+        m = (joint_motion){kd_quat_matrix(kd_quat_of(q + 3)), kd_vec_of(q), kd_vec_of(v), kd_vec_of(v + 3)};
+    else
+        m = (joint_motion){kd_quat_matrix((kd_quat){cos(0.5 * q[2]), 0, 0, sin(0.5 * q[2])}),
+                           {q[0], q[1], 0},
+                           {v[0], v[1], 0},
+                           {0, 0, v[2]}};
+    return m;
+}
+
+static void set_backwards(const kd_system *s, guess *g, int joint)
+{
+    const kd_joint_def *def = &s->model->joint[joint].def;
+    const kd_link      *link = &s->tree.link[s->edge[joint].link];
+    bool                is_free = def->kind == KD_FREE;
+    int                 nq = is_free ? 7 : 3, nv = is_free ? 6 : 3, first = is_free ? 3 : 2, given_q = 0, given_v = 0;
+    double              q[7], v[6], zero[6] = {0};
+    joint_motion        design = motion_of(def->kind, s->design + link->position, zero);
+    design = reversed_motion(&design);
+    kd_joint_coordinates_of_pose(link->kind, &design.C, design.d, q);
+    for (int i = 0; i < nq; i++)
+        if (!isnan(def->q[i])) q[i] = def->q[i], given_q++;
+    for (int i = 0; i < nv; i++) v[i] = or_zero(def->v[i]), given_v += !isnan(def->v[i]);
+    joint_motion start = motion_of(def->kind, q, v);
+    start = reversed_motion(&start);
+    double *p = g->p + s->p_of_x[link->position];
+    if (given_q > 0) kd_joint_coordinates_of_pose(link->kind, &start.C, start.d, p);
+    if (given_v > 0 && is_free) kd_vec_to(start.dd, g->v + s->tree.dof_v[link->dof]);
+    if (given_v > 0 && is_free) kd_vec_to(start.omega, g->v + s->tree.dof_v[link->dof + 3]);
+    if (given_v > 0 && !is_free)
+        kd_vec_to(kd_vec(start.dd.x, start.dd.y, start.omega.z), g->v + s->tree.dof_v[link->dof]);
+    // all of it can be held, or the rotation alone
+    if (given_q == nq) mark(s, g, link->dof, nv, false, def->hold);
+    if (!isnan(def->q[first])) mark(s, g, link->dof + first, nv - first, false, def->hold);
+    if (given_v == nv) mark(s, g, link->dof, nv, true, def->hold);
+    if (!is_free && !isnan(def->v[2])) mark(s, g, link->dof + 2, 1, true, def->hold);
 }
 
 static void set_joints(const kd_system *s, guess *g)
@@ -85,32 +160,16 @@ static void set_joints(const kd_system *s, guess *g)
     for (int j = 0; j < s->model->njoints; j++) {
         if (s->edge[j].link == 0) continue;
         kd_joint_kind kind = s->model->joint[j].def.kind;
+        if (s->edge[j].reversed && (kind == KD_PLANAR || kind == KD_FREE)) {
+            set_backwards(s, g, j);
+            continue;
+        }
         for (int i = 0; i < kd_joint_coordinates(kind); i++) {
             int dof = kd_edge_dof(s, j, i);
             if (dof >= 0) set_scalar(s, g, j, i, dof);
         }
         if (kind == KD_SPHERICAL) set_rotation(s, g, j, 0);
-        if (kind == KD_FREE && !s->edge[j].reversed) set_rotation(s, g, j, 3);
-    }
-}
-
-// Start velocities of bodies that move freely: of the origin and angular, world axes.
-static void set_bodies(const kd_system *s, guess *g)
-{
-    for (int b = 0; b < s->model->nbodies; b++) {
-        const kd_body *body = &s->model->body[b];
-        const kd_link *link = &s->tree.link[s->body_link[b]];
-        kd_vec3        velocity = kd_vec_of(body->def.velocity), omega = kd_vec_of(body->def.angular_velocity);
-        bool           has_v = !isnan(velocity.x), has_omega = !isnan(omega.x);
-        if (link->kind != KD_TREE_FREE || link->parent != 0 || (!has_v && !has_omega)) continue;
-        int     at = s->tree.dof_v[link->dof];
-        kd_quat q = kd_quat_of(g->p + s->p_of_x[link->position + 3]);
-        kd_mat3 C = kd_quat_matrix(q), R = kd_mat_mul(&link->E, &C);
-        kd_vec3 w = has_omega ? omega : kd_vec(0, 0, 0), v = has_v ? velocity : kd_vec(0, 0, 0);
-        kd_vec3 arm = kd_vec_neg(kd_mat_vec(&R, s->body_r[b])); // from the body's origin to P
-        v = kd_vec_add(v, kd_vec_cross(w, arm));
-        kd_vec_to(kd_mat_tvec(&link->E, v), g->v + at);
-        kd_vec_to(kd_mat_tvec(&R, w), g->v + at + 3);
+        if (kind == KD_FREE) set_rotation(s, g, j, 3);
     }
 }
 
@@ -129,13 +188,107 @@ static void set_turns(const kd_system *s, kd_work *w, double *p)
     }
 }
 
-// p, v of the model's own numbers (not assembled); flags of what was given.
-static void fill_guess(const kd_system *s, guess *g)
+// ---- velocities of bodies -------------------------------------------------------------------------------------------
+// What a body's given start velocity asks of the joint that carries it: three rows for the turn, three for the origin.
+typedef struct wanted_motion {
+    bool    has_omega, has_v;
+    kd_vec3 omega, v, origin; // world axes; where the body's origin is
+} wanted_motion;
+
+static wanted_motion wanted_of(const kd_system *s, const kd_work *w, int b)
+{
+    const kd_body_def    *def = &s->model->body[b].def;
+    const kd_link        *link = &s->tree.link[s->body_link[b]];
+    const kd_link_motion *m = &w->motion.link[s->body_link[b]];
+    wanted_motion         wanted = {.has_omega = !isnan(def->angular_velocity[0]), .has_v = !isnan(def->velocity[0])};
+    bool                  alone = link->kind == KD_TREE_FREE && link->parent == 0 && (wanted.has_omega || wanted.has_v);
+    wanted.has_omega = wanted.has_omega || alone; // what is not said is 0 where no joint says otherwise
+    wanted.has_v = wanted.has_v || alone;
+    for (int i = 0; i < 3; i++) {
+        (&wanted.omega.x)[i] = or_zero(def->angular_velocity[i]);
+        (&wanted.v.x)[i] = or_zero(def->velocity[i]);
+    }
+    wanted.origin = kd_vec_add(m->P, kd_mat_vec(&m->R, s->body_r[b]));
+    return wanted;
+}
+
+// Motion of a link from that of its parent and its own dofs; dofs that are wanted come from the body: their rates are
+// those of least squares (A'A + small) x = A'b.
+static void fit_link(const kd_system *s, const kd_work *w, int i, const wanted_motion *wanted, const guess *g,
+                     kd_axis *motion)
+{
+    const kd_link *link = &s->tree.link[i];
+    int            ndof = kd_tree_joint_dofs(link->kind), n = 0, open[6], pivot[6];
+    kd_vec3        arm = kd_vec_sub(w->motion.link[i].P, w->motion.link[link->parent].P);
+    kd_axis        own = {motion[link->parent].w,
+                          kd_vec_add(motion[link->parent].u, kd_vec_cross(motion[link->parent].w, arm))};
+    for (int k = 0; k < ndof; k++) {
+        int            at = s->tree.dof_v[link->dof + k];
+        const kd_axis *axis = &w->motion.axis[link->dof + k];
+        double         rate = at < 0 ? w->dx[link->dof + k] : g->v[at];
+        if (wanted && at >= 0 && !g->given_v[at]) {
+            open[n++] = k;
+            continue;
+        }
+        own = (kd_axis){kd_vec_axpy(own.w, rate, axis->w), kd_vec_axpy(own.u, rate, axis->u)};
+    }
+    motion[i] = own;
+    if (n == 0) return;
+    kd_vec3 to_origin = kd_vec_sub(wanted->origin, w->motion.link[i].P);
+    kd_vec3 b[2] = {kd_vec_sub(wanted->omega, own.w),
+                    kd_vec_sub(wanted->v, kd_vec_add(own.u, kd_vec_cross(own.w, to_origin)))};
+    kd_vec3 A[6][2];
+    double  N[36], x[6];
+    for (int k = 0; k < n; k++) {
+        const kd_axis *axis = &w->motion.axis[link->dof + open[k]];
+        A[k][0] = wanted->has_omega ? axis->w : kd_vec(0, 0, 0);
+        A[k][1] = wanted->has_v ? kd_vec_add(axis->u, kd_vec_cross(axis->w, to_origin)) : kd_vec(0, 0, 0);
+        x[k] = kd_vec_dot(A[k][0], b[0]) + kd_vec_dot(A[k][1], b[1]);
+        for (int l = 0; l <= k; l++) {
+            double entry = kd_vec_dot(A[k][0], A[l][0]) + kd_vec_dot(A[k][1], A[l][1]);
+            N[k + l * n] = N[l + k * n] = entry + (k == l ? SMALL * (1.0 + entry) : 0.0);
+        }
+    }
+    if (kd_lu_factor(n, N, pivot) != 0) return;
+    kd_lu_solve(n, N, pivot, x, 1);
+    for (int k = 0; k < n; k++) {
+        const kd_axis *axis = &w->motion.axis[link->dof + open[k]];
+        g->v[s->tree.dof_v[link->dof + open[k]]] = x[k];
+        motion[i] = (kd_axis){kd_vec_axpy(motion[i].w, x[k], axis->w), kd_vec_axpy(motion[i].u, x[k], axis->u)};
+    }
+}
+
+// Start velocities that bodies give, from the ground outwards, where the joints' own are not given; w is at the guess.
+static bool set_bodies(const kd_system *s, const kd_work *w, guess *g, kd_arena *arena)
+{
+    bool any = false;
+    for (int b = 0; b < s->model->nbodies; b++)
+        any = any || !isnan(s->model->body[b].def.velocity[0]) || !isnan(s->model->body[b].def.angular_velocity[0]);
+    if (!any) return true;
+    kd_axis *motion = kd_arena_cut(arena, (size_t)s->tree.nlinks, sizeof *motion);
+    int     *body = kd_cut_int(arena, s->tree.nlinks);
+    if (!motion || !body) return false;
+    for (int b = 0; b < s->model->nbodies; b++) body[s->body_link[b]] = b;
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        wanted_motion wanted = wanted_of(s, w, body[i]);
+        fit_link(s, w, i, wanted.has_omega || wanted.has_v ? &wanted : NULL, g, motion);
+    }
+    return true;
+}
+
+// ---- the whole guess ------------------------------------------------------------------------------------------------
+// p, v of the model's own numbers (not assembled), flags of what was given; w is brought there.
+static kd_status make_guess(const kd_system *s, kd_work *w, double t, const double *r, double *u, kd_arena *arena,
+                            guess *g)
 {
     for (int i = 0; i < s->tree.nposition; i++)
         if (s->p_of_x[i] >= 0) g->p[s->p_of_x[i]] = s->design[i];
     set_joints(s, g);
-    set_bodies(s, g);
+    (void)place_at(w, t, g->p, g->v, r, u);
+    if (!set_bodies(s, w, g, arena)) return KD_ERR_MEMORY;
+    set_turns(s, w, g->p);
+    (void)place_at(w, t, g->p, g->v, r, u);
+    return KD_OK;
 }
 
 // States of elements: their start values; the damper of a Maxwell element starts without force in its branch.
@@ -170,10 +323,8 @@ kd_status kd_system_fill_lengths(kd_system *s)
     double   *u = kd_cut_double(&arena, 3 * s->model->ninputs), *r = kd_cut_double(&arena, s->nr);
     kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
     if (status != KD_OK) goto done;
-    fill_guess(s, &g);
-    (void)place_at(w, 0.0, g.p, g.v, r, u);
-    set_turns(s, w, g.p);
-    (void)place_at(w, 0.0, g.p, g.v, r, u);
+    status = make_guess(s, w, 0.0, r, u, &arena, &g);
+    if (status != KD_OK) goto done;
     for (int i = 0; i < s->nloads; i++)
         if (isnan(s->load[i].constant[0])) s->load[i].constant[0] = w->value[s->load[i].channel[0]];
     for (int i = 0; i < s->nrows_g; i++) {
@@ -208,9 +359,8 @@ static kd_status given_start(const kd_system *s, kd_state *x)
     double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
     kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
     if (status != KD_OK) goto done;
-    fill_guess(s, &g);
-    (void)place_at(w, x->t, g.p, g.v, x->r, u);
-    set_turns(s, w, g.p);
+    status = make_guess(s, w, x->t, x->r, u, &arena, &g);
+    if (status != KD_OK) goto done;
     memcpy(x->p, g.p, (size_t)s->np * sizeof *x->p);
     memcpy(x->v, g.v, (size_t)s->nv * sizeof *x->v);
 done:
@@ -245,13 +395,11 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
     double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
     kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
     if (status != KD_OK) goto done;
-    fill_guess(s, &g);
-    (void)place_at(w, x->t, g.p, g.v, x->r, u);
-    set_turns(s, w, g.p);
-    (void)place_at(w, x->t, g.p, g.v, x->r, u);
+    status = make_guess(s, w, x->t, x->r, u, &arena, &g);
+    if (status != KD_OK) goto done;
     fill_states(s, w, x->r);
     status = assemble(s, &g, true, x, message, size);
-    if (status < 0 && g.any_given) {
+    if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
         char why[600];
         kd_text(why, sizeof why, "%.190s", message ? message : "");
         status = assemble(s, &g, false, x, message, size);

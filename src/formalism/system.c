@@ -63,6 +63,19 @@ static bool is_driven(const kd_system *s)
     return driven;
 }
 
+// Joints that must not be cut are all in the tree.
+static kd_status check_cuts(const kd_system *s, char *message, size_t size)
+{
+    if (s->options.coordinates == KD_CARTESIAN) return KD_OK;
+    for (int j = 0; j < s->model->njoints; j++)
+        if (s->model->joint[j].def.cut == KD_CUT_NO && s->edge[j].link == 0) {
+            kd_text(message, size, "joint '%s' must not be cut, but it closes a loop of such joints: cut one of them",
+                    s->model->joint[j].name);
+            return KD_ERR_MODEL;
+        }
+    return KD_OK;
+}
+
 // ---- expressions of inputs and sensors ------------------------------------------------------------------------------
 static kd_status compile_inputs(kd_system *s, char *message, size_t size)
 {
@@ -132,9 +145,11 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
     kd_state *x = NULL;
     kd_status status = kd_state_create(s->eom, &x);
     bool     *keep = kd_cut_bool(&s->arena, s->nrows_g);
-    if (status != KD_OK || !keep) goto done;
+    if (status == KD_OK && !keep) status = KD_ERR_MEMORY;
+    if (status != KD_OK) goto done;
     char text[500] = "";
     status = kd_system_start(s, x, text, sizeof text);
+    if (status == KD_ERR_MEMORY) goto done;
     if (status < 0) { // the caller's own start will say why; nothing can be found out about the rows here
         s->info.assembled = false;
         status = KD_OK;
@@ -205,6 +220,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     for (int i = 0; i < m->nframes; i++) s->frame_pair[i] = -1;
     if (kd_system_slot(s, KD_SLOT_TIME, 0, 0) != 0) return KD_ERR_MEMORY; // slot 0 is t
     kd_status status = kd_system_topology(s);
+    if (status == KD_OK) status = check_cuts(s, message, size);
     if (status == KD_OK) status = kd_system_rows(s, message, size);
     if (status == KD_OK) status = kd_system_loads(s, message, size);
     if (status == KD_OK) status = compile_inputs(s, message, size);

@@ -118,6 +118,12 @@ static void grow_tree(const kd_model *m, plan *t)
     }
 }
 
+static bool has_velocity(const kd_body_def *def)
+{
+    return !isnan(def->velocity[0]) || !isnan(def->angular_velocity[0]);
+}
+
+// What no joint connects with the ground floats from its first body on, or from the first one with a start velocity.
 static void span(const kd_system *s, plan *t)
 {
     const kd_model *m = s->model;
@@ -133,11 +139,12 @@ static void span(const kd_system *s, plan *t)
     }
     reach(m, t, 0, 0, -1);
     grow_tree(m, t);
-    for (int i = 1; i < t->n; i++)
-        if (t->parent[i] < 0) {
-            reach(m, t, i, 0, -1);
-            grow_tree(m, t);
-        }
+    for (int with_velocity = 1; with_velocity >= 0; with_velocity--)
+        for (int i = 1; i < t->n; i++)
+            if (t->parent[i] < 0 && (!with_velocity || has_velocity(&m->body[i - 1].def))) {
+                reach(m, t, i, 0, -1);
+                grow_tree(m, t);
+            }
 }
 
 // Depth-first numbers; children in the order of their bodies in the model.
@@ -290,7 +297,8 @@ static void set_design(kd_system *s, const int *link_body)
 }
 
 // ---- prescribed coordinates -----------------------------------------------------------------------------------------
-// dof of coordinate i of a joint that is in the tree; -1: it is not one dof (planar joints used backwards).
+// dof of coordinate i of a
+// joint that is in the tree; -1: it is not one dof (planar joints used backwards).
 int kd_edge_dof(const kd_system *s, int joint, int i)
 {
     const kd_tree_edge *edge = &s->edge[joint];
@@ -299,6 +307,14 @@ int kd_edge_dof(const kd_system *s, int joint, int i)
     if (edge->reversed && (kind == KD_PLANAR || kind == KD_FREE)) return -1;
     if (edge->reversed && kind == KD_UNIVERSAL) i = 1 - i;
     return s->tree.link[edge->link].dof + i;
+}
+
+// Equations of motion have at least one coordinate: where all are prescribed, the last one stays, with a row.
+static void leave_one(bool *prescribed, int ndof)
+{
+    for (int k = 0; k < ndof; k++)
+        if (!prescribed[k]) return;
+    if (ndof > 0) prescribed[ndof - 1] = false;
 }
 
 static kd_status finish_tree(kd_system *s)
@@ -311,18 +327,13 @@ static kd_status finish_tree(kd_system *s)
     }
     bool *prescribed = kd_cut_bool(&s->arena, ndof);
     if (!prescribed) return KD_ERR_MEMORY;
-    int n = 0, last = -1;
     for (int j = 0; j < s->model->njoints; j++)
         for (int i = 0; i < kd_joint_coordinates(s->model->joint[j].def.kind) && i < 3; i++) {
             int dof = s->model->joint[j].def.motion[i] ? kd_edge_dof(s, j, i) : -1;
-            if (dof < 0) continue;
-            prescribed[dof] = true;
-            last = dof;
-            n++;
+            if (dof >= 0) prescribed[dof] = true;
         }
-    // Where all are prescribed, one stays a coordinate and gets a row instead: equations of motion need an unknown.
-    if (n > 0 && n == ndof) prescribed[last] = false, n--;
-    s->prescribed = n > 0;
+    leave_one(prescribed, ndof);
+    for (int k = 0; k < ndof; k++) s->prescribed = s->prescribed || prescribed[k];
     return kd_tree_finish(tree, prescribed);
 }
 

@@ -189,7 +189,7 @@ static void put_meshes(FILE *file, const kd_scene *s)
             fputs("null", file);
             continue;
         }
-        fputs("{v:[", file);
+        fprintf(file, "{marked:%d,hollow:%s,v:[", m->nmarked, m->hollow ? "true" : "false");
         for (int k = 0; k < m->nvertices; k++) {
             if (k > 0) fputc(',', file);
             put_vector(file, m->vertex[k]);
@@ -311,7 +311,7 @@ static void put_data(FILE *file, const kd_scene *s)
     put_member(file, "radius", s->radius);
     put_member(file, "floor", s->floor);
     put_member(file, "grid", s->grid);
-    fprintf(file, "follows:%s}", s->follows ? "true" : "false");
+    fprintf(file, "follows:%d,falls:%d}", s->follows, s->falls);
 }
 
 // ---- page and picture -----------------------------------------------------------------------------------------------

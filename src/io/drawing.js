@@ -1,8 +1,8 @@
 // drawing.js: the moving drawing of a report. It is built into the program and written into each page with its data D:
 //   names, family, t, n, pose (16-bit numbers, base64), box   bodies, times, positions rounded inside a box, quaternions
-//   mesh: {v, f}, solid: [mesh, body, paint, r, q, size]      solids fixed in bodies, body -1 is the ground
+//   mesh: {v, f, marked, hollow}, solid: [mesh, body, paint, r, q, size]      solids fixed in bodies, body -1 is the ground
 //   coil: [body, r, body, r, radius], trace: [body, r, paint] springs (radius 0: rods), points that leave a trace
-//   colour, camera, floor, grid, radius, follows              as in scene.h
+//   colour, camera, floor, grid, radius, follows, falls       as in scene.h
 // Faces that look at the eye are drawn from far to near. The picture without scripts is taken away.
 function kardanDrawing(root, D) {
   'use strict';
@@ -102,8 +102,8 @@ function kardanDrawing(root, D) {
   view = home();
   const rgb = D.colour.map(c => [1, 3, 5].map(i => parseInt(c.slice(i, i + 2), 16)));
   const light = unit(axpy(axpy([0.9 * cam.up[0], 0.9 * cam.up[1], 0.9 * cam.up[2]], 0.5, cam.front), -0.3, cam.right));
-  const tone = (paint, normal, w, z) => {
-    const bright = 0.66 + 0.36 * Math.max(dot(normal, light), 0) + 0.1 * dot(normal, w);
+  const tone = (paint, normal, w, z, marked) => {
+    const bright = 0.66 + 0.36 * Math.max(dot(normal, light), 0) + 0.1 * dot(normal, w) - (marked ? 0.16 : 0);
     const pale = 0.1 + 0.22 * clamp(0.5 - 0.5 * z / D.radius, 0, 1);
     const c = rgb[paint].map(x => Math.round((1 - pale) * Math.min(x * bright, 255) + pale * 250));
     return 'rgb(' + c + ')';
@@ -127,6 +127,7 @@ function kardanDrawing(root, D) {
     };
     return half(points).concat(half(points.slice().reverse()));
   }
+  const isFront = ([a, b, c]) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]) < 0;
   function path(points) {
     points.forEach((p, i) => i ? g.lineTo(p[0], p[1]) : g.moveTo(p[0], p[1]));
   }
@@ -154,7 +155,9 @@ function kardanDrawing(root, D) {
     w = axpy(w, Math.sin(view.el), cam.up);
     const level = axpy([0, 0, 0], -Math.sin(view.az), cam.front);
     const u = axpy(level, Math.cos(view.az), cam.right), v = cross(w, u);
-    const centre = D.follows ? axpy(cam.centre, 1, axpy(middle(list), -1, start)) : cam.centre;
+    const gone = axpy(middle(list), -1, start), rise = dot(gone, cam.up);
+    let centre = axpy(cam.centre, D.follows, axpy(gone, -rise, cam.up));
+    centre = axpy(centre, D.falls * rise, cam.up);
     const [x0, y0] = cam.low, [x1, y1] = cam.high, d = cam.distance;
     const scale = view.zoom * Math.min((width - 60) / (x1 - x0), (height - 50) / (y1 - y0));
     const ox = width / 2 + view.x - scale * (x0 + x1) / 2, oy = height / 2 + view.y + scale * (y0 + y1) / 2;
@@ -181,12 +184,12 @@ function kardanDrawing(root, D) {
         continue;
       }
       const spots = s.at.map(project);
-      for (const f of s.mesh.f) {
-        const a = s.at[f[0]], normal = unit(cross(axpy(s.at[f[1]], -1, a), axpy(s.at[f[2]], -1, a)));
+      for (let i = 0; i < s.mesh.f.length; i++) {
+        const f = s.mesh.f[i], a = s.at[f[0]], normal = unit(cross(axpy(s.at[f[1]], -1, a), axpy(s.at[f[2]], -1, a)));
         if (dot(normal, axpy(eye, -1, a)) <= 0) continue;
         let z = 0;
         for (const k of f) z += spots[k][2] / f.length;
-        items.push({z, face: f.map(k => spots[k]), s, colour: tone(s.paint, normal, w, z)});
+        items.push({z, face: f.map(k => spots[k]), s, colour: tone(s.paint, normal, w, z, i < s.mesh.marked)});
       }
     }
     for (const c of D.coil) addCoil(c, list, project);
@@ -227,8 +230,7 @@ function kardanDrawing(root, D) {
 
   // Grid and shadow; the shadow of a convex solid is the hull of the shadows of its corners
   function drawFloor(project, centre, above) {
-    const reach = 1.7 * D.radius, base = axpy(centre, D.floor - (D.follows ? dot(axpy(centre, -1, cam.centre), cam.up) : 0),
-                                              cam.up);
+    const reach = 1.7 * D.radius, base = axpy(centre, D.floor - dot(axpy(centre, -1, cam.centre), cam.up), cam.up);
     for (const [across, along] of [[cam.right, cam.front], [cam.front, cam.right]]) {
       const m = dot(base, across);
       for (let at = Math.ceil((m - reach) / D.grid) * D.grid; at < m + reach; at += D.grid) {
@@ -256,8 +258,9 @@ function kardanDrawing(root, D) {
           spots.push(axpy(axpy(s.c, s.size[0] * Math.cos(i * Math.PI / 8), cam.right), s.size[0] * Math.sin(i * Math.PI / 8),
                           cam.front));
       }
-      path(hullOf(spots.map(fall)));
-      g.closePath();
+      spots = spots.map(fall);
+      const loops = s.mesh && s.mesh.hollow ? s.mesh.f.map(f => f.map(k => spots[k])).filter(isFront) : [hullOf(spots)];
+      for (const loop of loops) path(loop), g.closePath();
     }
     g.fillStyle = 'rgba(31,41,51,0.10)';
     g.fill('nonzero');
@@ -338,7 +341,7 @@ function kardanDrawing(root, D) {
   // ---- time
   function show() {
     slider.value = Math.round(1000 * (t - t0) / span);
-    const digits = clamp(Math.ceil(-Math.log10(span)) + 2, 0, 9);
+    const digits = clamp(Math.ceil(-Math.log10(span)) + 3, 0, 9);
     clock.textContent = 't = ' + t.toFixed(digits) + ' s';
     button.textContent = playing ? '\u275a\u275a' : '\u25b6';
     dirty = true;

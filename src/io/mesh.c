@@ -67,22 +67,25 @@ static void add_wall(kd_mesh *m, int n, int a, int b)
 }
 
 // ---- meshes ---------------------------------------------------------------------------------------------------------
-// Prism of n sides in pieces along z; sectors: its ends are cut into triangles
+// Prism of n sides in pieces along z; sectors: in one piece, its ends cut into triangles, one sector marked
 static bool make_prism(kd_mesh *m, kd_arena *arena, int n, double radius, int pieces, bool sectors)
 {
     int rings = pieces + 1;
     if (!start(m, arena, rings * n + 2, pieces * n + 2 * n, 4 * pieces * n + 6 * n)) return false;
     for (int k = 0; k < rings; k++) add_ring(m, n, radius, n == 4 ? 0.5 : 0.0, (double)k / pieces - 0.5);
-    for (int k = 0; k < pieces; k++) add_wall(m, n, k * n, (k + 1) * n);
     int top = pieces * n, middle = m->nvertices;
     if (sectors) {
         m->vertex[m->nvertices++] = kd_vec(0, 0, -0.5);
         m->vertex[m->nvertices++] = kd_vec(0, 0, 0.5);
         for (int i = 0; i < n; i++) {
-            add_triangle(m, middle, (i + 1) % n, i);
-            add_triangle(m, middle + 1, top + i, top + (i + 1) % n);
+            int next = (i + 1) % n;
+            add_quad(m, i, next, top + next, top + i);
+            add_triangle(m, middle, next, i);
+            add_triangle(m, middle + 1, top + i, top + next);
+            if (i < n / 12) m->nmarked = m->nfaces;
         }
     } else {
+        for (int k = 0; k < pieces; k++) add_wall(m, n, k * n, (k + 1) * n);
         for (int i = 0; i < n; i++) add_corner(m, n - 1 - i);
         end_face(m);
         for (int i = 0; i < n; i++) add_corner(m, top + i);
@@ -103,6 +106,7 @@ static bool make_tube(kd_mesh *m, kd_arena *arena, int n, double inner)
     add_wall(m, n, 3 * n, 2 * n); // inside
     add_wall(m, n, n, 3 * n);     // upper end
     add_wall(m, n, 2 * n, 0);     // lower end
+    m->hollow = true;
     finish(m);
     return true;
 }

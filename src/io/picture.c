@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/camera.h"
 #include "io/file.h"
 #include "io/mesh.h"
 
@@ -62,7 +63,7 @@ static void open_view(picture *p)
 static void go_to_frame(picture *p, int frame)
 {
     p->frame = frame;
-    p->centre = kd_vec_add(p->s->camera.centre, kd_scene_travel(p->s, frame));
+    p->centre = kd_vec_add(p->s->camera.centre, kd_camera_travel(p->s, frame));
 }
 
 // Corners of a solid in the world; the number of them
@@ -126,11 +127,12 @@ static long mix(double a, double b, double part)
 }
 
 // Colour of a surface with normal n at depth z: darker away from the light, paler away from the eye.
-static void put_colour(const picture *p, int paint, kd_vec3 n, double z)
+static void put_colour(const picture *p, int paint, kd_vec3 n, double z, bool marked)
 {
     long rgb[3], colour = strtol(kd_paint_colour(paint) + 1, NULL, 16);
     for (int i = 0; i < 3; i++) rgb[i] = colour >> (16 - 8 * i) & 255;
-    double bright = 0.66 + 0.36 * fmax(kd_vec_dot(n, p->light), 0.0) + 0.1 * kd_vec_dot(n, p->w);
+    double bright =
+        0.66 + 0.36 * fmax(kd_vec_dot(n, p->light), 0.0) + 0.1 * kd_vec_dot(n, p->w) - (marked ? 0.16 : 0.0);
     double pale = 0.1 + 0.22 * fmin(fmax(0.5 - 0.5 * z / p->s->radius, 0.0), 1.0);
     for (int i = 0; i < 3; i++) rgb[i] = mix((double)mix(0.0, (double)rgb[i], bright), 250.0, pale);
     fprintf(p->file, "<path color=\"#%02lx%02lx%02lx\" d=\"", rgb[0], rgb[1], rgb[2]);
@@ -182,6 +184,17 @@ static int rim_of(kd_vec3 centre, double radius, kd_vec3 a, kd_vec3 b, kd_vec3 *
     return 16;
 }
 
+// The faces of a tube that are seen, all with the same sense of rotation: together they are its outline
+static void put_front(FILE *file, const kd_mesh *mesh, const spot *spots)
+{
+    for (int i = 0; i < mesh->nfaces; i++) {
+        spot loop[MOST_VERTICES];
+        int  n = mesh->first[i + 1] - mesh->first[i];
+        for (int k = 0; k < n; k++) loop[k] = spots[mesh->corner[mesh->first[i] + k]];
+        if (turn(&loop[0], &loop[1], &loop[2]) < 0) put_loop(file, loop, n);
+    }
+}
+
 static void put_outline(const picture *p, const kd_solid *solid, bool shadow)
 {
     kd_vec3 corner[MOST_VERTICES];
@@ -194,7 +207,10 @@ static void put_outline(const picture *p, const kd_solid *solid, bool shadow)
         n = corners_of(p, solid, corner);
     }
     for (int i = 0; i < n; i++) spots[i] = project(p, shadow ? on_floor(p, corner[i]) : corner[i]);
-    put_loop(p->file, hull, convex_hull(spots, n, hull));
+    if (solid->mesh != KD_MESH_BALL && p->s->mesh[solid->mesh].hollow)
+        put_front(p->file, &p->s->mesh[solid->mesh], spots);
+    else
+        put_loop(p->file, hull, convex_hull(spots, n, hull));
 }
 
 // ---- floor ----------------------------------------------------------------------------------------------------------
@@ -202,7 +218,7 @@ static void put_grid(const picture *p)
 {
     const kd_camera *c = &p->s->camera;
     double           step = p->s->grid, reach = 1.5 * p->s->radius;
-    kd_vec3          middle = kd_vec_axpy(p->centre, p->s->floor, c->up);
+    kd_vec3          middle = on_floor(p, p->centre);
     for (int direction = 0; direction < 2; direction++) {
         kd_vec3 across = direction == 0 ? c->right : c->front, along = direction == 0 ? c->front : c->right;
         double  first = step * ceil((kd_vec_dot(middle, across) - reach) / step);
@@ -272,7 +288,7 @@ static void put_face(const picture *p, const item *at)
     spot            spots[MOST_VERTICES];
     corners_of(p, solid, corner);
     for (int i = 0; i < n; i++) spots[i] = project(p, corner[face[i]]);
-    put_colour(p, solid->paint, normal_of(corner, face), at->z);
+    put_colour(p, solid->paint, normal_of(corner, face), at->z, at->face < mesh->nmarked);
     put_loop(p->file, spots, n);
     fputs("\"/>\n", p->file);
 }
@@ -289,7 +305,7 @@ static void put_whole(const picture *p, const item *at)
         fprintf(p->file, "\" fill=\"url(#kd-ball-%d)\" stroke=\"none\"/>\n", solid->paint);
         return;
     }
-    put_colour(p, solid->paint, p->w, at->z);
+    put_colour(p, solid->paint, p->w, at->z, false);
     put_outline(p, solid, false);
     fputs("\"/>\n", p->file);
 }
@@ -475,7 +491,7 @@ kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
     go_to_frame(&p, shown);
     put_head(file, title);
     put_floor(&p);
-    for (int i = 0; i < GHOSTS && !scene->follows && nfaces <= MOST_FACES; i++) {
+    for (int i = 0; i < GHOSTS && !scene->follows && !scene->falls && nfaces <= MOST_FACES; i++) {
         go_to_frame(&p, shown * i / GHOSTS);
         if (i == 0 || p.frame != shown * (i - 1) / GHOSTS) put_ghost(&p, items);
     }

@@ -7,20 +7,19 @@
 
 #include <string.h>
 
+#include "io/camera.h"
 #include "io/mesh.h"
 
 enum {
     MOST_SOLIDS = 6000,
     MOST_POINTS = 64, // of one body
     MOST_TRACES = 4,
-    FINE = 20, // sides of round meshes, for many solids: COARSE
+    FINE = 16, // sides of round meshes, for many solids: COARSE
     COARSE = 10,
-    MANY_SOLIDS = 150,
-    FRAMES_TO_FIT = 60
+    MANY_SOLIDS = 150
 };
 static const double MARK = 0.009;      // radius of a pin, in sizes of the mechanism
 static const double LARGEST_PIN = 2.5; // in marks
-static const double TRAVELS = 3.0;     // a mechanism that goes farther than this many sizes is followed
 
 // Bodies: the palette of the plots (Okabe and Ito); then joints, ground, springs.
 static const char *const COLOUR[KD_PAINT_COUNT] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
@@ -381,6 +380,7 @@ static void add_rail(builder *b, const kd_joint *j)
         low = i == 0 ? q : fmin(low, q);
         high = i == 0 ? q : fmax(high, q);
     }
+    if (high - low > KD_CAMERA_TRAVEL * b->s->size) return; // a drive, not a slide
     double  over = 6 * b->mark;
     kd_vec3 from = kd_vec_axpy(j->from.r, low - over, axis), to = kd_vec_axpy(j->from.r, high + over, axis);
     bool    ground = j->from.body < 0;
@@ -489,7 +489,7 @@ static void choose_traces(builder *b)
     if (best >= 0) add_trace(b, best, b->m->body[best].centre);
 }
 
-// ---- size and view --------------------------------------------------------------------------------------------------
+// ---- size --------------------------------------------------------------------------------------------------------
 typedef struct box {
     kd_vec3 low, high;
 } box;
@@ -542,210 +542,6 @@ static double size_of_mechanism(const builder *b)
     return size > 1e-9 ? size : 1.0;
 }
 
-// All axes of rotation are parallel to one direction, and nothing moves along it: the mechanism is planar. false: it is
-// not
-static bool find_normal(const builder *b, kd_vec3 *normal)
-{
-    bool found = false;
-    for (int j = 0; j < b->m->njoints; j++) {
-        const kd_joint *joint = &b->m->joint[j];
-        kd_joint_kind   kind = joint->def.kind;
-        if (kind == KD_UNIVERSAL || kind == KD_SPHERICAL || kind == KD_FREE) return false;
-        if (kind != KD_REVOLUTE && kind != KD_PLANAR) continue;
-        kd_vec3 r, axis;
-        kd_mat3 R;
-        kd_film_pose(&b->s->film, 0, joint->from.body, &r, &R);
-        axis = kd_mat_vec(&R, joint->from.R.z);
-        if (found && kd_vec_norm(kd_vec_cross(axis, *normal)) > 1e-6) return false;
-        *normal = axis;
-        found = true;
-    }
-    for (int i = 0; found && i < b->m->nbodies; i++) {
-        kd_point_of at = {i, b->m->body[i].centre};
-        kd_vec3     start = kd_film_point(&b->s->film, 0, &at);
-        for (int k = 1; k < b->s->film.nframes; k++) {
-            kd_vec3 moved = kd_vec_sub(kd_film_point(&b->s->film, k, &at), start);
-            if (fabs(kd_vec_dot(moved, *normal)) > 1e-3 * b->s->size) return false;
-        }
-    }
-    return found;
-}
-
-// Up is against gravity. A planar mechanism is seen nearly along its normal, a spatial one from the front right above.
-static void choose_view(builder *b)
-{
-    kd_camera *c = &b->s->camera;
-    kd_vec3    g = kd_vec_of(b->m->gravity), normal = kd_vec(0, 0, 1);
-    bool       weightless = kd_vec_norm(g) == 0.0, planar = find_normal(b, &normal);
-    c->up = weightless ? kd_vec(0, 0, 1) : unit(kd_vec_neg(g));
-    c->azimuth = 0.6;
-    c->elevation = 0.38;
-    if (planar && weightless && fabs(normal.z) > 0.99) c->up = kd_vec(0, 1, 0);
-    kd_vec3 x = fabs(c->up.x) < 0.9 ? kd_vec(1, 0, 0) : kd_vec(0, 1, 0), front = kd_vec_cross(x, c->up);
-    if (planar) {
-        kd_vec3 level = kd_vec_axpy(normal, -kd_vec_dot(normal, c->up), c->up);
-        if (kd_vec_norm(level) > 0.5) {
-            front = kd_vec_dot(level, front) < -1e-9 ? kd_vec_neg(level) : level;
-            c->azimuth = 0.35;
-            c->elevation = 0.2;
-        } else { // it lies flat
-            c->elevation = 0.95;
-            c->azimuth = 0.2;
-        }
-    }
-    c->front = unit(kd_vec_axpy(front, -kd_vec_dot(front, c->up), c->up));
-    c->right = kd_vec_cross(c->up, c->front);
-}
-
-void kd_camera_axes(const kd_camera *c, kd_vec3 *u, kd_vec3 *v, kd_vec3 *w)
-{
-    kd_vec3 level = kd_vec_axpy(kd_vec_scale(cos(c->azimuth), c->front), sin(c->azimuth), c->right);
-    *w = kd_vec_axpy(kd_vec_scale(cos(c->elevation), level), sin(c->elevation), c->up);
-    *u = unit(kd_vec_cross(c->up, *w));
-    *v = kd_vec_cross(*w, *u);
-}
-
-// ---- fit ------------------------------------------------------------------------------------------------------------
-static kd_vec3 middle_of_bodies(const kd_film *film, int frame)
-{
-    kd_vec3 sum = kd_vec(0, 0, 0);
-    int     n = film->model->nbodies;
-    for (int i = 0; i < n; i++) {
-        const double *pose = film->pose + 7 * ((size_t)frame * (size_t)n + (size_t)i);
-        sum = kd_vec_axpy(sum, 1.0 / n, kd_vec_of(pose));
-    }
-    return sum;
-}
-
-kd_vec3 kd_scene_travel(const kd_scene *s, int frame)
-{
-    if (!s->follows) return kd_vec(0, 0, 0);
-    return kd_vec_sub(middle_of_bodies(&s->film, frame), middle_of_bodies(&s->film, 0));
-}
-
-// Corner c (0 .. 7) of the box around a solid in its body, whose axes there are R
-static kd_vec3 corner_of(const kd_solid *solid, const kd_mat3 *R, int c)
-{
-    bool   square = solid->mesh == KD_MESH_BOX || solid->mesh == KD_MESH_BAR; // edges, not half edges
-    double half = square ? 0.5 : 1.0, low = solid->mesh == KD_MESH_BALL || solid->mesh == KD_MESH_PYRAMID ? -1.0 : -0.5;
-    double high = solid->mesh == KD_MESH_PYRAMID ? 0.0 : -low;
-    kd_vec3 e = solid->size;
-    kd_vec3 corner =
-        kd_vec(c & 1 ? half * e.x : -half * e.x, c & 2 ? half * e.y : -half * e.y, (c & 4 ? high : low) * e.z);
-    return kd_vec_add(solid->r, kd_mat_vec(R, corner));
-}
-
-// Visit all corners in some frames, relative to where the camera has gone
-static void for_all_corners(const kd_scene *s, void (*visit)(kd_vec3 point, void *context), void *context)
-{
-    int step = 1 + s->film.nframes / FRAMES_TO_FIT;
-    for (int frame = 0; frame < s->film.nframes; frame += step) {
-        kd_vec3 travel = kd_scene_travel(s, frame);
-        for (int i = 0; i < s->nsolids; i++) {
-            const kd_solid *solid = &s->solid[i];
-            kd_vec3         r;
-            kd_mat3         R, own = kd_quat_matrix(solid->q);
-            if (s->follows && solid->body < 0) continue; // stays behind
-            kd_film_pose(&s->film, frame, solid->body, &r, &R);
-            for (int c = 0; c < 8; c++)
-                visit(kd_vec_sub(kd_vec_add(r, kd_mat_vec(&R, corner_of(solid, &own, c))), travel), context);
-        }
-    }
-}
-
-static void visit_box(kd_vec3 point, void *context)
-{
-    extend(context, point);
-}
-
-typedef struct fit {
-    kd_scene *s;
-    kd_vec3   u, v, w;
-    double    lowest; // along up
-} fit;
-
-static void visit_radius(kd_vec3 point, void *context)
-{
-    fit    *f = context;
-    kd_vec3 q = kd_vec_sub(point, f->s->camera.centre);
-    f->s->radius = fmax(f->s->radius, kd_vec_norm(q));
-    f->lowest = fmin(f->lowest, kd_vec_dot(q, f->s->camera.up));
-}
-
-static void extend_rectangle(fit *f, kd_vec3 q)
-{
-    kd_camera *c = &f->s->camera;
-    double     k = c->distance / (c->distance - kd_vec_dot(q, f->w)), x = k * kd_vec_dot(q, f->u),
-           y = k * kd_vec_dot(q, f->v);
-    c->low[0] = fmin(c->low[0], x);
-    c->low[1] = fmin(c->low[1], y);
-    c->high[0] = fmax(c->high[0], x);
-    c->high[1] = fmax(c->high[1], y);
-}
-
-// A corner and its shadow
-static void visit_rectangle(kd_vec3 point, void *context)
-{
-    fit    *f = context;
-    kd_vec3 q = kd_vec_sub(point, f->s->camera.centre), up = f->s->camera.up;
-    extend_rectangle(f, q);
-    extend_rectangle(f, kd_vec_axpy(q, f->s->floor - kd_vec_dot(q, up), up));
-}
-
-// A plane that something touches or rolls on is the floor; else that of the world, if it is just below; else the lowest
-// point.
-static double choose_floor(const builder *b, double lowest)
-{
-    const kd_camera *c = &b->s->camera;
-    for (int i = 0; i < b->m->nforces; i++) {
-        const kd_force *f = &b->m->force[i];
-        if (f->def.kind == KD_TYRE) return -kd_vec_dot(c->centre, c->up);
-        if (f->def.kind == KD_CONTACT && f->from.body < 0 && kd_vec_dot(f->from.R.z, c->up) > 0.99)
-            return kd_vec_dot(kd_vec_sub(f->from.r, c->centre), c->up);
-    }
-    for (int i = 0; i < b->m->nconstraints; i++) {
-        const kd_constraint *k = &b->m->constraint[i];
-        if (k->def.kind == KD_ROLLING_DISC && k->from.body < 0)
-            return kd_vec_dot(kd_vec_sub(k->from.r, c->centre), c->up);
-    }
-    double world = -kd_vec_dot(c->centre, c->up);
-    if (world <= lowest + 1e-6 * b->s->size && world > lowest - 0.15 * b->s->radius) return world;
-    return lowest - 0.01 * b->s->radius;
-}
-
-// 1, 2 or 5 times a power of ten, not below x
-static double nice_step(double x)
-{
-    double power = pow(10.0, floor(log10(x))), lead = x / power;
-    return power * (lead <= 1.0 ? 1.0 : lead <= 2.0 ? 2.0 : lead <= 5.0 ? 5.0 : 10.0);
-}
-
-static void fit_camera(builder *b)
-{
-    kd_scene  *s = b->s;
-    kd_camera *c = &s->camera;
-    box        around = EMPTY, path = EMPTY;
-    for (int i = 0; i < s->film.nframes; i++) extend(&path, middle_of_bodies(&s->film, i));
-    s->follows = kd_vec_norm(kd_vec_sub(path.high, path.low)) > TRAVELS * s->size;
-    for_all_corners(s, visit_box, &around);
-    c->centre = kd_vec_scale(0.5, kd_vec_add(around.low, around.high));
-    fit f = {.s = s, .lowest = INFINITY};
-    for_all_corners(s, visit_radius, &f);
-    c->distance = 4.0 * s->radius;
-    kd_camera_axes(c, &f.u, &f.v, &f.w);
-    s->floor = choose_floor(b, f.lowest);
-    c->low[0] = c->low[1] = INFINITY;
-    c->high[0] = c->high[1] = -INFINITY;
-    for_all_corners(s, visit_rectangle, &f);
-    s->grid = nice_step(0.22 * s->radius);
-    around = EMPTY;
-    for (int frame = 0; frame < s->film.nframes; frame++)
-        for (int i = 0; i < b->m->nbodies; i++)
-            extend(&around, kd_vec_of(s->film.pose + 7 * ((size_t)frame * (size_t)b->m->nbodies + (size_t)i)));
-    s->low = around.low;
-    s->high = around.high;
-}
-
 // ---- all ------------------------------------------------------------------------------------------------------------
 kd_status kd_scene_build(const kd_film *film, kd_scene *s)
 {
@@ -766,7 +562,7 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     }
     s->size = size_of_mechanism(&b);
     b.mark = MARK * s->size;
-    choose_view(&b);
+    kd_camera_choose(s);
     choose_paints(&b);
     for (int i = 0; i < m->nbodies; i++) add_body(&b, i);
     for (int i = 0; i < m->njoints; i++) add_joint(&b, &m->joint[i]);
@@ -775,7 +571,7 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     for (int i = 0; i < m->nconstraints; i++)
         if (m->constraint[i].def.kind == KD_DISTANCE) add_rod(&b, &m->constraint[i]);
     choose_traces(&b);
-    fit_camera(&b);
+    kd_camera_fit(s);
     return KD_OK;
 }
 

@@ -22,7 +22,9 @@ typedef struct kd_film {
 typedef struct kd_mesh {
     int      nvertices, nfaces;
     kd_vec3 *vertex;
-    int     *first; // (nfaces + 1) first entry of a face in `corner`
+    int      nmarked; // the first faces are darker, so that one sees a disc turn
+    bool     hollow;  // a tube
+    int     *first;   // (nfaces + 1) first entry of a face in `corner`
     int     *corner;
 } kd_mesh;
 
@@ -83,7 +85,8 @@ typedef struct kd_scene {
     double    radius;      // of a ball about the centre that holds the motion
     double    size;        // of the mechanism: diagonal of the box around it at the first frame
     double    floor, grid; // height of the ground plane over the centre, distance of its lines
-    bool      follows;     // the mechanism travels: the camera goes with it
+    bool      follows;     // the mechanism travels along the ground: the camera goes with it
+    bool      falls;       // the same up or down
     kd_vec3   low, high;   // box around all positions of bodies, for rounding
     int      *paint;       // (nbodies)
     kd_arena  arena;
@@ -96,10 +99,7 @@ void      kd_scene_release(kd_scene *scene);
 // Pose of a body (-1: ground) in a frame, and a point of it in the world.
 void    kd_film_pose(const kd_film *film, int frame, int body, kd_vec3 *r, kd_mat3 *R);
 kd_vec3 kd_film_point(const kd_film *film, int frame, const kd_point_of *point);
-// How far the camera has gone at a frame, if it follows; else 0.
-kd_vec3 kd_scene_travel(const kd_scene *scene, int frame);
 // Length of the part of a name that bodies of one family share: name(1), name(2), ..
 size_t kd_family_length(const char *name);
-void   kd_camera_axes(const kd_camera *camera, kd_vec3 *u, kd_vec3 *v, kd_vec3 *w);
 
 #endif

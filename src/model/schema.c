@@ -338,6 +338,8 @@ static const kd_field run_fields[] = {
      .doc = "relative tolerance"},
     {"atol", KD_FIELD_NUMBER, O(atol), 1, ALL, 0, 1e-8, POSITIVE, "",
      .doc = "absolute tolerance"},
+    {"max_step", KD_FIELD_NUMBER, O(max_step), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "s",
+     .doc = "largest step, for roads and inputs that a long step would miss; not given: no limit"},
     {"intervals", KD_FIELD_INTEGER, O(intervals), 1, ALL, 0, 500, BETWEEN(1, 1e8), "",
      .doc = "output intervals"},
     {"coordinates", KD_FIELD_TEXT, O(coordinates), 1, ALL, 0, 0, ANY, "",

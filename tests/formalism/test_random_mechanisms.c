@@ -766,7 +766,7 @@ static void test_variants(void **state)
     (void)state;
     for (int i = 0; i < MECHANISMS; i++) {
         mechanism_options opt = options_of(i);
-        opt.at_rest = opt.floating || i % 3 != 0;
+        opt.at_rest = i % 3 != 0;
         mechanism_make(&m, 5000 + (uint64_t)i, &opt);
         t.number = i;
         check_variants(&t, &m);

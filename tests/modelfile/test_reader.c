@@ -54,8 +54,8 @@ static void joint_as_in_c(void **state)
     kd_model_destroy(m);
 }
 
-// The short form of places is the long form with both sides in the world; in: body and points; no points at all, which joins
-// bodies as drawn if the joint is fixed.
+// The short form of places is the long form with both sides in the world; in: body and points; no points at all, which
+// joins bodies as drawn if the joint is fixed.
 static void short_form_of_places(void **state)
 {
     (void)state;

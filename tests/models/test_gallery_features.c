@@ -1,6 +1,8 @@
 // Model files of the gallery that show elements: each against a closed form, an invariant or a second formulation, in
 // joint and in Cartesian coordinates, with the certificate clean and all sensors equal.
+#define _POSIX_C_SOURCE 200809L
 #include <complex.h>
+#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +17,7 @@
 #include <kardan/kardan.h>
 
 #include "model/model.h"
+#include "model/schema.h"
 
 #define PI 3.14159265358979323846
 static const double G = 9.81;
@@ -141,6 +144,7 @@ static run play_model(const scenario *s, kd_model *model, kd_coordinates coordin
     o.rtol = def->rtol, o.atol = def->atol;
     o.output = take, o.context = &r;
     o.times = r.times, o.ntimes = s->samples;
+    o.radau.h_max = def->max_step > 0 ? def->max_step : 0;
     o.radau.max_steps = 100000;
     kd_status status =
         kd_simulation_create(kd_system_eom(r.system), &r.inputs, &o, x, &r.simulation, message, sizeof message);
@@ -218,7 +222,7 @@ static void both(const scenario *s, void (*test)(const run *r))
 static void is_steady(const run *r)
 {
     for (int i = 0; i < r->n; i++) {
-        assert_close(at(r, i, "elevation"), 0.0, 1e-9);
+        assert_close(at(r, i, "elevation"), 0.0, 1e-8);
         assert_close(at(r, i, "precession"), 0.05 * G * 0.12 / (1.2e-3 * 300), 1e-8);
     }
 }
@@ -247,7 +251,7 @@ static void gyroscope(void **state)
                      .set = {{"start", "0.05*9.81*0.12/(1.2e-3*300)"}},
                      .t_end = 0.3,
                      .samples = 20,
-                     .agree = 1e-6},
+                     .agree = 1e-5},
          is_steady);
     both(&(scenario){.file = "gyroscope", .t_end = 0.3, .samples = 100, .agree = 1e-5}, is_cycloid);
 }
@@ -346,7 +350,7 @@ static void hoists(const run *r)
 static void gear_train(void **state)
 {
     (void)state;
-    both(&(scenario){.file = "gear-train", .t_end = 1.5, .samples = 30, .agree = 1e-5}, hoists);
+    both(&(scenario){.file = "gear-train", .samples = 30, .agree = 1e-5}, hoists);
 }
 
 // ---- bouncing ball --------------------------------------------------------------------------------------------------
@@ -369,11 +373,19 @@ static void bounces_once(const run *r)
 {
     const double v = 4, d = 0.12, u = speed_after(v, d), mu = 0.3, vx = at(r, 0, "vx");
     int          last = r->n - 1;
-    assert_close(u / v, 1 - 2.0 / 3.0 * d * v, 0.05); // the approximation for small d v
+    assert_close(speed_after(0.1 * v, d) / (0.1 * v), 1 - 2.0 / 3.0 * d * 0.1 * v, 2e-3); // for small d v
     assert_close(at(r, last, "vz"), u, 1e-4);
     assert_close(at(r, last, "vx"), vx - mu * (u + v), 1e-4);
     assert_close(at(r, last, "spin"), mu * (u + v) / (0.4 * 0.1), 1e-3); // m R^2 0.4 w = R m mu (u + v)
     assert_close(at(r, last, "press"), 0.0, 0.0);
+}
+
+// A ball that grips rolls on: 5/7 of its speed, whatever the friction.
+static void grips(const run *r)
+{
+    int last = r->n - 1;
+    assert_close(at(r, last, "vx"), 5.0 / 7.0 * at(r, 0, "vx"), 1e-3);
+    assert_close(at(r, last, "spin"), at(r, last, "vx") / 0.1, 1e-2);
 }
 
 static void keeps_bouncing(const run *r)
@@ -392,11 +404,17 @@ static void bouncing_ball(void **state)
 {
     (void)state;
     both(&(scenario){.file = "bouncing-ball",
-                     .set = {{"g", "0"}, {"v0", "-4"}, {"h", "0.02"}, {"vx", "6"}},
+                     .set = {{"g", "0"}, {"v0", "-4"}, {"h", "0.02"}, {"vx", "12"}},
                      .t_end = 0.02,
                      .samples = 10,
                      .agree = 1e-6},
          bounces_once);
+    both(&(scenario){.file = "bouncing-ball",
+                     .set = {{"g", "0"}, {"v0", "-4"}, {"h", "0.02"}, {"vx", "3"}},
+                     .t_end = 0.02,
+                     .samples = 10,
+                     .agree = 1e-6},
+         grips);
     both(&(scenario){.file = "bouncing-ball", .t_end = 1.2, .samples = 120, .agree = 1e-5}, keeps_bouncing);
 }
 
@@ -411,9 +429,9 @@ static void tests_damper(const run *r)
         double t = r->t[i], e = A * sin(w * t);
         double damper = A / (1 + wT * wT) * (sin(w * t) - wT * cos(w * t) + wT * exp(-t / T));
         assert_close(at(r, i, "stroke"), e, 1e-15);
-        assert_close(at(r, i, "force"), k * e + ks * (e - damper) - F, 1e-3);
+        assert_close(at(r, i, "force"), k * e + ks * (e - damper) - F, 5e-3);
         if (t < 0.9) continue;
-        assert_close(at(r, i, "filtered"), cimag(filter * stiffness * A * cexp(I * w * t)) - F, 1e-3);
+        assert_close(at(r, i, "filtered"), cimag(filter * stiffness * A * cexp(I * w * t)) - F, 5e-3);
     }
     // the last cycle of 0.2 s
     double cycle = at(r, r->n - 1, "work") - at(r, r->n - 1 - (r->n - 1) / 5, "work");
@@ -485,7 +503,7 @@ static void crane(void **state)
     (void)state;
     both(
         &(scenario){
-            .file = "crane", .set = {{"friction", "0"}, {"stroke", "2"}}, .t_end = 9, .samples = 90, .agree = 1e-5},
+            .file = "crane", .set = {{"friction", "0"}, {"stroke", "2"}}, .t_end = 12, .samples = 60, .agree = 1e-5},
         rests);
     both(&(scenario){.file = "crane", .samples = 90, .agree = 1e-4}, keeps_oil);
 }
@@ -741,9 +759,9 @@ static void spins_up(const run *r)
     for (int i = 0; i < r->n; i++) {
         double t = r->t[i], s = fmin(t, on), turned = n0 * t + T * s * s / (2 * C) + T * s / C * (t - s);
         double phase = (C - A) / A * turned;
-        assert_close(at(r, i, "spin"), n0 + T * s / C, 1e-6);
-        assert_close(at(r, i, "w1"), 0.2 * cos(phase), 1e-6);
-        assert_close(at(r, i, "w2"), 0.2 * sin(phase), 1e-6);
+        assert_close(at(r, i, "spin"), n0 + T * s / C, 5e-6);
+        assert_close(at(r, i, "w1"), 0.2 * cos(phase), 5e-6);
+        assert_close(at(r, i, "w2"), 0.2 * sin(phase), 5e-6);
         assert_close(at(r, i, "x"), 1 + 0.1 * t, 1e-9);
     }
 }
@@ -823,6 +841,79 @@ static void robot6_is_the_urdf(void **state)
     release(&mine);
 }
 
+// ---- all of the gallery ---------------------------------------------------------------------------------------------
+
+enum { LARGEST_GALLERY = 1 << 20 };
+
+// All model files, one behind the other, without comments.
+static void read_gallery(char *text)
+{
+    size_t         n = 0;
+    DIR           *folder = opendir(KD_SOURCE_DIR "/models");
+    struct dirent *entry;
+    assert_non_null(folder);
+    while ((entry = readdir(folder))) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (!dot || strcmp(dot, ".yaml") != 0) continue;
+        char path[400], line[2000];
+        snprintf(path, sizeof path, KD_SOURCE_DIR "/models/%.200s", entry->d_name);
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        while (fgets(line, sizeof line, file)) {
+            char *comment = line[0] == '#' ? line : strstr(line, " #");
+            if (comment) comment[0] = '\n', comment[1] = '\0';
+            size_t length = strlen(line);
+            assert_true(n + length < LARGEST_GALLERY);
+            memcpy(text + n, line, length + 1);
+            n += length;
+        }
+        fclose(file);
+    }
+    closedir(folder);
+}
+
+static bool says(const char *text, const char *key, const char *word)
+{
+    char   wanted[100];
+    size_t length = (size_t)snprintf(wanted, sizeof wanted, "%s:%s%s", key, word[0] ? " " : "", word);
+    for (const char *s = strstr(text, wanted); s; s = strstr(s + 1, wanted)) {
+        bool starts = s == text || strchr(" {\n", s[-1]) != NULL;
+        if (starts && (!word[0] || strchr(",}\n", s[length]))) return true;
+    }
+    return false;
+}
+
+// Every kind of element, every field and every word of a choice but the default is shown by a file of the gallery.
+static void gallery_shows_everything(void **state)
+{
+    (void)state;
+    char *text = malloc(LARGEST_GALLERY);
+    int   missing = 0;
+    assert_non_null(text);
+    text[0] = '\0';
+    read_gallery(text);
+    for (int id = 0; id < KD_SCHEMA_COUNT; id++) {
+        const kd_schema *s = kd_schema_of((kd_schema_id)id);
+        for (int k = 0; s->kinds && k < s->nkinds; k++) {
+            const char *word = s->kinds[k].word;
+            if (!word || says(text, s->kind_by_key ? word : "type", s->kind_by_key ? "" : word)) continue;
+            print_error("no model has a %s '%s'\n", s->singular, word);
+            missing++;
+        }
+        for (int i = 0; i < s->nfields; i++) {
+            const kd_field *f = &s->fields[i];
+            bool            chosen = f->type == KD_FIELD_WORD || f->type == KD_FIELD_TEXT;
+            if (id == KD_SCHEMA_FRAME) continue; // has the keys of a place
+            if (!says(text, f->key, "")) print_error("no model gives '%s' of %s\n", f->key, s->word), missing++;
+            for (int k = 0; chosen && f->words && f->words[k]; k++)
+                if (!(f->type == KD_FIELD_WORD && k == (int)f->value) && !says(text, f->key, f->words[k]))
+                    print_error("no model has '%s: %s'\n", f->key, f->words[k]), missing++;
+        }
+    }
+    free(text);
+    assert_int_equal(missing, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -847,6 +938,7 @@ int main(void)
         cmocka_unit_test(satellite),
         cmocka_unit_test(robot6),
         cmocka_unit_test(robot6_is_the_urdf),
+        cmocka_unit_test(gallery_shows_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
