@@ -6,13 +6,14 @@
 //     kd_body_def body = kd_body_def_default();
 //     body.mass = 1.0;        kd_model_add_body(m, "arm", &body);
 //     kd_joint_def joint = kd_joint_def_default(KD_REVOLUTE);
-//     joint.from = kd_at("ground", 0, 0, 0);  joint.to = kd_at("arm", 0, 0, 0);   kd_model_add_joint(m, "hinge",
-//     &joint);
+//     joint.from = kd_at("ground", 0, 0, 0);
+//     joint.to = kd_at("arm", 0, 0, 0);
+//     kd_model_add_joint(m, "hinge", &joint);
 //
 // Definitions are copied, strings too. Elements may name others that are added later; kd_model_finish checks the whole.
 // Units are SI, angles in radians, quaternions scalar first. An expression (const char *) is text in the language of
 // docs/guide/expressions.md and is evaluated during the simulation; where it may be NULL, NULL means absent.
-// Guide: docs/guide/models.md; all fields with their file names: docs/reference/model-file.md
+// Guide: docs/guide/models.md; a program: docs/guide/build-model.md; all fields: docs/reference/model-file.md
 #ifndef KARDAN_MODEL_H
 #define KARDAN_MODEL_H
 
@@ -30,7 +31,7 @@ typedef struct kd_place {
     const char       *body;           // name of a body, or "ground"
     double            position[3];    // origin [m]
     double            axis[3];        // direction of z; (0,0,0): taken from orientation
-    double            reference[3];   // direction near x; (0,0,0): any (universal: the second axis, which becomes x)
+    double            reference[3];   // direction near x (universal: the second axis); (0,0,0): x, or y, of the world
     double            orientation[4]; // unit quaternion of the frame, used when axis is (0,0,0)
     kd_coordinates_of in;             // these numbers are in the world at the design position, or in the body's frame
 } kd_place;
@@ -70,8 +71,7 @@ typedef struct kd_frame_def {
 } kd_frame_def;
 
 // ---- joints ---------------------------------------------------------------------------------------------------------
-// `from`
-// moves relative to `to` as the kind says; coordinates q and their meaning as in the list (z: axis of the joint):
+// `to` moves relative to `from` as the kind says; coordinates q as in the list (z: axis of the joint):
 typedef enum kd_joint_kind {
     KD_FIXED,
     KD_REVOLUTE,    // q: angle about z

@@ -1,6 +1,7 @@
 // core/nearest.c: the word that was probably meant, by the number of typing mistakes.
 #include "core/nearest.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -34,6 +35,12 @@ int kd_word_distance(const char *a, const char *b)
     return last[m];
 }
 
+static bool is_same_but_for_case(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) a++, b++;
+    return !*a && !*b;
+}
+
 kd_nearest kd_nearest_start(const char *word)
 {
     return (kd_nearest){.word = word};
@@ -43,6 +50,11 @@ void kd_nearest_offer(kd_nearest *nearest, const char *candidate)
 {
     if (!candidate) return;
     size_t length = strlen(nearest->word), other = strlen(candidate);
+    if (length > 0 && is_same_but_for_case(nearest->word, candidate)) {
+        nearest->mistakes = 0;
+        nearest->best = candidate;
+        return;
+    }
     size_t difference = length > other ? length - other : other - length;
     bool   begins = length >= 3 && other > length && strncmp(nearest->word, candidate, length) == 0;
     // one mistake is allowed, and one more for every four letters

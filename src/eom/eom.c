@@ -393,7 +393,9 @@ void kd_row_name(const kd_eom *eom, kd_fn fn, int row, char *buffer, size_t size
     if (kind == KD_NAME_V && eom->kinematics == KD_Z_IDENTITY) kind = KD_NAME_P;
     const char *name = eom->def.name ? eom->def.name(kind, row, eom->def.context) : NULL;
     bool        constraint = kind == KD_NAME_LAMBDA || kind == KD_NAME_MU;
-    if (name)
+    if (name && strchr(name, '\'')) // a model's row that says what it is: joint 'pin' shift along x
+        kd_text(buffer, size, "%s", name);
+    else if (name)
         kd_text(buffer, size, "%s '%s'", constraint ? "constraint" : kind_letters[kind], name);
     else
         kd_text(buffer, size, "%s[%d]", kind_letters[kind], row);

@@ -95,7 +95,9 @@ static void append_row(const kd_iv *iv, int fn, int i, char *text)
     default:
         break;
     }
-    kd_text_append(text, STORY, "%s %s%s", what, quoted(iv->eom, kind, i, name, sizeof name), level);
+    quoted(iv->eom, kind, i, name, sizeof name);
+    bool tells = strncmp(name, what, strlen(what)) == 0; // a model's row: constraint 'rod' length
+    kd_text_append(text, STORY, "%s%s%s%s", tells ? "" : what, tells ? "" : " ", name, level);
 }
 
 // Rows of the largest remaining residuals, conditions first.

@@ -11,7 +11,7 @@
 //     planar       d_z = 0        C_xz = C_yz = 0
 //     spherical    d = 0
 //
-// and coordinate = motion(t) for rheonomic ones that are not coordinates of the tree.
+// and coordinate = motion(t) for rheonomic ones that the tree does not prescribe.
 #include <math.h>
 #include <string.h>
 

@@ -246,9 +246,21 @@ static void fill_info(kd_system *s)
     s->info.dof = s->nv - (s->nlambda - redundant) - s->nmu;
 }
 
+// There must be an unknown: something that moves, or an inner state.
+static kd_status check_motion(const kd_system *s, char *message, size_t size)
+{
+    if (s->np > 0 || s->nr > 0) return KD_OK;
+    kd_text(message, size, "%s",
+            s->model->nbodies == 0
+                ? "nothing can move: the model has no bodies; add some under 'bodies'"
+                : "nothing can move: all bodies are fixed to the ground; give one a joint that moves");
+    return KD_ERR_MODEL;
+}
+
 static kd_status create_joints(kd_system *s, char *message, size_t size)
 {
     kd_status status = build(s, message, size);
+    if (status == KD_OK) status = check_motion(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
     if (status == KD_OK) status = keep_rows(s, NULL);
     if (status == KD_OK) status = kd_system_plan(s);

@@ -131,11 +131,14 @@ struct kd_model {
 //     body.NAME.roll .pitch .yaw                              Cardan angles, R = Rz(yaw) Ry(pitch) Rx(roll)
 //     frame.NAME.*                                            as body, of a named frame
 //     joint.NAME.q .v .a  (q1 q2 q3, v1 .., a1 ..)            coordinates, rates, accelerations
-//     joint.NAME.force.x .torque.x                            reaction on the body of `to`, axes of `from`, at the
-//     origin of `to` force.NAME.length .rate .force                          tsda, maxwell, tyre; .angle .rate .torque:
-//     rsda; q v force: joint force.NAME.fx .fy .fz .tx .ty .tz                       wrench on `to`, axes of `from`
-//     (bushing, contact, applied) constraint.NAME.force  (force1, force2 ..)              multipliers state.NAME
-//     state.NAME.out   input.NAME   sensor.NAME   energy.kinetic .potential .total
+//     joint.NAME.force.x .torque.x       reaction on the body of `to`, axes of `from`, at the origin of `to`
+//     force.NAME.length .rate .force     tsda, maxwell, tyre
+//     force.NAME.angle .rate .torque     rsda
+//     force.NAME.q .v .force             forces in joints
+//     force.NAME.fx .fy .fz .tx .ty .tz  wrench on `to`, axes of `from` (bushing, contact, applied)
+//     constraint.NAME.force (force1 ..)  multipliers
+//     state.NAME  state.NAME.out  input.NAME  sensor.NAME  energy.kinetic .potential .total
+// With frames and signs: docs/guide/sensors.md
 typedef enum kd_section {
     KD_SECTION_BODY,
     KD_SECTION_FRAME,

@@ -1,6 +1,7 @@
 // load.c: the content of a file in memory.
 #include "modelfile/load.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,10 +13,12 @@ kd_status kd_load_file(const char *path, size_t limit, char **text, size_t *leng
     size_t    capacity = 1 << 16;
     kd_status status = KD_ERR_MEMORY;
     char     *content = kd_alloc(capacity);
-    FILE     *file = fopen(path, "rb");
+    errno = 0;
+    FILE *file = fopen(path, "rb");
     *length = 0;
     if (!file) {
-        kd_text(message, size, "%s: the file cannot be opened", path);
+        kd_text(message, size, "%s: the file cannot be opened%s%s", path, errno ? ": " : "",
+                errno ? strerror(errno) : "");
         status = KD_ERR_FILE;
     }
     while (file && content) {

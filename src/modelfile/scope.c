@@ -197,8 +197,14 @@ static void override(kd_reader *r, const kd_setting *setting)
     if (near) {
         kd_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set, did you mean '%s'?", name, near);
     } else {
-        kd_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set; the file has %s", name,
-                        r->nparameters > 0 ? "others" : "no parameters");
+        enum { LISTED = 10 };
+        char known[400] = "no parameters";
+        for (int k = 0; k < r->nparameters && k < LISTED; k++) {
+            if (k == 0) known[0] = '\0';
+            kd_text_append(known, sizeof known, "%s%.30s", k > 0 ? ", " : "", r->parameter[k].name);
+        }
+        if (r->nparameters > LISTED) kd_text_append(known, sizeof known, ", ...");
+        kd_findings_add(r->findings, 0, 0, "unknown parameter '%.60s' is set; the file has %s", name, known);
     }
 }
 

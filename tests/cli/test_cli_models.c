@@ -239,6 +239,64 @@ static void robot_is_converted(void **state)
     expect("simulate " ROBOT " --free-base --t-end 0.01 " TO, 0, "report");
 }
 
+// A mechanism of which every coordinate is prescribed is simulated, too: an arm about -y with a block on it, at the
+// distances 1 and 2, needs the torque of their weights, and the block the force of its weight and of its turning; the
+// same in both coordinate sets.
+static void everything_is_driven(void **state)
+{
+    (void)state;
+    write_text(OUT "/driven.yaml",
+               "kardan: 1\nbodies:\n  arm: {mass: 2, inertia: [0.1, 0.1, 0.1], position: [1, 0, 0]}\n"
+               "  block: {mass: 1, inertia: [0.1, 0.1, 0.1], position: [2, 0, 0]}\njoints:\n"
+               "  turn: {type: revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, -1, 0], motion: t}\n"
+               "  slide: {type: prismatic, bodies: [arm, block], point: [2, 0, 0], axis: [1, 0, 0], motion: 0*t}\n"
+               "sensors: {torque: joint.turn.torque.z, force: joint.slide.force.z, a: body.block.acc.x}\n"
+               "run: {t_end: 1, limit_energy: 1e-6, limit_position: 1e-9}\n");
+    static const char *const sets[] = {"joint", "cartesian"};
+    for (int i = 0; i < 2; i++) {
+        char line[500];
+        snprintf(line, sizeof line, "simulate '" OUT "/driven.yaml' " TO "--coordinates %s", sets[i]);
+        expect(line, 0, "balanced");
+        assert_true(fabs(last_value(OUT "/driven.csv", "torque") - (2 * 1 + 1 * 2) * 9.81 * cos(1.0)) < 1e-6);
+        assert_true(fabs(last_value(OUT "/driven.csv", "force") - (9.81 * sin(1.0) - 2.0)) < 1e-6);
+        assert_true(fabs(last_value(OUT "/driven.csv", "a") + 2.0 * cos(1.0)) < 1e-6);
+    }
+}
+
+// What cannot move is said to be so, in the words of models.
+static void nothing_moves(void **state)
+{
+    (void)state;
+    write_text(OUT "/none.yaml", "kardan: 1\n");
+    expect("check '" OUT "/none.yaml'", 1, "nothing can move: the model has no bodies");
+    write_text(OUT "/weld.yaml", "kardan: 1\nbodies: {a: {mass: 1, inertia: [1, 1, 1]}}\n"
+                                 "joints: {j: {type: fixed, bodies: [ground, a]}}\n");
+    expect("simulate '" OUT "/weld.yaml'", 1, "nothing can move: all bodies are fixed");
+}
+
+// Slips of the hand: a file is not written over itself, a parameter in the wrong case is named, a missing file is told
+// with its cause, an option in place of the command is called that, and rows are named once.
+static void slips_of_the_hand(void **state)
+{
+    (void)state;
+    write_text(OUT "/own.yaml",
+               "kardan: 1 # mine\nparameters: {L: 1}\n"
+               "bodies: {a: {mass: L, inertia: [1, 1, 1], position: [1, 0, 0]}}\n"
+               "joints: {j: {type: revolute, bodies: [ground, a], point: [0, 0, 0], axis: [0, 1, 0]}}\n"
+               "constraints:\n"
+               "  r: {type: distance, bodies: [ground, a], points: [[0, 0, 2], [1, 0, 0]], length: 9}\n");
+    expect("convert '" OUT "/own.yaml' '" OUT "/../test-cli-models/own.yaml'", 2, "is the file itself");
+    char *text = read_text(OUT "/own.yaml");
+    assert_non_null(strstr(text, "# mine"));
+    free(text);
+    expect("check '" OUT "/own.yaml' --set l=2", 1, "unknown parameter 'l' is set, did you mean 'L'?");
+    expect("check '" OUT "/own.yaml' --set width=2", 1, "unknown parameter 'width' is set; the file has L");
+    expect("check '" OUT "/absent.yaml'", 1, "absent.yaml: the file cannot be opened: No such file");
+    expect("--set l=2", 2, "options follow a command, but '--set' stands in its place");
+    command_result result = expect("check '" OUT "/own.yaml'", 1, "constraint 'r' length");
+    assert_null(strstr(result.text, "constraint constraint"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +309,9 @@ int main(void)
         cmocka_unit_test_setup(impossible_mechanism_is_described, start_afresh),
         cmocka_unit_test_setup(info_lists_everything, start_afresh),
         cmocka_unit_test_setup(robot_is_converted, start_afresh),
+        cmocka_unit_test_setup(everything_is_driven, start_afresh),
+        cmocka_unit_test_setup(nothing_moves, start_afresh),
+        cmocka_unit_test_setup(slips_of_the_hand, start_afresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

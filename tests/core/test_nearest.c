@@ -33,6 +33,8 @@ static void nearest_words(void **state)
     assert_string_equal(kd_nearest_word("revolut", list, 5), "revolute");
     assert_string_equal(kd_nearest_word("rev", list, 5), "revolute");
     assert_string_equal(kd_nearest_word("screew", list, 5), "screw");
+    assert_string_equal(kd_nearest_word("Q", list, 5), "q"); // the wrong case is always near
+    assert_string_equal(kd_nearest_word("SCREW", list, 5), "screw");
     assert_null(kd_nearest_word("hexapod", list, 5));
     assert_null(kd_nearest_word("x", list, 5)); // every single letter would be one mistake
     assert_null(kd_nearest_word("", list, 5));
