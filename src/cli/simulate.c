@@ -58,7 +58,7 @@ typedef struct task {
     kd_certificate certificate;
     double         reference_error;
     char           message[MESSAGE_SIZE], broken[MESSAGE_SIZE];
-    char           number[4][40], set_name[KD_CLI_LONGEST_LIST][100];
+    char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
 } task;
 
@@ -408,6 +408,7 @@ static int list_settings(task *t, kd_result_setting *list)
     snprintf(t->number[1], sizeof t->number[1], "%g", m->rtol);
     snprintf(t->number[2], sizeof t->number[2], "%g", m->atol);
     snprintf(t->number[3], sizeof t->number[3], "%d", t->intervals);
+    snprintf(t->number[4], sizeof t->number[4], "%.9g s", t->max_step);
     list[n++] = (kd_result_setting){"model", t->request.word};
     if (t->subject.model) list[n++] = (kd_result_setting){"coordinates", kd_method_coordinates(&t->subject)};
     list[n++] = (kd_result_setting){"end time", t->number[0]};
@@ -417,6 +418,7 @@ static int list_settings(task *t, kd_result_setting *list)
     list[n++] = (kd_result_setting){"relative tolerance", t->number[1]};
     list[n++] = (kd_result_setting){"absolute tolerance", t->number[2]};
     list[n++] = (kd_result_setting){"output intervals", t->number[3]};
+    if (t->max_step > 0) list[n++] = (kd_result_setting){"largest step", t->number[4]};
     list[n++] = (kd_result_setting){"method", m->reason};
     for (int i = 0; i < t->request.settings.count; i++) {
         const char *word = t->request.settings.word[i], *equals = strchr(word, '=');
@@ -563,6 +565,7 @@ static void tell_as_json(const task *t, bool written)
     kd_json_text(&json, "method", t->method.reason);
     kd_json_number(&json, "rtol", t->method.rtol);
     kd_json_number(&json, "atol", t->method.atol);
+    if (t->max_step > 0) kd_json_number(&json, "max_step", t->max_step);
     kd_json_count(&json, "intervals", t->intervals);
     kd_json_bool(&json, "ok", t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0]);
     kd_json_text(&json, "status", kd_status_name(t->status));
