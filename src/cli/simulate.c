@@ -91,7 +91,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--t-end", "T", "end time [s]; default: the model's", KD_CLI_NUMBER, &t->t_end},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default 1e-6", KD_CLI_POSITIVE,
          &t->method.rtol},
-        {"--atol", "A", "absolute tolerance; default 1e-6", KD_CLI_POSITIVE, &t->method.atol},
+        {"--atol", "A", "absolute tolerance; default 1e-8 (examples 1e-6)", KD_CLI_POSITIVE, &t->method.atol},
         {"--formulation", "F", "psf, psf1, ggl, index3, index2, index1, baumgarte2, baumgarte1; default: chosen",
          KD_CLI_TEXT, &t->method.formulation},
         {"--integrator", "I", "radau, ida; default: chosen", KD_CLI_TEXT, &t->method.integrator},
