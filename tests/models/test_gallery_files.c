@@ -522,21 +522,11 @@ static void trucks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pendulum),
-        cmocka_unit_test(double_pendulum),
-        cmocka_unit_test(stiff_double_pendulum),
-        cmocka_unit_test(chain),
-        cmocka_unit_test(heavy_top),
-        cmocka_unit_test(gimbals),
-        cmocka_unit_test(governor),
-        cmocka_unit_test(slider_crank),
-        cmocka_unit_test(four_bar),
-        cmocka_unit_test(four_bar_spring),
-        cmocka_unit_test(n_four_bar),
-        cmocka_unit_test(andrews),
-        cmocka_unit_test(bricard),
-        cmocka_unit_test(spatial_crank),
-        cmocka_unit_test(stewart),
+        cmocka_unit_test(pendulum),        cmocka_unit_test(double_pendulum), cmocka_unit_test(stiff_double_pendulum),
+        cmocka_unit_test(chain),           cmocka_unit_test(heavy_top),       cmocka_unit_test(gimbals),
+        cmocka_unit_test(governor),        cmocka_unit_test(slider_crank),    cmocka_unit_test(four_bar),
+        cmocka_unit_test(four_bar_spring), cmocka_unit_test(n_four_bar),      cmocka_unit_test(andrews),
+        cmocka_unit_test(bricard),         cmocka_unit_test(spatial_crank),   cmocka_unit_test(stewart),
         cmocka_unit_test(trucks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
