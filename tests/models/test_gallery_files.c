@@ -556,7 +556,7 @@ static void robot6_torques(void **state)
         assert_close(at(&result, -1, "y"), grip.y, 1e-11);
         assert_close(at(&result, -1, "z"), grip.z, 1e-11);
         for (int i = 0; i < 6; i++) {
-            char   name[16];
+            char   name[32];
             double torque = 0;
             snprintf(name, sizeof name, "torque(%d)", i + 1);
             for (int k = i; k < ROBOT_PARTS; k++)
@@ -673,23 +673,6 @@ static void every_feature_is_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-<<<<<<< HEAD
-        cmocka_unit_test(pendulum),
-        cmocka_unit_test(double_pendulum),
-        cmocka_unit_test(stiff_double_pendulum),
-        cmocka_unit_test(chain),
-        cmocka_unit_test(heavy_top),
-        cmocka_unit_test(gimbals),
-        cmocka_unit_test(governor),
-        cmocka_unit_test(slider_crank),
-        cmocka_unit_test(four_bar),
-        cmocka_unit_test(four_bar_spring),
-        cmocka_unit_test(n_four_bar),
-        cmocka_unit_test(andrews),
-        cmocka_unit_test(bricard),
-        cmocka_unit_test(spatial_crank),
-        cmocka_unit_test(stewart),
-=======
         cmocka_unit_test(pendulum),
         cmocka_unit_test(double_pendulum),
         cmocka_unit_test(stiff_double_pendulum),
@@ -705,7 +688,6 @@ int main(void)
         cmocka_unit_test(bricard),
         cmocka_unit_test(spatial_slider_crank),
         cmocka_unit_test(stewart),
->>>>>>> gallery
         cmocka_unit_test(trucks),
         cmocka_unit_test(robot6_torques),
         cmocka_unit_test(all_are_complete),
