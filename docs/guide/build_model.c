@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { CRANK = 50, ROD = 150 }; // [mm]
+static const double CRANK = 0.05, ROD = 0.15; // lengths [m]
 
 // Gas behind the piston: pressure by Boyle's law, which reaches the piston through a first-order lag.
 typedef struct gas {
@@ -39,7 +39,7 @@ static kd_status add_joint(kd_model *m, kd_joint_kind kind, const char *name, co
     joint.from = kd_at_axis(from, point, kind == KD_PRISMATIC ? along : y);
     joint.to = kd_at_axis(to, point, kind == KD_PRISMATIC ? along : y);
     joint.from.reference[2] = joint.to.reference[2] = 1; // x of the joint's frames points up, for the sensor below
-    if (kind == KD_REVOLUTE && x == 0) joint.v[0] = 20;  // the crank turns; assembly finds the other velocities
+    if (kind == KD_REVOLUTE && x == 0) joint.v[0] = 20, joint.hold = true; // so fast; assembly finds the others
     return kd_model_add_joint(m, name, &joint);
 }
 
@@ -52,7 +52,7 @@ static kd_status add_sensor(kd_model *m, const char *name, const char *value)
 
 static kd_status build(kd_model *m, gas *g)
 {
-    const double             l = 1e-3 * CRANK, end = l + 1e-3 * ROD;
+    const double             end = CRANK + ROD;
     static const char *const measures[] = {"joint.slide.q"};
     kd_body_def              piston = kd_body_def_default();
     piston.mass = 0.5, piston.position[0] = end;
@@ -62,11 +62,11 @@ static kd_status build(kd_model *m, gas *g)
     cylinder.nstates = 1, cylinder.start = &g->force;
     cylinder.eval = gas_force, cylinder.context = g;
 
-    kd_status status = add_bar(m, "crank", 0, l);
-    if (status >= 0) status = add_bar(m, "rod", l, end);
+    kd_status status = add_bar(m, "crank", 0, CRANK);
+    if (status >= 0) status = add_bar(m, "rod", CRANK, end);
     if (status >= 0) status = kd_model_add_body(m, "piston", &piston);
     if (status >= 0) status = add_joint(m, KD_REVOLUTE, "hinge", "ground", "crank", 0);
-    if (status >= 0) status = add_joint(m, KD_REVOLUTE, "pin", "crank", "rod", l);
+    if (status >= 0) status = add_joint(m, KD_REVOLUTE, "pin", "crank", "rod", CRANK);
     if (status >= 0) status = add_joint(m, KD_REVOLUTE, "wrist", "rod", "piston", end);
     if (status >= 0) status = add_joint(m, KD_PRISMATIC, "slide", "ground", "piston", end);
     if (status >= 0) status = kd_model_add_user_force(m, "gas", &cylinder);

@@ -152,7 +152,7 @@ typedef struct kd_eom_def {
 
     // dynamics: residual alone, or M and f (then the library adds the constraint forces)
     kd_function residual;
-    kd_function acceleration; // (nv) explicit formalism: a for given lambda, mu, w; optional
+    kd_function acceleration; // (nv) explicit formalism: a for given lambda, mu, w; optional; M singular: RETRY
     // a, lambda and mu together from dynamics, gII = 0 and hI = 0 at the velocity stage (w as set); optional
     kd_eval (*accelerations)(const kd_point *x, void *context, double *a, double *lambda, double *mu);
     // K = [M (GZ)' (HZ)'; GZ 0 0; HZ 0 0], factored at the position of x (RETRY: singular), then y = K \ y for the last

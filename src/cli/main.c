@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "core/nearest.h"
 
 enum { MAX_COMMANDS = 16 };
 
@@ -45,10 +46,10 @@ int main(int argc, char **argv)
         }
         names[i] = commands[i].name;
     }
-    if (word[0] == '-')
+    if (word[0] == '-' && !kd_nearest_word(word, names, count))
         fprintf(stderr, "kardan: options follow a command, but '%s' stands in its place\n", word);
     else
-        kd_cli_unknown("command", word, names, count);
+        kd_cli_unknown(word[0] == '-' ? "option" : "command", word, names, count);
     fputs("Type 'kardan help' for all commands.\n", stderr);
     return KD_EXIT_USAGE;
 }

@@ -89,15 +89,15 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
     kd_cli_option options[MAX_OPTIONS] = {
         {"--t-end", "T", "end time [s]; default: the model's", KD_CLI_NUMBER, &t->t_end},
-        {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default 1e-6", KD_CLI_POSITIVE,
-         &t->method.rtol},
-        {"--atol", "A", "absolute tolerance; default 1e-6", KD_CLI_POSITIVE, &t->method.atol},
+        {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
+         KD_CLI_POSITIVE, &t->method.rtol},
+        {"--atol", "A", "absolute tolerance; default: the model's", KD_CLI_POSITIVE, &t->method.atol},
         {"--formulation", "F", "psf, psf1, ggl, index3, index2, index1, baumgarte2, baumgarte1; default: chosen",
          KD_CLI_TEXT, &t->method.formulation},
         {"--integrator", "I", "radau, ida; default: chosen", KD_CLI_TEXT, &t->method.integrator},
         {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
          KD_CLI_TEXT, &t->method.decomposition},
-        {"--intervals", "N", "output intervals, equally long, at most 1000000; default 500", KD_CLI_COUNT,
+        {"--intervals", "N", "output intervals, equally long, at most 1000000; default: the model's, 500", KD_CLI_COUNT,
          &t->intervals},
         {"--max-step", "H", "largest step [s]; default: the model's, or no limit", KD_CLI_POSITIVE, &t->max_step},
         {"--max-steps", "N", "give up after so many steps; default: never", KD_CLI_COUNT, &t->max_steps},
@@ -494,7 +494,7 @@ static void tell_in_words(const task *t, bool written)
     char            text[CERTIFICATE_SIZE];
     printf("%s: %s\n", t->subject.name, t->subject.title);
     printf("  method: %s\n", t->method.reason);
-    printf("  %ld steps and %ld rejected ones to t = %.9g s, %.3g s of computing\n", s->accepted,
+    printf("  %ld steps and %ld rejected to t = %.9g s, %.3g s of computing\n", s->accepted,
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
     if (t->status > 0 && t->message[0]) printf("  note: %s\n", t->message);

@@ -595,13 +595,15 @@ static kd_eval check_force(check *c)
     return answer;
 }
 
-// The explicit formalism: its acceleration makes the residual vanish.
+// The explicit formalism: its acceleration makes the residual vanish. Where M is singular (a body without inertia whose
+// joints move it) it cannot answer, which is no mistake.
 static kd_eval check_acceleration(check *c)
 {
     const int nv = c->eom->def.dims.nv;
     if (!c->eom->def.acceleration) return KD_EVAL_OK;
     go(c, c->full_data, &c->base);
     kd_eval answer = kd_eom_acceleration(c->full_data, c->e);
+    if (answer == KD_EVAL_RETRY) return KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
     kd_eom_data *d = answering(c, KD_RESIDUAL);
     copy_spot(&c->base, &c->moved);

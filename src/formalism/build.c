@@ -139,7 +139,7 @@ int kd_system_joint_coordinate(kd_system *s, int joint, int i)
 // ---- variables, rows, loads -----------------------------------------------------------------------------------------
 int kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level)
 {
-    if (index < 0) return FAILED; // of a measure that could not be made
+    if (index < 0) return FAILED;                        // of a measure that could not be made
     if (kind == KD_SLOT_TIME && s->nslots > 0) return 0; // t is the first one, inputs rely on that
     for (int k = s->nslots - 1; k >= 0 && k >= s->nslots - LOOK_BACK; k--)
         if (s->slot[k].kind == kind && s->slot[k].index == index && s->slot[k].level == level) return k;

@@ -339,6 +339,23 @@ done:
     return status;
 }
 
+// Springs without free length are relaxed at the start, which assembly may have moved away from the guess.
+kd_status kd_system_relax(kd_system *s, const kd_state *x)
+{
+    kd_arena  arena = {0};
+    kd_work  *w = kd_work_create(s);
+    double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
+    kd_status status = w && !arena.failed ? KD_OK : KD_ERR_MEMORY;
+    if (status == KD_OK) (void)place_at(w, x->t, x->p, x->v, x->r, u);
+    for (int i = 0; i < s->nloads && status == KD_OK; i++) {
+        kd_load *l = &s->load[i];
+        if (l->def && l->nchannels == 1 && isnan(l->def->length)) l->constant[0] = w->value[l->channel[0]];
+    }
+    kd_work_destroy(w);
+    kd_arena_release(&arena);
+    return status;
+}
+
 // ---- assembly -------------------------------------------------------------------------------------------------------
 static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, kd_state *x, char *message, size_t size)
 {
@@ -348,6 +365,19 @@ static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, k
     memcpy(x->p, g->p, (size_t)s->np * sizeof *x->p);
     memcpy(x->v, g->v, (size_t)s->nv * sizeof *x->v);
     return kd_initial_consistent(s->eom, &s->inputs, &opt, x, message, size);
+}
+
+// Where assembly moved the bodies, branches of Maxwell elements start without force there: states again, then forces.
+static kd_status settle_states(const kd_system *s, kd_work *w, double *u, kd_state *x)
+{
+    bool has_maxwell = false;
+    for (int i = 0; i < s->nloads; i++) has_maxwell |= s->load[i].def && s->load[i].def->kind == KD_MAXWELL;
+    if (!has_maxwell) return KD_OK;
+    kd_initial_options opt = kd_initial_options_default();
+    opt.assume = true;
+    (void)place_at(w, x->t, x->p, x->v, x->r, u);
+    fill_states(s, w, x->r);
+    return kd_initial_consistent(s->eom, &s->inputs, &opt, x, NULL, 0);
 }
 
 // The start as it is given, not assembled
@@ -408,6 +438,10 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
                     "the given start values cannot all be kept (%s); the closest assembled position was taken", why);
             status = KD_CORRECTED;
         }
+    }
+    if (status == KD_CORRECTED) {
+        kd_status settled = settle_states(s, w, u, x);
+        if (settled < 0) status = settled;
     }
 done:
     kd_work_destroy(w);

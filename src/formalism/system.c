@@ -156,6 +156,8 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
         goto done;
     }
     s->info.assembled = true;
+    status = kd_system_relax(s, x);
+    if (status < 0) goto done;
     status = kd_redundancy_find(s->eom, &s->inputs, x, &s->arena, &s->redundancy, message, size);
     if (status < 0) goto done;
     s->info.nsingular = s->redundancy.rank - s->redundancy.start_rank;

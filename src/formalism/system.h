@@ -229,6 +229,7 @@ kd_status kd_system_names(kd_system *s) KD_NODISCARD;                           
 kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                  // derivatives.c: patterns
 kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
 kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
+kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;              // start.c
 kd_eval   kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
 enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 

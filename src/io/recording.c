@@ -15,7 +15,7 @@ struct kd_recording {
     const kd_eom *eom;
     kd_dims       dims;
     kd_inputs     inputs;
-    kd_eom_data  *data; // for outputs
+    kd_eom_data  *data; // for outputs; NULL: there are none
     double       *u;    // (3 nu) inputs with two derivatives
     int           first[KD_GROUP_COUNT + 1];
     int           columns;
@@ -156,7 +156,8 @@ kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int ca
     rec->name = kd_arena_cut(&rec->arena, (size_t)rec->columns, sizeof *rec->name);
     rec->unit = kd_arena_cut(&rec->arena, (size_t)rec->columns, sizeof *rec->unit);
     rec->slot = kd_cut_int(&rec->arena, rec->nslots);
-    kd_status status = rec->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &rec->data);
+    kd_status status = rec->arena.failed ? KD_ERR_MEMORY : KD_OK;
+    if (status >= 0 && rec->dims.ny > 0) status = kd_eom_data_create(eom, &rec->data);
     if (status < 0) {
         kd_recording_destroy(rec);
         return status;

@@ -212,6 +212,14 @@ static void find_joint(kd_model *m, int i)
     f->to = j->to;
 }
 
+// A point in the world without axes of its own: a force along the axes of its body does not take those of the world.
+static bool is_point_of_world(const kd_place *p)
+{
+    const bool axes = p->axis[0] != 0.0 || p->axis[1] != 0.0 || p->axis[2] != 0.0 || p->orientation[1] != 0.0 ||
+                      p->orientation[2] != 0.0 || p->orientation[3] != 0.0;
+    return p->in == KD_IN_WORLD && !axes;
+}
+
 static void finish_forces(kd_model *m)
 {
     for (int i = 0; i < m->nforces; i++) {
@@ -224,6 +232,8 @@ static void finish_forces(kd_model *m)
             if (kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to) && f->to.body < 0) {
                 kd_model_error(m, KD_SECTION_FORCE, i, "to", "it acts on the ground, which does not move");
             }
+            if (f->def.kind == KD_APPLIED && f->def.in == KD_IN_BODY && is_point_of_world(&f->def.to))
+                f->to.R = kd_mat_identity();
         } else if (kd_places_resolve(m, KD_SECTION_FORCE, i, &f->def.from, &f->def.to, false, &f->from, &f->to)) {
             ends_differ(m, KD_SECTION_FORCE, i, &f->from, &f->to);
         }

@@ -474,6 +474,44 @@ static void test_threads(void **state)
     kd_model_destroy(model);
 }
 
+// Springs without free length and dampers of Maxwell elements start without force where assembly puts the bodies, not
+// where they were drawn.
+static void test_relaxed_after_assembly(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "kardan: 1\n"
+        "bodies:\n"
+        "  a: {position: [0, 0, 0.5], mass: 1, inertia: [0.1, 0.1, 0.1]}\n"
+        "  b: {position: [0.5, 0, 1], mass: 1, inertia: [0.1, 0.1, 0.1]}\n"
+        "  c: {position: [1.1, 0, 0.5], mass: 1, inertia: [0.1, 0.1, 0.1]}\n" // 0.1 too far out
+        "joints:\n"
+        "  j1: {type: revolute, bodies: [ground, a], point: [0, 0, 0], axis: [0, 1, 0]}\n"
+        "  j2: {type: revolute, bodies: [a, b], point: [0, 0, 1], axis: [0, 1, 0]}\n"
+        "  j3: {type: revolute, from: {body: b, point: [0.5, 0, 0], axis: [0, 1, 0]},\n"
+        "       to: {body: c, point: [0, 0, 0.5], axis: [0, 1, 0]}}\n"
+        "  j4: {type: revolute, from: {body: ground, point: [1.1, 0, 0], axis: [0, 1, 0]},\n"
+        "       to: {body: c, point: [0, 0, -0.5], axis: [0, 1, 0]}}\n"
+        "forces:\n"
+        "  spring: {type: tsda, from: a, to: c, stiffness: 1000}\n"
+        "  damper: {type: maxwell, from: b, to: ground, series: 1000, damping: 10, length: 0.9}\n"
+        "sensors: {spring: force.spring.force, damper: force.damper.force, length: force.spring.length}\n";
+    kd_model *m = NULL;
+    char      message[400] = "";
+    if (kd_model_read_text("bars", text, strlen(text), NULL, 0, &m, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    for (int c = 0; c < 2; c++) {
+        kd_system *s = system_of(m, (kd_coordinates)c);
+        kd_state  *x = start_of(s, KD_CORRECTED, message, sizeof message);
+        assert_close(sensor_at(s, x, 0), 0.0, 1e-10);
+        assert_close(sensor_at(s, x, 1), 0.0, 1e-10);
+        assert_true(fabs(sensor_at(s, x, 2) - 1.1) > 1e-3); // it was moved
+        kd_state_destroy(x);
+        kd_system_destroy(s);
+    }
+    kd_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +519,7 @@ int main(void)
         cmocka_unit_test(test_start_that_contradicts),
         cmocka_unit_test(test_start_of_all_kinds),
         cmocka_unit_test(test_velocities_of_bodies),
+        cmocka_unit_test(test_relaxed_after_assembly),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_description),
         cmocka_unit_test(test_refused),

@@ -242,6 +242,31 @@ static void user_forces(void **state)
     assert_right(m);
 }
 
+// A force along the axes of its body follows the body's frame, wherever its point is; axes that the place has are kept.
+static void force_along_the_body(void **state)
+{
+    (void)state;
+    kd_model   *m = new_model();
+    kd_body_def body = ball();
+    body.orientation[0] = body.orientation[3] = sqrt(0.5); // a quarter turn about z
+    CHECK(kd_model_add_body(m, "arm", &body));
+    kd_force_def force = kd_force_def_default(KD_APPLIED);
+    force.force[0] = "1", force.in = KD_IN_BODY;
+    force.to = kd_at("arm", 1, 2, 3);
+    CHECK(kd_model_add_force(m, "thrust", &force));
+    force.in = KD_IN_WORLD;
+    CHECK(kd_model_add_force(m, "wind", &force));
+    force.in = KD_IN_BODY;
+    force.to = kd_at_axis("arm", (const double[]){1, 2, 3}, (const double[]){0, 0, 1});
+    CHECK(kd_model_add_force(m, "jet", &force));
+    CHECK(kd_model_finish(m));
+    assert_true(fabs(m->force[0].to.R.x.x - 1) < 1e-15);
+    assert_true(fabs(m->force[1].to.R.x.x) < 1e-15);
+    assert_true(fabs(m->force[2].to.R.x.x) < 1e-15);
+    assert_true(fabs(m->force[0].to.r.x - 2) < 1e-15 && fabs(m->force[0].to.r.y + 1) < 1e-15);
+    kd_model_destroy(m);
+}
+
 // A model that was found wrong stays wrong.
 static void stays_wrong(void **state)
 {
@@ -255,9 +280,9 @@ static void stays_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_bodies), cmocka_unit_test(wrong_joints), cmocka_unit_test(wrong_constraints),
-        cmocka_unit_test(wrong_curve),    cmocka_unit_test(wrong_forces), cmocka_unit_test(force_in_joint),
-        cmocka_unit_test(user_forces),    cmocka_unit_test(stays_wrong),
+        cmocka_unit_test(unknown_bodies), cmocka_unit_test(wrong_joints),         cmocka_unit_test(wrong_constraints),
+        cmocka_unit_test(wrong_curve),    cmocka_unit_test(wrong_forces),         cmocka_unit_test(force_in_joint),
+        cmocka_unit_test(user_forces),    cmocka_unit_test(force_along_the_body), cmocka_unit_test(stays_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

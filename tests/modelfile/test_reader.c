@@ -54,8 +54,8 @@ static void joint_as_in_c(void **state)
     kd_model_destroy(m);
 }
 
-// The short form of places is the long form with both sides in the world; in: body and points; no points at all, which joins
-// bodies as drawn if the joint is fixed.
+// The short form of places is the long form with both sides in the world; in: body and points; no points at all, which
+// joins bodies as drawn if the joint is fixed.
 static void short_form_of_places(void **state)
 {
     (void)state;
@@ -440,7 +440,7 @@ static void arguments(void **state)
     assert_int_equal(kd_model_read_text("x", "", 0, NULL, 1, &m, NULL, 0), KD_ERR_ARGUMENT);
     assert_int_equal(kd_model_read_text("x", "", 0, NULL, 0, &m, NULL, 0), KD_ERR_MODEL);
     assert_int_equal(kd_model_read("/nowhere/a.yaml", NULL, 0, &m, message, sizeof message), KD_ERR_FILE);
-    assert_string_equal(message, "/nowhere/a.yaml: the file cannot be opened");
+    assert_string_equal(message, "/nowhere/a.yaml: the file cannot be opened: No such file or directory");
     assert_int_equal(kd_model_read("/", NULL, 0, &m, message, sizeof message), KD_ERR_FILE);
     assert_null(m);
 }

@@ -54,25 +54,29 @@ static void every_formulation_is_explained(void **state)
     free(page);
 }
 
-// The program in docs/guide/own-equations.md is the file that is compiled.
-static void printed_program_is_the_file(void **state)
+// The programs that pages print are the files that are compiled.
+static void printed_programs_are_the_files(void **state)
 {
     (void)state;
-    char *page = read_text(GUIDE "own-equations.md"), *file = read_text(GUIDE "own_equations.c");
-    assert_non_null(page);
-    assert_non_null(file);
-    char *start = strstr(page, "```c\n");
-    assert_non_null(start);
-    start += strlen("```c\n");
-    char *end = strstr(start, "```\n");
-    assert_non_null(end);
-    *end = '\0';
-    assert_string_equal(start, file);
-    free(page);
-    free(file);
+    static const char *const names[][2] = {{GUIDE "own-equations.md", GUIDE "own_equations.c"},
+                                           {GUIDE "build-model.md", GUIDE "build_model.c"}};
+    for (int i = 0; i < 2; i++) {
+        char *page = read_text(names[i][0]), *file = read_text(names[i][1]);
+        assert_non_null(page);
+        assert_non_null(file);
+        char *start = strstr(page, "```c\n");
+        assert_non_null(start);
+        start += strlen("```c\n");
+        char *end = strstr(start, "```\n");
+        assert_non_null(end);
+        *end = '\0';
+        assert_string_equal(start, file);
+        free(page);
+        free(file);
+    }
 }
 
-// That program runs: four rows in which the rod has its length, and energy is kept.
+// The program with equations runs: four rows in which the rod has its length, and energy is kept.
 static void program_of_the_guide_runs(void **state)
 {
     (void)state;
@@ -93,6 +97,28 @@ static void program_of_the_guide_runs(void **state)
     assert_true(change < 1e-6);
 }
 
+// The program that builds a model runs: at the stroke of each row the crank has the angle that the lengths give, and
+// the certificate is clean.
+static void program_with_model_runs(void **state)
+{
+    (void)state;
+    command_result result = run_command("'" KD_BINARY_DIR "/guide/build_model'");
+    if (result.status != 0) print_error("%s\n", result.text);
+    assert_int_equal(result.status, 0);
+    char *line = strchr(result.text, '\n');
+    for (int i = 1; i <= 4; i++) {
+        double t, angle, stroke, wall, crank = 0.05, rod = 0.15;
+        assert_non_null(line);
+        assert_int_equal(sscanf(line + 1, "%lf %lf %lf %lf", &t, &angle, &stroke, &wall), 4);
+        double height = crank * sin(angle), reach = crank * cos(angle) + sqrt(rod * rod - height * height);
+        assert_true(fabs(reach - (crank + rod) - stroke) < 2e-6); // six printed decimals
+        assert_true(fabs(angle) > 0.1 && wall != 0);
+        line = strchr(line + 1, '\n');
+    }
+    assert_null(strstr(line, "drift"));
+    assert_non_null(strstr(line, "(balanced)"));
+}
+
 // Relative links between pages lead somewhere.
 static void links_lead_somewhere(void **state)
 {
@@ -101,13 +127,21 @@ static void links_lead_somewhere(void **state)
                                         "CONTRIBUTING.md",
                                         "docs/README.md",
                                         "docs/guide/first-simulation.md",
+                                        "docs/guide/command-line.md",
+                                        "docs/guide/certificate.md",
+                                        "docs/guide/results.md",
                                         "docs/guide/own-equations.md",
+                                        "docs/guide/build-model.md",
                                         "docs/guide/formulations.md",
                                         "docs/guide/models.md",
+                                        "docs/guide/sensors.md",
+                                        "docs/guide/expressions.md",
+                                        "docs/guide/urdf.md",
                                         "docs/reference/model-file.md",
                                         "docs/guide/messages.md",
                                         "docs/guide/benchmarks.md",
                                         "docs/methods/README.md",
+                                        "docs/methods/formalism.md",
                                         "bench/README.md"};
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         char path[1000], folder[1000];
@@ -127,6 +161,15 @@ static void links_lead_somewhere(void **state)
         }
         free(page);
     }
+}
+
+// Every page of the guide is in the index.
+static void index_has_every_page(void **state)
+{
+    (void)state;
+    command_result missing = run_command("cd '" KD_SOURCE_DIR "/docs' && for page in guide/*.md reference/*.md; do "
+                                         "grep -qF \"($page)\" README.md || echo \"$page\"; done");
+    assert_string_equal(missing.text, "");
 }
 
 // Pages that C files mention are there: each path below the folder of the documentation exists.
@@ -150,9 +193,10 @@ static void mentioned_pages_exist(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_status_is_explained),   cmocka_unit_test(every_formulation_is_explained),
-        cmocka_unit_test(printed_program_is_the_file), cmocka_unit_test(program_of_the_guide_runs),
-        cmocka_unit_test(links_lead_somewhere),        cmocka_unit_test(mentioned_pages_exist),
+        cmocka_unit_test(every_status_is_explained),      cmocka_unit_test(every_formulation_is_explained),
+        cmocka_unit_test(printed_programs_are_the_files), cmocka_unit_test(program_of_the_guide_runs),
+        cmocka_unit_test(program_with_model_runs),        cmocka_unit_test(links_lead_somewhere),
+        cmocka_unit_test(index_has_every_page),           cmocka_unit_test(mentioned_pages_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
