@@ -227,6 +227,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = kd_system_loads(s, message, size);
     if (status == KD_OK) status = compile_inputs(s, message, size);
     if (status == KD_OK) status = compile_sensors(s, message, size);
+    if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     s->time_dependent = reads_time(s);
     s->driven = is_driven(s);
