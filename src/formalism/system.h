@@ -113,6 +113,7 @@ struct kd_system {
     int        *constraint_row;         // (nconstraints) first row
     int        *turn_measure;           // (nturns) angles that are counted over full turns
     int        *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
+    int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
     int         capacity[8];            // of the arrays above, while building
 
     int       nexprs; // all compiled expressions, for release
