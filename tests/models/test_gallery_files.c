@@ -673,23 +673,6 @@ static void every_feature_is_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-<<<<<<< HEAD
-        cmocka_unit_test(pendulum),
-        cmocka_unit_test(double_pendulum),
-        cmocka_unit_test(stiff_double_pendulum),
-        cmocka_unit_test(chain),
-        cmocka_unit_test(heavy_top),
-        cmocka_unit_test(gimbals),
-        cmocka_unit_test(governor),
-        cmocka_unit_test(slider_crank),
-        cmocka_unit_test(four_bar),
-        cmocka_unit_test(four_bar_spring),
-        cmocka_unit_test(n_four_bar),
-        cmocka_unit_test(andrews),
-        cmocka_unit_test(bricard),
-        cmocka_unit_test(spatial_crank),
-        cmocka_unit_test(stewart),
-=======
         cmocka_unit_test(pendulum),
         cmocka_unit_test(double_pendulum),
         cmocka_unit_test(stiff_double_pendulum),
@@ -705,7 +688,6 @@ int main(void)
         cmocka_unit_test(bricard),
         cmocka_unit_test(spatial_slider_crank),
         cmocka_unit_test(stewart),
->>>>>>> gallery
         cmocka_unit_test(trucks),
         cmocka_unit_test(robot6_torques),
         cmocka_unit_test(all_are_complete),
