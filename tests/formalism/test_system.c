@@ -313,6 +313,25 @@ static void test_many_turns(void **state)
     }
 }
 
+// Sensors may read others that stand behind them in the model.
+static void test_sensors_of_sensors(void **state)
+{
+    kd_model *m = arm_model();
+    (void)state;
+    add_sensor(m, "a", "2*sensor.b + sensor.d");
+    add_sensor(m, "b", "sensor.c + 1");
+    add_sensor(m, "c", "3*sensor.d");
+    add_sensor(m, "d", "cos(joint.hinge.q) + energy.total - energy.kinetic - energy.potential");
+    CHECK(kd_model_finish(m));
+    kd_system   *s = system_of(m, KD_JOINT);
+    kd_state    *x = start_of(s, KD_OK, NULL, 0);
+    const double wanted[] = {9, 4, 3, 1};
+    for (int i = 0; i < 4; i++) assert_close(sensor_at(s, x, i), wanted[i], 1e-14);
+    kd_state_destroy(x);
+    kd_system_destroy(s);
+    kd_model_destroy(m);
+}
+
 // Components have the names of the elements that they belong to, in both coordinate sets.
 static void test_names(void **state)
 {
@@ -588,6 +607,7 @@ int main(void)
         cmocka_unit_test(test_velocities_of_bodies),
         cmocka_unit_test(test_many_turns),
         cmocka_unit_test(test_relaxed_after_assembly),
+        cmocka_unit_test(test_sensors_of_sensors),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_description),
         cmocka_unit_test(test_refused),
