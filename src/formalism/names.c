@@ -7,7 +7,7 @@
 
 static char *joined(kd_system *s, const char *first, const char *name, const char *last)
 {
-    if (!name) return NULL; // that one could not be made
+    if (s->arena.failed) return NULL; // names that this one is made of may be missing
     size_t size = strlen(first) + strlen(name) + strlen(last) + 1;
     char  *text = kd_arena_cut(&s->arena, size, 1);
     if (text) kd_text(text, size, "%s%s%s", first, name, last);
