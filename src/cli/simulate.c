@@ -496,7 +496,7 @@ static void tell_in_words(const task *t, bool written)
     char            text[CERTIFICATE_SIZE];
     printf("%s: %s\n", t->subject.name, t->subject.title);
     printf("  method: %s\n", t->method.reason);
-    printf("  %ld steps and %ld rejected ones to t = %.9g s, %.3g s of computing\n", s->accepted,
+    printf("  %ld steps and %ld rejected to t = %.9g s, %.3g s of computing\n", s->accepted,
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
     if (t->status > 0 && t->message[0]) printf("  note: %s\n", t->message);

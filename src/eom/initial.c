@@ -174,7 +174,9 @@ static void describe_no_convergence(const kd_iv_system *s, const char *level, ch
             "t = %g, %s: no consistent values after %d iterations; the largest residual, %.3g, is left in ",
             s->iv->now->t, level, s->c.max_iterations, s->c.F[worst]);
     append_row(s->iv, s->fn[worst], s->fn_index[worst], text);
-    kd_text_append(text, STORY, "; start from a better guess or raise max_iterations");
+    kd_text_append(
+        text, STORY,
+        "; perhaps there are none: check lengths and positions, start from a better guess, or raise max_iterations");
 }
 
 // ---- null vectors in words ------------------------------------------------------------------------------------------

@@ -88,16 +88,18 @@ static bool same_measure(const kd_measure *a, const kd_measure *b)
     }
 }
 
-// Measures of one pair are made close to each other: looking back over a few finds most repetitions.
-enum { LOOK_BACK = 24 };
-
 int kd_system_measure(kd_system *s, const kd_measure *measure)
 {
-    for (int k = s->nmeasures - 1; k >= 0 && k >= s->nmeasures - LOOK_BACK; k--)
-        if (same_measure(&s->measure[k], measure)) return k;
+    for (int k = measure->pair < 0 ? 0 : s->pair[measure->pair].measure; k > 0; k = s->measure[k - 1].next)
+        if (same_measure(&s->measure[k - 1], measure)) return k - 1;
     GROW(s, measure, nmeasures, MEASURES);
-    s->measure[s->nmeasures] = *measure;
-    return s->nmeasures++;
+    kd_measure *made = &s->measure[s->nmeasures++];
+    *made = *measure;
+    if (measure->pair >= 0) {
+        made->next = s->pair[measure->pair].measure;
+        s->pair[measure->pair].measure = s->nmeasures;
+    }
+    return s->nmeasures - 1;
 }
 
 int kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted)
@@ -137,14 +139,19 @@ int kd_system_joint_coordinate(kd_system *s, int joint, int i)
 }
 
 // ---- variables, rows, loads -----------------------------------------------------------------------------------------
+enum { LOOK_BACK = 24 }; // over variables that are not those of measures: finds most repetitions
+
 int kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level)
 {
-    if (index < 0) return FAILED; // of a measure that could not be made
+    if (index < 0) return FAILED;                        // of a measure that could not be made
     if (kind == KD_SLOT_TIME && s->nslots > 0) return 0; // t is the first one, inputs rely on that
-    for (int k = s->nslots - 1; k >= 0 && k >= s->nslots - LOOK_BACK; k--)
+    int *known = kind == KD_SLOT_MEASURE ? &s->measure[index].slot[level] : NULL;
+    if (known && *known > 0) return *known;
+    for (int k = s->nslots - 1; !known && k >= 0 && k >= s->nslots - LOOK_BACK; k--)
         if (s->slot[k].kind == kind && s->slot[k].index == index && s->slot[k].level == level) return k;
     GROW(s, slot, nslots, SLOTS);
     s->slot[s->nslots] = (kd_slot){kind, index, level};
+    if (known) *known = s->nslots;
     return s->nslots++;
 }
 

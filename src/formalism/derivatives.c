@@ -562,7 +562,8 @@ kd_status kd_system_plan(kd_system *s)
         plan->columns = columns[i];
         status = kd_matrix_plan_make(plan, all_matrices(w, i), &s->arena);
     }
-    for (int i = 0; w && all_matrices(w, i); i++) kd_free(all_matrices(w, i)->pair); // those that were not made a plan of
+    for (int i = 0; w && all_matrices(w, i); i++)
+        kd_free(all_matrices(w, i)->pair); // those that were not made a plan of
     kd_free(zero);
     kd_work_destroy(w);
     s->planned = status == KD_OK;

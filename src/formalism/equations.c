@@ -513,20 +513,17 @@ static kd_eval fill_sensor_slots(kd_work *w, const kd_point *x)
     return KD_EVAL_OK;
 }
 
-// Sensors may read sensors: as many rounds as one stands behind another.
 static kd_eval outputs(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
-    int              rounds = 1;
     kd_work_acceleration(w, x);
     kd_eval answer = fill_sensor_slots(w, x);
     if (answer != KD_EVAL_OK) return answer;
-    for (int i = 0; i < s->nslots; i++) rounds += s->slot[i].kind == KD_SLOT_SENSOR;
-    for (int round = 0; round < rounds; round++) {
-        for (int i = 0; i < s->model->nsensors; i++) out[i] = kd_expr_value(s->sensor[i], w->slot, w->expr_work);
-        for (int i = 0; i < s->nslots; i++)
-            if (s->slot[i].kind == KD_SLOT_SENSOR) w->slot[i] = out[s->slot[i].index];
+    for (int k = 0; k < s->model->nsensors; k++) {
+        int i = s->sensor_order[k]; // behind the sensors that it reads
+        out[i] = kd_expr_value(s->sensor[i], w->slot, w->expr_work);
+        for (int slot = s->sensor_slot[i]; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = out[i];
     }
     return KD_EVAL_OK;
 }

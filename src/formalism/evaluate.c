@@ -38,7 +38,6 @@ static int small_size(const kd_system *s)
     return size;
 }
 
-// Stack for gradients: a law, and behind it one of each controller whose output it reads, directly or not.
 static int gradient_size(const kd_system *s)
 {
     int size = 0;
@@ -46,8 +45,6 @@ static int gradient_size(const kd_system *s)
         int n = kd_expr_slot_count(s->expr[i]);
         if (n > size) size = n;
     }
-    for (int i = 0; i < s->nloads; i++)
-        if (s->load[i].state_def && s->load[i].law[0]) size += kd_expr_slot_count(s->load[i].law[0]);
     return size;
 }
 
@@ -75,6 +72,7 @@ static void cut_arrays(kd_work *w)
     w->jet = kd_arena_cut(arena, (size_t)s->nslots, sizeof *w->jet);
     w->expr_work = kd_cut_double(arena, expr_work_size(s));
     w->gradient = kd_cut_double(arena, gradient_size(s));
+    w->out_weight = kd_cut_double(arena, s->model->nstates);
     w->small = kd_cut_double(arena, small_size(s));
     w->user = kd_cut_double(arena, small_size(s));
     w->force = kd_cut_double(arena, channel_count(s));
@@ -225,22 +223,20 @@ static void fill_slots(kd_work *w, int level)
     }
 }
 
-// Inner states, then outputs of controllers; one controller may read another, so that there are as many rounds as such.
+// Inner states, then outputs of controllers that somebody reads.
 static void fill_states(kd_work *w, const double *r)
 {
     const kd_system *s = w->system;
-    int              outputs = 0;
-    for (int i = 0; i < s->nslots; i++) {
-        outputs += s->slot[i].kind == KD_SLOT_OUT;
+    for (int i = 0; i < s->nslots; i++)
         if (s->slot[i].kind == KD_SLOT_STATE) w->slot[i] = r[s->slot[i].index];
+    for (int k = 0; k < s->model->nstates; k++) {
+        const kd_load *pi = &s->load[s->state_order[k]];
+        int            slot = s->out_slot[s->state_order[k]];
+        if (slot < 0) continue;
+        double out =
+            pi->state_def->kp * kd_expr_value(pi->law[0], w->slot, w->expr_work) + pi->state_def->ki * r[pi->state];
+        for (; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = out;
     }
-    for (int round = 0; round < outputs; round++)
-        for (int i = 0; i < s->nslots; i++) {
-            if (s->slot[i].kind != KD_SLOT_OUT) continue;
-            const kd_load *pi = &s->load[s->slot[i].index];
-            w->slot[i] =
-                pi->state_def->kp * kd_expr_value(pi->law[0], w->slot, w->expr_work) + pi->state_def->ki * r[pi->state];
-        }
 }
 
 // ---- stages ---------------------------------------------------------------------------------------------------------

@@ -18,34 +18,43 @@ static int variable_of(const kd_load *load, int slot)
     return -1;
 }
 
-static void add_entry(const kd_load *load, int row, int slot, double value, const double *x, kd_work *w, double *J);
-
-// J[row, :] += factor * gradient of e
-static void add_gradient(const kd_load *load, int row, const kd_expr *e, double factor, const double *x, kd_work *w,
-                         double *J)
-{
-    if (!e || factor == 0.0) return;
-    int     n = kd_expr_slot_count(e);
-    double *gradient = w->gradient + w->gradient_used; // nested: outputs of controllers inside laws
-    w->gradient_used += n;
-    (void)kd_expr_gradient(e, x, gradient, w->expr_work);
-    for (int i = 0; i < n; i++) add_entry(load, row, kd_expr_slot(e, i), factor * gradient[i], x, w, J);
-    w->gradient_used -= n;
-}
-
-// J[row, slot] += value. The output of a PI controller is kp * input + ki * state.
-static void add_entry(const kd_load *load, int row, int slot, double value, const double *x, kd_work *w, double *J)
+// J[row, slot] += value; outputs of controllers wait.
+static void add_entry(const kd_load *load, int row, int slot, double value, kd_work *w, double *J)
 {
     const kd_slot *s = &w->system->slot[slot];
     if (s->kind == KD_SLOT_OUT) {
-        const kd_load      *pi = &w->system->load[s->index];
-        const kd_state_def *def = pi->state_def;
-        add_gradient(load, row, pi->law[0], value * def->kp, x, w, J);
-        add_entry(load, row, pi->variable[0], value * def->ki, x, w, J);
+        w->out_weight[s->index] += value;
         return;
     }
     int column = variable_of(load, slot);
     if (column >= 0) J[row + column * (load->nchannels + load->nstates)] += value;
+}
+
+static void add_own_gradient(const kd_load *load, int row, const kd_expr *e, double factor, const double *x, kd_work *w,
+                             double *J)
+{
+    (void)kd_expr_gradient(e, x, w->gradient, w->expr_work);
+    for (int i = 0; i < kd_expr_slot_count(e); i++)
+        add_entry(load, row, kd_expr_slot(e, i), factor * w->gradient[i], w, J);
+}
+
+// J[row, :] += factor * gradient of e, through the outputs of controllers, kp * input + ki * state: each after those
+// that read it.
+static void add_gradient(const kd_load *load, int row, const kd_expr *e, double factor, const double *x, kd_work *w,
+                         double *J)
+{
+    const kd_system *s = w->system;
+    if (!e || factor == 0.0) return;
+    add_own_gradient(load, row, e, factor, x, w, J);
+    for (int k = s->model->nstates - 1; k >= 0; k--) {
+        int            i = s->state_order[k];
+        const kd_load *pi = &s->load[i];
+        double         weight = w->out_weight[i];
+        if (weight == 0.0) continue;
+        w->out_weight[i] = 0.0;
+        add_own_gradient(load, row, pi->law[0], weight * pi->state_def->kp, x, w, J);
+        add_entry(load, row, pi->variable[0], weight * pi->state_def->ki, w, J);
+    }
 }
 
 static void put(const kd_load *load, int row, int variable, double value, double *J)

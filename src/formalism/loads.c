@@ -49,6 +49,7 @@ typedef struct builder {
     kd_system *s;
     kd_load   *load;
     int        capacity; // of load->variable
+    bool      *reads;    // (nstates) controllers whose outputs are still to be followed; all false between calls
     kd_status  status;
     char      *message;
     size_t     size;
@@ -89,16 +90,25 @@ static void add_measured(builder *b, int measure, int level)
 
 // Variables of an expression: what it reads, and behind the output of a controller what that reads. Time and inputs are
 // no unknowns.
-static void add_variables_of(builder *b, const kd_expr *e)
+static void add_read_variables(builder *b, const kd_expr *e)
 {
     for (int i = 0; i < kd_expr_slot_count(e); i++) {
         int     slot = kd_expr_slot(e, i);
         kd_slot at = b->s->slot[slot];
         if (at.kind == KD_SLOT_STATE || at.kind == KD_SLOT_MEASURE) add_variable(b, slot);
-        if (at.kind == KD_SLOT_OUT) {
-            add_variable(b, b->s->load[at.index].variable[0]);
-            add_variables_of(b, b->s->load[at.index].law[0]);
-        }
+        if (at.kind == KD_SLOT_OUT) b->reads[at.index] = true;
+    }
+}
+
+static void add_variables_of(builder *b, const kd_expr *e)
+{
+    add_read_variables(b, e);
+    for (int k = b->s->model->nstates - 1; k >= 0; k--) { // controllers after those that read them
+        int i = b->s->state_order[k];
+        if (!b->reads[i]) continue;
+        b->reads[i] = false;
+        add_variable(b, b->s->load[i].variable[0]);
+        add_read_variables(b, b->s->load[i].law[0]);
     }
 }
 
@@ -299,6 +309,7 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
     const kd_model *m = s->model;
     builder         b = {.s = s, .message = message, .size = size};
     s->force_pair = kd_cut_int(&s->arena, m->nforces);
+    b.reads = kd_cut_bool(&s->arena, m->nstates);
     if (s->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; i < m->nforces; i++) s->force_pair[i] = -1;
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) make_state(&b, i);
@@ -306,6 +317,7 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
         b.load = &s->load[i];
         compile_law(&b, 0, m->state[i].def.input, &m->state[i].source, NULL, 0);
     }
+    if (b.status == KD_OK) b.status = kd_system_order_controllers(s);
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) {
         b.load = &s->load[i];
         b.capacity = FIRST_CAPACITY; // of the array that add_states made

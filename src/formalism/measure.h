@@ -32,6 +32,7 @@ typedef struct kd_measure {
     int             i, j; // components
     kd_entry        sine, cosine;
     int             turns; // angle: number of the coordinate that counts the turns; -1: the angle stays in (-pi, pi]
+    int slot[3], next;     // for build.c: variables of value, rate and acceleration, next measure of the pair; 0
 } kd_measure;
 
 // Motion of the frame B as a tangent: changes of pose, velocity and acceleration.

@@ -32,7 +32,8 @@ typedef struct kd_pair {
     kd_vec3  ra, rb; // origins of A and B in their links
     kd_mat3  Ra, Rb; // axes of A and B in their links
     int      nsteps;
-    kd_step *step; // (nsteps) from a to b
+    kd_step *step;    // (nsteps) from a to b
+    int      measure; // for build.c: 1 + its latest measure; 0: none
 } kd_pair;
 
 // Relative motion, axes of A.

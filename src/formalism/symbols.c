@@ -38,7 +38,8 @@ static int centre_pair(kd_system *s, int body)
 {
     static const kd_anchor world = {.body = -1, .R = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
     kd_anchor              at = {.body = body, .r = s->model->body[body].centre, .R = kd_mat_identity()};
-    return kd_system_pair(s, &world, &at);
+    if (s->centre_pair[body] < 0) s->centre_pair[body] = kd_system_pair(s, &world, &at);
+    return s->centre_pair[body];
 }
 
 static int frame_slot(kd_system *s, const kd_path *path)

@@ -216,9 +216,10 @@ static kd_status build(kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;
     s->body_pair = kd_cut_int(&s->arena, m->nbodies);
+    s->centre_pair = kd_cut_int(&s->arena, m->nbodies);
     s->frame_pair = kd_cut_int(&s->arena, m->nframes);
     if (s->arena.failed) return KD_ERR_MEMORY;
-    for (int i = 0; i < m->nbodies; i++) s->body_pair[i] = -1;
+    for (int i = 0; i < m->nbodies; i++) s->body_pair[i] = s->centre_pair[i] = -1;
     for (int i = 0; i < m->nframes; i++) s->frame_pair[i] = -1;
     if (kd_system_slot(s, KD_SLOT_TIME, 0, 0) != 0) return KD_ERR_MEMORY; // slot 0 is t
     kd_status status = kd_system_topology(s);
@@ -227,6 +228,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = kd_system_loads(s, message, size);
     if (status == KD_OK) status = compile_inputs(s, message, size);
     if (status == KD_OK) status = compile_sensors(s, message, size);
+    if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     s->time_dependent = reads_time(s);
     s->driven = is_driven(s);

@@ -113,12 +113,16 @@ struct kd_system {
     int        *constraint_row;         // (nconstraints) first row
     int        *turn_measure;           // (nturns) angles that are counted over full turns
     int        *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
+    int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
     int         capacity[8];            // of the arrays above, while building
 
     int       nexprs; // all compiled expressions, for release
     kd_expr **expr;
-    kd_expr **input;  // (ninputs); NULL: constant
-    kd_expr **sensor; // (nsensors)
+    kd_expr **input;                      // (ninputs); NULL: constant
+    kd_expr **sensor;                     // (nsensors)
+    int      *state_order, *sensor_order; // (nstates), (nsensors) each behind those whose outputs it reads
+    int      *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
+    int      *next_slot;                  // (nslots) the next one
 
     int  np, nv, nr, nlambda, nmu;
     int *kept;       // (nlambda) rows of g that are in the equations
@@ -164,13 +168,13 @@ typedef struct kd_work {
     double          *slot;                        // (nslots)
     double           t;
     double          *expr_work;
-    double          *gradient; // stack for gradients of expressions
-    int              gradient_used;
-    double          *user;     // arguments and answers of elements written in C
-    kd_jet          *jet;      // (nslots)
-    double          *force;    // (channels of all loads)
-    int             *force_at; // (nloads) first channel
-    double          *b;        // (nr)
+    double          *gradient;   // of an expression
+    double          *out_weight; // (nstates) derivative by the output of a controller, while laws are differentiated
+    double          *user;       // arguments and answers of elements written in C
+    kd_jet          *jet;        // (nslots)
+    double          *force;      // (channels of all loads)
+    int             *force_at;   // (nloads) first channel
+    double          *b;          // (nr)
     // derivative stage
     kd_change       *change;          // columns of all pairs
     int             *change_at;       // (npairs)
@@ -225,6 +229,8 @@ kd_status kd_system_compile(kd_system *s, const char *text, const char *element,
 
 kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;      // rows.c
 kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;     // loads.c
+kd_status kd_system_order_controllers(kd_system *s) KD_NODISCARD;                     // order.c: after their laws
+kd_status kd_system_order_signals(kd_system *s) KD_NODISCARD;                         // order.c: after the sensors
 kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                 // names.c
 kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                  // derivatives.c: patterns
 kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c

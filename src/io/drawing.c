@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "io/file.h"
+#include "io/overlap.h"
 #include "io/picture.h"
 #include "io/scene.h"
 
@@ -189,7 +190,7 @@ static void put_meshes(FILE *file, const kd_scene *s)
             fputs("null", file);
             continue;
         }
-        fprintf(file, "{marked:%d,hollow:%s,v:[", m->nmarked, m->hollow ? "true" : "false");
+        fprintf(file, "{form:%d,marked:%d,hollow:%s,v:[", kd_form_of(i), m->nmarked, m->hollow ? "true" : "false");
         for (int k = 0; k < m->nvertices; k++) {
             if (k > 0) fputc(',', file);
             put_vector(file, m->vertex[k]);

@@ -1,6 +1,6 @@
 // drawing.js: the moving drawing of a report. It is built into the program and written into each page with its data D:
 //   names, family, t, n, pose (16-bit numbers, base64), box   bodies, times, positions rounded inside a box, quaternions
-//   mesh: {v, f, marked, hollow}, solid: [mesh, body, paint, r, q, size]      solids fixed in bodies, body -1 is the ground
+//   mesh: {v, f, form, marked, hollow}, solid: [mesh, body, paint, r, q, size]      solids fixed in bodies, body -1 is the ground
 //   coil: [body, r, body, r, radius], trace: [body, r, paint] springs (radius 0: rods), points that leave a trace
 //   colour, camera, floor, grid, radius, follows, falls       as in scene.h
 // Faces that look at the eye are drawn from far to near. The picture without scripts is taken away.
@@ -58,7 +58,8 @@ function kardanDrawing(root, D) {
     const list = posesAt(D.t[i]);
     D.trace.forEach((at, k) => paths[k].push(pointOf(list, at[0], at[1])));
   }
-  const solids = D.solid.map(s => ({mesh: D.mesh[s[0]], body: s[1], paint: s[2], r: s[3], R: matrix(s[4]), size: s[5]}));
+  const solids = D.solid.map(([mesh, body, paint, r, q, size]) =>
+    ({mesh: D.mesh[mesh], body, paint, r, R: matrix(q), size, reach: Math.hypot(...size)}));
 
   // ---- the page
   const make = (kind, style, parent) => {
@@ -173,7 +174,11 @@ function kardanDrawing(root, D) {
         return axpy(p.r, 1, times(p.R, axpy(s.r, 1, times(s.R, a))));
       });
     };
-    solids.forEach(s => { s.at = s.mesh ? corners(s) : null; s.c = pointOf(list, s.body, s.r); });
+    for (const s of solids) {
+      s.at = s.mesh ? corners(s) : null;
+      s.c = pointOf(list, s.body, s.r);
+      s.A = s.R.map(a => times(bodyOf(list, s.body).R, a));
+    }
 
     drawFloor(project, centre, view.el > 0.02);
     items = [];
@@ -183,13 +188,14 @@ function kardanDrawing(root, D) {
         items.push({z: c[2], ball: [c[0], c[1], c[3] * s.size[0]], s});
         continue;
       }
-      const spots = s.at.map(project);
+      const spots = s.at.map(project), near = neighbours(s);
       for (let i = 0; i < s.mesh.f.length; i++) {
         const f = s.mesh.f[i], a = s.at[f[0]], normal = unit(cross(axpy(s.at[f[1]], -1, a), axpy(s.at[f[2]], -1, a)));
         if (dot(normal, axpy(eye, -1, a)) <= 0) continue;
-        let z = 0;
-        for (const k of f) z += spots[k][2] / f.length;
-        items.push({z, face: f.map(k => spots[k]), s, colour: tone(s.paint, normal, w, z, i < s.mesh.marked)});
+        const face = near.length ? visible(f, s, near).map(project) : f.map(k => spots[k]);
+        if (!face.length) continue;
+        const z = face.reduce((sum, p) => sum + p[2], 0) / face.length;
+        items.push({z, face, s, colour: tone(s.paint, normal, w, z, i < s.mesh.marked)});
       }
     }
     for (const c of D.coil) addCoil(c, list, project);
@@ -228,17 +234,58 @@ function kardanDrawing(root, D) {
     drawName();
   }
 
+  // Solids that stick in each other (overlap.c): faces inside another one are left out, walls are cut where they come out
+  function isInside(s, p) {
+    const d = axpy(p, -1, s.c), x = dot(s.A[0], d) / s.size[0], y = dot(s.A[1], d) / s.size[1], z = dot(s.A[2], d) / s.size[2];
+    if (!s.mesh) return x * x + y * y + z * z < 0.9998;
+    if (s.mesh.form === 1) return Math.max(Math.abs(x), Math.abs(y), Math.abs(z)) < 0.4999;
+    return x * x + y * y < 0.9998 && Math.abs(z) < 0.4999;
+  }
+  // Those that have a corner of s inside, with a flag for each corner
+  function neighbours(s) {
+    const list = [];
+    for (const other of solids) {
+      if (other === s || (other.mesh && !other.mesh.form)) continue;
+      const x = other.c[0] - s.c[0], y = other.c[1] - s.c[1], z = other.c[2] - s.c[2], far = other.reach + s.reach;
+      if (x * x + y * y + z * z >= far * far) continue;
+      const inside = s.at.map(p => isInside(other, p));
+      if (inside.includes(true)) list.push([other, inside]);
+    }
+    return list;
+  }
+  function wayOut(s, inside, outside) {
+    for (let i = 0; i < 12; i++) {
+      const m = axpy(inside, 0.5, axpy(outside, -1, inside));
+      if (isInside(s, m)) inside = m; else outside = m;
+    }
+    return outside;
+  }
+  function visible(f, s, near) {
+    const c = f.map(k => s.at[k]), n = f.length;
+    for (const [other, inside] of near) {
+      const count = f.reduce((sum, k) => sum + inside[k], 0);
+      if (count === n) return [];
+      if (n !== 4 || count !== 2) continue;
+      const k = [0, 1, 2, 3].find(i => inside[f[i]] && inside[f[(i + 1) % 4]]);
+      if (k === undefined) continue;
+      const a = c[k], b = c[(k + 1) % 4];
+      if (isInside(other, a)) c[k] = wayOut(other, a, c[(k + 3) % 4]);
+      if (isInside(other, b)) c[(k + 1) % 4] = wayOut(other, b, c[(k + 2) % 4]);
+    }
+    return c;
+  }
+
   // Grid and shadow; the shadow of a convex solid is the hull of the shadows of its corners
   function drawFloor(project, centre, above) {
-    const reach = 1.7 * D.radius, base = axpy(centre, D.floor - dot(axpy(centre, -1, cam.centre), cam.up), cam.up);
+    const wide = 1.7 * D.radius, base = axpy(centre, D.floor - dot(axpy(centre, -1, cam.centre), cam.up), cam.up);
     for (const [across, along] of [[cam.right, cam.front], [cam.front, cam.right]]) {
       const m = dot(base, across);
-      for (let at = Math.ceil((m - reach) / D.grid) * D.grid; at < m + reach; at += D.grid) {
-        const off = at - m, half = Math.sqrt(Math.max(reach * reach - off * off, 0)), on = axpy(base, off, across);
+      for (let at = Math.ceil((m - wide) / D.grid) * D.grid; at < m + wide; at += D.grid) {
+        const off = at - m, half = Math.sqrt(Math.max(wide * wide - off * off, 0)), on = axpy(base, off, across);
         const a = project(axpy(on, -half, along)), b = project(axpy(on, half, along));
         const fade = g.createLinearGradient(a[0], a[1], b[0], b[1]);
         fade.addColorStop(0, 'rgba(150,163,178,0)');
-        fade.addColorStop(0.5, 'rgba(150,163,178,' + 0.42 * half / reach + ')');
+        fade.addColorStop(0.5, 'rgba(150,163,178,' + 0.42 * half / wide + ')');
         fade.addColorStop(1, 'rgba(150,163,178,0)');
         g.strokeStyle = fade;
         g.lineWidth = 1;

@@ -16,10 +16,13 @@ enum {
     KD_MESH_PYRAMID,  // tip at 0, square base with edge 2 at z = -1
     KD_MESH_TUBE,     // KD_MESH_TUBES tubes of outer radius 1, inner radius in equal steps, length 1
     KD_MESH_TUBES = 9,
-    KD_MESHES = KD_MESH_TUBE + KD_MESH_TUBES
+    KD_MESHES = KD_MESH_TUBE + KD_MESH_TUBES,
+    KD_MESH_MOST_SIDES = 20,
+    KD_MESH_MOST_CORNERS = 2 * KD_MESH_MOST_SIDES,  // of a face
+    KD_MESH_MOST_VERTICES = 6 * KD_MESH_MOST_SIDES, // of a mesh
 };
 
-// All meshes (KD_MESHES), round ones with that many sides; NULL: out of memory.
+// All meshes (KD_MESHES), round ones with that many sides, at most KD_MESH_MOST_SIDES; NULL: out of memory.
 kd_mesh *kd_meshes_create(kd_arena *arena, int sides);
 // The tube whose inner radius is closest; ratio = inner / outer radius.
 int kd_mesh_of_tube(double ratio);

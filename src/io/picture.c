@@ -9,15 +9,16 @@
 #include "io/camera.h"
 #include "io/file.h"
 #include "io/mesh.h"
+#include "io/overlap.h"
 
 enum {
     WIDTH = 840,
     HEIGHT = 520,
     MARGIN = 26,
-    GHOSTS = 5,          // instants from the start on
-    MOST_FACES = 4000,   // with more, all is drawn as outlines
-    MOST_VERTICES = 128, // of a mesh
-    WINDINGS = 9,        // of a spring
+    GHOSTS = 5,        // instants from the start on
+    MOST_FACES = 4000, // with more, all is drawn as outlines
+    MOST_VERTICES = KD_MESH_MOST_VERTICES,
+    WINDINGS = 9, // of a spring
     WINDING_POINTS = 12,
     TRACE_POINTS = 512
 };
@@ -38,6 +39,7 @@ typedef struct picture {
     double          scale, ox, oy;   // [px/m], place of the centre
     kd_vec3         light;
     int             frame;
+    kd_placed      *placed; // (nsolids) at this frame
 } picture;
 
 // ---- projection -----------------------------------------------------------------------------------------------------
@@ -64,25 +66,20 @@ static void go_to_frame(picture *p, int frame)
 {
     p->frame = frame;
     p->centre = kd_vec_add(p->s->camera.centre, kd_camera_travel(p->s, frame));
+    kd_placed_at(p->s, frame, p->placed);
 }
 
 // Corners of a solid in the world; the number of them
-static int corners_of(const picture *p, const kd_solid *solid, kd_vec3 *out)
+static int corners_of(const picture *p, int number, kd_vec3 *out)
 {
-    const kd_mesh *mesh = &p->s->mesh[solid->mesh];
-    kd_mat3        own = kd_quat_matrix(solid->q), R;
-    kd_vec3        r;
-    kd_film_pose(&p->s->film, p->frame, solid->body, &r, &R);
+    const kd_solid  *solid = &p->s->solid[number];
+    const kd_mesh   *mesh = &p->s->mesh[solid->mesh];
+    const kd_placed *at = &p->placed[number];
     for (int i = 0; i < mesh->nvertices; i++) {
         kd_vec3 e = mesh->vertex[i], a = kd_vec(e.x * solid->size.x, e.y * solid->size.y, e.z * solid->size.z);
-        out[i] = kd_vec_add(r, kd_mat_vec(&R, kd_vec_add(solid->r, kd_mat_vec(&own, a))));
+        out[i] = kd_vec_add(at->centre, kd_mat_vec(&at->A, a));
     }
     return mesh->nvertices;
-}
-
-static kd_vec3 middle_of(const picture *p, const kd_solid *solid)
-{
-    return kd_film_point(&p->s->film, p->frame, &(kd_point_of){solid->body, solid->r});
 }
 
 // ---- writing --------------------------------------------------------------------------------------------------------
@@ -195,16 +192,17 @@ static void put_front(FILE *file, const kd_mesh *mesh, const spot *spots)
     }
 }
 
-static void put_outline(const picture *p, const kd_solid *solid, bool shadow)
+static void put_outline(const picture *p, int number, bool shadow)
 {
-    kd_vec3 corner[MOST_VERTICES];
-    spot    spots[MOST_VERTICES], hull[MOST_VERTICES + 1];
-    int     n;
+    const kd_solid *solid = &p->s->solid[number];
+    kd_vec3         corner[MOST_VERTICES];
+    spot            spots[MOST_VERTICES], hull[MOST_VERTICES + 1];
+    int             n;
     if (solid->mesh == KD_MESH_BALL) {
         const kd_camera *c = &p->s->camera;
-        n = rim_of(middle_of(p, solid), solid->size.x, shadow ? c->right : p->u, shadow ? c->front : p->v, corner);
+        n = rim_of(p->placed[number].centre, solid->size.x, shadow ? c->right : p->u, shadow ? c->front : p->v, corner);
     } else {
-        n = corners_of(p, solid, corner);
+        n = corners_of(p, number, corner);
     }
     for (int i = 0; i < n; i++) spots[i] = project(p, shadow ? on_floor(p, corner[i]) : corner[i]);
     if (solid->mesh != KD_MESH_BALL && p->s->mesh[solid->mesh].hollow)
@@ -241,7 +239,7 @@ static void put_floor(const picture *p)
     put_grid(p);
     fputs("</g>\n<path fill=\"#1f2933\" opacity=\".1\" d=\"", p->file);
     for (int i = 0; i < p->s->nsolids; i++) {
-        put_outline(p, &p->s->solid[i], true);
+        put_outline(p, i, true);
         fputc('\n', p->file);
     }
     fputs("\"/>\n", p->file);
@@ -257,38 +255,33 @@ static int by_depth(const void *a, const void *b)
 // Outlines of all solids at a frame, far ones first
 static void put_ghost(const picture *p, item *items)
 {
-    for (int i = 0; i < p->s->nsolids; i++)
-        items[i] = (item){.z = project(p, middle_of(p, &p->s->solid[i])).z, .solid = i};
+    for (int i = 0; i < p->s->nsolids; i++) items[i] = (item){.z = project(p, p->placed[i].centre).z, .solid = i};
     qsort(items, (size_t)p->s->nsolids, sizeof *items, by_depth);
     fputs("<g opacity=\".13\">\n", p->file);
     for (int i = 0; i < p->s->nsolids; i++) {
         const kd_solid *solid = &p->s->solid[items[i].solid];
         if (solid->body < 0 || solid->paint >= KD_PAINT_BODIES) continue;
         fprintf(p->file, "<path fill=\"%s\" d=\"", kd_paint_colour(solid->paint));
-        put_outline(p, solid, false);
+        put_outline(p, items[i].solid, false);
         fputs("\"/>\n", p->file);
     }
     fputs("</g>\n", p->file);
 }
 
-static kd_vec3 normal_of(const kd_vec3 *corner, const int *face)
+static kd_vec3 normal_of(const kd_vec3 *corner)
 {
-    kd_vec3 a = kd_vec_sub(corner[face[1]], corner[face[0]]), b = kd_vec_sub(corner[face[2]], corner[face[0]]);
-    kd_vec3 n = kd_vec_cross(a, b);
+    kd_vec3 n = kd_vec_cross(kd_vec_sub(corner[1], corner[0]), kd_vec_sub(corner[2], corner[0]));
     return kd_vec_scale(1.0 / fmax(kd_vec_norm(n), 1e-300), n);
 }
 
 static void put_face(const picture *p, const item *at)
 {
     const kd_solid *solid = &p->s->solid[at->solid];
-    const kd_mesh  *mesh = &p->s->mesh[solid->mesh];
-    const int      *face = mesh->corner + mesh->first[at->face];
-    int             n = mesh->first[at->face + 1] - mesh->first[at->face];
-    kd_vec3         corner[MOST_VERTICES];
-    spot            spots[MOST_VERTICES];
-    corners_of(p, solid, corner);
-    for (int i = 0; i < n; i++) spots[i] = project(p, corner[face[i]]);
-    put_colour(p, solid->paint, normal_of(corner, face), at->z, at->face < mesh->nmarked);
+    kd_vec3         corner[KD_MESH_MOST_CORNERS];
+    spot            spots[KD_MESH_MOST_CORNERS];
+    int             n = kd_visible_face(p->s, p->placed, at->solid, at->face, corner);
+    for (int i = 0; i < n; i++) spots[i] = project(p, corner[i]);
+    put_colour(p, solid->paint, normal_of(corner), at->z, at->face < p->s->mesh[solid->mesh].nmarked);
     put_loop(p->file, spots, n);
     fputs("\"/>\n", p->file);
 }
@@ -297,7 +290,7 @@ static void put_whole(const picture *p, const item *at)
 {
     const kd_solid *solid = &p->s->solid[at->solid];
     if (solid->mesh == KD_MESH_BALL) {
-        spot   s = project(p, middle_of(p, solid));
+        spot   s = project(p, p->placed[at->solid].centre);
         double d = p->s->camera.distance;
         put(p->file, "<circle cx=\"", s.x);
         put(p->file, "\" cy=\"", s.y);
@@ -306,25 +299,21 @@ static void put_whole(const picture *p, const item *at)
         return;
     }
     put_colour(p, solid->paint, p->w, at->z, false);
-    put_outline(p, solid, false);
+    put_outline(p, at->solid, false);
     fputs("\"/>\n", p->file);
 }
 
 // The faces of a solid that look at the camera
 static int collect_faces(const picture *p, int number, item *items)
 {
-    const kd_solid *solid = &p->s->solid[number];
-    const kd_mesh  *mesh = &p->s->mesh[solid->mesh];
-    kd_vec3         corner[MOST_VERTICES], eye = kd_vec_axpy(p->centre, p->s->camera.distance, p->w);
-    int             count = 0;
-    corners_of(p, solid, corner);
+    const kd_mesh *mesh = &p->s->mesh[p->s->solid[number].mesh];
+    kd_vec3        corner[KD_MESH_MOST_CORNERS], eye = kd_vec_axpy(p->centre, p->s->camera.distance, p->w);
+    int            count = 0;
     for (int i = 0; i < mesh->nfaces; i++) {
-        const int *face = mesh->corner + mesh->first[i];
-        int        n = mesh->first[i + 1] - mesh->first[i];
-        kd_vec3    normal = normal_of(corner, face);
-        double     z = 0;
-        if (kd_vec_dot(normal, kd_vec_sub(eye, corner[face[0]])) <= 0) continue;
-        for (int k = 0; k < n; k++) z += project(p, corner[face[k]]).z / n;
+        int    n = kd_visible_face(p->s, p->placed, number, i, corner);
+        double z = 0;
+        if (n == 0 || kd_vec_dot(normal_of(corner), kd_vec_sub(eye, corner[0])) <= 0) continue;
+        for (int k = 0; k < n; k++) z += project(p, corner[k]).z / n;
         items[count++] = (item){.z = z, .solid = number, .face = i};
     }
     return count;
@@ -460,7 +449,7 @@ static void put_instant(const picture *p, item *items, bool outlines)
     int count = 0;
     for (int i = 0; i < p->s->nsolids; i++) {
         if (outlines || p->s->solid[i].mesh == KD_MESH_BALL)
-            items[count++] = (item){.z = project(p, middle_of(p, &p->s->solid[i])).z, .solid = i, .face = -1};
+            items[count++] = (item){.z = project(p, p->placed[i].centre).z, .solid = i, .face = -1};
         else
             count += collect_faces(p, i, items + count);
     }
@@ -486,7 +475,9 @@ kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
         nfaces += scene->solid[i].mesh == KD_MESH_BALL ? 1 : scene->mesh[scene->solid[i].mesh].nfaces;
     int   nitems = nfaces + scene->nsolids + scene->ncoils * (WINDINGS + 1);
     item *items = kd_alloc((size_t)nitems * sizeof *items);
-    if (!items) return KD_ERR_MEMORY;
+    p.placed = kd_alloc((size_t)scene->nsolids * sizeof *p.placed);
+    kd_status status = items && p.placed ? KD_OK : KD_ERR_MEMORY;
+    if (status != KD_OK) goto done;
     open_view(&p);
     go_to_frame(&p, shown);
     put_head(file, title);
@@ -500,6 +491,8 @@ kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
     for (int i = 0; i < scene->ntraces; i++) put_trace(&p, &scene->trace[i]);
     put_triad(&p);
     fputs("</svg>\n", file);
+done:
+    kd_free(p.placed);
     kd_free(items);
-    return KD_OK;
+    return status;
 }

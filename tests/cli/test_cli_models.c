@@ -297,6 +297,31 @@ static void slips_of_the_hand(void **state)
     assert_null(strstr(result.text, "constraint constraint"));
 }
 
+// The report of a model file shows it in motion, beside it is a picture; --no-drawing leaves both out.
+static void motion_is_drawn(void **state)
+{
+    (void)state;
+    char           fault[200], *page, *picture;
+    command_result result = expect("simulate " CRANK " --t-end 0.2 --json " TO, 0, "slider-crank-motion.svg");
+    must_contain(result.text, "\"motion\": ");
+    page = read_text(OUT "/slider-crank.html");
+    picture = read_text(OUT "/slider-crank-motion.svg");
+    assert_true(page && picture);
+    must_contain(page, "kardanDrawing(document.currentScript.parentNode,{names:[\"crank\",\"rod\",\"piston\"]");
+    must_contain(picture, "<title>Slider-crank</title>");
+    if (!markup_is_sound(page, fault, sizeof fault) || !markup_is_sound(picture, fault, sizeof fault))
+        fail_msg("%s", fault);
+    free(page);
+    free(picture);
+    assert_int_equal(remove(OUT "/slider-crank-motion.svg"), 0);
+    result = expect("simulate " CRANK " --t-end 0.2 --no-drawing " TO, 0, "report");
+    assert_null(strstr(result.text, "motion:"));
+    page = read_text(OUT "/slider-crank.html");
+    assert_null(strstr(page, "<script"));
+    assert_null(read_text(OUT "/slider-crank-motion.svg"));
+    free(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +337,7 @@ int main(void)
         cmocka_unit_test_setup(everything_is_driven, start_afresh),
         cmocka_unit_test_setup(nothing_moves, start_afresh),
         cmocka_unit_test_setup(slips_of_the_hand, start_afresh),
+        cmocka_unit_test_setup(motion_is_drawn, start_afresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -258,10 +258,10 @@ static void test_by_hand(void **state)
     assert_force(strut, 1.5, 0.5, -(10 * 0.5 + 3.5));
 }
 
-// A chain of controllers that all read the same many signals, each the output of the one before.
+// A chain of controllers that all read the same many signals, each the outputs of the two before.
 static void test_chain_of_controllers(void **state)
 {
-    enum { CONTROLLERS = 12, BODIES = 12 };
+    enum { CONTROLLERS = 40, BODIES = 12 };
     kd_model *m = new_model();
     char      name[16], text[1000];
     long      nonzero = 0;
@@ -277,14 +277,15 @@ static void test_chain_of_controllers(void **state)
         int n = snprintf(text, sizeof text, "t");
         for (int b = 0; b < BODIES; b++)
             n += snprintf(text + n, sizeof text - (size_t)n, " + body.b%d.pos.x*body.b%d.vel.y", b, (b + i) % BODIES);
-        if (i > 0) (void)snprintf(text + n, sizeof text - (size_t)n, " + sin(state.s%d.out)", i - 1);
+        if (i > 0) n += snprintf(text + n, sizeof text - (size_t)n, " + sin(state.s%d.out)", i - 1);
+        if (i > 1) (void)snprintf(text + n, sizeof text - (size_t)n, " + 0.3*state.s%d.out", i - 2);
         (void)snprintf(name, sizeof name, "s%d", i);
         pi.input = text;
         CHECK(kd_model_add_state(m, name, &pi));
     }
     kd_force_def f = kd_force_def_default(KD_APPLIED);
     f.to = kd_at("b0", 0, 0, 0);
-    f.force[0] = "state.s11.out";
+    f.force[0] = "state.s39.out";
     CHECK(kd_model_add_force(m, "f", &f));
     CHECK(kd_model_finish(m));
     desk d = desk_create(m, &seed);

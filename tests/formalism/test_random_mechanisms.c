@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formalism/system.h"
 #include "math/dense.h"
 #include "model/model.h"
 #include "systems/random_model.h"
@@ -677,6 +678,41 @@ static void report(const trial *t)
     assert_int_equal(t->wrong, 0);
 }
 
+// Every kind of joint is there, in the tree in both directions and as the closure of a loop, and every kind of
+// constraint and force.
+static void test_coverage(void **state)
+{
+    static mechanism m;
+    int              joints[KD_JOINT_KIND_COUNT][3] = {{0}}, constraints[KD_CONSTRAINT_KIND_COUNT] = {0};
+    int              forces[KD_FORCE_KIND_COUNT] = {0}, users = 0, driven = 0, loops = 0;
+    (void)state;
+    for (int i = 0; i < MECHANISMS; i++) {
+        mechanism_options opt = options_of(i);
+        mechanism_make(&m, (uint64_t)i, &opt);
+        kd_model *model = mechanism_build(&m, &(mechanism_variant){.sensors = 0});
+        assert_non_null(model);
+        kd_system *s = system_of(model, KD_JOINT);
+        assert_non_null(s);
+        for (int k = 0; k < m.njoints; k++) {
+            joints[m.joint[k].kind][s->edge[k].link == 0 ? 2 : s->edge[k].reversed]++;
+            for (int c = 0; c < 3; c++) driven += m.joint[k].motion[c] != NULL;
+        }
+        for (int k = 0; k < m.nconstraints; k++) constraints[m.constraint[k].kind]++;
+        for (int k = 0; k < m.nforces; k++) forces[m.force[k].kind]++;
+        users += m.nuser;
+        loops += kd_system_info_of(s).nloops > 0;
+        kd_system_destroy(s);
+        kd_model_destroy(model);
+    }
+    for (int k = 0; k < KD_JOINT_KIND_COUNT; k++)
+        for (int use = 0; use < 3; use++)
+            if (joints[k][use] == 0 && !(k == KD_FREE && use == 2))
+                fail_msg("joint kind %d is never used as %d", k, use);
+    for (int k = 0; k < KD_CONSTRAINT_KIND_COUNT; k++) assert_true(constraints[k] > 2);
+    for (int k = 0; k < KD_FORCE_KIND_COUNT; k++) assert_true(forces[k] > 10);
+    assert_true(users > 10 && driven > 20 && loops > 80);
+}
+
 // Residual, explicit form, mass matrix and all derivatives agree with each other at random points.
 static void test_equations(void **state)
 {
@@ -823,8 +859,8 @@ static void test_momentum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equations), cmocka_unit_test(test_both_sets), cmocka_unit_test(test_motions),
-        cmocka_unit_test(test_variants),  cmocka_unit_test(test_momentum),
+        cmocka_unit_test(test_coverage), cmocka_unit_test(test_equations), cmocka_unit_test(test_both_sets),
+        cmocka_unit_test(test_motions),  cmocka_unit_test(test_variants),  cmocka_unit_test(test_momentum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
