@@ -22,15 +22,48 @@ typedef enum kd_component {
 } kd_component;
 
 typedef struct kd_dae_counters {
-    long residuals;         // NEOM: evaluations of F (those for differences not included)
-    long jacobians;         // NJAC
+    long residuals;         // NEOM, #fcw: evaluations of F (those for differences not included)
+    long jacobians;         // NJAC, #Je: evaluations of all derivatives
+    long updates;           // #updates: cheap updates (24), (25), (26) of S0
+    long pattern_changes;   // an estimated pattern grew
+    long groups;            // column groups of the present pattern (S0 section 3.1); 0: not differenced by groups
+    long fullest_row;       // entries of its fullest row, the lower bound of groups
     long mass;              // NMAS
     long selectors;         // NSEL: determinations of selectors
     long predecompositions; // NPDEC: decompositions of the algebraic part
     long decompositions;    // NEDEC: pairs of real and complex decompositions
     long solves;            // NBSUB: Newton solves, all stages together
-    long for_differences;   // evaluations made for differences
+    long for_differences;   // #fc - #fcw: evaluations made for differences
+    long factorizations;    // sparse: with new pivoting (the first, and after growth of rounding errors)
+    long refactorizations;  // sparse: with the old pivoting
+    long projections;       // states moved back onto the constraints (S1 Eq. 36)
 } kd_dae_counters;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What an integrator tells about every attempt of a step, for those who want to know who limits it.
+typedef enum kd_attempt {
+    KD_ATTEMPT_ACCEPTED,
+    KD_ATTEMPT_ERROR,   // error test failed
+    KD_ATTEMPT_NEWTON,  // corrector iteration failed or was too slow
+    KD_ATTEMPT_EVALUATE // a function asked for a smaller step
+} kd_attempt;
+typedef enum kd_matrix_news {
+    KD_MATRIX_KEPT,
+    KD_MATRIX_FACTORED,
+    KD_MATRIX_UPDATED,
+    KD_MATRIX_EVALUATED
+} kd_matrix_news;
+
+typedef struct kd_attempt_report {
+    double         t, h;       // start of the step, its size
+    int            order;      // of the method
+    int            iterations; // of Newton
+    kd_attempt     outcome;
+    kd_matrix_news matrix; // the most expensive thing that was done to the Newton matrix in this attempt
+    double         error;  // norm of the estimated error; NEWTON: of the last increment
+    const double  *share;  // (n) part of each component in the square of that norm, sum 1; NULL: not known. Valid
+                           // during the call
+} kd_attempt_report;
 
 typedef struct kd_dae kd_dae;
 
@@ -42,6 +75,10 @@ typedef struct kd_dae_class {
     // Evaluate the derivatives at (t, x, x') and factor what does not depend on gamma. restart: forget what was kept
     // from earlier points (after Newton trouble or an event). KD_OK, > 0 with news, < 0 failed.
     kd_status (*linearize)(void *impl, double t, const double *x, const double *xdot, bool restart);
+    // Bring the matrix up to date without evaluating all derivatives: F_x' new, F_x kept (S0 Eq. 24, 25) and, if the
+    // formulation was created so, moved with the inputs (Eq. 26). linearize must have succeeded before. NULL: there is
+    // no cheaper way than linearize.
+    kd_status (*update)(void *impl, double t, const double *x, const double *xdot);
     // Factor the reduced matrices for gamma_real and, if wanted, gamma_re + i gamma_im (gamma_im = 0: real one only).
     kd_status (*factor)(void *impl, double gamma_real, double gamma_re, double gamma_im);
     void (*reduce)(void *impl, const double *F, double *part, double *y); // right-hand side is -F
@@ -56,6 +93,9 @@ typedef struct kd_dae_class {
     // the new point, where it linearises unless kd_dae.keep is set; a linearize at the same time may then cost
     // nothing). xdot is what linearize would be called with. NULL: nothing to do.
     kd_eval (*correct)(void *impl, double t, double *x, const double *xdot);
+    // Move x onto the position and velocity constraints (S1 Eq. 36) if they are violated by more than the bound of the
+    // formulation's options; *moved tells. NULL: nothing to project, or not wanted. The error estimate is taken before.
+    kd_eval (*project)(void *impl, double t, double *x, bool *moved);
     // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL:
     // integrator's.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
@@ -82,11 +122,19 @@ struct kd_dae {
     const int          *index;     // (n) 1, 2, 3: differentiation index of the component; 0: follows from the others
                                    // and takes no part in convergence tests
     const bool *controlled;        // (n) counts in the error norm
-    int         nderivative;       // leading components whose derivative occurs in F; 0: all
-    int         nstate;            // first nstate components are [p v r w s lambda mu] of kd_state
-    double      part_discount;     // how much less than 1 the particular part counts in the Newton norm; 0: fully
-    bool        keep; // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
-    double      h;    // step size that the integrator is about to try, a hint for linearize; 0: unknown
+    int         ndifferential;     // leading rows of F that contain derivatives; 0: unknown. The corrector scaling of
+                                   // S0 Eq. 18 belongs to these rows only
+    int    nderivative;            // leading components whose derivative occurs in F; 0: all
+    int    nstate;                 // first nstate components are [p v r w s lambda mu] of kd_state
+    double part_discount;          // how much less than 1 the particular part counts in the Newton norm; 0: fully
+    bool   keep;  // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
+    double h;     // step size that the integrator is about to try, a hint for linearize; 0: unknown
+    double gamma; // leading coefficient of that step (x' = gamma x + ...), for differences; 0: unknown
+    bool   widen; // set before linearize when Newton was slow with a fresh matrix: an estimated pattern may be too
+                  // small. linearize clears it
+    // Called by the integrators after every attempt of a step; NULL: nobody listens.
+    void (*observe)(const kd_attempt_report *report, void *context);
+    void *observer;
 };
 
 // methods->destroy(impl), then the kd_dae itself, which is a block of kd_alloc of its own. NULL is fine.

@@ -33,6 +33,27 @@ typedef enum kd_decomposition {
     KD_DECOMPOSE_SVD, // the only one that treats redundant constraints
 } kd_decomposition;
 
+// Where the derivatives of F come from (S0 sections 2.2, 3.1).
+typedef enum kd_derivatives {
+    KD_DERIVATIVES_ANALYTIC, // of the equations of motion (differences of single functions where those are missing)
+    KD_DERIVATIVES_DENSE,    // differences of F, column by column (S0 Eq. 16, 17)
+    KD_DERIVATIVES_GROUPED,  // differences of F, groups of columns together (Eq. 20)
+} kd_derivatives;
+
+// What happens when the Newton matrix is to be renewed and the derivatives may still be good (S0 sections 3.2, 3.3).
+typedef enum kd_update {
+    KD_UPDATE_FULL,        // evaluate all derivatives again
+    KD_UPDATE_PARTITIONED, // new mass matrix, derivatives by x kept (Eq. 24, 25)
+    KD_UPDATE_EXTENDED,    // and moved with the inputs by second derivatives taken once at the start (Eq. 26)
+} kd_update;
+
+// When positions and velocities are projected onto their constraints (S1 Eq. 36).
+typedef enum kd_projection {
+    KD_PROJECT_NEVER,
+    KD_PROJECT_BOUND, // when the violation exceeds projection_bound
+    KD_PROJECT_ALWAYS // after every step
+} kd_projection;
+
 typedef struct kd_formulation_options {
     kd_decomposition constraints;         // DECOMPC: algebraic part                                      default LU
     bool             differential_qr;     // DECOMPD = 1: QR instead of LU for the differential part      default false
@@ -43,7 +64,14 @@ typedef struct kd_formulation_options {
     double           rank_tolerance;      // SVD: singular values below this times the largest are zero   default 1e-8
     double           baumgarte_alpha;     // [1/s]                                                        default 10
     double           baumgarte_beta;      // [1/s]                                                        default 10
-    kd_part          part;                // derivatives of all or of the stiff elements only             default all
+    kd_derivatives   derivatives; //                                                              default analytic
+    bool             estimated; // grouped: pattern from difference matrices instead of the topology      default false
+    kd_update        update;    //                                                                        default full
+    bool             explicit_form;    // v' - a(p, v, ...) (S0 Eq. 10) instead of the residual (Eq. 9)   default false
+    kd_projection    projection;       // index2, index1, baumgarte: onto g and gI, h                     default never
+    bool             project_mass;     // in the norm of M instead of the Euclidean one                   default true
+    double           projection_bound; // KD_PROJECT_BOUND: largest |g|, |gI|, |h| that is left alone     default 1e-8
+    kd_part          part;             // derivatives of all or of the stiff elements only             default all
 } kd_formulation_options;
 
 // The defaults given above.

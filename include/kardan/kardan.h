@@ -3,6 +3,7 @@
 #define KARDAN_KARDAN_H
 
 #include <kardan/base.h>
+#include <kardan/bdf.h>
 #include <kardan/certificate.h>
 #include <kardan/dae.h>
 #include <kardan/eom.h>

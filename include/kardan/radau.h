@@ -49,6 +49,14 @@ typedef struct kd_stats {
     long   decompositions;    // NEDEC
     long   solves;            // NBSUB
     long   newton_updates;    // NWTUPD used
+    long   updates;           // cheap updates of the Newton matrix (S0 Eq. 24 to 26)
+    long   pattern_changes;   // growth of an estimated pattern
+    long   groups;            // column groups of the present pattern; 0: not differenced by groups
+    long   fullest_row;       // lower bound of groups
+    long   factorizations;    // sparse, with new pivoting
+    long   refactorizations;  // sparse, with the old pivoting
+    long   projections;       // S1 Eq. 36
+    int    order_last;        // order of the last step (multistep methods; 0: fixed)
     double h_last;            // last used step size
 } kd_stats;
 

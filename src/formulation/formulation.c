@@ -53,6 +53,8 @@ kd_formulation_options kd_formulation_options_default(void)
         .baumgarte_alpha = 10,
         .baumgarte_beta = 10,
         .part = KD_PART_ALL,
+        .project_mass = true,
+        .projection_bound = 1e-8,
     };
 }
 
