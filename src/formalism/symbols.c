@@ -102,6 +102,7 @@ static int path_slot(kd_system *s, const kd_path *path)
         return kd_system_slot(s, KD_SLOT_CHANNEL, s->model->nforces + path->element, path->i);
     case KD_SECTION_PARAMETER:
     case KD_SECTION_CURVE:
+    case KD_SECTION_TRACK:
     case KD_SECTION_COUNT:
         break;
     }
@@ -133,6 +134,11 @@ static bool find(const char *name, void *context, kd_symbol *out)
             *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = m->curve[i].curve};
             return true;
         }
+    const kd_curve *function = kd_model_track_function(m, name, NULL);
+    if (function) {
+        *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = function};
+        return true;
+    }
     kd_path path;
     if (!strchr(name, '.') || !kd_path_parse(m, name, &path, f->why, sizeof f->why)) return false;
     if (!f->sensor && !kd_path_is_kinematic(&path)) {

@@ -15,6 +15,7 @@
 #include "formalism/redundancy.h"
 #include "formalism/topological.h"
 #include "formalism/tree.h"
+#include "formalism/wheel.h"
 #include "model/model.h"
 
 // ---- variables of expressions ---------------------------------------------------------------------------------------
@@ -24,6 +25,8 @@ typedef enum kd_slot_kind {
     KD_SLOT_STATE,      // index: place in r
     KD_SLOT_OUT,        // index: state element, a PI controller: its output
     KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
+    KD_SLOT_CONTACT,    // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
+    KD_SLOT_LAMBDA,     // index: wheel on a rail: multiplier; the same
     KD_SLOT_REACTION,   // index: joint; level: component 0..5. This and the following: sensors only
     KD_SLOT_MULTIPLIER, // index: constraint; level: number of the row within it
     KD_SLOT_CHANNEL,    // index: force (or number of forces + user force); level: number of the force
@@ -43,10 +46,11 @@ typedef struct kd_slot {
 typedef struct kd_row {
     int         nterms;
     int        *slot;        // (nterms) slots of measures
-    double     *coefficient; // (nterms); NULL: expression
+    double     *coefficient; // (nterms); NULL: expression or wheel on a rail
     double      offset;
     kd_expr    *target; // may be NULL; not owned
     kd_expr    *expr;
+    kd_wheel   *wheel;             // wheel on a rail; NULL
     int         joint, constraint; // where it comes from; -1
     int         component;         // number within that element
     const char *name;
@@ -71,6 +75,7 @@ typedef struct kd_load {
     const kd_force_def      *def; // NULL: state or user force
     const kd_state_def      *state_def;
     const kd_user_force_def *user;
+    const kd_wheel          *wheel; // creep forces
     int                      nchannels, nvariables, nstates, state; // state: first place in r
     int                     *channel;                               // (nchannels) measures
     int                     *variable;                              // (nvariables) slots
@@ -85,7 +90,7 @@ typedef struct kd_tree_edge { // how a joint of the model is used
     int  link;                // link that it carries; 0: it closes a loop
     bool reversed;            // the link is the body of `from`
     int  pair;                // pair of its frames from, to; -1: not made
-    int  coordinate[3];       // measures of its coordinates; -1: not made
+    int  coordinate[6];       // measures of its coordinates; -1: not made
     int  row, nrows;          // rows of its constraint (before redundant ones are left out)
 } kd_tree_edge;
 
@@ -116,6 +121,10 @@ struct kd_system {
     int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
     int         capacity[8];            // of the arrays above, while building
 
+    int       nwheels; // wheels on rails
+    kd_wheel *wheel;
+    bool      by_multipliers; // forces depend on multipliers
+
     int       nexprs; // all compiled expressions, for release
     kd_expr **expr;
     kd_expr **input;                      // (ninputs); NULL: constant
@@ -124,7 +133,7 @@ struct kd_system {
     int      *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
     int      *next_slot;                  // (nslots) the next one
 
-    int  np, nv, nr, nlambda, nmu;
+    int  np, nv, nr, ns, nlambda, nmu;
     int *kept;       // (nlambda) rows of g that are in the equations
     int *x_of_p;     // (np - nturns) place in x
     int *p_of_x;     // (tree.nposition) place in p; -1: prescribed
@@ -135,6 +144,7 @@ struct kd_system {
 
     // derivatives: patterns and how the assembly fills them
     kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    kd_matrix_plan g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda; // contact coordinates, multipliers
     bool           planned;
     bool           dense_tree; // the pattern of the tree is small enough for matrices
     kd_topological topological;
@@ -174,6 +184,7 @@ typedef struct kd_work {
     kd_jet          *jet;        // (nslots)
     double          *force;      // (channels of all loads)
     int             *force_at;   // (nloads) first channel
+    double          *xi;         // (nwheels) coordinates of contacts
     double          *b;          // (nr)
     // derivative stage
     kd_change       *change;          // columns of all pairs
@@ -181,6 +192,7 @@ typedef struct kd_work {
     double          *small;           // (max_jacobian)
     kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    kd_matrix_values g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
     bool             recording;                // a run that finds the patterns
     kd_part          part;                     // that the matrices hold
     kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
@@ -257,6 +269,8 @@ bool    kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, af
 // rows.c
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);                   // value and time derivatives from w->jet
 void   kd_row_gradient(const kd_row *row, kd_work *w, double *out); // (nterms) derivatives by the terms
+kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d); // of a wheel, xi changing along the tangent
+void   kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out); // the same: values and first derivatives
 void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier);
 void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
 

@@ -20,6 +20,8 @@ static bool is_angle(kd_joint_kind kind, int i)
         return i == 0;
     case KD_PLANAR:
         return i == 2;
+    case KD_CARDAN:
+        return i > 2;
     default:
         return false;
     }

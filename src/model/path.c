@@ -33,6 +33,9 @@ static const property of_joint[] = {
     {"q1", KD_PROPERTY_Q, 0, 0},          {"v1", KD_PROPERTY_V, 0, 0},          {"a1", KD_PROPERTY_A, 0, 0},
     {"q2", KD_PROPERTY_Q, 1, 0},          {"v2", KD_PROPERTY_V, 1, 0},          {"a2", KD_PROPERTY_A, 1, 0},
     {"q3", KD_PROPERTY_Q, 2, 0},          {"v3", KD_PROPERTY_V, 2, 0},          {"a3", KD_PROPERTY_A, 2, 0},
+    {"q4", KD_PROPERTY_Q, 3, 0},          {"v4", KD_PROPERTY_V, 3, 0},          {"a4", KD_PROPERTY_A, 3, 0},
+    {"q5", KD_PROPERTY_Q, 4, 0},          {"v5", KD_PROPERTY_V, 4, 0},          {"a5", KD_PROPERTY_A, 4, 0},
+    {"q6", KD_PROPERTY_Q, 5, 0},          {"v6", KD_PROPERTY_V, 5, 0},          {"a6", KD_PROPERTY_A, 5, 0},
 };
 static const property of_reaction[] = {
     {"force.x", KD_PROPERTY_FORCE, 0, 0}, {"force.y", KD_PROPERTY_FORCE, 1, 0}, {"force.z", KD_PROPERTY_FORCE, 2, 0},
@@ -73,7 +76,7 @@ typedef struct properties {
 
 int kd_joint_coordinates(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3};
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6};
     return kind >= 0 && kind < KD_JOINT_KIND_COUNT ? count[kind] : 0;
 }
 
