@@ -6,6 +6,7 @@
 #include "formalism/kalker.h"
 
 enum { MOST_ITERATIONS = 30 };
+static const double FLAT = 1e6; // radius of a tread that counts as a cone [m]
 
 // ---- profiles -------------------------------------------------------------------------------------------------------
 // f and four derivatives
@@ -17,7 +18,7 @@ static void profile_at(const kd_profile *p, double x, double f[5])
         break;
     case KD_PROFILE_ARC: { // T = sqrt(r^2 - u^2): T' = -u/T, T'' = -r^2/T^3, T''' = -3 r^2 u/T^5, ...
         double r2 = p->radius * p->radius, u = x - p->centre, T = sqrt(r2 - u * u), T3 = T * T * T;
-        f[0] = p->sign * (T - sqrt(r2 - p->centre * p->centre));
+        f[0] = -p->sign * x * (x - 2.0 * p->centre) / (T + sqrt(r2 - p->centre * p->centre)); // T - T(0)
         f[1] = -p->sign * u / T;
         f[2] = -p->sign * r2 / T3;
         f[3] = -p->sign * 3.0 * r2 * u / (T3 * T * T);
@@ -63,7 +64,7 @@ void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *trea
     w->side = def->side == KD_RAIL_LEFT ? 1.0 : -1.0;
     w->unknown = def->contact == KD_CONTACT_UNKNOWNS;
     w->by_load = def->normal == KD_LOAD_ACTUAL && def->creep != KD_CREEP_NONE;
-    w->tread = isinf(def->tread_radius) ? (kd_profile){.kind = KD_PROFILE_LINE, .slope = -def->conicity}
+    w->tread = def->tread_radius >= FLAT ? (kd_profile){.kind = KD_PROFILE_LINE, .slope = -def->conicity}
                                         : arc(def->tread_radius, def->conicity, -1.0);
     w->head = arc(def->rail_radius, def->conicity, 1.0);
     if (tread) w->tread = (kd_profile){.kind = KD_PROFILE_CURVE, .curve = tread};

@@ -231,7 +231,7 @@ static const kd_field constraint_fields[] = {
     {"conicity", KD_FIELD_NUMBER, O(rail.conicity), 1, RAIL, 0, 0, ANY, "",
      .doc = "slope of the tread at the rolling circle"},
     {"tread_radius", KD_FIELD_NUMBER, O(rail.tread_radius), 1, RAIL, KD_FIELD_INFINITE, INFINITY, POSITIVE, "m",
-     .doc = "radius of the hollow tread; not given: a cone"},
+     .doc = "radius of the hollow tread; not given, or 1e6 and more: a cone"},
     {"rail_radius", KD_FIELD_NUMBER, O(rail.rail_radius), 1, RAIL, 0, 0.3, POSITIVE, "m",
      .doc = "radius of the head of the rail"},
     {"wheel_profile", KD_FIELD_TEXT, O(rail.wheel_profile), 1, RAIL, 0, 0, ANY, "",
