@@ -140,6 +140,8 @@ typedef struct kd_wheel_rail {
     double          shear, poisson; // modulus of shear [N/m^2], Poisson's ratio
     double          friction;       // coefficient
     bool            moment;         // spin moment about the normal
+    double          clearance;      // lateral way of the foot of the wheel up to the flange [m]; infinite: no flange
+    double          flange, onset;  // stiffness of the flange [N/m], way over which it sets in [m]
 } kd_wheel_rail;
 
 #define KD_MAX_TERMS 8

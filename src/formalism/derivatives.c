@@ -209,6 +209,75 @@ static void add_load_variable(kd_work *w, const kd_load *load, int j, const doub
     }
 }
 
+// The pair that all channels of a load act between; -1: there are several.
+static int pair_of_channels(const kd_work *w, const kd_load *load)
+{
+    int pair = load->nchannels > 1 ? w->system->measure[load->channel[0]].pair : -1;
+    for (int k = 1; k < load->nchannels; k++)
+        if (w->system->measure[load->channel[k]].pair != pair) return -1;
+    return pair;
+}
+
+// The pair of a variable that is a measure of one; -1: it is something else.
+static int pair_of_variable(const kd_work *w, const kd_load *load, int j)
+{
+    kd_slot at = w->system->slot[load->variable[j]];
+    return at.kind == KD_SLOT_MEASURE ? w->system->measure[at.index].pair : -1;
+}
+
+// All variables of one pair together: along each step of its path the changes of the forces first, then their work
+// along the path of the channels. Fewer additions by the number of channels times that of variables.
+static void add_variables_of_pair(kd_work *w, const kd_load *load, int channels, int pair, const double *J)
+{
+    const kd_system *s = w->system;
+    int              rows = load->nchannels + load->nstates, n = load->nchannels;
+    bool             rates = false;
+    for (int j = 0; j < load->nvariables; j++)
+        rates = rates || (pair_of_variable(w, load, j) == pair && s->slot[load->variable[j]].level == 1);
+    for (int l = 0; l < s->pair[pair].nsteps; l++) {
+        int    column = s->tree.dof_v[s->pair[pair].step[l].dof];
+        double by_p[6] = {0.0}, by_v[6] = {0.0};
+        if (column < 0) continue;
+        for (int j = 0; j < load->nvariables; j++) {
+            if (pair_of_variable(w, load, j) != pair) continue;
+            kd_slot           at = s->slot[load->variable[j]];
+            const kd_measure *x = &s->measure[at.index];
+            double            p = variable_change(w, x, at.level, l, false), v = at.level == 1 ? slope(w, x, l) : 0.0;
+            for (int k = 0; k < n; k++) by_p[k] += J[k + j * rows] * p, by_v[k] += J[k + j * rows] * v;
+        }
+        for (int i = 0; i < s->pair[channels].nsteps; i++) {
+            int row = s->tree.dof_v[s->pair[channels].step[i].dof];
+            if (row < 0) continue;
+            double p = 0.0, v = 0.0;
+            for (int k = 0; k < n; k++) {
+                double along = slope(w, &s->measure[load->channel[k]], i);
+                p += along * by_p[k], v += along * by_v[k];
+            }
+            kd_matrix_add(&w->residual_p, row, column, -p);
+            if (rates) kd_matrix_add(&w->residual_v, row, column, -v);
+        }
+    }
+}
+
+static bool is_first_of_pair(const kd_work *w, const kd_load *load, int j, int pair)
+{
+    for (int i = 0; i < j; i++)
+        if (pair_of_variable(w, load, i) == pair) return false;
+    return true;
+}
+
+static void add_load_variables(kd_work *w, const kd_load *load, const double *J)
+{
+    int rows = load->nchannels + load->nstates, channels = pair_of_channels(w, load);
+    for (int j = 0; j < load->nvariables; j++) {
+        int pair = pair_of_variable(w, load, j);
+        if (channels < 0 || pair < 0 || load->nstates > 0 || load->nchannels > 6)
+            add_load_variable(w, load, j, J + j * rows);
+        else if (is_first_of_pair(w, load, j, pair))
+            add_variables_of_pair(w, load, channels, pair, J);
+    }
+}
+
 static kd_eval add_load(kd_work *w, int i)
 {
     const kd_load *load = &w->system->load[i];
@@ -217,7 +286,7 @@ static kd_eval add_load(kd_work *w, int i)
     bool    asked = !w->recording && (w->part == KD_PART_ALL || load->stiff);
     kd_eval answer = asked ? load->class->jacobian(load, w->slot, w, w->small) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
-    for (int j = 0; j < load->nvariables; j++) add_load_variable(w, load, j, w->small + j * rows);
+    add_load_variables(w, load, w->small);
     for (int k = 0; k < load->nchannels; k++) freeze(w, load->channel[k], asked ? w->force[w->force_at[i] + k] : 0.0);
     return KD_EVAL_OK;
 }
@@ -582,6 +651,29 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
     answer = assemble(w, x->lambda, x->mu);
     if (answer == KD_EVAL_OK) w->derivative_stamp = x->acceleration_stamp;
     return answer;
+}
+
+// The residual by the multipliers alone, for iterations on accelerations: loads, then rows, as in assemble().
+kd_eval kd_work_multipliers(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_acceleration(w, x);
+    kd_eval answer = kd_work_loads(w, x);
+    bool current = w->derivative_stamp == x->acceleration_stamp && w->part == KD_PART_ALL;
+    if (answer != KD_EVAL_OK || current) return answer;
+    w->derivative_stamp = 0; // the matrices are no longer of one point
+    if (w->axes_stamp != x->position_stamp) fill_axes(w);
+    w->axes_stamp = x->position_stamp;
+    kd_matrix_start(&w->residual_lambda);
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *load = &s->load[i];
+        if (!load->wheel || !load->wheel->by_load) continue;
+        answer = load->class->jacobian(load, w->slot, w, w->small);
+        if (answer != KD_EVAL_OK) return answer;
+        add_load_variable(w, load, load->nvariables - 1, w->small + 6 * (load->nvariables - 1));
+    }
+    for (int i = 0; i < s->nlambda; i++) add_gradient_column(w, &s->row_g[s->kept[i]], i);
+    return KD_EVAL_OK;
 }
 
 // ---- patterns -------------------------------------------------------------------------------------------------------

@@ -619,6 +619,7 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
     const kd_matrix_values *const of_position[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};
     bool                          early = false;
     for (size_t i = 0; i < sizeof of_position / sizeof *of_position; i++) early = early || *out == of_position[i];
+    if (*out == &w->residual_lambda && part == KD_PART_ALL) return kd_work_multipliers(w, x);
     if (!early) return kd_work_derivatives(w, x, part);
     kd_work_G(w, x);
     return KD_EVAL_OK;

@@ -445,7 +445,7 @@ static kd_eval creep_eval(const kd_load *load, const double *x, kd_work *w, doub
     double v[KD_CREEP_VARIABLES];
     (void)rate;
     creep_variables(load, x, w, v);
-    kd_wheel_creep(load->wheel, v, force, NULL, NULL);
+    kd_wheel_creep(load->wheel, v, force, NULL);
     return KD_EVAL_OK;
 }
 
@@ -453,19 +453,20 @@ static kd_eval creep_jacobian(const kd_load *load, const double *x, kd_work *w, 
 {
     double v[KD_CREEP_VARIABLES], all[6 * KD_CREEP_VARIABLES], force[6];
     creep_variables(load, x, w, v);
-    kd_wheel_creep(load->wheel, v, force, all, NULL);
+    kd_wheel_creep_jacobian(load->wheel, v, force, all);
     for (int i = 0; i < load->nvariables; i++) memcpy(J + 6 * i, all + 6 * creep_place(load, i), 6 * sizeof *J);
     return KD_EVAL_OK;
 }
 
-// The power of the forces between wheel and frame is -lost less what the drive of the frame brings in again.
+// What the forces between wheel and frame do beyond -lost and the flange's potential, the drive of the frame takes back.
 static void creep_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
 {
-    double v[KD_CREEP_VARIABLES], force[6], lost;
+    double v[KD_CREEP_VARIABLES], force[6], energy[3]; // lost, potential of the flange, its rate
     creep_variables(load, x, w, v);
-    kd_wheel_creep(load->wheel, v, force, NULL, &lost);
-    sum->dissipated += lost;
-    sum->supplied += lost;
+    kd_wheel_creep(load->wheel, v, force, energy);
+    sum->dissipated += energy[0];
+    sum->potential += energy[1];
+    sum->supplied += energy[0] + energy[2];
     for (int k = 0; k < 6; k++) sum->supplied += force[k] * x[load->rate_slot[k]];
 }
 

@@ -328,7 +328,8 @@ static void make_creep(builder *b, int number)
     const kd_wheel        *wheel = &b->s->wheel[number];
     const kd_constraint   *c = &b->s->model->constraint[b->s->row_g[wheel->row].constraint];
     kd_measure             axle = {KD_MEASURE_COSINE, .dof = -1, .j = 1, .turns = -1};
-    if (c->def.rail.creep == KD_CREEP_NONE || !start_load(b, &kd_load_creep, c->name, 6)) return;
+    if ((c->def.rail.creep == KD_CREEP_NONE && isinf(c->def.rail.clearance)) ||
+        !start_load(b, &kd_load_creep, c->name, 6)) return;
     b->load->wheel = wheel;
     int pair = axle.pair = kd_system_pair(b->s, &c->from, &c->to), from = pair;
     if (c->from.body >= 0) from = kd_system_pair(b->s, &c->from, &ground);

@@ -279,6 +279,7 @@ bool kd_work_matrices(kd_work *w); // room for the values; false: out of memory
 // All matrices at the acceleration stage; KD_PART_STIFF: those of the residual by the stiff loads only.
 kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part);
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
+kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // residual_lambda alone
 void                    kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
 
 #endif

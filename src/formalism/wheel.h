@@ -69,11 +69,11 @@ double kd_wheel_nominal(const kd_wheel *wheel); // xi in the middle of the track
 // unknown.
 kd_jet kd_wheel_gap(const kd_wheel *wheel, const kd_jet in[KD_WHEEL_INPUTS], double xi, double xi_d);
 
-// ---- tangential forces ----------------------------------------------------------------------------------------------
+// ---- creep and flange -----------------------------------------------------------------------------------------------
 // Variables: d, n, d', omega of B in A; d0, d0', omega0 of the ground in A; xi; lambda. Forces on B at its origin and
-// moments about it, axes of A. J (6 x KD_CREEP_VARIABLES, column-major) may be NULL; where xi is not unknown it follows
-// d and n in J. power (may be NULL): what friction takes away.
-void kd_wheel_creep(const kd_wheel *wheel, const double x[KD_CREEP_VARIABLES], double force[6], double *J,
-                    double *power);
+// moments about it, axes of A. energy (may be NULL): power lost in creep, potential of the flange and its rate.
+void kd_wheel_creep(const kd_wheel *wheel, const double x[KD_CREEP_VARIABLES], double force[6], double energy[3]);
+// The same with derivatives J (6 x KD_CREEP_VARIABLES, column-major); where xi is not unknown it follows d and n.
+void kd_wheel_creep_jacobian(const kd_wheel *wheel, const double x[KD_CREEP_VARIABLES], double force[6], double *J);
 
 #endif

@@ -258,6 +258,12 @@ static const kd_field constraint_fields[] = {
      .doc = "coefficient of friction"},
     {"moment", KD_FIELD_BOOLEAN, O(rail.moment), 1, RAIL, 0, 1, ANY, "",
      .doc = "with the moment about the normal of the contact"},
+    {"clearance", KD_FIELD_NUMBER, O(rail.clearance), 1, RAIL, KD_FIELD_INFINITE, INFINITY, NOT_NEGATIVE, "m",
+     .doc = "way of the foot of the wheel outwards at which its flange meets the rail; not given: there is no flange"},
+    {"flange", KD_FIELD_NUMBER, O(rail.flange), 1, RAIL, 0, 14.6e6, NOT_NEGATIVE, "N/m",
+     .doc = "stiffness of flange and rail across the track"},
+    {"onset", KD_FIELD_NUMBER, O(rail.onset), 1, RAIL, 0, 0.0005, POSITIVE, "m",
+     .doc = "way over which the stiffness of the flange sets in"},
 };
 #undef O
 #undef PLACED
