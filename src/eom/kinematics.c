@@ -48,7 +48,8 @@ kd_eval kd_eom_Z(kd_eom_data *d, double *Z)
 {
     if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_KINEMATICS, KD_STAGE_POSITION);
     kd_eval answer = kd_update_Z(d);
-    if (answer == KD_EVAL_OK) memcpy(Z, d->Z, (size_t)d->eom->def.dims.np * (size_t)d->eom->def.dims.nv * sizeof(double));
+    if (answer == KD_EVAL_OK)
+        memcpy(Z, d->Z, (size_t)d->eom->def.dims.np * (size_t)d->eom->def.dims.nv * sizeof(double));
     return answer;
 }
 

@@ -18,9 +18,9 @@ kd_eval kd_supplied_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, do
     const kd_eom *eom = d->eom;
     const int     rows = d->entry[fn].rows, np = eom->def.dims.np, nv = eom->def.dims.nv;
     // norm equations are always differentiated by the coordinates
-    bool    times_Z = var == KD_P && eom->kinematics != KD_Z_IDENTITY && (!eom->def.p_increments || fn == KD_Q);
-    int     count = rows * (times_Z ? np : eom->columns[var]);
-    char    what[64];
+    bool times_Z = var == KD_P && eom->kinematics != KD_Z_IDENTITY && (!eom->def.p_increments || fn == KD_Q);
+    int  count = rows * (times_Z ? np : eom->columns[var]);
+    char what[64];
     if (times_Z && !kd_room_block(d)) return kd_fault_memory(d, fn);
 
     double *block = times_Z ? d->block : out;
