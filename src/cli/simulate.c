@@ -18,9 +18,9 @@ enum {
     PATH_SIZE = 4096,
     MESSAGE_SIZE = 1200,
     CERTIFICATE_SIZE = 4000,
-    SETTINGS = 16,
+    SETTINGS = 24,
     MAX_PLOTS = 16,
-    MAX_OPTIONS = 32
+    MAX_OPTIONS = 48
 };
 enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
@@ -58,6 +58,7 @@ typedef struct task {
     kd_certificate certificate;
     double         reference_error;
     char           message[MESSAGE_SIZE], broken[MESSAGE_SIZE];
+    char           method_value[8][40];
     char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
 } task;
@@ -89,14 +90,6 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
     kd_cli_option options[MAX_OPTIONS] = {
         {"--t-end", "T", "end time [s]; default: the model's", KD_CLI_NUMBER, &t->t_end},
-        {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
-         KD_CLI_POSITIVE, &t->method.rtol},
-        {"--atol", "A", "absolute tolerance; default: the model's", KD_CLI_POSITIVE, &t->method.atol},
-        {"--formulation", "F", "psf, psf1, ggl, index3, index2, index1, baumgarte2, baumgarte1; default: chosen",
-         KD_CLI_TEXT, &t->method.formulation},
-        {"--integrator", "I", "radau, ida; default: chosen", KD_CLI_TEXT, &t->method.integrator},
-        {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
-         KD_CLI_TEXT, &t->method.decomposition},
         {"--intervals", "N", "output intervals, equally long, at most 1000000; default: the model's, 500", KD_CLI_COUNT,
          &t->intervals},
         {"--max-step", "H", "largest step [s]; default: the model's, or no limit", KD_CLI_POSITIVE, &t->max_step},
@@ -117,6 +110,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     };
     int count = 0;
     while (options[count].name) count++;
+    count += kd_method_options(&t->method, options + count);
     count += kd_subject_options(&t->request, options + count);
     static const char *const names[] = {"MODEL"};
     const kd_cli_syntax      syntax = {
@@ -303,13 +297,10 @@ static kd_status make_times(task *t)
     o->ntimes = n;
     o->output = take_output;
     o->context = t;
-    o->radau.h_max = o->ida.h_max = t->max_step; // 0: no limit
-    if (t->subject.system && t->subject.info.dof == 0 &&
-        t->max_step == 0) { // nothing limits the steps of a driven mechanism
-        o->radau.h_max = (t->t_end - start) / DRIVEN_STEPS;
-        o->ida.h_max = o->radau.h_max;
-    }
-    o->radau.max_steps = o->ida.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
+    const bool driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
+    o->radau.h_max = driven && t->max_step == 0 ? (t->t_end - start) / DRIVEN_STEPS : t->max_step; // 0: no limit
+    o->bdf.h_max = o->ida.h_max = o->radau.h_max;
+    o->radau.max_steps = o->bdf.max_steps = o->ida.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
     return KD_OK;
 }
 
@@ -419,6 +410,9 @@ static int list_settings(task *t, kd_result_setting *list)
     list[n++] = (kd_result_setting){"absolute tolerance", t->number[2]};
     list[n++] = (kd_result_setting){"output intervals", t->number[3]};
     if (t->max_step > 0) list[n++] = (kd_result_setting){"largest step", t->number[4]};
+    kd_method_setting setting;
+    for (int i = 0; kd_method_setting_of(m, i, &setting, t->method_value[i], sizeof t->method_value[i]); i++)
+        list[n++] = (kd_result_setting){setting.name, setting.value};
     list[n++] = (kd_result_setting){"method", m->reason};
     for (int i = 0; i < t->request.settings.count; i++) {
         const char *word = t->request.settings.word[i], *equals = strchr(word, '=');
@@ -507,7 +501,8 @@ static void tell_in_words(const task *t, bool written)
                kd_certificate_reference(&t->certificate, t->reference_error).words);
     for (int i = 0; t->stats && i < KD_STATISTICS; i++) {
         kd_statistic statistic = kd_result_statistic(&t->certificate, i);
-        printf("  %-42s %12.6g\n", statistic.label, statistic.value);
+        if (statistic.special && statistic.value == 0) continue;
+        printf("  %-46s %12.6g\n", statistic.label, statistic.value);
     }
     if (!written) return;
     if (t->with_csv) printf("table:  %s\n", t->csv);
@@ -562,6 +557,9 @@ static void tell_as_json(const task *t, bool written)
     kd_json_text(&json, "formulation", kd_formulation_word(t->method.options.formulation));
     kd_json_text(&json, "integrator", kd_integrator_word(t->method.options.integrator));
     kd_json_text(&json, "decomposition", kd_method_decomposition(&t->method));
+    kd_method_setting setting;
+    for (int i = 0; kd_method_setting_of(&t->method, i, &setting, text, sizeof text); i++)
+        kd_json_text(&json, setting.key, setting.value);
     kd_json_text(&json, "method", t->method.reason);
     kd_json_number(&json, "rtol", t->method.rtol);
     kd_json_number(&json, "atol", t->method.atol);
@@ -630,6 +628,7 @@ int kd_cli_simulate(int argc, char **argv)
     take_defaults(&t);
     if (!name_files(&t) || !kd_method_read(&t.method)) goto done; // with the words of the file
     kd_method_choose(&t.method, &t.subject);
+    if (!kd_method_fits(&t.method)) goto done;
     // one more for the place where a run fails or is stopped, one for the start
     if (kd_recording_create(t.subject.eom, kd_subject_inputs(&t.subject), t.intervals + 2, &t.recording) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);

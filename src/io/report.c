@@ -379,6 +379,7 @@ static void put_statistics(FILE *file, const kd_result *report)
     fputs("<div><h2>Statistics</h2>\n<section class=\"card\"><table>\n", file);
     for (int i = 0; i < KD_STATISTICS; i++) {
         kd_statistic s = kd_result_statistic(&report->certificate, i);
+        if (s.special && s.value == 0) continue;
         put_row(file, s.label, kd_file_number(s.value, s.is_count ? "%.0f" : "%.4g", number, sizeof number));
     }
     fputs("</table></section></div>\n", file);

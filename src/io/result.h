@@ -29,9 +29,10 @@ typedef struct kd_result {
 typedef struct kd_statistic {
     const char *key, *label; // "rejected_error", "steps rejected by the error test"
     bool        is_count;
+    bool        special; // of some methods only: 0 says nothing
     double      value;
 } kd_statistic;
-enum { KD_STATISTICS = 15 };
+enum { KD_STATISTICS = 24 };
 kd_statistic kd_result_statistic(const kd_certificate *certificate, int i);
 
 // Comment lines (version, title, settings, statistics, certificate, units), header line, one row per output time.
