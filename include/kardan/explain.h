@@ -43,6 +43,7 @@ typedef struct kd_limiter {
     double     newton;         // in the steps that Newton's method gave up
     double     from, to;       // [s] shortest time in which it did most of this
     bool       local;          // that is a small part of the run
+    bool       abrupt;         // most of it happened in a small part of the run, perhaps at several times
     int        nsuspects;      // force elements that act on it, fastest first
     kd_suspect suspect[4];
     char       advice[500]; // likely cause and what to do

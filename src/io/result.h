@@ -2,6 +2,8 @@
 #ifndef KD_IO_RESULT_H
 #define KD_IO_RESULT_H
 
+#include <kardan/explain.h>
+
 #include "io/drawing.h"
 #include "io/recording.h"
 
@@ -22,7 +24,8 @@ typedef struct kd_result {
     double                   reference_error; // against the reference solution at the end; NaN: there is none
     const char *const       *plots;           // channels to plot in the report; nplots 0: all groups
     int                      nplots;
-    const kd_drawing        *drawing; // of the mechanism; may be NULL
+    const kd_drawing        *drawing;     // of the mechanism; may be NULL
+    const kd_explanation    *explanation; // who limited the steps; may be NULL
 } kd_result;
 
 // Statistics as a list, the same in all forms of results.

@@ -13,12 +13,15 @@
 #include "core/memory.h"
 #include "core/text.h"
 
+#define PI 3.14159265358979323846
+
 enum { BINS = 256, NAME = 96, COMPONENT = 160, MAX_VELOCITIES = 8 };
 
-static const double LIMITED = 1e-2;    // norm of the error from which an accepted step counts as limited by it
-static const double MOST = 0.8;        // part of the weight that the window of a limiter holds
-static const double LOCAL = 0.1;       // part of the run that such a window may be long to be called local
-static const double NEGLIGIBLE = 0.01; // limiters with a smaller share are not told
+static const double LIMITED = 1e-2;          // norm of the error from which an accepted step counts as limited by it
+static const double MOST = 0.8;              // part of the weight that the window of a limiter holds
+static const double LOCAL = 0.1;             // part of the run that such a window may be long to be called local
+static const double NEGLIGIBLE = 0.01;       // limiters with a smaller share are not told
+static const double SLOW = 0.05, FAST = 1.5; // frequency * h of forces whose motion the steps resolve
 
 typedef enum trouble { SMALL, ERROR, NEWTON, TROUBLES } trouble;
 
@@ -265,22 +268,48 @@ static double weight_of(const owner *o)
     return o->weight[SMALL] + o->weight[ERROR] + o->weight[NEWTON];
 }
 
+// Number of bins, the heaviest first, that hold most of the weight of an owner
+static int heavy_bins(const kd_explainer *e, int k, double total)
+{
+    const float *history = e->history + k;
+    double       inside = 0, bound = INFINITY;
+    int          count = 0;
+    while (inside < MOST * total && count < BINS) {
+        double next = -1; // the heaviest below the bound
+        int    equal = 0;
+        for (int b = 0; b < BINS; b++) {
+            const double w = history[(size_t)b * (size_t)e->nowners];
+            if (w >= bound || w < next) continue;
+            equal = w > next ? 1 : equal + 1;
+            next = w;
+        }
+        if (next <= 0) break;
+        inside += equal * next;
+        count += equal;
+        bound = next;
+    }
+    return count;
+}
+
 // Shortest run of bins that holds most of the weight of an owner
 static void find_window(const kd_explainer *e, int k, kd_limiter *out)
 {
     const size_t n = (size_t)e->nowners;
+    const float *history = e->history + k;
     double       total = 0, inside = 0;
     int          first = 0, best_first = 0, best_last = BINS - 1;
-    for (int b = 0; b < BINS; b++) total += e->history[(size_t)b * n + (size_t)k];
+    for (int b = 0; b < BINS; b++) total += history[(size_t)b * n];
     for (int last = 0; last < BINS; last++) {
-        inside += e->history[(size_t)last * n + (size_t)k];
-        while (first < last && inside - e->history[(size_t)first * n + (size_t)k] >= MOST * total)
-            inside -= e->history[(size_t)first++ * n + (size_t)k];
+        inside += history[(size_t)last * n];
+        while (first < last && inside - history[(size_t)first * n] >= MOST * total)
+            inside -= history[(size_t)first++ * n];
         if (inside >= MOST * total && last - first < best_last - best_first) best_first = first, best_last = last;
     }
+    const double few = fmax(1, LOCAL * (e->counted.t_last - e->counted.t_first) / e->width);
     out->from = e->counted.t_first + best_first * e->width;
     out->to = fmin(e->counted.t_first + (best_last + 1) * e->width, e->counted.t_last);
-    out->local = best_last - best_first + 1 <= fmax(1, LOCAL * (e->counted.t_last - e->counted.t_first) / e->width);
+    out->local = best_last - best_first + 1 <= few;
+    out->abrupt = heavy_bins(e, k, total) <= few;
 }
 
 static void name_component(const kd_explainer *e, int k, kd_limiter *out)
@@ -354,48 +383,65 @@ static void advise_newton(const kd_limiter *l, char *text, size_t size)
                    "of friction, a softer contact), or set --max-step");
 }
 
-static void advise_local(const kd_limiter *l, char *text, size_t size)
+// The force whose motion steps of this length resolve, the fastest of them; NULL: none
+static const kd_suspect *resolved(const kd_limiter *l, double h)
+{
+    for (int i = 0; i < l->nsuspects; i++) {
+        const double phase = speed(&l->suspect[i]) * h;
+        if (phase > SLOW && phase < FAST) return &l->suspect[i];
+    }
+    return NULL;
+}
+
+static void advise_abrupt(const kd_explainer *e, const kd_limiter *l, char *text, size_t size)
 {
     const kd_suspect *s = abrupt(l);
-    kd_text(text, size, "it changes abruptly near t = %.6g s", 0.5 * (l->from + l->to));
+    if (l->local && l->from - e->counted.t_first < 0.5 * (l->to - l->from)) {
+        kd_text(text, size, "it settles at the start, which costs short steps once");
+        if (l->nsuspects > 0) kd_text_append(text, size, "; '%s' is the fastest force on it", l->suspect[0].name);
+        kd_text_append(text, size, ". A start in equilibrium avoids that");
+        return;
+    }
+    if (l->local)
+        kd_text(text, size, "it changes abruptly near t = %.6g s", 0.5 * (l->from + l->to));
+    else
+        kd_text(text, size, "it changes abruptly several times");
     if (s) kd_text_append(text, size, ", probably by '%s' (%s)", s->name, s->kind);
     kd_text_append(text, size,
                    ": an impact, a stop, or a jump of an input, a curve or a law. Make it smoother where that does no "
                    "harm; the steps around it are short for a reason");
 }
 
-static void advise_stiff(const kd_limiter *l, double h, char *text, size_t size)
+static void advise_resolved(const kd_suspect *s, double h, char *text, size_t size)
 {
-    const kd_suspect *s = &l->suspect[0];
-    const double      period = 2 * 3.14159265358979323846 / s->frequency;
     if (s->frequency >= s->rate)
         kd_text(text, size,
-                "'%s' (%s) is stiff: alone it makes it swing with a period of %.3g s, and steps of %.3g s "
-                "resolve that. Soften it, damp it, or loosen the tolerance",
-                s->name, s->kind, period, h);
+                "'%s' (%s) is stiff: alone it makes it swing with a period of %.3g s, and steps of %.3g s resolve "
+                "that. Soften it, damp it, or loosen the tolerance",
+                s->name, s->kind, 2 * PI / s->frequency, h);
     else
         kd_text(text, size,
-                "'%s' (%s) is strongly damped: alone it comes to rest within %.3g s, and steps of %.3g s "
-                "follow that. Use less damping, or loosen the tolerance",
+                "'%s' (%s) damps strongly: alone it brings it to rest within %.3g s, and steps of %.3g s follow that. "
+                "Use less damping, or loosen the tolerance",
                 s->name, s->kind, 1 / s->rate, h);
 }
 
 // h: typical step that it limited
-static void advise(kd_limiter *l, const double weight[TROUBLES], double h, char *text, size_t size)
+static void advise(const kd_explainer *e, const kd_limiter *l, const double weight[TROUBLES], double h, char *text,
+                   size_t size)
 {
-    const double all = weight[SMALL] + weight[ERROR] + weight[NEWTON];
-    const double phase = l->nsuspects > 0 ? speed(&l->suspect[0]) * h : 0; // of the fastest force within a step
-    if (weight[NEWTON] > 0.5 * all)
+    const kd_suspect *s = resolved(l, h);
+    if (l->local || l->abrupt)
+        advise_abrupt(e, l, text, size);
+    else if (weight[NEWTON] > 0.5 * (weight[SMALL] + weight[ERROR] + weight[NEWTON]))
         advise_newton(l, text, size);
-    else if (l->local)
-        advise_local(l, text, size);
-    else if (phase > 0.05)
-        advise_stiff(l, h, text, size);
+    else if (s)
+        advise_resolved(s, h, text, size);
     else
-        kd_text(text, size,
-                "its motion asks for steps of %.3g s all the time; a looser tolerance (--rtol, --atol) makes "
-                "them longer",
-                h);
+        kd_text(
+            text, size,
+            "its motion asks for steps of %.3g s all the time; a looser tolerance (--rtol, --atol) makes them longer",
+            h);
 }
 
 static void describe_owner(const kd_explainer *e, int k, double all, kd_suspects suspects, void *context,
@@ -409,7 +455,7 @@ static void describe_owner(const kd_explainer *e, int k, double all, kd_suspects
     name_component(e, k, out);
     find_window(e, k, out);
     find_suspects(e, k, suspects, context, out);
-    advise(out, o->weight, exp(o->log_h / weight_of(o)), out->advice, sizeof out->advice);
+    advise(e, out, o->weight, exp(o->log_h / weight_of(o)), out->advice, sizeof out->advice);
 }
 
 // Owner with the largest weight below that of the last one told; equal ones by number. -1: none
