@@ -50,6 +50,11 @@ void kd_replay_see(kd_replay *r, const kd_state *x)
     kd_state_copy(x, r->state[r->count++]);
 }
 
+const kd_state *kd_replay_oldest(const kd_replay *r)
+{
+    return r->count > 0 ? r->state[0] : NULL;
+}
+
 kd_status kd_replay_save(const kd_replay *r, const kd_state *last, const char *title, const char *path, double *from,
                          char *message, size_t size)
 {
@@ -86,7 +91,7 @@ static void append_word(char *text, size_t size, const char *word)
 // An option that the replay sets itself; *alone: its value is the next word
 static bool is_replaced(const char *word, bool *alone)
 {
-    static const char *const list[] = {"--t-end", "--start-state", "--from"};
+    static const char *const list[] = {"--t-end", "--start-state", "--from", "--output"};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         const size_t n = strlen(list[i]);
         if (strncmp(word, list[i], n) != 0 || (word[n] != '\0' && word[n] != '=')) continue;
@@ -96,8 +101,11 @@ static bool is_replaced(const char *word, bool *alone)
     return false;
 }
 
-void kd_replay_command(int argc, char **argv, const char *path, double from, double t_end, char *text, size_t size)
+void kd_replay_command(int argc, char **argv, const char *folder, const char *path, double from, double t_end,
+                       char *text, size_t size)
 {
+    char output[4096];
+    kd_text(output, sizeof output, "%s/replay", folder);
     kd_text(text, size, "kardan simulate");
     for (int i = 0; i < argc; i++) {
         bool alone = false;
@@ -106,6 +114,8 @@ void kd_replay_command(int argc, char **argv, const char *path, double from, dou
         else
             append_word(text, size, argv[i]);
     }
+    append_word(text, size, "--output");
+    append_word(text, size, output);
     append_word(text, size, "--start-state");
     append_word(text, size, path);
     kd_text_append(text, size, " --from %.17g --t-end %.17g", from, t_end);

@@ -547,12 +547,13 @@ static void write_postmortem(task *t)
     kd_explanation_describe(&t->explanation, words, sizeof words);
     if (t->simulation &&
         kd_replay_save(t->replay, t->subject.x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0)
-        kd_replay_command(t->argc, t->argv, t->states, from, t->t_end, t->command, sizeof t->command);
+        kd_replay_command(t->argc, t->argv, t->folder, t->states, from, t->t_end, t->command, sizeof t->command);
     const kd_postmortem facts = {
         .title = t->subject.title,
         .eom = t->subject.eom,
         .inputs = kd_subject_inputs(&t->subject),
         .x = t->subject.x,
+        .before = kd_replay_oldest(t->replay),
         .h = fmax(stats->h_last, 0.1 * t->explanation.h_typical),
         .status = t->status,
         .message = t->message,

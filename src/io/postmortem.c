@@ -2,7 +2,8 @@
 //
 // Residuals are evaluated at the last good state, where they are small unless something is inconsistent, and one step
 // ahead at p oplus h v, v + h a with the old accelerations and multipliers: what cannot be evaluated there, or is far
-// from zero, is what the integrator ran into. Singular constraints: singular values of the scaled matrix [GZ; HZ]; the
+// from zero, is what the integrator ran into. Singular constraints: singular values of [GZ; HZ], each row in parts
+// of its length in better times; the
 // left vector of the smallest one combines constraints that depend on each other, the right one is a velocity that they
 // no longer prevent.
 #include "io/postmortem.h"
@@ -160,22 +161,29 @@ static void put_residuals_ahead(work *w, const kd_postmortem *f)
 
 // ---- singular constraints -------------------------------------------------------------------------------------------
 
-// A (m x n) = rows of GZ and HZ, each of length 1
-static bool scaled_matrix(work *w, const kd_state *x, double *GZ, double *HZ, double *A)
+// A (m x n) = rows of GZ and HZ at x
+static bool constraint_matrix(work *w, const kd_postmortem *f, const kd_state *x, double *GZ, double *HZ, double *A)
 {
     const int rows = w->d.nlambda + w->d.nmu, n = w->d.nv;
+    if (!set_time(w, f->inputs, x->t, x)) return false;
     kd_eom_at_position(w->data, x->p, x->s);
     kd_eom_at_velocity(w->data, x->v, x->r);
     if (kd_eom_constraint_matrices(w->data, w->d.nlambda ? GZ : NULL, w->d.nmu ? HZ : NULL) != KD_EVAL_OK) return false;
-    for (int i = 0; i < rows; i++) {
-        const bool    holonomic = i < w->d.nlambda;
-        const double *row = holonomic ? GZ + i : HZ + (i - w->d.nlambda);
-        const int     stride = holonomic ? w->d.nlambda : w->d.nmu;
-        double        length = 0;
-        for (int j = 0; j < n; j++) length = hypot(length, row[j * stride]);
-        for (int j = 0; j < n; j++) A[i + rows * j] = length > 0 ? row[j * stride] / length : 0;
+    for (int j = 0; j < n; j++) {
+        for (int i = 0; i < w->d.nlambda; i++) A[i + rows * j] = GZ[i + w->d.nlambda * j];
+        for (int i = 0; i < w->d.nmu; i++) A[w->d.nlambda + i + rows * j] = HZ[i + w->d.nmu * j];
     }
     return true;
+}
+
+// scale_i = largest length of row i so far
+static void measure_rows(int rows, int columns, const double *A, double *scale)
+{
+    for (int i = 0; i < rows; i++) {
+        double length = 0;
+        for (int j = 0; j < columns; j++) length = hypot(length, A[i + rows * j]);
+        scale[i] = fmax(scale[i], length);
+    }
 }
 
 // Entries of a vector that are not small, with their names
@@ -209,13 +217,19 @@ static void put_singular(work *w, const kd_postmortem *f)
     double   *GZ = kd_cut_double(&arena, w->d.nlambda * n), *HZ = kd_cut_double(&arena, w->d.nmu * n);
     double   *A = kd_cut_double(&arena, m * n), *U = kd_cut_double(&arena, m * m), *Vt = kd_cut_double(&arena, n * n);
     double   *sigma = kd_cut_double(&arena, least), *svd = kd_cut_double(&arena, kd_svd_work(m, n));
-    if (arena.failed || !set_time(w, f->inputs, f->x->t, f->x) || !scaled_matrix(w, f->x, GZ, HZ, A) ||
-        kd_svd(m, n, A, U, sigma, Vt, svd) != 0) {
+    double   *scale = kd_cut_double(&arena, m);
+    bool      made = !arena.failed;
+    if (made && f->before && constraint_matrix(w, f, f->before, GZ, HZ, A)) measure_rows(m, n, A, scale);
+    made = made && constraint_matrix(w, f, f->x, GZ, HZ, A);
+    if (made) measure_rows(m, n, A, scale);
+    for (int i = 0; made && i < m; i++)
+        for (int j = 0; j < n && scale[i] > 0; j++) A[i + m * j] /= scale[i];
+    if (!made || kd_svd(m, n, A, U, sigma, Vt, svd) != 0) {
         fprintf(w->file, "could not be evaluated\n");
     } else {
         const double smallest = m > n ? 0 : sigma[least - 1];
-        fprintf(w->file, "%d rows of length 1, %d velocities; singular values from %.3g to %.3g: %s\n", m, n, smallest,
-                sigma[0],
+        fprintf(w->file, "%d rows, each divided by its length, %d velocities; singular values from %.3g to %.3g: %s\n",
+                m, n, smallest, sigma[0],
                 smallest < SINGULAR ? "singular"
                 : smallest < NEARLY ? "nearly singular"
                                     : "not singular");

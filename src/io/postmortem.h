@@ -10,6 +10,7 @@ typedef struct kd_postmortem {
     const kd_eom    *eom;
     const kd_inputs *inputs; // may be NULL
     const kd_state  *x;      // last good state
+    const kd_state  *before; // an earlier one, when all was well; may be NULL
     double           h;      // step that was to follow, roughly; 0: none
     kd_status        status;
     const char      *message;     // what the integrator said

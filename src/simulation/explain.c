@@ -407,8 +407,9 @@ static void advise_abrupt(const kd_explainer *e, const kd_limiter *l, char *text
     else
         kd_text(text, size, "it changes abruptly several times");
     if (s) kd_text_append(text, size, ", probably by '%s' (%s)", s->name, s->kind);
+    kd_text_append(text, size, l->newton > l->small ? ": a singular position, an" : ": an");
     kd_text_append(text, size,
-                   ": an impact, a stop, or a jump of an input, a curve or a law. Make it smoother where that does no "
+                   " impact, a stop, or a jump of an input, a curve or a law. Make it smoother where that does no "
                    "harm; the steps around it are short for a reason");
 }
 
