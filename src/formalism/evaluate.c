@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "formalism/system.h"
+#include "math/linsolve.h"
 
 // ---- workspace ------------------------------------------------------------------------------------------------------
 static int channel_count(const kd_system *s)
@@ -79,7 +80,7 @@ static void cut_arrays(kd_work *w)
     w->force_at = kd_cut_int(arena, s->nloads + 1);
     w->b = kd_cut_double(arena, s->nr);
     w->xi = kd_cut_double(arena, s->nwheels);
-    w->sensor = kd_cut_double(arena, s->model->nsensors);
+    w->sensor = kd_cut_double(arena, s->nsensors);
 }
 
 // Columns of the pairs are needed for derivatives and constraint matrices.
@@ -123,6 +124,7 @@ kd_work *kd_work_create(const kd_system *s)
 void kd_work_destroy(kd_work *w)
 {
     if (!w) return;
+    kd_sparse_lu_destroy(w->kkt_lu);
     kd_arena_release(&w->arena);
     kd_free(w);
 }

@@ -89,7 +89,8 @@ static int path_slot(kd_system *s, const kd_path *path)
         m = kd_system_force_measure(s, path->element);
         return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level_of(path->property));
     case KD_SECTION_CONSTRAINT:
-        return kd_system_slot(s, KD_SLOT_MULTIPLIER, path->element, path->i);
+        return kd_system_slot(s, path->property == KD_PROPERTY_WRENCH ? KD_SLOT_WHEEL : KD_SLOT_MULTIPLIER,
+                              path->element, path->i);
     case KD_SECTION_STATE:
         return kd_system_slot(s, path->property == KD_PROPERTY_OUT ? KD_SLOT_OUT : KD_SLOT_STATE, path->element, 0);
     case KD_SECTION_INPUT:

@@ -71,6 +71,7 @@ static const char *unit_along(kd_property property, bool angle, bool six, int i)
     case KD_PROPERTY_A:
         return unit_of_motion(angle, 2);
     case KD_PROPERTY_FORCE:
+    case KD_PROPERTY_WRENCH:
         return unit_of_force(six ? i >= 3 : angle);
     default:
         return "";

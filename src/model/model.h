@@ -147,6 +147,7 @@ struct kd_model {
 //     force.NAME.q .v .force             forces in joints
 //     force.NAME.fx .fy .fz .tx .ty .tz  wrench on `to`, axes of `from` (bushing, contact, applied)
 //     constraint.NAME.force (force1 ..)  multipliers
+//     constraint.NAME.fx .. .tz          wrench on `to`, axes of `from` (wheel_rail)
 //     state.NAME  state.NAME.out  input.NAME  sensor.NAME  energy.kinetic .potential .total
 // With frames and signs: docs/guide/sensors.md
 typedef enum kd_section {
@@ -180,6 +181,7 @@ typedef enum kd_property {
     KD_PROPERTY_A,     // i
     KD_PROPERTY_FORCE, // i: component of force 0..2 and torque 3..5 (joints, wrenches); multiplier (constraints); 0:
                        // scalar force of a tsda, rsda, joint spring, tyre, maxwell
+    KD_PROPERTY_WRENCH, // i: component of force 0..2 and torque 3..5 of a wheel on a rail
     KD_PROPERTY_VALUE, // state, input, sensor; energy: 0 kinetic, 1 potential, 2 total
     KD_PROPERTY_OUT,   // pi
 } kd_property;

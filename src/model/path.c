@@ -59,6 +59,10 @@ static const property of_constraint[] = {
     {"force", KD_PROPERTY_FORCE, 0, 0},  {"force1", KD_PROPERTY_FORCE, 0, 0},
     {"force2", KD_PROPERTY_FORCE, 1, 0}, {"force3", KD_PROPERTY_FORCE, 2, 0},
 };
+static const property of_wheel[] = {
+    {"fx", KD_PROPERTY_WRENCH, 0, 0}, {"fy", KD_PROPERTY_WRENCH, 1, 0}, {"fz", KD_PROPERTY_WRENCH, 2, 0},
+    {"tx", KD_PROPERTY_WRENCH, 3, 0}, {"ty", KD_PROPERTY_WRENCH, 4, 0}, {"tz", KD_PROPERTY_WRENCH, 5, 0},
+};
 static const property of_signal[] = { // state, input, sensor; the second of PI states only
     {"", KD_PROPERTY_VALUE, 0, 0}, {"out", KD_PROPERTY_OUT, 0, 0},
 };
@@ -132,7 +136,8 @@ static int tables_of(const kd_model *m, kd_section section, int element, propert
         return 1;
     case KD_SECTION_CONSTRAINT:
         table[0] = (properties){of_constraint, LENGTH(of_constraint)};
-        return 1;
+        table[1] = (properties){of_wheel, LENGTH(of_wheel)};
+        return m->constraint[element].def.kind == KD_WHEEL_RAIL ? 2 : 1;
     case KD_SECTION_STATE:
         table[0] = (properties){of_signal, m->state[element].def.kind == KD_STATE_PI ? 2 : 1};
         return 1;
@@ -154,7 +159,7 @@ static bool is_there(const kd_model *m, kd_section section, int element, const p
     int n = -1; // names of the table are not counted
     if (section == KD_SECTION_JOINT && p->property != KD_PROPERTY_FORCE) {
         n = kd_joint_coordinates(m->joint[element].def.kind);
-    } else if (section == KD_SECTION_CONSTRAINT) {
+    } else if (section == KD_SECTION_CONSTRAINT && p->property != KD_PROPERTY_WRENCH) {
         n = kd_constraint_rows(&m->constraint[element].def);
     }
     if (n < 0) return true;
@@ -294,6 +299,7 @@ bool kd_path_is_kinematic(const kd_path *path)
     case KD_PROPERTY_ACC:
     case KD_PROPERTY_ALPHA:
     case KD_PROPERTY_A:
+    case KD_PROPERTY_WRENCH:
     case KD_PROPERTY_FORCE: // values of forces are outputs: a law that reads another law would be an algebraic loop
         return false;
     case KD_PROPERTY_VALUE:
