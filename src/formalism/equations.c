@@ -21,53 +21,11 @@ static kd_eval kinematics(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// quaternion q, angular velocity e_k in its own axes: q' = q e_k / 2
-static kd_quat quaternion_rate(kd_quat q, kd_quat omega)
-{
-    kd_quat rate = kd_quat_mul(q, omega);
-    return (kd_quat){0.5 * rate.w, 0.5 * rate.x, 0.5 * rate.y, 0.5 * rate.z};
-}
-
-static kd_quat unit_quaternion(int k)
-{
-    return (kd_quat){0.0, k == 0, k == 1, k == 2};
-}
-
-// Rows of Z of one link: 1 for scalars, q e_k / 2 for quaternions.
-static void fill_link_Z(const kd_system *s, const kd_work *w, int i, double *Z)
-{
-    const kd_link *link = &s->tree.link[i];
-    int            ndof = kd_tree_joint_dofs(link->kind), np = s->np;
-    int            turns = link->kind == KD_TREE_SPHERICAL ? 0 : link->kind == KD_TREE_FREE ? 3 : ndof;
-    for (int k = 0; k < ndof; k++) {
-        int column = s->tree.dof_v[link->dof + k];
-        if (column < 0) continue;
-        if (k < turns) {
-            Z[s->p_of_x[link->position + k] + column * np] = 1.0;
-        } else {
-            kd_quat rate = quaternion_rate(kd_quat_of(w->x + link->position + turns), unit_quaternion(k - turns));
-            kd_quat_to(rate, Z + s->p_of_x[link->position + turns] + column * np);
-        }
-    }
-}
-
 static kd_eval Z(const kd_point *x, void *context, double *out)
 {
-    kd_work         *w = context;
-    const kd_system *s = w->system;
-    kd_work_position(w, x);
-    for (int i = 1; i < s->tree.nlinks; i++) fill_link_Z(s, w, i, out);
-    if (s->nturns > 0) kd_work_G(w, x); // the columns of the paths
-    for (int i = 0; i < s->nturns; i++) {
-        const kd_measure *m = &s->measure[s->turn_measure[i]];
-        kd_vec3           N, F;
-        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
-            const kd_change *c = &w->change[w->change_at[m->pair] + l];
-            int              column = s->tree.dof_v[s->pair[m->pair].step[l].dof];
-            if (column >= 0) out[first_turn(s) + i + column * s->np] += kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
-        }
-    }
+    kd_work *w = context;
+    kd_work_Z(w, x);
+    kd_matrix_add_dense(&w->Z, out);
     return KD_EVAL_OK;
 }
 
@@ -171,7 +129,7 @@ static void norm_of_turn(const kd_work *w, int i, double *out)
         }
         kd_quat q = kd_quat_of(w->x + link->position + turns);
         double  scale = -2.0 * slope / kd_quat_norm2(q), column[4];
-        kd_quat_to(kd_quat_mul(q, unit_quaternion(k - turns)), column);
+        kd_quat_to(kd_quat_mul(q, kd_unit_quaternion(k - turns)), column);
         for (int a = 0; a < 4; a++) out[row + (s->p_of_x[link->position + turns] + a) * nq] += scale * column[a];
     }
 }
@@ -418,10 +376,10 @@ static kd_wrench row_reaction(const kd_work *w, const kd_point *x, int joint)
     const kd_system   *s = w->system;
     const kd_relative *rel = &w->rel[s->edge[joint].pair];
     kd_wrench          sum = {.N = {0, 0, 0}};
-    for (int i = 0; i < s->nlambda; i++) {
-        const kd_row *row = &s->row_g[s->kept[i]];
-        if (row->joint != joint) continue;
-        for (int k = 0; k < row->nterms; k++) {
+    for (int number = s->edge[joint].row, end = number + s->edge[joint].nrows; number < end; number++) {
+        const kd_row *row = &s->row_g[number];
+        int           i = s->lambda_of[number];
+        for (int k = 0; i >= 0 && k < row->nterms; k++) {
             kd_wrench load = measure_load(s, rel, joint, &s->measure[s->slot[row->slot[k]].index]);
             sum.N = kd_vec_axpy(sum.N, -x->lambda[i] * row->coefficient[k], load.N);
             sum.F = kd_vec_axpy(sum.F, -x->lambda[i] * row->coefficient[k], load.F);
@@ -451,9 +409,8 @@ static double reaction(const kd_work *w, const kd_point *x, int joint, int compo
 static double multiplier(const kd_work *w, const kd_point *x, int constraint, int number)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nlambda; i++)
-        if (s->row_g[s->kept[i]].constraint == constraint && s->row_g[s->kept[i]].component == number)
-            return x->lambda[i];
+    for (int i = s->constraint_row[constraint]; i < s->nrows_g && s->row_g[i].constraint == constraint; i++)
+        if (s->row_g[i].component == number) return s->lambda_of[i] >= 0 ? x->lambda[s->lambda_of[i]] : 0.0;
     for (int i = 0; i < s->nmu; i++)
         if (s->row_h[i].constraint == constraint && s->row_h[i].component == number) return x->mu[i];
     return 0.0; // left out as redundant
@@ -520,7 +477,7 @@ static kd_eval outputs(const kd_point *x, void *context, double *out)
     kd_work_acceleration(w, x);
     kd_eval answer = fill_sensor_slots(w, x);
     if (answer != KD_EVAL_OK) return answer;
-    for (int k = 0; k < s->model->nsensors; k++) {
+    for (int k = 0; k < s->nsensors; k++) {
         int i = s->sensor_order[k]; // behind the sensors that it reads
         out[i] = kd_expr_value(s->sensor[i], w->slot, w->expr_work);
         for (int slot = s->sensor_slot[i]; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = out[i];
@@ -529,38 +486,13 @@ static kd_eval outputs(const kd_point *x, void *context, double *out)
 }
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
-// (Z v)_p along
-// increments: quaternions q -> q + q e/2 gives q e omega / 4; counted angles: change of their rates.
-static void kinematics_by_position(kd_work *w, double *out)
-{
-    const kd_system *s = w->system;
-    int              np = s->np;
-    for (int i = 1; i < s->tree.nlinks; i++) {
-        const kd_link *link = &s->tree.link[i];
-        if (link->kind != KD_TREE_SPHERICAL && link->kind != KD_TREE_FREE) continue;
-        int     first = link->kind == KD_TREE_FREE ? 3 : 0, dof = link->dof + first;
-        kd_quat q = kd_quat_of(w->x + link->position + first),
-                omega = {0.0, w->dx[dof], w->dx[dof + 1], w->dx[dof + 2]};
-        for (int k = 0; k < 3; k++) {
-            kd_quat change = quaternion_rate(quaternion_rate(q, unit_quaternion(k)), omega);
-            kd_quat_to(change, out + s->p_of_x[link->position + first] + s->tree.dof_v[dof + k] * np);
-        }
-    }
-    for (int i = 0; i < s->nturns; i++) {
-        const kd_measure *m = &s->measure[s->turn_measure[i]];
-        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
-            const kd_change *c = &w->change[w->change_at[m->pair] + l];
-            kd_tangent       e = {c->w, c->u, c->omega_q, c->dd_q, c->alpha_q, c->ddd_q};
-            int              column = s->tree.dof_v[s->pair[m->pair].step[l].dof];
-            if (column >= 0) out[first_turn(s) + i + column * np] += kd_measure_jet(m, &w->rel[m->pair], &e, NAN).d1;
-        }
-    }
-}
-
 // The matrix of a block; kinds of rows share the constraint matrices.
 static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
 {
+    bool moves = s->nquaternions + s->nturns > 0; // otherwise Z = I
     switch (fn) {
+    case KD_KINEMATICS:
+        return moves && var == KD_V ? &s->Z : moves && var == KD_P ? &s->Z_p : NULL;
     case KD_RESIDUAL:
         return var == KD_P ? &s->residual_p : var == KD_V ? &s->residual_v : var == KD_R ? &s->residual_r : NULL;
     case KD_B:
@@ -586,8 +518,14 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
 {
     const kd_matrix_plan *plan = plan_of(w->system, fn, var);
     *out = kd_work_matrix(w, plan);
-    if (*out != &w->G && *out != &w->H) return kd_work_derivatives(w, x, part);
-    kd_work_G(w, x);
+    if (*out == &w->Z)
+        kd_work_Z(w, x);
+    else if (*out == &w->Z_p)
+        kd_work_Z_p(w, x);
+    else if (*out == &w->G || *out == &w->H)
+        kd_work_G(w, x);
+    else
+        return kd_work_derivatives(w, x, part);
     return KD_EVAL_OK;
 }
 
@@ -600,13 +538,9 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
         norms_by_position(w, x, out);
         return KD_EVAL_OK;
     }
-    kd_eval answer = fn == KD_KINEMATICS ? kd_work_derivatives(w, x, part) : update_matrix(w, x, fn, var, part, &m);
-    if (answer != KD_EVAL_OK) return answer;
-    if (fn == KD_KINEMATICS)
-        kinematics_by_position(w, out);
-    else
-        kd_matrix_add_dense(m, out);
-    return KD_EVAL_OK;
+    kd_eval answer = update_matrix(w, x, fn, var, part, &m);
+    if (answer == KD_EVAL_OK) kd_matrix_add_dense(m, out);
+    return answer;
 }
 
 static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)
@@ -677,7 +611,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
                          .nmu = s->nmu,
                          .nq = s->nquaternions + s->nturns,
                          .nu = s->model->ninputs,
-                         .ny = s->model->nsensors};
+                         .ny = s->nsensors};
     def.context = s;
     if (def.dims.nq > 0) {
         def.kinematics = kinematics;
@@ -698,16 +632,17 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->nr > 0) def.b = inner_rates;
     if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;
     if (s->nmu > 0) def.h = h, def.hI = hI;
-    if (s->model->nsensors > 0) def.y = outputs;
+    if (s->nsensors > 0) def.y = outputs;
     def.energies = energies;
     def.derivative = derivative;
     def.pattern = pattern;
     def.sparse = sparse;
     def.p_increments = true;
     def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
+    if (s->for_start) def.given[KD_RESIDUAL] = KD_BIT(KD_A);
     if (s->dense_tree) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
     if (def.dims.nq > 0) def.given[KD_KINEMATICS] = def.given[KD_Q] = KD_BIT(KD_P);
-    if (s->nr > 0) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
+    if (s->nr > 0 && !s->for_start) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
     if (s->nlambda > 0) {
         def.given[KD_G] = KD_BIT(KD_P);
         def.given[KD_GI] = KD_BIT(KD_P) | KD_BIT(KD_V);

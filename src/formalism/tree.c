@@ -21,6 +21,11 @@ int kd_tree_joint_positions(kd_tree_joint kind)
     return joints[kind].positions;
 }
 
+int kd_tree_joint_scalars(kd_tree_joint kind)
+{
+    return kd_tree_joint_dofs(kind) - 3 * (kd_tree_joint_positions(kind) - kd_tree_joint_dofs(kind));
+}
+
 // ---- numbering -----------------------------------------------------------------------------------------------------
 
 // end of every subtree; false: not depth first, i.e. a parent is not on the way from the link before to the ground
@@ -106,6 +111,7 @@ static void fill_pattern(kd_tree *tree, const int *above)
 static kd_status make_pattern(kd_tree *tree)
 {
     tree->column = tree->row = NULL;
+    if (tree->bare) return KD_OK;
     int *above = kd_cut_int(&tree->arena, tree->nlinks);
     if (!above) return KD_ERR_MEMORY;
     const int64_t entries = count_entries(tree, above);
