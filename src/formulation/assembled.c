@@ -12,6 +12,7 @@
 #include "formulation/assembled.h"
 #include "core/text.h"
 #include "formulation/assembled_impl.h"
+#include "formulation/projection.h"
 #include "math/dense.h"
 #include <math.h>
 #include <stdarg.h>
@@ -428,11 +429,13 @@ static kd_status create_parts(kd_assembled *self)
     cut_arrays(self);
     if (self->arena.failed) return KD_ERR_MEMORY;
     describe(self);
-    bool      on_manifold = self->form == KD_GGL || self->form == KD_PSF1;
+    bool      projects = self->methods.project && self->opt.projection == KD_PROJECT_ALWAYS;
+    bool      on_manifold = self->form == KD_GGL || self->form == KD_PSF1 || projects;
     kd_status status = kd_eom_data_create(self->eom, &self->data);
     if (status >= 0) kd_eom_at_parameters(self->data, self->state->theta);
     if (status >= 0)
         status = kd_acceleration_create(self->eom, &self->inputs, self->state, &self->opt, &self->acceleration);
+    if (status >= 0 && !self->opt.project_mass) kd_acceleration_euclidean(self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, on_manifold, &self->dense);
     if (status >= 0)
         status = kd_linsolve_create(self->n - self->eliminated, linear_kind(&self->opt), NULL, &self->solver);
@@ -456,10 +459,12 @@ kd_status kd_assembled_create(const kd_eom *eom, const kd_inputs *inputs, const 
     if (inputs) self->inputs = *inputs;
     set_layout(self);
     set_levels(self);
+    self->methods = classes[form];
+    if (kd_projects(eom, form, opt)) self->methods.project = kd_assembled_project;
     status = create_parts(self);
     if (status < 0) goto done;
     *object = (kd_dae){
-        .methods = &classes[form],
+        .methods = &self->methods,
         .impl = self,
         .n = self->n,
         .nrows = self->n,
