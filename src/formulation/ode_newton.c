@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define NORMAL_INCREMENT 6e-6 // central differences: third root of the unit roundoff, coordinates of size 1
-#define SIZE 0.1              // smallest size of a component that a difference increment is taken of
+#define SIZE 1.0              // smallest size of a component that a difference increment is taken of
 #define SINGULAR 1e-13        // reciprocal condition of the scaled Phi_y
 
 static const kd_var outer_vars[] = {KD_P, KD_V, KD_R};
@@ -300,7 +300,7 @@ static kd_eval differences(kd_ode *self, double t)
 kd_status kd_ode_linearize(void *impl, double t, const double *x, const double *xdot, bool restart)
 {
     kd_ode   *self = impl;
-    bool      singular = self->opt.derivatives != KD_DERIVATIVES_ANALYTIC;
+    bool      singular = self->opt.derivatives != KD_DERIVATIVES_ANALYTIC || self->opt.constraints == KD_DECOMPOSE_SVD;
     kd_status status = make_ready(self);
     (void)xdot, (void)restart;
     if (status < 0) return status;

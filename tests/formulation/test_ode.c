@@ -79,7 +79,9 @@ static void check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_st
     f->reduce(dae->impl, F[0], part, F[1]);
     f->solve_real(dae->impl, F[1]);
     f->expand(dae->impl, part, F[1], moved);
-    for (int i = 0; i < n; i++) assert_close(moved[i], dx[0][i], tolerance);
+    for (int i = 0; i < n; i++)
+        if (fabs(moved[i] - dx[0][i]) > tolerance)
+            fail_msg("%s: component %d is %g, not %g", kd_eom_title(eom), i, moved[i], dx[0][i]);
     for (int i = 0; i < n; i++) {
         double complex value = gamma_complex * (dx[0][i] + I * dx[1][i]) - (Jdx[0][i] + I * Jdx[1][i]);
         F[0][i] = creal(value);
@@ -120,7 +122,12 @@ static void newton_matrices_of_the_systems(void **state)
         kd_eom               *eom;
         kd_state             *x;
         assert_int_equal(system->create(&eom, &x), KD_OK);
-        check_newton(eom, NULL, x, NULL, system->redundant ? 1e-4 : 2e-6);
+        kd_formulation_options opt = kd_formulation_options_default();
+        if (system->redundant) { // moved positions do not fit together: their rank must not count
+            opt.constraints = KD_DECOMPOSE_SVD;
+            opt.rank_tolerance = 1e-6;
+        }
+        check_newton(eom, NULL, x, &opt, system->redundant ? 1e-4 : 5e-6);
         kd_state_destroy(x);
         kd_eom_destroy(eom);
     }
