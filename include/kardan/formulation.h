@@ -13,7 +13,8 @@ KD_EXTERN_C_BEGIN
     X(KD_PSF, "psf", "projected strangeness-free form: all constraint levels hold (S3 Theorem 2.4)")                   \
     X(KD_PSF1, "psf1", "projected strangeness-index-1 form: without acceleration level (S3 FORM = 1)")                 \
     X(KD_GGL, "ggl", "Gear-Gupta-Leimkuhler: position and velocity level with extra multipliers")                      \
-    X(KD_ODASSL, "odassl", "overdetermined: position and velocity level, extra multipliers only inside Newton's method") \
+    X(KD_ODASSL, "odassl",                                                                                             \
+      "overdetermined: position and velocity level, extra multipliers only inside Newton's method")                    \
     X(KD_INDEX3, "index3", "constraints on position level")                                                            \
     X(KD_INDEX2, "index2", "constraints on velocity level; positions drift")                                           \
     X(KD_INDEX1, "index1", "constraints on acceleration level; positions and velocities drift")                        \

@@ -9,6 +9,7 @@
 #include <kardan/cvode.h>
 #include <kardan/dae.h>
 #include <kardan/eom.h>
+#include <kardan/explain.h>
 #include <kardan/formalism.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>

@@ -79,7 +79,7 @@ typedef struct kd_assembled {
     int        *position_rows; // (nlambda + nq) psf1: active rows of (g, q)
     double     *GZ, *HZ, *C;   // C: (rows x max(np, nv)) compact
 
-    kd_newton  *newton; // sparse Newton matrix; NULL where rows are combined (psf1, SVD): then the dense one below
+    kd_newton *newton; // sparse Newton matrix; NULL where rows are combined (psf1, SVD): then the dense one below
 
     // dense Newton matrix
     kd_blocks       blocks;
@@ -87,8 +87,8 @@ typedef struct kd_assembled {
     double         *E, *K;         // (n x n) F_x', F_x
     double         *A;             // (n x n) scaled matrix
     double complex *A_complex;
-    int            *column_power;  // (n) of gamma
-    double         *row, *column;  // (n) scale factors
+    int            *column_power; // (n) of gamma
+    double         *row, *column; // (n) scale factors
     double complex *y_complex;
     double         *x_moved, *raw_plus; // (n), (nraw) differences along normals
     long            normal_differences;

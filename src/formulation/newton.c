@@ -245,8 +245,7 @@ static void add_velocity(const kd_newton *self, const double *z, double *rho)
     const kd_pattern *G = &self->source[self->gz].pattern;
     const double     *D = self->form->scale_eta, *eta = z + self->xe;
     for (int j = 0; j < self->nv; j++)
-        for (int k = G->column[j]; k < G->column[j + 1]; k++)
-            rho[j] -= self->GZ[k] * D[G->row[k]] * eta[G->row[k]];
+        for (int k = G->column[j]; k < G->column[j + 1]; k++) rho[j] -= self->GZ[k] * D[G->row[k]] * eta[G->row[k]];
 }
 
 // delta = T rho
@@ -326,8 +325,8 @@ static void join_complex(kd_newton *self, double *y_re, double *y_im)
     double *parts[2] = {y_re, y_im};
     for (int part = 0; part < 2; part++) {
         kd_increments_turn(&self->increments, self->delta + part * nv, self->turn + part * nv);
-        kd_increments_join(&self->increments, self->delta + part * nv, self->turn + part * nv,
-                           self->normal + part * np, parts[part]);
+        kd_increments_join(&self->increments, self->delta + part * nv, self->turn + part * nv, self->normal + part * np,
+                           parts[part]);
     }
     for (int i = 0; i < np; i++) {
         double complex normal = inverse * (self->normal[i] + self->normal[np + i] * I);

@@ -4,9 +4,9 @@
 #include "formulation/newton.h"
 #include <string.h>
 
-#define DENSE_UP_TO 24    // order up to which dense LU is faster than any sparse one
-#define DENSE_PART 0.3    // part of the entries from which on it is so for larger ones
-#define SPARSE_FROM 400   // order from which on only a nearly full matrix is treated as dense
+#define DENSE_UP_TO 24  // order up to which dense LU is faster than any sparse one
+#define DENSE_PART 0.3  // part of the entries from which on it is so for larger ones
+#define SPARSE_FROM 400 // order from which on only a nearly full matrix is treated as dense
 #define NEARLY_FULL 0.6
 
 // ---- sources --------------------------------------------------------------------------------------------------------
@@ -33,8 +33,7 @@ static int new_source(kd_newton *self, kd_fn fn, kd_var var, bool given)
     source->fn = fn;
     source->var = var;
     source->sparse = given && kd_eom_pattern(self->eom, fn, var, &source->pattern);
-    if (!source->sparse)
-        cut_full(self, kd_eom_rows(self->eom, fn), kd_eom_columns(self->eom, var), &source->pattern);
+    if (!source->sparse) cut_full(self, kd_eom_rows(self->eom, fn), kd_eom_columns(self->eom, var), &source->pattern);
     if (self->arena.failed) return -1;
     source->value = kd_cut_double(&self->arena, source->pattern.column[source->pattern.columns]);
     return self->nsources++;
@@ -394,8 +393,7 @@ void kd_newton_release_pattern(kd_newton *self)
 static kd_status set_groups(kd_newton *self)
 {
     if (!self->differenced || self->opt.derivatives != KD_DERIVATIVES_GROUPED) return KD_OK;
-    kd_status status =
-        kd_colouring_create(self->m, self->nv + self->m, kd_columns_count(&self->F), &self->colouring);
+    kd_status status = kd_colouring_create(self->m, self->nv + self->m, kd_columns_count(&self->F), &self->colouring);
     if (status < 0) return status;
     return kd_colouring_update(self->colouring, self->F.column, self->F.row, self->differenced_column);
 }

@@ -18,8 +18,7 @@ static kd_eval fetch_constraints(kd_newton *self)
 kd_eval kd_newton_fetch_one(kd_newton *self, int k)
 {
     kd_source *source = &self->source[k];
-    if (source->sparse)
-        return kd_eom_sparse(self->form->data, source->fn, source->var, self->opt.part, source->value);
+    if (source->sparse) return kd_eom_sparse(self->form->data, source->fn, source->var, self->opt.part, source->value);
     if (k == self->gz || k == self->hz) return fetch_constraints(self);
     kd_blocks one = {0};
     one.block[source->fn][source->var] = source->value;
@@ -29,7 +28,8 @@ kd_eval kd_newton_fetch_one(kd_newton *self, int k)
 kd_eval kd_newton_fetch(kd_newton *self)
 {
     kd_eval answer = fetch_constraints(self);
-    if (answer == KD_EVAL_OK && self->wants) answer = kd_eom_derivatives(self->form->data, self->opt.part, &self->wanted);
+    if (answer == KD_EVAL_OK && self->wants)
+        answer = kd_eom_derivatives(self->form->data, self->opt.part, &self->wanted);
     for (int k = 0; k < self->nsources && answer == KD_EVAL_OK; k++)
         if (self->source[k].sparse) answer = kd_newton_fetch_one(self, k);
     return answer;
@@ -80,7 +80,7 @@ kd_eval kd_newton_row_norms(kd_newton *self, double *norm)
 static kd_eval keep_constraint_matrix(kd_newton *self)
 {
     if (self->gz < 0) return KD_EVAL_OK;
-    const kd_source *source = &self->source[self->gz];
+    const kd_source  *source = &self->source[self->gz];
     const kd_pattern *G = &source->pattern;
     kd_fn             fn = self->form->phi_rows.fn[0];
     bool              contact = kd_eom_dims(self->eom).ns > 0;
