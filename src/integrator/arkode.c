@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#define FIXED_ITERATIONS 12 // of Newton's method in constant steps; ARKODE's 3 otherwise
+
 struct kd_arkode {
     kd_sundials       base; // first: the callbacks see it
     kd_arkode_options opt;
@@ -105,6 +107,8 @@ static bool set_solver(kd_arkode *self)
     kd_sundials *base = &self->base;
     bool         own = self->opt.own_linear_algebra;
     if (is_explicit(self)) return true;
+    // constant steps cannot be made shorter when Newton's method is slow
+    if (self->opt.h_fixed > 0 && ARKStepSetMaxNonlinIters(base->memory, FIXED_ITERATIONS) != 0) return false;
     return kd_sundials_linear_solver(base, own) &&
            ARKStepSetLinearSolver(base->memory, base->solver, base->matrix) == 0 &&
            (!own || ARKStepSetLinSysFn(base->memory, linear_system) == 0);
