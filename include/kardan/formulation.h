@@ -19,7 +19,8 @@ KD_EXTERN_C_BEGIN
     X(KD_INDEX2, "index2", "constraints on velocity level; positions drift")                                           \
     X(KD_INDEX1, "index1", "constraints on acceleration level; positions and velocities drift")                        \
     X(KD_BAUMGARTE2, "baumgarte2", "gI + alpha g = 0")                                                                 \
-    X(KD_BAUMGARTE1, "baumgarte1", "gII + 2 alpha gI + beta^2 g = 0")
+    X(KD_BAUMGARTE1, "baumgarte1", "gII + 2 alpha gI + beta^2 g = 0")                                                  \
+    X(KD_ODE, "ode", "ordinary differential equations of p, v, r, the rest solved inside; p and v drift")
 
 typedef enum kd_formulation {
 #define KD_FORMULATION_ENUM(name, word, sentence) name,
@@ -70,7 +71,7 @@ typedef struct kd_formulation_options {
     bool             estimated; // grouped: pattern from difference matrices instead of the topology      default false
     kd_update        update;    //                                                                        default full
     bool             explicit_form;    // v' - a(p, v, ...) (S0 Eq. 10) instead of the residual (Eq. 9)   default false
-    kd_projection    projection;       // index2, index1, baumgarte: onto g and gI, h                     default never
+    kd_projection    projection;       // index2, index1, baumgarte, ode: onto g, gI, h                   default never
     bool             project_mass;     // in the norm of M instead of the Euclidean one                   default true
     double           projection_bound; // KD_PROJECT_BOUND: largest |g|, |gI|, |h| that is left alone     default 1e-8
     kd_part          part;             // derivatives of all or of the stiff elements only             default all
@@ -107,7 +108,8 @@ typedef struct kd_structure {
 KD_API kd_status kd_formulation_structure(const kd_dae *dae, kd_structure **structure) KD_NODISCARD;
 KD_API void      kd_structure_destroy(kd_structure *structure); // NULL is fine
 
-// Components of a state <-> vector of the DAE (internal components from a, or 0).
+// Components of a state <-> vector of the DAE (internal components from a, or 0). Unpacking the form ode solves for w, s,
+// lambda, mu and a as well; what the state has there serves as guess, and stays if there is no solution.
 KD_API void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x);
 KD_API void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_state *state);
 

@@ -41,6 +41,7 @@ typedef struct kd_row_rule {
 typedef struct kd_assembled {
     kd_arena               arena;
     kd_dae                *dae;
+    kd_dae_class           methods; // of the form, with or without projection
     const kd_eom          *eom;
     const kd_state        *state; // discrete states and active rows
     kd_dims                dims;
