@@ -420,7 +420,7 @@ static void unknown_choices(void **state)
     kd_simulation_options opt = with_tolerance(1e-6);
     opt.integrator = (kd_integrator)7;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
-    assert_string_equal(message, "options.integrator = 7 is none of radau, ida");
+    assert_string_equal(message, "options.integrator = 7 is none of radau, bdf, ida");
     opt = with_tolerance(1e-6);
     opt.formulation = (kd_formulation)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
