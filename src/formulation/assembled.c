@@ -501,7 +501,6 @@ kd_status kd_assembled_create(const kd_eom *eom, const kd_inputs *inputs, const 
         .component = self->component,
         .index = self->index,
         .controlled = self->controlled,
-        .ndifferential = self->has_selectors ? 0 : self->dims.np + self->dims.nv + self->dims.nr,
         .nstate = self->xe,
     };
     *dae = object;
