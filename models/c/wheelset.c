@@ -398,6 +398,14 @@ static kd_eval mass(const kd_point *x, void *context, double *out)
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
 
+// Columns without entries: nothing depends on gamma; contacts do not know z and gamma', forces not the height y.
+static bool is_empty(kd_fn fn, kd_var var, int j)
+{
+    if (var == KD_S || var == KD_LAMBDA) return false;
+    if (fn == KD_RESIDUAL) return var == KD_P && (j == GAMMA || j == Y);
+    return j == Z || j == GAMMA;
+}
+
 static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out)
 {
     if (fn == KD_RESIDUAL && var == KD_A) return mass(x, context, out);
@@ -413,6 +421,7 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
     if (!moved) return KD_EVAL_STOP;
     for (int j = 0; j < columns; j++) {
         const number kept = moved[j];
+        if (is_empty(fn, var, j)) continue;
         moved[j] = CMPLX(creal(kept), KD_DUAL_STEP);
         evaluate(fn, &y, f);
         moved[j] = kept;
