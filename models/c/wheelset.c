@@ -62,35 +62,43 @@ typedef struct point {
     number p[NP], v[NP], a[NP], s[NS], lambda[NG];
 } point;
 
-// ---- Taylor series c0 + c1 tau + c2 tau^2 ---------------------------------------------------------------------------
+// ---- Taylor series c0 + c1 tau + c2 tau^2, up to an order; the rest of the coefficients means nothing ---------------
 
 typedef struct series {
     number c[ORDER + 1];
 } series;
 
-static series sum(double factor, series a, series b) // a + factor b
+static inline series sum(int order, series a, double factor, series b) // a + factor b
 {
-    for (int k = 0; k <= ORDER; k++) a.c[k] += factor * b.c[k];
+    for (int k = 0; k <= order; k++) a.c[k] += factor * b.c[k];
     return a;
 }
 
-static series product(series a, series b)
+static inline series product(int order, series a, series b)
 {
-    return (series){
-        {a.c[0] * b.c[0], a.c[0] * b.c[1] + a.c[1] * b.c[0], a.c[0] * b.c[2] + a.c[1] * b.c[1] + a.c[2] * b.c[0]}};
+    series y;
+    y.c[0] = a.c[0] * b.c[0];
+    if (order > 0) y.c[1] = a.c[0] * b.c[1] + a.c[1] * b.c[0];
+    if (order > 1) y.c[2] = a.c[0] * b.c[2] + a.c[1] * b.c[1] + a.c[2] * b.c[0];
+    return y;
 }
 
 // f(a) with f, f', f'' at a0 known
-static series compose(series a, number f, number df, number ddf)
+static inline series compose(int order, series a, number f, number df, number ddf)
 {
-    return (series){{f, df * a.c[1], df * a.c[2] + 0.5 * ddf * a.c[1] * a.c[1]}};
+    series y;
+    y.c[0] = f;
+    if (order > 0) y.c[1] = df * a.c[1];
+    if (order > 1) y.c[2] = df * a.c[2] + 0.5 * ddf * a.c[1] * a.c[1];
+    return y;
 }
 
-static void sine_cosine(series a, series *sine, series *cosine)
+static inline void sine_cosine(int order, series a, series *sine, series *cosine)
 {
-    const number s = kd_dual_sin(a.c[0]), c = kd_dual_cos(a.c[0]);
-    *sine = compose(a, s, c, -s);
-    *cosine = compose(a, c, -s, -c);
+    const double value = sin(creal(a.c[0])), slope = cos(creal(a.c[0]));
+    const number s = kd_dual_lift(a.c[0], value, slope), c = kd_dual_lift(a.c[0], slope, -value);
+    *sine = compose(order, a, s, c, -s);
+    *cosine = compose(order, a, c, -s, -c);
 }
 
 // ---- contact geometry -----------------------------------------------------------------------------------------------
@@ -112,25 +120,41 @@ static rail rail_at(double side, number x)
 }
 
 // g, c1, c2 as series of q = (x, y, theta, phi, psi, xi)
-static void contact(int k, const series q[6], series out[3])
+static inline void contact(int n, int k, const series q[6], series out[3])
 {
     const double side = side_sign[k], slope = -side * tan(CONICITY);
-    series       st, ct, sp, cp, ss, cs, R = {{0}};
-    sine_cosine(q[2], &st, &ct);
-    sine_cosine(q[3], &sp, &cp);
-    sine_cosine(q[4], &ss, &cs);
-    R.c[0] = RADIUS + tan(CONICITY) * HALF_GAUGE;
-    R = sum(slope, R, q[5]);
-    const series spcs = product(sp, cs), cpcs = product(cp, cs), stss = product(st, ss);
-    const series turned = sum(-1, product(ct, spcs), stss);           // ct sp cs - st ss
-    const series tilt = sum(slope, sum(-1, (series){{0}}, spcs), cp); // R' cp - sp cs
-    series       x = sum(1, product(q[5], product(ct, cp)), product(R, turned));
-    x = sum(1, x, q[0]);
+    const series zero = {{0}};
+    series       st, ct, sp, cp, ss, cs, R = {{RADIUS + tan(CONICITY) * HALF_GAUGE}};
+    sine_cosine(n, q[2], &st, &ct);
+    sine_cosine(n, q[3], &sp, &cp);
+    sine_cosine(n, q[4], &ss, &cs);
+    R = sum(n, R, slope, q[5]);
+    const series spcs = product(n, sp, cs), cpcs = product(n, cp, cs), stss = product(n, st, ss);
+    const series turned = sum(n, product(n, ct, spcs), -1, stss);  // ct sp cs - st ss
+    const series tilt = sum(n, sum(n, zero, -1, spcs), slope, cp); // R' cp - sp cs
+    const series lateral = sum(n, product(n, q[5], product(n, ct, cp)), 1, product(n, R, turned));
+    const series x = sum(n, q[0], 1, lateral);
     const rail   r = rail_at(side, x.c[0]);
-    const series S = compose(x, r.S, r.dS, r.ddS), dS = compose(x, r.dS, r.ddS, r.dddS);
-    out[0] = sum(-1, sum(-1, sum(1, S, product(R, cpcs)), q[1]), product(q[5], sp));
-    out[1] = sum(1, sum(1, product(dS, sum(slope, cpcs, sp)), product(ct, tilt)), stss);
-    out[2] = sum(-1, product(st, tilt), product(ct, ss));
+    const series S = compose(n, x, r.S, r.dS, r.ddS), dS = compose(n, x, r.dS, r.ddS, r.dddS);
+    out[0] = sum(n, sum(n, sum(n, S, -1, q[1]), -1, product(n, q[5], sp)), 1, product(n, R, cpcs));
+    out[1] = sum(n, sum(n, product(n, dS, sum(n, cpcs, slope, sp)), 1, product(n, ct, tilt)), 1, stss);
+    out[2] = sum(n, product(n, st, tilt), -1, product(n, ct, ss));
+}
+
+// The same with orders that the compiler knows
+static void contact_point(int k, const series q[6], series out[3])
+{
+    contact(0, k, q, out);
+}
+
+static void contact_rate(int k, const series q[6], series out[3])
+{
+    contact(1, k, q, out);
+}
+
+static void contact_curve(int k, const series q[6], series out[3])
+{
+    contact(2, k, q, out);
 }
 
 static void start_series(const point *x, int k, series q[6])
@@ -156,7 +180,7 @@ static number level_of(int level, const point *x, int k)
     for (int j = 0; j < 2; j++) {
         start_series(x, k, q);
         q[4 + j].c[1] = 1;
-        contact(k, q, out);
+        contact_rate(k, q, out);
         g_s[j] = out[0].c[1];
         J[0][j] = out[1].c[1];
         J[1][j] = out[2].c[1];
@@ -164,7 +188,8 @@ static number level_of(int level, const point *x, int k)
     start_series(x, k, q);
     for (int i = 0; i < 4; i++) q[i].c[1] = x->v[index[i]], q[i].c[2] = level == 2 ? 0.5 * x->a[index[i]] : 0;
     for (int n = 1; n <= level; n++) {
-        contact(k, q, out);
+        if (n == 1) contact_rate(k, q, out);
+        if (n == 2) contact_curve(k, q, out);
         solve2(J, (number[]){out[1].c[n], out[2].c[n]}, ds);
         value = out[0].c[n] + g_s[0] * ds[0] + g_s[1] * ds[1];
         q[4].c[n] = ds[0];
@@ -322,7 +347,7 @@ static void evaluate(kd_fn fn, const point *x, number *out)
             continue;
         }
         start_series(x, k, q);
-        contact(k, q, value);
+        contact_point(k, q, value);
         if (fn == KD_G) out[k] = value[0].c[0];
         if (fn == KD_C) out[2 * k] = value[1].c[0], out[2 * k + 1] = value[2].c[0];
     }
@@ -409,6 +434,7 @@ static bool is_empty(kd_fn fn, kd_var var, int j)
 static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *out)
 {
     if (fn == KD_RESIDUAL && var == KD_A) return mass(x, context, out);
+    if (fn == KD_GII && var == KD_A) fn = KD_GI, var = KD_V; // both are G
     point     y = point_of(x, fn);
     number    f[NP], *moved = var == KD_P        ? y.p
                               : var == KD_V      ? y.v
