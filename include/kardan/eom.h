@@ -183,6 +183,8 @@ typedef struct kd_eom_def {
     unsigned      zero[KD_FN_COUNT];
     // The same blocks sparse; optional, both or none. pattern gets kd_eom_def.context and answers false for blocks that
     // it does not know; sparse writes the values of a known one in the order of its pattern. KD_P: along increments.
+    // Worth giving for large systems: M, Z, GZ, HZ and the blocks of all equations; residual by lambda, mu only beyond
+    // (GZ)', (HZ)' (force_of_multipliers).
     bool (*pattern)(kd_fn fn, kd_var var, void *context, kd_pattern *out);
     kd_eval (*sparse)(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *values);
     bool p_increments;         // derivatives by p are along increments (nv columns)
@@ -269,7 +271,9 @@ typedef struct kd_blocks {
 // KD_P: along increments, nv columns. Needs the acceleration stage if a block does.
 KD_API kd_eval kd_eom_derivatives(kd_eom_data *d, kd_part part, const kd_blocks *blocks) KD_NODISCARD;
 
-// Pattern and values of a derivative that the definition gives sparse; false: it does not. KD_MASS with KD_A: M.
+// Pattern and values of a derivative that the definition gives sparse; false: it does not. KD_MASS with KD_A: M;
+// KD_KINEMATICS with KD_V: Z (not given where Z = I); KD_GI with KD_V: GZ; KD_H with KD_V: HZ. These four need the
+// position stage, other blocks that of their function.
 KD_API bool    kd_eom_pattern(const kd_eom *eom, kd_fn fn, kd_var var, kd_pattern *out);
 KD_API kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *values) KD_NODISCARD;
 

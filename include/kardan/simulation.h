@@ -2,6 +2,7 @@
 #ifndef KARDAN_SIMULATION_H
 #define KARDAN_SIMULATION_H
 
+#include <kardan/bdf.h>
 #include <kardan/eom.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>
@@ -12,6 +13,7 @@ KD_EXTERN_C_BEGIN
 
 #define KD_INTEGRATOR_LIST(X)                                                                                          \
     X(KD_RADAU, "radau", "Radau IIa of order 5")                                                                       \
+    X(KD_BDF, "bdf", "variable-order BDF with fixed leading coefficient")                                              \
     X(KD_IDA, "ida", "SUNDIALS IDA, variable-order BDF")
 
 typedef enum kd_integrator {
@@ -35,9 +37,10 @@ typedef struct kd_simulation_options {
     kd_integrator          integrator;  // default radau
     kd_formulation_options formulation_options;
     kd_radau_options       radau;
+    kd_bdf_options         bdf;
     kd_ida_options         ida;
     kd_initial_options     initial;
-    double                 rtol, atol; // set both integrators' tolerances; 0: take theirs             default 0
+    double                 rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
     kd_output              output;     // may be NULL
     void                  *context;    // of output
     const double          *times; // (ntimes) increasing times at which output is wanted; those before the start are

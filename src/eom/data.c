@@ -331,11 +331,19 @@ bool kd_eom_pattern(const kd_eom *eom, kd_fn fn, kd_var var, kd_pattern *out)
     return eom->def.pattern && eom->def.pattern(fn, var, eom->def.context, out);
 }
 
+// Blocks of what is linear in v or a depend on the position only: Z, GZ, HZ, M.
+static kd_stage sparse_stage(const kd_eom_data *d, kd_fn fn, kd_var var)
+{
+    bool linear_in_v = fn == KD_KINEMATICS || fn == KD_GI || fn == KD_H;
+    if (var == KD_A || (var == KD_V && linear_in_v)) return KD_STAGE_POSITION;
+    return d->entry[fn].stage;
+}
+
 kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *values)
 {
     kd_pattern pattern;
-    if (d->stage < KD_STAGE_ACCELERATION && fn != KD_MASS && fn != KD_G)
-        return kd_fault_stage(d, fn, KD_STAGE_ACCELERATION);
+    kd_stage   needed = sparse_stage(d, fn, var);
+    if (d->stage < needed) return kd_fault_stage(d, fn, needed);
     if (!kd_eom_pattern(d->eom, fn, var, &pattern))
         return kd_fault_status(d, fn, KD_ERR_UNSUPPORTED, "this block is not given sparse", KD_EVAL_STOP);
     d->counters.derivative++;

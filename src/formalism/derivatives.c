@@ -371,17 +371,17 @@ static void restore_jets(kd_work *w, const kd_row *row)
 // ---- assembly -------------------------------------------------------------------------------------------------------
 static kd_matrix_values *all_matrices(kd_work *w, int i)
 {
-    kd_matrix_values *const list[] = {&w->residual_p, &w->residual_v, &w->residual_r, &w->G,   &w->H,
-                                      &w->gI_p,       &w->gII_p,      &w->gII_v,      &w->h_p, &w->hI_p,
-                                      &w->hI_v,       &w->b_p,        &w->b_v,        &w->b_r};
+    kd_matrix_values *const list[] = {&w->residual_p, &w->residual_v, &w->residual_r, &w->G,    &w->H,    &w->gI_p,
+                                      &w->gII_p,      &w->gII_v,      &w->h_p,        &w->hI_p, &w->hI_v, &w->b_p,
+                                      &w->b_v,        &w->b_r,        &w->Z,          &w->Z_p};
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
 static const kd_matrix_plan *all_plans(const kd_system *s, int i)
 {
-    const kd_matrix_plan *const list[] = {&s->residual_p, &s->residual_v, &s->residual_r, &s->G,   &s->H,
-                                          &s->gI_p,       &s->gII_p,      &s->gII_v,      &s->h_p, &s->hI_p,
-                                          &s->hI_v,       &s->b_p,        &s->b_v,        &s->b_r};
+    const kd_matrix_plan *const list[] = {&s->residual_p, &s->residual_v, &s->residual_r, &s->G,    &s->H,    &s->gI_p,
+                                          &s->gII_p,      &s->gII_v,      &s->h_p,        &s->hI_p, &s->hI_v, &s->b_p,
+                                          &s->b_v,        &s->b_r,        &s->Z,          &s->Z_p};
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
@@ -394,7 +394,8 @@ const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan)
 
 static void start_matrices(kd_work *w)
 {
-    for (int i = 0; all_matrices(w, i); i++) kd_matrix_start(all_matrices(w, i));
+    for (int i = 0; all_matrices(w, i); i++)
+        if (all_matrices(w, i) != &w->Z && all_matrices(w, i) != &w->Z_p) kd_matrix_start(all_matrices(w, i));
 }
 
 // Inertia forces: the pattern of the tree.
@@ -466,16 +467,19 @@ static void fill_axes(kd_work *w)
     fill_slopes(w);
 }
 
+void kd_work_axes(kd_work *w, const kd_point *x)
+{
+    kd_work_position(w, x);
+    if (w->axes_stamp == x->position_stamp) return;
+    w->axes_stamp = x->position_stamp;
+    fill_axes(w);
+}
+
 void kd_work_G(kd_work *w, const kd_point *x)
 {
     if (w->system->nmu > 0) kd_work_velocity(w, x);
-    kd_work_position(w, x);
-    if (w->axes_stamp != x->position_stamp) {
-        w->axes_stamp = x->position_stamp;
-        fill_axes(w);
-    } else if (w->G_stamp == x->position_stamp) {
-        return;
-    }
+    kd_work_axes(w, x);
+    if (w->G_stamp == x->position_stamp) return;
     w->G_stamp = x->position_stamp;
     kd_matrix_start(&w->G);
     kd_matrix_start(&w->H);
@@ -490,8 +494,7 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
     bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == part;
     if (answer != KD_EVAL_OK || current) return answer;
     w->part = part;
-    fill_axes(w);
-    w->axes_stamp = x->position_stamp;
+    kd_work_axes(w, x);
     w->G_stamp = x->position_stamp;
     for (int i = 0; i < s->npairs; i++)
         kd_pair_changes(&s->pair[i], &w->rel[i], w->dx, w->ddx, w->change + w->change_at[i]);
@@ -544,10 +547,10 @@ bool kd_work_matrices(kd_work *w)
 
 kd_status kd_system_plan(kd_system *s)
 {
-    const int rows[] = {s->nv,      s->nv,  s->nv,  s->nlambda, s->nmu, s->nlambda, s->nlambda,
-                        s->nlambda, s->nmu, s->nmu, s->nmu,     s->nr,  s->nr,      s->nr};
-    const int columns[] = {s->nv, s->nv, s->nr, s->nv, s->nv, s->nv, s->nv,
-                           s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nr};
+    const int rows[] = {s->nv,  s->nv,  s->nv,  s->nlambda, s->nmu, s->nlambda, s->nlambda, s->nlambda,
+                        s->nmu, s->nmu, s->nmu, s->nr,      s->nr,  s->nr,      s->np,      s->np};
+    const int columns[] = {s->nv, s->nv, s->nr, s->nv, s->nv, s->nv, s->nv, s->nv,
+                           s->nv, s->nv, s->nv, s->nv, s->nv, s->nr, s->nv, s->nv};
     s->planned = false;
     kd_work  *w = kd_work_create(s);
     double   *zero = kd_alloc((size_t)(s->nlambda + s->nmu) * sizeof *zero);
@@ -555,6 +558,8 @@ kd_status kd_system_plan(kd_system *s)
     if (status == KD_OK) {
         add_constraint_matrices(w);
         (void)assemble(w, zero, zero); // in a recording run no law is asked
+        kd_work_add_kinematics(w, false);
+        kd_work_add_kinematics(w, true);
     }
     for (int i = 0; status == KD_OK && all_matrices(w, i); i++) {
         kd_matrix_plan *plan = (kd_matrix_plan *)all_plans(s, i);

@@ -21,53 +21,11 @@ static kd_eval kinematics(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
-// quaternion q, angular velocity e_k in its own axes: q' = q e_k / 2
-static kd_quat quaternion_rate(kd_quat q, kd_quat omega)
-{
-    kd_quat rate = kd_quat_mul(q, omega);
-    return (kd_quat){0.5 * rate.w, 0.5 * rate.x, 0.5 * rate.y, 0.5 * rate.z};
-}
-
-static kd_quat unit_quaternion(int k)
-{
-    return (kd_quat){0.0, k == 0, k == 1, k == 2};
-}
-
-// Rows of Z of one link: 1 for scalars, q e_k / 2 for quaternions.
-static void fill_link_Z(const kd_system *s, const kd_work *w, int i, double *Z)
-{
-    const kd_link *link = &s->tree.link[i];
-    int            ndof = kd_tree_joint_dofs(link->kind), np = s->np;
-    int            turns = link->kind == KD_TREE_SPHERICAL ? 0 : link->kind == KD_TREE_FREE ? 3 : ndof;
-    for (int k = 0; k < ndof; k++) {
-        int column = s->tree.dof_v[link->dof + k];
-        if (column < 0) continue;
-        if (k < turns) {
-            Z[s->p_of_x[link->position + k] + column * np] = 1.0;
-        } else {
-            kd_quat rate = quaternion_rate(kd_quat_of(w->x + link->position + turns), unit_quaternion(k - turns));
-            kd_quat_to(rate, Z + s->p_of_x[link->position + turns] + column * np);
-        }
-    }
-}
-
 static kd_eval Z(const kd_point *x, void *context, double *out)
 {
-    kd_work         *w = context;
-    const kd_system *s = w->system;
-    kd_work_position(w, x);
-    for (int i = 1; i < s->tree.nlinks; i++) fill_link_Z(s, w, i, out);
-    if (s->nturns > 0) kd_work_G(w, x); // the columns of the paths
-    for (int i = 0; i < s->nturns; i++) {
-        const kd_measure *m = &s->measure[s->turn_measure[i]];
-        kd_vec3           N, F;
-        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
-            const kd_change *c = &w->change[w->change_at[m->pair] + l];
-            int              column = s->tree.dof_v[s->pair[m->pair].step[l].dof];
-            if (column >= 0) out[first_turn(s) + i + column * s->np] += kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
-        }
-    }
+    kd_work *w = context;
+    kd_work_Z(w, x);
+    kd_matrix_add_dense(&w->Z, out);
     return KD_EVAL_OK;
 }
 
@@ -171,7 +129,7 @@ static void norm_of_turn(const kd_work *w, int i, double *out)
         }
         kd_quat q = kd_quat_of(w->x + link->position + turns);
         double  scale = -2.0 * slope / kd_quat_norm2(q), column[4];
-        kd_quat_to(kd_quat_mul(q, unit_quaternion(k - turns)), column);
+        kd_quat_to(kd_quat_mul(q, kd_unit_quaternion(k - turns)), column);
         for (int a = 0; a < 4; a++) out[row + (s->p_of_x[link->position + turns] + a) * nq] += scale * column[a];
     }
 }
@@ -531,38 +489,13 @@ static kd_eval outputs(const kd_point *x, void *context, double *out)
 }
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
-// (Z v)_p along
-// increments: quaternions q -> q + q e/2 gives q e omega / 4; counted angles: change of their rates.
-static void kinematics_by_position(kd_work *w, double *out)
-{
-    const kd_system *s = w->system;
-    int              np = s->np;
-    for (int i = 1; i < s->tree.nlinks; i++) {
-        const kd_link *link = &s->tree.link[i];
-        if (link->kind != KD_TREE_SPHERICAL && link->kind != KD_TREE_FREE) continue;
-        int     first = link->kind == KD_TREE_FREE ? 3 : 0, dof = link->dof + first;
-        kd_quat q = kd_quat_of(w->x + link->position + first),
-                omega = {0.0, w->dx[dof], w->dx[dof + 1], w->dx[dof + 2]};
-        for (int k = 0; k < 3; k++) {
-            kd_quat change = quaternion_rate(quaternion_rate(q, unit_quaternion(k)), omega);
-            kd_quat_to(change, out + s->p_of_x[link->position + first] + s->tree.dof_v[dof + k] * np);
-        }
-    }
-    for (int i = 0; i < s->nturns; i++) {
-        const kd_measure *m = &s->measure[s->turn_measure[i]];
-        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
-            const kd_change *c = &w->change[w->change_at[m->pair] + l];
-            kd_tangent       e = {c->w, c->u, c->omega_q, c->dd_q, c->alpha_q, c->ddd_q};
-            int              column = s->tree.dof_v[s->pair[m->pair].step[l].dof];
-            if (column >= 0) out[first_turn(s) + i + column * np] += kd_measure_jet(m, &w->rel[m->pair], &e, NAN).d1;
-        }
-    }
-}
-
 // The matrix of a block; kinds of rows share the constraint matrices.
 static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
 {
+    bool moves = s->nquaternions + s->nturns > 0; // otherwise Z = I
     switch (fn) {
+    case KD_KINEMATICS:
+        return moves && var == KD_V ? &s->Z : moves && var == KD_P ? &s->Z_p : NULL;
     case KD_RESIDUAL:
         return var == KD_P ? &s->residual_p : var == KD_V ? &s->residual_v : var == KD_R ? &s->residual_r : NULL;
     case KD_B:
@@ -588,8 +521,14 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
 {
     const kd_matrix_plan *plan = plan_of(w->system, fn, var);
     *out = kd_work_matrix(w, plan);
-    if (*out != &w->G && *out != &w->H) return kd_work_derivatives(w, x, part);
-    kd_work_G(w, x);
+    if (*out == &w->Z)
+        kd_work_Z(w, x);
+    else if (*out == &w->Z_p)
+        kd_work_Z_p(w, x);
+    else if (*out == &w->G || *out == &w->H)
+        kd_work_G(w, x);
+    else
+        return kd_work_derivatives(w, x, part);
     return KD_EVAL_OK;
 }
 
@@ -602,13 +541,9 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
         norms_by_position(w, x, out);
         return KD_EVAL_OK;
     }
-    kd_eval answer = fn == KD_KINEMATICS ? kd_work_derivatives(w, x, part) : update_matrix(w, x, fn, var, part, &m);
-    if (answer != KD_EVAL_OK) return answer;
-    if (fn == KD_KINEMATICS)
-        kinematics_by_position(w, out);
-    else
-        kd_matrix_add_dense(m, out);
-    return KD_EVAL_OK;
+    kd_eval answer = update_matrix(w, x, fn, var, part, &m);
+    if (answer == KD_EVAL_OK) kd_matrix_add_dense(m, out);
+    return answer;
 }
 
 static bool pattern(kd_fn fn, kd_var var, void *context, kd_pattern *out)

@@ -135,6 +135,7 @@ struct kd_system {
 
     // derivatives: patterns and how the assembly fills them
     kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    kd_matrix_plan Z, Z_p; // Z, and (Z v)_p along increments
     bool           planned;
     bool           dense_tree; // the pattern of the tree is small enough for matrices
     kd_topological topological;
@@ -181,6 +182,7 @@ typedef struct kd_work {
     double          *small;           // (max_jacobian)
     kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    kd_matrix_values Z, Z_p;
     bool             recording;                // a run that finds the patterns
     kd_part          part;                     // that the matrices hold
     kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
@@ -193,7 +195,7 @@ typedef struct kd_work {
     int    *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
     // stamps of what is current
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
-        axes_stamp, G_stamp;
+        axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
 } kd_work;
 
 // topology.c: tree, links, design coordinates
@@ -265,6 +267,14 @@ bool kd_work_matrices(kd_work *w); // room for the values; false: out of memory
 // All matrices at the acceleration stage; KD_PART_STIFF: those of the residual by the stiff loads only.
 kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part);
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
-void                    kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
+void                    kd_work_axes(kd_work *w, const kd_point *x); // columns of all pairs, slopes of all measures
+void                    kd_work_G(kd_work *w, const kd_point *x);    // G and H only, position (H: velocity) stage
+
+// kinematic_matrices.c
+kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega);         // q omega / 2
+kd_quat kd_unit_quaternion(int k);                            // e_k
+void    kd_work_Z(kd_work *w, const kd_point *x);             // position stage
+void    kd_work_Z_p(kd_work *w, const kd_point *x);           // velocity stage
+void    kd_work_add_kinematics(kd_work *w, bool by_position); // the additions to Z or Z_p
 
 #endif

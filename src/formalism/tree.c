@@ -21,6 +21,11 @@ int kd_tree_joint_positions(kd_tree_joint kind)
     return joints[kind].positions;
 }
 
+int kd_tree_joint_scalars(kd_tree_joint kind)
+{
+    return kd_tree_joint_dofs(kind) - 3 * (kd_tree_joint_positions(kind) - kd_tree_joint_dofs(kind));
+}
+
 // ---- numbering -----------------------------------------------------------------------------------------------------
 
 // end of every subtree; false: not depth first, i.e. a parent is not on the way from the link before to the ground

@@ -49,6 +49,7 @@ typedef enum kd_tree_joint {
 
 int kd_tree_joint_dofs(kd_tree_joint kind);      // 0 1 1 1 2 2 3 3 6
 int kd_tree_joint_positions(kd_tree_joint kind); // 0 1 1 1 2 2 3 4 7
+int kd_tree_joint_scalars(kd_tree_joint kind);   // 0 1 1 1 2 2 3 0 3: dofs before those of a quaternion
 
 typedef struct kd_link {
     int           parent; // 0: ground

@@ -17,6 +17,7 @@
 #include "integrator/radau_tableau.h"
 
 #define STAGES 3
+#define ORDER 5
 
 // Rules of RADAU5 (HW II, IV.8)
 static const double DIVERGED = 0.99;          // contraction factor beyond which Newton is given up
@@ -57,6 +58,7 @@ struct kd_radau {
     double *rtol, *atol;       // (n) inner tolerances
     double *weight;            // (n) 1 / (atol + rtol |x|)
     double *newton_weight;     // (n) the same, with powers of h for components of higher index
+    double *share;             // (n) for the observer
 
     double h, h_next; // present step, proposal for the next one
     double h_least;   // no attempt of this step may be shorter
@@ -66,14 +68,16 @@ struct kd_radau {
     double h_accepted, err_accepted; // for the predictive controller
     double newton_stop;              // fnewt
     double theta, contraction;       // rate of the last Newton iteration; theta / (1 - theta) carried on
+    double norm;                     // of its last increment
     int    iterations;               // of the last Newton iteration
     bool   first, rejected, has_past, jacobian_current, restart;
     long   accepted_since_start;
 
-    kd_stats  stats;
-    kd_status cause; // why the last attempt failed
-    int       worst; // component that made it fail, -1: unknown
-    char      message[600];
+    kd_matrix_news news; // of the Newton matrix in the present attempt
+    kd_stats       stats;
+    kd_status      cause; // why the last attempt failed
+    int            worst; // component that made it fail, -1: unknown
+    char           message[600];
 };
 
 kd_radau_options kd_radau_options_default(void)
@@ -161,8 +165,8 @@ static void cut_arrays(kd_radau *r)
 {
     kd_arena *a = &r->arena;
     int       n = r->n;
-    double  **vector[] = {&r->x,   &r->x_old, &r->xdot, &r->X,      &r->Xdot,         &r->dx,
-                          &r->err, &r->rtol,  &r->atol, &r->weight, &r->newton_weight};
+    double  **vector[] = {&r->x,   &r->x_old, &r->xdot, &r->X,      &r->Xdot,          &r->dx,
+                          &r->err, &r->rtol,  &r->atol, &r->weight, &r->newton_weight, &r->share};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, n);
     r->F = kd_cut_double(a, r->dae->nrows);
     for (int i = 0; i < STAGES; i++) {
@@ -259,6 +263,45 @@ static double error_norm(const kd_radau *r, const double *err)
     }
     double norm = sqrt(sum / r->nc);
     return norm < 1e-10 ? 1e-10 : norm; // NaN stays NaN
+}
+
+// ---- the observer ---------------------------------------------------------------------------------------------------
+
+// Part of each component in the square of the norm of x; controlled: of the error norm, else of Newton's. Components
+// that are not finite have all of it. NULL: all are zero.
+static const double *shares(kd_radau *r, const double *x, bool controlled)
+{
+    double sum = 0, lost = 0;
+    for (int i = 0; i < r->n; i++) {
+        const double e = controlled && !r->dae->controlled[i] ? 0 : x[i] * r->newton_weight[i];
+        r->share[i] = e * e;
+        sum += r->share[i];
+        lost += !isfinite(r->share[i]);
+    }
+    for (int i = 0; i < r->n; i++) r->share[i] = lost > 0 ? !isfinite(r->share[i]) / lost : r->share[i] / sum;
+    return lost > 0 || sum > 0 ? r->share : NULL;
+}
+
+// Tell who listens how the attempt from t ended.
+static void report(kd_radau *r, double t, kd_attempt outcome, double norm, const double *x)
+{
+    if (!r->dae->observe) return;
+    const kd_attempt_report told = {
+        .t = t,
+        .h = r->h,
+        .order = ORDER,
+        .iterations = r->iterations,
+        .outcome = outcome,
+        .matrix = r->news,
+        .error = norm,
+        .share = x ? shares(r, x, outcome != KD_ATTEMPT_NEWTON) : NULL,
+    };
+    r->dae->observe(&told, r->dae->observer);
+}
+
+static void raise_news(kd_radau *r, kd_matrix_news news)
+{
+    if (news > r->news) r->news = news;
 }
 
 // ---- Newton's method ------------------------------------------------------------------------------------------------
@@ -394,7 +437,7 @@ static kd_status newton_step(kd_radau *r, double *norm)
             sum += d * d;
         }
     }
-    *norm = sqrt(sum / (STAGES * r->nn));
+    *norm = r->norm = sqrt(sum / (STAGES * r->nn));
     return isfinite(*norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
@@ -409,6 +452,7 @@ static kd_status newton(kd_radau *r, double *shrink)
     for (k = 1; k <= most; k++) {
         double    norm = 0;
         kd_status status = newton_step(r, &norm);
+        r->iterations = k;
         if (status < 0) return status;
         if (k > 1) {
             double rate = norm / norm_old;
@@ -425,10 +469,7 @@ static kd_status newton(kd_radau *r, double *shrink)
             }
         }
         norm_old = fmax(norm, r->opt.uround);
-        if (r->contraction * norm <= r->newton_stop) {
-            r->iterations = k;
-            return KD_OK;
-        }
+        if (r->contraction * norm <= r->newton_stop) return KD_OK;
     }
     return KD_ERR_NEWTON;
 }
@@ -460,6 +501,7 @@ static kd_status linearize_at(kd_radau *r, int stage)
     kd_status status = r->dae->methods->linearize(r->dae->impl, t, x, xdot, r->restart);
     r->restart = false;
     r->h_factored = 0;
+    raise_news(r, KD_MATRIX_EVALUATED);
     if (status < 0) return linear_cause(r, status);
     r->jacobian_current = true;
     return KD_OK;
@@ -469,6 +511,7 @@ static kd_status factor(kd_radau *r)
 {
     if (r->h_factored == r->h) return KD_OK;
     kd_status status = r->dae->methods->factor(r->dae->impl, radau_g1 / r->h, radau_al / r->h, radau_be / r->h);
+    raise_news(r, KD_MATRIX_FACTORED);
     if (status < 0) return linear_cause(r, status);
     r->h_factored = r->h;
     return KD_OK;
@@ -694,12 +737,15 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
             find_worst(r, r->dx);
             r->message[0] = '\0';
         }
+        report(r, r->t, KD_ATTEMPT_NEWTON, r->norm, r->dx);
         reject(r, shrink);
     } else if (status == KD_ERR_RETRY_FAILED) {
         r->stats.rejected_newton++;
+        report(r, r->t, KD_ATTEMPT_EVALUATE, 0, NULL);
         reject(r, RETRY_SHRINK);
     } else if (status == KD_ERR_DECOMPOSITION) {
         r->stats.rejected_newton++;
+        report(r, r->t, KD_ATTEMPT_NEWTON, 0, NULL);
         if (++*singular >= MAX_SINGULAR) return status;
         reject(r, NEWTON_SHRINK);
     } else {
@@ -740,6 +786,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
     choose_step(r, t_end);
     for (;;) {
         double shrink = NEWTON_SHRINK, err = 0;
+        r->news = KD_MATRIX_KEPT;
         r->stats.steps++;
         if (too_small(r)) {
             if (r->worst < 0 && r->has_past) find_worst(r, r->err); // the last accepted error asked for such a step
@@ -756,6 +803,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
                 r->stats.rejected_error++;
                 r->cause = KD_ERR_STEP_TOO_SMALL;
                 find_worst(r, r->err);
+                report(r, r->t, KD_ATTEMPT_ERROR, err, r->err);
                 reject(r, r->first ? FIRST_SHRINK : 1 / quot);
                 continue;
             }
@@ -768,6 +816,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
                 r->err_accepted = fmax(1e-2, err);
                 r->stats.h_last = r->h;
                 r->stats.accepted++;
+                report(r, r->t_old, KD_ATTEMPT_ACCEPTED, err, r->err);
                 r->accepted_since_start++;
                 r->first = false;
                 r->has_past = true;
@@ -834,6 +883,13 @@ kd_stats kd_radau_stats(const kd_radau *r)
     s.predecompositions = c.predecompositions;
     s.decompositions = c.decompositions;
     s.solves = c.solves;
+    s.updates = c.updates;
+    s.pattern_changes = c.pattern_changes;
+    s.groups = c.groups;
+    s.fullest_row = c.fullest_row;
+    s.factorizations = c.factorizations;
+    s.refactorizations = c.refactorizations;
+    s.projections = c.projections;
     return s;
 }
 

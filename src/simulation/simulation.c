@@ -1,33 +1,12 @@
 // The driver: consistent initial values, a formulation, an integrator, output at steps and at wanted times.
 #include <kardan/simulation.h>
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "core/text.h"
-
-static const char *const word_of[KD_INTEGRATOR_COUNT] = {
-#define KD_INTEGRATOR_WORD(name, word, sentence) [name] = word,
-    KD_INTEGRATOR_LIST(KD_INTEGRATOR_WORD)
-#undef KD_INTEGRATOR_WORD
-};
-
-const char *kd_integrator_word(kd_integrator integrator)
-{
-    return (int)integrator >= 0 && (int)integrator < KD_INTEGRATOR_COUNT ? word_of[integrator] : "unknown";
-}
-
-bool kd_integrator_parse(const char *word, kd_integrator *integrator)
-{
-    for (int i = 0; word && i < KD_INTEGRATOR_COUNT; i++) {
-        if (strcmp(word, word_of[i]) != 0) continue;
-        *integrator = (kd_integrator)i;
-        return true;
-    }
-    return false;
-}
+#include "simulation/integrators.h"
 
 kd_simulation_options kd_simulation_options_default(void)
 {
@@ -36,58 +15,56 @@ kd_simulation_options kd_simulation_options_default(void)
         .integrator = KD_RADAU,
         .formulation_options = kd_formulation_options_default(),
         .radau = kd_radau_options_default(),
+        .bdf = kd_bdf_options_default(),
         .ida = kd_ida_options_default(),
         .initial = kd_initial_options_default(),
     };
 }
 
 struct kd_simulation {
-    const kd_eom         *eom;
-    kd_inputs             inputs;
-    kd_simulation_options opt;
-    kd_state             *x;      // the caller's: present state, discrete states, active rows
-    kd_state             *at;     // state between steps
-    double               *vector; // (n) of the DAE
-    double               *xdot;   // (n) its derivative, for accelerations
-    kd_dae               *dae;
-    kd_radau             *radau; // one of the two integrators
-    kd_ida               *ida;
-    long                  max_steps;
-    int                   next_time; // first wanted time that is still to come
-    bool                  shown;     // the start has been shown
-    bool                  unseen;    // the end of the last step has not been shown yet
-    kd_status             started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
-    char                  news[800]; // the same in words
-    kd_consistency        assumed;   // residuals of a start that was assumed to be consistent
-    char                  message[800];
+    const kd_eom              *eom;
+    kd_inputs                  inputs;
+    kd_simulation_options      opt;
+    kd_state                  *x;      // the caller's: present state, discrete states, active rows
+    kd_state                  *at;     // state between steps
+    double                    *vector; // (n) of the DAE
+    double                    *xdot;   // (n) its derivative, for accelerations
+    kd_dae                    *dae;
+    const kd_integrator_class *methods; // of the integrator
+    void                      *integrator;
+    long                       max_steps;
+    int                        next_time; // first wanted time that is still to come
+    bool                       shown;     // the start has been shown
+    bool                       unseen;    // the end of the last step has not been shown yet
+    kd_status                  started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
+    char                       news[800]; // the same in words
+    kd_consistency             assumed;   // residuals of a start that was assumed to be consistent
+    char                       message[800];
 };
 
-// ---- one interface to the integrators -------------------------------------------------------------------------------
+// ---- the integrator -------------------------------------------------------------------------------------------------
 
-static kd_status integrator_start(kd_simulation *s)
+static kd_status integrator_start(kd_simulation *s, bool keep_matrix)
 {
     kd_formulation_pack(s->dae, s->x, s->vector);
-    kd_status status =
-        s->radau ? kd_radau_start(s->radau, s->x->t, s->vector) : kd_ida_start(s->ida, s->x->t, s->vector);
-    if (status < 0)
-        kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+    kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, keep_matrix);
+    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     return status;
 }
 
 static kd_status integrator_step(kd_simulation *s, double t_end)
 {
-    kd_status status = s->radau ? kd_radau_step(s->radau, t_end) : kd_ida_step(s->ida, t_end);
-    if (status < 0)
-        kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+    kd_status status = s->methods->step(s->integrator, t_end);
+    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     return status;
 }
 
 static kd_status integrator_dense(kd_simulation *s, double t)
 {
-    kd_status status = s->radau ? kd_radau_dense(s->radau, t, s->vector) : kd_ida_dense(s->ida, t, s->vector);
+    kd_status status = s->methods->dense(s->integrator, t, s->vector);
     if (status < 0)
         kd_text(s->message, sizeof s->message, "the state at t = %.9g between two steps could not be determined: %s", t,
-                s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+                s->methods->message(s->integrator));
     return status;
 }
 
@@ -115,8 +92,8 @@ static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *s
 
 static const double *present_vector(const kd_simulation *s, double *t)
 {
-    *t = s->radau ? kd_radau_time(s->radau) : kd_ida_time(s->ida);
-    return s->radau ? kd_radau_x(s->radau) : kd_ida_x(s->ida);
+    *t = s->methods->time(s->integrator);
+    return s->methods->x(s->integrator);
 }
 
 static kd_status take_state(kd_simulation *s)
@@ -161,14 +138,14 @@ static void recall_assumed(kd_simulation *s)
 }
 
 // Consistent values in x and a fresh integrator. KD_OK, > 0 with news, < 0
-static kd_status start(kd_simulation *s)
+static kd_status start(kd_simulation *s, bool keep_matrix)
 {
     measure_assumed(s);
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
     if (status >= 0) {
         s->started = status;
         memcpy(s->news, s->message, sizeof s->news);
-        status = integrator_start(s);
+        status = integrator_start(s, keep_matrix);
     }
     if (status < 0) recall_assumed(s);
     return status < 0 ? status : s->started;
@@ -202,24 +179,11 @@ static kd_status check_times(const kd_simulation_options *o, double start, char 
 
 static kd_status check_integrator(kd_integrator integrator, char *message, size_t size)
 {
-    if ((int)integrator >= 0 && (int)integrator < KD_INTEGRATOR_COUNT) return KD_OK;
+    if (kd_integrator_find(integrator)) return KD_OK;
     kd_text(message, size, "options.integrator = %d is none of", (int)integrator);
-    for (int i = 0; i < KD_INTEGRATOR_COUNT; i++) kd_text_append(message, size, "%s %s", i > 0 ? "," : "", word_of[i]);
+    for (int i = 0; i < KD_INTEGRATOR_COUNT; i++)
+        kd_text_append(message, size, "%s %s", i > 0 ? "," : "", kd_integrator_word((kd_integrator)i));
     return KD_ERR_ARGUMENT;
-}
-
-static kd_status create_integrator(kd_simulation *s, char *message, size_t size)
-{
-    kd_simulation_options *o = &s->opt;
-    if (o->rtol != 0) o->radau.rtol = o->ida.rtol = o->rtol;
-    if (o->atol != 0) o->radau.atol = o->ida.atol = o->atol;
-    if (o->integrator == KD_IDA) {
-        s->max_steps = o->ida.max_steps;
-        if (o->ida.max_steps > 0) o->ida.max_steps = LONG_MAX; // counted here, run by run
-        return kd_ida_create(s->dae, &o->ida, &s->ida, message, size);
-    }
-    s->max_steps = o->radau.max_steps;
-    return kd_radau_create(s->dae, &o->radau, &s->radau, message, size);
 }
 
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
@@ -244,13 +208,14 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     status = kd_formulation_create(eom, &s->inputs, x, s->opt.formulation, &s->opt.formulation_options, &s->dae,
                                    message, size);
     if (status < 0) goto failed;
-    status = create_integrator(s, message, size);
+    s->methods = kd_integrator_find(s->opt.integrator);
+    status = s->methods->create(s->dae, &s->opt, &s->integrator, &s->max_steps, message, size);
     if (status < 0) goto failed;
     status = kd_state_create(eom, &s->at);
     if (status < 0) goto failed;
     s->vector = kd_alloc(2 * (size_t)s->dae->n * sizeof(double));
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
-    status = s->vector ? start(s) : KD_ERR_MEMORY;
+    status = s->vector ? start(s, false) : KD_ERR_MEMORY;
     kd_text(message, size, "%s", s->message);
     if (status < 0) goto failed;
     *simulation = s;
@@ -264,8 +229,7 @@ failed:
 void kd_simulation_destroy(kd_simulation *s)
 {
     if (!s) return;
-    kd_radau_destroy(s->radau);
-    kd_ida_destroy(s->ida);
+    if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->at);
     kd_free(s->vector);
@@ -275,7 +239,7 @@ void kd_simulation_destroy(kd_simulation *s)
 kd_status kd_simulation_restart(kd_simulation *s)
 {
     if (!s) return KD_ERR_ARGUMENT;
-    kd_status status = start(s);
+    kd_status status = start(s, true);
     if (status < 0) return status;
     s->unseen = false;
     skip_times(s);
@@ -375,7 +339,7 @@ const kd_state *kd_simulation_state(const kd_simulation *s)
 
 double kd_simulation_step_start(const kd_simulation *s)
 {
-    return s->radau ? kd_radau_time_old(s->radau) : kd_ida_time_old(s->ida);
+    return s->methods->time_old(s->integrator);
 }
 
 kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
@@ -390,7 +354,7 @@ kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
 
 kd_stats kd_simulation_stats(const kd_simulation *s)
 {
-    return s->radau ? kd_radau_stats(s->radau) : kd_ida_stats(s->ida);
+    return s->methods->stats(s->integrator);
 }
 
 const char *kd_simulation_message(const kd_simulation *s)

@@ -1,0 +1,141 @@
+// integrators.c: the table of integrators that the driver can use. A new one needs its line in KD_INTEGRATOR_LIST, its
+// options in kd_simulation_options, a create function here and a line in the table.
+#include "simulation/integrators.h"
+
+#include <limits.h>
+#include <string.h>
+
+// What differs between the integrators is the type of their first argument only.
+#define KD_INTEGRATOR_ADAPT(name)                                                                                      \
+    static kd_status name##_step(void *self, double t_end)                                                             \
+    {                                                                                                                  \
+        return kd_##name##_step(self, t_end);                                                                          \
+    }                                                                                                                  \
+    static double name##_time(const void *self)                                                                        \
+    {                                                                                                                  \
+        return kd_##name##_time(self);                                                                                 \
+    }                                                                                                                  \
+    static double name##_time_old(const void *self)                                                                    \
+    {                                                                                                                  \
+        return kd_##name##_time_old(self);                                                                             \
+    }                                                                                                                  \
+    static const double *name##_x(const void *self)                                                                    \
+    {                                                                                                                  \
+        return kd_##name##_x(self);                                                                                    \
+    }                                                                                                                  \
+    static kd_status name##_dense(void *self, double t, double *x)                                                     \
+    {                                                                                                                  \
+        return kd_##name##_dense(self, t, x);                                                                          \
+    }                                                                                                                  \
+    static kd_stats name##_stats(const void *self)                                                                     \
+    {                                                                                                                  \
+        return kd_##name##_stats(self);                                                                                \
+    }                                                                                                                  \
+    static const char *name##_message(const void *self)                                                                \
+    {                                                                                                                  \
+        return kd_##name##_message(self);                                                                              \
+    }                                                                                                                  \
+    static void name##_destroy(void *self)                                                                             \
+    {                                                                                                                  \
+        kd_##name##_destroy(self);                                                                                     \
+    }
+
+KD_INTEGRATOR_ADAPT(radau)
+KD_INTEGRATOR_ADAPT(bdf)
+KD_INTEGRATOR_ADAPT(ida)
+
+static void take_tolerances(const kd_simulation_options *opt, double *rtol, double *atol)
+{
+    if (opt->rtol != 0) *rtol = opt->rtol;
+    if (opt->atol != 0) *atol = opt->atol;
+}
+
+static kd_status radau_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
+                              size_t size)
+{
+    kd_radau *radau = NULL;
+    take_tolerances(opt, &opt->radau.rtol, &opt->radau.atol);
+    *max_steps = opt->radau.max_steps;
+    kd_status status = kd_radau_create(dae, &opt->radau, &radau, message, size);
+    *self = radau;
+    return status;
+}
+
+static kd_status bdf_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
+                            size_t size)
+{
+    kd_bdf *bdf = NULL;
+    take_tolerances(opt, &opt->bdf.rtol, &opt->bdf.atol);
+    *max_steps = opt->bdf.max_steps;
+    kd_status status = kd_bdf_create(dae, &opt->bdf, &bdf, message, size);
+    *self = bdf;
+    return status;
+}
+
+static kd_status ida_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
+                            size_t size)
+{
+    kd_ida *ida = NULL;
+    take_tolerances(opt, &opt->ida.rtol, &opt->ida.atol);
+    *max_steps = opt->ida.max_steps;
+    if (opt->ida.max_steps > 0) opt->ida.max_steps = LONG_MAX; // counted by the driver, run by run
+    kd_status status = kd_ida_create(dae, &opt->ida, &ida, message, size);
+    *self = ida;
+    return status;
+}
+
+static kd_status radau_start(void *self, double t, const double *x, bool keep_matrix)
+{
+    (void)keep_matrix;
+    return kd_radau_start(self, t, x);
+}
+
+static kd_status bdf_start(void *self, double t, const double *x, bool keep_matrix)
+{
+    return kd_bdf_start(self, t, x, keep_matrix);
+}
+
+static kd_status ida_start(void *self, double t, const double *x, bool keep_matrix)
+{
+    (void)keep_matrix;
+    return kd_ida_start(self, t, x);
+}
+
+// the class of functions name_create, name_start, ...
+#define KD_INTEGRATOR_CLASS(name)                                                                                      \
+    {                                                                                                                  \
+        .create = name##_create, .start = name##_start, .step = name##_step, .time = name##_time,                      \
+        .time_old = name##_time_old, .x = name##_x, .dense = name##_dense, .stats = name##_stats,                      \
+        .message = name##_message, .destroy = name##_destroy                                                           \
+    }
+static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
+    [KD_RADAU] = KD_INTEGRATOR_CLASS(radau),
+    [KD_BDF] = KD_INTEGRATOR_CLASS(bdf),
+    [KD_IDA] = KD_INTEGRATOR_CLASS(ida),
+};
+
+const kd_integrator_class *kd_integrator_find(kd_integrator integrator)
+{
+    return (int)integrator >= 0 && (int)integrator < KD_INTEGRATOR_COUNT ? &classes[integrator] : NULL;
+}
+
+static const char *const word_of[KD_INTEGRATOR_COUNT] = {
+#define KD_INTEGRATOR_WORD(name, word, sentence) [name] = word,
+    KD_INTEGRATOR_LIST(KD_INTEGRATOR_WORD)
+#undef KD_INTEGRATOR_WORD
+};
+
+const char *kd_integrator_word(kd_integrator integrator)
+{
+    return (int)integrator >= 0 && (int)integrator < KD_INTEGRATOR_COUNT ? word_of[integrator] : "unknown";
+}
+
+bool kd_integrator_parse(const char *word, kd_integrator *integrator)
+{
+    for (int i = 0; word && i < KD_INTEGRATOR_COUNT; i++) {
+        if (strcmp(word, word_of[i]) != 0) continue;
+        *integrator = (kd_integrator)i;
+        return true;
+    }
+    return false;
+}

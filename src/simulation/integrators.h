@@ -1,0 +1,27 @@
+// simulation/integrators.h: one interface to all integrators, for the driver. Not for others.
+#ifndef KD_SIMULATION_INTEGRATORS_H
+#define KD_SIMULATION_INTEGRATORS_H
+
+#include <kardan/simulation.h>
+
+// self is what create made.
+typedef struct kd_integrator_class {
+    // Take rtol and atol of the simulation where they are given; *max_steps is the number of attempts that one run may
+    // make, which the driver counts. On failure *self is NULL.
+    kd_status (*create)(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
+                        size_t size);
+    kd_status (*start)(void *self, double t, const double *x, bool keep_matrix);
+    kd_status (*step)(void *self, double t_end);
+    double (*time)(const void *self);
+    double (*time_old)(const void *self);
+    const double *(*x)(const void *self);
+    kd_status (*dense)(void *self, double t, double *x);
+    kd_stats (*stats)(const void *self);
+    const char *(*message)(const void *self);
+    void (*destroy)(void *self); // NULL is fine
+} kd_integrator_class;
+
+// NULL for a number that is none
+const kd_integrator_class *kd_integrator_find(kd_integrator integrator);
+
+#endif
