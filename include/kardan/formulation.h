@@ -13,6 +13,8 @@ KD_EXTERN_C_BEGIN
     X(KD_PSF, "psf", "projected strangeness-free form: all constraint levels hold (S3 Theorem 2.4)")                   \
     X(KD_PSF1, "psf1", "projected strangeness-index-1 form: without acceleration level (S3 FORM = 1)")                 \
     X(KD_GGL, "ggl", "Gear-Gupta-Leimkuhler: position and velocity level with extra multipliers")                      \
+    X(KD_ODASSL, "odassl",                                                                                             \
+      "overdetermined: position and velocity level, extra multipliers only inside Newton's method")                    \
     X(KD_INDEX3, "index3", "constraints on position level")                                                            \
     X(KD_INDEX2, "index2", "constraints on velocity level; positions drift")                                           \
     X(KD_INDEX1, "index1", "constraints on acceleration level; positions and velocities drift")                        \
@@ -60,7 +62,7 @@ typedef struct kd_formulation_options {
     bool             selectors_each_step; // SELCOMP = 1                                                default false
     bool             invariants;          // impose 0 = e (psf, psf1)                                     default true
     bool             control_multipliers; // lambda, mu, w count in the error norm                      default false
-    bool             sparse;              // KLU instead of dense LU (assembled forms)                    default false
+    bool             sparse;              // KLU whatever the size, not only where it pays (not psf, psf1) default false
     double           rank_tolerance;      // SVD: singular values below this times the largest are zero   default 1e-8
     double           baumgarte_alpha;     // [1/s]                                                        default 10
     double           baumgarte_beta;      // [1/s]                                                        default 10

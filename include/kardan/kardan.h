@@ -7,6 +7,7 @@
 #include <kardan/certificate.h>
 #include <kardan/dae.h>
 #include <kardan/eom.h>
+#include <kardan/explain.h>
 #include <kardan/formalism.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "formalism/system.h"
+#include "math/linsolve.h"
 
 // ---- columns of measures --------------------------------------------------------------------------------------------
 static int column_count(const kd_work *w, const kd_measure *m)
@@ -509,6 +510,10 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
 static void cut_kkt(kd_work *w)
 {
     const kd_topological *t = &w->system->topological;
+    if (t->pivoting) {
+        w->kkt_values = kd_cut_double(&w->arena, t->full_column[t->n]);
+        if (kd_sparse_lu_create(t->n, t->full_column, t->full_row, &w->kkt_lu) != KD_OK) w->arena.failed = true;
+    }
     w->kkt_L = kd_cut_double(&w->arena, t->L_column[t->n]);
     w->kkt_row = kd_cut_int(&w->arena, t->L_column[t->n]);
     w->kkt_D = kd_cut_double(&w->arena, t->n);

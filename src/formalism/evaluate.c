@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "formalism/system.h"
+#include "math/linsolve.h"
 
 // ---- workspace ------------------------------------------------------------------------------------------------------
 static int channel_count(const kd_system *s)
@@ -122,6 +123,7 @@ kd_work *kd_work_create(const kd_system *s)
 void kd_work_destroy(kd_work *w)
 {
     if (!w) return;
+    kd_sparse_lu_destroy(w->kkt_lu);
     kd_arena_release(&w->arena);
     kd_free(w);
 }

@@ -191,8 +191,10 @@ typedef struct kd_work {
     int             *slope_at;                 // (nmeasures + 1)
     double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
     // factor of the accelerations' system
-    double *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
-    int    *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
+    double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
+    int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
+    double              *kkt_values; // with pivoting: of all of K
+    struct kd_sparse_lu *kkt_lu;
     // stamps of what is current
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
         axes_stamp, G_stamp, Z_stamp, Z_p_stamp;

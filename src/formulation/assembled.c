@@ -60,6 +60,7 @@ static kd_status assembled_fault(void *impl, const char **message)
 
 static kd_eval at_time(kd_assembled *self, double t)
 {
+    if (self->dims.nu > 0) memset(self->u, 0, (size_t)self->dims.nu * sizeof *self->u);
     if (self->inputs.eval && self->dims.nu > 0) {
         kd_eval answer = self->inputs.eval(t, self->inputs.context, self->u, self->du, self->ddu);
         if (answer != KD_EVAL_OK) {
@@ -68,6 +69,7 @@ static kd_eval at_time(kd_assembled *self, double t)
             return answer;
         }
     }
+    for (int i = 0; i < self->dims.nu; i++) self->u[i] += self->u_shift[i];
     kd_eom_at_time(self->data, t, self->u, self->du, self->ddu, self->state->z);
     return KD_EVAL_OK;
 }
@@ -87,12 +89,13 @@ static kd_eval stabilized_velocity(kd_assembled *self, const double *x, const do
 {
     kd_dims d = self->dims;
     *v = x + self->xv;
-    if (!self->has_eta || kd_norm_max(d.nlambda, x + self->xe) == 0) return KD_EVAL_OK;
-    kd_eval answer = kd_eom_constraint_matrices(self->data, self->GZ, NULL);
+    if (!self->eta_in_x || kd_norm_max(d.nlambda, x + self->xe) == 0) return KD_EVAL_OK;
     memcpy(self->v_eta, x + self->xv, (size_t)d.nv * sizeof(double));
     for (int i = 0; i < d.nlambda; i++) self->eta[i] = self->scale_eta[i] * x[self->xe + i];
-    if (answer == KD_EVAL_OK) kd_gemv_t(d.nlambda, d.nv, -1, self->GZ, self->eta, 1, self->v_eta);
     *v = self->v_eta;
+    if (self->newton) return kd_newton_stabilize(self->newton, true, self->eta, self->v_eta);
+    kd_eval answer = kd_eom_constraint_matrices(self->data, self->GZ, NULL);
+    if (answer == KD_EVAL_OK) kd_gemv_t(d.nlambda, d.nv, -1, self->GZ, self->eta, 1, self->v_eta);
     return answer;
 }
 
@@ -123,6 +126,23 @@ static kd_eval level_rows(kd_assembled *self, const kd_level_sum *sum, int rows,
     return answer;
 }
 
+// The residual (S0 Eq. 9), or v' - a with a from the explicit formalism (Eq. 10)
+static kd_eval dynamic_rows(kd_assembled *self, const double *vdot, double *out)
+{
+    int nv = self->dims.nv;
+    if (self->opt.explicit_form && !self->M) { // the definition has an explicit formalism
+        kd_eval answer = kd_eom_acceleration(self->data, out);
+        for (int i = 0; i < nv; i++) out[i] = vdot[i] - out[i];
+        return answer;
+    }
+    kd_eval answer = kd_eom_eval(self->data, KD_RESIDUAL, out);
+    if (!self->opt.explicit_form || answer != KD_EVAL_OK) return answer;
+    answer = kd_eom_eval(self->data, KD_MASS, self->M); // v' - a = M^-1 residual
+    if (answer == KD_EVAL_OK && kd_cholesky_factor(nv, self->M) != 0) answer = KD_EVAL_RETRY;
+    if (answer == KD_EVAL_OK) kd_cholesky_solve(nv, self->M, out, 1);
+    return answer;
+}
+
 static kd_eval optional_rows(kd_assembled *self, bool wanted, kd_fn fn, int row)
 {
     return wanted ? kd_eom_eval(self->data, fn, self->raw + row) : KD_EVAL_OK;
@@ -136,9 +156,9 @@ kd_eval kd_assembled_raw(kd_assembled *self, double t, const double *x, const do
     kd_eom_at_position(self->data, x, x + self->xs);
     kd_eom_at_velocity(self->data, x + self->xv, x + self->xr);
     if (kd_assembled_prepare(self) < 0) return self->fault == KD_ERR_CALLBACK_STOP ? KD_EVAL_STOP : KD_EVAL_RETRY;
-    answer = kinematic_rows(self, x, xdot);
+    if (!self->without_kinematics) answer = kinematic_rows(self, x, xdot);
     kd_eom_at_acceleration(self->data, xdot + self->xv, x + self->xw, x + self->xl, x + self->xm);
-    if (answer == KD_EVAL_OK) answer = kd_eom_eval(self->data, KD_RESIDUAL, self->raw + self->dyn);
+    if (answer == KD_EVAL_OK) answer = dynamic_rows(self, xdot + self->xv, self->raw + self->dyn);
     if (answer == KD_EVAL_OK) answer = optional_rows(self, d.nr > 0, KD_B, self->r);
     for (int i = 0; i < d.nr; i++) self->raw[self->r + i] = xdot[self->xr + i] - self->raw[self->r + i];
     if (answer == KD_EVAL_OK) answer = optional_rows(self, d.nw > 0, KD_D, self->d);
@@ -216,7 +236,7 @@ static kd_eval assembled_interpolate(void *impl, double t0, const double *x0, do
                                      double *x)
 {
     kd_assembled *self = impl;
-    if (self->has_eta) memset(x + self->xe, 0, (size_t)self->dims.nlambda * sizeof *x);
+    if (self->eta_in_x) memset(x + self->xe, 0, (size_t)self->dims.nlambda * sizeof *x);
     return note_acceleration(self, kd_dense_output_eval(self->dense, t0, x0, t1, x1, t, x, NULL));
 }
 
@@ -264,8 +284,8 @@ static kd_dae_counters assembled_counters(void *impl)
 {
     kd_assembled   *self = impl;
     kd_dae_counters counters = self->counters;
-    counters.for_differences = kd_eom_data_counters(self->data).for_differences + self->normal_differences;
-    return counters;
+    counters.for_differences += kd_eom_data_counters(self->data).for_differences + self->normal_differences;
+    return self->newton ? kd_newton_counters(self->newton, counters) : counters;
 }
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -274,6 +294,7 @@ static void assembled_destroy(void *impl)
 {
     kd_assembled *self = impl;
     if (!self) return;
+    kd_newton_destroy(self->newton);
     kd_linsolve_destroy(self->solver);
     kd_dense_output_destroy(self->dense);
     kd_acceleration_destroy(self->acceleration);
@@ -283,11 +304,12 @@ static void assembled_destroy(void *impl)
 }
 
 // one table for each form; they differ in the name only
-#define KD_ASSEMBLED_CLASS(form, word, sentence)                                                                       \
+#define KD_ASSEMBLED_CLASS(form, word, sentence, cheap)                                                                \
     [form] = {                                                                                                         \
         .name = word,                                                                                                  \
         .residual = assembled_residual,                                                                                \
         .linearize = kd_assembled_linearize,                                                                           \
+        .update = cheap,                                                                                               \
         .factor = kd_assembled_factor,                                                                                 \
         .reduce = kd_assembled_reduce,                                                                                 \
         .solve_real = kd_assembled_solve_real,                                                                         \
@@ -302,7 +324,10 @@ static void assembled_destroy(void *impl)
         .counters = assembled_counters,                                                                                \
         .destroy = assembled_destroy,                                                                                  \
     },
-static const kd_dae_class classes[KD_FORMULATION_COUNT] = {KD_FORMULATION_LIST(KD_ASSEMBLED_CLASS)};
+#define KD_EVALUATING_CLASS(form, word, sentence) KD_ASSEMBLED_CLASS(form, word, sentence, NULL)
+#define KD_UPDATING_CLASS(form, word, sentence) KD_ASSEMBLED_CLASS(form, word, sentence, kd_assembled_update)
+static const kd_dae_class evaluating[KD_FORMULATION_COUNT] = {KD_FORMULATION_LIST(KD_EVALUATING_CLASS)};
+static const kd_dae_class updating[KD_FORMULATION_COUNT] = {KD_FORMULATION_LIST(KD_UPDATING_CLASS)};
 
 static void set_levels(kd_assembled *self)
 {
@@ -334,7 +359,8 @@ static void set_layout(kd_assembled *self)
 {
     kd_dims d = self->dims;
     self->nc = d.nlambda + d.nmu;
-    self->has_eta = self->form == KD_GGL && d.nlambda > 0;
+    self->has_eta = (self->form == KD_GGL || self->form == KD_ODASSL) && d.nlambda > 0;
+    self->eta_in_x = self->has_eta && self->form == KD_GGL;
     self->has_selectors = self->form == KD_PSF1;
     self->xv = d.np;
     self->xr = self->xv + d.nv;
@@ -343,11 +369,7 @@ static void set_layout(kd_assembled *self)
     self->xl = self->xs + d.ns;
     self->xm = self->xl + d.nlambda;
     self->xe = self->xm + d.nmu;
-    self->n = self->xe + (self->has_eta ? d.nlambda : 0);
-    // a sparse matrix would fill
-    const kd_eom_def *def = kd_eom_definition(self->eom);
-    bool              identity = !def->kinematics && !def->Z;
-    self->eliminated = identity && !self->has_selectors && !self->opt.sparse ? d.np : 0;
+    self->n = self->xe + (self->eta_in_x ? d.nlambda : 0);
 
     self->dyn = d.np;
     self->r = self->dyn + d.nv;
@@ -381,7 +403,7 @@ static void describe(kd_assembled *self)
         {KD_COMPONENT_AUXILIARY, d.nw, of_multiplier, all},
         {KD_COMPONENT_CONTACT, d.ns, 1, true},
         {KD_COMPONENT_MULTIPLIER, self->nc, of_multiplier, all},
-        {KD_COMPONENT_INTERNAL, self->has_eta ? d.nlambda : 0, 2, false},
+        {KD_COMPONENT_INTERNAL, self->eta_in_x ? d.nlambda : 0, 2, false},
     };
     for (size_t k = 0, i = 0; k < sizeof part / sizeof *part; k++) {
         for (int j = 0; j < part[k].count; j++, i++) {
@@ -392,12 +414,19 @@ static void describe(kd_assembled *self)
     }
 }
 
+// Are the rows of F combinations of raw rows?
+static bool is_combined(const kd_assembled *self)
+{
+    return self->has_selectors || self->opt.constraints == KD_DECOMPOSE_SVD;
+}
+
 static void cut_arrays(kd_assembled *self)
 {
     kd_dims   d = self->dims;
     kd_arena *arena = &self->arena;
     self->u = kd_cut_double(arena, d.nu);
     self->du = kd_cut_double(arena, d.nu);
+    self->u_shift = kd_cut_double(arena, d.nu);
     self->ddu = kd_cut_double(arena, d.nu);
     self->raw = kd_cut_double(arena, self->nraw);
     self->value = kd_cut_double(arena, self->nc);
@@ -414,8 +443,10 @@ static void cut_arrays(kd_assembled *self)
     self->index = kd_cut_int(arena, self->n);
     self->controlled = kd_cut_bool(arena, self->n);
     kd_position_cut(&self->position, arena, self->eom);
+    if (self->opt.explicit_form && !kd_eom_definition(self->eom)->acceleration)
+        self->M = kd_cut_double(arena, d.nv * d.nv);
     kd_assembled_cut_rows(self);
-    kd_assembled_cut_newton(self);
+    if (is_combined(self)) kd_assembled_cut_newton(self);
 }
 
 static kd_linear_kind linear_kind(const kd_formulation_options *opt)
@@ -428,15 +459,15 @@ static kd_status create_parts(kd_assembled *self)
     cut_arrays(self);
     if (self->arena.failed) return KD_ERR_MEMORY;
     describe(self);
-    bool      on_manifold = self->form == KD_GGL || self->form == KD_PSF1;
+    bool      on_manifold = self->has_eta || self->form == KD_PSF1;
     kd_status status = kd_eom_data_create(self->eom, &self->data);
     if (status >= 0) kd_eom_at_parameters(self->data, self->state->theta);
     if (status >= 0)
         status = kd_acceleration_create(self->eom, &self->inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, on_manifold, &self->dense);
-    if (status >= 0)
-        status = kd_linsolve_create(self->n - self->eliminated, linear_kind(&self->opt), NULL, &self->solver);
-    return status;
+    if (status < 0) return status;
+    if (!is_combined(self)) return kd_newton_create(self, &self->newton);
+    return kd_linsolve_create(self->n, linear_kind(&self->opt), NULL, &self->solver);
 }
 
 kd_status kd_assembled_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_formulation form,
@@ -458,13 +489,15 @@ kd_status kd_assembled_create(const kd_eom *eom, const kd_inputs *inputs, const 
     set_levels(self);
     status = create_parts(self);
     if (status < 0) goto done;
+    int nrows = self->has_selectors ? self->n : self->nraw;
     *object = (kd_dae){
-        .methods = &classes[form],
+        .methods = self->newton && opt->update != KD_UPDATE_FULL ? &updating[form] : &evaluating[form],
         .impl = self,
         .n = self->n,
-        .nrows = self->n,
-        .nreduced = self->n,
-        .nreduced_max = self->n,
+        .nrows = nrows,
+        .nreduced = nrows,
+        .nreduced_max = nrows,
+        .ndifferential = is_combined(self) ? 0 : self->d,
         .component = self->component,
         .index = self->index,
         .controlled = self->controlled,

@@ -4,7 +4,9 @@
 // motion, the rows of F are combined from them (selectors of psf1, redundant and inactive constraints).
 //
 //     raw: kinematic (np), dynamic (nv), r' - b, d, c, phi (nlambda), h (nmu) | g (nlambda), q (nq)
-//     F:   the same up to h, then g for ggl; psf1: the first np rows are [S_p kinematic; g, q]
+//     F:   the same up to h, then g for ggl and odassl; psf1: the first np rows are [S_p kinematic; g, q]
+//
+// odassl has the rows of ggl without eta among the unknowns: eta is an unknown of the Newton matrix only.
 #ifndef KD_FORMULATION_ASSEMBLED_IMPL_H
 #define KD_FORMULATION_ASSEMBLED_IMPL_H
 
@@ -12,6 +14,7 @@
 #include "formulation/acceleration.h"
 #include "formulation/assembled.h"
 #include "formulation/dense_output.h"
+#include "formulation/newton.h"
 #include "formulation/position.h"
 #include "formulation/selector.h"
 #include "math/linsolve.h"
@@ -54,8 +57,13 @@ typedef struct kd_assembled {
     int          xv, xr, xw, xs, xl, xm, xe; // columns; p at 0
     int          dyn, r, d, c, phi, h, g, q; // raw rows; kinematic at 0
     bool         has_eta, has_selectors;
+    bool         eta_in_x;           // ggl; odassl: has_eta alone
+    bool         checks_rank;        // small enough for dense rank decisions about the constraints
+    bool         without_kinematics; // differences of the other rows: leave them out
     kd_level_sum phi_rows, h_rows;
     double      *u, *du, *ddu;
+    double      *u_shift;         // (nu) added to u, for derivatives by the inputs
+    double      *M;               // (nv x nv) explicit form without explicit formalism: the mass matrix
     double      *raw;             // (nraw)
     double      *value;           // (largest number of rows)
     double      *v_eta;           // (nv) v - (GZ)' D eta
@@ -70,19 +78,16 @@ typedef struct kd_assembled {
     int        *position_rows; // (nlambda + nq) psf1: active rows of (g, q)
     double     *GZ, *HZ, *C;   // C: (rows x max(np, nv)) compact
 
-    // Newton matrix
+    kd_newton *newton; // sparse Newton matrix; NULL where rows are combined (psf1, SVD): then the dense one below
+
+    // dense Newton matrix
     kd_blocks       blocks;
     double         *raw_E, *raw_K; // (nraw x n), equal to E, K where no rows are combined
     double         *E, *K;         // (n x n) F_x', F_x
-    int             eliminated;    // np where kinematic rows and dp are eliminated, otherwise 0
-    double         *W;             // (m x m) what elimination adds, m = n - eliminated
-    double         *A;             // (m x m) scaled matrix
+    double         *A;             // (n x n) scaled matrix
     double complex *A_complex;
-    double          gamma; // of the factors
-    double complex  gamma_complex;
-    int            *column_power;  // (n) of gamma
-    double         *row, *column;  // (m) scale factors
-    double         *dp_re, *dp_im; // (np) scratch
+    int            *column_power; // (n) of gamma
+    double         *row, *column; // (n) scale factors
     double complex *y_complex;
     double         *x_moved, *raw_plus; // (n), (nraw) differences along normals
     long            normal_differences;
@@ -120,6 +125,7 @@ void kd_assembled_multiplier_columns(const kd_assembled *self, double *K);
 // assembled_newton.c
 void      kd_assembled_cut_newton(kd_assembled *self);
 kd_status kd_assembled_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
+kd_status kd_assembled_update(void *impl, double t, const double *x, const double *xdot); // newton only
 kd_status kd_assembled_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);
 void      kd_assembled_reduce(void *impl, const double *F, double *part, double *y);
 void      kd_assembled_solve_real(void *impl, double *y);

@@ -5,8 +5,7 @@
 // condition grows like h^-2, for index 3 like h^-3. Rows and columns are then brought to maximum 1, which removes the
 // units of masses and multipliers. All factors are powers of 2 and add no rounding.
 //
-// Where p' = v - (GZ)' D eta, dp is eliminated: gamma dp = r + B dx, B = [I, -(GZ)' D] for (v, eta), leaves for the
-// other rows and unknowns gamma F_x' + F_x + (1/gamma) W with W = F_p B, independent of gamma.
+// The dense matrix of the forms whose rows are combined (psf1, SVD); the others have a sparse one (newton.c).
 #include "formulation/assembled_impl.h"
 #include "math/dense.h"
 #include <math.h>
@@ -74,7 +73,6 @@ void kd_assembled_cut_newton(kd_assembled *self)
         self->raw_E = kd_arena_cut(arena, nraw * n, sizeof *self->raw_E);
         self->raw_K = kd_arena_cut(arena, nraw * n, sizeof *self->raw_K);
     }
-    self->W = kd_arena_cut(arena, n * n, sizeof *self->W);
     self->A = kd_arena_cut(arena, n * n, sizeof *self->A);
     self->A_complex = kd_arena_cut(arena, n * n, sizeof *self->A_complex);
     self->column_power = kd_cut_int(arena, self->n);
@@ -82,8 +80,6 @@ void kd_assembled_cut_newton(kd_assembled *self)
     self->raw_plus = kd_cut_double(arena, self->nraw);
     self->row = kd_cut_double(arena, self->n);
     self->column = kd_cut_double(arena, self->n);
-    self->dp_re = kd_cut_double(arena, self->dims.np);
-    self->dp_im = kd_cut_double(arena, self->dims.np);
     self->y_complex = kd_arena_cut(arena, n, sizeof *self->y_complex);
     if (!arena->failed) set_powers(self);
 }
@@ -183,19 +179,6 @@ static void add_kinematic(kd_assembled *self)
     }
 }
 
-// W = F_p B in the rows and columns that stay
-static void eliminate_positions(kd_assembled *self)
-{
-    int           n = self->n, np = self->dims.np, m = n - np;
-    const double *K_p = self->K + np;
-    for (int j = 0; j < np; j++) memcpy(self->W + (ptrdiff_t)j * m, K_p + (ptrdiff_t)j * n, (size_t)m * sizeof *K_p);
-    for (int k = self->xe; k < n; k++) {
-        double *column = self->W + (ptrdiff_t)(k - np) * m;
-        memset(column, 0, (size_t)m * sizeof *column);
-        for (int j = 0; j < np; j++) kd_axpy(m, -self->K[j + (ptrdiff_t)k * n], K_p + (ptrdiff_t)j * n, column);
-    }
-}
-
 static kd_eval assemble(kd_assembled *self, double t, const double *x, const double *xdot)
 {
     kd_dims d = self->dims;
@@ -219,7 +202,6 @@ static kd_eval assemble(kd_assembled *self, double t, const double *x, const dou
         kd_assembled_combine(self, self->raw_K + from, NULL, self->K + to);
     }
     if (!as_they_are) kd_assembled_multiplier_columns(self, self->K);
-    if (self->eliminated > 0) eliminate_positions(self);
     return answer;
 }
 
@@ -227,6 +209,11 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
 {
     kd_assembled *self = impl;
     kd_eval       answer = kd_assembled_at(self, t, x, xdot);
+    if (self->newton) {
+        self->counters.mass++;
+        kd_status ready = answer == KD_EVAL_OK ? kd_assembled_select(self, restart) : self->fault;
+        return ready < 0 ? ready : kd_newton_linearize(self->newton, t, x, xdot);
+    }
     if (answer == KD_EVAL_OK) answer = kd_position_update(&self->position, self->data);
     if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, self->opt.part, &self->blocks);
     self->counters.jacobians++;
@@ -238,6 +225,13 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
     kd_status status = kd_assembled_select(self, restart);
     if (status < 0) return status;
     return assemble(self, t, x, xdot) == KD_EVAL_OK ? status : self->fault;
+}
+
+kd_status kd_assembled_update(void *impl, double t, const double *x, const double *xdot)
+{
+    kd_assembled *self = impl;
+    self->counters.mass++;
+    return kd_assembled_at(self, t, x, xdot) == KD_EVAL_OK ? kd_newton_update(self->newton) : self->fault;
 }
 
 // ---- factors --------------------------------------------------------------------------------------------------------
@@ -254,7 +248,7 @@ static double power_of_2(double x)
 // Row and column factors of A (m x m) for gamma: powers of gamma first, then rows and columns to maximum about 1.
 static void set_scales(kd_assembled *self, int m, double gamma)
 {
-    const int    *power = self->column_power + self->eliminated;
+    const int    *power = self->column_power;
     double       *row = self->row, *column = self->column, base = power_of_2(gamma);
     const double *A = self->A;
     for (int i = 0; i < m; i++) row[i] = 0;
@@ -276,47 +270,44 @@ static void set_scales(kd_assembled *self, int m, double gamma)
     }
 }
 
-// A = gamma E + K + W / gamma in the rows and columns that stay, scaled
+// A = gamma E + K, scaled
 static void real_matrix(kd_assembled *self, int m, double gamma)
 {
-    int     skip = self->eliminated;
-    double *A = self->A, inverse = 1 / gamma;
-    for (int j = 0; j < m; j++) {
-        ptrdiff_t     at = skip + (ptrdiff_t)(skip + j) * self->n;
-        const double *E = self->E + at, *K = self->K + at, *W = self->W + (ptrdiff_t)j * m;
-        for (int i = 0; i < m; i++) A[i + j * m] = gamma * E[i] + K[i] + inverse * W[i];
-    }
+    double       *A = self->A;
+    const double *E = self->E, *K = self->K;
+    ptrdiff_t     count = (ptrdiff_t)m * m;
+    for (ptrdiff_t k = 0; k < count; k++) A[k] = gamma * E[k] + K[k];
     set_scales(self, m, fabs(gamma));
     for (int j = 0; j < m; j++)
-        for (int i = 0; i < m; i++) A[i + j * m] *= self->row[i] * self->column[j];
+        for (int i = 0; i < m; i++) A[i + (ptrdiff_t)j * m] *= self->row[i] * self->column[j];
 }
 
 // The same for a complex gamma of about the size of the real one, with its scales
 static void complex_matrix(kd_assembled *self, int m, double complex gamma)
 {
-    int            skip = self->eliminated;
-    double complex inverse = 1 / gamma;
     for (int j = 0; j < m; j++) {
-        ptrdiff_t       at = skip + (ptrdiff_t)(skip + j) * self->n;
-        const double   *E = self->E + at, *K = self->K + at, *W = self->W + (ptrdiff_t)j * m;
+        const double   *E = self->E + (ptrdiff_t)j * m, *K = self->K + (ptrdiff_t)j * m;
         double complex *A = self->A_complex + (ptrdiff_t)j * m;
-        for (int i = 0; i < m; i++) A[i] = (gamma * E[i] + K[i] + inverse * W[i]) * (self->row[i] * self->column[j]);
+        for (int i = 0; i < m; i++) A[i] = (gamma * E[i] + K[i]) * (self->row[i] * self->column[j]);
     }
+}
+
+static kd_status factor_dense(kd_assembled *self, double gamma_real, double gamma_re, double gamma_im)
+{
+    int m = self->n;
+    real_matrix(self, m, gamma_real);
+    kd_status status = kd_linsolve_factor(self->solver, m, self->A);
+    if (status < 0 || gamma_im == 0) return status;
+    complex_matrix(self, m, gamma_re + gamma_im * I);
+    return kd_linsolve_factor_complex(self->solver, m, self->A_complex);
 }
 
 kd_status kd_assembled_factor(void *impl, double gamma_real, double gamma_re, double gamma_im)
 {
     kd_assembled *self = impl;
-    int           m = self->n - self->eliminated;
-    self->gamma = gamma_real;
-    self->gamma_complex = gamma_re + gamma_im * I;
     self->counters.decompositions++;
-    real_matrix(self, m, gamma_real);
-    kd_status status = kd_linsolve_factor(self->solver, m, self->A);
-    if (status >= 0 && gamma_im != 0) {
-        complex_matrix(self, m, self->gamma_complex);
-        status = kd_linsolve_factor_complex(self->solver, m, self->A_complex);
-    }
+    kd_status status = self->newton ? kd_newton_factor(self->newton, gamma_real, gamma_re, gamma_im)
+                                    : factor_dense(self, gamma_real, gamma_re, gamma_im);
     if (status == KD_ERR_MEMORY) return kd_assembled_fail(self, status, "%s", kd_status_sentence(status));
     if (status < 0)
         return kd_assembled_fail(self, status,
@@ -330,70 +321,36 @@ void kd_assembled_reduce(void *impl, const double *F, double *part, double *y)
 {
     kd_assembled *self = impl;
     (void)part;
-    for (int i = 0; i < self->n; i++) y[i] = -F[i];
-}
-
-// z -= F_p q, q the part of dp that is known
-static void move_known(const kd_assembled *self, double *y)
-{
-    int np = self->eliminated, m = self->n - np;
-    if (np > 0) kd_gemv(m, np, -1, self->W, y, 1, y + np); // the first np columns of W are F_p
-}
-
-// dp = B dx
-static void velocity_part(const kd_assembled *self, const double *y, double *dp)
-{
-    int np = self->eliminated;
-    memcpy(dp, y + self->xv, (size_t)np * sizeof *dp);
-    for (int k = self->xe; k < self->n; k++) kd_axpy(np, -y[k], self->K + (ptrdiff_t)k * self->n, dp);
+    for (int i = 0; i < self->dae->nrows; i++) y[i] = -F[i];
 }
 
 void kd_assembled_solve_real(void *impl, double *y)
 {
     kd_assembled *self = impl;
-    int           np = self->eliminated, m = self->n - np;
-    double       *z = y + np;
     self->counters.solves++;
-    for (int i = 0; i < np; i++) y[i] /= self->gamma;
-    move_known(self, y);
-    for (int i = 0; i < m; i++) z[i] *= self->row[i];
-    kd_linsolve_solve(self->solver, z);
-    for (int i = 0; i < m; i++) z[i] *= self->column[i];
-    if (np == 0) return;
-    velocity_part(self, y, self->dp_re);
-    kd_axpy(np, 1 / self->gamma, self->dp_re, y);
-}
-
-// (re, im) *= factor
-static void scale_complex(int n, double complex factor, double *re, double *im)
-{
-    for (int i = 0; i < n; i++) {
-        double complex value = factor * (re[i] + im[i] * I);
-        re[i] = creal(value);
-        im[i] = cimag(value);
+    if (self->newton) {
+        kd_newton_solve(self->newton, y);
+        return;
     }
+    for (int i = 0; i < self->n; i++) y[i] *= self->row[i];
+    kd_linsolve_solve(self->solver, y);
+    for (int i = 0; i < self->n; i++) y[i] *= self->column[i];
 }
 
 void kd_assembled_solve_complex(void *impl, double *y_re, double *y_im)
 {
     kd_assembled   *self = impl;
-    int             np = self->eliminated, m = self->n - np;
-    double complex *z = self->y_complex, inverse = np > 0 ? 1 / self->gamma_complex : 0;
-    scale_complex(np, inverse, y_re, y_im);
-    move_known(self, y_re);
-    move_known(self, y_im);
-    for (int i = 0; i < m; i++) z[i] = (y_re[np + i] + y_im[np + i] * I) * self->row[i];
-    kd_linsolve_solve_complex(self->solver, z);
-    for (int i = 0; i < m; i++) {
-        y_re[np + i] = creal(z[i]) * self->column[i];
-        y_im[np + i] = cimag(z[i]) * self->column[i];
+    double complex *z = self->y_complex;
+    if (self->newton) {
+        kd_newton_solve_complex(self->newton, y_re, y_im);
+        return;
     }
-    if (np == 0) return;
-    velocity_part(self, y_re, self->dp_re);
-    velocity_part(self, y_im, self->dp_im);
-    scale_complex(np, inverse, self->dp_re, self->dp_im);
-    kd_axpy(np, 1, self->dp_re, y_re);
-    kd_axpy(np, 1, self->dp_im, y_im);
+    for (int i = 0; i < self->n; i++) z[i] = (y_re[i] + y_im[i] * I) * self->row[i];
+    kd_linsolve_solve_complex(self->solver, z);
+    for (int i = 0; i < self->n; i++) {
+        y_re[i] = creal(z[i]) * self->column[i];
+        y_im[i] = cimag(z[i]) * self->column[i];
+    }
 }
 
 void kd_assembled_expand(void *impl, const double *part, const double *y, double *dx)

@@ -6,22 +6,30 @@
 #include <math.h>
 #include <string.h>
 
+// entries of [GZ; HZ] up to which a dense decomposition tells dependent rows by name before the first step; larger
+// models rely on the analysis of their topology and on the factors of the Newton matrix
+#define RANK_ENTRIES 40000
+
 static void cut_rule(kd_row_rule *rule, int rows, int columns, const kd_assembled *self, kd_arena *arena)
 {
     rule->rows = rows;
     rule->active = kd_cut_int(arena, rows);
     rule->svd = self->opt.constraints == KD_DECOMPOSE_SVD && rows > 0;
-    kd_selector_init(&rule->selector, rows, columns, self->opt.constraints, self->opt.rank_tolerance, arena);
+    if (self->checks_rank)
+        kd_selector_init(&rule->selector, rows, columns, self->opt.constraints, self->opt.rank_tolerance, arena);
 }
 
 void kd_assembled_cut_rows(kd_assembled *self)
 {
     kd_dims   d = self->dims;
     kd_arena *arena = &self->arena;
+    bool      combined = self->has_selectors || self->opt.constraints == KD_DECOMPOSE_SVD;
+    self->checks_rank = combined || (double)self->nc * d.nv < RANK_ENTRIES;
     cut_rule(&self->multipliers, self->nc, d.nv, self, arena);
     cut_rule(&self->stabilizers, self->has_eta ? d.nlambda : 0, d.nv, self, arena);
     self->scale_eta = kd_cut_double(arena, d.nlambda);
     self->eta = kd_cut_double(arena, d.nlambda);
+    if (!self->checks_rank) return;
     self->GZ = kd_cut_double(arena, d.nlambda * d.nv);
     self->HZ = kd_cut_double(arena, d.nmu * d.nv);
     int rows = d.nlambda + (d.nq > d.nmu ? d.nq : d.nmu);
@@ -88,7 +96,7 @@ static kd_status rule_failed(kd_assembled *self, const kd_row_rule *rule, kd_sta
 // SVD: the rank and the combinations of rows. LU, QR: once for every set of active rows, are they independent?
 static kd_status select_rule(kd_assembled *self, kd_row_rule *rule, bool others)
 {
-    if (rule->count == 0 || !(rule->svd || others)) return KD_OK;
+    if (rule->count == 0 || !(rule->svd || others) || !self->checks_rank) return KD_OK;
     if (others) rule->selector.rank = -1; // other constraints may have another rank
     for (int k = 0; k < rule->count; k++) copy_row(self, rule->active[k], k, rule->count);
     bool      changed;
@@ -190,13 +198,19 @@ static kd_status select_kinematic(kd_assembled *self, bool restart)
 }
 
 // D_i = 1 / |row i of GZ|: eta gets the size of a velocity, whatever the units of the constraints. Kept from then on.
-static void scale_stabilizers(kd_assembled *self)
+static kd_eval scale_stabilizers(kd_assembled *self)
 {
-    int nlambda = self->dims.nlambda;
-    for (int i = 0; i < nlambda; i++) {
-        double norm = sqrt(strided_dot(self->dims.nv, self->GZ + i, nlambda, self->GZ + i, nlambda));
-        self->scale_eta[i] = norm > 0 ? 1 / norm : 1;
+    int     nlambda = self->dims.nlambda;
+    kd_eval answer = KD_EVAL_OK;
+    if (self->newton) {
+        answer = kd_newton_row_norms(self->newton, self->scale_eta);
+    } else {
+        for (int i = 0; i < nlambda; i++)
+            self->scale_eta[i] = sqrt(strided_dot(self->dims.nv, self->GZ + i, nlambda, self->GZ + i, nlambda));
     }
+    for (int i = 0; i < nlambda && answer == KD_EVAL_OK; i++)
+        self->scale_eta[i] = self->scale_eta[i] > 0 ? 1 / self->scale_eta[i] : 1;
+    return answer;
 }
 
 kd_status kd_assembled_select(kd_assembled *self, bool restart)
@@ -205,11 +219,12 @@ kd_status kd_assembled_select(kd_assembled *self, bool restart)
     bool      first_eta = self->has_eta && !self->prepared;
     bool      others = find_active(self, &self->multipliers) || !self->prepared;
     bool      matrices = self->has_selectors || self->multipliers.svd || self->stabilizers.svd || first_eta || others;
+    matrices = matrices && self->checks_rank;
     (void)find_active(self, &self->stabilizers);
     if (matrices && self->nc > 0 &&
         kd_assembled_note(self, kd_eom_constraint_matrices(self->data, self->GZ, self->HZ)) != KD_EVAL_OK)
         return self->fault;
-    if (first_eta) scale_stabilizers(self);
+    if (first_eta && kd_assembled_note(self, scale_stabilizers(self)) != KD_EVAL_OK) return self->fault;
     kd_status status = select_rule(self, &self->multipliers, others);
     if (status > 0) news = status;
     if (status >= 0) status = select_rule(self, &self->stabilizers, others);
@@ -273,7 +288,8 @@ void kd_assembled_combine(const kd_assembled *self, const double *raw, const dou
     }
     if (raw != F) memcpy(F + first, raw + first, (size_t)(self->phi - first) * sizeof *F);
     apply_rule(&self->multipliers, raw + self->phi, x ? x + self->xl : NULL, F + self->phi);
-    if (self->has_eta) apply_rule(&self->stabilizers, raw + self->g, x ? x + self->xe : NULL, F + self->g);
+    if (self->has_eta)
+        apply_rule(&self->stabilizers, raw + self->g, x && self->eta_in_x ? x + self->xe : NULL, F + self->g);
 }
 
 void kd_assembled_multiplier_columns(const kd_assembled *self, double *K)

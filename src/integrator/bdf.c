@@ -1,14 +1,74 @@
-// Variable-step, variable-order BDF with fixed leading coefficient for 0 = F(t, x, x').
+// Variable-step, variable-order BDF with fixed leading coefficient for 0 = F(t, x, x') (BCP chapter 5, DASSL).
+//
+//     x' = P'(t) + cj (x - P(t)),   0 = F(t, x, x'),   P the polynomial of degree k through x_n .. x_(n-k)
+//
+// Here: error estimate, order and step size. History and coefficients: bdf_history.c. Newton iteration and the rules
+// of its matrix: corrector.c. Method, constants and where they differ from DASSL's: docs/methods/bdf.md.
 #include <kardan/bdf.h>
 
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
 #include "core/text.h"
+#include "integrator/bdf_history.h"
+#include "integrator/corrector.h"
+
+static const double FAILED_SHRINK = 0.25;    // step after a corrector that failed or a function that asked for less
+static const int    MAX_SINGULAR = 10;       // singular Newton matrices in a row
+static const double ESTIMATE_SAFETY = 2;     // h_new = h (2 est)^(-1 / (k + 1))
+static const double ESTIMATE_FLOOR = 1e-4;   // added to 2 est
+static const double NOISE = 1e-13;           // steps shorter than this times t: x' is rounding
+static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
+static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
+static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
+static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
+
+// Norms of h^j x^(j) / j of one step, j = k-1 .. k+2, that is for orders k-2 .. k+1; infinite where not known
+typedef struct estimates {
+    double lower2, lower, same, higher;
+} estimates;
+
+struct kd_bdf {
+    kd_dae        *dae;
+    kd_bdf_options opt;
+    kd_arena       arena;
+    int            n, nc; // components, those that count in the error norm
+    kd_bdf_history past;
+    kd_corrector   corrector;
+    double        *predicted, *predicted_dot; // (n) P, P'
+    double        *x, *xdot;                  // (n) iterates, then the accepted point
+    double        *e;                         // (n) x - P
+    double        *x_old;                     // (n) before the last step
+    double        *rtol, *atol;               // (n)
+    double        *weight;                    // (n) 1 / (atol + rtol |x|)
+    double        *index_weight;              // (n) the same, with powers of h for components of higher index
+    double        *share;                     // (n) for the observer
+    double        *grid[KD_BDF_TERMS];        // (n) h_fixed: start values, the newest first
+    double         grid_t[KD_BDF_TERMS];
+    int            grid_count, grid_wanted; // wanted: 0 when steps of fixed size are made
+
+    kd_bdf_coefficients step; // present attempt
+    int                 order, order_old, order_max, order_least;
+    double              h, h_next, h_old, h_least;
+    double              t_old, t_end;
+    bool                to_end, rejected, raising; // raising: order and step grow in every step until the first failure
+    int                 equal;                     // steps of equal size and order in a row
+    long                accepted_since_start;
+
+    kd_stats  stats;
+    kd_status cause; // why the last attempt failed
+    int       worst; // component that made it fail, -1: unknown
+    char      message[600];
+};
 
 kd_bdf_options kd_bdf_options_default(void)
 {
     return (kd_bdf_options){
         .rtol = 1e-6,
         .atol = 1e-6,
-        .order_max = 5,
+        .order_max = KD_BDF_ORDER_MAX,
         .max_steps = 100000,
         .max_newton = 4,
         .newton_stop = 0.33,
@@ -17,54 +77,646 @@ kd_bdf_options kd_bdf_options_default(void)
     };
 }
 
+// ---- creation -------------------------------------------------------------------------------------------------------
+
+static kd_status check_tolerances(const kd_bdf_options *o, int nstate, char *message, size_t size)
+{
+    for (int i = -1; i < nstate; i++) {
+        double r = i >= 0 && o->rtol_each ? o->rtol_each[i] : o->rtol;
+        double a = i >= 0 && o->atol_each ? o->atol_each[i] : o->atol;
+        if (r >= 0 && a > 0 && isfinite(r) && isfinite(a)) continue;
+        if (i < 0)
+            kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive", r, a);
+        else
+            kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r,
+                    a);
+        return KD_ERR_TOLERANCE;
+    }
+    return KD_OK;
+}
+
+static kd_status check_options(const kd_bdf_options *o, char *message, size_t size)
+{
+    const char *wrong = NULL;
+    if (!(o->h_first >= 0)) wrong = "h_first must not be negative";
+    if (!(o->h_max >= 0)) wrong = "h_max must not be negative";
+    if (!(o->h_fixed >= 0 && isfinite(o->h_fixed))) wrong = "h_fixed must not be negative";
+    if (o->order_max < 1 || o->order_max > KD_BDF_ORDER_MAX) wrong = "order_max must lie between 1 and 5";
+    if (o->order_fixed < 0 || o->order_fixed > KD_BDF_ORDER_MAX) wrong = "order_fixed must lie between 0 and 5";
+    if (o->max_steps < 1) wrong = "max_steps must be at least 1";
+    if (o->max_newton < 2) wrong = "max_newton must be at least 2";
+    if (!(o->newton_stop > 0)) wrong = "newton_stop must be positive";
+    if (!(o->cj_lower > 0 && o->cj_lower <= 1 && o->cj_upper >= 1)) wrong = "0 < cj_lower <= 1 <= cj_upper is required";
+    if (!wrong) return KD_OK;
+    kd_text(message, size, "bdf: %s", wrong);
+    return KD_ERR_ARGUMENT;
+}
+
+static void set_tolerances(kd_bdf *b)
+{
+    const kd_bdf_options *o = &b->opt;
+    for (int i = 0; i < b->n; i++) {
+        bool own = i < b->dae->nstate;
+        b->rtol[i] = own && o->rtol_each ? o->rtol_each[i] : o->rtol;
+        b->atol[i] = own && o->atol_each ? o->atol_each[i] : o->atol;
+    }
+}
+
+static void cut_arrays(kd_bdf *b)
+{
+    kd_arena *a = &b->arena;
+    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,      &b->xdot,         &b->e,    &b->x_old,
+                          &b->rtol,      &b->atol,          &b->weight, &b->index_weight, &b->share};
+    for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
+    kd_bdf_history_cut(&b->past, a, b->n);
+    const kd_corrector_options rules = {.max_newton = b->opt.max_newton,
+                                        .stop = b->opt.newton_stop,
+                                        .cj_lower = b->opt.cj_lower,
+                                        .cj_upper = b->opt.cj_upper,
+                                        .dassl_rules = b->opt.dassl_rules};
+    kd_corrector_cut(&b->corrector, a, b->dae, &rules);
+    b->corrector.weight = b->index_weight;
+    for (int j = 0; b->opt.h_fixed > 0 && j < KD_BDF_TERMS; j++) b->grid[j] = kd_cut_double(a, b->n);
+}
+
 kd_status kd_bdf_create(kd_dae *dae, const kd_bdf_options *opt, kd_bdf **bdf, char *message, size_t size)
 {
-    (void)dae, (void)opt;
-    *bdf = NULL;
-    kd_text(message, size, "bdf is not there yet; use ida with ggl");
-    return KD_ERR_UNSUPPORTED;
+    kd_bdf_options o = opt ? *opt : kd_bdf_options_default();
+    kd_text(message, size, "%s", "");
+    if (bdf) *bdf = NULL;
+    if (!dae || !bdf) {
+        kd_text(message, size, "an integrator needs a DAE and a place for the result");
+        return KD_ERR_ARGUMENT;
+    }
+    kd_status status = check_tolerances(&o, dae->nstate, message, size);
+    if (status == KD_OK) status = check_options(&o, message, size);
+    if (status < 0) return status;
+    kd_bdf *b = kd_alloc(sizeof *b);
+    if (!b) goto no_memory;
+    b->dae = dae;
+    b->opt = o;
+    b->n = dae->n;
+    b->order_max = o.order_fixed > 0 ? o.order_fixed : o.order_max;
+    cut_arrays(b);
+    if (b->arena.failed) goto no_memory;
+    for (int i = 0; i < b->n; i++) b->nc += dae->controlled[i];
+    if (b->nc == 0) b->nc = 1;
+    set_tolerances(b);
+    b->opt.rtol_each = b->opt.atol_each = NULL; // copied
+    *bdf = b;
+    return KD_OK;
+no_memory:
+    kd_bdf_destroy(b);
+    kd_text(message, size, "%s", kd_status_sentence(KD_ERR_MEMORY));
+    return KD_ERR_MEMORY;
 }
-kd_status kd_bdf_start(kd_bdf *bdf, double t, const double *x, bool keep_matrix)
+
+void kd_bdf_destroy(kd_bdf *b)
 {
-    (void)bdf, (void)t, (void)x, (void)keep_matrix;
-    return KD_ERR_UNSUPPORTED;
+    if (!b) return;
+    kd_arena_release(&b->arena);
+    kd_free(b);
 }
-kd_status kd_bdf_step(kd_bdf *bdf, double t_end)
+
+// ---- norms ----------------------------------------------------------------------------------------------------------
+
+// While the start values of fixed steps are made, tolerances are as tight as they can be.
+static void set_weights(kd_bdf *b)
 {
-    (void)bdf, (void)t_end;
-    return KD_ERR_UNSUPPORTED;
+    bool          tight = b->grid_wanted > 0;
+    const double *x = b->past.D[0];
+    for (int i = 0; i < b->n; i++)
+        b->weight[i] = 1 / (tight ? START_TOLERANCE * (1 + fabs(x[i])) : b->atol[i] + b->rtol[i] * fabs(x[i]));
 }
-double kd_bdf_time(const kd_bdf *bdf)
+
+// index-2 components count h times, those of index 3 h^2 times
+static void set_index_weights(kd_bdf *b)
 {
-    (void)bdf;
-    return 0;
+    double h = fmin(b->h, 1), factor[] = {0, 1, h, h * h};
+    for (int i = 0; i < b->n; i++) b->index_weight[i] = b->weight[i] * factor[b->dae->index[i]];
 }
-double kd_bdf_time_old(const kd_bdf *bdf)
+
+// component with the largest weighted entry of x, for messages
+static void find_worst(kd_bdf *b, const double *x)
 {
-    (void)bdf;
-    return 0;
+    double most = -1;
+    for (int i = 0; i < b->n; i++) {
+        double size = fabs(x[i] * b->index_weight[i]);
+        if (size > most || isnan(size)) {
+            most = size;
+            b->worst = i;
+        }
+        if (isnan(size)) return;
+    }
 }
-const double *kd_bdf_x(const kd_bdf *bdf)
+
+// ---- error estimates ------------------------------------------------------------------------------------------------
+
+// Norms of the scaled derivatives from the differences of the new point: phi_(k+1) = e, phi_k = pi_k D_k + e, ...,
+// and phi_(k+2) = e - pi_(k+1) D_(k+1)
+static estimates estimate(const kd_bdf *b)
 {
-    (void)bdf;
-    return NULL;
+    const kd_bdf_coefficients *c = &b->step;
+    int                        k = c->order;
+    bool                       known = b->past.terms > k + 1;
+    const double              *D1 = b->past.D[k], *D2 = b->past.D[k - 1], *Dh = known ? b->past.D[k + 1] : D1;
+    double                     p1 = c->pi[k], p2 = c->pi[k - 1], ph = known ? c->pi[k + 1] : 0;
+    double                     same = 0, lower = 0, lower2 = 0, higher = 0;
+    for (int i = 0; i < b->n; i++) {
+        if (!b->dae->controlled[i]) continue;
+        double w = b->index_weight[i], e = w * b->e[i], one = e + w * p1 * D1[i], two = one + w * p2 * D2[i],
+               up = e - w * ph * Dh[i];
+        same += e * e;
+        lower += one * one;
+        lower2 += two * two;
+        higher += up * up;
+    }
+    return (estimates){
+        .same = c->sigma[k + 1] * sqrt(same / b->nc),
+        .lower = k > 1 ? c->sigma[k] * sqrt(lower / b->nc) : INFINITY,
+        .lower2 = k > 2 ? c->sigma[k - 1] * sqrt(lower2 / b->nc) : INFINITY,
+        .higher = known ? (k + 1) * c->sigma[k + 1] * c->h / c->psi[k + 1] * sqrt(higher / b->nc) : INFINITY,
+    };
 }
-kd_status kd_bdf_dense(kd_bdf *bdf, double t, double *x)
+
+// Shall the order be lowered, judged by the sizes of h^j x^(j)? (DASSL)
+static bool should_lower(int k, const estimates *s)
 {
-    (void)bdf, (void)t, (void)x;
-    return KD_ERR_UNSUPPORTED;
+    double same = (k + 1) * s->same, lower = k * s->lower, lower2 = (k - 1) * s->lower2;
+    if (k == 1) return false;
+    return k == 2 ? lower <= 0.5 * same : fmax(lower, lower2) <= same;
 }
-kd_stats kd_bdf_stats(const kd_bdf *bdf)
+
+static double growth(double estimate, int order)
 {
-    (void)bdf;
-    return (kd_stats){0};
+    return pow(ESTIMATE_SAFETY * estimate + ESTIMATE_FLOOR, -1.0 / (order + 1));
 }
-const char *kd_bdf_message(const kd_bdf *bdf)
+
+// Order and size of the next step after a good one (DASSL)
+static void choose_next(kd_bdf *b, const estimates *s)
 {
-    (void)bdf;
-    return "";
+    int    k = b->step.order;
+    bool   down = should_lower(k, s);
+    double est = s->same;
+    if (down || k == b->order_max) b->raising = false;
+    if (b->raising) {
+        b->order = k + 1;
+        b->h_next = 2 * b->h;
+        return;
+    }
+    if (!down && k < b->order_max && b->equal > k + 1 && isfinite(s->higher)) {
+        double up = (k + 2) * s->higher, same = (k + 1) * s->same, below = k * s->lower;
+        if (k > 1 && below <= fmin(same, up))
+            down = true;
+        else if (k == 1 ? up < 0.5 * same : up < same) {
+            b->order = k + 1;
+            est = s->higher;
+        }
+    }
+    if (down && k > b->order_least) {
+        b->order = k - 1;
+        est = s->lower;
+    }
+    double r = growth(est, b->order);
+    b->h_next = r >= 2 ? 2 * b->h : r <= 1 ? b->h * fmax(0.5, fmin(0.9, r)) : b->h;
 }
-void kd_bdf_destroy(kd_bdf *bdf)
+
+// ---- reports --------------------------------------------------------------------------------------------------------
+
+static void report(kd_bdf *b, kd_attempt outcome, double error, const double *vector)
 {
-    (void)bdf;
+    if (!b->dae->observe) return;
+    double sum = 0;
+    for (int i = 0; vector && i < b->n; i++) {
+        bool   counts = outcome == KD_ATTEMPT_NEWTON || b->dae->controlled[i];
+        double z = counts ? vector[i] * b->index_weight[i] : 0;
+        b->share[i] = z * z;
+        sum += z * z;
+    }
+    bool known = vector && sum > 0 && isfinite(sum);
+    for (int i = 0; known && i < b->n; i++) b->share[i] /= sum;
+    kd_attempt_report r = {.t = b->past.t[0],
+                           .h = b->h,
+                           .order = b->step.order,
+                           .iterations = b->corrector.iterations,
+                           .outcome = outcome,
+                           .matrix = b->corrector.news,
+                           .error = error,
+                           .share = known ? b->share : NULL};
+    b->dae->observe(&r, b->dae->observer);
+}
+
+static kd_status fail(kd_bdf *b, kd_status status)
+{
+    char        name[160], reason[400];
+    const char *advice = "";
+    kd_text(reason, sizeof reason, "%s", b->message);
+    switch (status) {
+    case KD_ERR_STEP_TOO_SMALL:
+    case KD_ERR_NEWTON:
+        advice = b->opt.h_fixed > 0
+                     ? "a step of fixed size cannot be made shorter: choose a smaller h_fixed, or let the step vary"
+                     : "look for a discontinuity or a singular position near this time, check supplied derivatives and "
+                       "constraint levels with kd_eom_check, or loosen the tolerances";
+        break;
+    case KD_ERR_NOT_FINITE:
+        advice = "check the functions for divisions by zero and roots of negative numbers near this state";
+        break;
+    default:
+        break;
+    }
+    kd_text(b->message, sizeof b->message, "at t = %.9g, h = %.3g, order %d", b->past.t[0], b->h, b->order);
+    if (reason[0]) kd_text_append(b->message, sizeof b->message, ": %s", reason);
+    if (b->worst >= 0 && b->dae->methods->component_name)
+        kd_text_append(b->message, sizeof b->message, "; worst component: %s",
+                       b->dae->methods->component_name(b->dae->impl, b->worst, name, sizeof name));
+    if (advice[0]) kd_text_append(b->message, sizeof b->message, "; %s", advice);
+    return status;
+}
+
+// What fails in a step so short that x' is rounding says less than the failure that made it so short.
+static bool is_noise(const kd_bdf *b)
+{
+    return b->cause < 0 && b->h < NOISE * fabs(b->past.t[0]);
+}
+
+// Keep what the formulation says about its failure.
+static void keep_fault(kd_bdf *b, kd_status status)
+{
+    const char *text = "";
+    kd_status   fault = b->dae->methods->fault ? b->dae->methods->fault(b->dae->impl, &text) : KD_OK;
+    if (status != KD_ERR_CALLBACK_STOP && is_noise(b)) return;
+    b->cause = fault < 0 ? fault : status;
+    b->worst = -1;
+    kd_text(b->message, sizeof b->message, "%s", text);
+}
+
+// ---- start ----------------------------------------------------------------------------------------------------------
+
+static double controlled_norm(const kd_bdf *b, const double *x)
+{
+    double sum = 0;
+    for (int i = 0; i < b->n; i++) {
+        double z = b->dae->controlled[i] ? x[i] * b->weight[i] : 0;
+        sum += z * z;
+    }
+    return sqrt(sum / b->nc);
+}
+
+// First step: half the tolerance by the second derivative, |h^2 x''| = 1/2, taken from x' after a short Euler step
+// (HNW II.4); not longer than the time in which x changes by its own size, or by a thousand tolerances.
+static double first_step(kd_bdf *b, double span)
+{
+    const double *x = b->past.D[0], *xdot = b->past.D[1];
+    double        d0 = controlled_norm(b, x), d1 = controlled_norm(b, xdot);
+    double        longest = d1 > 0 ? fmax(d0, 1e3) / d1 : span, h = fmin(0.01 * longest, 1e-3 * span), d2 = 0;
+    double        t = b->past.t[0];
+    if (!b->dae->methods->start) return h;
+    for (int i = 0; i < b->n; i++) b->x[i] = x[i] + h * xdot[i];
+    if (b->dae->methods->start(b->dae->impl, t + h, b->x, b->xdot) == KD_EVAL_OK) {
+        for (int i = 0; i < b->n; i++) b->xdot[i] = (b->xdot[i] - xdot[i]) / h;
+        d2 = controlled_norm(b, b->xdot);
+    }
+    if (!(d2 > 0) || !isfinite(d2)) return h;
+    return fmin(fmin(sqrt(0.5 / d2), longest), span);
+}
+
+kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
+{
+    if (!b || !x) return KD_ERR_ARGUMENT;
+    const kd_dae_class *f = b->dae->methods;
+    size_t              bytes = (size_t)b->n * sizeof *x;
+    b->message[0] = '\0';
+    b->cause = KD_OK;
+    b->worst = -1;
+    b->h = 0;
+    memcpy(b->x_old, x, bytes);
+    memset(b->xdot, 0, bytes);
+    kd_eval answer = f->start ? f->start(b->dae->impl, t, b->x_old, b->xdot) : KD_EVAL_OK;
+    kd_bdf_history_start(&b->past, t, b->x_old, b->xdot);
+    b->t_old = t;
+    b->order = b->order_least = 1;
+    b->h_next = b->opt.h_first;
+    b->h_old = 0;
+    b->equal = 0;
+    b->raising = true;
+    b->accepted_since_start = 0;
+    b->grid_wanted = b->opt.h_fixed > 0 ? b->order_max + 1 : 0;
+    b->grid_count = 0;
+    kd_corrector_start(&b->corrector, keep_matrix);
+    set_weights(b);
+    if (answer == KD_EVAL_OK) return KD_OK;
+    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+    return b->cause;
+}
+
+// ---- the step -------------------------------------------------------------------------------------------------------
+
+static void shrink(kd_bdf *b, double factor)
+{
+    b->h *= factor;
+    b->rejected = true;
+    b->raising = false;
+    b->to_end = false;
+}
+
+// t + h must differ from t; near t = 0, where any h does, h must not vanish beside the first attempt
+static bool too_small(const kd_bdf *b)
+{
+    double t = b->past.t[0];
+    return b->h <= 4 * DBL_EPSILON * fabs(t) || t + b->h == t || b->h <= b->h_least;
+}
+
+// A step whose error is too large: DASSL's rules
+static void after_error(kd_bdf *b, const estimates *s, int failures)
+{
+    int    k = b->step.order;
+    bool   down = should_lower(k, s) && k > b->order_least;
+    double est = down ? s->lower : s->same;
+    b->stats.rejected_error++;
+    if (!is_noise(b)) {
+        b->cause = KD_ERR_STEP_TOO_SMALL;
+        b->message[0] = '\0';
+        find_worst(b, b->e);
+    }
+    if (down) b->order = k - 1;
+    if (failures == 1) {
+        shrink(b, fmax(0.25, fmin(0.9, 0.9 * growth(est, b->order))));
+    } else {
+        if (failures > 2) b->order = b->order_least;
+        shrink(b, 0.25);
+    }
+}
+
+// An attempt that failed before its error test. < 0: give up
+static kd_status after_failure(kd_bdf *b, kd_status status, int *singular)
+{
+    b->stats.rejected_newton++;
+    if (status == KD_ERR_NEWTON) {
+        if (!is_noise(b)) {
+            b->cause = KD_ERR_NEWTON;
+            b->message[0] = '\0';
+            find_worst(b, b->corrector.dx);
+        }
+        report(b, KD_ATTEMPT_NEWTON, b->corrector.norm, b->corrector.dx);
+    } else {
+        keep_fault(b, status);
+        report(b, status == KD_ERR_DECOMPOSITION ? KD_ATTEMPT_NEWTON : KD_ATTEMPT_EVALUATE, 0, NULL);
+        if (status == KD_ERR_DECOMPOSITION && ++*singular >= MAX_SINGULAR) return status;
+        if (status != KD_ERR_DECOMPOSITION && status != KD_ERR_RETRY_FAILED && status != KD_ERR_NOT_FINITE)
+            return status;
+    }
+    if (b->opt.h_fixed > 0 && b->grid_wanted == 0) return b->cause;
+    shrink(b, FAILED_SHRINK);
+    if (too_small(b)) return b->cause == KD_ERR_NEWTON ? KD_ERR_STEP_TOO_SMALL : b->cause;
+    return KD_OK;
+}
+
+// Starting values of the corrector: the predictor, raised by one degree where the history allows it. The difference of
+// the next order is nearly that of the last step, so that the iteration starts an order nearer to the solution.
+static void start_values(kd_bdf *b)
+{
+    const kd_bdf_coefficients *c = &b->step;
+    int                        next = c->order + 1;
+    bool                       raise = !b->opt.dassl_rules && b->past.terms > next;
+    double                     pi = raise ? c->pi[next] : 0;
+    const double              *D = b->past.D[raise ? next : 0];
+    for (int i = 0; i < b->n; i++) {
+        double d = raise ? pi * D[i] : 0;
+        b->x[i] = b->predicted[i] + d;
+        b->xdot[i] = b->predicted_dot[i] + c->cj * d;
+    }
+}
+
+// Predict, correct, e = x - P
+static kd_status attempt(kd_bdf *b)
+{
+    double t1 = b->to_end ? b->t_end : b->past.t[0] + b->h;
+    kd_bdf_history_coefficients(&b->past, t1, b->order, &b->step);
+    set_index_weights(b);
+    kd_bdf_history_predict(&b->past, &b->step, b->predicted, b->predicted_dot);
+    start_values(b);
+    kd_status status = kd_corrector_solve(&b->corrector, t1, b->h, b->step.cj, b->x, b->xdot);
+    if (status < 0) return status;
+    for (int i = 0; i < b->n; i++) b->e[i] = b->x[i] - b->predicted[i];
+    return KD_OK;
+}
+
+// Let the formulation move the new point (projection, norms of quaternions). Only the newest value changes, by delta:
+// all its divided differences pi_j D_j change by the same delta, as they do by e.
+static kd_status complete(kd_bdf *b)
+{
+    kd_dae *dae = b->dae;
+    kd_eval answer = KD_EVAL_OK;
+    bool    moved = false;
+    if (dae->methods->project) answer = dae->methods->project(dae->impl, b->step.t, b->x, &moved);
+    if (answer == KD_EVAL_OK && dae->methods->correct) {
+        dae->keep = true;
+        answer = dae->methods->correct(dae->impl, b->step.t, b->x, b->xdot);
+        if (!dae->keep) b->corrector.cj_factored = 0; // it linearised
+        moved = true;
+    }
+    if (answer != KD_EVAL_OK) return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+    for (int i = 0; moved && i < b->n; i++) b->e[i] = b->x[i] - b->predicted[i];
+    return KD_OK;
+}
+
+// Fixed steps: keep values on the grid t_0 + j h until there are enough; then they are the history.
+static void collect_grid(kd_bdf *b)
+{
+    if (b->grid_wanted == 0) return;
+    double *last = b->grid[KD_BDF_TERMS - 1];
+    for (int j = KD_BDF_TERMS - 1; j > 0; j--) {
+        b->grid[j] = b->grid[j - 1];
+        b->grid_t[j] = b->grid_t[j - 1];
+    }
+    b->grid[0] = last;
+    memcpy(last, b->past.D[0], (size_t)b->n * sizeof *last);
+    b->grid_t[0] = b->past.t[0];
+    if (++b->grid_count < b->grid_wanted) return;
+    kd_bdf_history_points(&b->past, b->grid_wanted, b->grid_t, b->grid);
+    b->order = b->order_least = b->order_max;
+    b->grid_wanted = 0;
+    set_weights(b);
+}
+
+static void accept(kd_bdf *b, const estimates *s)
+{
+    int k = b->step.order;
+    memcpy(b->x_old, b->past.D[0], (size_t)b->n * sizeof(double));
+    b->equal = b->h == b->h_old && k == b->order_old ? b->equal + 1 : 1;
+    choose_next(b, s);
+    kd_bdf_history_accept(&b->past, &b->step, b->e);
+    b->t_old = b->past.t[1];
+    b->h_old = b->h;
+    b->order_old = k;
+    if (b->opt.order_fixed == b->order) b->order_least = b->order;
+    b->accepted_since_start++;
+    b->stats.accepted++;
+    b->stats.h_last = b->h;
+    b->stats.order_last = k;
+    set_weights(b);
+}
+
+// Length of the first attempt: the proposal, not beyond t_end, stretched to it where it nearly reaches it
+static void choose_step(kd_bdf *b, double t_end)
+{
+    double span = t_end - b->past.t[0], limit = b->opt.h_max > 0 ? fmin(b->opt.h_max, span) : span;
+    if (b->h_next <= 0) b->h_next = first_step(b, span);
+    b->h = fmin(b->h_next, limit);
+    b->t_end = t_end;
+    b->to_end = b->h * LAST_STEP >= span;
+    if (b->to_end) b->h = span;
+    b->h_least = VANISHING * b->h;
+}
+
+// One accepted step of variable size
+static kd_status variable_step(kd_bdf *b, double t_end)
+{
+    int singular = 0, failures = 0;
+    choose_step(b, t_end);
+    double proposed = b->h_next;
+    for (;;) {
+        b->stats.steps++;
+        if (too_small(b)) {
+            if (b->worst < 0 && b->accepted_since_start > 0) find_worst(b, b->e);
+            return fail(b, KD_ERR_STEP_TOO_SMALL);
+        }
+        kd_status status = attempt(b);
+        estimates s = {0};
+        double    error = 0;
+        if (status == KD_OK) {
+            s = estimate(b);
+            error = b->step.error / b->step.sigma[b->step.order + 1] * s.same;
+            if (!isfinite(error)) status = KD_ERR_NEWTON;
+        }
+        if (status == KD_OK && error > 1) {
+            report(b, KD_ATTEMPT_ERROR, error, b->e);
+            after_error(b, &s, ++failures);
+            continue;
+        }
+        if (status == KD_OK) {
+            report(b, KD_ATTEMPT_ACCEPTED, error, b->e);
+            status = complete(b);
+        }
+        if (status == KD_OK) {
+            accept(b, &s);
+            // a step that was cut short by t_end says nothing against the longer one that was proposed before
+            if (!b->rejected && b->h < proposed && b->h_next >= b->h) b->h_next = fmax(b->h_next, proposed);
+            return KD_OK;
+        }
+        status = after_failure(b, status, &singular);
+        if (status < 0) return fail(b, status);
+    }
+}
+
+// One step of fixed size, without error control
+static kd_status fixed_step(kd_bdf *b, double t_end)
+{
+    int singular = 0;
+    b->h_next = b->opt.h_fixed;
+    choose_step(b, t_end);
+    b->stats.steps++;
+    kd_status status = attempt(b);
+    if (status == KD_OK) {
+        report(b, KD_ATTEMPT_ACCEPTED, 0, b->e);
+        status = complete(b);
+    }
+    if (status < 0) {
+        status = after_failure(b, status, &singular);
+        return fail(b, status);
+    }
+    estimates none = {0};
+    accept(b, &none);
+    b->order = b->order_max;
+    return KD_OK;
+}
+
+kd_status kd_bdf_step(kd_bdf *b, double t_end)
+{
+    if (!b) return KD_ERR_ARGUMENT;
+    double t = b->past.t[0];
+    b->rejected = false;
+    b->cause = KD_OK;
+    b->worst = -1;
+    b->message[0] = '\0';
+    if (b->past.terms == 0) {
+        kd_text(b->message, sizeof b->message, "bdf: kd_bdf_start comes before kd_bdf_step");
+        return KD_ERR_STAGE;
+    }
+    if (!(t_end >= t)) return fail(b, KD_ERR_TIME);
+    if (t_end - t <= ULPS * DBL_EPSILON * fabs(t)) { // no time in which anything could happen
+        b->past.t[0] = t_end;
+        return KD_OK;
+    }
+    if (b->opt.h_fixed > 0 && b->grid_wanted == 0) return fixed_step(b, t_end);
+    if (b->grid_wanted == 0) return variable_step(b, t_end);
+    if (b->grid_count == 0) collect_grid(b); // the start itself
+    double    next = b->grid_t[0] + b->opt.h_fixed;
+    kd_status status = variable_step(b, fmin(next, t_end));
+    if (status == KD_OK && b->past.t[0] == next) collect_grid(b);
+    return status;
+}
+
+// ---- queries --------------------------------------------------------------------------------------------------------
+
+double kd_bdf_time(const kd_bdf *b)
+{
+    return b->past.t[0];
+}
+
+double kd_bdf_time_old(const kd_bdf *b)
+{
+    return b->t_old;
+}
+
+const double *kd_bdf_x(const kd_bdf *b)
+{
+    return b->past.D[0];
+}
+
+kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
+{
+    if (!b || !x) return KD_ERR_ARGUMENT;
+    const kd_dae_class *f = b->dae->methods;
+    if (t == b->past.t[0] || b->accepted_since_start == 0) {
+        memcpy(x, b->past.D[0], (size_t)b->n * sizeof *x);
+        return KD_OK;
+    }
+    if (!f->interpolate) {
+        kd_bdf_history_interpolate(&b->past, b->past.terms - 1, t, x);
+        return KD_OK;
+    }
+    b->cause = KD_OK;
+    kd_eval answer = f->interpolate(b->dae->impl, b->t_old, b->x_old, b->past.t[0], b->past.D[0], t, x);
+    if (answer == KD_EVAL_OK) return KD_OK;
+    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+    return b->cause;
+}
+
+kd_stats kd_bdf_stats(const kd_bdf *b)
+{
+    kd_stats        s = b->stats;
+    kd_dae_counters c = b->dae->methods->counters(b->dae->impl);
+    s.residuals = c.residuals;
+    s.for_differences = c.for_differences;
+    s.mass = c.mass;
+    s.jacobians = c.jacobians;
+    s.selectors = c.selectors;
+    s.predecompositions = c.predecompositions;
+    s.decompositions = c.decompositions;
+    s.solves = c.solves;
+    s.updates = c.updates;
+    s.pattern_changes = c.pattern_changes;
+    s.groups = c.groups;
+    s.fullest_row = c.fullest_row;
+    s.factorizations = c.factorizations;
+    s.refactorizations = c.refactorizations;
+    s.projections = c.projections;
+    return s;
+}
+
+const char *kd_bdf_message(const kd_bdf *b)
+{
+    return b->message;
 }

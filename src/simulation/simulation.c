@@ -332,6 +332,11 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
     return status;
 }
 
+kd_dae *kd_simulation_dae(const kd_simulation *s)
+{
+    return s->dae;
+}
+
 const kd_state *kd_simulation_state(const kd_simulation *s)
 {
     return s->x;

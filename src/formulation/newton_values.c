@@ -1,0 +1,335 @@
+// formulation/newton_values.c: values of the derivative blocks, put together into F_x, F_x' and the parts of A.
+#include "formulation/assembled_impl.h"
+#include "formulation/newton.h"
+#include "math/dense.h"
+#include <math.h>
+#include <string.h>
+
+// ---- blocks ---------------------------------------------------------------------------------------------------------
+
+// GZ and HZ, dense
+static kd_eval fetch_constraints(kd_newton *self)
+{
+    double *G = self->gz >= 0 && !self->source[self->gz].sparse ? self->source[self->gz].value : NULL;
+    double *H = self->hz >= 0 && !self->source[self->hz].sparse ? self->source[self->hz].value : NULL;
+    return G || H ? kd_eom_constraint_matrices(self->form->data, G, H) : KD_EVAL_OK;
+}
+
+kd_eval kd_newton_fetch_one(kd_newton *self, int k)
+{
+    kd_source *source = &self->source[k];
+    if (source->sparse) return kd_eom_sparse(self->form->data, source->fn, source->var, self->opt.part, source->value);
+    if (k == self->gz || k == self->hz) return fetch_constraints(self);
+    kd_blocks one = {0};
+    one.block[source->fn][source->var] = source->value;
+    return kd_eom_derivatives(self->form->data, self->opt.part, &one);
+}
+
+kd_eval kd_newton_fetch(kd_newton *self)
+{
+    kd_eval answer = fetch_constraints(self);
+    if (answer == KD_EVAL_OK && self->wants)
+        answer = kd_eom_derivatives(self->form->data, self->opt.part, &self->wanted);
+    for (int k = 0; k < self->nsources && answer == KD_EVAL_OK; k++)
+        if (self->source[k].sparse) answer = kd_newton_fetch_one(self, k);
+    return answer;
+}
+
+void kd_newton_scatter(kd_newton *self, bool by_derivative, bool multipliers_only)
+{
+    double *to = by_derivative ? self->E : self->K;
+    for (int q = 0; q < self->npieces; q++) {
+        const kd_piece  *piece = &self->piece[q];
+        const kd_source *source = &self->source[piece->source];
+        if (piece->by_derivative != by_derivative || (multipliers_only && !piece->multiplier)) continue;
+        int count = source->pattern.column[source->pattern.columns];
+        for (int k = 0; k < count; k++)
+            if (piece->place[k] >= 0) to[piece->place[k]] += piece->factor * source->value[k];
+    }
+}
+
+// ---- constraint matrix ----------------------------------------------------------------------------------------------
+
+kd_eval kd_newton_stabilize(kd_newton *self, bool fresh, const double *eta, double *v)
+{
+    const kd_source *source = &self->source[self->gz];
+    kd_eval          answer = fresh ? kd_newton_fetch_one(self, self->gz) : KD_EVAL_OK;
+    if (answer != KD_EVAL_OK) return answer;
+    const double *G = fresh ? source->value : self->GZ;
+    for (int j = 0; j < self->nv; j++)
+        for (int k = source->pattern.column[j]; k < source->pattern.column[j + 1]; k++)
+            v[j] -= G[k] * eta[source->pattern.row[k]];
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_newton_row_norms(kd_newton *self, double *norm)
+{
+    const kd_source *source = &self->source[self->gz];
+    kd_eval          answer = kd_newton_fetch_one(self, self->gz);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < self->nlambda; i++) {
+        norm[i] = 0;
+        for (int l = self->row_start[i]; l < self->row_start[i + 1]; l++)
+            norm[i] += source->value[self->row_value[l]] * source->value[self->row_value[l]];
+        norm[i] = sqrt(norm[i]);
+    }
+    return KD_EVAL_OK;
+}
+
+// GZ that belongs to the matrix: the block of gI by v or, index 3, of g by p (ODASSL); otherwise the formalism's
+static kd_eval keep_constraint_matrix(kd_newton *self)
+{
+    if (self->gz < 0) return KD_EVAL_OK;
+    const kd_source  *source = &self->source[self->gz];
+    const kd_pattern *G = &source->pattern;
+    kd_fn             fn = self->form->phi_rows.fn[0];
+    bool              contact = kd_eom_dims(self->eom).ns > 0;
+    bool              own = self->differenced && (fn == KD_GI || (fn == KD_G && !contact));
+    if (self->differenced && !own) {
+        kd_eval answer = kd_newton_fetch_one(self, self->gz);
+        if (answer != KD_EVAL_OK) return answer;
+    }
+    for (int j = 0; j < self->nv; j++)
+        for (int k = G->column[j]; k < G->column[j + 1]; k++) {
+            int e = own ? kd_columns_find(&self->F, self->phi + G->row[k], fn == KD_GI ? self->nv + j : j) : -1;
+            self->GZ[k] = !own ? source->value[k] : e >= 0 ? self->K[e] : 0;
+        }
+    if (own) memcpy(source->value, self->GZ, (size_t)G->column[self->nv] * sizeof *self->GZ);
+    return KD_EVAL_OK;
+}
+
+// Explicit form: columns M^-1 (GZ)', M^-1 (HZ)'
+static void multiplier_columns_explicit(kd_newton *self)
+{
+    for (int c = self->xl; c < self->xl + self->nlambda + self->nmu; c++) {
+        int from = self->F.column[self->nv + c], to = self->F.column[self->nv + c + 1];
+        memset(self->solution, 0, (size_t)self->nv * sizeof *self->solution);
+        for (int e = from; e < to; e++)
+            if (self->F.row[e] < self->nv) self->solution[self->F.row[e]] = self->K[e];
+        kd_cholesky_solve(self->nv, self->M, self->solution, 1);
+        for (int e = from; e < to; e++)
+            if (self->F.row[e] < self->nv) self->K[e] = self->solution[self->F.row[e]];
+    }
+}
+
+static kd_eval factor_mass(kd_newton *self)
+{
+    const kd_pattern *M = &self->source[self->mass].pattern;
+    kd_eval           answer = kd_newton_fetch_one(self, self->mass);
+    if (answer != KD_EVAL_OK) return answer;
+    memset(self->M, 0, (size_t)self->nv * (size_t)self->nv * sizeof *self->M);
+    for (int j = 0; j < self->nv; j++)
+        for (int k = M->column[j]; k < M->column[j + 1]; k++)
+            self->M[M->row[k] + j * self->nv] = self->source[self->mass].value[k];
+    return kd_cholesky_factor(self->nv, self->M) == 0 ? KD_EVAL_OK : KD_EVAL_RETRY;
+}
+
+// ---- F_x' -----------------------------------------------------------------------------------------------------------
+
+static void unit_diagonal(kd_newton *self, int row, int column, int count)
+{
+    for (int i = 0; i < count; i++) self->E[kd_columns_find(&self->F, row + i, column + i)] = 1;
+}
+
+// Mass matrix (or I in the explicit form), r', and GZ, HZ where accelerations occur in the constraints
+static kd_eval set_E(kd_newton *self, bool fetched)
+{
+    kd_eval answer = KD_EVAL_OK;
+    memset(self->E, 0, (size_t)kd_columns_count(&self->F) * sizeof *self->E);
+    bool unit = self->opt.explicit_form && self->differenced;
+    for (int q = 0; q < self->npieces; q++) {
+        const kd_piece *piece = &self->piece[q];
+        if (!piece->by_derivative || (unit && piece->source == self->mass)) continue;
+        const kd_source *source = &self->source[piece->source];
+        if (!fetched) answer = kd_newton_fetch_one(self, piece->source);
+        if (answer != KD_EVAL_OK) return answer;
+        for (int k = 0; k < source->pattern.column[source->pattern.columns]; k++)
+            if (piece->place[k] >= 0) self->E[piece->place[k]] += piece->factor * source->value[k];
+    }
+    if (unit) unit_diagonal(self, self->dyn, self->nv, self->nv);
+    int nr = kd_eom_dims(self->eom).nr;
+    unit_diagonal(self, self->r, self->nv + self->form->xr - self->np, nr);
+    return KD_EVAL_OK;
+}
+
+// ---- inactive rows --------------------------------------------------------------------------------------------------
+
+// A row that is not active reads multiplier = 0.
+static void set_inactive(kd_newton *self)
+{
+    const kd_state *state = self->form->state;
+    int             nl = self->nlambda, nc = nl + self->nmu, count = 0;
+    for (int i = 0; i < nc; i++) count += !(i < nl ? state->active_lambda[i] : state->active_mu[i - nl]);
+    if (count == 0) return;
+    for (int e = 0; e < kd_columns_count(&self->F); e++) {
+        int  row = self->F.row[e], i = row - self->phi, k = row - self->g;
+        bool off = (i >= 0 && i < nc && !(i < nl ? state->active_lambda[i] : state->active_mu[i - nl])) ||
+                   (self->has_eta && k >= 0 && k < nl && !state->active_lambda[k]);
+        if (off) self->K[e] = self->E[e] = 0;
+    }
+    for (int i = 0; i < nc; i++)
+        if (!(i < nl ? state->active_lambda[i] : state->active_mu[i - nl])) self->K[self->diagonal_row[i]] = 1;
+    for (int i = 0; i < nl && self->has_eta; i++)
+        if (!state->active_lambda[i]) self->K[self->g_diagonal[i]] = 1;
+}
+
+// ---- parts of A -----------------------------------------------------------------------------------------------------
+
+// turned = K_p S; the columns of a block have the same rows
+static void turn_positions(kd_newton *self)
+{
+    const kd_increments *inc = &self->increments;
+    const int           *column = self->F.column;
+    memset(self->turned, 0, (size_t)column[self->nv] * sizeof *self->turned);
+    for (int b = 0; b < inc->nblocks; b++) {
+        int           n = inc->v_start[b + 1] - inc->v_start[b];
+        const int    *v = inc->v_of + inc->v_start[b];
+        const double *S = inc->S + inc->s_start[b];
+        for (int l = 0; l < n; l++)
+            for (int k = 0; k < n; k++) {
+                if (S[k + l * n] == 0) continue;
+                kd_axpy(column[v[k] + 1] - column[v[k]], S[k + l * n], self->K + column[v[k]],
+                        self->turned + column[v[l]]);
+            }
+    }
+}
+
+// W = K_p B for K_p = K or K S
+static void eliminate(const kd_newton *self, const double *K_p, double *W)
+{
+    int q = 0;
+    memset(W, 0, (size_t)kd_columns_count(&self->A) * sizeof *W);
+    for (int e = 0; e < self->F.column[self->nv]; e++) W[self->to_A[e]] += K_p[e];
+    const double *D = self->form->scale_eta;
+    for (int k = 0; k < self->nlambda && self->has_eta; k++)
+        for (int l = self->row_start[k]; l < self->row_start[k + 1]; l++) {
+            double     factor = D[k] * self->GZ[self->row_value[l]];
+            const int *column = self->F.column + self->row_column[l];
+            for (int e = column[0]; e < column[1]; e++) W[self->product[q++]] -= factor * K_p[e];
+        }
+}
+
+// F_x' alone
+static void gather_E(kd_newton *self)
+{
+    memset(self->A_E, 0, (size_t)kd_columns_count(&self->A) * sizeof *self->A_E);
+    for (int e = self->F.column[self->nv]; e < kd_columns_count(&self->F); e++) self->A_E[self->to_A[e]] = self->E[e];
+}
+
+static void gather_K(kd_newton *self)
+{
+    memset(self->A_K, 0, (size_t)kd_columns_count(&self->A) * sizeof *self->A_K);
+    for (int e = self->F.column[self->nv]; e < kd_columns_count(&self->F); e++) self->A_K[self->to_A[e]] = self->K[e];
+    eliminate(self, self->K, self->W1);
+    if (self->increments.identity) return;
+    turn_positions(self);
+    eliminate(self, self->turned, self->W2);
+}
+
+// ---- evaluation -----------------------------------------------------------------------------------------------------
+
+// F_x and F_x' at (t, x, x')
+static kd_eval evaluate(kd_newton *self, double t, const double *x, const double *xdot)
+{
+    size_t  bytes = (size_t)kd_columns_count(&self->F) * sizeof *self->K;
+    kd_eval answer = kd_increments_update(&self->increments, self->form->data);
+    if (answer == KD_EVAL_OK && !self->differenced) answer = kd_newton_fetch(self);
+    if (answer == KD_EVAL_OK) answer = set_E(self, !self->differenced);
+    if (answer != KD_EVAL_OK) return answer;
+    memset(self->K, 0, bytes);
+    if (!self->differenced) {
+        kd_newton_scatter(self, false, false);
+        return keep_constraint_matrix(self);
+    }
+    answer = kd_newton_difference(self, t, x, xdot);
+    if (answer == KD_EVAL_OK) answer = keep_constraint_matrix(self);
+    if (answer == KD_EVAL_OK && self->hz >= 0 && !self->lambda_differenced)
+        answer = kd_newton_fetch_one(self, self->hz);
+    if (answer != KD_EVAL_OK || self->lambda_differenced) return answer;
+    kd_newton_scatter(self, false, true);
+    if (self->opt.explicit_form && self->nlambda + self->nmu > 0) {
+        answer = factor_mass(self);
+        if (answer == KD_EVAL_OK) multiplier_columns_explicit(self);
+    }
+    return answer;
+}
+
+// Second derivatives by the inputs (S0 Eq. 26): differences of F_x
+#define INPUT_INCREMENT 1e-4
+
+static kd_eval evaluate_second(kd_newton *self, double t, const double *x, const double *xdot)
+{
+    kd_assembled *form = self->form;
+    int           count = kd_columns_count(&self->F);
+    kd_arena      scratch = {0};
+    double       *K = kd_cut_double(&scratch, count);
+    kd_eval       answer = scratch.failed ? KD_EVAL_STOP : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK) memcpy(K, self->K, (size_t)count * sizeof *K);
+    for (int i = 0; i < self->nu && answer == KD_EVAL_OK; i++) {
+        double step = INPUT_INCREMENT * fmax(fabs(form->u[i]), 1);
+        form->u_shift[i] = step;
+        answer = kd_assembled_at(form, t, x, xdot);
+        if (answer == KD_EVAL_OK) answer = evaluate(self, t, x, xdot);
+        form->u_shift[i] = 0;
+        double *second = self->second + (ptrdiff_t)i * count;
+        for (int e = 0; e < count; e++) second[e] = (self->K[e] - K[e]) / step;
+    }
+    if (answer == KD_EVAL_OK) memcpy(self->K, K, (size_t)count * sizeof *K);
+    kd_arena_release(&scratch);
+    if (answer == KD_EVAL_OK) answer = kd_assembled_at(form, t, x, xdot);
+    if (answer == KD_EVAL_OK) answer = set_E(self, false);
+    if (answer == KD_EVAL_OK) answer = kd_increments_update(&self->increments, form->data);
+    self->has_second = answer == KD_EVAL_OK;
+    return answer;
+}
+
+static void finish(kd_newton *self)
+{
+    set_inactive(self);
+    gather_E(self);
+    gather_K(self);
+}
+
+static kd_status fault_of(kd_newton *self, kd_eval answer)
+{
+    kd_assembled_note(self->form, answer);
+    return self->form->fault;
+}
+
+kd_status kd_newton_linearize(kd_newton *self, double t, const double *x, const double *xdot)
+{
+    kd_assembled *form = self->form;
+    bool          first = self->opt.estimated && !self->A.column;
+    self->evaluations++;
+    if (self->differenced && self->opt.estimated && (first || form->dae->widen)) {
+        kd_status status = kd_newton_estimate(self, t, x, xdot);
+        if (status < 0) return status;
+    }
+    form->dae->widen = false;
+    kd_eval answer = evaluate(self, t, x, xdot);
+    if (answer == KD_EVAL_OK && self->opt.update == KD_UPDATE_EXTENDED && !self->has_second && self->nu > 0)
+        answer = evaluate_second(self, t, x, xdot);
+    if (answer == KD_EVAL_OK && self->normals > 0) answer = kd_newton_normals(self, t, x, xdot);
+    if (answer != KD_EVAL_OK) return fault_of(self, answer);
+    memcpy(self->u_old, form->u, (size_t)self->nu * sizeof *self->u_old);
+    finish(self);
+    return KD_OK;
+}
+
+kd_status kd_newton_update(kd_newton *self)
+{
+    int count = kd_columns_count(&self->F);
+    self->updates++;
+    kd_eval answer = set_E(self, false);
+    if (answer != KD_EVAL_OK) return fault_of(self, answer);
+    for (int i = 0; i < self->nu && self->has_second; i++) {
+        double change = self->form->u[i] - self->u_old[i];
+        kd_axpy(count, change, self->second + (ptrdiff_t)i * count, self->K);
+        self->u_old[i] = self->form->u[i];
+    }
+    if (self->has_second)
+        finish(self);
+    else
+        set_inactive(self), gather_E(self);
+    return KD_OK;
+}

@@ -1,0 +1,105 @@
+// bdf_history.c: divided differences, predictor, coefficients of the BDF with fixed leading coefficient, interpolation.
+//
+// The corrector polynomial C of degree k satisfies F at t, and equals the predictor polynomial P at t - h, .., t - k h
+// (BCP Eq. 5.2.5), which gives x' = P' + cj (x - P) with cj = (1 + 1/2 + .. + 1/k) / h whatever the past steps were.
+// The differences are not scaled by step sizes: a rejected step changes nothing, and a node may be double, so that a
+// start with known x' is an ordinary history.
+#include "integrator/bdf_history.h"
+
+#include <math.h>
+#include <string.h>
+
+void kd_bdf_history_cut(kd_bdf_history *history, kd_arena *arena, int n)
+{
+    history->n = n;
+    for (int j = 0; j < KD_BDF_TERMS; j++) history->D[j] = kd_cut_double(arena, n);
+}
+
+void kd_bdf_history_start(kd_bdf_history *history, double t, const double *x, const double *xdot)
+{
+    size_t bytes = (size_t)history->n * sizeof *x;
+    history->terms = 2;
+    history->t[0] = history->t[1] = t;
+    memcpy(history->D[0], x, bytes);
+    memcpy(history->D[1], xdot, bytes);
+}
+
+void kd_bdf_history_points(kd_bdf_history *history, int count, const double *t, double *const *X)
+{
+    history->terms = count;
+    for (int j = 0; j < count; j++) {
+        history->t[j] = t[j];
+        memcpy(history->D[j], X[j], (size_t)history->n * sizeof(double));
+    }
+    for (int level = 1; level < count; level++)
+        for (int j = count - 1; j >= level; j--) // D[j] = [x_(j-level), .., x_j]
+            for (int i = 0; i < history->n; i++)
+                history->D[j][i] = (history->D[j - 1][i] - history->D[j][i]) / (t[j - level] - t[j]);
+}
+
+void kd_bdf_history_coefficients(const kd_bdf_history *history, double t, int order, kd_bdf_coefficients *c)
+{
+    double h = t - history->t[0], gamma = 0, alpha_s = 0, alpha_0 = 0;
+    int    known = history->terms;
+    c->order = order;
+    c->t = t;
+    c->h = h;
+    for (int j = 0; j < KD_BDF_TERMS; j++) {
+        if (j < known) c->psi[j] = t - history->t[j];
+        if (j > known) break; // D_known becomes known with this step
+        c->pi[j] = j == 0 ? 1 : c->pi[j - 1] * c->psi[j - 1];
+        c->slope[j] = c->pi[j] * gamma;
+        c->sigma[j] = j == 0 ? 1 : j == 1 ? 1 : (j - 1) * c->sigma[j - 1] * h / c->psi[j - 1];
+        if (j < known) gamma += 1 / c->psi[j];
+    }
+    for (int j = 0; j < order; j++) {
+        alpha_s += 1.0 / (j + 1);
+        alpha_0 += h / c->psi[j];
+    }
+    double last = h / c->psi[order];
+    c->cj = alpha_s / h;
+    c->error = fmax(last, fabs(last + alpha_0 - alpha_s)); // of interpolation, of the method (BCP Eq. 5.2.11)
+}
+
+void kd_bdf_history_predict(const kd_bdf_history *history, const kd_bdf_coefficients *c, double *x, double *xdot)
+{
+    memcpy(x, history->D[0], (size_t)history->n * sizeof *x);
+    memset(xdot, 0, (size_t)history->n * sizeof *xdot);
+    for (int j = 1; j <= c->order; j++) {
+        const double *D = history->D[j];
+        double        pi = c->pi[j], slope = c->slope[j];
+        for (int i = 0; i < history->n; i++) {
+            x[i] += pi * D[i];
+            xdot[i] += slope * D[i];
+        }
+    }
+}
+
+// phi_j = pi_j D_j of the new point is the old pi_j D_j + phi_(j+1), starting from phi_(k+1) = e
+void kd_bdf_history_accept(kd_bdf_history *history, const kd_bdf_coefficients *c, const double *e)
+{
+    int     n = history->n, k = c->order;
+    double *last = history->D[k + 1];
+    memcpy(last, e, (size_t)n * sizeof *e);
+    for (int j = k; j >= 0; j--) {
+        double *D = history->D[j], *above = history->D[j + 1];
+        double  pi = c->pi[j], divisor = c->pi[j + 1];
+        for (int i = 0; i < n; i++) {
+            D[i] = pi * D[i] + above[i];
+            above[i] /= divisor;
+        }
+    }
+    memmove(history->t + 1, history->t, (KD_BDF_TERMS - 1) * sizeof *history->t);
+    history->t[0] = c->t;
+    history->terms = k + 2;
+}
+
+void kd_bdf_history_interpolate(const kd_bdf_history *history, int degree, double t, double *x)
+{
+    memcpy(x, history->D[degree], (size_t)history->n * sizeof *x);
+    for (int j = degree - 1; j >= 0; j--) {
+        const double *D = history->D[j];
+        double        s = t - history->t[j];
+        for (int i = 0; i < history->n; i++) x[i] = D[i] + s * x[i];
+    }
+}

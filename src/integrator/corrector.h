@@ -1,0 +1,69 @@
+// integrator/corrector.h: the corrector iteration of implicit multistep methods: simplified Newton for F(t, x, x') = 0
+// with x' = xdot + cj (x - x_start), and the rules of when its matrix is evaluated, updated or kept.
+// Method: docs/methods/bdf.md
+#ifndef KD_INTEGRATOR_CORRECTOR_H
+#define KD_INTEGRATOR_CORRECTOR_H
+
+#include "core/memory.h"
+#include <kardan/dae.h>
+
+typedef struct kd_corrector_options {
+    int    max_newton;
+    double stop;               // kappa
+    double cj_lower, cj_upper; // the matrix is kept while cj / cj_factored lies between
+    bool   dassl_rules;
+} kd_corrector_options;
+
+// ---- when to evaluate, update or keep -------------------------------------------------------------------------------
+
+typedef enum kd_matrix_action {
+    KD_MATRIX_KEEP,
+    KD_MATRIX_FACTOR,   // for the present cj
+    KD_MATRIX_UPDATE,   // F_x' anew, F_x kept (S0 Eq. 24 to 26), factor
+    KD_MATRIX_EVALUATE, // all derivatives anew, factor
+    KD_MATRIX_GIVE_UP,  // nothing better is to be had at this step size
+} kd_matrix_action;
+
+typedef struct kd_matrix_state {
+    bool   exists;     // some derivatives are there
+    bool   fresh;      // they were evaluated in this attempt
+    bool   renewed;    // they were updated or evaluated in this attempt
+    bool   failed;     // the iteration with the present matrix failed or was slow
+    bool   has_update; // the formulation offers cheap updates
+    bool   scales;     // differential rows are known: a change of cj is met by the factor c (S0 Eq. 18)
+    double ratio;      // cj / cj of the factors; 0: there are no factors
+} kd_matrix_state;
+
+kd_matrix_action kd_corrector_decide(const kd_corrector_options *opt, const kd_matrix_state *state);
+
+// ---- the iteration --------------------------------------------------------------------------------------------------
+
+typedef struct kd_corrector {
+    kd_dae              *dae;
+    kd_corrector_options opt;
+    double              *F, *part, *y;         // (nrows), (n), (nreduced_max)
+    double              *dx;                   // (n) last increment
+    double              *x_start, *xdot_start; // (n)
+    const double        *weight;               // (n) of the convergence norm; 0: takes no part
+    int                  counted;              // components that take part
+
+    bool           exists, fresh, renewed;
+    bool           evaluate_next; // whatever the rules say
+    bool           restart;       // tell the next linearize to forget
+    double         cj_factored;   // 0: no factors
+    double         cj_last;       // of the last attempt
+    double         rate;          // of convergence, carried on from step to step; 1: unknown
+    int            iterations;    // of the last attempt, all matrices together
+    kd_matrix_news news;          // the most expensive thing that the last attempt did
+    double         norm;          // of the last increment
+    kd_eval        answer;        // of the last evaluation of F
+} kd_corrector;
+
+void kd_corrector_cut(kd_corrector *c, kd_arena *arena, kd_dae *dae, const kd_corrector_options *opt);
+// Before the first step. keep: derivatives of before are still good.
+void kd_corrector_start(kd_corrector *c, bool keep);
+// Solve for x near the starting values x, xdot (both overwritten). KD_OK; KD_ERR_NEWTON: not converged with a fresh
+// matrix; KD_ERR_RETRY_FAILED, KD_ERR_CALLBACK_STOP: F answered so; otherwise what the linear algebra answered.
+kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, double *x, double *xdot) KD_NODISCARD;
+
+#endif
