@@ -50,7 +50,6 @@ struct kd_bdf {
     double          *predicted, *predicted_dot; // (n) P, P'
     double          *x, *xdot;                  // (n) iterates, then the accepted point
     double          *e;                         // (n) x - P
-    double          *x_old;                     // (n) before the last step
     double          *rtol, *atol;               // (n)
     double          *weight;                    // (n) 1 / (atol + rtol |x|)
     double          *index_weight;              // (n) the same, with powers of h for components of higher index
@@ -134,7 +133,7 @@ static void set_tolerances(kd_bdf *b)
 static void cut_arrays(kd_bdf *b)
 {
     kd_arena *a = &b->arena;
-    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,      &b->xdot,         &b->e,    &b->x_old,
+    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,      &b->xdot,         &b->e,
                           &b->rtol,      &b->atol,          &b->weight, &b->index_weight, &b->share};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
     kd_bdf_history_cut(&b->past, a, b->n);
@@ -277,7 +276,7 @@ static bool should_raise(const kd_bdf *b, const estimates *s, bool *down)
 static void choose_next(kd_bdf *b, const estimates *s)
 {
     int    k = b->step.order;
-    bool   down = should_lower(k, s), settled = b->equal > k + 1 || b->opt.dassl_rules;
+    bool   down = should_lower(k, s);
     double est = s->same;
     if (down || k == b->order_max) b->raising = false;
     if (b->raising) {
@@ -292,9 +291,9 @@ static void choose_next(kd_bdf *b, const estimates *s)
         b->order = k - 1;
         est = s->lower;
     }
-    double r = growth(b, est, b->order);
+    double r = growth(b, est, b->order), least = b->equal > k + 1 ? b->rule->least_growth : MOST_GROWTH;
     b->h_next = b->h;
-    if (r >= b->rule->least_growth && settled) b->h_next *= fmin(MOST_GROWTH, r);
+    if (r >= least) b->h_next *= fmin(MOST_GROWTH, r);
     if (r <= 1) b->h_next *= fmax(0.5, fmin(0.9, r));
 }
 
@@ -407,10 +406,10 @@ kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
     b->cause = KD_OK;
     b->worst = -1;
     b->h = 0;
-    memcpy(b->x_old, x, bytes);
+    memcpy(b->x, x, bytes);
     memset(b->xdot, 0, bytes);
-    kd_eval answer = f->start ? f->start(b->dae->impl, t, b->x_old, b->xdot) : KD_EVAL_OK;
-    kd_bdf_history_start(&b->past, t, b->x_old, b->xdot);
+    kd_eval answer = f->start ? f->start(b->dae->impl, t, b->x, b->xdot) : KD_EVAL_OK;
+    kd_bdf_history_start(&b->past, t, b->x, b->xdot);
     b->t_old = t;
     b->order = b->order_least = 1;
     b->h_next = b->opt.h_first;
@@ -560,7 +559,6 @@ static void collect_grid(kd_bdf *b)
 static void accept(kd_bdf *b, const estimates *s)
 {
     int k = b->step.order;
-    memcpy(b->x_old, b->past.D[0], (size_t)b->n * sizeof(double));
     b->equal = b->h == b->h_old && k == b->order_old ? b->equal + 1 : 1;
     choose_next(b, s);
     kd_bdf_history_accept(&b->past, &b->step, b->e);
@@ -692,23 +690,18 @@ const double *kd_bdf_x(const kd_bdf *b)
     return b->past.D[0];
 }
 
+// The polynomial through the last k + 2 points. The formulation's own interpolation is not used: it differentiates
+// positions, which agree with the velocities to the tolerance only, and steps of a multistep method are short.
 kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
 {
     if (!b || !x) return KD_ERR_ARGUMENT;
-    const kd_dae_class *f = b->dae->methods;
-    if (t == b->past.t[0] || b->accepted_since_start == 0) {
-        memcpy(x, b->past.D[0], (size_t)b->n * sizeof *x);
-        return KD_OK;
+    if (!(t >= b->t_old && t <= b->past.t[0])) {
+        kd_text(b->message, sizeof b->message, "t = %.9g lies outside of the last step", t);
+        return KD_ERR_TIME;
     }
-    if (!f->interpolate) {
-        kd_bdf_history_interpolate(&b->past, b->past.terms - 1, t, x);
-        return KD_OK;
-    }
-    b->cause = KD_OK;
-    kd_eval answer = f->interpolate(b->dae->impl, b->t_old, b->x_old, b->past.t[0], b->past.D[0], t, x);
-    if (answer == KD_EVAL_OK) return KD_OK;
-    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
-    return b->cause;
+    bool inside = t < b->past.t[0] && b->accepted_since_start > 0;
+    kd_bdf_history_interpolate(&b->past, inside ? b->past.terms - 1 : 0, t, x);
+    return KD_OK;
 }
 
 kd_stats kd_bdf_stats(const kd_bdf *b)
