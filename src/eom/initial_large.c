@@ -16,6 +16,7 @@
 #define LARGE 250         // velocities: below, the general way takes milliseconds
 #define VELOCITY_STEPS 3  // linear: the further ones take rounding away
 #define LONGEST_STEP 10.0 // increments beyond: the guess is too far away for steps without control
+#define STAGNATED 0.1     // residuals that fall less are rounding
 #define POSITION_STEPS 20
 
 typedef struct large {
@@ -62,10 +63,12 @@ static bool find_position(large *l, bool *moved)
 {
     kd_iv        *iv = l->iv;
     const kd_dims n = iv->n;
-    double        size;
+    double        size, last = INFINITY;
     for (int k = 0; k < POSITION_STEPS; k++) {
         if (!fill_rows(l, false, &size)) return false;
-        if (size <= iv->opt->tolerance) return true;
+        // what fits is left as it is; what is moved goes on to rounding
+        if (size <= iv->opt->tolerance && (k == 0 || size >= STAGNATED * last)) return true;
+        last = size;
         if (is_held(iv->opt->hold_p, n.nv) || kd_eom_kkt_factor(iv->data) != KD_EVAL_OK) return false;
         kd_eom_kkt_solve(iv->data, l->y);
         if (!(kd_norm_max(n.nv, l->y) <= LONGEST_STEP)) return false;
