@@ -420,14 +420,14 @@ static void add_rows(kd_work *w, const double *lambda, const double *mu)
         const kd_row     *row = &s->row_g[s->kept[i]];
         const row_targets out = {.p = {NULL, &w->gI_p, &w->gII_p}, .v = {NULL, NULL, &w->gII_v}};
         add_changes(w, row, i, &out);
-        add_multiplier(w, row, w->part == KD_PART_ALL ? lambda[i] : 0.0, 0);
+        if (!s->for_start) add_multiplier(w, row, w->part == KD_PART_ALL ? lambda[i] : 0.0, 0);
         restore_jets(w, row);
     }
     for (int i = 0; i < s->nmu; i++) {
         const kd_row     *row = &s->row_h[i];
         const row_targets out = {.p = {&w->h_p, &w->hI_p, NULL}, .v = {NULL, &w->hI_v, NULL}};
         add_changes(w, row, i, &out);
-        add_multiplier(w, row, w->part == KD_PART_ALL ? mu[i] : 0.0, 1);
+        if (!s->for_start) add_multiplier(w, row, w->part == KD_PART_ALL ? mu[i] : 0.0, 1);
         restore_jets(w, row);
     }
 }
@@ -454,9 +454,9 @@ static kd_eval assemble(kd_work *w, const double *lambda, const double *mu)
     clear_frozen(w);
     memcpy(w->kept_jet, w->jet, (size_t)s->nslots * sizeof *w->jet);
     add_tree(w);
-    for (int i = 0; i < s->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, i);
+    for (int i = 0; i < s->nloads && answer == KD_EVAL_OK && !s->for_start; i++) answer = add_load(w, i);
     add_rows(w, lambda, mu);
-    for (int i = 0; i < s->npairs; i++) add_frozen_pair(w, i);
+    for (int i = 0; i < s->npairs && !s->for_start; i++) add_frozen_pair(w, i);
     return answer;
 }
 

@@ -79,7 +79,7 @@ static void cut_arrays(kd_work *w)
     w->force = kd_cut_double(arena, channel_count(s));
     w->force_at = kd_cut_int(arena, s->nloads + 1);
     w->b = kd_cut_double(arena, s->nr);
-    w->sensor = kd_cut_double(arena, s->model->nsensors);
+    w->sensor = kd_cut_double(arena, s->nsensors);
 }
 
 // Columns of the pairs are needed for derivatives and constraint matrices.

@@ -110,7 +110,7 @@ typedef struct kd_newton {
     // derivatives of the rows along the normals of the manifold, by differences: equations that come with patterns are
     // those of models, where rotations normalise their quaternions and nothing depends on the norm
     int     normals;
-    double *F_normal, *off; // (m x normals), (normals + np)
+    double *F_normal, *off; // (m x normals), (normals + 3 np)
 
     double         *rho, *normal, *delta, *turn; // scratch (nv), (np), (nv), (nv)
     double complex *z;                           // (m)

@@ -175,6 +175,25 @@ static void set_inactive(kd_newton *self)
 
 // ---- parts of A -----------------------------------------------------------------------------------------------------
 
+// turned += F_n N' D_p(Z v): increments turn velocities off the manifold, which the rows see through their normals
+static void add_normals(kd_newton *self)
+{
+    const kd_increments *inc = &self->increments;
+    const kd_position   *position = &self->form->position;
+    for (int j = 0; j < self->nv; j++) {
+        int        b = inc->block_of[j], rows = inc->p_start[b + 1] - inc->p_start[b], l = 0;
+        const int *p = inc->p_of + inc->p_start[b];
+        while (inc->v_of[inc->v_start[b] + l] != j) l++;
+        const double *rate = inc->rate + inc->z_start[b] + l * rows;
+        for (int k = 0; k < self->normals; k++) {
+            double off = 0;
+            for (int i = 0; i < rows; i++) off += position->N[p[i] + k * self->np] * rate[i];
+            for (int e = self->F.column[j]; e < self->F.column[j + 1]; e++)
+                self->turned[e] += self->F_normal[self->F.row[e] + k * self->m] * off;
+        }
+    }
+}
+
 // turned = K_p S; the columns of a block have the same rows
 static void turn_positions(kd_newton *self)
 {
@@ -223,6 +242,7 @@ static void gather_K(kd_newton *self)
     eliminate(self, self->K, self->W1);
     if (self->increments.identity) return;
     turn_positions(self);
+    if (self->normals > 0) add_normals(self);
     eliminate(self, self->turned, self->W2);
 }
 
