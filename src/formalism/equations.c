@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "formalism/system.h"
+#include "formalism/loads.h"
 
 // ---- kinematics -----------------------------------------------------------------------------------------------------
 static int first_turn(const kd_system *s)
@@ -444,6 +444,8 @@ static double element_force(const kd_work *w, int force, int number)
         return component_of(&sum, number);
     }
     if (number >= l->nchannels) return 0.0;
+    if (l->class == &kd_load_tyre_slip && number > 0)
+        return kd_tyre_slip_force(l, w->slot, w->force + w->force_at[load], number);
     double value = w->force[w->force_at[load] + number];
     return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
 }
