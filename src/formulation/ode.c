@@ -297,7 +297,7 @@ static void cut_arrays(kd_ode *self)
     self->component = kd_arena_cut(arena, (size_t)self->n, sizeof *self->component);
     self->index = kd_cut_int(arena, self->n);
     self->controlled = kd_cut_bool(arena, self->n);
-    kd_position_cut(&self->position, arena, self->eom);
+    kd_position_cut_norms(&self->position, arena, self->eom);
 }
 
 static void describe(kd_ode *self)
