@@ -203,6 +203,9 @@ static bool fits_projection(const kd_method *m)
     if (m->projection_bound > 0 && m->projection && o->projection != KD_PROJECT_BOUND)
         return refuse("--projection-bound", "only --projection bound looks at it", "leaving one of the two out");
     if (o->projection == KD_PROJECT_NEVER) return true;
+    if (o->projection == KD_PROJECT_BOUND && m->options.integrator == KD_CVODE)
+        return refuse("--projection bound with cvode", "a projection now and then looks like an error to its history",
+                      "--projection always");
     for (size_t i = 0; i < sizeof drifting / sizeof *drifting; i++)
         if (m->options.formulation == drifting[i]) return true;
     return refuse("--projection", "this formulation keeps its positions on the constraints by itself",

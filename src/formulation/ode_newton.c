@@ -71,7 +71,7 @@ static void cut_newton(kd_ode *self)
     newton->y_complex = kd_arena_cut(arena, n, sizeof(double complex));
 }
 
-static kd_status make_ready(kd_ode *self)
+kd_status kd_ode_newton_ready(kd_ode *self)
 {
     kd_ode_newton *newton = &self->newton;
     kd_dims        d = self->dims;
@@ -302,7 +302,7 @@ kd_status kd_ode_linearize(void *impl, double t, const double *x, const double *
 {
     kd_ode   *self = impl;
     bool      singular = self->opt.derivatives != KD_DERIVATIVES_ANALYTIC || self->opt.constraints == KD_DECOMPOSE_SVD;
-    kd_status status = make_ready(self);
+    kd_status status = kd_ode_newton_ready(self);
     (void)xdot, (void)restart;
     if (status < 0) return status;
     self->counters.jacobians++;
