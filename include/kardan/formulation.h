@@ -92,8 +92,24 @@ KD_API kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *input
                                        kd_formulation form, const kd_formulation_options *opt, kd_dae **dae,
                                        char *message, size_t size) KD_NODISCARD;
 
-// Components of a state <-> vector of the DAE (internal components from a, or 0). Unpacking the form ode solves for w, s,
-// lambda, mu and a as well; what the state has there serves as guess, and stays if there is no solution.
+// The structure of the Newton matrix (S0 figures 3 to 5), positions along increments. Blocks of rows: kinematic,
+// dynamic, r, w (d), s (c), constraints of the form with h, position constraints of ggl and odassl; blocks of columns:
+// p, v, r, w, s, lambda and mu, eta. block_row, block_column: where they start.
+enum { KD_STRUCTURE_BLOCKS = 7 };
+typedef struct kd_structure {
+    kd_pattern pattern;
+    int        block_row[KD_STRUCTURE_BLOCKS + 1], block_column[KD_STRUCTURE_BLOCKS + 1];
+    const int *group; // (columns) consistent groups of the columns that are differenced; -1: known without differences
+    int        groups, fullest_row; // number of groups; entries of the fullest row, of these columns
+} kd_structure;
+
+// KD_ERR_UNSUPPORTED for psf, psf1 and SVD, which have dense matrices; also before the first linearisation with an
+// estimated pattern. *structure is to be destroyed.
+KD_API kd_status kd_formulation_structure(const kd_dae *dae, kd_structure **structure) KD_NODISCARD;
+KD_API void      kd_structure_destroy(kd_structure *structure); // NULL is fine
+
+// Components of a state <-> vector of the DAE (internal components from a, or 0). Unpacking the form ode solves for w,
+// s, lambda, mu and a as well; what the state has there serves as guess, and stays if there is no solution.
 KD_API void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x);
 KD_API void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_state *state);
 

@@ -330,6 +330,12 @@ static void assembled_destroy(void *impl)
 static const kd_dae_class evaluating[KD_FORMULATION_COUNT] = {KD_FORMULATION_LIST(KD_EVALUATING_CLASS)};
 static const kd_dae_class updating[KD_FORMULATION_COUNT] = {KD_FORMULATION_LIST(KD_UPDATING_CLASS)};
 
+const kd_newton *kd_assembled_newton(const kd_dae *dae)
+{
+    if (dae->methods->residual != assembled_residual) return NULL;
+    return ((const kd_assembled *)dae->impl)->newton;
+}
+
 static void set_levels(kd_assembled *self)
 {
     double       alpha = self->opt.baumgarte_alpha, beta = self->opt.baumgarte_beta;
