@@ -11,18 +11,18 @@ KD_EXTERN_C_BEGIN
 typedef struct kd_bdf kd_bdf;
 
 typedef struct kd_bdf_options {
-    double        rtol, atol;           //                                                          default 1e-6
-    const double *rtol_each;            // (dae->nstate) or NULL; copied
-    const double *atol_each;            // (dae->nstate) or NULL; copied
-    double        h_first, h_max;       // [s] 0: estimated; t_end - t                              default 0
-    double        h_fixed;              // [s] > 0: constant steps without error control            default 0
-    int           order_max;            // 1 .. 5                                                   default 5
-    int           order_fixed;          // 1 .. 5: this order only, after start values; 0: variable default 0
-    long          max_steps;            // attempts of one run                                      default 100000
-    int           max_newton;           // iterations of the corrector                              default 4
-    double        newton_stop;          // kappa: stop when the iteration error is below kappa      default 0.33
-    double        cj_lower, cj_upper;   // the matrix is kept while cj / cj_old is between          default 0.6, 1.667
-    bool          dassl_rules;          // DASSL's own rules of re-evaluation, the baseline of S0   default false
+    double        rtol, atol;         //                                                          default 1e-6
+    const double *rtol_each;          // (dae->nstate) or NULL; copied
+    const double *atol_each;          // (dae->nstate) or NULL; copied
+    double        h_first, h_max;     // [s] 0: estimated; t_end - t                              default 0
+    double        h_fixed;            // [s] > 0: constant steps without error control            default 0
+    int           order_max;          // 1 .. 5                                                   default 5
+    int           order_fixed;        // 1 .. 5: this order only, after start values; 0: variable default 0
+    long          max_steps;          // attempts of one run                                      default 100000
+    int           max_newton;         // iterations of the corrector                              default 4
+    double        newton_stop;        // kappa: stop when the iteration error is below; 0: chosen default 0
+    double        cj_lower, cj_upper; // the matrix is kept while cj / cj_old is between          default 0.6, 1.667
+    bool          dassl_rules;        // DASSL's own rules of re-evaluation, the baseline of S0   default false
 } kd_bdf_options;
 
 // The defaults given above.

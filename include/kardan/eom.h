@@ -229,7 +229,12 @@ KD_API bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var);
 // ones. The arrays stay the caller's and must stay valid and unchanged while the point is used.
 typedef struct kd_eom_data kd_eom_data;
 
+// Memory: vectors, and full matrices while they are small. Of a large system that gives its blocks sparse (pattern),
+// full matrices are made by kd_eom_data_reserve, or where that was not called at the first request for one (kd_eom_Z,
+// KD_MASS, kd_eom_derivatives, kd_eom_constraint_matrices); no call allocates again later. kd_eom_eval of the supplied
+// functions, kd_eom_sparse, kd_eom_accelerations and kd_eom_kkt_factor never need them.
 KD_API kd_status       kd_eom_data_create(const kd_eom *eom, kd_eom_data **data) KD_NODISCARD;
+KD_API kd_status       kd_eom_data_reserve(kd_eom_data *d) KD_NODISCARD;
 KD_API void            kd_eom_data_destroy(kd_eom_data *data);
 KD_API void            kd_eom_at_parameters(kd_eom_data *d, const double *theta); // NULL: the definition's
 KD_API void            kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du, const double *ddu,

@@ -59,5 +59,16 @@ KD_API kd_system_info kd_system_info_of(const kd_system *system);
 // are not unique. Returns the number of characters that the whole text has.
 KD_API size_t kd_system_describe(const kd_system *system, char *text, size_t size);
 
+// How fast a force alone would make a velocity answer, by its stiffness and damping at a state.
+typedef struct kd_influence {
+    const char *name;      // of the force element
+    const char *kind;      // its type in model files: "tsda"; "user force"
+    double      frequency; // [rad/s] sqrt(stiffness / mass)
+    double      rate;      // [1/s] damping / mass
+} kd_influence;
+// The force elements that act on velocity i, fastest first, at most size of them; returns their number. Allocates; 0
+// for models with too many bodies for matrices.
+KD_API int kd_system_influences(const kd_system *system, const kd_state *x, int velocity, kd_influence *list, int size);
+
 KD_EXTERN_C_END
 #endif

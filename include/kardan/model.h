@@ -137,7 +137,7 @@ typedef enum kd_force_kind {
     KD_JOINT_SPRING, // spring, damper, actuator along a joint coordinate
     KD_JOINT_STOP,   // one-sided spring-damper beyond the limits of a joint coordinate
     KD_JOINT_FRICTION, // regularised Coulomb and Stribeck friction along a joint coordinate
-    KD_TYRE,           // vertical spring-damper between a wheel centre and a road profile
+    KD_TYRE,           // spring-damper between a wheel centre and a road profile; with friction: forces of slip, too
     KD_CONTACT,        // sphere on the plane z = 0 of `from` (Hunt-Crossley), regularised friction
     KD_MAXWELL,        // spring in series with a damper between two points, with a parallel spring; one inner state
     KD_FORCE_KIND_COUNT
@@ -145,7 +145,7 @@ typedef enum kd_force_kind {
 
 typedef struct kd_force_def {
     kd_force_kind kind;
-    kd_place      from, to;   // tsda, rsda, bushing, contact, maxwell; tyre, applied: `to` alone (`from` is ground)
+    kd_place      from, to;   // tsda, rsda, bushing, contact, maxwell, tyre (`from`: its road); applied: `to` alone
     const char   *joint;      // joint spring, stop, friction; rsda on a joint
     int           coordinate; // 1, 2, 3: which coordinate of the joint
     double        length;     // free length or angle of the spring; NaN: as at the start position
@@ -155,24 +155,30 @@ typedef struct kd_force_def {
     double        preload;    // force at free length: a tension, in joints one that draws the coordinate back
     const char   *law;        // further force by expression of length, rate (tsda, maxwell), angle, rate (rsda), q, v
                               // (joint) and every other path; a tension (tsda, maxwell), or along the coordinate
-    double            matrix[2][36]; // bushing: stiffness and damping, row by row; moments and angles last
-    double            preload6[6];   // bushing: forces and moments on `to` at rest
-    const char       *force[3];      // applied: components; NULL: 0
-    const char       *torque[3];     // applied
-    kd_coordinates_of in;            // applied: components along the world's or the body's axes
-    double            lower, upper;  // stop: limits of the coordinate; -inf, inf: none
-    double            coulomb;       // friction: force or torque at sliding
-    double            breakaway;     // friction: force or torque before sliding; 0: as coulomb
-    double            stribeck;      // friction: velocity at which the breakaway surplus has fallen to 1/e
-    double            viscous;       // friction: force per velocity
-    double            slip;          // friction, contact: velocity below which friction is regularised
-    double            radius;        // tyre, contact
-    const char       *road;          // tyre: height of the road as an expression of x (and t); NULL: 0
-    bool              lifts_off;     // tyre: no tension
-    double            exponent;      // contact: force = stiffness * depth^exponent (1 + dissipation * rate)
-    double            dissipation;   // contact: Hunt-Crossley [s/m]
-    double            friction;      // contact: coefficient
-    bool              stiff;         // belongs to the stiff part of the Jacobian
+    double            matrix[2][36];      // bushing: stiffness and damping, row by row; moments and angles last
+    double            preload6[6];        // bushing: forces and moments on `to` at rest
+    const char       *force[3];           // applied: components; NULL: 0
+    const char       *torque[3];          // applied
+    kd_coordinates_of in;                 // applied: components along the world's or the body's axes
+    double            lower, upper;       // stop: limits of the coordinate; -inf, inf: none
+    double            coulomb;            // friction: force or torque at sliding
+    double            breakaway;          // friction: force or torque before sliding; 0: as coulomb
+    double            stribeck;           // friction: velocity at which the breakaway surplus has fallen to 1/e
+    double            viscous;            // friction: force per velocity
+    double            slip;               // friction, contact: velocity below which friction is regularised
+    double            radius;             // tyre, contact
+    const char       *road;               // tyre: height of the road as an expression of x (and t); NULL: 0
+    bool              lifts_off;          // tyre: no tension
+    double            load;               // tyre with friction: nominal load [N]
+    double            longitudinal[2];    // tyre: force per slip at the nominal load and at twice that [N]
+    double            lateral[2];         // tyre: force per tangent of the slip angle, likewise [N]
+    double            camber;             // tyre: camber thrust, as slip per sine of the camber
+    double            relaxation;         // tyre: relaxation length of the slips [m]; 0: none
+    double            rolling_resistance; // tyre: coefficient
+    double            exponent;           // contact: force = stiffness * depth^exponent (1 + dissipation * rate)
+    double            dissipation;        // contact: Hunt-Crossley [s/m]
+    double            friction;           // contact, tyre: coefficient; tyre: 0: vertical force only
+    bool              stiff;              // belongs to the stiff part of the Jacobian
 } kd_force_def;
 
 // Inner states r' = b: signals that forces and sensors read as state.NAME.

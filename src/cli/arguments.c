@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-enum { MAX_OPTIONS = 32, LARGEST_COUNT = 1000000 };
+enum { MAX_OPTIONS = 48, LARGEST_COUNT = 1000000 };
 
 static void show_help(const kd_cli_syntax *syntax)
 {

@@ -5,6 +5,7 @@
 // the constraints are redundant only the decomposition by singular values works.
 #include "cli/method.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "cli/rank.h"
@@ -13,6 +14,11 @@
 enum { LARGE = 200 }; // unknowns from which the Newton matrices of ggl and its relatives are sparse
 
 static const char *const DECOMPOSITIONS[] = {"lu", "qr", "svd"};
+static const char *const DERIVATIVES[] = {"analytic", "dense", "grouped"};
+static const char *const PATTERNS[] = {"topology", "estimated"};
+static const char *const UPDATES[] = {"full", "partitioned", "extended"};
+static const char *const FORMS[] = {"residual", "explicit"};
+static const char *const PROJECTIONS[] = {"never", "bound", "always"};
 
 const char *kd_method_decomposition(const kd_method *m)
 {
@@ -24,29 +30,174 @@ const char *kd_method_coordinates(const kd_subject *s)
     return s->coordinates == KD_CARTESIAN ? "cartesian" : "joint";
 }
 
-bool kd_method_read(kd_method *m)
+// ---- words ----------------------------------------------------------------------------------------------------------
+
+#define WORDS_OF_LIST(name, word, sentence) word ", "
+int kd_method_options(kd_method *m, kd_cli_option *options)
 {
-    const char *formulations[KD_FORMULATION_COUNT], *integrators[KD_INTEGRATOR_COUNT];
-    for (int i = 0; i < KD_FORMULATION_COUNT; i++) formulations[i] = kd_formulation_word((kd_formulation)i);
-    for (int i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator)i);
-    m->options = kd_simulation_options_default();
-    if (m->formulation) {
-        int i = kd_cli_choose("formulation", m->formulation, formulations, KD_FORMULATION_COUNT);
-        if (i < 0) return false;
-        m->options.formulation = (kd_formulation)i;
-    }
-    if (m->integrator) {
-        int i = kd_cli_choose("integrator", m->integrator, integrators, KD_INTEGRATOR_COUNT);
-        if (i < 0) return false;
-        m->options.integrator = (kd_integrator)i;
-    }
-    if (m->decomposition) {
-        int i = kd_cli_choose("decomposition", m->decomposition, DECOMPOSITIONS, 3);
-        if (i < 0) return false;
-        m->options.formulation_options.constraints = (kd_decomposition)i;
+    const kd_cli_option list[] = {
+        {"--formulation", "F", KD_FORMULATION_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->formulation},
+        {"--integrator", "I", KD_INTEGRATOR_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->integrator},
+        {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
+         KD_CLI_TEXT, &m->decomposition},
+        {"--derivatives", "D", "of the Newton matrix: analytic (default), dense or grouped differences", KD_CLI_TEXT,
+         &m->derivatives},
+        {"--pattern", "P", "of grouped differences: topology (default), estimated", KD_CLI_TEXT, &m->pattern},
+        {"--update", "U", "renewal of the Newton matrix: full (default), partitioned, extended", KD_CLI_TEXT,
+         &m->update},
+        {"--form", "F", "of the dynamics: residual (default), explicit", KD_CLI_TEXT, &m->form},
+        {"--projection", "P",
+         "onto the constraints: never (default), bound (when --projection-bound is exceeded), always", KD_CLI_TEXT,
+         &m->projection},
+        {"--projection-bound", "B", "largest violation that is left alone; default 1e-8", KD_CLI_POSITIVE,
+         &m->projection_bound},
+        {"--order-max", "K", "highest order of bdf, 1 to 5; default 5", KD_CLI_COUNT, &m->order_max},
+        {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
+         KD_CLI_POSITIVE, &m->rtol},
+        {"--atol", "A", "absolute tolerance; default: the model's", KD_CLI_POSITIVE, &m->atol},
+    };
+    memcpy(options, list, sizeof list);
+    return (int)(sizeof list / sizeof *list);
+}
+
+// word -> index into list; a missing word is index 0. false: unknown
+static bool choose(const char *what, const char *word, const char *const *list, int count, int *index)
+{
+    *index = word ? kd_cli_choose(what, word, list, count) : 0;
+    return *index >= 0;
+}
+
+static bool read_formulation_options(kd_method *m)
+{
+    kd_formulation_options *o = &m->options.formulation_options;
+    int                     decomposition, derivatives, pattern, update, form, projection;
+    if (!choose("decomposition", m->decomposition, DECOMPOSITIONS, 3, &decomposition) ||
+        !choose("word for --derivatives", m->derivatives, DERIVATIVES, 3, &derivatives) ||
+        !choose("word for --pattern", m->pattern, PATTERNS, 2, &pattern) ||
+        !choose("word for --update", m->update, UPDATES, 3, &update) ||
+        !choose("word for --form", m->form, FORMS, 2, &form) ||
+        !choose("word for --projection", m->projection, PROJECTIONS, 3, &projection))
+        return false;
+    if (m->decomposition) o->constraints = (kd_decomposition)decomposition;
+    if (m->derivatives) o->derivatives = (kd_derivatives)derivatives;
+    if (m->pattern) o->estimated = pattern == 1;
+    if (m->update) o->update = (kd_update)update;
+    if (m->form) o->explicit_form = form == 1;
+    if (m->projection) o->projection = (kd_projection)projection;
+    if (m->projection_bound > 0) {
+        o->projection_bound = m->projection_bound;
+        if (!m->projection) o->projection = KD_PROJECT_BOUND;
     }
     return true;
 }
+
+bool kd_method_read(kd_method *m)
+{
+    const char *formulations[KD_FORMULATION_COUNT], *integrators[KD_INTEGRATOR_COUNT];
+    int         i;
+    for (i = 0; i < KD_FORMULATION_COUNT; i++) formulations[i] = kd_formulation_word((kd_formulation)i);
+    for (i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator)i);
+    m->options = kd_simulation_options_default();
+    if (!choose("formulation", m->formulation, formulations, KD_FORMULATION_COUNT, &i)) return false;
+    if (m->formulation) m->options.formulation = (kd_formulation)i;
+    if (!choose("integrator", m->integrator, integrators, KD_INTEGRATOR_COUNT, &i)) return false;
+    if (m->integrator) m->options.integrator = (kd_integrator)i;
+    if (m->order_max > 0) m->options.bdf.order_max = m->order_max;
+    return read_formulation_options(m);
+}
+
+bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, char *buffer, size_t size)
+{
+    const kd_formulation_options *o = &m->options.formulation_options;
+    const bool                    bounded = o->projection == KD_PROJECT_BOUND;
+    const struct {
+        bool              told;
+        kd_method_setting setting;
+        double            number; // where there is no word
+    } list[] = {
+        {o->derivatives != KD_DERIVATIVES_ANALYTIC, {"derivatives", "derivatives", DERIVATIVES[o->derivatives]}, 0},
+        {o->derivatives == KD_DERIVATIVES_GROUPED, {"pattern", "pattern", PATTERNS[o->estimated]}, 0},
+        {o->update != KD_UPDATE_FULL, {"update", "updates of the Newton matrix", UPDATES[o->update]}, 0},
+        {o->explicit_form, {"form", "form of the dynamics", FORMS[o->explicit_form]}, 0},
+        {o->projection != KD_PROJECT_NEVER, {"projection", "projection", PROJECTIONS[o->projection]}, 0},
+        {bounded, {"projection_bound", "projection above", NULL}, o->projection_bound},
+        {m->order_max > 0, {"order_max", "highest order", NULL}, m->order_max},
+    };
+    for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
+        if (!list[k].told || i-- > 0) continue;
+        *out = list[k].setting;
+        if (!out->value) {
+            kd_text(buffer, size, "%g", list[k].number);
+            out->value = buffer;
+        }
+        return true;
+    }
+    return false;
+}
+
+// ---- what fits together ---------------------------------------------------------------------------------------------
+
+static bool refuse(const char *what, const char *why, const char *works)
+{
+    fprintf(stderr, "kardan: %s: %s; %s works\n", what, why, works);
+    return false;
+}
+
+static bool is_psf(kd_formulation form)
+{
+    return form == KD_PSF || form == KD_PSF1;
+}
+
+// Is what was asked for possible with psf?
+static bool psf_can(const kd_method *m)
+{
+    const kd_formulation_options *o = &m->options.formulation_options;
+    return m->options.integrator == KD_RADAU && o->derivatives == KD_DERIVATIVES_ANALYTIC &&
+           o->update == KD_UPDATE_FULL && !o->explicit_form && o->projection == KD_PROJECT_NEVER;
+}
+
+// psf differentiates and eliminates level by level
+static bool fits_psf(const kd_method *m)
+{
+    const kd_formulation_options *o = &m->options.formulation_options;
+    if (!is_psf(m->options.formulation)) return true;
+    if (o->derivatives != KD_DERIVATIVES_ANALYTIC)
+        return refuse("--derivatives with psf", "it needs the derivatives of every level of the constraints",
+                      "--formulation ggl");
+    if (o->update != KD_UPDATE_FULL)
+        return refuse("--update with psf", "its selectors follow the constraint matrices", "--formulation ggl");
+    if (o->explicit_form)
+        return refuse("--form explicit with psf", "its dynamics are projected, not solved for", "--formulation ggl");
+    return true;
+}
+
+static bool fits_projection(const kd_method *m)
+{
+    static const kd_formulation   drifting[] = {KD_INDEX2, KD_INDEX1, KD_BAUMGARTE2, KD_BAUMGARTE1};
+    const kd_formulation_options *o = &m->options.formulation_options;
+    if (m->projection_bound > 0 && m->projection && o->projection != KD_PROJECT_BOUND)
+        return refuse("--projection-bound", "only --projection bound looks at it", "leaving one of the two out");
+    if (o->projection == KD_PROJECT_NEVER) return true;
+    for (size_t i = 0; i < sizeof drifting / sizeof *drifting; i++)
+        if (m->options.formulation == drifting[i]) return true;
+    return refuse("--projection", "this formulation keeps its positions on the constraints by itself",
+                  "--formulation index2");
+}
+
+bool kd_method_fits(const kd_method *m)
+{
+    const kd_formulation_options *o = &m->options.formulation_options;
+    if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
+        return refuse("--pattern", "only grouped differences have a pattern", "--derivatives grouped");
+    if (m->order_max > 5) return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5");
+    if (m->order_max > 0 && m->options.integrator != KD_BDF)
+        return refuse("--order-max", "only bdf has a variable order that can be bounded", "--integrator bdf");
+    if (m->options.integrator == KD_BDF && is_psf(m->options.formulation))
+        return refuse("--integrator bdf with psf", "it needs the residual of the whole system", "--formulation ggl");
+    return fits_psf(m) && fits_projection(m);
+}
+
+// ---- choice ---------------------------------------------------------------------------------------------------------
 
 static void choose_tolerances(kd_method *m)
 {
@@ -102,8 +253,9 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
     kd_dims                d = kd_eom_dims(s->eom);
     bool                   is_large = d.nv + d.nlambda + d.nmu > LARGE;
     bool                   asked = m->formulation && m->integrator;
-    if (!m->formulation && o->integrator == KD_IDA) o->formulation = KD_GGL;
-    if (is_large && o->formulation != KD_PSF && o->formulation != KD_PSF1) o->formulation_options.sparse = true;
+    bool                   needs_residual = !m->formulation && !psf_can(m);
+    if (needs_residual) o->formulation = o->formulation_options.projection != KD_PROJECT_NEVER ? KD_INDEX2 : KD_GGL;
+    if (is_large && !is_psf(o->formulation)) o->formulation_options.sparse = true;
     choose_tolerances(m);
     m->reason[0] = '\0';
     tell_coordinates(m, s);
@@ -111,8 +263,11 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
                    kd_integrator_word(o->integrator));
     if (asked)
         kd_text_append(m->reason, sizeof m->reason, ", as asked for");
-    else if (!m->formulation && o->integrator == KD_IDA)
-        kd_text_append(m->reason, sizeof m->reason, ": a formulation that ida runs on");
+    else if (needs_residual)
+        kd_text_append(m->reason, sizeof m->reason, ": a formulation that %s",
+                       o->integrator == KD_IDA   ? "ida runs on"
+                       : o->integrator == KD_BDF ? "bdf runs on"
+                                                 : "has these options");
     else
         kd_text_append(m->reason, sizeof m->reason, ": %s", praise(m, d));
     if (!m->decomposition && is_redundant(s)) {

@@ -1,4 +1,5 @@
-// cli/method.h: formulation, integrator and decomposition: as asked for, else chosen, with the reason.
+// cli/method.h: formulation, integrator, decomposition, derivatives and the like: as asked for, else chosen, with the
+// reason.
 #ifndef KD_CLI_METHOD_H
 #define KD_CLI_METHOD_H
 
@@ -7,6 +8,9 @@
 typedef struct kd_method {
     // as asked for on the command line or in the model file; NULL: to be chosen
     const char *formulation, *integrator, *decomposition;
+    const char *derivatives, *pattern, *update, *form, *projection; // NULL: the formulation's
+    double      projection_bound;                                   // 0: the formulation's
+    int         order_max;                                          // 0: the integrator's
     double      rtol, atol; // 0: rtol alone sets both; neither: the integrator's
     // what is taken
     kd_simulation_options options;
@@ -17,9 +21,22 @@ typedef struct kd_method {
 const char *kd_method_decomposition(const kd_method *method);
 const char *kd_method_coordinates(const kd_subject *subject); // of a model file
 
+// Options that set the words, at most KD_METHOD_OPTIONS; returns their number.
+enum { KD_METHOD_OPTIONS = 12 };
+int kd_method_options(kd_method *method, kd_cli_option *options);
+
+// What of it differs from the usual, as (name, value) for the settings of a run and (key, value) for JSON; i counts
+// from 0, false: no more. buffer holds a value that is a number.
+typedef struct kd_method_setting {
+    const char *key, *name, *value;
+} kd_method_setting;
+bool kd_method_setting_of(const kd_method *method, int i, kd_method_setting *setting, char *buffer, size_t size);
+
 // Translate the words. false: a word is unknown, which has been told on standard error.
 bool kd_method_read(kd_method *method);
 // Choose what was not asked for, by size and constraints of the subject; sets reason.
 void kd_method_choose(kd_method *method, const kd_subject *subject);
+// Do the parts fit together? false: standard error has been told why not, and what works.
+bool kd_method_fits(const kd_method *method);
 
 #endif

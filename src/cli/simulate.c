@@ -9,18 +9,23 @@
 #include <unistd.h>
 
 #include "cli/method.h"
+#include "cli/replay.h"
 #include "cli/subject.h"
 #include "core/text.h"
+#include "io/postmortem.h"
 #include "io/report.h"
+#include "io/state_file.h"
 #include "model/channel.h"
 
 enum {
     PATH_SIZE = 4096,
     MESSAGE_SIZE = 1200,
     CERTIFICATE_SIZE = 4000,
-    SETTINGS = 16,
+    EXPLANATION_SIZE = 16000,
+    COMMAND_SIZE = 8192,
+    SETTINGS = 24,
     MAX_PLOTS = 16,
-    MAX_OPTIONS = 32
+    MAX_OPTIONS = 48
 };
 enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
@@ -36,7 +41,11 @@ typedef struct task {
     double             t_end;                // < 0: the model's
     double             max_step;             // 0: no limit
     int                intervals, max_steps; // 0: the model's; as many as it takes
-    bool               quiet, json, stats, no_drawing;
+    const char        *start_state;          // file; NULL: the model's start
+    double             from;                 // [s] state of that file; NaN: its last one
+    bool               quiet, json, stats, no_drawing, explain;
+    int                argc; // the words themselves, for the replay
+    char             **argv;
     kd_limits          limits; // NaN: the model's
     kd_method          method;
     bool               with_csv, with_hdf5;
@@ -46,6 +55,8 @@ typedef struct task {
     kd_drawing    *drawing; // NULL: none
     kd_certifier  *certifier;
     kd_simulation *simulation;
+    kd_explainer  *explainer; // NULL: the run has not begun
+    kd_replay     *replay;
     double        *times;
     kd_progress    progress;
     kd_status      recorded; // first failure of the recording or the certifier
@@ -57,9 +68,14 @@ typedef struct task {
     kd_status      status; // of all, files included
     kd_certificate certificate;
     double         reference_error;
+    kd_explanation explanation;
+    char           command[COMMAND_SIZE]; // that replays the last second of a run that failed; "": none
+    bool           has_postmortem;
     char           message[MESSAGE_SIZE], broken[MESSAGE_SIZE];
+    char           method_value[8][40];
     char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
+    char           postmortem[PATH_SIZE], states[PATH_SIZE];
 } task;
 
 static const char ABOUT[] =
@@ -67,6 +83,7 @@ static const char ABOUT[] =
     "report with certificate, statistics, plots and, for model files, a moving drawing (DIR/NAME.html), and the plots "
     "and\n"
     "one picture of the motion alone (DIR/NAME.svg, DIR/NAME-motion.svg).\n\n"
+    "A run that fails writes DIR/NAME.post-mortem.txt: why, where, and the command that replays its last second.\n"
     "Ctrl-C ends a run at its next step: the results so far are written, with their certificate.";
 
 static const char DETAILS[] =
@@ -89,14 +106,6 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
     kd_cli_option options[MAX_OPTIONS] = {
         {"--t-end", "T", "end time [s]; default: the model's", KD_CLI_NUMBER, &t->t_end},
-        {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
-         KD_CLI_POSITIVE, &t->method.rtol},
-        {"--atol", "A", "absolute tolerance; default: the model's", KD_CLI_POSITIVE, &t->method.atol},
-        {"--formulation", "F", "psf, psf1, ggl, index3, index2, index1, baumgarte2, baumgarte1; default: chosen",
-         KD_CLI_TEXT, &t->method.formulation},
-        {"--integrator", "I", "radau, ida; default: chosen", KD_CLI_TEXT, &t->method.integrator},
-        {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
-         KD_CLI_TEXT, &t->method.decomposition},
         {"--intervals", "N", "output intervals, equally long, at most 1000000; default: the model's, 500", KD_CLI_COUNT,
          &t->intervals},
         {"--max-step", "H", "largest step [s]; default: the model's, or no limit", KD_CLI_POSITIVE, &t->max_step},
@@ -111,12 +120,18 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--limit-acceleration", "L", "the same on acceleration level", KD_CLI_NUMBER, &t->limits.acceleration},
         {"--limit-energy", "L", "largest relative error of the energy balance that is accepted", KD_CLI_NUMBER,
          &t->limits.energy},
+        {"--start-state", "FILE", "start from a state that was written (DIR/NAME.state.csv)", KD_CLI_TEXT,
+         &t->start_state},
+        {"--from", "T", "the state of that file at T [s] or before; default: its last one", KD_CLI_NUMBER, &t->from},
         {"--stats", NULL, "print the statistics", KD_CLI_FLAG, &t->stats},
+        {"--explain", NULL, "say who limits the steps: joints, bodies and forces with their shares", KD_CLI_FLAG,
+         &t->explain},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &t->json},
     };
     int count = 0;
     while (options[count].name) count++;
+    count += kd_method_options(&t->method, options + count);
     count += kd_subject_options(&t->request, options + count);
     static const char *const names[] = {"MODEL"};
     const kd_cli_syntax      syntax = {
@@ -147,10 +162,11 @@ static bool choose_format(task *t)
 
 static bool name_files(task *t)
 {
-    static const char *const ENDING[] = {".csv", ".h5", ".html", ".svg", "-motion.svg"};
-    char *const              path[] = {t->csv, t->hdf5, t->html, t->svg, t->picture};
+    static const char *const ENDING[] = {".csv",      ".h5", ".html", ".svg", "-motion.svg", ".post-mortem.txt",
+                                         ".state.csv"};
+    char *const              path[] = {t->csv, t->hdf5, t->html, t->svg, t->picture, t->postmortem, t->states};
     bool                     fits = t->folder[0] != '\0';
-    for (int i = 0; i < 5; i++)
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++)
         fits = snprintf(path[i], PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
     if (!fits) fprintf(stderr, "kardan: '%.60s' cannot be the name of a folder\n", t->folder);
     return fits;
@@ -174,6 +190,17 @@ static void take_defaults(task *t)
     if (isnan(t->limits.velocity)) t->limits.velocity = run->limit_velocity;
     if (isnan(t->limits.acceleration)) t->limits.acceleration = run->limit_acceleration;
     if (isnan(t->limits.energy)) t->limits.energy = run->limit_energy;
+}
+
+// A start that was written by another run takes the place of the model's; it is taken as it is, to the last bit
+static bool take_start(task *t)
+{
+    char message[MESSAGE_SIZE] = "";
+    if (!t->start_state) return true;
+    if (kd_state_file_load(t->start_state, t->from, t->subject.eom, t->subject.x, message, sizeof message) >= 0)
+        return true;
+    fprintf(stderr, "kardan: --start-state: %s\n", message);
+    return false;
 }
 
 // Channels of the report as words: those of the command line
@@ -271,6 +298,7 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
     task *t = context;
     bool  is_start = kd_recording_length(t->recording) == 0;
     if (!at_time && !is_start) t->steps++;
+    if (!at_time) kd_replay_see(t->replay, x);
     kd_progress_show(&t->progress, x->t, t->steps);
     t->recorded = kd_certifier_see(t->certifier, t->simulation, x);
     if (t->recorded >= 0 && (at_time || is_start)) {
@@ -303,14 +331,38 @@ static kd_status make_times(task *t)
     o->ntimes = n;
     o->output = take_output;
     o->context = t;
-    o->radau.h_max = o->ida.h_max = t->max_step; // 0: no limit
-    if (t->subject.system && t->subject.info.dof == 0 &&
-        t->max_step == 0) { // nothing limits the steps of a driven mechanism
-        o->radau.h_max = (t->t_end - start) / DRIVEN_STEPS;
-        o->ida.h_max = o->radau.h_max;
-    }
-    o->radau.max_steps = o->ida.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
+    const bool driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
+    o->radau.h_max = driven && t->max_step == 0 ? (t->t_end - start) / DRIVEN_STEPS : t->max_step; // 0: no limit
+    o->bdf.h_max = o->ida.h_max = o->radau.h_max;
+    o->radau.max_steps = o->bdf.max_steps = o->ida.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
     return KD_OK;
+}
+
+// From now on the explainer hears of every attempt of a step. start: news that the simulation began with
+static kd_status listen(task *t, kd_status start)
+{
+    kd_dae   *dae = kd_simulation_dae(t->simulation);
+    kd_status status = kd_explainer_create(dae, t->subject.eom, &t->explainer);
+    if (status < 0) return status;
+    dae->observe = kd_explainer_see;
+    dae->observer = t->explainer;
+    return start;
+}
+
+// Force elements that act on a velocity, for the explainer
+static int find_suspects(int velocity, kd_suspect *list, int size, void *context)
+{
+    const kd_subject *s = context;
+    kd_influence      found[8];
+    int               n = kd_system_influences(s->system, s->x, velocity, found, size < 8 ? size : 8);
+    for (int i = 0; i < n; i++) list[i] = (kd_suspect){found[i].name, found[i].kind, found[i].frequency, found[i].rate};
+    return n;
+}
+
+static void explain_steps(task *t)
+{
+    if (!t->explainer || (!t->explain && t->status >= 0)) return;
+    kd_explainer_result(t->explainer, t->subject.system ? find_suspects : NULL, &t->subject, &t->explanation);
 }
 
 static kd_status prepare(task *t)
@@ -319,6 +371,7 @@ static kd_status prepare(task *t)
     kd_status         status = make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
     if (status >= 0) status = make_times(t);
     if (status >= 0) status = kd_certifier_create(s->eom, kd_subject_inputs(s), &t->certifier);
+    if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
     if (status >= 0 && s->system && !t->no_drawing)
         status = kd_drawing_create(s->system, t->intervals + 1, &t->drawing);
     if (status >= 0) {
@@ -326,7 +379,7 @@ static kd_status prepare(task *t)
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
                                       t->message, sizeof t->message);
     }
-    return status;
+    return status < 0 ? status : listen(t, status);
 }
 
 // max |p - ref| / max(1e-3, |ref|) at the example's end; NaN if there is nothing to compare with
@@ -388,6 +441,7 @@ static void run(task *t)
         t->reference_error = error_of(t);
         kd_progress_end(&t->progress);
     }
+    explain_steps(t);
     t->certificate = t->certifier ? kd_certifier_certificate(t->certifier) : (kd_certificate){0};
     t->certificate.status = t->status;
     t->certificate.atol = t->method.atol;
@@ -419,6 +473,9 @@ static int list_settings(task *t, kd_result_setting *list)
     list[n++] = (kd_result_setting){"absolute tolerance", t->number[2]};
     list[n++] = (kd_result_setting){"output intervals", t->number[3]};
     if (t->max_step > 0) list[n++] = (kd_result_setting){"largest step", t->number[4]};
+    kd_method_setting setting;
+    for (int i = 0; kd_method_setting_of(m, i, &setting, t->method_value[i], sizeof t->method_value[i]); i++)
+        list[n++] = (kd_result_setting){setting.name, setting.value};
     list[n++] = (kd_result_setting){"method", m->reason};
     for (int i = 0; i < t->request.settings.count; i++) {
         const char *word = t->request.settings.word[i], *equals = strchr(word, '=');
@@ -451,6 +508,7 @@ static kd_status write_files(task *t, char *message, size_t size)
                 .plots = t->plot,
                 .nplots = t->nplots,
                 .drawing = t->drawing,
+                .explanation = t->explain ? &t->explanation : NULL,
     };
     kd_status status = KD_OK;
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
@@ -476,6 +534,34 @@ static bool write_results(task *t)
         kd_text(t->message, sizeof t->message, "%s", problem);
     }
     return false;
+}
+
+// What can be said about a run that failed, in a file of its own
+static void write_postmortem(task *t)
+{
+    static char     words[EXPLANATION_SIZE]; // large
+    char            problem[MESSAGE_SIZE] = "";
+    double          from;
+    const kd_stats *stats = &t->certificate.stats;
+    if (t->status >= 0 || t->status == KD_ERR_FILE || !t->replay) return;
+    kd_explanation_describe(&t->explanation, words, sizeof words);
+    if (t->simulation &&
+        kd_replay_save(t->replay, t->subject.x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0)
+        kd_replay_command(t->argc, t->argv, t->folder, t->states, from, t->t_end, t->command, sizeof t->command);
+    const kd_postmortem facts = {
+        .title = t->subject.title,
+        .eom = t->subject.eom,
+        .inputs = kd_subject_inputs(&t->subject),
+        .x = t->subject.x,
+        .before = kd_replay_oldest(t->replay),
+        .h = fmax(stats->h_last, 0.1 * t->explanation.h_typical),
+        .status = t->status,
+        .message = t->message,
+        .explanation = t->explanation.attempts > 0 ? words : NULL,
+        .replay = t->command[0] ? t->command : NULL,
+    };
+    t->has_postmortem = kd_postmortem_save(&facts, t->postmortem, problem, sizeof problem) >= 0;
+    if (problem[0]) kd_text_append(t->message, sizeof t->message, "%s%s", t->message[0] ? "; " : "", problem);
 }
 
 // ---- telling --------------------------------------------------------------------------------------------------------
@@ -507,7 +593,13 @@ static void tell_in_words(const task *t, bool written)
                kd_certificate_reference(&t->certificate, t->reference_error).words);
     for (int i = 0; t->stats && i < KD_STATISTICS; i++) {
         kd_statistic statistic = kd_result_statistic(&t->certificate, i);
-        printf("  %-42s %12.6g\n", statistic.label, statistic.value);
+        if (statistic.special && statistic.value == 0) continue;
+        printf("  %-46s %12.6g\n", statistic.label, statistic.value);
+    }
+    if (t->explain) {
+        static char words[EXPLANATION_SIZE]; // large
+        kd_explanation_describe(&t->explanation, words, sizeof words);
+        print_lines(words);
     }
     if (!written) return;
     if (t->with_csv) printf("table:  %s\n", t->csv);
@@ -562,6 +654,9 @@ static void tell_as_json(const task *t, bool written)
     kd_json_text(&json, "formulation", kd_formulation_word(t->method.options.formulation));
     kd_json_text(&json, "integrator", kd_integrator_word(t->method.options.integrator));
     kd_json_text(&json, "decomposition", kd_method_decomposition(&t->method));
+    kd_method_setting setting;
+    for (int i = 0; kd_method_setting_of(&t->method, i, &setting, text, sizeof text); i++)
+        kd_json_text(&json, setting.key, setting.value);
     kd_json_text(&json, "method", t->method.reason);
     kd_json_number(&json, "rtol", t->method.rtol);
     kd_json_number(&json, "atol", t->method.atol);
@@ -576,6 +671,15 @@ static void tell_as_json(const task *t, bool written)
     kd_certificate_json(&t->certificate, text, sizeof text);
     kd_json_raw(&json, "certificate", text);
     kd_json_number(&json, "reference_error", t->reference_error);
+    if (t->explain) {
+        static char words[EXPLANATION_SIZE]; // large
+        kd_explanation_json(&t->explanation, words, sizeof words);
+        kd_json_raw(&json, "explanation", words);
+    }
+    if (t->has_postmortem) {
+        kd_json_text(&json, "post_mortem", t->postmortem);
+        if (t->command[0]) kd_json_text(&json, "replay", t->command);
+    }
     if (written) tell_files(t, &json);
     kd_json_close(&json);
     printf("\n");
@@ -589,6 +693,8 @@ static void release(task *t)
     kd_recording_destroy(t->recording);
     kd_drawing_destroy(t->drawing);
     kd_certifier_destroy(t->certifier);
+    kd_explainer_destroy(t->explainer);
+    kd_replay_destroy(t->replay);
     free(t->times);
     kd_subject_close(&t->subject);
 }
@@ -598,6 +704,7 @@ static int simulate(task *t)
     run(t);
     bool has_result = t->recording && kd_recording_length(t->recording) > 0;
     bool written = has_result && write_results(t);
+    write_postmortem(t);
     if (t->json) {
         tell_as_json(t, written);
     } else if (!t->quiet && has_result) {
@@ -606,6 +713,7 @@ static int simulate(task *t)
     if (t->status < 0) {
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, kd_status_sentence(t->status));
         if (t->message[0]) fprintf(stderr, "  %s\n", t->message);
+        if (t->has_postmortem) fprintf(stderr, "  post-mortem: %s\n", t->postmortem);
     }
     if (t->status < 0 || !written) return KD_EXIT_FAILED;
     if (t->status == KD_STOPPED) {
@@ -620,16 +728,24 @@ static int simulate(task *t)
 int kd_cli_simulate(int argc, char **argv)
 {
     static task t; // of this one command; large
-    t = (task){.folder = "results", .t_end = -1, .limits = kd_limits_none(), .reference_error = NAN};
+    t = (task){.folder = "results",
+               .t_end = -1,
+               .from = NAN,
+               .limits = kd_limits_none(),
+               .reference_error = NAN,
+               .argc = argc,
+               .argv = argv};
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;
     if (!choose_format(&t) || !split_plots(&t) || !kd_method_read(&t.method)) goto done; // before the file is read
-    if (!kd_subject_open(&t.subject, &t.request, &status)) goto done;
+    if (!kd_subject_open(&t.subject, &t.request, &status) || !take_start(&t)) goto done;
     status = KD_EXIT_USAGE;
     take_defaults(&t);
     if (!name_files(&t) || !kd_method_read(&t.method)) goto done; // with the words of the file
+    t.method.options.initial.assume = t.start_state != NULL;
     kd_method_choose(&t.method, &t.subject);
+    if (!kd_method_fits(&t.method)) goto done;
     // one more for the place where a run fails or is stopped, one for the start
     if (kd_recording_create(t.subject.eom, kd_subject_inputs(&t.subject), t.intervals + 2, &t.recording) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);

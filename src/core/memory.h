@@ -21,6 +21,10 @@ static inline double *kd_cut_double(kd_arena *arena, int count)
 {
     return kd_arena_cut(arena, count > 0 ? (size_t)count : 0, sizeof(double));
 }
+static inline double *kd_cut_matrix(kd_arena *arena, int rows, int columns) // no overflow for any sizes
+{
+    return kd_arena_cut(arena, (size_t)(rows > 0 ? rows : 0) * (size_t)(columns > 0 ? columns : 0), sizeof(double));
+}
 static inline int *kd_cut_int(kd_arena *arena, int count)
 {
     return kd_arena_cut(arena, count > 0 ? (size_t)count : 0, sizeof(int));

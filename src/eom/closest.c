@@ -44,16 +44,16 @@ void kd_closest_cut(kd_closest *c, kd_arena *arena)
     int m = c->m, n = c->n, nx = c->nx, order = larger(m, n);
     c->y = kd_cut_double(arena, n);
     c->y_ref = kd_cut_double(arena, n);
-    c->W = kd_cut_double(arena, nx * nx);
-    c->L = kd_cut_double(arena, nx * nx);
+    c->W = kd_cut_matrix(arena, nx, nx);
+    c->L = kd_cut_matrix(arena, nx, nx);
     c->F = kd_cut_double(arena, m);
-    c->J = kd_cut_double(arena, m * n);
+    c->J = kd_cut_matrix(arena, m, n);
     c->size = kd_cut_double(arena, n);
     c->bound = kd_cut_double(arena, m);
-    c->A = kd_cut_double(arena, m * n);
-    c->U = kd_cut_double(arena, m * m);
+    c->A = kd_cut_matrix(arena, m, n);
+    c->U = kd_cut_matrix(arena, m, m);
     c->sigma = kd_cut_double(arena, order);
-    c->Vt = kd_cut_double(arena, n * n);
+    c->Vt = kd_cut_matrix(arena, n, n);
     c->row = kd_cut_double(arena, m);
     c->column = kd_cut_double(arena, n);
     c->work = kd_cut_double(arena, larger(kd_svd_work(m, n), 4 * n));
@@ -68,11 +68,11 @@ void kd_closest_cut(kd_closest *c, kd_arena *arena)
     c->z = kd_cut_double(arena, 2 * n);
     c->tangent = kd_cut_double(arena, n);
     c->F_near = kd_cut_double(arena, m);
-    c->N = kd_cut_double(arena, n * n);
+    c->N = kd_cut_matrix(arena, n, n);
     if (nx == 0) return; // no second phase
-    c->reduced = kd_cut_double(arena, 2 * n * n);
-    c->hessian = kd_cut_double(arena, n * n);
-    c->J_near = kd_cut_double(arena, m * n);
+    c->reduced = kd_cut_matrix(arena, 2 * n, n);
+    c->hessian = kd_cut_matrix(arena, n, n);
+    c->J_near = kd_cut_matrix(arena, m, n);
 }
 
 bool kd_closest_factor_weight(kd_closest *c)

@@ -1,5 +1,9 @@
 // data.c: one thread's evaluation point: stages and stamps, values of functions, faults in words, counters.
 //
+// Full matrices (M, Z, GZ, HZ, what differences need) are made with the object while they are small. Of large systems
+// that give their blocks sparse they are made by kd_eom_data_reserve or at the first request for a full matrix, so that
+// who lives on sparse blocks never pays for them.
+//
 // Every number that a user's function answers is checked here. A stamp is never given out twice: a point that is left
 // for differences and restored gets its old stamps back, so that what was kept for it is valid again.
 #include <assert.h>
@@ -9,6 +13,8 @@
 
 #include "core/text.h"
 #include "eom/internal.h"
+
+#define RESERVED_AT_ONCE ((size_t)1 << 18) // entries of Z up to which full matrices are made with the object: 2 MB
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
@@ -20,12 +26,12 @@ static int largest(const int *x, int n)
     return m;
 }
 
-// Rows of the largest function, M included.
+// Rows of the largest function; M is a matrix.
 static int largest_rows(const kd_eom *eom)
 {
     int m = 0;
     for (int fn = 0; fn < KD_FN_COUNT; fn++)
-        if (eom->entry[fn].rows > m) m = eom->entry[fn].rows;
+        if (fn != KD_MASS && eom->entry[fn].rows > m) m = eom->entry[fn].rows;
     return m;
 }
 
@@ -64,24 +70,16 @@ static void cut_arrays(kd_eom_data *d, const kd_dims *n)
     const int constraints[] = {n->nlambda, n->nmu, n->ns};
     int       rows = largest_rows(d->eom), nc = largest(constraints, 3);
 
-    d->Z = kd_cut_double(arena, n->np * n->nv);
-    d->M = kd_cut_double(arena, n->nv * n->nv);
-    d->GZ = kd_cut_double(arena, n->nlambda * n->nv);
-    d->HZ = kd_cut_double(arena, n->nmu * n->nv);
     d->zero = kd_cut_double(arena, largest(unknowns, 10) + 1);
     d->f = kd_cut_double(arena, n->nv);
     d->linear = kd_cut_double(arena, rows);
-    d->block = kd_arena_cut(arena, (size_t)supplied_rows(d->eom) * (size_t)n->np, sizeof(double));
-    d->g_s = kd_cut_double(arena, n->nlambda * n->ns);
-    d->c_s = kd_cut_double(arena, n->ns * n->ns);
-    d->c_p = kd_cut_double(arena, n->ns * n->nv);
     d->pivot = kd_cut_int(arena, n->ns);
     d->stencil = kd_cut_double(arena, nc);
     for (int i = 0; i < 8; i++) d->curve[i] = kd_cut_double(arena, nc);
     d->curve_e = kd_cut_double(arena, n->nv);
     d->curve_s = kd_cut_double(arena, n->ns);
     d->curve_c = kd_cut_double(arena, 2 * n->ns);
-    d->curve_c_s = kd_cut_double(arena, n->ns * n->ns);
+    d->curve_c_s = kd_cut_matrix(arena, n->ns, n->ns);
     d->curve_pivot = kd_cut_int(arena, n->ns);
     d->curve_best = kd_cut_double(arena, nc);
     d->curve_value = kd_cut_double(arena, nc);
@@ -92,13 +90,56 @@ static void cut_arrays(kd_eom_data *d, const kd_dims *n)
     d->norm_p = kd_cut_double(arena, n->np);
     d->norm_q = kd_cut_double(arena, n->nq);
     d->norm_left = kd_cut_double(arena, n->nq);
-    d->norm_J = kd_cut_double(arena, n->nq * n->np);
-    d->norm_A = kd_cut_double(arena, n->nq * n->nq);
     d->norm_pivot = kd_cut_int(arena, n->nq);
-    for (int fn = 0; fn < KD_FN_COUNT; fn++) d->base[fn] = kd_cut_double(arena, d->entry[fn].rows);
+    for (int fn = 0; fn < KD_FN_COUNT; fn++)
+        if (fn != KD_MASS) d->base[fn] = kd_cut_double(arena, d->entry[fn].rows);
     d->right = kd_cut_double(arena, rows);
     d->left = kd_cut_double(arena, rows);
-    d->Z_base = kd_cut_double(arena, n->np * n->nv);
+}
+
+bool kd_room(kd_eom_data *d, double **matrix, int rows, int columns)
+{
+    if (!*matrix) *matrix = kd_cut_matrix(&d->arena, rows, columns);
+    return *matrix != NULL;
+}
+
+// F_p as it is supplied, on its way to F_p Z
+bool kd_room_block(kd_eom_data *d)
+{
+    return kd_room(d, &d->block, supplied_rows(d->eom), d->eom->def.dims.np);
+}
+
+// M at the point and on both sides, for differences of M
+bool kd_room_mass(kd_eom_data *d)
+{
+    const int nv = d->eom->def.dims.nv;
+    return kd_room(d, &d->base[KD_MASS], nv, nv) && kd_room(d, &d->mass_right, nv, nv) &&
+           kd_room(d, &d->mass_left, nv, nv);
+}
+
+kd_eval kd_fault_memory(kd_eom_data *d, kd_fn fn)
+{
+    return kd_fault_status(d, fn, KD_ERR_MEMORY, "out of memory for a full matrix", KD_EVAL_STOP);
+}
+
+kd_status kd_eom_data_reserve(kd_eom_data *d)
+{
+    const kd_dims *n = &d->eom->def.dims;
+    const bool     flat = d->eom->kinematics == KD_Z_IDENTITY;
+    bool           made = kd_room(d, &d->Z, n->np, n->nv) && kd_room(d, &d->M, n->nv, n->nv) &&
+                kd_room(d, &d->GZ, n->nlambda, n->nv) && kd_room(d, &d->HZ, n->nmu, n->nv) && kd_room_block(d) &&
+                kd_room(d, &d->g_s, n->nlambda, n->ns) && kd_room(d, &d->c_s, n->ns, n->ns) &&
+                kd_room(d, &d->c_p, n->ns, n->nv) && kd_room(d, &d->norm_J, n->nq, n->np) &&
+                kd_room(d, &d->norm_A, n->nq, n->nq) && (flat || kd_room(d, &d->Z_base, n->np, n->nv)) &&
+                kd_room_mass(d);
+    return made ? KD_OK : KD_ERR_MEMORY;
+}
+
+// Do full matrices belong to the object from the start?
+static bool reserves_at_once(const kd_eom *eom)
+{
+    const kd_dims *n = &eom->def.dims;
+    return !eom->def.pattern || !eom->def.sparse || (size_t)n->np * (size_t)n->nv <= RESERVED_AT_ONCE;
 }
 
 kd_status kd_eom_data_create(const kd_eom *eom, kd_eom_data **data)
@@ -111,6 +152,7 @@ kd_status kd_eom_data_create(const kd_eom *eom, kd_eom_data **data)
     memcpy(d->entry, eom->entry, sizeof d->entry);
     cut_frames(d, &eom->def.dims);
     cut_arrays(d, &eom->def.dims);
+    if (reserves_at_once(eom) && kd_eom_data_reserve(d) != KD_OK) d->arena.failed = true;
     d->context = eom->def.context;
     if (!d->arena.failed && eom->def.make_work) d->context = d->work = eom->def.make_work(eom->def.context);
     if (d->arena.failed || (eom->def.make_work && !d->work)) {

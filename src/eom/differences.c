@@ -69,27 +69,27 @@ static kd_eval multiplier_block(kd_eom_data *d, kd_var var, kd_part part, double
 
 static kd_eval structural_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *out)
 {
-    const double *matrix = NULL;
-    update_matrix update = NULL;
+    double *const *matrix = NULL; // the place of the matrix: update may make it
+    update_matrix  update = NULL;
     switch (fn) {
     case KD_KINEMATICS:
-        update = kd_update_Z, matrix = d->Z;
+        update = kd_update_Z, matrix = &d->Z;
         break;
     case KD_GI:
     case KD_GII:
-        update = kd_update_GZ, matrix = d->GZ;
+        update = kd_update_GZ, matrix = &d->GZ;
         break;
     case KD_H:
     case KD_HI:
-        update = kd_update_HZ, matrix = d->HZ;
+        update = kd_update_HZ, matrix = &d->HZ;
         break;
     default: // residual
         if (var != KD_A) return multiplier_block(d, var, part, out);
-        update = kd_update_M, matrix = d->M;
+        update = kd_update_M, matrix = &d->M;
         break;
     }
     kd_eval answer = update(d);
-    if (answer == KD_EVAL_OK) memcpy(out, matrix, block_size(d, fn, var) * sizeof(double));
+    if (answer == KD_EVAL_OK) memcpy(out, *matrix, block_size(d, fn, var) * sizeof(double));
     return answer;
 }
 
@@ -224,9 +224,10 @@ static kd_eval forward_column(kd_eom_data *d, unsigned functions, kd_var var, in
         if (!(functions & (1u << fn)) || d->entry[fn].noisy) continue;
         const int rows = d->entry[fn].rows;
         double   *column = blocks->block[fn][var] + (size_t)j * (size_t)rows;
-        kd_eval   answer = kd_eom_eval(d, (kd_fn)fn, d->right);
+        double   *right = fn == KD_MASS ? d->mass_right : d->right;
+        kd_eval   answer = kd_eom_eval(d, (kd_fn)fn, right);
         if (answer != KD_EVAL_OK) return answer;
-        for (int i = 0; i < rows; i++) column[i] = (d->right[i] - d->base[fn][i]) / h;
+        for (int i = 0; i < rows; i++) column[i] = (right[i] - d->base[fn][i]) / h;
     }
     return KD_EVAL_OK;
 }
@@ -238,9 +239,10 @@ static kd_eval central_half(kd_eom_data *d, unsigned functions, kd_var var, int 
         if (!(functions & (1u << fn)) || !d->entry[fn].noisy) continue;
         const int rows = d->entry[fn].rows;
         double   *column = blocks->block[fn][var] + (size_t)j * (size_t)rows;
-        kd_eval   answer = kd_eom_eval(d, (kd_fn)fn, h > 0.0 ? column : d->left);
+        double   *left = fn == KD_MASS ? d->mass_left : d->left;
+        kd_eval   answer = kd_eom_eval(d, (kd_fn)fn, h > 0.0 ? column : left);
         if (answer != KD_EVAL_OK) return answer;
-        for (int i = 0; i < rows && h < 0.0; i++) column[i] = (column[i] - d->left[i]) / (-2.0 * h);
+        for (int i = 0; i < rows && h < 0.0; i++) column[i] = (column[i] - left[i]) / (-2.0 * h);
     }
     return KD_EVAL_OK;
 }
@@ -283,10 +285,13 @@ static kd_eval run_plan(kd_eom_data *d, const difference_plan *plan, const kd_bl
 {
     const kd_dims *n = &d->eom->def.dims;
     if (!plan->functions) return KD_EVAL_OK;
+    if ((plan->functions & (1u << KD_MASS)) && !kd_room_mass(d)) return kd_fault_memory(d, KD_MASS);
     kd_eval answer = values_at_point(d, plan->functions);
     if (plan->todo[KD_P] && answer == KD_EVAL_OK && d->eom->kinematics != KD_Z_IDENTITY) {
         answer = kd_update_Z(d);
-        memcpy(d->Z_base, d->Z, (size_t)(n->np * n->nv) * sizeof(double));
+        if (answer != KD_EVAL_OK) return answer;
+        if (!kd_room(d, &d->Z_base, n->np, n->nv)) return kd_fault_memory(d, KD_KINEMATICS);
+        memcpy(d->Z_base, d->Z, (size_t)n->np * (size_t)n->nv * sizeof(double));
     }
     for (int var = 0; var < KD_VAR_COUNT && answer == KD_EVAL_OK; var++)
         if (plan->todo[var]) answer = difference_variable(d, plan->todo[var], (kd_var)var, blocks);

@@ -24,7 +24,7 @@ static bool is_constant(const kd_eom *eom)
 static kd_eval call_mass(kd_eom_data *d)
 {
     const int nv = d->eom->def.dims.nv;
-    memset(d->M, 0, (size_t)(nv * nv) * sizeof(double));
+    memset(d->M, 0, (size_t)nv * (size_t)nv * sizeof(double));
     d->counters.fn[KD_MASS]++;
     d->counters.for_differences += d->depth > 0;
     kd_eval answer = d->eom->def.M(&d->x, d->context, d->M);
@@ -42,6 +42,8 @@ kd_eval kd_update_M(kd_eom_data *d)
 {
     unsigned long stamp = is_constant(d->eom) ? d->theta_stamp : d->x.position_stamp;
     if (d->M_stamp == stamp) return KD_EVAL_OK;
+    const int nv = d->eom->def.dims.nv;
+    if (!kd_room(d, &d->M, nv, nv)) return kd_fault_memory(d, KD_MASS);
     d->M_stamp = 0;
     kd_eval answer = d->eom->def.M ? call_mass(d) : kd_linear_columns(d, KD_RESIDUAL, KD_A, d->M);
     if (answer == KD_EVAL_OK) d->M_stamp = stamp;
@@ -52,7 +54,7 @@ kd_eval kd_fallback_mass(kd_eom_data *d, double *out)
 {
     kd_eval answer = kd_update_M(d);
     int     nv = d->eom->def.dims.nv;
-    if (answer == KD_EVAL_OK) memcpy(out, d->M, (size_t)(nv * nv) * sizeof(double));
+    if (answer == KD_EVAL_OK) memcpy(out, d->M, (size_t)nv * (size_t)nv * sizeof(double));
     return answer;
 }
 

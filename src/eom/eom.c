@@ -10,7 +10,7 @@
 #include "eom/internal.h"
 
 #define COOKIE 0x6b64656fu // "kdeo": the definition comes from kd_eom_def_default
-#define LARGEST_SIZE 20000 // of one kind of unknown: matrices of this order still count in an int
+#define LARGEST_SIZE 46340 // of one kind of unknown: the entries of a full matrix still count in an int
 
 kd_eom_def kd_eom_def_default(void)
 {

@@ -410,6 +410,13 @@ static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
     return kd_iv_system_put(s, c->y) == KD_EVAL_OK ? KD_OK : s->iv->fault;
 }
 
+static bool has_rows(const kd_iv *iv, unsigned equation)
+{
+    for (int fn = 0; fn < KD_FN_COUNT; fn++)
+        if ((equation & KD_BIT(fn)) && kd_eom_rows(iv->eom, (kd_fn)fn) > 0) return true;
+    return false;
+}
+
 // levels: conditions that depend on nothing else take part
 static kd_status run_level(kd_iv *iv, unsigned unknown, unsigned equation, unsigned levels, const char *level,
                            double slack, bool *moved)
@@ -420,12 +427,13 @@ static kd_status run_level(kd_iv *iv, unsigned unknown, unsigned equation, unsig
     kd_status     st = arena.failed ? KD_ERR_MEMORY : KD_OK;
     for (int i = 0; i < iv->opt->nconditions && st == KD_OK; i++)
         take[i] = (iv->levels[i] & ~levels) == 0 && (iv->levels[i] != 0 || (levels & KD_IV_POSITION));
-    if (st == KD_OK) st = kd_iv_system_create(iv, unknown, equation, take, &s);
-    if (st == KD_OK) {
+    bool empty = iv->opt->nconditions == 0 && !has_rows(iv, equation);
+    if (st == KD_OK && !empty) st = kd_iv_system_create(iv, unknown, equation, take, &s);
+    if (st == KD_OK && s) {
         s->c.slack = slack;
         st = solve_level(s, level, moved);
     }
-    if (st == KD_OK && (unknown & KD_BIT(KD_A))) st = check_forces(s);
+    if (st == KD_OK && s && (unknown & KD_BIT(KD_A))) st = check_forces(s);
     kd_iv_system_destroy(s);
     kd_arena_release(&arena);
     return st;
@@ -637,13 +645,7 @@ static kd_status create(kd_iv *iv, const kd_eom *eom, const kd_initial_options *
     iv->e = kd_cut_double(a, n.nv);
     iv->p_right = kd_cut_double(a, n.np);
     iv->p_left = kd_cut_double(a, n.np);
-    iv->T = kd_cut_double(a, n.nv * n.nv);
-    iv->ZZ = kd_cut_double(a, n.nv * n.nv);
-    iv->M = kd_cut_double(a, n.nv * n.nv);
-    iv->Z = kd_cut_double(a, iv->flat ? 0 : n.np * n.nv);
     iv->q = kd_cut_double(a, n.nq);
-    iv->q_p = kd_cut_double(a, n.nq * n.np);
-    iv->q_q = kd_cut_double(a, n.nq * n.nq);
     iv->value = kd_cut_double(a, opt->nconditions);
     iv->value_near = kd_cut_double(a, opt->nconditions);
     iv->levels = kd_arena_cut(a, (size_t)opt->nconditions, 1);
@@ -760,6 +762,9 @@ static kd_status run(kd_iv *iv, const kd_state *x, bool *moved)
                        KD_IV_POSITION | KD_IV_VELOCITY, "position and velocity level together", VELOCITY_SLACK, moved);
         if (st == KD_OK) st = check_contact(iv);
     } else {
+        bool found;
+        st = kd_iv_large(iv, &found, moved);
+        if (st != KD_OK || found) return st == KD_OK && force ? run_forces(iv) : st;
         st = run_level(iv, POSITION_UNKNOWNS, POSITION_ROWS, KD_IV_POSITION, "position level", 1.0, moved);
         if (st == KD_OK) st = check_contact(iv);
         if (st == KD_OK)

@@ -16,6 +16,7 @@
 #define NORM_LIMIT 20         // Gauss-Newton iterations on q = 0
 #define NORM_ROUNDING 8.0     // |q| below this many eps is zero
 #define DIFFERENCE 6.0554e-06 // eps^(1/3): central differences
+#define MANY_NORMS 64         // norm equations from which on the definition's own way back to q = 0 is taken first
 #define MASS_RANK 1e-10       // pivot of M over its diagonal below which M counts as singular
 #define MASS_FLOOR 1e-6       // weight of directions without mass, relative to the masses
 
@@ -130,9 +131,20 @@ static kd_eval norm_failure(kd_iv *iv)
     return KD_EVAL_RETRY;
 }
 
+static bool norm_room(kd_iv *iv)
+{
+    if (!iv->q_p) iv->q_p = kd_cut_matrix(&iv->arena, iv->n.nq, iv->n.np);
+    if (!iv->q_q) iv->q_q = kd_cut_matrix(&iv->arena, iv->n.nq, iv->n.nq);
+    if (iv->q_p && iv->q_q) return true;
+    iv->fault = KD_ERR_MEMORY;
+    iv->stopped = true;
+    return false;
+}
+
 kd_eval kd_iv_normalise(kd_iv *iv, double *p)
 {
     double before = DBL_MAX;
+    if (iv->n.nq > MANY_NORMS) (void)kd_eom_normalise(iv->data, p);
     for (int iteration = 0; iv->n.nq > 0; iteration++) {
         kd_eom_at_position(iv->data, p, iv->now->s);
         kd_eval e = kd_iv_evaluate(iv, KD_Q, iv->q);
@@ -141,6 +153,7 @@ kd_eval kd_iv_normalise(kd_iv *iv, double *p)
         if (now <= NORM_ROUNDING * DBL_EPSILON || (now < 1e-12 && now >= before)) return KD_EVAL_OK;
         if (iteration >= NORM_LIMIT) return norm_failure(iv);
         before = now;
+        if (!norm_room(iv)) return KD_EVAL_STOP;
         e = norm_jacobian(iv, p);
         if (e != KD_EVAL_OK) return e;
         if (!norm_step(iv, p)) return norm_failure(iv);
@@ -344,11 +357,11 @@ static void cut_blocks(kd_iv_system *s)
         s->value[fn] = kd_cut_double(&s->arena, rows);
         for (int var = 0; var < KD_VAR_COUNT; var++)
             if (is_wanted(s, fn, var) && rows > 0)
-                s->blocks.block[fn][var] = kd_cut_double(&s->arena, rows * kd_eom_columns(s->iv->eom, (kd_var)var));
+                s->blocks.block[fn][var] = kd_cut_matrix(&s->arena, rows, kd_eom_columns(s->iv->eom, (kd_var)var));
     }
     s->ordered = s->blocks;
     for (int var = 0; var < KD_VAR_COUNT; var++) s->ordered.block[KD_G][var] = s->ordered.block[KD_C][var] = NULL;
-    s->product = kd_cut_double(&s->arena, most * s->iv->n.nv);
+    s->product = kd_cut_matrix(&s->arena, most, s->iv->n.nv);
 }
 
 // ---- values and Jacobian --------------------------------------------------------------------------------------------
@@ -539,6 +552,17 @@ static kd_status fill(kd_iv_system *s)
     return kd_closest_factor_weight(&s->c) ? KD_OK : KD_ERR_IV_DECOMPOSITION;
 }
 
+// Full matrices of the chart and the weight, with the first system
+static bool chart_room(kd_iv *iv)
+{
+    const kd_dims *n = &iv->n;
+    if (!iv->T) iv->T = kd_cut_matrix(&iv->arena, n->nv, n->nv);
+    if (!iv->ZZ) iv->ZZ = kd_cut_matrix(&iv->arena, n->nv, n->nv);
+    if (!iv->M) iv->M = kd_cut_matrix(&iv->arena, n->nv, n->nv);
+    if (!iv->Z) iv->Z = kd_cut_matrix(&iv->arena, iv->flat ? 0 : n->np, n->nv);
+    return iv->T && iv->ZZ && iv->M && iv->Z;
+}
+
 kd_status kd_iv_system_create(kd_iv *iv, unsigned unknown, unsigned equation, const bool *conditions,
                               kd_iv_system **system)
 {
@@ -548,6 +572,7 @@ kd_status kd_iv_system_create(kd_iv *iv, unsigned unknown, unsigned equation, co
     s->iv = iv;
     s->unknown = unknown;
     s->equation = equation;
+    if (!chart_room(iv)) return KD_ERR_MEMORY;
     int columns = 0, rows = iv->opt->nconditions;
     for (int var = 0; var < KD_VAR_COUNT; var++)
         if (unknown & KD_BIT(var)) columns += kd_eom_columns(iv->eom, (kd_var)var);

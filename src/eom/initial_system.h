@@ -70,6 +70,11 @@ kd_eval kd_iv_normalise(kd_iv *iv, double *p);
 // M regularised to a positive definite weight of the increments.
 kd_eval kd_iv_weight(kd_iv *iv, double *W);
 
+// ---- large systems (initial_large.c) --------------------------------------------------------------------------------
+// Position and velocity level by the definition's kkt_factor; found: done, iv->now holds them. Otherwise nothing is
+// changed.
+kd_status kd_iv_large(kd_iv *iv, bool *found, bool *moved) KD_NODISCARD;
+
 // ---- the system -----------------------------------------------------------------------------------------------------
 // conditions (nconditions) says which user conditions take part; NULL: none. Unknowns start at iv->now.
 kd_status kd_iv_system_create(kd_iv *iv, unsigned unknown, unsigned equation, const bool *conditions,

@@ -79,6 +79,7 @@ struct kd_eom_data {
     double       *M;  // (nv x nv)
     double       *GZ; // (nlambda x nv)
     double       *HZ; // (nmu x nv)
+    // these and the other full matrices below: NULL until kd_room
 
     double *zero;                        // stands for arrays that were not given
     double *f;                           // (nv) dynamics
@@ -99,6 +100,7 @@ struct kd_eom_data {
     double *base[KD_FN_COUNT];           // (rows) values at the point, for differences
     double *right;                       // (rows) values at the moved point
     double *left;                        // (rows) the same on the other side
+    double *mass_right, *mass_left;      // (nv x nv) the same for M
     double *Z_base;                      // (np x nv)
     double *time_part;                   // (nlambda) g_t
 
@@ -114,6 +116,13 @@ kd_frame *kd_frame_push(kd_eom_data *d);
 void      kd_frame_pop(kd_eom_data *d);
 // New stamps from a stage upwards, after quantities of that stage were moved.
 void kd_restamp(kd_eom_data *d, kd_stage from);
+
+// ---- full matrices --------------------------------------------------------------------------------------------------
+// Room for a full matrix, made at the first request; false: out of memory.
+bool    kd_room(kd_eom_data *d, double **matrix, int rows, int columns);
+bool    kd_room_block(kd_eom_data *d);
+bool    kd_room_mass(kd_eom_data *d);
+kd_eval kd_fault_memory(kd_eom_data *d, kd_fn fn);
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
 // Set fault and message; the answer is handed through. row -1: none.

@@ -18,17 +18,18 @@ kd_eval kd_update_Z(kd_eom_data *d)
     const kd_eom *eom = d->eom;
     const int     np = eom->def.dims.np, nv = eom->def.dims.nv;
     if (d->Z_stamp == d->x.position_stamp) return KD_EVAL_OK;
+    if (!kd_room(d, &d->Z, np, nv)) return kd_fault_memory(d, KD_KINEMATICS);
     d->Z_stamp = 0;
     kd_eval answer = KD_EVAL_OK;
     switch (eom->kinematics) {
     case KD_Z_IDENTITY:
-        memset(d->Z, 0, (size_t)(np * nv) * sizeof(double));
+        memset(d->Z, 0, (size_t)np * (size_t)nv * sizeof(double));
         for (int j = 0; j < nv; j++) d->Z[j * np + j] = 1.0;
         break;
     case KD_Z_GIVEN:
         d->counters.fn[KD_KINEMATICS]++;
         d->counters.for_differences += d->depth > 0;
-        memset(d->Z, 0, (size_t)(np * nv) * sizeof(double));
+        memset(d->Z, 0, (size_t)np * (size_t)nv * sizeof(double));
         answer = eom->def.Z(&d->x, d->context, d->Z);
         if (answer != KD_EVAL_OK)
             answer = kd_fault_answer(d, KD_KINEMATICS, "kinematics Z", answer);
@@ -47,7 +48,8 @@ kd_eval kd_eom_Z(kd_eom_data *d, double *Z)
 {
     if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_KINEMATICS, KD_STAGE_POSITION);
     kd_eval answer = kd_update_Z(d);
-    if (answer == KD_EVAL_OK) memcpy(Z, d->Z, (size_t)(d->eom->def.dims.np * d->eom->def.dims.nv) * sizeof(double));
+    if (answer == KD_EVAL_OK)
+        memcpy(Z, d->Z, (size_t)d->eom->def.dims.np * (size_t)d->eom->def.dims.nv * sizeof(double));
     return answer;
 }
 
@@ -107,9 +109,10 @@ static kd_eval norm_jacobian(kd_eom_data *d)
 {
     const int np = d->eom->def.dims.np, nq = d->eom->def.dims.nq;
     kd_eval   answer = KD_EVAL_OK;
+    if (!kd_room(d, &d->norm_J, nq, np)) return kd_fault_memory(d, KD_Q);
     if (kd_is_given(d->eom, KD_Q, KD_P)) {
         d->counters.derivative++;
-        memset(d->norm_J, 0, (size_t)(nq * np) * sizeof(double));
+        memset(d->norm_J, 0, (size_t)nq * (size_t)np * sizeof(double));
         answer = d->eom->def.derivative(&d->x, KD_Q, KD_P, KD_PART_ALL, d->context, d->norm_J);
         if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_Q, "derivative of q by p", answer);
         if (!kd_all_finite(d->norm_J, nq * np))
@@ -119,7 +122,7 @@ static kd_eval norm_jacobian(kd_eom_data *d)
     static const struct {
         double at, weight;
     } stencil[] = {{1.0, 8.0 / 12.0}, {-1.0, -8.0 / 12.0}, {2.0, -1.0 / 12.0}, {-2.0, 1.0 / 12.0}};
-    memset(d->norm_J, 0, (size_t)(nq * np) * sizeof(double));
+    memset(d->norm_J, 0, (size_t)nq * (size_t)np * sizeof(double));
     for (int j = 0; j < np; j++) {
         const double kept = d->norm_p[j];
         for (int k = 0; k < 4 && answer == KD_EVAL_OK; k++) {
@@ -143,6 +146,7 @@ static kd_eval normalise(kd_eom_data *d)
         if (kd_norm_max(nq, d->norm_q) <= 2.0 * DBL_EPSILON) return KD_EVAL_OK;
         answer = norm_jacobian(d);
         if (answer != KD_EVAL_OK) return answer;
+        if (!kd_room(d, &d->norm_A, nq, nq)) return kd_fault_memory(d, KD_Q);
         for (int i = 0; i < nq; i++) // q_p q_p'
             for (int j = 0; j < nq; j++) {
                 double sum = 0.0;
@@ -189,6 +193,6 @@ kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p)
     kd_frame_push(d);
     kd_eval answer = norm_jacobian(d);
     kd_frame_pop(d);
-    if (answer == KD_EVAL_OK) memcpy(q_p, d->norm_J, (size_t)(n->nq * n->np) * sizeof(double));
+    if (answer == KD_EVAL_OK) memcpy(q_p, d->norm_J, (size_t)n->nq * (size_t)n->np * sizeof(double));
     return answer;
 }

@@ -18,11 +18,12 @@ kd_eval kd_supplied_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, do
     const kd_eom *eom = d->eom;
     const int     rows = d->entry[fn].rows, np = eom->def.dims.np, nv = eom->def.dims.nv;
     // norm equations are always differentiated by the coordinates
-    bool    times_Z = var == KD_P && eom->kinematics != KD_Z_IDENTITY && (!eom->def.p_increments || fn == KD_Q);
-    double *block = times_Z ? d->block : out;
-    int     count = rows * (times_Z ? np : eom->columns[var]);
-    char    what[64];
+    bool times_Z = var == KD_P && eom->kinematics != KD_Z_IDENTITY && (!eom->def.p_increments || fn == KD_Q);
+    int  count = rows * (times_Z ? np : eom->columns[var]);
+    char what[64];
+    if (times_Z && !kd_room_block(d)) return kd_fault_memory(d, fn);
 
+    double *block = times_Z ? d->block : out;
     d->counters.derivative++;
     memset(block, 0, (size_t)count * sizeof(double));
     kd_eval answer = eom->def.derivative(&d->x, fn, var, part, d->context, block);
@@ -105,6 +106,9 @@ static kd_eval eliminate_contact(kd_eom_data *d)
 {
     const kd_dims *n = &d->eom->def.dims;
     kd_eval        answer = kd_precise_block(d, KD_G, KD_P, d->GZ);
+    if (!kd_room(d, &d->g_s, n->nlambda, n->ns) || !kd_room(d, &d->c_p, n->ns, n->nv) ||
+        !kd_room(d, &d->c_s, n->ns, n->ns))
+        return kd_fault_memory(d, KD_C);
     if (n->ns == 0 || answer != KD_EVAL_OK) return answer;
     answer = kd_precise_block(d, KD_G, KD_S, d->g_s);
     if (answer == KD_EVAL_OK) answer = kd_precise_block(d, KD_C, KD_P, d->c_p);
@@ -132,6 +136,7 @@ kd_eval kd_update_GZ(kd_eom_data *d)
 {
     if (d->GZ_stamp == d->x.position_stamp || d->eom->GZ == KD_GZ_NONE) return KD_EVAL_OK;
     kd_eval answer = KD_EVAL_OK;
+    if (!kd_room(d, &d->GZ, d->eom->def.dims.nlambda, d->eom->def.dims.nv)) return kd_fault_memory(d, KD_G);
     d->GZ_stamp = 0;
     switch (d->eom->GZ) {
     case KD_GZ_NONE:
@@ -154,6 +159,7 @@ kd_eval kd_update_GZ(kd_eom_data *d)
 kd_eval kd_update_HZ(kd_eom_data *d)
 {
     if (d->HZ_stamp == d->x.position_stamp || d->eom->def.dims.nmu == 0) return KD_EVAL_OK;
+    if (!kd_room(d, &d->HZ, d->eom->def.dims.nmu, d->eom->def.dims.nv)) return kd_fault_memory(d, KD_H);
     d->HZ_stamp = 0;
     kd_eval answer =
         kd_is_given(d->eom, KD_H, KD_V) ? supplied_at_rest(d, KD_H, d->HZ) : kd_linear_columns(d, KD_H, KD_V, d->HZ);
@@ -168,11 +174,11 @@ kd_eval kd_eom_constraint_matrices(kd_eom_data *d, double *GZ, double *HZ)
     if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_G, KD_STAGE_POSITION);
     if (GZ && n->nlambda > 0) {
         answer = kd_update_GZ(d);
-        if (answer == KD_EVAL_OK) memcpy(GZ, d->GZ, (size_t)(n->nlambda * n->nv) * sizeof(double));
+        if (answer == KD_EVAL_OK) memcpy(GZ, d->GZ, (size_t)n->nlambda * (size_t)n->nv * sizeof(double));
     }
     if (HZ && n->nmu > 0 && answer == KD_EVAL_OK) {
         answer = kd_update_HZ(d);
-        if (answer == KD_EVAL_OK) memcpy(HZ, d->HZ, (size_t)(n->nmu * n->nv) * sizeof(double));
+        if (answer == KD_EVAL_OK) memcpy(HZ, d->HZ, (size_t)n->nmu * (size_t)n->nv * sizeof(double));
     }
     return answer;
 }

@@ -32,6 +32,13 @@ static int link_of(const kd_system *s, const kd_anchor *a)
     return a->body < 0 ? 0 : s->body_link[a->body];
 }
 
+static bool add_path(kd_system *s, kd_pair *pair)
+{
+    if (!kd_pair_path(&s->tree, pair, &s->arena)) return false;
+    if (pair->nsteps > s->max_path) s->max_path = pair->nsteps;
+    return true;
+}
+
 #define FAILED (-1)
 int kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to)
 {
@@ -41,8 +48,7 @@ int kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to)
     pair->b = link_of(s, to);
     kd_anchor_in_link(s, from, &pair->ra, &pair->Ra);
     kd_anchor_in_link(s, to, &pair->rb, &pair->Rb);
-    if (!kd_pair_path(&s->tree, pair, &s->arena)) return FAILED;
-    if (pair->nsteps > s->max_path) s->max_path = pair->nsteps;
+    if (!s->bare_paths && !add_path(s, pair)) return FAILED;
     return s->npairs++;
 }
 
@@ -107,6 +113,7 @@ int kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool
     int measure = kd_system_measure(
         s, &(kd_measure){KD_MEASURE_ANGLE, .pair = pair, .dof = -1, .sine = sine, .cosine = cosine, .turns = -1});
     if (measure < 0 || !counted || s->measure[measure].turns >= 0) return measure;
+    if (!s->pair[pair].step && !add_path(s, &s->pair[pair])) return FAILED; // its rate is a row of Z
     GROW(s, turn_measure, nturns, TURNS);
     s->turn_measure[s->nturns] = measure;
     s->measure[measure].turns = s->nturns++;

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "formalism/system.h"
+#include "math/linsolve.h"
 
 // ---- columns of measures --------------------------------------------------------------------------------------------
 static int column_count(const kd_work *w, const kd_measure *m)
@@ -419,14 +420,14 @@ static void add_rows(kd_work *w, const double *lambda, const double *mu)
         const kd_row     *row = &s->row_g[s->kept[i]];
         const row_targets out = {.p = {NULL, &w->gI_p, &w->gII_p}, .v = {NULL, NULL, &w->gII_v}};
         add_changes(w, row, i, &out);
-        add_multiplier(w, row, w->part == KD_PART_ALL ? lambda[i] : 0.0, 0);
+        if (!s->for_start) add_multiplier(w, row, w->part == KD_PART_ALL ? lambda[i] : 0.0, 0);
         restore_jets(w, row);
     }
     for (int i = 0; i < s->nmu; i++) {
         const kd_row     *row = &s->row_h[i];
         const row_targets out = {.p = {&w->h_p, &w->hI_p, NULL}, .v = {NULL, &w->hI_v, NULL}};
         add_changes(w, row, i, &out);
-        add_multiplier(w, row, w->part == KD_PART_ALL ? mu[i] : 0.0, 1);
+        if (!s->for_start) add_multiplier(w, row, w->part == KD_PART_ALL ? mu[i] : 0.0, 1);
         restore_jets(w, row);
     }
 }
@@ -453,9 +454,9 @@ static kd_eval assemble(kd_work *w, const double *lambda, const double *mu)
     clear_frozen(w);
     memcpy(w->kept_jet, w->jet, (size_t)s->nslots * sizeof *w->jet);
     add_tree(w);
-    for (int i = 0; i < s->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, i);
+    for (int i = 0; i < s->nloads && answer == KD_EVAL_OK && !s->for_start; i++) answer = add_load(w, i);
     add_rows(w, lambda, mu);
-    for (int i = 0; i < s->npairs; i++) add_frozen_pair(w, i);
+    for (int i = 0; i < s->npairs && !s->for_start; i++) add_frozen_pair(w, i);
     return answer;
 }
 
@@ -509,6 +510,10 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
 static void cut_kkt(kd_work *w)
 {
     const kd_topological *t = &w->system->topological;
+    if (t->pivoting) {
+        w->kkt_values = kd_cut_double(&w->arena, t->full_column[t->n]);
+        if (kd_sparse_lu_create(t->n, t->full_column, t->full_row, &w->kkt_lu) != KD_OK) w->arena.failed = true;
+    }
     w->kkt_L = kd_cut_double(&w->arena, t->L_column[t->n]);
     w->kkt_row = kd_cut_int(&w->arena, t->L_column[t->n]);
     w->kkt_D = kd_cut_double(&w->arena, t->n);

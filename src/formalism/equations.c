@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "formalism/system.h"
+#include "formalism/loads.h"
 
 // ---- kinematics -----------------------------------------------------------------------------------------------------
 static int first_turn(const kd_system *s)
@@ -376,10 +376,10 @@ static kd_wrench row_reaction(const kd_work *w, const kd_point *x, int joint)
     const kd_system   *s = w->system;
     const kd_relative *rel = &w->rel[s->edge[joint].pair];
     kd_wrench          sum = {.N = {0, 0, 0}};
-    for (int i = 0; i < s->nlambda; i++) {
-        const kd_row *row = &s->row_g[s->kept[i]];
-        if (row->joint != joint) continue;
-        for (int k = 0; k < row->nterms; k++) {
+    for (int number = s->edge[joint].row, end = number + s->edge[joint].nrows; number < end; number++) {
+        const kd_row *row = &s->row_g[number];
+        int           i = s->lambda_of[number];
+        for (int k = 0; i >= 0 && k < row->nterms; k++) {
             kd_wrench load = measure_load(s, rel, joint, &s->measure[s->slot[row->slot[k]].index]);
             sum.N = kd_vec_axpy(sum.N, -x->lambda[i] * row->coefficient[k], load.N);
             sum.F = kd_vec_axpy(sum.F, -x->lambda[i] * row->coefficient[k], load.F);
@@ -409,9 +409,8 @@ static double reaction(const kd_work *w, const kd_point *x, int joint, int compo
 static double multiplier(const kd_work *w, const kd_point *x, int constraint, int number)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nlambda; i++)
-        if (s->row_g[s->kept[i]].constraint == constraint && s->row_g[s->kept[i]].component == number)
-            return x->lambda[i];
+    for (int i = s->constraint_row[constraint]; i < s->nrows_g && s->row_g[i].constraint == constraint; i++)
+        if (s->row_g[i].component == number) return s->lambda_of[i] >= 0 ? x->lambda[s->lambda_of[i]] : 0.0;
     for (int i = 0; i < s->nmu; i++)
         if (s->row_h[i].constraint == constraint && s->row_h[i].component == number) return x->mu[i];
     return 0.0; // left out as redundant
@@ -445,6 +444,8 @@ static double element_force(const kd_work *w, int force, int number)
         return component_of(&sum, number);
     }
     if (number >= l->nchannels) return 0.0;
+    if (l->class == &kd_load_tyre_slip && number > 0)
+        return kd_tyre_slip_force(l, w->slot, w->force + w->force_at[load], number);
     double value = w->force[w->force_at[load] + number];
     return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
 }
@@ -478,7 +479,7 @@ static kd_eval outputs(const kd_point *x, void *context, double *out)
     kd_work_acceleration(w, x);
     kd_eval answer = fill_sensor_slots(w, x);
     if (answer != KD_EVAL_OK) return answer;
-    for (int k = 0; k < s->model->nsensors; k++) {
+    for (int k = 0; k < s->nsensors; k++) {
         int i = s->sensor_order[k]; // behind the sensors that it reads
         out[i] = kd_expr_value(s->sensor[i], w->slot, w->expr_work);
         for (int slot = s->sensor_slot[i]; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = out[i];
@@ -612,7 +613,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
                          .nmu = s->nmu,
                          .nq = s->nquaternions + s->nturns,
                          .nu = s->model->ninputs,
-                         .ny = s->model->nsensors};
+                         .ny = s->nsensors};
     def.context = s;
     if (def.dims.nq > 0) {
         def.kinematics = kinematics;
@@ -633,16 +634,17 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->nr > 0) def.b = inner_rates;
     if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;
     if (s->nmu > 0) def.h = h, def.hI = hI;
-    if (s->model->nsensors > 0) def.y = outputs;
+    if (s->nsensors > 0) def.y = outputs;
     def.energies = energies;
     def.derivative = derivative;
     def.pattern = pattern;
     def.sparse = sparse;
     def.p_increments = true;
     def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
+    if (s->for_start) def.given[KD_RESIDUAL] = KD_BIT(KD_A);
     if (s->dense_tree) def.given[KD_RESIDUAL] |= KD_BIT(KD_P) | KD_BIT(KD_V);
     if (def.dims.nq > 0) def.given[KD_KINEMATICS] = def.given[KD_Q] = KD_BIT(KD_P);
-    if (s->nr > 0) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
+    if (s->nr > 0 && !s->for_start) def.given[KD_B] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R);
     if (s->nlambda > 0) {
         def.given[KD_G] = KD_BIT(KD_P);
         def.given[KD_GI] = KD_BIT(KD_P) | KD_BIT(KD_V);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "formalism/system.h"
+#include "math/linsolve.h"
 
 // ---- workspace ------------------------------------------------------------------------------------------------------
 static int channel_count(const kd_system *s)
@@ -78,7 +79,7 @@ static void cut_arrays(kd_work *w)
     w->force = kd_cut_double(arena, channel_count(s));
     w->force_at = kd_cut_int(arena, s->nloads + 1);
     w->b = kd_cut_double(arena, s->nr);
-    w->sensor = kd_cut_double(arena, s->model->nsensors);
+    w->sensor = kd_cut_double(arena, s->nsensors);
 }
 
 // Columns of the pairs are needed for derivatives and constraint matrices.
@@ -122,6 +123,7 @@ kd_work *kd_work_create(const kd_system *s)
 void kd_work_destroy(kd_work *w)
 {
     if (!w) return;
+    kd_sparse_lu_destroy(w->kkt_lu);
     kd_arena_release(&w->arena);
     kd_free(w);
 }

@@ -229,62 +229,6 @@ static kd_eval applied_jacobian(const kd_load *load, const double *x, kd_work *w
 
 const kd_load_class kd_load_applied = {applied_eval, applied_jacobian, NULL};
 
-// ---- tyre: F = k depth + c depth' + preload, depth = road(x) + R - z; variables x, z, x', z' ------------------------
-typedef struct tyre_state {
-    double depth, rate, road_x, road_rate_x, force;
-    bool   touches;
-} tyre_state;
-
-static tyre_state tyre_at(const kd_load *load, const double *x, kd_work *w)
-{
-    const kd_force_def *d = load->def;
-    tyre_state          t = {.touches = true};
-    kd_jet              road = kd_jet_const(0.0);
-    if (load->law[0]) { // along x, with the tangent along x: d = road_x, d1 = change of the rate
-        kd_jet kept = w->jet[load->variable[0]];
-        w->jet[load->variable[0]] = (kd_jet){x[load->variable[0]], x[load->variable[2]], 0.0, 1.0, 0.0, 0.0};
-        road = kd_expr_jet(load->law[0], w->jet, w->expr_work);
-        w->jet[load->variable[0]] = kept;
-    }
-    t.depth = road.x + d->radius - x[load->variable[1]];
-    t.rate = road.x1 - x[load->variable[3]];
-    t.road_x = road.d;
-    t.road_rate_x = road.d1;
-    t.force = d->stiffness * t.depth + d->damping * t.rate + d->preload;
-    if (d->lifts_off && (t.depth <= 0.0 || t.force <= 0.0)) t.force = 0.0, t.touches = false;
-    return t;
-}
-
-static kd_eval tyre_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
-{
-    (void)rate;
-    force[0] = tyre_at(load, x, w).force;
-    return KD_EVAL_OK;
-}
-
-static kd_eval tyre_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
-{
-    tyre_state t = tyre_at(load, x, w);
-    if (!t.touches) return KD_EVAL_OK;
-    put(load, 0, 0, load->def->stiffness * t.road_x + load->def->damping * t.road_rate_x, J);
-    put(load, 0, 1, -load->def->stiffness, J);
-    put(load, 0, 2, load->def->damping * t.road_x, J);
-    put(load, 0, 3, -load->def->damping, J);
-    return KD_EVAL_OK;
-}
-
-static void tyre_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
-{
-    tyre_state t = tyre_at(load, x, w);
-    if (load->def->lifts_off && t.depth <= 0.0) return;
-    double elastic = load->def->stiffness * t.depth + load->def->preload;
-    sum->potential += 0.5 * load->def->stiffness * t.depth * t.depth + load->def->preload * t.depth;
-    sum->dissipated += (t.force - elastic) * t.rate;
-    sum->supplied += t.force * (t.rate + x[load->variable[3]]); // by the motion along the road
-}
-
-const kd_load_class kd_load_tyre = {tyre_eval, tyre_jacobian, tyre_energy};
-
 // ---- sphere on plane (Hunt-Crossley): f = k depth^n (1 + d depth'), friction -mu f v/sqrt(v^2 + slip^2) -------------
 // Channels z, x, y, omega_x, omega_y; variables z, z', x', y', omega_x, omega_y. The sphere touches
 // below its centre: slip velocity (x' - R omega_y, y' + R omega_x).

@@ -201,6 +201,13 @@ static void make_applied(builder *b, int force)
     }
 }
 
+static void check_road(builder *b, const kd_force *f, int own)
+{
+    if (b->status != KD_OK || b->load->nvariables <= own) return;
+    kd_text(b->message, b->size, "force '%s': the road can depend on x, t and inputs only", f->name);
+    b->status = KD_ERR_MODEL;
+}
+
 static void make_tyre(builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
@@ -214,10 +221,32 @@ static void make_tyre(builder *b, int force)
     if (b->status != KD_OK) return;
     const kd_local local[] = {{"x", b->load->variable[0]}};
     add_law(b, 0, f->def.road, &f->source, local, 1);
-    if (b->status == KD_OK && b->load->nvariables > 4) {
-        kd_text(b->message, b->size, "force '%s': the road can depend on x, t and inputs only", f->name);
-        b->status = KD_ERR_MODEL;
+    check_road(b, f, 4);
+}
+
+// variables in the order of tyre.c
+static void make_tyre_slip(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    int             pair = force_pair(b->s, force), shift[3], turn[3];
+    for (int i = 0; i < 3; i++) shift[i] = plain_measure(b->s, pair, KD_MEASURE_SHIFT, i);
+    for (int i = 0; i < 3; i++) turn[i] = plain_measure(b->s, pair, KD_MEASURE_TURN, i);
+    const int channel[] = {shift[2], shift[0], shift[1], turn[0], turn[1], turn[2]};
+    for (int i = 0; i < 6; i++) add_channel(b, channel[i]);
+    add_measured(b, shift[0], 0);
+    add_measured(b, shift[2], 0);
+    for (int i = 0; i < 3; i++) add_measured(b, shift[i], 1);
+    for (int i = 0; i < 3 && b->status == KD_OK; i++) {
+        kd_measure axle = {KD_MEASURE_COSINE, .pair = pair, .dof = -1, .i = i, .j = 2, .turns = -1};
+        add_measured(b, kd_system_measure(b->s, &axle), 0);
     }
+    for (int i = 0; i < 3; i++) add_measured(b, turn[i], 1);
+    if (f->def.relaxation > 0.0) add_states(b, 2);
+    if (b->status != KD_OK) return;
+    int            own = b->load->nvariables;
+    const kd_local local[] = {{"x", b->load->variable[0]}};
+    add_law(b, 0, f->def.road, &f->source, local, 1);
+    check_road(b, f, own);
 }
 
 static void make_contact(builder *b, int force)
@@ -256,10 +285,16 @@ static const struct {
 static void make_force(builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
-    if (!start_load(b, force_kind[f->def.kind].class, f->name, force_kind[f->def.kind].nchannels)) return;
+    bool            slips = f->def.kind == KD_TYRE && f->def.friction > 0.0;
+    if (!start_load(b, slips ? &kd_load_tyre_slip : force_kind[f->def.kind].class, f->name,
+                    slips ? 6 : force_kind[f->def.kind].nchannels))
+        return;
     b->load->def = &f->def;
     b->load->stiff = f->def.stiff;
-    force_kind[f->def.kind].make(b, force);
+    if (slips)
+        make_tyre_slip(b, force);
+    else
+        force_kind[f->def.kind].make(b, force);
 }
 
 // ---- states and user elements ---------------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ kd_status kd_system_names(kd_system *s)
     bool            made = cut(s, KD_NAME_P, s->np) && cut(s, KD_NAME_V, s->nv) && cut(s, KD_NAME_R, s->nr) &&
                 cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
                 cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
-                cut(s, KD_NAME_Y, m->nsensors);
+                cut(s, KD_NAME_Y, s->nsensors);
     if (!made) return KD_ERR_MEMORY;
     name_links(s);
     name_turns(s);
@@ -142,6 +142,6 @@ kd_status kd_system_names(kd_system *s)
     for (int i = 0; i < s->nlambda; i++) s->names[KD_NAME_LAMBDA][i] = (char *)s->row_g[s->kept[i]].name;
     for (int i = 0; i < s->nmu; i++) s->names[KD_NAME_MU][i] = (char *)s->row_h[i].name;
     for (int i = 0; i < m->ninputs; i++) s->names[KD_NAME_U][i] = joined(s, "input.", m->input[i].name, "");
-    for (int i = 0; i < m->nsensors; i++) s->names[KD_NAME_Y][i] = (char *)m->sensor[i].name;
+    for (int i = 0; i < s->nsensors; i++) s->names[KD_NAME_Y][i] = (char *)m->sensor[i].name;
     return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
 }

@@ -73,7 +73,7 @@ kd_status kd_system_order_controllers(kd_system *s)
 
 kd_status kd_system_order_signals(kd_system *s)
 {
-    int n = s->model->nsensors;
+    int n = s->nsensors;
     s->sensor_order = kd_cut_int(&s->arena, n);
     s->sensor_slot = kd_cut_int(&s->arena, n);
     s->out_slot = kd_cut_int(&s->arena, s->model->nstates);

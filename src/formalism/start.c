@@ -362,6 +362,7 @@ static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, k
     kd_initial_options opt = kd_initial_options_default();
     opt.hold_p = hold_given ? g->given_p : g->hold_p;
     opt.hold_v = hold_given ? g->given_v : g->hold_v;
+    opt.compute_multipliers = !s->for_start;
     memcpy(x->p, g->p, (size_t)s->np * sizeof *x->p);
     memcpy(x->v, g->v, (size_t)s->nv * sizeof *x->v);
     return kd_initial_consistent(s->eom, &s->inputs, &opt, x, message, size);
@@ -375,6 +376,7 @@ static kd_status settle_states(const kd_system *s, kd_work *w, double *u, kd_sta
     if (!has_maxwell) return KD_OK;
     kd_initial_options opt = kd_initial_options_default();
     opt.assume = true;
+    opt.compute_multipliers = !s->for_start;
     (void)place_at(w, x->t, x->p, x->v, x->r, u);
     fill_states(s, w, x->r);
     return kd_initial_consistent(s->eom, &s->inputs, &opt, x, NULL, 0);
@@ -468,18 +470,16 @@ static void copy_body(const kd_system *s, const kd_system *joints, const kd_work
 static void copy_turns(const kd_system *s, const kd_system *joints, const kd_work *wj, kd_work *w, double *p)
 {
     set_turns(s, w, p);
-    for (int i = 0; i < s->nturns; i++) {
-        const kd_measure       *m = &s->measure[s->turn_measure[i]];
-        static const kd_tangent none;
-        for (int j = 0; j < s->model->njoints; j++)
-            for (int k = 0; k < 3; k++) {
-                int dof = s->edge[j].coordinate[k] == s->turn_measure[i] ? kd_edge_dof(joints, j, k) : -1;
-                if (dof < 0) continue;
-                const kd_link *link = &joints->tree.link[joints->tree.dof_link[dof]];
-                double         near = wj->x[link->position + dof - link->dof];
-                p[s->np - s->nturns + i] = kd_measure_jet(m, &w->rel[m->pair], &none, near).x;
-            }
-    }
+    for (int j = 0; j < s->model->njoints; j++)
+        for (int k = 0; k < 3; k++) {
+            static const kd_tangent none;
+            const kd_measure       *m = s->edge[j].coordinate[k] >= 0 ? &s->measure[s->edge[j].coordinate[k]] : NULL;
+            int                     dof = m && m->turns >= 0 ? kd_edge_dof(joints, j, k) : -1;
+            if (dof < 0) continue;
+            const kd_link *link = &joints->tree.link[joints->tree.dof_link[dof]];
+            double         near = wj->x[link->position + dof - link->dof];
+            p[s->np - s->nturns + m->turns] = kd_measure_jet(m, &w->rel[m->pair], &none, near).x;
+        }
 }
 
 static kd_status start_cartesian(const kd_system *s, kd_state *x, char *message, size_t size)
@@ -504,10 +504,11 @@ static kd_status start_cartesian(const kd_system *s, kd_state *x, char *message,
     kd_consistency     now;
     status = kd_initial_residuals(s->eom, &s->inputs, x, &now);
     if (status < 0) goto done;
-    double speed = 1.0;
+    double speed = 1.0, extent = 1.0; // far from the origin coordinates round to more
+    for (int i = 0; i < s->np; i++) extent = fmax(extent, fabs(x->p[i]));
     for (int i = 0; i < s->nv; i++) speed = fmax(speed, fabs(x->v[i]));
-    opt.assume =
-        now.position <= FITS && now.velocity <= FITS * speed; // as it should be: only the multipliers are missing
+    opt.assume = now.position <= FITS * extent &&
+                 now.velocity <= FITS * speed * extent; // as it should be: only the multipliers are missing
     status = kd_initial_consistent(s->eom, &s->inputs, &opt, x, text, sizeof text);
     if (status < 0 || (status > 0 && news == KD_OK)) kd_text(message, size, "%s", text);
     if (status >= 0 && news == KD_CORRECTED) status = news;

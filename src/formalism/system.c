@@ -104,9 +104,9 @@ static kd_status compile_sensors(kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;
     kd_status       status = KD_OK;
-    s->sensor = kd_arena_cut(&s->arena, (size_t)m->nsensors, sizeof *s->sensor);
+    s->sensor = kd_arena_cut(&s->arena, (size_t)s->nsensors, sizeof *s->sensor);
     if (!s->sensor) return KD_ERR_MEMORY;
-    for (int i = 0; i < m->nsensors && status == KD_OK; i++)
+    for (int i = 0; i < s->nsensors && status == KD_OK; i++)
         status = kd_system_compile(s, m->sensor[i].def.value, m->sensor[i].name, &m->sensor[i].source, true, NULL, 0,
                                    &s->sensor[i], message, size);
     for (int i = 0; i < s->nslots && status == KD_OK; i++) {
@@ -121,10 +121,14 @@ static kd_status compile_sensors(kd_system *s, char *message, size_t size)
 static kd_status keep_rows(kd_system *s, const bool *keep)
 {
     if (!s->kept) s->kept = kd_cut_int(&s->arena, s->nrows_g);
-    if (!s->kept) return KD_ERR_MEMORY;
+    if (!s->lambda_of) s->lambda_of = kd_cut_int(&s->arena, s->nrows_g);
+    if (!s->kept || !s->lambda_of) return KD_ERR_MEMORY;
     s->nlambda = 0;
-    for (int i = 0; i < s->nrows_g; i++)
-        if (!keep || keep[i]) s->kept[s->nlambda++] = i;
+    for (int i = 0; i < s->nrows_g; i++) {
+        bool kept = !keep || keep[i];
+        s->lambda_of[i] = kept ? s->nlambda : -1;
+        if (kept) s->kept[s->nlambda++] = i;
+    }
     return KD_OK;
 }
 
@@ -225,6 +229,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     kd_status status = kd_system_topology(s);
     if (status == KD_OK) status = check_cuts(s, message, size);
     if (status == KD_OK) status = kd_system_rows(s, message, size);
+    s->bare_paths = s->for_start;
     if (status == KD_OK) status = kd_system_loads(s, message, size);
     if (status == KD_OK) status = compile_inputs(s, message, size);
     if (status == KD_OK) status = compile_sensors(s, message, size);
@@ -273,17 +278,40 @@ static kd_status create_joints(kd_system *s, char *message, size_t size)
     return status;
 }
 
+static kd_status create(const kd_model *model, const kd_system_options *opt, bool for_start, kd_system **system,
+                        char *message, size_t size);
+
 static kd_status create_cartesian(kd_system *s, char *message, size_t size)
 {
     kd_system_options opt = s->options;
     opt.coordinates = KD_JOINT;
-    kd_status status = kd_system_create(s->model, &opt, &s->joints, message, size);
+    kd_status status = create(s->model, &opt, true, &s->joints, message, size);
     if (status < 0) return status;
     status = build(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
     if (status == KD_OK) status = copy_from_joints(s);
     if (status == KD_OK) status = make_equations(s, s->options.keep_redundant ? NULL : s->keep, message, size);
     return status;
+}
+
+static kd_status create(const kd_model *model, const kd_system_options *opt, bool for_start, kd_system **system,
+                        char *message, size_t size)
+{
+    kd_system *s = kd_alloc(sizeof *s);
+    if (!s) return KD_ERR_MEMORY;
+    s->model = model;
+    s->options = *opt;
+    s->for_start = for_start;
+    s->nsensors = for_start ? 0 : model->nsensors;
+    kd_status status =
+        s->options.coordinates == KD_CARTESIAN ? create_cartesian(s, message, size) : create_joints(s, message, size);
+    if (status < 0) {
+        kd_system_destroy(s);
+        return status;
+    }
+    fill_info(s);
+    *system = s;
+    return KD_OK;
 }
 
 kd_status kd_system_create(const kd_model *model, const kd_system_options *opt, kd_system **system, char *message,
@@ -296,19 +324,8 @@ kd_status kd_system_create(const kd_model *model, const kd_system_options *opt, 
         kd_text(message, size, "the model is not finished: call kd_model_finish first");
         return KD_ERR_ARGUMENT;
     }
-    kd_system *s = kd_alloc(sizeof *s);
-    if (!s) return KD_ERR_MEMORY;
-    s->model = model;
-    s->options = opt ? *opt : kd_system_options_default();
-    kd_status status =
-        s->options.coordinates == KD_CARTESIAN ? create_cartesian(s, message, size) : create_joints(s, message, size);
-    if (status < 0) {
-        kd_system_destroy(s);
-        return status;
-    }
-    fill_info(s);
-    *system = s;
-    return KD_OK;
+    kd_system_options options = opt ? *opt : kd_system_options_default();
+    return create(model, &options, false, system, message, size);
 }
 
 void kd_system_destroy(kd_system *s)

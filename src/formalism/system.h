@@ -92,7 +92,12 @@ typedef struct kd_tree_edge { // how a joint of the model is used
 struct kd_system {
     const kd_model   *model;
     kd_system_options options;
-    kd_arena          arena;
+    // Behind a system in Cartesian coordinates stands one in joint coordinates that only finds start values and
+    // redundant rows: positions, velocities, constraints. It has no sensors, no matrices of the residual, and no paths
+    // of pairs that only forces use, which would grow with the square of a chain.
+    bool     for_start;
+    int      nsensors;
+    kd_arena arena;
 
     kd_tree       tree;
     int          *body_link;  // (nbodies)
@@ -115,6 +120,7 @@ struct kd_system {
     int        *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
     int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
     int         capacity[8];            // of the arrays above, while building
+    bool        bare_paths;             // while building: the pairs that come now are not differentiated
 
     int       nexprs; // all compiled expressions, for release
     kd_expr **expr;
@@ -126,6 +132,7 @@ struct kd_system {
 
     int  np, nv, nr, nlambda, nmu;
     int *kept;       // (nlambda) rows of g that are in the equations
+    int *lambda_of;  // (nrows_g) the other way: place in lambda; -1: left out
     int *x_of_p;     // (np - nturns) place in x
     int *p_of_x;     // (tree.nposition) place in p; -1: prescribed
     int *quaternion; // (nquaternions) first place in p of each quaternion
@@ -191,8 +198,10 @@ typedef struct kd_work {
     int             *slope_at;                 // (nmeasures + 1)
     double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
     // factor of the accelerations' system
-    double *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
-    int    *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
+    double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
+    int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
+    double              *kkt_values; // with pivoting: of all of K
+    struct kd_sparse_lu *kkt_lu;
     // stamps of what is current
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
         axes_stamp, G_stamp, Z_stamp, Z_p_stamp;

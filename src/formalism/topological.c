@@ -8,7 +8,8 @@
 // to its parent only: linear in the number of bodies. In joint coordinates it is the elimination of M from tips to
 // root, which creates no fill (Fs 6.5). Constraints that close loops come last and couple the bodies of their loops.
 // The factorisation goes row by row along the elimination tree (Davis: Direct Methods for Sparse Linear Systems, ch.
-// 4).
+// 4). Bodies that lack inertia in some direction (point masses) give no pivots in Cartesian coordinates; there all of K
+// is factored by sparse LU with pivoting, linear for trees as well, at several times the cost.
 #include "formalism/topological.h"
 
 #include <limits.h>
@@ -16,6 +17,9 @@
 #include <string.h>
 
 #include "formalism/system.h"
+#include "math/linsolve.h"
+
+#define SMALLEST_RCOND 1e-15 // least part of the largest pivot below which rows count as dependent
 
 // ---- order
 // ----------------------------------------------------------------------------------------------------------- Link
@@ -115,6 +119,55 @@ static void count_factor(kd_topological *t, int *mark, int *count)
     }
 }
 
+// ---- pivoting
+// ---------------------------------------------------------------------------------------------------------
+// Is the inertia about the centre of mass, where the Cartesian coordinates are, definite? By the pivots of its Cholesky
+// factor.
+static bool has_full_inertia(const kd_link *link)
+{
+    const kd_sym3 *J = &link->inertia;
+    double         size = J->xx + J->yy + J->zz, least = 1e-12 * size;
+    double         y = J->xx > 0.0 ? J->yy - J->xy * J->xy / J->xx : 0.0;
+    double         yz = J->xx > 0.0 ? J->yz - J->xy * J->xz / J->xx : 0.0;
+    double         z = J->xx > 0.0 && y > 0.0 ? J->zz - J->xz * J->xz / J->xx - yz * yz / y : 0.0;
+    return link->mass > 0.0 && size > 0.0 && J->xx > least && y > least && z > least;
+}
+
+static bool needs_pivoting(const kd_system *s)
+{
+    if (s->options.coordinates != KD_CARTESIAN) return false;
+    for (int i = 1; i < s->tree.nlinks; i++)
+        if (!has_full_inertia(&s->tree.link[i])) return true;
+    return false;
+}
+
+// Both triangles of K, from the upper one.
+static bool plan_full(kd_topological *t, kd_arena *arena)
+{
+    int count = 2 * t->K_column[t->n], *next = kd_cut_int(arena, t->n + 1);
+    t->full_column = kd_cut_int(arena, t->n + 1);
+    t->full_row = kd_cut_int(arena, count);
+    t->full_source = kd_cut_int(arena, count);
+    if (arena->failed) return false;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int k = 0; k < t->n; k++)
+            for (int e = t->K_column[k]; e < t->K_column[k + 1]; e++)
+                for (int mirror = 0; mirror < (t->K_row[e] < k ? 2 : 1); mirror++) {
+                    int column = mirror ? t->K_row[e] : k, row = mirror ? k : t->K_row[e];
+                    if (pass == 0) {
+                        t->full_column[column + 1]++;
+                    } else {
+                        t->full_row[next[column]] = row;
+                        t->full_source[next[column]++] = t->source[e];
+                    }
+                }
+        if (pass == 1) break;
+        for (int k = 0; k < t->n; k++) t->full_column[k + 1] += t->full_column[k];
+        memcpy(next, t->full_column, (size_t)t->n * sizeof *next);
+    }
+    return true;
+}
+
 kd_status kd_topological_plan(kd_system *s)
 {
     kd_topological *t = &s->topological;
@@ -139,7 +192,10 @@ kd_status kd_topological_plan(kd_system *s)
         e = (entries){.t = t, .count = count, .row = t->K_row, .source = t->source};
         if (made) put_all(s, &e);
     }
-    if (made) {
+    t->pivoting = needs_pivoting(s);
+    if (made && t->pivoting) {
+        made = plan_full(t, &s->arena);
+    } else if (made) {
         count_factor(t, mark, count);
         for (int k = 0; k < n; k++) t->L_column[k + 1] = t->L_column[k] + count[k];
     }
@@ -196,9 +252,20 @@ static bool factor(kd_work *w)
     return true;
 }
 
+static bool factor_full(kd_work *w)
+{
+    const kd_topological *t = &w->system->topological;
+    for (int e = 0; e < t->full_column[t->n]; e++) w->kkt_values[e] = entry_of(w, t->full_source[e]);
+    return kd_sparse_lu_factor(w->kkt_lu, w->kkt_values) == KD_OK && kd_sparse_lu_rcond(w->kkt_lu) > SMALLEST_RCOND;
+}
+
 static void solve(const kd_work *w, double *b)
 {
     const kd_topological *t = &w->system->topological;
+    if (t->pivoting) {
+        kd_sparse_lu_solve(w->kkt_lu, b, 1);
+        return;
+    }
     for (int j = 0; j < t->n; j++)
         for (int p = t->L_column[j]; p < t->L_column[j + 1]; p++) b[w->kkt_row[p]] -= w->kkt_L[p] * b[j];
     for (int j = 0; j < t->n; j++) b[j] /= w->kkt_D[j];
@@ -239,7 +306,7 @@ kd_eval kd_topological_factor(kd_work *w, const kd_point *x)
     const kd_system *s = w->system;
     kd_work_G(w, x);
     kd_tree_mass(&s->tree, &w->motion, w->tree_M);
-    if (factor(w)) return KD_EVAL_OK;
+    if (s->topological.pivoting ? factor_full(w) : factor(w)) return KD_EVAL_OK;
     memset(w->kkt_y, 0, (size_t)s->topological.n * sizeof *w->kkt_y);
     return KD_EVAL_RETRY;
 }

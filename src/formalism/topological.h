@@ -19,6 +19,9 @@ typedef struct kd_topological {
     int *K_column; // (n + 1)
     int *K_row;    // row of an entry, <= column
     int *source;   // number in M (>= 0), or in G: -1 - number, or in H: -1 - numbers of G - number
+    // Bodies without inertia in some direction leave no pivot of their own: then all of K by sparse LU
+    bool pivoting;
+    int *full_column, *full_row, *full_source;
 } kd_topological;
 
 kd_status kd_topological_plan(struct kd_system *s) KD_NODISCARD;

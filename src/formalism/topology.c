@@ -366,6 +366,7 @@ kd_status kd_system_topology(kd_system *s)
     s->body_R = kd_arena_cut(&s->arena, (size_t)m->nbodies, sizeof *s->body_R);
     s->edge = kd_arena_cut(&s->arena, (size_t)m->njoints, sizeof *s->edge);
     s->tree.nlinks = n;
+    s->tree.bare = s->for_start;
     s->tree.link = kd_arena_cut(&s->tree.arena, (size_t)n, sizeof *s->tree.link);
     if (!cut_plan(&t, m, &scratch) || s->arena.failed || s->tree.arena.failed) goto done;
 

@@ -111,6 +111,7 @@ static void fill_pattern(kd_tree *tree, const int *above)
 static kd_status make_pattern(kd_tree *tree)
 {
     tree->column = tree->row = NULL;
+    if (tree->bare) return KD_OK;
     int *above = kd_cut_int(&tree->arena, tree->nlinks);
     if (!above) return KD_ERR_MEMORY;
     const int64_t entries = count_entries(tree, above);

@@ -73,6 +73,7 @@ typedef struct kd_tree {
     int      nposition; // numbers in x
     int      nv;        // dofs that are not prescribed
     kd_link *link;      // (nlinks)
+    bool     bare;      // no pattern is wanted
     int     *dof_link;  // (ndof) link of a dof
     int     *dof_v;     // (ndof) place in v; -1: prescribed
     int     *v_dof;     // (nv)

@@ -7,6 +7,9 @@
 //
 // One solve where f and d do not depend on the multipliers, Newton's method otherwise. Redundant rows: minimum norm of
 // the multipliers by SVD. M may be singular on its own as long as it is definite on the null space of [GZ; HZ].
+//
+// Where the definition solves the system itself (kkt_factor), large systems have no full matrices here: those are made
+// when that solution fails for the first time, as at redundant rows.
 #include "formulation/acceleration.h"
 #include "core/memory.h"
 #include "core/text.h"
@@ -21,6 +24,7 @@
 #define STAGNATED 1e-8  // accepted when increments no longer fall
 #define PROJECTIONS 4   // largest number of iterations of one projection
 #define LARGE 20        // unknowns from which on the elimination along the topology is the faster one
+#define RESERVED 600    // unknowns up to which the full matrices are made at once
 #define SINGULAR 1e-14  // reciprocal condition of the scaled matrix that counts as redundant rows
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
@@ -35,7 +39,7 @@ typedef struct blocks {
 } blocks;
 
 struct kd_acceleration {
-    kd_arena        arena;
+    kd_arena        arena, full; // full: the matrices of order nf, made by reserve
     const kd_eom   *eom;
     const kd_state *state;
     kd_inputs       inputs;
@@ -46,6 +50,7 @@ struct kd_acceleration {
     bool            svd;       // asked for by the options
     bool            truncated; // the matrix in use was solved by SVD
     bool            least_change;
+    bool            euclidean;
     bool            by_definition; // the projector in use was factored by the definition
     double          rank_tolerance;
     double         *u, *du, *ddu;
@@ -66,12 +71,20 @@ struct kd_acceleration {
     char            message[256];
 };
 
+// Can the definition solve for a, lambda, mu itself? Small systems are faster with dense kernels.
+static bool may_have_own_solution(const kd_acceleration *self)
+{
+    const kd_eom_def *def = kd_eom_definition(self->eom);
+    return def->kkt_factor && def->accelerations && self->linear && !self->svd && self->dims.ns == 0 &&
+           self->nk >= LARGE;
+}
+
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
 static double *want(kd_acceleration *self, kd_blocks *set, kd_fn fn, kd_var var)
 {
     if (!kd_eom_depends(self->eom, fn, var)) return NULL;
-    double *block = kd_cut_double(&self->arena, kd_eom_rows(self->eom, fn) * kd_eom_columns(self->eom, var));
+    double *block = kd_cut_matrix(&self->full, kd_eom_rows(self->eom, fn), kd_eom_columns(self->eom, var));
     set->block[fn][var] = block;
     return block;
 }
@@ -101,8 +114,25 @@ static void cut_blocks(kd_acceleration *self)
         set->block[KD_C][KD_S] = b->c_s;
     }
     self->wanted_mass.block[KD_RESIDUAL][KD_A] = b->M;
-    b->GZ = kd_cut_double(&self->arena, self->dims.nlambda * self->dims.nv);
-    b->HZ = kd_cut_double(&self->arena, self->dims.nmu * self->dims.nv);
+    b->GZ = kd_cut_matrix(&self->full, self->dims.nlambda, self->dims.nv);
+    b->HZ = kd_cut_matrix(&self->full, self->dims.nmu, self->dims.nv);
+}
+
+// The full matrices; false: out of memory.
+static bool reserve(kd_acceleration *self)
+{
+    kd_arena *full = &self->full;
+    int       nf = self->nf, work = kd_svd_work(nf, nf);
+    if (self->A) return true;
+    cut_blocks(self);
+    self->U = kd_cut_matrix(full, nf, nf);
+    self->Vt = kd_cut_matrix(full, nf, nf);
+    self->work = kd_cut_double(full, work > 4 * nf ? work : 4 * nf);
+    self->A = kd_cut_matrix(full, nf, nf);
+    if (!full->failed) return true;
+    self->A = NULL;
+    kd_arena_release(full);
+    return false;
 }
 
 static void cut_arrays(kd_acceleration *self)
@@ -110,31 +140,25 @@ static void cut_arrays(kd_acceleration *self)
     kd_dims   d = self->dims;
     kd_arena *arena = &self->arena;
     int       nf = self->nf;
-    cut_blocks(self);
-    kd_position_cut(&self->position, arena, self->eom);
+    kd_position_cut_norms(&self->position, arena, self->eom);
     self->u = kd_cut_double(arena, d.nu);
     self->du = kd_cut_double(arena, d.nu);
     self->ddu = kd_cut_double(arena, d.nu);
-    self->A = kd_cut_double(arena, nf * nf);
-    self->U = kd_cut_double(arena, nf * nf);
-    self->Vt = kd_cut_double(arena, nf * nf);
     self->sigma = kd_cut_double(arena, nf);
-    int work = kd_svd_work(nf, nf);
-    self->work = kd_cut_double(arena, work > 4 * nf ? work : 4 * nf);
     self->row = kd_cut_double(arena, nf);
     self->column = kd_cut_double(arena, nf);
     self->rhs = kd_cut_double(arena, nf);
     self->zero = kd_cut_double(arena, nf);
     self->e_moved = kd_cut_double(arena, d.nv);
     self->p_moved = kd_cut_double(arena, d.np);
-    self->gradient = kd_cut_double(arena, d.nv * d.ne);
-    self->along_p = kd_cut_double(arena, nf * d.ne);
-    self->along_v = kd_cut_double(arena, nf * d.ne);
+    self->gradient = kd_cut_matrix(arena, d.nv, d.ne);
+    self->along_p = kd_cut_matrix(arena, nf, d.ne);
+    self->along_v = kd_cut_matrix(arena, nf, d.ne);
     self->p_kept = kd_cut_double(arena, d.np);
     self->s_kept = kd_cut_double(arena, d.ns);
     self->v_kept = kd_cut_double(arena, d.nv);
     self->e = kd_cut_double(arena, d.ne);
-    self->S = kd_cut_double(arena, d.ne * d.ne);
+    self->S = kd_cut_matrix(arena, d.ne, d.ne);
     self->small = kd_cut_double(arena, d.ns);
     self->pivot = kd_cut_int(arena, nf);
     self->pivot_small = kd_cut_int(arena, d.ns > d.ne ? d.ns : d.ne);
@@ -158,6 +182,8 @@ kd_status kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, con
     self->rank_tolerance = opt->rank_tolerance;
     cut_arrays(self);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);
+    if (status >= 0 && (self->nf <= RESERVED || self->dims.ne > 0 || !may_have_own_solution(self)) && !reserve(self))
+        status = KD_ERR_MEMORY;
     if (status >= 0) kd_eom_at_parameters(self->data, x->theta);
     if (status < 0)
         kd_acceleration_destroy(self);
@@ -170,6 +196,7 @@ void kd_acceleration_destroy(kd_acceleration *self)
 {
     if (!self) return;
     kd_eom_data_destroy(self->data);
+    kd_arena_release(&self->full);
     kd_arena_release(&self->arena);
     kd_free(self);
 }
@@ -214,6 +241,12 @@ static kd_eval no_solution(kd_acceleration *self, kd_status status, double t, co
     self->fault = status;
     kd_text(self->message, sizeof self->message, "t = %.9g: %s", t, what);
     return KD_EVAL_RETRY;
+}
+
+static kd_eval no_room(kd_acceleration *self, double t)
+{
+    no_solution(self, KD_ERR_MEMORY, t, "out of memory for the full matrix of accelerations and multipliers");
+    return KD_EVAL_STOP;
 }
 
 static kd_eval at_time(kd_acceleration *self, double t)
@@ -309,13 +342,11 @@ static double norm_1(int n, const double *A)
     return most;
 }
 
-// Can the definition solve for a, lambda, mu itself? Small systems are faster with dense kernels.
+// ... and with the rows that are active now?
 static bool has_own_solution(const kd_acceleration *self)
 {
-    const kd_eom_def *def = kd_eom_definition(self->eom);
-    kd_dims           d = self->dims;
-    if (!def->kkt_factor || !def->accelerations || !self->linear || self->svd || d.ns > 0 || self->nk < LARGE)
-        return false;
+    kd_dims d = self->dims;
+    if (!may_have_own_solution(self)) return false;
     for (int i = 0; i < d.nlambda; i++)
         if (!self->state->active_lambda[i]) return false;
     for (int i = 0; i < d.nmu; i++)
@@ -437,6 +468,11 @@ void kd_acceleration_least_change(kd_acceleration *self)
     self->least_change = true;
 }
 
+void kd_acceleration_euclidean(kd_acceleration *self)
+{
+    self->euclidean = true;
+}
+
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu)
 {
@@ -447,6 +483,7 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
     if (answer != KD_EVAL_OK) return answer;
     if (has_own_solution(self) && kd_eom_accelerations(self->data, a, lambda, mu) == KD_EVAL_OK) return KD_EVAL_OK;
     self->by_definition = false;
+    if (!reserve(self)) return no_room(self, t);
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         kd_eom_at_acceleration(self->data, a, w, lambda, mu);
         answer = evaluate_matrix(self);
@@ -503,20 +540,22 @@ kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *
     return no_solution(self, KD_ERR_SINGULAR_CS, t, "Newton's method finds no contact coordinates");
 }
 
-// K = [M C'; C 0] with C = [GZ; HZ]
+// K = [M C'; C 0] with C = [GZ; HZ], or I for M
 static kd_eval evaluate_projector(kd_acceleration *self)
 {
-    self->by_definition = has_own_solution(self) && kd_eom_kkt_factor(self->data) == KD_EVAL_OK;
+    self->by_definition = !self->euclidean && has_own_solution(self) && kd_eom_kkt_factor(self->data) == KD_EVAL_OK;
     if (self->by_definition) return KD_EVAL_OK;
+    if (!reserve(self)) return no_room(self, kd_eom_point(self->data)->t);
     kd_dims d = self->dims;
     int     nv = d.nv, n = self->nk, at_mu = nv + d.nlambda;
     blocks *b = &self->block;
     kd_eom_at_acceleration(self->data, self->zero, self->zero, self->zero, self->zero);
-    kd_eval answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
+    kd_eval answer = self->euclidean ? KD_EVAL_OK : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
     if (answer == KD_EVAL_OK) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
     if (answer != KD_EVAL_OK) return note(self, answer);
     memset(self->A, 0, (size_t)n * (size_t)n * sizeof(double));
-    put(self, n, 0, 0, nv, nv, b->M);
+    if (!self->euclidean) put(self, n, 0, 0, nv, nv, b->M);
+    for (int i = 0; i < nv && self->euclidean; i++) self->A[i + i * n] = 1;
     put(self, n, nv, 0, d.nlambda, nv, b->GZ);
     put(self, n, at_mu, 0, d.nmu, nv, b->HZ);
     put_transposed(self, n, 0, nv, nv, d.nlambda, b->GZ);

@@ -41,6 +41,7 @@ typedef struct kd_row_rule {
 typedef struct kd_assembled {
     kd_arena               arena;
     kd_dae                *dae;
+    kd_dae_class           methods; // of the form, with or without projection
     const kd_eom          *eom;
     const kd_state        *state; // discrete states and active rows
     kd_dims                dims;
@@ -78,7 +79,7 @@ typedef struct kd_assembled {
     int        *position_rows; // (nlambda + nq) psf1: active rows of (g, q)
     double     *GZ, *HZ, *C;   // C: (rows x max(np, nv)) compact
 
-    kd_newton  *newton; // sparse Newton matrix; NULL where rows are combined (psf1, SVD): then the dense one below
+    kd_newton *newton; // sparse Newton matrix; NULL where rows are combined (psf1, SVD): then the dense one below
 
     // dense Newton matrix
     kd_blocks       blocks;
@@ -86,8 +87,8 @@ typedef struct kd_assembled {
     double         *E, *K;         // (n x n) F_x', F_x
     double         *A;             // (n x n) scaled matrix
     double complex *A_complex;
-    int            *column_power;  // (n) of gamma
-    double         *row, *column;  // (n) scale factors
+    int            *column_power; // (n) of gamma
+    double         *row, *column; // (n) scale factors
     double complex *y_complex;
     double         *x_moved, *raw_plus; // (n), (nraw) differences along normals
     long            normal_differences;
@@ -104,7 +105,9 @@ typedef struct kd_assembled {
 } kd_assembled;
 
 // assembled.c
-kd_eval kd_assembled_at(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
+// The sparse Newton matrix of a form of this family; NULL: another form, or a dense matrix
+const kd_newton *kd_assembled_newton(const kd_dae *dae);
+kd_eval          kd_assembled_at(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
 // raw = raw rows at (t, x, x'), with selectors made ready
 kd_eval   kd_assembled_raw(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
 kd_eval   kd_assembled_note(kd_assembled *self, kd_eval answer); // keep the fault of the evaluation point

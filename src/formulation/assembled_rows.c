@@ -15,7 +15,8 @@ static void cut_rule(kd_row_rule *rule, int rows, int columns, const kd_assemble
     rule->rows = rows;
     rule->active = kd_cut_int(arena, rows);
     rule->svd = self->opt.constraints == KD_DECOMPOSE_SVD && rows > 0;
-    if (self->checks_rank) kd_selector_init(&rule->selector, rows, columns, self->opt.constraints, self->opt.rank_tolerance, arena);
+    if (self->checks_rank)
+        kd_selector_init(&rule->selector, rows, columns, self->opt.constraints, self->opt.rank_tolerance, arena);
 }
 
 void kd_assembled_cut_rows(kd_assembled *self)
@@ -287,7 +288,8 @@ void kd_assembled_combine(const kd_assembled *self, const double *raw, const dou
     }
     if (raw != F) memcpy(F + first, raw + first, (size_t)(self->phi - first) * sizeof *F);
     apply_rule(&self->multipliers, raw + self->phi, x ? x + self->xl : NULL, F + self->phi);
-    if (self->has_eta) apply_rule(&self->stabilizers, raw + self->g, x && self->eta_in_x ? x + self->xe : NULL, F + self->g);
+    if (self->has_eta)
+        apply_rule(&self->stabilizers, raw + self->g, x && self->eta_in_x ? x + self->xe : NULL, F + self->g);
 }
 
 void kd_assembled_multiplier_columns(const kd_assembled *self, double *K)

@@ -65,7 +65,10 @@ kd_status kd_dense_output_create(kd_acceleration *acceleration, bool project, kd
     self->mu = self->lambda + d.nlambda;
     self->n = self->mu + d.nmu;
     kd_arena *arena = &self->arena;
-    kd_position_cut(&self->position, arena, self->eom);
+    if (kd_eom_definition(self->eom)->velocities)
+        kd_position_cut_norms(&self->position, arena, self->eom);
+    else
+        kd_position_cut(&self->position, arena, self->eom); // v = Z+ p'
     for (int k = 0; k < 2; k++) cut_end(&self->ends[k], arena, d, self->n);
     self->a = kd_cut_double(arena, d.nv);
     self->multipliers = kd_cut_double(arena, d.nw + d.nlambda + d.nmu);

@@ -32,8 +32,7 @@ kd_eval kd_increments_update(kd_increments *self, kd_eom_data *data) KD_NODISCAR
 // along (nv) = Z+ rate, normal (np) = rate - Z along
 void kd_increments_split(const kd_increments *self, const double *rate, double *along, double *normal);
 // dp (np) = Z along; normal += what D_p(Z v) along has beside Z turn, turn = S along
-void kd_increments_join(const kd_increments *self, const double *along, const double *turn, double *normal,
-                        double *dp);
+void kd_increments_join(const kd_increments *self, const double *along, const double *turn, double *normal, double *dp);
 // y (nv) = S x
 void kd_increments_turn(const kd_increments *self, const double *x, double *y);
 // p += step * column j of Z

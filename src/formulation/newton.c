@@ -34,7 +34,7 @@ static void cut_arrays(kd_newton *self)
     self->z = kd_arena_cut(arena, (size_t)self->m, sizeof *self->z);
     self->part = kd_cut_double(arena, 2 * self->m);
     self->F_normal = kd_cut_double(arena, self->m * self->normals);
-    self->off = kd_cut_double(arena, self->normals + self->np);
+    self->off = kd_cut_double(arena, self->normals + 3 * self->np);
     kd_increments_cut(&self->increments, arena, self->eom);
 }
 
@@ -229,12 +229,20 @@ static void move_known(const kd_newton *self, const double *delta, double *z)
     }
 }
 
-// z -= F_p n, n = normal / gamma the known move off the manifold
-static void move_normal(kd_newton *self, double gamma, const double *normal, double *z)
+// z -= F_n n, n the known move off the manifold
+static void move_normal(kd_newton *self, const double *n, double *z)
 {
     const kd_position *position = &self->form->position;
-    kd_gemv_t(self->np, self->normals, 1 / gamma, position->N, normal, 0, self->off);
+    kd_gemv_t(self->np, self->normals, 1, position->N, n, 0, self->off);
     kd_gemv(self->m, self->normals, -1, self->F_normal, self->off, 1, z);
+}
+
+// n = normal + the normal part of D_p(Z v) delta
+static void known_normal(kd_newton *self, const double *normal, const double *delta, double *n)
+{
+    memcpy(n, normal, (size_t)self->np * sizeof *n);
+    kd_increments_turn(&self->increments, delta, self->turn);
+    kd_increments_join(&self->increments, delta, self->turn, n, self->off + self->normals + 2 * self->np);
 }
 
 // rho += dv - (GZ)' D deta
@@ -245,8 +253,7 @@ static void add_velocity(const kd_newton *self, const double *z, double *rho)
     const kd_pattern *G = &self->source[self->gz].pattern;
     const double     *D = self->form->scale_eta, *eta = z + self->xe;
     for (int j = 0; j < self->nv; j++)
-        for (int k = G->column[j]; k < G->column[j + 1]; k++)
-            rho[j] -= self->GZ[k] * D[G->row[k]] * eta[G->row[k]];
+        for (int k = G->column[j]; k < G->column[j + 1]; k++) rho[j] -= self->GZ[k] * D[G->row[k]] * eta[G->row[k]];
 }
 
 // delta = T rho
@@ -268,7 +275,12 @@ void kd_newton_solve(kd_newton *self, double *y)
     split(self, y, self->rho, self->normal);
     apply_T(self, self->rho, self->delta);
     move_known(self, self->delta, z);
-    if (self->normals > 0) move_normal(self, self->gamma, self->normal, z);
+    if (self->normals > 0) {
+        double *n = self->off + self->normals;
+        known_normal(self, self->normal, self->delta, n);
+        for (int i = 0; i < self->np; i++) n[i] /= self->gamma;
+        move_normal(self, n, z);
+    }
     for (int i = 0; i < self->m; i++) z[i] *= self->row[i];
     if (self->dense)
         kd_linsolve_solve(self->solver, z);
@@ -303,15 +315,18 @@ static void apply_T_complex(kd_newton *self)
 
 static void move_normal_complex(kd_newton *self, double *z_re, double *z_im)
 {
+    int            np = self->np;
     double complex inverse = 1 / self->gamma_complex;
-    double        *re = self->normal, *im = re + self->np, *n = self->off + self->normals;
-    for (int part = 0; part < 2; part++) {
-        for (int i = 0; i < self->np; i++) {
-            double complex value = inverse * (re[i] + im[i] * I);
-            n[i] = part == 0 ? creal(value) : cimag(value);
-        }
-        move_normal(self, 1, n, part == 0 ? z_re : z_im);
+    double        *re = self->off + self->normals, *im = re + np;
+    known_normal(self, self->normal, self->delta, re);
+    known_normal(self, self->normal + np, self->delta + self->nv, im);
+    for (int i = 0; i < np; i++) {
+        double complex value = inverse * (re[i] + im[i] * I);
+        re[i] = creal(value);
+        im[i] = cimag(value);
     }
+    move_normal(self, re, z_re);
+    move_normal(self, im, z_im);
 }
 
 static void join_complex(kd_newton *self, double *y_re, double *y_im)
@@ -326,8 +341,8 @@ static void join_complex(kd_newton *self, double *y_re, double *y_im)
     double *parts[2] = {y_re, y_im};
     for (int part = 0; part < 2; part++) {
         kd_increments_turn(&self->increments, self->delta + part * nv, self->turn + part * nv);
-        kd_increments_join(&self->increments, self->delta + part * nv, self->turn + part * nv,
-                           self->normal + part * np, parts[part]);
+        kd_increments_join(&self->increments, self->delta + part * nv, self->turn + part * nv, self->normal + part * np,
+                           parts[part]);
     }
     for (int i = 0; i < np; i++) {
         double complex normal = inverse * (self->normal[i] + self->normal[np + i] * I);

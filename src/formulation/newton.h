@@ -1,5 +1,5 @@
-// formulation/newton.h: the sparse Newton matrix gamma F_x' + F_x of the forms whose rows are functions of the equations
-// of motion as they are (all but psf1 and SVD), with the kinematic rows eliminated.
+// formulation/newton.h: the sparse Newton matrix gamma F_x' + F_x of the forms whose rows are functions of the
+// equations of motion as they are (all but psf1 and SVD), with the kinematic rows eliminated.
 //
 // Unknowns (delta, dv, dr, dw, ds, dlambda, dmu, deta), delta the increments of the positions, dp = Z delta. The
 // kinematic rows  gamma delta - S delta - dv + (GZ)' D deta = rho  give delta = T (rho + dv - (GZ)' D deta) with
@@ -39,8 +39,8 @@ typedef struct kd_piece {
     double factor;
     bool   transposed;
     bool   by_derivative; // part of F_x'
-    bool   multiplier;    // column of a multiplier: known from the constraint matrix also when the others are differenced
-    int   *place;         // of each value in K or E
+    bool   multiplier; // column of a multiplier: known from the constraint matrix also when the others are differenced
+    int   *place;      // of each value in K or E
 } kd_piece;
 
 enum { KD_NEWTON_SOURCES = 64, KD_NEWTON_PIECES = 96 };
@@ -66,10 +66,10 @@ typedef struct kd_newton {
     kd_pattern full[2]; // of GZ and HZ where they are dense
     double    *dense_gz, *dense_hz;
 
-    kd_columns F;     // (m x (nv + m)) pattern; columns delta, then the others
-    double    *K, *E; // values of F_x and F_x'
-    int       *to_A;  // place of each entry in A; of delta_j: that of dv_j
-    int       *diagonal_row, *g_diagonal; // entries (phi_i, lambda_i) and (h_i, mu_i); (g_i, eta_i)
+    kd_columns F;                                  // (m x (nv + m)) pattern; columns delta, then the others
+    double    *K, *E;                              // values of F_x and F_x'
+    int       *to_A;                               // place of each entry in A; of delta_j: that of dv_j
+    int       *diagonal_row, *g_diagonal;          // entries (phi_i, lambda_i) and (h_i, mu_i); (g_i, eta_i)
     int       *row_start, *row_column, *row_value; // GZ by rows: start (nlambda + 1), columns, number in its values
     double    *GZ;                                 // values of the source gz that belong to the matrix
     int       *product;                            // places in A of the products K_p (GZ)', in order
@@ -110,7 +110,7 @@ typedef struct kd_newton {
     // derivatives of the rows along the normals of the manifold, by differences: equations that come with patterns are
     // those of models, where rotations normalise their quaternions and nothing depends on the norm
     int     normals;
-    double *F_normal, *off; // (m x normals), (normals + np)
+    double *F_normal, *off; // (m x normals), (normals + 3 np)
 
     double         *rho, *normal, *delta, *turn; // scratch (nv), (np), (nv), (nv)
     double complex *z;                           // (m)
@@ -151,7 +151,7 @@ kd_eval kd_newton_fetch_one(kd_newton *self, int source) KD_NODISCARD;
 void    kd_newton_scatter(kd_newton *self, bool by_derivative, bool multipliers_only);
 
 // Visit the products K_p (GZ)' in a fixed order: (entry of F, row of GZ)
-#define KD_EACH_PRODUCT(self, k, l, e)                                                                                    \
+#define KD_EACH_PRODUCT(self, k, l, e)                                                                                 \
     for (int k = 0; k < (self)->nlambda && (self)->has_eta; k++)                                                       \
         for (int l = (self)->row_start[k]; l < (self)->row_start[k + 1]; l++)                                          \
             for (int e = (self)->F.column[(self)->row_column[l]]; e < (self)->F.column[(self)->row_column[l] + 1]; e++)

@@ -8,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-#define ROOT_EPS 1.4901161193847656e-8    // sqrt(eps)
-#define FOURTH_ROOT_EPS 1.220703125e-4    // eps^(1/4)
-#define STATES 2                          // moved states at which the first estimate looks as well
-#define MOVE_POSITION 1e-3                // how far they are away
+#define ROOT_EPS 1.4901161193847656e-8 // sqrt(eps)
+#define FOURTH_ROOT_EPS 1.220703125e-4 // eps^(1/4)
+#define STATES 2                       // moved states at which the first estimate looks as well
+#define MOVE_POSITION 1e-3             // how far they are away
 #define MOVE_VELOCITY 1e-1
 
 kd_status kd_newton_cut_differences(kd_newton *self)
@@ -38,9 +38,7 @@ kd_status kd_newton_cut_differences(kd_newton *self)
 // delta_r = max(|y_r|, eps^(1/4)) sqrt(eps)
 static double increment_of(const kd_newton *self, const double *x, int j)
 {
-    double size = j >= self->nv                ? fabs(x[self->np + j - self->nv])
-                  : self->increments.identity ? fabs(x[j])
-                                              : 1;
+    double size = j >= self->nv ? fabs(x[self->np + j - self->nv]) : self->increments.identity ? fabs(x[j]) : 1;
     return ROOT_EPS * fmax(size, FOURTH_ROOT_EPS);
 }
 
@@ -83,8 +81,7 @@ static void reset(kd_newton *self, const double *x)
 static kd_eval base_rows(kd_newton *self, double t, const double *x, const double *xdot)
 {
     kd_eval answer = rows_at(self, t, x, xdot);
-    if (answer == KD_EVAL_OK)
-        memcpy(self->F0, self->form->raw + self->np, (size_t)self->m * sizeof *self->F0);
+    if (answer == KD_EVAL_OK) memcpy(self->F0, self->form->raw + self->np, (size_t)self->m * sizeof *self->F0);
     return answer;
 }
 

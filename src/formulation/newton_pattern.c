@@ -4,9 +4,9 @@
 #include "formulation/newton.h"
 #include <string.h>
 
-#define DENSE_UP_TO 24    // order up to which dense LU is faster than any sparse one
-#define DENSE_PART 0.3    // part of the entries from which on it is so for larger ones
-#define SPARSE_FROM 400   // order from which on only a nearly full matrix is treated as dense
+#define DENSE_UP_TO 24  // order up to which dense LU is faster than any sparse one
+#define DENSE_PART 0.3  // part of the entries from which on it is so for larger ones
+#define SPARSE_FROM 400 // order from which on only a nearly full matrix is treated as dense
 #define NEARLY_FULL 0.6
 
 // ---- sources --------------------------------------------------------------------------------------------------------
@@ -33,8 +33,7 @@ static int new_source(kd_newton *self, kd_fn fn, kd_var var, bool given)
     source->fn = fn;
     source->var = var;
     source->sparse = given && kd_eom_pattern(self->eom, fn, var, &source->pattern);
-    if (!source->sparse)
-        cut_full(self, kd_eom_rows(self->eom, fn), kd_eom_columns(self->eom, var), &source->pattern);
+    if (!source->sparse) cut_full(self, kd_eom_rows(self->eom, fn), kd_eom_columns(self->eom, var), &source->pattern);
     if (self->arena.failed) return -1;
     source->value = kd_cut_double(&self->arena, source->pattern.column[source->pattern.columns]);
     return self->nsources++;
@@ -146,6 +145,27 @@ static void add_multipliers(kd_newton *self)
     if (self->hz >= 0) add_piece(self, piece);
 }
 
+// GZ by rows
+static void set_rows(kd_newton *self)
+{
+    if (self->gz < 0) return;
+    const kd_pattern *G = &self->source[self->gz].pattern;
+    int               count = G->column[G->columns];
+    self->row_start = kd_cut_int(&self->arena, self->nlambda + 2);
+    self->row_column = kd_cut_int(&self->arena, count);
+    self->row_value = kd_cut_int(&self->arena, count);
+    self->GZ = kd_cut_double(&self->arena, count);
+    if (self->arena.failed) return;
+    for (int k = 0; k < count; k++) self->row_start[G->row[k] + 2]++;
+    for (int i = 2; i <= self->nlambda + 1; i++) self->row_start[i] += self->row_start[i - 1];
+    for (int j = 0; j < G->columns; j++)
+        for (int k = G->column[j]; k < G->column[j + 1]; k++) {
+            int to = self->row_start[G->row[k] + 1]++;
+            self->row_column[to] = j;
+            self->row_value[to] = k;
+        }
+}
+
 kd_status kd_newton_describe(kd_newton *self)
 {
     const kd_assembled *form = self->form;
@@ -162,6 +182,7 @@ kd_status kd_newton_describe(kd_newton *self)
     if (d.nlambda > 0) add_levels(self, self->phi, &form->phi_rows);
     if (d.nmu > 0) add_levels(self, self->h, &form->h_rows);
     if (self->has_eta) add_rows(self, self->g, KD_G, 1);
+    if (!self->arena.failed) set_rows(self);
     return self->arena.failed ? KD_ERR_MEMORY : KD_OK;
 }
 
@@ -296,27 +317,6 @@ static void place_diagonals(kd_newton *self)
 
 // ---- what elimination leaves ----------------------------------------------------------------------------------------
 
-// GZ by rows
-static void set_rows(kd_newton *self)
-{
-    if (self->gz < 0) return;
-    const kd_pattern *G = &self->source[self->gz].pattern;
-    int               count = G->column[G->columns];
-    self->row_start = kd_cut_int(&self->arena, self->nlambda + 2);
-    self->row_column = kd_cut_int(&self->arena, count);
-    self->row_value = kd_cut_int(&self->arena, count);
-    self->GZ = kd_cut_double(&self->arena, count);
-    if (self->arena.failed) return;
-    for (int k = 0; k < count; k++) self->row_start[G->row[k] + 2]++;
-    for (int i = 2; i <= self->nlambda + 1; i++) self->row_start[i] += self->row_start[i - 1];
-    for (int j = 0; j < G->columns; j++)
-        for (int k = G->column[j]; k < G->column[j + 1]; k++) {
-            int to = self->row_start[G->row[k] + 1]++;
-            self->row_column[to] = j;
-            self->row_value[to] = k;
-        }
-}
-
 static kd_status set_A(kd_newton *self)
 {
     kd_places places = {.rows = self->m, .columns = self->m};
@@ -394,8 +394,7 @@ void kd_newton_release_pattern(kd_newton *self)
 static kd_status set_groups(kd_newton *self)
 {
     if (!self->differenced || self->opt.derivatives != KD_DERIVATIVES_GROUPED) return KD_OK;
-    kd_status status =
-        kd_colouring_create(self->m, self->nv + self->m, kd_columns_count(&self->F), &self->colouring);
+    kd_status status = kd_colouring_create(self->m, self->nv + self->m, kd_columns_count(&self->F), &self->colouring);
     if (status < 0) return status;
     return kd_colouring_update(self->colouring, self->F.column, self->F.row, self->differenced_column);
 }
@@ -403,8 +402,6 @@ static kd_status set_groups(kd_newton *self)
 kd_status kd_newton_set_pattern(kd_newton *self)
 {
     kd_newton_release_pattern(self);
-    if (!self->row_start) set_rows(self);
-    if (self->arena.failed) return KD_ERR_MEMORY;
     kd_status status = set_F(self);
     if (status >= 0) place_pieces(self);
     if (status >= 0) place_diagonals(self);

@@ -18,8 +18,7 @@ static kd_eval fetch_constraints(kd_newton *self)
 kd_eval kd_newton_fetch_one(kd_newton *self, int k)
 {
     kd_source *source = &self->source[k];
-    if (source->sparse)
-        return kd_eom_sparse(self->form->data, source->fn, source->var, self->opt.part, source->value);
+    if (source->sparse) return kd_eom_sparse(self->form->data, source->fn, source->var, self->opt.part, source->value);
     if (k == self->gz || k == self->hz) return fetch_constraints(self);
     kd_blocks one = {0};
     one.block[source->fn][source->var] = source->value;
@@ -29,7 +28,8 @@ kd_eval kd_newton_fetch_one(kd_newton *self, int k)
 kd_eval kd_newton_fetch(kd_newton *self)
 {
     kd_eval answer = fetch_constraints(self);
-    if (answer == KD_EVAL_OK && self->wants) answer = kd_eom_derivatives(self->form->data, self->opt.part, &self->wanted);
+    if (answer == KD_EVAL_OK && self->wants)
+        answer = kd_eom_derivatives(self->form->data, self->opt.part, &self->wanted);
     for (int k = 0; k < self->nsources && answer == KD_EVAL_OK; k++)
         if (self->source[k].sparse) answer = kd_newton_fetch_one(self, k);
     return answer;
@@ -80,7 +80,7 @@ kd_eval kd_newton_row_norms(kd_newton *self, double *norm)
 static kd_eval keep_constraint_matrix(kd_newton *self)
 {
     if (self->gz < 0) return KD_EVAL_OK;
-    const kd_source *source = &self->source[self->gz];
+    const kd_source  *source = &self->source[self->gz];
     const kd_pattern *G = &source->pattern;
     kd_fn             fn = self->form->phi_rows.fn[0];
     bool              contact = kd_eom_dims(self->eom).ns > 0;
@@ -175,6 +175,25 @@ static void set_inactive(kd_newton *self)
 
 // ---- parts of A -----------------------------------------------------------------------------------------------------
 
+// turned += F_n N' D_p(Z v): increments turn velocities off the manifold, which the rows see through their normals
+static void add_normals(kd_newton *self)
+{
+    const kd_increments *inc = &self->increments;
+    const kd_position   *position = &self->form->position;
+    for (int j = 0; j < self->nv; j++) {
+        int        b = inc->block_of[j], rows = inc->p_start[b + 1] - inc->p_start[b], l = 0;
+        const int *p = inc->p_of + inc->p_start[b];
+        while (inc->v_of[inc->v_start[b] + l] != j) l++;
+        const double *rate = inc->rate + inc->z_start[b] + l * rows;
+        for (int k = 0; k < self->normals; k++) {
+            double off = 0;
+            for (int i = 0; i < rows; i++) off += position->N[p[i] + k * self->np] * rate[i];
+            for (int e = self->F.column[j]; e < self->F.column[j + 1]; e++)
+                self->turned[e] += self->F_normal[self->F.row[e] + k * self->m] * off;
+        }
+    }
+}
+
 // turned = K_p S; the columns of a block have the same rows
 static void turn_positions(kd_newton *self)
 {
@@ -223,6 +242,7 @@ static void gather_K(kd_newton *self)
     eliminate(self, self->K, self->W1);
     if (self->increments.identity) return;
     turn_positions(self);
+    if (self->normals > 0) add_normals(self);
     eliminate(self, self->turned, self->W2);
 }
 

@@ -11,27 +11,35 @@
 // Newton steps towards 0 = q: quadratic convergence, three are enough from any point of an integration
 #define NORMALISE_STEPS 3
 
-void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom)
+void kd_position_cut_norms(kd_position *self, kd_arena *arena, const kd_eom *eom)
 {
     kd_dims           dims = kd_eom_dims(eom);
     const kd_eom_def *def = kd_eom_definition(eom);
-    int               np = dims.np, nv = dims.nv;
+    int               np = dims.np, nv = dims.nv, nq = dims.nq;
 
-    *self = (kd_position){.np = np, .nv = nv, .nq = dims.nq, .nn = np > nv ? np - nv : 0};
+    *self = (kd_position){.np = np, .nv = nv, .nq = nq, .nn = np > nv ? np - nv : 0};
     self->identity = !def->kinematics && !def->Z;
+    if (self->identity || def->normalise) return; // the definition goes back to 0 = q itself
+    self->q_p = kd_cut_matrix(arena, nq, np);
+    self->y = kd_cut_matrix(arena, nq, nq + 1);
+    self->pivot = kd_cut_int(arena, nq);
+}
+
+void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom)
+{
+    kd_position_cut_norms(self, arena, eom);
+    int np = self->np, nv = self->nv;
     if (self->identity) return;
-    self->Z = kd_cut_double(arena, np * nv);
-    self->Zplus = kd_cut_double(arena, nv * np);
-    self->N = kd_cut_double(arena, np * self->nn);
-    self->q_p = kd_cut_double(arena, self->nq * np);
-    self->QR = kd_cut_double(arena, np * nv);
+    if (!self->q_p) self->q_p = kd_cut_matrix(arena, self->nq, np);
+    self->Z = kd_cut_matrix(arena, np, nv);
+    self->Zplus = kd_cut_matrix(arena, nv, np);
+    self->N = kd_cut_matrix(arena, np, self->nn);
+    self->QR = kd_cut_matrix(arena, np, nv);
     self->tau = kd_cut_double(arena, np + nv);
-    self->Q = kd_cut_double(arena, np * np);
+    self->Q = kd_cut_matrix(arena, np, np);
     int work = kd_qr_work(np, nv);
     self->work = kd_cut_double(arena, work > np ? work : np);
-    self->y = kd_cut_double(arena, self->nq + self->nq * self->nq);
     self->column = kd_cut_int(arena, nv);
-    self->pivot = kd_cut_int(arena, self->nq);
 }
 
 kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
@@ -43,9 +51,9 @@ kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
     if (answer != KD_EVAL_OK) return answer;
 
     // Z[:, column] = Q R,  Q' = [Q1'; N']
-    memcpy(self->QR, self->Z, (size_t)(np * nv) * sizeof(double));
+    memcpy(self->QR, self->Z, (size_t)np * (size_t)nv * sizeof(double));
     if (kd_qr_pivot(np, nv, self->QR, self->column, self->tau, 1e-12, self->work) < nv) return KD_EVAL_RETRY;
-    memset(self->Q, 0, (size_t)(np * np) * sizeof(double));
+    memset(self->Q, 0, (size_t)np * (size_t)np * sizeof(double));
     for (int i = 0; i < np; i++) self->Q[i + i * np] = 1;
     kd_qr_apply_t(np, nv, self->QR, self->tau, self->Q, np, self->work);
 
@@ -63,12 +71,12 @@ kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
 // p <- p - q_p' (q_p q_p')^-1 q
 kd_eval kd_position_normalise(kd_position *self, kd_eom_data *data, const double *s, double *p)
 {
-    int     nq = self->nq, np = self->np;
-    double *q = self->y, *A = self->y + nq;
+    int nq = self->nq, np = self->np;
     if (nq > 0 && kd_eom_normalise(data, p)) {
         kd_eom_at_position(data, p, s);
         return KD_EVAL_OK;
     }
+    double *q = self->y, *A = nq > 0 ? self->y + nq : NULL;
     kd_eom_at_position(data, p, s);
     for (int step = 0; nq > 0 && step < NORMALISE_STEPS; step++) {
         kd_eval answer = kd_eom_eval(data, KD_Q, q);

@@ -18,7 +18,9 @@ typedef struct kd_position {
     int    *column, *pivot;
 } kd_position;
 
-// Cut the arrays; the arena remembers a failure.
+// Cut the arrays; the arena remembers a failure. norms: what kd_position_normalise needs, nothing beyond vectors where
+// the definition has a function for it; the others have full matrices.
+void kd_position_cut_norms(kd_position *self, kd_arena *arena, const kd_eom *eom);
 void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom);
 // Z, Z+, N and q_p at the position stage of data. RETRY if Z has lost rank.
 kd_eval kd_position_update(kd_position *self, kd_eom_data *data) KD_NODISCARD;

@@ -244,7 +244,7 @@ static void cut_blocks(kd_psf *f)
             // what depends on s depends on p through it
             bool through_s = var == KD_P && f->dims.ns > 0 && kd_eom_depends(f->eom, want[k].fn, KD_S);
             if (needed && (must || through_s || kd_eom_depends(f->eom, want[k].fn, var)))
-                f->blocks.block[want[k].fn][var] = kd_cut_double(&f->arena, rows * columns);
+                f->blocks.block[want[k].fn][var] = kd_cut_matrix(&f->arena, rows, columns);
         }
     }
 }
@@ -261,38 +261,38 @@ static void cut_arrays(kd_psf *f)
     f->active_l = kd_cut_int(a, D.nlambda);
     f->active_m = kd_cut_int(a, D.nmu);
     cut_blocks(f);
-    f->Z = kd_cut_double(a, D.np * D.nv);
-    f->Zplus = kd_cut_double(a, D.np * D.nv);
-    f->q_p = kd_cut_double(a, D.nq * D.np);
-    f->X = kd_cut_double(a, D.ns * D.nv);
-    f->cs_lu = kd_cut_double(a, D.ns * D.ns);
+    f->Z = kd_cut_matrix(a, D.np, D.nv);
+    f->Zplus = kd_cut_matrix(a, D.np, D.nv);
+    f->q_p = kd_cut_matrix(a, D.nq, D.np);
+    f->X = kd_cut_matrix(a, D.ns, D.nv);
+    f->cs_lu = kd_cut_matrix(a, D.ns, D.ns);
     f->cs_pivot = kd_cut_int(a, D.ns);
     f->C = kd_cut_double(a, most);
-    f->GZ = kd_cut_double(a, D.nlambda * D.nv);
-    f->VP = kd_cut_double(a, mv * D.nv);
-    f->VS = kd_cut_double(a, mv * D.ns);
-    f->KP = kd_cut_double(a, nk * D.nv);
-    f->KV = kd_cut_double(a, nk * D.nv);
-    f->KR = kd_cut_double(a, nk * D.nr);
-    f->KS = kd_cut_double(a, nk * D.ns);
-    f->GS = kd_cut_double(a, D.nlambda * D.ns);
-    f->BK = kd_cut_double(a, D.nr * nk);
+    f->GZ = kd_cut_matrix(a, D.nlambda, D.nv);
+    f->VP = kd_cut_matrix(a, mv, D.nv);
+    f->VS = kd_cut_matrix(a, mv, D.ns);
+    f->KP = kd_cut_matrix(a, nk, D.nv);
+    f->KV = kd_cut_matrix(a, nk, D.nv);
+    f->KR = kd_cut_matrix(a, nk, D.nr);
+    f->KS = kd_cut_matrix(a, nk, D.ns);
+    f->GS = kd_cut_matrix(a, D.nlambda, D.ns);
+    f->BK = kd_cut_matrix(a, D.nr, nk);
     kd_selector_init(&f->position, mp, D.np, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->velocity, mv, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->acceleration, ma, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
-    f->Mhat = kd_cut_double(a, D.nv * D.nv);
-    f->Bk = kd_cut_double(a, f->plain ? 0 : nk * nk);
+    f->Mhat = kd_cut_matrix(a, D.nv, D.nv);
+    f->Bk = kd_cut_matrix(a, f->plain ? 0 : nk, nk);
     f->pivot = kd_cut_int(a, nk + D.ne);
-    f->Kinv = kd_cut_double(a, nk * nk);
-    f->R = kd_cut_double(a, ma * ma);
-    f->Ep = kd_cut_double(a, D.nv * D.np);
-    f->Vp = kd_cut_double(a, D.nv * D.np);
-    f->Kmap = kd_cut_double(a, nk * m);
-    f->Xp = kd_cut_double(a, D.ns * D.np);
-    f->Xmap = kd_cut_double(a, f->at.n * m);
-    f->A = kd_cut_double(a, m * m);
-    f->matrix = kd_cut_double(a, m * m);
-    f->matrix_c = kd_arena_cut(a, (size_t)(m * m), sizeof *f->matrix_c);
+    f->Kinv = kd_cut_matrix(a, nk, nk);
+    f->R = kd_cut_matrix(a, ma, ma);
+    f->Ep = kd_cut_matrix(a, D.nv, D.np);
+    f->Vp = kd_cut_matrix(a, D.nv, D.np);
+    f->Kmap = kd_cut_matrix(a, nk, m);
+    f->Xp = kd_cut_matrix(a, D.ns, D.np);
+    f->Xmap = kd_cut_matrix(a, f->at.n, m);
+    f->A = kd_cut_matrix(a, m, m);
+    f->matrix = kd_cut_matrix(a, m, m);
+    f->matrix_c = kd_arena_cut(a, (size_t)m * (size_t)m, sizeof *f->matrix_c);
     f->rhs_c = kd_arena_cut(a, (size_t)m, sizeof *f->rhs_c);
     f->e0 = kd_cut_double(a, D.nv);
     f->ds0 = kd_cut_double(a, D.ns);
@@ -306,7 +306,7 @@ static void cut_arrays(kd_psf *f)
     f->tp = kd_cut_double(a, D.np > D.nv ? D.np : D.nv);
     f->ta = kd_cut_double(a, D.nv);
     f->tm = kd_cut_double(a, m);
-    f->big = kd_cut_double(a, (nk + D.np + D.ne + 3) * (m + D.np + D.ne + 3) + 5 * nk * nk);
+    f->big = kd_cut_matrix(a, (nk + D.np + D.ne + 3) + 5 * nk, (m > nk ? m : nk) + D.np + D.ne + 3);
     f->F = kd_cut_double(a, f->row.n);
     f->x = kd_cut_double(a, f->at.n);
 }

@@ -28,9 +28,9 @@ void kd_selector_init(kd_selector *s, int m, int n, kd_decomposition kind, doubl
 
     *s = (kd_selector){.m = m, .n = n, .rank = -1, .kind = kind, .rank_tolerance = rank_tolerance, .unit = !svd};
     s->independent = kd_cut_int(arena, n);
-    s->N = kd_cut_double(arena, n * n);
-    s->P = kd_cut_double(arena, n * m);
-    s->C = kd_cut_double(arena, m * n);
+    s->N = kd_cut_matrix(arena, n, n);
+    s->P = kd_cut_matrix(arena, n, m);
+    s->C = kd_cut_matrix(arena, m, n);
     s->scale = kd_cut_double(arena, m);
     s->left = kd_cut_double(arena, m);
     s->row = kd_cut_int(arena, m);
@@ -39,9 +39,9 @@ void kd_selector_init(kd_selector *s, int m, int n, kd_decomposition kind, doubl
     s->work = kd_cut_double(arena, lwork + m);
     if (qr) s->tau = kd_cut_double(arena, m < n ? m : n);
     if (svd) {
-        s->S = kd_cut_double(arena, n * n);
-        s->U = kd_cut_double(arena, m * m);
-        s->Vt = kd_cut_double(arena, n * n);
+        s->S = kd_cut_matrix(arena, n, n);
+        s->U = kd_cut_matrix(arena, m, m);
+        s->Vt = kd_cut_matrix(arena, n, n);
         s->sigma = kd_cut_double(arena, m < n ? m : n);
     }
 }

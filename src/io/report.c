@@ -366,6 +366,58 @@ static void put_certificate(FILE *file, const kd_result *report)
     put_paragraph(file, "muted", HOW_TO_READ);
 }
 
+static void put_share(FILE *file, double part)
+{
+    if (part >= 0.005)
+        fprintf(file, "<td class=\"n\">%.0f %%</td>", 100 * part);
+    else
+        fputs("<td class=\"n\">-</td>", file);
+}
+
+static void put_limiter(FILE *file, const kd_limiter *l)
+{
+    char text[700];
+    put_share(file, l->share);
+    put_share(file, l->small);
+    put_share(file, l->error);
+    put_share(file, l->newton);
+    fputs("<td>", file);
+    kd_file_escaped(file, l->name, TEXT_LIMIT);
+    kd_text(text, sizeof text, "%s; mostly from %.4g s to %.4g s. %s.", l->component, l->from, l->to, l->advice);
+    fputs("</td><td class=\"muted\">", file);
+    kd_file_escaped(file, text, (int)sizeof text);
+    fputs("</td></tr>\n", file);
+}
+
+static void put_explanation(FILE *file, const kd_explanation *e)
+{
+    char text[400];
+    if (!e) return;
+    fputs("<h2>Who limits the steps</h2>\n<section class=\"card\">\n", file);
+    kd_text(
+        text, sizeof text,
+        "%ld attempts, of these rejected by the error test %ld, by Newton's method %ld, by a function %ld. Steps of "
+        "%.3g s on the whole, smallest %.3g s; not limited by accuracy: %ld of %ld.",
+        e->attempts, e->rejected_error, e->rejected_newton, e->refused, e->h_typical, e->h_least, e->unlimited,
+        e->accepted);
+    put_paragraph(file, "muted", e->attempts > 0 ? text : "The integrator tells nothing about its steps.");
+    if (e->nlimiters > 0)
+        fputs("<table>\n<tr><th>share</th><th>small steps</th><th>error test</th><th>Newton</th><th>who</th>"
+              "<th>when and why</th></tr>\n",
+              file);
+    for (int i = 0; i < e->nlimiters; i++) {
+        fputs("<tr>", file);
+        put_limiter(file, &e->limiter[i]);
+    }
+    if (e->nlimiters > 0) fputs("</table>\n", file);
+    text[0] = '\0';
+    for (int i = 0; i < e->nsteps && i < 3; i++)
+        kd_text_append(text, sizeof text, "%s%.3g s at t = %.6g s (%s)", i == 0 ? "Smallest steps: " : ", ",
+                       e->step[i].h, e->step[i].t, e->step[i].name);
+    if (text[0]) put_paragraph(file, "muted", text);
+    fputs("</section>\n", file);
+}
+
 static void put_settings(FILE *file, const kd_result *report)
 {
     fputs("<div><h2>Settings</h2>\n<section class=\"card\"><table>\n", file);
@@ -379,6 +431,7 @@ static void put_statistics(FILE *file, const kd_result *report)
     fputs("<div><h2>Statistics</h2>\n<section class=\"card\"><table>\n", file);
     for (int i = 0; i < KD_STATISTICS; i++) {
         kd_statistic s = kd_result_statistic(&report->certificate, i);
+        if (s.special && s.value == 0) continue;
         put_row(file, s.label, kd_file_number(s.value, s.is_count ? "%.0f" : "%.4g", number, sizeof number));
     }
     fputs("</table></section></div>\n", file);
@@ -412,6 +465,7 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
     if (report->drawing) status = kd_drawing_write(report->drawing, report->title, file);
     if (status < 0) goto abandon;
     put_certificate(file, report);
+    put_explanation(file, report->explanation);
     fputs("<h2>Plots</h2>\n<div class=\"grid\">\n", file);
     for (int i = 0; i < g->nplots; i++) {
         fputs("<figure>\n", file);

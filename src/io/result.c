@@ -13,23 +13,34 @@ enum { CERTIFICATE_TEXT = 4000 };
 
 kd_statistic kd_result_statistic(const kd_certificate *c, int i)
 {
-    const kd_stats    *s = &c->stats;
+    const kd_stats *s = &c->stats;
+    // #fc, #fcw, #Je, #updates: the columns of S0's tables
+    const double       calls = (double)(s->residuals + s->for_differences);
     const kd_statistic list[KD_STATISTICS] = {
-        {"steps", "attempted steps", true, (double)s->steps},
-        {"accepted", "accepted steps", true, (double)s->accepted},
-        {"rejected_error", "steps rejected by the error test", true, (double)s->rejected_error},
-        {"rejected_newton", "steps rejected by Newton's method", true, (double)s->rejected_newton},
-        {"residuals", "evaluations of the equations", true, (double)s->residuals},
-        {"for_differences", "evaluations for differences", true, (double)s->for_differences},
-        {"mass", "evaluations of the mass matrix", true, (double)s->mass},
-        {"jacobians", "Jacobians", true, (double)s->jacobians},
-        {"selectors", "selectors", true, (double)s->selectors},
-        {"predecompositions", "decompositions of the algebraic part", true, (double)s->predecompositions},
-        {"decompositions", "decompositions of the Newton matrix", true, (double)s->decompositions},
-        {"solves", "Newton and error solves", true, (double)s->solves},
-        {"newton_updates", "new Newton matrices inside an iteration", true, (double)s->newton_updates},
-        {"h_last", "last step size [s]", false, s->h_last},
-        {"wall_seconds", "wall time [s]", false, c->wall_seconds},
+        {"steps", "attempted steps", true, false, (double)s->steps},
+        {"accepted", "accepted steps", true, false, (double)s->accepted},
+        {"rejected_error", "steps rejected by the error test", true, false, (double)s->rejected_error},
+        {"rejected_newton", "steps rejected by Newton's method", true, false, (double)s->rejected_newton},
+        {"order_last", "order of the last step", true, true, (double)s->order_last},
+        {"calls", "evaluations in total (#fc)", true, false, calls},
+        {"residuals", "evaluations of the equations (#fcw)", true, false, (double)s->residuals},
+        {"for_differences", "evaluations for differences", true, false, (double)s->for_differences},
+        {"mass", "evaluations of the mass matrix", true, false, (double)s->mass},
+        {"jacobians", "Jacobians (#Je)", true, false, (double)s->jacobians},
+        {"updates", "cheap updates of the Newton matrix (#updates)", true, true, (double)s->updates},
+        {"pattern_changes", "changes of the estimated pattern", true, true, (double)s->pattern_changes},
+        {"groups", "column groups of the differences", true, true, (double)s->groups},
+        {"fullest_row", "least possible number of groups", true, true, (double)s->fullest_row},
+        {"selectors", "selectors", true, false, (double)s->selectors},
+        {"predecompositions", "decompositions of the algebraic part", true, false, (double)s->predecompositions},
+        {"decompositions", "decompositions of the Newton matrix", true, false, (double)s->decompositions},
+        {"factorizations", "sparse factorisations with new pivots", true, true, (double)s->factorizations},
+        {"refactorizations", "sparse factorisations with old pivots", true, true, (double)s->refactorizations},
+        {"solves", "Newton and error solves", true, false, (double)s->solves},
+        {"newton_updates", "new Newton matrices inside an iteration", true, false, (double)s->newton_updates},
+        {"projections", "projections onto the constraints", true, true, (double)s->projections},
+        {"h_last", "last step size [s]", false, false, s->h_last},
+        {"wall_seconds", "wall time [s]", false, false, c->wall_seconds},
     };
     return list[i];
 }

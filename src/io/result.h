@@ -2,6 +2,8 @@
 #ifndef KD_IO_RESULT_H
 #define KD_IO_RESULT_H
 
+#include <kardan/explain.h>
+
 #include "io/drawing.h"
 #include "io/recording.h"
 
@@ -22,16 +24,18 @@ typedef struct kd_result {
     double                   reference_error; // against the reference solution at the end; NaN: there is none
     const char *const       *plots;           // channels to plot in the report; nplots 0: all groups
     int                      nplots;
-    const kd_drawing        *drawing; // of the mechanism; may be NULL
+    const kd_drawing        *drawing;     // of the mechanism; may be NULL
+    const kd_explanation    *explanation; // who limited the steps; may be NULL
 } kd_result;
 
 // Statistics as a list, the same in all forms of results.
 typedef struct kd_statistic {
     const char *key, *label; // "rejected_error", "steps rejected by the error test"
     bool        is_count;
+    bool        special; // of some methods only: 0 says nothing
     double      value;
 } kd_statistic;
-enum { KD_STATISTICS = 15 };
+enum { KD_STATISTICS = 24 };
 kd_statistic kd_result_statistic(const kd_certificate *certificate, int i);
 
 // Comment lines (version, title, settings, statistics, certificate, units), header line, one row per output time.

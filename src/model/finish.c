@@ -220,6 +220,19 @@ static bool is_point_of_world(const kd_place *p)
     return p->in == KD_IN_WORLD && !axes;
 }
 
+// The road is on the ground, where `from` says nothing else.
+static void finish_tyre(kd_model *m, int i)
+{
+    kd_force *f = &m->force[i];
+    bool      to = kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to);
+    if (to && f->to.body < 0)
+        kd_model_error(m, KD_SECTION_FORCE, i, "to", "it acts on the ground, which does not move");
+    if (kd_place_resolve(m, KD_SECTION_FORCE, i, "from", &f->def.from, &f->from) && to && f->to.body >= 0)
+        ends_differ(m, KD_SECTION_FORCE, i, &f->from, &f->to);
+    if (f->def.friction > 0.0 && isnan(f->def.load))
+        kd_model_error(m, KD_SECTION_FORCE, i, "friction", "a tyre with 'friction' needs its nominal 'load'");
+}
+
 static void finish_forces(kd_model *m)
 {
     for (int i = 0; i < m->nforces; i++) {
@@ -228,12 +241,13 @@ static void finish_forces(kd_model *m)
         f->joint = -1;
         if (acts_in_joint(&f->def)) {
             find_joint(m, i);
-        } else if (f->def.kind == KD_TYRE || f->def.kind == KD_APPLIED) {
+        } else if (f->def.kind == KD_TYRE) {
+            finish_tyre(m, i);
+        } else if (f->def.kind == KD_APPLIED) {
             if (kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to) && f->to.body < 0) {
                 kd_model_error(m, KD_SECTION_FORCE, i, "to", "it acts on the ground, which does not move");
             }
-            if (f->def.kind == KD_APPLIED && f->def.in == KD_IN_BODY && is_point_of_world(&f->def.to))
-                f->to.R = kd_mat_identity();
+            if (f->def.in == KD_IN_BODY && is_point_of_world(&f->def.to)) f->to.R = kd_mat_identity();
         } else if (kd_places_resolve(m, KD_SECTION_FORCE, i, &f->def.from, &f->def.to, false, &f->from, &f->to)) {
             ends_differ(m, KD_SECTION_FORCE, i, &f->from, &f->to);
         }

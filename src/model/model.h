@@ -132,7 +132,7 @@ struct kd_model {
 //     frame.NAME.*                                            as body, of a named frame
 //     joint.NAME.q .v .a  (q1 q2 q3, v1 .., a1 ..)            coordinates, rates, accelerations
 //     joint.NAME.force.x .torque.x       reaction on the body of `to`, axes of `from`, at the origin of `to`
-//     force.NAME.length .rate .force     tsda, maxwell, tyre
+//     force.NAME.length .rate .force     tsda, maxwell, tyre (with .longitudinal .lateral)
 //     force.NAME.angle .rate .torque     rsda
 //     force.NAME.q .v .force             forces in joints
 //     force.NAME.fx .fy .fz .tx .ty .tz  wrench on `to`, axes of `from` (bushing, contact, applied)

@@ -41,6 +41,11 @@ static const property of_reaction[] = {
 static const property of_length[] = {
     {"length", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
 };
+static const property of_tyre[] = {
+    {"length", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
+    // with friction
+    {"longitudinal", KD_PROPERTY_FORCE, 1, 0}, {"lateral", KD_PROPERTY_FORCE, 2, 0},
+};
 static const property of_angle[] = {
     {"angle", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"torque", KD_PROPERTY_FORCE, 0, 0},
 };
@@ -105,6 +110,8 @@ static properties of_force_kind(kd_force_kind kind)
     case KD_APPLIED:
     case KD_CONTACT:
         return (properties){of_wrench, LENGTH(of_wrench)};
+    case KD_TYRE:
+        return (properties){of_tyre, LENGTH(of_tyre)};
     default:
         return (properties){of_length, LENGTH(of_length)};
     }

@@ -14,10 +14,17 @@ static bool is_place(const kd_field *field)
     return field && field->type == KD_FIELD_PLACE;
 }
 
+// a place that the short form speaks of: one that can be left out has its own key
+static bool is_needed_place(const kd_field *field)
+{
+    return is_place(field) && (field->flags & KD_FIELD_REQUIRED);
+}
+
 // may this element use the key in its short form
 bool kd_reader_is_place_key(const kd_schema *schema, int kind, const char *key)
 {
-    bool from = is_place(kd_schema_field(schema, kind, "from")), to = is_place(kd_schema_field(schema, kind, "to"));
+    bool from = is_needed_place(kd_schema_field(schema, kind, "from")),
+         to = is_place(kd_schema_field(schema, kind, "to"));
     if (!to) return false;
     if (strcmp(key, "bodies") == 0 || strcmp(key, "points") == 0) return from;
     if (strcmp(key, "body") == 0) return !from;
@@ -174,7 +181,7 @@ bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, con
 {
     const kd_field *from_field = kd_schema_field(schema, kind, "from"), *to_field = kd_schema_field(schema, kind, "to");
     kd_place       *to = (kd_place *)(void *)((char *)def + to_field->offset);
-    kd_place       *from = from_field ? (kd_place *)(void *)((char *)def + from_field->offset) : NULL;
+    kd_place       *from = is_needed_place(from_field) ? (kd_place *)(void *)((char *)def + from_field->offset) : NULL;
     kd_node        *longer = kd_node_find(map, "from") ? kd_node_find(map, "from") : kd_node_find(map, "to");
     if (longer) {
         kd_reader_complain(r, longer, "'from' and 'to' are in place of '%s', not beside it", from ? "bodies" : "body");

@@ -539,9 +539,10 @@ static bool has_places_otherwise(const kd_schema *schema, int kind, const kd_nod
 
 static void complain_place(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, const char *key)
 {
-    char what[100];
-    bool both = kd_schema_field(schema, kind, "from") != NULL;
-    bool joint = kd_schema_field(schema, kind, "joint") != NULL;
+    char            what[100];
+    const kd_field *from = kd_schema_field(schema, kind, "from");
+    bool            both = from && (from->flags & KD_FIELD_REQUIRED);
+    bool            joint = kd_schema_field(schema, kind, "joint") != NULL;
     say_what(schema, kind, what, sizeof what);
     if (!both) {
         kd_reader_complain(r, map, "%s needs 'body' or 'to'", what);

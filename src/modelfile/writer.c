@@ -130,6 +130,15 @@ static bool same_numbers(const double *a, const double *b, int n)
 }
 
 // Has the field the value that it has when it is not written?
+// the ground as it is
+static bool is_default_place(const kd_place *place)
+{
+    const kd_place other = kd_place_default();
+    return place->body && strcmp(place->body, other.body) == 0 && place->in == other.in &&
+           same_numbers(place->position, other.position, 3) && same_numbers(place->axis, other.axis, 3) &&
+           same_numbers(place->reference, other.reference, 3) && same_numbers(place->orientation, other.orientation, 4);
+}
+
 static bool is_default(const kd_field *field, int kind, const void *def, const void *defaults)
 {
     const void *value = at(def, field->offset), *other = at(defaults, field->offset);
@@ -155,7 +164,7 @@ static bool is_default(const kd_field *field, int kind, const void *def, const v
         return true;
     }
     case KD_FIELD_PLACE:
-        return false;
+        return is_default_place(value);
     default:
         return length_of(field, def) == 0;
     }

@@ -17,6 +17,8 @@ kd_simulation_options kd_simulation_options_default(void)
         .radau = kd_radau_options_default(),
         .bdf = kd_bdf_options_default(),
         .ida = kd_ida_options_default(),
+        .cvode = kd_cvode_options_default(),
+        .arkode = kd_arkode_options_default(),
         .initial = kd_initial_options_default(),
     };
 }
@@ -330,6 +332,11 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     if (status < 0) recall_assumed(s);
     return status;
+}
+
+kd_dae *kd_simulation_dae(const kd_simulation *s)
+{
+    return s->dae;
 }
 
 const kd_state *kd_simulation_state(const kd_simulation *s)

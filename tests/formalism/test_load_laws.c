@@ -54,6 +54,12 @@ static desk desk_create(const kd_model *m, uint64_t *seed)
     for (int i = 0; i < d.system->nslots; i++) // some stand twice
         for (int k = 0; k < i; k++)
             if (memcmp(&d.system->slot[i], &d.system->slot[k], sizeof(kd_slot)) == 0) d.x[i] = d.x[k];
+    for (int i = 0; i < d.system->nloads; i++) {
+        if (d.system->load[i].class != &kd_load_tyre_slip) continue;
+        const int *n = d.system->load[i].variable + 5; // axle
+        double     length = sqrt(d.x[n[0]] * d.x[n[0]] + d.x[n[1]] * d.x[n[1]] + d.x[n[2]] * d.x[n[2]]);
+        for (int k = 0; k < 3; k++) d.x[n[k]] /= length;
+    }
     set_time(&d, d.x, 0.4);
     fill_outputs(&d, d.x);
     return d;
@@ -142,6 +148,13 @@ static double potential_later(const desk *d, const kd_load *l, const double *sta
             if (s->slot[i].kind == KD_SLOT_MEASURE && s->slot[i].level == 0 && s->slot[k].kind == KD_SLOT_MEASURE &&
                 s->slot[k].level == 1 && s->slot[k].index == s->slot[i].index)
                 d->moved[i] = d->x[i] + h * d->x[k];
+    if (l->class == &kd_load_tyre_slip) { // its axle turns: n' = omega x n
+        const int *at = l->variable + 5;
+        kd_vec3    n = kd_vec(d->x[at[0]], d->x[at[1]], d->x[at[2]]);
+        kd_vec3    moved = kd_vec_axpy(n, h, kd_vec_cross(kd_vec(d->x[at[3]], d->x[at[4]], d->x[at[5]]), n));
+        moved = kd_vec_scale(1.0 / kd_vec_norm(moved), moved);
+        d->moved[at[0]] = moved.x, d->moved[at[1]] = moved.y, d->moved[at[2]] = moved.z;
+    }
     for (int k = 0; k < l->nstates; k++)
         for (int i = 0; i < s->nslots; i++)
             if (s->slot[i].kind == KD_SLOT_STATE && s->slot[i].index == l->state + k)

@@ -4,6 +4,7 @@
 #include "formulation/assembled_impl.h"
 #include "formulation/whole.h"
 #include "gallery.h"
+#include "math/dense.h"
 #include "pendulum.h"
 #include <complex.h>
 
@@ -29,8 +30,24 @@ static void directional(kd_dae *dae, double t, const double *x, const double *xd
     free(y);
 }
 
+// The positions of dx replaced by factor Z e, e their first nv numbers
+static void make_tangent(const kd_eom *eom, const double *p, double factor, double *dx)
+{
+    kd_dims      d = kd_eom_dims(eom);
+    kd_eom_data *data;
+    double      *Z = calloc((size_t)(d.np * d.nv + d.np), sizeof *Z), *moved = Z + d.np * d.nv;
+    assert_int_equal(kd_eom_data_create(eom, &data), KD_OK);
+    kd_eom_at_time(data, 0.4, NULL, NULL, NULL, NULL);
+    kd_eom_at_position(data, p, NULL);
+    assert_int_equal(kd_eom_Z(data, Z), KD_EVAL_OK);
+    kd_gemv(d.np, d.nv, factor, Z, dx, 0, moved);
+    memcpy(dx, moved, (size_t)d.np * sizeof *dx);
+    kd_eom_data_destroy(data);
+    free(Z);
+}
+
 // Solving with the right-hand side A dx, A dx from differences of the residual, gives dx again. With quaternions the
-// sparse matrix leaves out how moves off the unit sphere turn the velocity, which is smaller by 1 / gamma.
+// sparse matrix is meant for increments along the unit sphere and leaves out terms that are smaller by 1 / gamma^2.
 static void check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_formulation form,
                          const kd_formulation_options *opt, double gamma)
 {
@@ -43,7 +60,7 @@ static void check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_st
     unsigned            seed = 7;
     double complex      gamma_complex = gamma * (0.7 + 0.8 * I);
     bool                cut_off = ((const kd_assembled *)dae->impl)->newton && kd_eom_dims(eom).nq > 0;
-    double              tolerance = cut_off ? 3 / gamma : 2e-5;
+    double              tolerance = cut_off ? 30 / (gamma * gamma) : 2e-5;
 
     kd_formulation_pack(dae, x, y);
     assert_int_equal(f->start(dae->impl, t, y, ydot), KD_EVAL_OK);
@@ -53,6 +70,7 @@ static void check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_st
 
     for (int k = 0; k < 4; k++) {
         for (size_t i = 0; i < n; i++) re[i] = scatter(&seed), im[i] = scatter(&seed);
+        if (cut_off) make_tangent(eom, y, 1 / gamma, re), make_tangent(eom, y, 1 / gamma, im);
         // real: A dx = d/de F(x + e dx, x' + e gamma dx)
         for (size_t i = 0; i < n; i++) scaled[i] = gamma * re[i];
         directional(dae, t, y, ydot, re, scaled, Fre);
@@ -62,8 +80,11 @@ static void check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_st
         f->expand(dae->impl, part, Fim, scaled);
         for (size_t i = 0; i < n; i++) {
             char name[64];
-            if (fabs(scaled[i] - re[i]) > tolerance) f->component_name(dae->impl, (int)i, name, sizeof name);
-            if (fabs(scaled[i] - re[i]) > tolerance)
+            if (fabs(scaled[i] - re[i]) >
+                tolerance * (cut_off && dae->component[i] == KD_COMPONENT_MULTIPLIER ? gamma : 1))
+                f->component_name(dae->impl, (int)i, name, sizeof name);
+            if (fabs(scaled[i] - re[i]) >
+                tolerance * (cut_off && dae->component[i] == KD_COMPONENT_MULTIPLIER ? gamma : 1))
                 fail_msg("%s, %s, real: %s %g, not %g", kd_eom_title(eom), f->name, name, scaled[i], re[i]);
         }
         // complex: A (re + i im) = K re + E Re(gamma z) + i (K im + E Im(gamma z))
@@ -73,7 +94,8 @@ static void check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_st
         directional(dae, t, y, ydot, im, scaled, Fim);
         f->solve_complex(dae->impl, Fre, Fim);
         for (size_t i = 0; i < n; i++) {
-            if (fabs(Fre[i] - re[i]) + fabs(Fim[i] - im[i]) > 4e-5)
+            double scale = cut_off && dae->component[i] == KD_COMPONENT_MULTIPLIER ? gamma : 1;
+            if (fabs(Fre[i] - re[i]) + fabs(Fim[i] - im[i]) > 2 * tolerance * scale)
                 fail_msg("%s, %s, complex: component %zu", kd_eom_title(eom), f->name, i);
         }
     }
@@ -88,7 +110,8 @@ static void check_all_forms(kd_eom_def def, const kd_inputs *inputs, const place
     state->t = 0.4;
     make_consistent(eom, inputs, state);
     for (int k = 0; k < FORMS; k++)
-        for (double gamma = kd_eom_dims(eom).nq > 0 ? 30 : 3; gamma < 1e3; gamma *= 20) check_newton(eom, inputs, state, forms[k], opt, gamma);
+        for (double gamma = kd_eom_dims(eom).nq > 0 ? 10 : 3; gamma < 1e3; gamma *= 20)
+            check_newton(eom, inputs, state, forms[k], opt, gamma);
     kd_state_destroy(state);
     kd_eom_destroy(eom);
 }
@@ -190,8 +213,9 @@ static void factors_are_accurate_for_small_steps(void **state)
         assert_true(f->linearize(dae->impl, 0, y, ydot, true) >= 0);
         assert_int_equal(f->factor(dae->impl, gamma, 0, 0), KD_OK);
         for (int i = 0; i < n; i++) {
-            int power = i < inside->xv ? -1 : inside->newton ? inside->newton->power[i - inside->xv]
-                                                             : inside->column_power[i];
+            int power = i < inside->xv   ? -1
+                        : inside->newton ? inside->newton->power[i - inside->xv]
+                                         : inside->column_power[i];
             dx[i] = (0.5 + fabs(scatter(&seed))) * pow(gamma, power);
         }
         multiply(inside, gamma, dx, b);
@@ -307,7 +331,7 @@ static void check_motion(kd_eom_def def, const kd_inputs *inputs, const place *a
         for (int i = 0; i < x->n; i++) {
             bool multiplier =
                 i >= d.np + d.nv + d.nr && !(i >= d.np + d.nv + d.nr + d.nw && i < x->n - d.nlambda - d.nmu);
-            double tolerance = multiplier ? (forms[k] == KD_INDEX3 ? 1e-3 : 1e-4) : forms[k] == KD_INDEX3 ? 2e-5 : 1e-7;
+            double tolerance = multiplier ? (forms[k] == KD_INDEX3 ? 3e-3 : 1e-4) : forms[k] == KD_INDEX3 ? 2e-5 : 1e-7;
             if (fabs(x->p[i] - exact->p[i]) > tolerance * fmax(1, fabs(exact->p[i])))
                 fail_msg("%s, %s: component %d is %.12g, not %.12g", def.title, dae->methods->name, i, x->p[i],
                          exact->p[i]);

@@ -137,6 +137,7 @@ static void links_lead_somewhere(void **state)
                                         "docs/guide/sensors.md",
                                         "docs/guide/expressions.md",
                                         "docs/guide/urdf.md",
+                                        "docs/guide/vehicles.md",
                                         "docs/reference/model-file.md",
                                         "docs/guide/messages.md",
                                         "docs/guide/benchmarks.md",

@@ -497,6 +497,17 @@ static void make_tyre(mechanism *m, kd_force_def *f, int b)
     f->road =
         text(m, "%.17g + 0.1*sin(3*x%s)", f->to.position[2] - f->radius + 0.1, m->opt.conservative ? "" : " + 2*t");
     f->lifts_off = !m->opt.smooth && chance(0.5, &m->seed);
+    if (m->opt.conservative || chance(0.5, &m->seed)) return;
+    f->friction = between(0.3, 1, &m->seed);
+    f->load = between(1, 3, &m->seed);
+    f->slip = between(0.3, 0.6, &m->seed);
+    f->rolling_resistance = between(0, 0.1, &m->seed);
+    for (int i = 0; i < 2; i++) {
+        f->longitudinal[i] = between(1, 2, &m->seed) * (i + 1);
+        f->lateral[i] = between(0.5, 1.5, &m->seed) * (i + 1);
+    }
+    if (chance(0.5, &m->seed)) f->camber = between(-0.2, 0.2, &m->seed);
+    if (m->opt.states) f->relaxation = between(0.2, 1, &m->seed);
 }
 
 static void make_contact(mechanism *m, kd_force_def *f, int a, int b)

@@ -1,0 +1,122 @@
+// replay.c: states for the case that a run fails, and the command that replays its last second.
+#include "cli/replay.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "io/state_file.h"
+
+enum { KEPT = 4 }; // with a distance of half a second the oldest one lies more than one second back
+
+static const double DISTANCE = 0.5, BACK = 1; // [s]
+
+struct kd_replay {
+    const kd_eom *eom;
+    kd_state     *state[KEPT]; // oldest first
+    int           count;
+};
+
+kd_status kd_replay_create(const kd_eom *eom, kd_replay **result)
+{
+    *result = NULL;
+    kd_replay *r = kd_alloc(sizeof *r);
+    if (!r) return KD_ERR_MEMORY;
+    kd_status status = KD_OK;
+    r->eom = eom;
+    for (int i = 0; i < KEPT && status >= 0; i++) status = kd_state_create(eom, &r->state[i]);
+    if (status < 0) {
+        kd_replay_destroy(r);
+        return status;
+    }
+    *result = r;
+    return KD_OK;
+}
+
+void kd_replay_destroy(kd_replay *r)
+{
+    for (int i = 0; r && i < KEPT; i++) kd_state_destroy(r->state[i]);
+    kd_free(r);
+}
+
+void kd_replay_see(kd_replay *r, const kd_state *x)
+{
+    if (r->count > 0 && x->t < r->state[r->count - 1]->t + DISTANCE) return;
+    if (r->count == KEPT) { // the oldest one makes room
+        kd_state *oldest = r->state[0];
+        memmove(r->state, r->state + 1, (KEPT - 1) * sizeof *r->state);
+        r->state[--r->count] = oldest;
+    }
+    kd_state_copy(x, r->state[r->count++]);
+}
+
+const kd_state *kd_replay_oldest(const kd_replay *r)
+{
+    return r->count > 0 ? r->state[0] : NULL;
+}
+
+kd_status kd_replay_save(const kd_replay *r, const kd_state *last, const char *title, const char *path, double *from,
+                         char *message, size_t size)
+{
+    const kd_state *list[KEPT + 1];
+    int             n = 0;
+    for (int i = 0; i < r->count && r->state[i]->t < last->t; i++) list[n++] = r->state[i];
+    *from = n > 0 ? list[0]->t : last->t;
+    for (int i = 0; i < n; i++)
+        if (list[i]->t <= last->t - BACK) *from = list[i]->t;
+    list[n++] = last;
+    return kd_state_file_save(path, title, r->eom, list, n, message, size);
+}
+
+// ---- the command ----------------------------------------------------------------------------------------------------
+
+static bool is_plain(const char *word)
+{
+    return word[0] &&
+           word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%")] == 0;
+}
+
+static void append_word(char *text, size_t size, const char *word)
+{
+    kd_text_append(text, size, " ");
+    if (is_plain(word)) {
+        kd_text_append(text, size, "%s", word);
+        return;
+    }
+    kd_text_append(text, size, "'");
+    for (; *word; word++) kd_text_append(text, size, *word == '\'' ? "'\\''" : "%c", *word);
+    kd_text_append(text, size, "'");
+}
+
+// An option that the replay sets itself; *alone: its value is the next word
+static bool is_replaced(const char *word, bool *alone)
+{
+    static const char *const list[] = {"--t-end", "--start-state", "--from", "--output"};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        const size_t n = strlen(list[i]);
+        if (strncmp(word, list[i], n) != 0 || (word[n] != '\0' && word[n] != '=')) continue;
+        *alone = word[n] == '\0';
+        return true;
+    }
+    return false;
+}
+
+void kd_replay_command(int argc, char **argv, const char *folder, const char *path, double from, double t_end,
+                       char *text, size_t size)
+{
+    char output[4096];
+    kd_text(output, sizeof output, "%s/replay", folder);
+    kd_text(text, size, "kardan simulate");
+    for (int i = 0; i < argc; i++) {
+        bool alone = false;
+        if (is_replaced(argv[i], &alone))
+            i += alone;
+        else
+            append_word(text, size, argv[i]);
+    }
+    append_word(text, size, "--output");
+    append_word(text, size, output);
+    append_word(text, size, "--start-state");
+    append_word(text, size, path);
+    kd_text_append(text, size, " --from %.17g --t-end %.17g", from, t_end);
+}

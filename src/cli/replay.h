@@ -1,0 +1,26 @@
+// cli/replay.h: starting a run again shortly before its end: states kept on the way, and the command that starts from
+// one of them.
+#ifndef KD_CLI_REPLAY_H
+#define KD_CLI_REPLAY_H
+
+#include <kardan/eom.h>
+
+typedef struct kd_replay kd_replay;
+
+// eom must outlive it. On failure *replay is NULL.
+kd_status kd_replay_create(const kd_eom *eom, kd_replay **replay) KD_NODISCARD;
+void      kd_replay_destroy(kd_replay *replay); // NULL is fine
+// An accepted state. Keeps one about every half second of the motion, the latest few of them. Does not allocate.
+void kd_replay_see(kd_replay *replay, const kd_state *x);
+// The oldest state that is kept; NULL: none.
+const kd_state *kd_replay_oldest(const kd_replay *replay);
+// Write the states that were kept, and last, to a file of io/state_file.h; *from is the time of the latest one that
+// lies a second before last (or of the first one).
+kd_status kd_replay_save(const kd_replay *replay, const kd_state *last, const char *title, const char *path,
+                         double *from, char *message, size_t size) KD_NODISCARD;
+// "kardan simulate ARGUMENT...", quoted for the shell, without what says where a run starts and ends, and with that of
+// the replay, whose results go to a folder inside folder. argc, argv: behind the name of the command.
+void kd_replay_command(int argc, char **argv, const char *folder, const char *path, double from, double t_end,
+                       char *text, size_t size);
+
+#endif
