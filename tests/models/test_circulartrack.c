@@ -222,6 +222,7 @@ int main(void)
         cmocka_unit_test(index_2_drifts_linearly),
         cmocka_unit_test(index_1_drifts_quadratically),
         cmocka_unit_test(ggl_and_psf_do_not_drift),
+        cmocka_unit_test(projection_takes_the_drift_away),
         cmocka_unit_test(linear_implicit_euler_drifts_as_computed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
