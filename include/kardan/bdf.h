@@ -20,7 +20,7 @@ typedef struct kd_bdf_options {
     int           order_fixed;        // 1 .. 5: this order only, after start values; 0: variable default 0
     long          max_steps;          // attempts of one run                                      default 100000
     int           max_newton;         // iterations of the corrector                              default 4
-    double        newton_stop;        // kappa: stop when the iteration error is below kappa      default 0.33
+    double        newton_stop;        // kappa: stop when the iteration error is below; 0: chosen default 0
     double        cj_lower, cj_upper; // the matrix is kept while cj / cj_old is between          default 0.6, 1.667
     bool          dassl_rules;        // DASSL's own rules of re-evaluation, the baseline of S0   default false
 } kd_bdf_options;

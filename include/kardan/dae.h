@@ -103,6 +103,11 @@ typedef struct kd_dae_class {
     // components of x, a first guess at time t, that are known better (p and v from positions, velocities and
     // accelerations at both ends). NULL: none.
     void (*extrapolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
+    // x' = rhs(t, x), for integrators of ordinary differential equations. NULL: the form is none.
+    kd_eval (*rhs)(void *impl, double t, const double *x, double *xdot);
+    // What a state has behind the leading nstate components, [w s lambda mu | a] for the form ode, at (t, x); comes as
+    // guess, which is left after a failure. NULL: x has all of [p v r w s lambda mu].
+    kd_eval (*complete)(void *impl, double t, const double *x, double *rest);
     // Starting derivative x' for given consistent x (0 where undetermined). NULL: zero.
     kd_eval (*start)(void *impl, double t, const double *x, double *xdot);
     const char *(*component_name)(void *impl, int i, char *buffer, size_t size);
@@ -124,8 +129,9 @@ struct kd_dae {
     const bool *controlled;        // (n) counts in the error norm
     int         ndifferential;     // leading rows of F that contain derivatives; 0: unknown. The corrector scaling of
                                    // S0 Eq. 18 belongs to these rows only
-    int    nderivative;            // leading components whose derivative occurs in F; 0: all
-    int    nstate;                 // first nstate components are [p v r w s lambda mu] of kd_state
+    int nderivative;               // leading components whose derivative occurs in F; 0: all
+    int nstate;                    // first nstate components are those of kd_state: [p v r w s lambda mu] or, where the
+                                   // rest is solved for (complete), [p v r]
     double part_discount;          // how much less than 1 the particular part counts in the Newton norm; 0: fully
     bool   keep;  // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
     double h;     // step size that the integrator is about to try, a hint for linearize; 0: unknown

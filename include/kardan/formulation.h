@@ -19,7 +19,8 @@ KD_EXTERN_C_BEGIN
     X(KD_INDEX2, "index2", "constraints on velocity level; positions drift")                                           \
     X(KD_INDEX1, "index1", "constraints on acceleration level; positions and velocities drift")                        \
     X(KD_BAUMGARTE2, "baumgarte2", "gI + alpha g = 0")                                                                 \
-    X(KD_BAUMGARTE1, "baumgarte1", "gII + 2 alpha gI + beta^2 g = 0")
+    X(KD_BAUMGARTE1, "baumgarte1", "gII + 2 alpha gI + beta^2 g = 0")                                                  \
+    X(KD_ODE, "ode", "ordinary differential equations of p, v, r, the rest solved inside; p and v drift")
 
 typedef enum kd_formulation {
 #define KD_FORMULATION_ENUM(name, word, sentence) name,
@@ -70,7 +71,7 @@ typedef struct kd_formulation_options {
     bool             estimated; // grouped: pattern from difference matrices instead of the topology      default false
     kd_update        update;    //                                                                        default full
     bool             explicit_form;    // v' - a(p, v, ...) (S0 Eq. 10) instead of the residual (Eq. 9)   default false
-    kd_projection    projection;       // index2, index1, baumgarte: onto g and gI, h                     default never
+    kd_projection    projection;       // index2, index1, baumgarte, ode: onto g, gI, h                   default never
     bool             project_mass;     // in the norm of M instead of the Euclidean one                   default true
     double           projection_bound; // KD_PROJECT_BOUND: largest |g|, |gI|, |h| that is left alone     default 1e-8
     kd_part          part;             // derivatives of all or of the stiff elements only             default all
@@ -91,7 +92,24 @@ KD_API kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *input
                                        kd_formulation form, const kd_formulation_options *opt, kd_dae **dae,
                                        char *message, size_t size) KD_NODISCARD;
 
-// Components of a state <-> vector of the DAE (internal components from a, or 0).
+// The structure of the Newton matrix (S0 figures 3 to 5), positions along increments. Blocks of rows: kinematic,
+// dynamic, r, w (d), s (c), constraints of the form with h, position constraints of ggl and odassl; blocks of columns:
+// p, v, r, w, s, lambda and mu, eta. block_row, block_column: where they start.
+enum { KD_STRUCTURE_BLOCKS = 7 };
+typedef struct kd_structure {
+    kd_pattern pattern;
+    int        block_row[KD_STRUCTURE_BLOCKS + 1], block_column[KD_STRUCTURE_BLOCKS + 1];
+    const int *group; // (columns) consistent groups of the columns that are differenced; -1: known without differences
+    int        groups, fullest_row; // number of groups; entries of the fullest row, of these columns
+} kd_structure;
+
+// KD_ERR_UNSUPPORTED for psf, psf1 and SVD, which have dense matrices; also before the first linearisation with an
+// estimated pattern. *structure is to be destroyed.
+KD_API kd_status kd_formulation_structure(const kd_dae *dae, kd_structure **structure) KD_NODISCARD;
+KD_API void      kd_structure_destroy(kd_structure *structure); // NULL is fine
+
+// Components of a state <-> vector of the DAE (internal components from a, or 0). Unpacking the form ode solves for w, s,
+// lambda, mu and a as well; what the state has there serves as guess, and stays if there is no solution.
 KD_API void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x);
 KD_API void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_state *state);
 

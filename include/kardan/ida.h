@@ -1,5 +1,6 @@
-// kardan/ida.h: SUNDIALS IDA, the standing comparison. It runs on the formulations ggl, index2, index1, baumgarte2 and
-// baumgarte1; the others are refused with KD_ERR_UNSUPPORTED. Without SUNDIALS every call answers KD_ERR_UNAVAILABLE.
+// kardan/ida.h: SUNDIALS IDA, the standing comparison. It runs on the formulations ggl, index2, index1, baumgarte2,
+// baumgarte1, ode and, with velocities and multipliers of less accuracy, index3; forms with selectors (psf) and
+// projection are refused with KD_ERR_UNSUPPORTED. Without SUNDIALS every call answers KD_ERR_UNAVAILABLE.
 #ifndef KARDAN_IDA_H
 #define KARDAN_IDA_H
 

@@ -2,9 +2,11 @@
 #ifndef KARDAN_KARDAN_H
 #define KARDAN_KARDAN_H
 
+#include <kardan/arkode.h>
 #include <kardan/base.h>
 #include <kardan/bdf.h>
 #include <kardan/certificate.h>
+#include <kardan/cvode.h>
 #include <kardan/dae.h>
 #include <kardan/eom.h>
 #include <kardan/explain.h>

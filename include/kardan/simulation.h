@@ -2,7 +2,9 @@
 #ifndef KARDAN_SIMULATION_H
 #define KARDAN_SIMULATION_H
 
+#include <kardan/arkode.h>
 #include <kardan/bdf.h>
+#include <kardan/cvode.h>
 #include <kardan/eom.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>
@@ -14,7 +16,9 @@ KD_EXTERN_C_BEGIN
 #define KD_INTEGRATOR_LIST(X)                                                                                          \
     X(KD_RADAU, "radau", "Radau IIa of order 5")                                                                       \
     X(KD_BDF, "bdf", "variable-order BDF with fixed leading coefficient")                                              \
-    X(KD_IDA, "ida", "SUNDIALS IDA, variable-order BDF")
+    X(KD_IDA, "ida", "SUNDIALS IDA, variable-order BDF")                                                               \
+    X(KD_CVODE, "cvode", "SUNDIALS CVODE, variable-order BDF or Adams methods, on the formulation ode")                \
+    X(KD_ARKODE, "arkode", "SUNDIALS ARKODE, explicit or diagonally implicit Runge-Kutta, on the formulation ode")
 
 typedef enum kd_integrator {
 #define KD_INTEGRATOR_ENUM(name, word, sentence) name,
@@ -39,6 +43,8 @@ typedef struct kd_simulation_options {
     kd_radau_options       radau;
     kd_bdf_options         bdf;
     kd_ida_options         ida;
+    kd_cvode_options       cvode;
+    kd_arkode_options      arkode;
     kd_initial_options     initial;
     double                 rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
     kd_output              output;     // may be NULL

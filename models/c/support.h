@@ -20,7 +20,8 @@ kd_status kd_gallery_create(const kd_eom_def *def, const kd_start *start, kd_eom
 // The examples, one or two per file.
 extern const kd_example kd_example_pendulum, kd_example_pendulum_release, kd_example_caraxis, kd_example_andrews,
     kd_example_truck5, kd_example_truck5_free, kd_example_truck7, kd_example_truck7_bump, kd_example_fekete,
-    kd_example_pendulum_chain12, kd_example_pendulum_chain14, kd_example_pendulum_chain16;
+    kd_example_wheelset, kd_example_circulartrack, kd_example_pendulum_chain12, kd_example_pendulum_chain14,
+    kd_example_pendulum_chain16;
 
 // Entry (i, j) of a column-major matrix.
 static inline double *kd_entry(double *A, int rows, int i, int j)

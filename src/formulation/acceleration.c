@@ -50,6 +50,7 @@ struct kd_acceleration {
     bool            svd;       // asked for by the options
     bool            truncated; // the matrix in use was solved by SVD
     bool            least_change;
+    bool            euclidean;
     bool            by_definition; // the projector in use was factored by the definition
     double          rank_tolerance;
     double         *u, *du, *ddu;
@@ -467,6 +468,11 @@ void kd_acceleration_least_change(kd_acceleration *self)
     self->least_change = true;
 }
 
+void kd_acceleration_euclidean(kd_acceleration *self)
+{
+    self->euclidean = true;
+}
+
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu)
 {
@@ -534,21 +540,22 @@ kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *
     return no_solution(self, KD_ERR_SINGULAR_CS, t, "Newton's method finds no contact coordinates");
 }
 
-// K = [M C'; C 0] with C = [GZ; HZ]
+// K = [M C'; C 0] with C = [GZ; HZ], or I for M
 static kd_eval evaluate_projector(kd_acceleration *self)
 {
-    self->by_definition = has_own_solution(self) && kd_eom_kkt_factor(self->data) == KD_EVAL_OK;
+    self->by_definition = !self->euclidean && has_own_solution(self) && kd_eom_kkt_factor(self->data) == KD_EVAL_OK;
     if (self->by_definition) return KD_EVAL_OK;
     if (!reserve(self)) return no_room(self, kd_eom_point(self->data)->t);
     kd_dims d = self->dims;
     int     nv = d.nv, n = self->nk, at_mu = nv + d.nlambda;
     blocks *b = &self->block;
     kd_eom_at_acceleration(self->data, self->zero, self->zero, self->zero, self->zero);
-    kd_eval answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
+    kd_eval answer = self->euclidean ? KD_EVAL_OK : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
     if (answer == KD_EVAL_OK) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
     if (answer != KD_EVAL_OK) return note(self, answer);
     memset(self->A, 0, (size_t)n * (size_t)n * sizeof(double));
-    put(self, n, 0, 0, nv, nv, b->M);
+    if (!self->euclidean) put(self, n, 0, 0, nv, nv, b->M);
+    for (int i = 0; i < nv && self->euclidean; i++) self->A[i + i * n] = 1;
     put(self, n, nv, 0, d.nlambda, nv, b->GZ);
     put(self, n, at_mu, 0, d.nmu, nv, b->HZ);
     put_transposed(self, n, 0, nv, nv, d.nlambda, b->GZ);

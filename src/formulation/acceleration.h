@@ -1,7 +1,8 @@
 // formulation/acceleration.h: accelerations and multipliers at a point, and projection onto the constraints.
 //
 //     solve:   residual(a, lambda, mu, w) = 0, gII(a) = 0, hI(a) = 0, d(w, lambda, mu) = 0; inactive: lambda_i = 0
-//     project: p, s, then v to the closest point (in the norm of M) with g = 0, c = 0, q = 0, gI = 0, h = 0
+//     project: p, s, then v to the closest point (in the norm of M, or Euclidean) with g = 0, c = 0, q = 0, gI = 0, h =
+//     0
 #ifndef KD_FORMULATION_ACCELERATION_H
 #define KD_FORMULATION_ACCELERATION_H
 
@@ -18,6 +19,9 @@ void      kd_acceleration_destroy(kd_acceleration *self); // NULL is fine
 
 // Multipliers of redundant rows: from now on those closest to the guess instead of those of minimum norm.
 void kd_acceleration_least_change(kd_acceleration *self);
+
+// Projections: the closest point from now on in the Euclidean norm of the increments instead of that of M.
+void kd_acceleration_euclidean(kd_acceleration *self);
 
 // a, w, lambda, mu at (t, p, s, v, r); w, lambda, mu come as guess. The arrays must stay unchanged during the call
 // only.

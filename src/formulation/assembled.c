@@ -12,6 +12,7 @@
 #include "formulation/assembled.h"
 #include "core/text.h"
 #include "formulation/assembled_impl.h"
+#include "formulation/projection.h"
 #include "math/dense.h"
 #include <math.h>
 #include <stdarg.h>
@@ -329,6 +330,12 @@ static void assembled_destroy(void *impl)
 static const kd_dae_class evaluating[KD_FORMULATION_COUNT] = {KD_FORMULATION_LIST(KD_EVALUATING_CLASS)};
 static const kd_dae_class updating[KD_FORMULATION_COUNT] = {KD_FORMULATION_LIST(KD_UPDATING_CLASS)};
 
+const kd_newton *kd_assembled_newton(const kd_dae *dae)
+{
+    if (dae->methods->residual != assembled_residual) return NULL;
+    return ((const kd_assembled *)dae->impl)->newton;
+}
+
 static void set_levels(kd_assembled *self)
 {
     double       alpha = self->opt.baumgarte_alpha, beta = self->opt.baumgarte_beta;
@@ -459,11 +466,13 @@ static kd_status create_parts(kd_assembled *self)
     cut_arrays(self);
     if (self->arena.failed) return KD_ERR_MEMORY;
     describe(self);
-    bool      on_manifold = self->has_eta || self->form == KD_PSF1;
+    bool      projects = kd_projects(self->eom, self->form, &self->opt) && self->opt.projection == KD_PROJECT_ALWAYS;
+    bool      on_manifold = self->has_eta || self->form == KD_PSF1 || projects;
     kd_status status = kd_eom_data_create(self->eom, &self->data);
     if (status >= 0) kd_eom_at_parameters(self->data, self->state->theta);
     if (status >= 0)
         status = kd_acceleration_create(self->eom, &self->inputs, self->state, &self->opt, &self->acceleration);
+    if (status >= 0 && !self->opt.project_mass) kd_acceleration_euclidean(self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, on_manifold, &self->dense);
     if (status < 0) return status;
     if (!is_combined(self)) return kd_newton_create(self, &self->newton);
@@ -490,8 +499,10 @@ kd_status kd_assembled_create(const kd_eom *eom, const kd_inputs *inputs, const 
     status = create_parts(self);
     if (status < 0) goto done;
     int nrows = self->has_selectors ? self->n : self->nraw;
+    self->methods = self->newton && opt->update != KD_UPDATE_FULL ? updating[form] : evaluating[form];
+    if (kd_projects(eom, form, opt)) self->methods.project = kd_assembled_project;
     *object = (kd_dae){
-        .methods = self->newton && opt->update != KD_UPDATE_FULL ? &updating[form] : &evaluating[form],
+        .methods = &self->methods,
         .impl = self,
         .n = self->n,
         .nrows = nrows,

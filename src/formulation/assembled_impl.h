@@ -41,6 +41,7 @@ typedef struct kd_row_rule {
 typedef struct kd_assembled {
     kd_arena               arena;
     kd_dae                *dae;
+    kd_dae_class           methods; // of the form, with or without projection
     const kd_eom          *eom;
     const kd_state        *state; // discrete states and active rows
     kd_dims                dims;
@@ -104,7 +105,9 @@ typedef struct kd_assembled {
 } kd_assembled;
 
 // assembled.c
-kd_eval kd_assembled_at(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
+// The sparse Newton matrix of a form of this family; NULL: another form, or a dense matrix
+const kd_newton *kd_assembled_newton(const kd_dae *dae);
+kd_eval          kd_assembled_at(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
 // raw = raw rows at (t, x, x'), with selectors made ready
 kd_eval   kd_assembled_raw(kd_assembled *self, double t, const double *x, const double *xdot) KD_NODISCARD;
 kd_eval   kd_assembled_note(kd_assembled *self, kd_eval answer); // keep the fault of the evaluation point

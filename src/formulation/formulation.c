@@ -1,6 +1,7 @@
 // formulation.c: the list of formulations by word, their options, and the way from equations of motion to a kd_dae.
 #include "core/text.h"
 #include "formulation/assembled.h"
+#include "formulation/ode.h"
 #include "formulation/psf.h"
 #include <math.h>
 #include <string.h>
@@ -75,6 +76,14 @@ static kd_status check_options(const kd_formulation_options *opt, char *message,
         kd_text(message, size, "the coefficients of Baumgarte must be finite and not negative");
         return KD_ERR_ARGUMENT;
     }
+    if ((int)opt->projection < KD_PROJECT_NEVER || opt->projection > KD_PROJECT_ALWAYS) {
+        kd_text(message, size, "the projection %d is none of never, bound, always", (int)opt->projection);
+        return KD_ERR_ARGUMENT;
+    }
+    if (opt->projection == KD_PROJECT_BOUND && !(opt->projection_bound > 0 && isfinite(opt->projection_bound))) {
+        kd_text(message, size, "the bound of projection must be positive and finite");
+        return KD_ERR_TOLERANCE;
+    }
     return KD_OK;
 }
 
@@ -97,6 +106,7 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
     kd_status status = check_options(opt, message, size);
     if (status < 0) return status;
     if (form == KD_PSF) return kd_psf_create(eom, inputs, x, opt, dae, message, size);
+    if (form == KD_ODE) return kd_ode_create(eom, inputs, x, opt, dae, message, size);
     return kd_assembled_create(eom, inputs, x, form, opt, dae, message, size);
 }
 
@@ -123,4 +133,5 @@ void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_stat
     state->t = t;
     memcpy(state->p, x, (size_t)dae->nstate * sizeof *x);
     if (keeps_acceleration(dae, state)) memcpy(state->a, x + dae->nstate, (size_t)(dae->n - dae->nstate) * sizeof *x);
+    if (dae->methods->complete) (void)dae->methods->complete(dae->impl, t, x, state->p + dae->nstate);
 }

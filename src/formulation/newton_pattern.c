@@ -145,6 +145,27 @@ static void add_multipliers(kd_newton *self)
     if (self->hz >= 0) add_piece(self, piece);
 }
 
+// GZ by rows
+static void set_rows(kd_newton *self)
+{
+    if (self->gz < 0) return;
+    const kd_pattern *G = &self->source[self->gz].pattern;
+    int               count = G->column[G->columns];
+    self->row_start = kd_cut_int(&self->arena, self->nlambda + 2);
+    self->row_column = kd_cut_int(&self->arena, count);
+    self->row_value = kd_cut_int(&self->arena, count);
+    self->GZ = kd_cut_double(&self->arena, count);
+    if (self->arena.failed) return;
+    for (int k = 0; k < count; k++) self->row_start[G->row[k] + 2]++;
+    for (int i = 2; i <= self->nlambda + 1; i++) self->row_start[i] += self->row_start[i - 1];
+    for (int j = 0; j < G->columns; j++)
+        for (int k = G->column[j]; k < G->column[j + 1]; k++) {
+            int to = self->row_start[G->row[k] + 1]++;
+            self->row_column[to] = j;
+            self->row_value[to] = k;
+        }
+}
+
 kd_status kd_newton_describe(kd_newton *self)
 {
     const kd_assembled *form = self->form;
@@ -161,6 +182,7 @@ kd_status kd_newton_describe(kd_newton *self)
     if (d.nlambda > 0) add_levels(self, self->phi, &form->phi_rows);
     if (d.nmu > 0) add_levels(self, self->h, &form->h_rows);
     if (self->has_eta) add_rows(self, self->g, KD_G, 1);
+    if (!self->arena.failed) set_rows(self);
     return self->arena.failed ? KD_ERR_MEMORY : KD_OK;
 }
 
@@ -295,27 +317,6 @@ static void place_diagonals(kd_newton *self)
 
 // ---- what elimination leaves ----------------------------------------------------------------------------------------
 
-// GZ by rows
-static void set_rows(kd_newton *self)
-{
-    if (self->gz < 0) return;
-    const kd_pattern *G = &self->source[self->gz].pattern;
-    int               count = G->column[G->columns];
-    self->row_start = kd_cut_int(&self->arena, self->nlambda + 2);
-    self->row_column = kd_cut_int(&self->arena, count);
-    self->row_value = kd_cut_int(&self->arena, count);
-    self->GZ = kd_cut_double(&self->arena, count);
-    if (self->arena.failed) return;
-    for (int k = 0; k < count; k++) self->row_start[G->row[k] + 2]++;
-    for (int i = 2; i <= self->nlambda + 1; i++) self->row_start[i] += self->row_start[i - 1];
-    for (int j = 0; j < G->columns; j++)
-        for (int k = G->column[j]; k < G->column[j + 1]; k++) {
-            int to = self->row_start[G->row[k] + 1]++;
-            self->row_column[to] = j;
-            self->row_value[to] = k;
-        }
-}
-
 static kd_status set_A(kd_newton *self)
 {
     kd_places places = {.rows = self->m, .columns = self->m};
@@ -401,8 +402,6 @@ static kd_status set_groups(kd_newton *self)
 kd_status kd_newton_set_pattern(kd_newton *self)
 {
     kd_newton_release_pattern(self);
-    if (!self->row_start) set_rows(self);
-    if (self->arena.failed) return KD_ERR_MEMORY;
     kd_status status = set_F(self);
     if (status >= 0) place_pieces(self);
     if (status >= 0) place_diagonals(self);

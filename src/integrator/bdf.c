@@ -17,13 +17,22 @@
 
 static const double FAILED_SHRINK = 0.25;    // step after a corrector that failed or a function that asked for less
 static const int    MAX_SINGULAR = 10;       // singular Newton matrices in a row
-static const double ESTIMATE_SAFETY = 2;     // h_new = h (2 est)^(-1 / (k + 1))
-static const double ESTIMATE_FLOOR = 1e-4;   // added to 2 est
+static const double ESTIMATE_FLOOR = 1e-4;   // added to safety times estimate
+static const double MOST_GROWTH = 2;         // of the step size
 static const double NOISE = 1e-13;           // steps shorter than this times t: x' is rounding
 static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
 static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
+
+// How steps grow
+typedef struct step_rule {
+    double safety;       // h_new = h (safety est)^(-1 / (k + 1))
+    double least_growth; // smaller growth is not worth a new leading coefficient
+    double newton_stop;  // kappa
+} step_rule;
+static const step_rule own_rule = {.safety = 4, .least_growth = 1.4, .newton_stop = 0.01};
+static const step_rule dassl_rule = {.safety = 2, .least_growth = 2, .newton_stop = 0.33};
 
 // Norms of h^j x^(j) / j of one step, j = k-1 .. k+2, that is for orders k-2 .. k+1; infinite where not known
 typedef struct estimates {
@@ -31,23 +40,24 @@ typedef struct estimates {
 } estimates;
 
 struct kd_bdf {
-    kd_dae        *dae;
-    kd_bdf_options opt;
-    kd_arena       arena;
-    int            n, nc; // components, those that count in the error norm
-    kd_bdf_history past;
-    kd_corrector   corrector;
-    double        *predicted, *predicted_dot; // (n) P, P'
-    double        *x, *xdot;                  // (n) iterates, then the accepted point
-    double        *e;                         // (n) x - P
-    double        *x_old;                     // (n) before the last step
-    double        *rtol, *atol;               // (n)
-    double        *weight;                    // (n) 1 / (atol + rtol |x|)
-    double        *index_weight;              // (n) the same, with powers of h for components of higher index
-    double        *share;                     // (n) for the observer
-    double        *grid[KD_BDF_TERMS];        // (n) h_fixed: start values, the newest first
-    double         grid_t[KD_BDF_TERMS];
-    int            grid_count, grid_wanted; // wanted: 0 when steps of fixed size are made
+    kd_dae          *dae;
+    kd_bdf_options   opt;
+    const step_rule *rule;
+    kd_arena         arena;
+    int              n, nc; // components, those that count in the error norm
+    kd_bdf_history   past;
+    kd_corrector     corrector;
+    double          *predicted, *predicted_dot; // (n) P, P'
+    double          *x, *xdot;                  // (n) iterates, then the accepted point
+    double          *e;                         // (n) x - P
+    double          *x_old;                     // (n) before the last step
+    double          *rtol, *atol;               // (n)
+    double          *weight;                    // (n) 1 / (atol + rtol |x|)
+    double          *index_weight;              // (n) the same, with powers of h for components of higher index
+    double          *share;                     // (n) for the observer
+    double          *grid[KD_BDF_TERMS];        // (n) h_fixed: start values, the newest first
+    double           grid_t[KD_BDF_TERMS];
+    int              grid_count, grid_wanted; // wanted: 0 when steps of fixed size are made
 
     kd_bdf_coefficients step; // present attempt
     int                 order, order_old, order_max, order_least;
@@ -71,7 +81,6 @@ kd_bdf_options kd_bdf_options_default(void)
         .order_max = KD_BDF_ORDER_MAX,
         .max_steps = 100000,
         .max_newton = 4,
-        .newton_stop = 0.33,
         .cj_lower = 0.6,
         .cj_upper = 1.667,
     };
@@ -105,7 +114,7 @@ static kd_status check_options(const kd_bdf_options *o, char *message, size_t si
     if (o->order_fixed < 0 || o->order_fixed > KD_BDF_ORDER_MAX) wrong = "order_fixed must lie between 0 and 5";
     if (o->max_steps < 1) wrong = "max_steps must be at least 1";
     if (o->max_newton < 2) wrong = "max_newton must be at least 2";
-    if (!(o->newton_stop > 0)) wrong = "newton_stop must be positive";
+    if (!(o->newton_stop >= 0)) wrong = "newton_stop must not be negative";
     if (!(o->cj_lower > 0 && o->cj_lower <= 1 && o->cj_upper >= 1)) wrong = "0 < cj_lower <= 1 <= cj_upper is required";
     if (!wrong) return KD_OK;
     kd_text(message, size, "bdf: %s", wrong);
@@ -130,7 +139,7 @@ static void cut_arrays(kd_bdf *b)
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
     kd_bdf_history_cut(&b->past, a, b->n);
     const kd_corrector_options rules = {.max_newton = b->opt.max_newton,
-                                        .stop = b->opt.newton_stop,
+                                        .stop = b->opt.newton_stop > 0 ? b->opt.newton_stop : b->rule->newton_stop,
                                         .cj_lower = b->opt.cj_lower,
                                         .cj_upper = b->opt.cj_upper,
                                         .dassl_rules = b->opt.dassl_rules};
@@ -155,6 +164,7 @@ kd_status kd_bdf_create(kd_dae *dae, const kd_bdf_options *opt, kd_bdf **bdf, ch
     if (!b) goto no_memory;
     b->dae = dae;
     b->opt = o;
+    b->rule = o.dassl_rules ? &dassl_rule : &own_rule;
     b->n = dae->n;
     b->order_max = o.order_fixed > 0 ? o.order_fixed : o.order_max;
     cut_arrays(b);
@@ -247,38 +257,45 @@ static bool should_lower(int k, const estimates *s)
     return k == 2 ? lower <= 0.5 * same : fmax(lower, lower2) <= same;
 }
 
-static double growth(double estimate, int order)
+// h_new / h that makes the error 1 / safety
+static double growth(const kd_bdf *b, double estimate, int order)
 {
-    return pow(ESTIMATE_SAFETY * estimate + ESTIMATE_FLOOR, -1.0 / (order + 1));
+    return pow(b->rule->safety * estimate + ESTIMATE_FLOOR, -1.0 / (order + 1));
 }
 
-// Order and size of the next step after a good one (DASSL)
+// Is a higher order promising, judged by the sizes of h^j x^(j)? Or a lower one after all: *down
+static bool should_raise(const kd_bdf *b, const estimates *s, bool *down)
+{
+    int    k = b->step.order;
+    double up = (k + 2) * s->higher, same = (k + 1) * s->same, below = k * s->lower;
+    if (*down || k == b->order_max || b->equal <= k + 1 || !isfinite(s->higher)) return false;
+    *down = k > 1 && below <= fmin(same, up);
+    return !*down && (k == 1 ? up < 0.5 * same : up < same);
+}
+
+// Order and size of the next step after a good one
 static void choose_next(kd_bdf *b, const estimates *s)
 {
     int    k = b->step.order;
-    bool   down = should_lower(k, s);
+    bool   down = should_lower(k, s), settled = b->equal > k + 1 || b->opt.dassl_rules;
     double est = s->same;
     if (down || k == b->order_max) b->raising = false;
     if (b->raising) {
         b->order = k + 1;
-        b->h_next = 2 * b->h;
+        b->h_next = MOST_GROWTH * b->h;
         return;
     }
-    if (!down && k < b->order_max && b->equal > k + 1 && isfinite(s->higher)) {
-        double up = (k + 2) * s->higher, same = (k + 1) * s->same, below = k * s->lower;
-        if (k > 1 && below <= fmin(same, up))
-            down = true;
-        else if (k == 1 ? up < 0.5 * same : up < same) {
-            b->order = k + 1;
-            est = s->higher;
-        }
-    }
-    if (down && k > b->order_least) {
+    if (should_raise(b, s, &down)) {
+        b->order = k + 1;
+        est = s->higher;
+    } else if (down && k > b->order_least) {
         b->order = k - 1;
         est = s->lower;
     }
-    double r = growth(est, b->order);
-    b->h_next = r >= 2 ? 2 * b->h : r <= 1 ? b->h * fmax(0.5, fmin(0.9, r)) : b->h;
+    double r = growth(b, est, b->order);
+    b->h_next = b->h;
+    if (r >= b->rule->least_growth && settled) b->h_next *= fmin(MOST_GROWTH, r);
+    if (r <= 1) b->h_next *= fmax(0.5, fmin(0.9, r));
 }
 
 // ---- reports --------------------------------------------------------------------------------------------------------
@@ -441,7 +458,7 @@ static void after_error(kd_bdf *b, const estimates *s, int failures)
     }
     if (down) b->order = k - 1;
     if (failures == 1) {
-        shrink(b, fmax(0.25, fmin(0.9, 0.9 * growth(est, b->order))));
+        shrink(b, fmax(0.25, fmin(0.9, 0.9 * growth(b, est, b->order))));
     } else {
         if (failures > 2) b->order = b->order_least;
         shrink(b, 0.25);

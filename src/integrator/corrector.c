@@ -1,6 +1,7 @@
 // corrector.c: simplified Newton iteration of a multistep step (S0 Eq. 14, 18; BCP 5.2.2) and its matrix.
 //
-//     x <- x - J \ (C F(t, x, x')),   J = cj_old F_x' + F_x of an earlier point,   C = diag(c .. c, 1 .. 1)
+//     z = -J \ (C F(t, x, x')),   J = cj_old F_x' + F_x of an earlier point,   C = diag(c .. c, 1 .. 1)
+//     x <- x + z, improved by what earlier iterations tell about J (secants.c)
 //
 // c = 2 / (1 + cj / cj_old) on the differential rows makes up for a cj that changed since J was factored. Constraint
 // rows do not contain cj and are solved unscaled; scaled, they would keep |1 - c|^m of their residual.
@@ -11,6 +12,7 @@
 #include <string.h>
 
 static const double SLOW = 0.9;     // rate of convergence that is given up
+static const double AGEING = 1.5;   // growth of a measured rate in a step without measurement
 static const double ROUNDING = 100; // increments below this many units in the last place are converged
 
 void kd_corrector_cut(kd_corrector *c, kd_arena *arena, kd_dae *dae, const kd_corrector_options *opt)
@@ -18,11 +20,10 @@ void kd_corrector_cut(kd_corrector *c, kd_arena *arena, kd_dae *dae, const kd_co
     c->dae = dae;
     c->opt = *opt;
     c->F = kd_cut_double(arena, dae->nrows);
-    c->part = kd_cut_double(arena, dae->n);
     c->y = kd_cut_double(arena, dae->nreduced_max);
-    c->dx = kd_cut_double(arena, dae->n);
-    c->x_start = kd_cut_double(arena, dae->n);
-    c->xdot_start = kd_cut_double(arena, dae->n);
+    double **vector[] = {&c->part, &c->z, &c->z_old, &c->dx, &c->x_start, &c->xdot_start};
+    for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(arena, dae->n);
+    kd_secants_cut(&c->secants, arena, dae->n);
     for (int i = 0; i < dae->n; i++) c->counted += dae->index[i] > 0;
     if (c->counted == 0) c->counted = 1;
 }
@@ -34,6 +35,7 @@ void kd_corrector_start(kd_corrector *c, bool keep)
     c->cj_factored = 0; // the leading coefficient is new in any case
     c->evaluate_next = false;
     c->rate = 1;
+    c->secants.count = 0;
 }
 
 // ---- the matrix -----------------------------------------------------------------------------------------------------
@@ -42,54 +44,45 @@ void kd_corrector_start(kd_corrector *c, bool keep)
 kd_matrix_action kd_corrector_decide(const kd_corrector_options *opt, const kd_matrix_state *s)
 {
     bool in_bounds = s->ratio >= opt->cj_lower && s->ratio <= opt->cj_upper;
+    bool update = s->has_update && !opt->dassl_rules;
     if (!s->exists) return KD_MATRIX_EVALUATE;
-    if (opt->dassl_rules) {
-        if (s->failed) return s->fresh ? KD_MATRIX_GIVE_UP : KD_MATRIX_EVALUATE;
-        if (!in_bounds) return KD_MATRIX_EVALUATE;
-        return s->scales || s->ratio == 1 ? KD_MATRIX_KEEP : KD_MATRIX_FACTOR;
-    }
-    if (s->failed) {
-        if (s->fresh) return KD_MATRIX_GIVE_UP;
-        return s->has_update && !s->renewed && s->ratio != 1 ? KD_MATRIX_UPDATE : KD_MATRIX_EVALUATE;
-    }
-    if (s->ratio == 0) return KD_MATRIX_FACTOR; // a restart: derivatives are said to be good
-    if (!in_bounds) return s->has_update ? KD_MATRIX_UPDATE : KD_MATRIX_EVALUATE;
+    if (s->failed && s->fresh) return KD_MATRIX_GIVE_UP;
+    if (s->failed) return update && !s->renewed && s->ratio != 1 ? KD_MATRIX_UPDATE : KD_MATRIX_EVALUATE;
+    if (s->ratio == 0) return opt->dassl_rules ? KD_MATRIX_EVALUATE : KD_MATRIX_FACTOR;
+    if (!in_bounds) return update ? KD_MATRIX_UPDATE : KD_MATRIX_EVALUATE;
     return s->scales || s->ratio == 1 ? KD_MATRIX_KEEP : KD_MATRIX_FACTOR;
 }
 
-static void note_news(kd_corrector *c, kd_matrix_news news)
+static kd_status factor(kd_corrector *c, double cj)
 {
-    if (news > c->news) c->news = news;
+    kd_status status = c->dae->methods->factor(c->dae->impl, cj, cj, 0);
+    c->cj_factored = status < 0 ? 0 : cj;
+    if (status < 0) c->evaluate_next = c->restart = true;
+    return status;
 }
 
-// Do what was decided, at the starting values. KD_OK or < 0
+// Do what was decided, at the starting values. KD_OK, > 0 with news or < 0
 static kd_status renew(kd_corrector *c, kd_matrix_action action, double t, double cj)
 {
-    kd_dae   *dae = c->dae;
-    kd_status status = KD_OK;
+    kd_dae        *dae = c->dae;
+    kd_status      status = KD_OK;
+    kd_matrix_news news = KD_MATRIX_FACTORED;
     dae->gamma = cj;
+    c->cj_factored = 0;
+    c->secants.count = 0;
+    c->rate = 1;
     if (action == KD_MATRIX_EVALUATE) {
-        c->exists = false;
-        c->cj_factored = 0;
+        news = KD_MATRIX_EVALUATED;
         status = dae->methods->linearize(dae->impl, t, c->x_start, c->xdot_start, c->restart);
-        dae->widen = false;
-        c->restart = c->evaluate_next = false;
-        note_news(c, KD_MATRIX_EVALUATED);
-        if (status < 0) return status;
-        c->exists = c->fresh = true;
+        dae->widen = c->restart = c->evaluate_next = false;
+        c->exists = c->fresh = status >= 0;
     } else if (action == KD_MATRIX_UPDATE) {
-        c->cj_factored = 0;
+        news = KD_MATRIX_UPDATED;
         status = dae->methods->update(dae->impl, t, c->x_start, c->xdot_start);
-        note_news(c, KD_MATRIX_UPDATED);
-        if (status < 0) return status;
-    } else {
-        note_news(c, KD_MATRIX_FACTORED);
     }
+    if (news > c->news) c->news = news;
     c->renewed = true;
-    status = dae->methods->factor(dae->impl, cj, cj, 0);
-    if (status < 0) return status;
-    c->cj_factored = cj;
-    return KD_OK;
+    return status < 0 ? status : factor(c, cj);
 }
 
 // ---- the iteration --------------------------------------------------------------------------------------------------
@@ -116,15 +109,20 @@ static double weighted_norm(const kd_corrector *c, const double *x)
     return sqrt(sum / c->counted);
 }
 
-// One step; the increment is c->dx, its size c->norm.
-static kd_status newton_step(kd_corrector *c, double t, double cj, double scale, double *x, double *xdot)
+// Iteration number m; the increment is c->dx, its size c->norm.
+static kd_status newton_step(kd_corrector *c, int m, double t, double cj, double *x, double *xdot)
 {
     const kd_dae_class *f = c->dae->methods;
+    double             *swap = c->z_old;
     c->iterations++;
-    c->answer = evaluate(c, t, x, xdot, scale);
-    if (c->answer != KD_EVAL_OK) return c->answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+    kd_eval answer = evaluate(c, t, x, xdot, 2 / (1 + cj / c->cj_factored));
+    if (answer != KD_EVAL_OK) return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+    c->z_old = c->z;
+    c->z = swap;
     f->solve_real(c->dae->impl, c->y);
-    f->expand(c->dae->impl, c->part, c->y, c->dx);
+    f->expand(c->dae->impl, c->part, c->y, c->z);
+    if (m > 0 && !c->opt.dassl_rules) kd_secants_add(&c->secants, c->dx, c->z, c->z_old);
+    kd_secants_improve(&c->secants, c->weight, c->z, c->dx);
     for (int i = 0; i < c->dae->n; i++) {
         x[i] += c->dx[i];
         xdot[i] += cj * c->dx[i];
@@ -136,58 +134,74 @@ static kd_status newton_step(kd_corrector *c, double t, double cj, double scale,
 // Iterate with the present matrix. KD_ERR_NEWTON: too slow
 static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double *xdot)
 {
-    double scale = 2 / (1 + cj / c->cj_factored), first = 0, floor = ROUNDING * DBL_EPSILON * weighted_norm(c, x);
-    double rate = c->rate;
+    double first = 0, rate = c->rate, rounding = ROUNDING * DBL_EPSILON * weighted_norm(c, x);
     for (int m = 0; m < c->opt.max_newton; m++) {
-        kd_status status = newton_step(c, t, cj, scale, x, xdot);
+        kd_status status = newton_step(c, m, t, cj, x, xdot);
         if (status < 0) return status;
-        if (c->norm <= floor) return KD_OK;
-        if (m == 0) {
-            first = c->norm;
-        } else {
-            rate = pow(c->norm / first, 1.0 / m);
-            if (rate > SLOW) return KD_ERR_NEWTON;
-            c->rate = rate;
-        }
+        if (c->norm <= rounding) return KD_OK;
+        if (m == 0) first = c->norm;
+        if (m > 0) rate = pow(c->norm / first, 1.0 / m);
+        if (m > 0 && rate > SLOW) return KD_ERR_NEWTON;
+        // what a fresh matrix does at its own point says nothing about the steps to come
+        if (m > 0 && (!c->renewed || c->opt.dassl_rules)) c->rate = rate;
         if (rate < 1 && rate / (1 - rate) * c->norm <= c->opt.stop) return KD_OK;
     }
     return KD_ERR_NEWTON;
 }
 
-kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, double *x, double *xdot)
+// The rate of convergence was measured at an earlier step. DASSL: unknown when cj changed. Otherwise it is taken to
+// grow from step to step, and with the square of a growing step size, until it is measured again; what cj contributes
+// is known.
+static void age_rate(kd_corrector *c, double cj)
 {
-    kd_dae         *dae = c->dae;
-    size_t          bytes = (size_t)dae->n * sizeof *x;
-    kd_matrix_state state = {.has_update = dae->methods->update, .scales = dae->ndifferential > 0};
-    kd_status       status = KD_OK;
+    double stretch = fmax(1, c->cj_last / cj), ratio = c->cj_factored > 0 ? cj / c->cj_factored : 1;
+    if (c->opt.dassl_rules)
+        c->rate = cj == c->cj_last ? c->rate : 1;
+    else
+        c->rate = fmin(1, fmax(c->rate * AGEING * stretch * stretch, fabs(1 - ratio) / (1 + ratio)));
+    if (cj != c->cj_last) c->secants.count = 0;
+    c->cj_last = cj;
+}
+
+static void reset(kd_corrector *c, double h, double cj, const double *x, const double *xdot)
+{
+    size_t bytes = (size_t)c->dae->n * sizeof *x;
     memcpy(c->x_start, x, bytes);
     memcpy(c->xdot_start, xdot, bytes);
-    dae->h = h;
-    if (c->opt.dassl_rules && cj != c->cj_last) c->rate = 1;
-    c->cj_last = cj;
+    c->dae->h = h;
     c->fresh = c->renewed = false;
     c->iterations = 0;
     c->news = KD_MATRIX_KEPT;
     c->norm = 0;
-    c->answer = KD_EVAL_OK;
+    age_rate(c, cj);
+}
+
+kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, double *x, double *xdot)
+{
+    kd_dae   *dae = c->dae;
+    size_t    bytes = (size_t)dae->n * sizeof *x;
+    kd_status status = KD_OK;
+    bool      failed = false;
+    reset(c, h, cj, x, xdot);
     for (;;) {
-        state.exists = c->exists && !c->evaluate_next;
-        state.fresh = c->fresh;
-        state.renewed = c->renewed;
-        state.ratio = c->cj_factored > 0 ? cj / c->cj_factored : 0;
-        kd_matrix_action action = kd_corrector_decide(&c->opt, &state);
+        const kd_matrix_state state = {.exists = c->exists && !c->evaluate_next,
+                                       .fresh = c->fresh,
+                                       .renewed = c->renewed,
+                                       .failed = failed,
+                                       .has_update = dae->methods->update,
+                                       .scales = dae->ndifferential > 0,
+                                       .ratio = c->cj_factored > 0 ? cj / c->cj_factored : 0};
+        kd_matrix_action      action = kd_corrector_decide(&c->opt, &state);
         if (action == KD_MATRIX_GIVE_UP) {
             dae->widen = c->evaluate_next = c->restart = true;
             return KD_ERR_NEWTON;
         }
-        if (action != KD_MATRIX_KEEP) {
-            if (c->opt.dassl_rules) c->rate = 1;
-            status = renew(c, action, t, cj);
-            if (status < 0) return status;
-        }
+        if (action != KD_MATRIX_KEEP) status = renew(c, action, t, cj);
+        if (status < 0) return status;
         status = iterate(c, t, cj, x, xdot);
         if (status != KD_ERR_NEWTON) return status;
-        state.failed = true;
+        failed = true;
+        status = KD_OK;
         memcpy(x, c->x_start, bytes);
         memcpy(xdot, c->xdot_start, bytes);
     }

@@ -1,10 +1,11 @@
 // integrator/corrector.h: the corrector iteration of implicit multistep methods: simplified Newton for F(t, x, x') = 0
-// with x' = xdot + cj (x - x_start), and the rules of when its matrix is evaluated, updated or kept.
+// with x' = xdot_start + cj (x - x_start), and the rules of when its matrix is evaluated, updated or kept.
 // Method: docs/methods/bdf.md
 #ifndef KD_INTEGRATOR_CORRECTOR_H
 #define KD_INTEGRATOR_CORRECTOR_H
 
 #include "core/memory.h"
+#include "integrator/secants.h"
 #include <kardan/dae.h>
 
 typedef struct kd_corrector_options {
@@ -27,7 +28,7 @@ typedef enum kd_matrix_action {
 typedef struct kd_matrix_state {
     bool   exists;     // some derivatives are there
     bool   fresh;      // they were evaluated in this attempt
-    bool   renewed;    // they were updated or evaluated in this attempt
+    bool   renewed;    // they were factored, updated or evaluated in this attempt
     bool   failed;     // the iteration with the present matrix failed or was slow
     bool   has_update; // the formulation offers cheap updates
     bool   scales;     // differential rows are known: a change of cj is met by the factor c (S0 Eq. 18)
@@ -42,21 +43,22 @@ typedef struct kd_corrector {
     kd_dae              *dae;
     kd_corrector_options opt;
     double              *F, *part, *y;         // (nrows), (n), (nreduced_max)
+    double              *z, *z_old;            // (n) -J \ F at the present and the last iterate
     double              *dx;                   // (n) last increment
     double              *x_start, *xdot_start; // (n)
-    const double        *weight;               // (n) of the convergence norm; 0: takes no part
+    const double        *weight;               // (n) of the convergence norm; 0: takes no part. The owner's
     int                  counted;              // components that take part
+    kd_secants           secants;
 
-    bool           exists, fresh, renewed;
-    bool           evaluate_next; // whatever the rules say
-    bool           restart;       // tell the next linearize to forget
-    double         cj_factored;   // 0: no factors
-    double         cj_last;       // of the last attempt
-    double         rate;          // of convergence, carried on from step to step; 1: unknown
-    int            iterations;    // of the last attempt, all matrices together
-    kd_matrix_news news;          // the most expensive thing that the last attempt did
-    double         norm;          // of the last increment
-    kd_eval        answer;        // of the last evaluation of F
+    bool           exists, fresh, renewed; // see kd_matrix_state
+    bool           evaluate_next;          // whatever the rules say
+    bool           restart;                // tell the next linearize to forget
+    double         cj_factored;            // 0: no factors
+    double         cj_last;                // of the last attempt
+    double         rate;                   // of convergence, carried on from step to step; 1: unknown
+    int            iterations;             // of the last attempt, all matrices together
+    kd_matrix_news news;                   // the most expensive thing that the last attempt did
+    double         norm;                   // of the last increment
 } kd_corrector;
 
 void kd_corrector_cut(kd_corrector *c, kd_arena *arena, kd_dae *dae, const kd_corrector_options *opt);

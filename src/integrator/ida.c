@@ -1,145 +1,67 @@
 // ida.c: SUNDIALS IDA (variable-order BDF, Hindmarsh et al., ACM TOMS 31, 2005) on a kd_dae, the standing comparison.
 //
-// IDA's own dense difference Jacobian and LU by default. With own_linear_algebra the formulation linearises and
-// factors: a "Jacobian function" that fills no matrix calls linearize and factor for gamma = c_j, and a small linear
-// solver calls reduce, solve and expand. Every object has its own SUNContext; nothing is printed.
+// Index 3 is kept alive by the usual remedy: velocities and multipliers out of the error test, and their increments
+// weighted with h and h^2 in the convergence test, since Newton's method cannot see them better than that.
 #include <kardan/ida.h>
 
 #ifdef KD_WITH_SUNDIALS
 
-#include "core/memory.h"
 #include "core/text.h"
-#include <float.h>
+#include "integrator/sundials.h"
 #include <ida/ida.h>
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <string.h>
-#include <sundials/sundials_linearsolver.h>
-#include <sunlinsol/sunlinsol_dense.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
-#define FORMS "ggl, index2, index1, baumgarte2 or baumgarte1" // that IDA can integrate
-#define INTERNAL_FLOOR 1e-8                                   // smallest atol of internal components
+#define FORMS "ggl, index2, index1, baumgarte2, baumgarte1, ode or index3" // that IDA can integrate
+#define INTERNAL_FLOOR 1e-8                                                // smallest atol of internal components
 
 struct kd_ida {
-    kd_arena        arena;
-    kd_dae         *dae;
-    kd_ida_options  opt;
-    SUNContext      context;
-    void           *memory; // IDA's
-    N_Vector        x, xdot, error, weight, id;
-    SUNMatrix       matrix;
-    SUNLinearSolver solver;
-    double          t, t_old;
-    double         *accepted; // (n)
-    double         *F, *part, *y;
-    long            steps;  // since start
-    kd_stats        before; // statistics of earlier starts
-    kd_status       fault;  // of the last function that did not answer OK
-    bool            started;
-    char            reason[256]; // in IDA's words
-    char            message[600];
+    kd_sundials    base; // first: the callbacks see it
+    kd_ida_options opt;
+    N_Vector       xdot, id;
 };
 
 // ---- callbacks ------------------------------------------------------------------------------------------------------
 
-// Keep the reason; > 0 recoverable (a smaller step), < 0 not.
-static int note(kd_ida *self, kd_eval answer)
-{
-    const char *text = "";
-    if (answer == KD_EVAL_OK) return 0;
-    self->fault = self->dae->methods->fault ? self->dae->methods->fault(self->dae->impl, &text) : KD_OK;
-    if (answer == KD_EVAL_STOP && self->fault >= 0) self->fault = KD_ERR_CALLBACK_STOP;
-    if (self->fault >= 0) self->fault = KD_ERR_RETRY_FAILED;
-    kd_text(self->reason, sizeof self->reason, "%s", text);
-    return answer == KD_EVAL_STOP ? -1 : 1;
-}
-
 static int residual(double t, N_Vector x, N_Vector xdot, N_Vector F, void *user_data)
 {
-    kd_ida *self = user_data;
-    double *f = N_VGetArrayPointer(F);
+    kd_sundials *base = user_data;
+    double      *f = N_VGetArrayPointer(F);
+    kd_sundials_at(base, t);
     kd_eval answer =
-        self->dae->methods->residual(self->dae->impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), f);
-    if (answer != KD_EVAL_OK) return note(self, answer);
-    for (int i = 0; i < self->dae->n; i++) {
-        if (isfinite(f[i])) continue;
-        self->fault = KD_ERR_NOT_FINITE;
-        kd_text(self->reason, sizeof self->reason, "row %d of the residual is not finite", i);
-        return 1;
-    }
-    return 0;
+        base->dae->methods->residual(base->dae->impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), f);
+    return answer == KD_EVAL_OK ? kd_sundials_finite(base, f, "residual") : kd_sundials_note(base, answer);
 }
-
-// IDA's messages are kept, not printed.
-static void keep_message(int code, const char *module, const char *function, char *text, void *user_data)
-{
-    kd_ida *self = user_data;
-    (void)code, (void)module, (void)function;
-    if (self->reason[0] == '\0') kd_text(self->reason, sizeof self->reason, "%s", text);
-}
-
-// ---- linear algebra of the formulation ------------------------------------------------------------------------------
 
 static int own_jacobian(double t, double cj, N_Vector x, N_Vector xdot, N_Vector F, SUNMatrix J, void *user_data,
                         N_Vector w1, N_Vector w2, N_Vector w3)
 {
-    kd_ida             *self = user_data;
-    const kd_dae_class *methods = self->dae->methods;
+    kd_sundials        *base = user_data;
+    const kd_dae_class *methods = base->dae->methods;
     (void)F, (void)J, (void)w1, (void)w2, (void)w3;
-    kd_status status = methods->linearize(self->dae->impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), false);
-    if (status >= 0) status = methods->factor(self->dae->impl, cj, cj, 0);
-    if (status >= 0) return 0;
-    const char *text = "";
-    methods->fault(self->dae->impl, &text);
-    self->fault = status;
-    kd_text(self->reason, sizeof self->reason, "%s", text);
-    return status == KD_ERR_CALLBACK_STOP || status == KD_ERR_MEMORY ? -1 : 1;
+    kd_status status = methods->linearize(base->dae->impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), false);
+    if (status >= 0) status = methods->factor(base->dae->impl, cj, cj, 0);
+    base->news = KD_MATRIX_EVALUATED;
+    return kd_sundials_note_linear(base, status);
 }
 
-static SUNLinearSolver_Type own_type(SUNLinearSolver solver)
+// 1 / (rtol |x| + atol). Internal components (eta) vanish in the solution; at small steps they hold c_j times the
+// rounding of positions, and their increments are seen in the positions anyway. Index 3: with powers of h.
+static int weights(N_Vector x, N_Vector weight, void *user_data)
 {
-    (void)solver;
-    return SUNLINEARSOLVER_DIRECT;
-}
-
-static int own_setup(SUNLinearSolver solver, SUNMatrix A)
-{
-    (void)solver, (void)A;
-    return SUNLS_SUCCESS; // factored in own_jacobian
-}
-
-// x = (c_j F_x' + F_x) \ b
-static int own_solve(SUNLinearSolver solver, SUNMatrix A, N_Vector x, N_Vector b, double tolerance)
-{
-    kd_ida             *self = solver->content;
-    kd_dae             *dae = self->dae;
-    const kd_dae_class *methods = dae->methods;
-    const double       *rhs = N_VGetArrayPointer(b);
-    (void)A, (void)tolerance;
-    for (int i = 0; i < dae->n; i++) self->F[i] = -rhs[i]; // the right-hand side of reduce is -F
-    methods->reduce(dae->impl, self->F, self->part, self->y);
-    methods->solve_real(dae->impl, self->y);
-    methods->expand(dae->impl, self->part, self->y, N_VGetArrayPointer(x));
-    return SUNLS_SUCCESS;
-}
-
-static int own_free(SUNLinearSolver solver)
-{
-    SUNLinSolFreeEmpty(solver);
-    return SUNLS_SUCCESS;
-}
-
-static SUNLinearSolver own_solver(kd_ida *self)
-{
-    SUNLinearSolver solver = SUNLinSolNewEmpty(self->context);
-    if (!solver) return NULL;
-    solver->ops->gettype = own_type;
-    solver->ops->setup = own_setup;
-    solver->ops->solve = own_solve;
-    solver->ops->free = own_free;
-    solver->content = self;
-    return solver;
+    kd_sundials          *base = user_data;
+    const kd_ida_options *o = &((kd_ida *)user_data)->opt;
+    const double         *y = N_VGetArrayPointer(x);
+    double               *w = N_VGetArrayPointer(weight), h = 0;
+    bool                  index3 = false;
+    for (int i = 0; i < base->dae->n; i++) index3 = index3 || base->dae->index[i] == 3;
+    if (index3 && (IDAGetCurrentStep(base->memory, &h) != 0 || h <= 0)) h = o->h_first;
+    for (int i = 0; i < base->dae->n; i++) {
+        bool internal = base->dae->component[i] == KD_COMPONENT_INTERNAL;
+        w[i] = 1 / (o->rtol * fabs(y[i]) + (internal ? fmax(o->atol, INTERNAL_FLOOR) : o->atol));
+        if (index3 && h > 0) w[i] *= pow(fmin(h, 1), fmax(base->dae->index[i] - 1, 0));
+    }
+    return 0;
 }
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -156,90 +78,74 @@ bool kd_ida_available(void)
 
 static kd_status check_options(const kd_dae *dae, const kd_ida_options *o, char *message, size_t size)
 {
-    if (!(o->rtol > 0) || !(o->atol > 0) || !isfinite(o->rtol) || !isfinite(o->atol)) {
-        kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive", o->rtol, o->atol);
-        return KD_ERR_TOLERANCE;
-    }
-    if (!(o->h_first >= 0) || !(o->h_max >= 0) || o->max_steps < 1) {
-        kd_text(message, size, "IDA: h_first and h_max must not be negative, max_steps must be at least 1");
-        return KD_ERR_ARGUMENT;
-    }
+    kd_status status = kd_sundials_check("IDA", o->rtol, o->atol, o->h_first, o->h_max, o->max_steps, message, size);
+    if (status < 0) return status;
     bool selectors =
         strncmp(dae->methods->name, "psf", 3) == 0; // change between steps, which a multistep method cannot see
     if (selectors || dae->nrows != dae->n) {
-        kd_text(message, size, "IDA does not integrate the %s form, whose selectors change; use " FORMS,
-                dae->methods->name);
+        kd_text(message, size, "IDA does not integrate the %s form, %s; use " FORMS, dae->methods->name,
+                selectors ? "whose selectors change" : "which is not square");
         return KD_ERR_UNSUPPORTED;
     }
-    for (int i = 0; i < dae->n; i++) {
-        if (dae->index[i] < 3) continue;
-        kd_text(message, size, "IDA fails on the %s form, which has index 3; use " FORMS, dae->methods->name);
+    if (dae->methods->project) {
+        kd_text(
+            message, size,
+            "IDA gives no access to its history, so that a projected state cannot be continued from; project with bdf "
+            "or radau, or with cvode or arkode on the formulation ode");
         return KD_ERR_UNSUPPORTED;
     }
     return KD_OK;
 }
 
-static void cut_arrays(kd_ida *self)
+// id: 1 differential; index-2 velocities of index 3 count as algebraic
+static void describe(kd_ida *self)
 {
-    int n = self->dae->n;
-    self->accepted = kd_cut_double(&self->arena, n);
-    self->F = kd_cut_double(&self->arena, n);
-    self->part = kd_cut_double(&self->arena, n);
-    self->y = kd_cut_double(&self->arena, self->dae->nreduced_max);
-}
-
-static bool create_vectors(kd_ida *self)
-{
-    sunindextype n = self->dae->n;
-    N_Vector    *vectors[] = {&self->x, &self->xdot, &self->error, &self->weight, &self->id};
-    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
-        *vectors[k] = N_VNew_Serial(n, self->context);
-        if (!*vectors[k]) return false;
-        N_VConst(0, *vectors[k]);
-    }
-    for (int i = 0; i < self->dae->n; i++) { // 1: differential
-        kd_component kind = self->dae->component[i];
-        bool         differential =
-            kind == KD_COMPONENT_POSITION || kind == KD_COMPONENT_VELOCITY || kind == KD_COMPONENT_INNER;
+    const kd_dae *dae = self->base.dae;
+    for (int i = 0; i < dae->n; i++) {
+        kd_component kind = dae->component[i];
+        bool differential = kind == KD_COMPONENT_POSITION || (kind == KD_COMPONENT_VELOCITY && dae->index[i] < 2) ||
+                            kind == KD_COMPONENT_INNER;
         N_VGetArrayPointer(self->id)[i] = differential ? 1 : 0;
+        self->base.measured[i] = differential || !self->opt.suppress_algebraic;
     }
-    return true;
-}
-
-static bool create_solver(kd_ida *self)
-{
-    sunindextype n = self->opt.own_linear_algebra ? 1 : self->dae->n;
-    self->matrix = SUNDenseMatrix(n, n, self->context);
-    if (!self->matrix) return false;
-    self->solver =
-        self->opt.own_linear_algebra ? own_solver(self) : SUNLinSol_Dense(self->x, self->matrix, self->context);
-    if (!self->solver || IDASetLinearSolver(self->memory, self->solver, self->matrix) != 0) return false;
-    return !self->opt.own_linear_algebra || IDASetJacFn(self->memory, own_jacobian) == 0;
 }
 
 static bool set_options(kd_ida *self)
 {
-    void                 *m = self->memory;
+    void                 *m = self->base.memory;
     const kd_ida_options *o = &self->opt;
-    // Internal components (eta) vanish in the solution; at small steps they hold c_j times the rounding of positions,
-    // and their increments are seen in the positions anyway.
-    for (int i = 0; i < self->dae->n; i++)
-        N_VGetArrayPointer(self->weight)[i] =
-            self->dae->component[i] == KD_COMPONENT_INTERNAL ? fmax(o->atol, INTERNAL_FLOOR) : o->atol;
-    return IDASetUserData(m, self) == 0 && IDASVtolerances(m, o->rtol, self->weight) == 0 &&
-           IDASetId(m, self->id) == 0 && IDASetSuppressAlg(m, o->suppress_algebraic) == 0 &&
-           IDASetMaxNumSteps(m, -1) == 0 && (o->h_max == 0 || IDASetMaxStep(m, o->h_max) == 0) &&
+    return IDASetUserData(m, self) == 0 && IDAWFtolerances(m, weights) == 0 && IDASetId(m, self->id) == 0 &&
+           IDASetSuppressAlg(m, o->suppress_algebraic) == 0 && IDASetMaxNumSteps(m, -1) == 0 &&
+           (o->h_max == 0 || IDASetMaxStep(m, o->h_max) == 0) &&
            (o->h_first == 0 || IDASetInitStep(m, o->h_first) == 0);
 }
 
-static kd_status create_parts(kd_ida *self)
+static void count(const kd_sundials *base, kd_sundials_counts *out)
 {
-    cut_arrays(self);
-    if (self->arena.failed || SUNContext_Create(NULL, &self->context) != 0) return KD_ERR_MEMORY;
-    self->memory = IDACreate(self->context);
-    if (!self->memory || IDASetErrHandlerFn(self->memory, keep_message, self) != 0 || !create_vectors(self))
+    *out = (kd_sundials_counts){0};
+    IDAGetNumErrTestFails(base->memory, &out->error_failures);
+    IDAGetNumStepSolveFails(base->memory, &out->solve_failures);
+    IDAGetNumNonlinSolvIters(base->memory, &out->iterations);
+    IDAGetLastOrder(base->memory, &out->order);
+}
+
+static const kd_sundials_class ida_class = {
+    .name = "IDA", .count = count, .local_errors = IDAGetEstLocalErrors, .weights = IDAGetErrWeights};
+
+static kd_status create_parts(kd_ida *self, kd_dae *dae)
+{
+    kd_sundials *base = &self->base;
+    kd_status    status = kd_sundials_open(base, &ida_class, dae, self->opt.max_steps);
+    if (status < 0) return status;
+    bool own = self->opt.own_linear_algebra;
+    base->memory = IDACreate(base->context);
+    if (!base->memory || IDASetErrHandlerFn(base->memory, kd_sundials_keep_message, base) != 0 ||
+        !kd_sundials_vector(base, &self->xdot) || !kd_sundials_vector(base, &self->id))
         return KD_ERR_MEMORY;
-    if (IDAInit(self->memory, residual, 0, self->x, self->xdot) != 0 || !set_options(self) || !create_solver(self))
+    describe(self);
+    if (IDAInit(base->memory, residual, 0, base->x, self->xdot) != 0 || !set_options(self) ||
+        !kd_sundials_linear_solver(base, own) || IDASetLinearSolver(base->memory, base->solver, base->matrix) != 0 ||
+        (own && IDASetJacFn(base->memory, own_jacobian) != 0))
         return KD_ERR_MEMORY;
     return KD_OK;
 }
@@ -256,9 +162,8 @@ kd_status kd_ida_create(kd_dae *dae, const kd_ida_options *opt, kd_ida **ida, ch
     if (status < 0) return status;
     kd_ida *self = kd_alloc(sizeof *self);
     if (self) {
-        self->dae = dae;
         self->opt = options;
-        status = create_parts(self);
+        status = create_parts(self, dae);
     } else {
         status = KD_ERR_MEMORY;
     }
@@ -274,50 +179,23 @@ kd_status kd_ida_create(kd_dae *dae, const kd_ida_options *opt, kd_ida **ida, ch
 void kd_ida_destroy(kd_ida *self)
 {
     if (!self) return;
-    if (self->memory) IDAFree(&self->memory);
-    if (self->solver) SUNLinSolFree(self->solver);
-    if (self->matrix) SUNMatDestroy(self->matrix);
-    N_Vector vectors[] = {self->x, self->xdot, self->error, self->weight, self->id};
-    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
-        if (vectors[k]) N_VDestroy(vectors[k]);
-    if (self->context) SUNContext_Free(&self->context);
-    kd_arena_release(&self->arena);
+    if (self->base.memory) IDAFree(&self->base.memory);
+    if (self->xdot) N_VDestroy(self->xdot);
+    if (self->id) N_VDestroy(self->id);
+    kd_sundials_close(&self->base);
     kd_free(self);
 }
 
 // ---- use ------------------------------------------------------------------------------------------------------------
 
-static void clear_fault(kd_ida *self)
-{
-    self->fault = KD_OK;
-    self->reason[0] = '\0';
-    self->message[0] = '\0';
-}
-
 kd_status kd_ida_start(kd_ida *self, double t, const double *x)
 {
-    const kd_dae_class *methods = self->dae->methods;
-    size_t              bytes = (size_t)self->dae->n * sizeof *x;
-    clear_fault(self);
-    self->before = kd_ida_stats(self);
-    memcpy(self->accepted, x, bytes);
-    memcpy(N_VGetArrayPointer(self->x), x, bytes);
-    N_VConst(0, self->xdot);
-    self->t = self->t_old = t;
-    self->steps = 0;
-    if (methods->start) {
-        kd_eval answer = methods->start(self->dae->impl, t, x, N_VGetArrayPointer(self->xdot));
-        if (answer != KD_EVAL_OK) {
-            note(self, answer);
-            kd_text(self->message, sizeof self->message, "t = %.9g: no start: %s", t, self->reason);
-            return self->fault;
-        }
-    }
-    if (IDAReInit(self->memory, t, self->x, self->xdot) != 0) {
-        kd_text(self->message, sizeof self->message, "t = %.9g: no start: %s", t, self->reason);
-        return KD_ERR_ARGUMENT;
-    }
-    self->started = true;
+    kd_sundials *base = &self->base;
+    base->before = kd_ida_stats(self);
+    kd_status status = kd_sundials_begin(base, t, x, N_VGetArrayPointer(self->xdot));
+    if (status < 0) return status;
+    if (IDAReInit(base->memory, t, base->x, self->xdot) != 0) return kd_sundials_no_start(base);
+    base->started = true;
     return KD_OK;
 }
 
@@ -326,9 +204,9 @@ kd_status kd_ida_start(kd_ida *self, double t, const double *x)
 // shrink it.
 static double first_step(const kd_ida *self, double span)
 {
-    const double *x = self->accepted, *xdot = N_VGetArrayPointer(self->xdot), *id = N_VGetArrayPointer(self->id);
+    const double *x = self->base.accepted, *xdot = N_VGetArrayPointer(self->xdot), *id = N_VGetArrayPointer(self->id);
     double        size = 0, rate = 0;
-    for (int i = 0; i < self->dae->n; i++) {
+    for (int i = 0; i < self->base.dae->n; i++) {
         double weight = 1 / (self->opt.rtol * fabs(x[i]) + self->opt.atol);
         if (id[i] == 0) continue;
         size = fmax(size, fabs(x[i]) * weight);
@@ -337,139 +215,58 @@ static double first_step(const kd_ida *self, double span)
     return rate > 0 ? fmin(fmax(1e-2 * size, 0.5) / rate, 1e-3 * span) : 1e-3 * span;
 }
 
-// component with the largest weighted local error, -1: unknown
-static int worst_component(kd_ida *self)
-{
-    if (IDAGetEstLocalErrors(self->memory, self->error) != 0 || IDAGetErrWeights(self->memory, self->weight) != 0)
-        return -1;
-    const double *e = N_VGetArrayPointer(self->error), *w = N_VGetArrayPointer(self->weight);
-    const double *id = N_VGetArrayPointer(self->id);
-    double        most = 0;
-    int           worst = -1;
-    for (int i = 0; i < self->dae->n; i++) {
-        double size = fabs(e[i] * w[i]);
-        if (self->opt.suppress_algebraic && id[i] == 0) size = 0;
-        if (size > most) {
-            most = size;
-            worst = i;
-        }
-    }
-    return worst;
-}
-
-static kd_status status_of(const kd_ida *self, int flag)
-{
-    switch (flag) {
-    case IDA_TOO_MUCH_WORK:
-        return KD_ERR_TOO_MANY_STEPS;
-    case IDA_TOO_MUCH_ACC:
-        return KD_ERR_TOLERANCE;
-    case IDA_ERR_FAIL:
-        return KD_ERR_STEP_TOO_SMALL;
-    case IDA_CONV_FAIL:
-        return self->fault < 0 ? self->fault : KD_ERR_NEWTON;
-    case IDA_MEM_FAIL:
-        return KD_ERR_MEMORY;
-    case IDA_ILL_INPUT:
-        return KD_ERR_ARGUMENT;
-    default:
-        break;
-    }
-    return self->fault < 0 ? self->fault : flag == IDA_LSETUP_FAIL ? KD_ERR_DECOMPOSITION : KD_ERR_NEWTON;
-}
-
-static kd_status fail(kd_ida *self, kd_status status)
-{
-    char name[160];
-    int  worst = status == KD_ERR_NEWTON || status == KD_ERR_STEP_TOO_SMALL ? worst_component(self) : -1;
-    kd_text(self->message, sizeof self->message, "t = %.9g: IDA: %s", self->t, kd_status_sentence(status));
-    if (self->reason[0]) kd_text_append(self->message, sizeof self->message, "; %s", self->reason);
-    if (worst >= 0 && self->dae->methods->component_name)
-        kd_text_append(self->message, sizeof self->message, "; worst component: %s",
-                       self->dae->methods->component_name(self->dae->impl, worst, name, sizeof name));
-    if (status == KD_ERR_TOO_MANY_STEPS)
-        kd_text_append(self->message, sizeof self->message, "; raise max_steps or loosen the tolerances");
-    return status;
-}
-
 kd_status kd_ida_step(kd_ida *self, double t_end)
 {
-    clear_fault(self);
-    if (!self->started) {
-        kd_text(self->message, sizeof self->message, "IDA: kd_ida_start comes before kd_ida_step");
-        return KD_ERR_STAGE;
-    }
-    if (!(t_end >= self->t)) return fail(self, KD_ERR_TIME);
-    if (t_end == self->t) return KD_OK;
-    if (self->steps >= self->opt.max_steps) return fail(self, KD_ERR_TOO_MANY_STEPS);
-    double t = self->t;
-    int    flag = IDASetStopTime(self->memory, t_end);
-    if (self->steps == 0 && self->opt.h_first == 0)
-        IDASetInitStep(self->memory,
+    kd_sundials *base = &self->base;
+    bool         go;
+    kd_status    status = kd_sundials_may_step(base, t_end, &go);
+    if (!go) return status;
+    double t = base->t;
+    int    flag = IDASetStopTime(base->memory, t_end);
+    if (base->steps == 0 && self->opt.h_first == 0)
+        IDASetInitStep(base->memory,
                        fmin(first_step(self, t_end - t), self->opt.h_max > 0 ? self->opt.h_max : INFINITY));
-    if (flag == IDA_SUCCESS) flag = IDASolve(self->memory, t_end, &t, self->x, self->xdot, IDA_ONE_STEP);
-    if (flag < 0) return fail(self, status_of(self, flag));
-    memcpy(self->accepted, N_VGetArrayPointer(self->x), (size_t)self->dae->n * sizeof(double));
-    self->t_old = self->t;
-    self->t = flag == IDA_TSTOP_RETURN ? t_end : t;
-    self->steps++;
-    // a function that refuses to be evaluated beyond some time would be approached for ever
-    if (self->t < t_end && self->t - self->t_old <= 8 * DBL_EPSILON * fabs(self->t))
-        return fail(self, self->fault < 0 ? self->fault : KD_ERR_STEP_TOO_SMALL);
-    return KD_OK;
+    if (flag == IDA_SUCCESS) flag = IDASolve(base->memory, t_end, &t, base->x, self->xdot, IDA_ONE_STEP);
+    return kd_sundials_stepped(base, flag, t, t_end);
 }
 
 kd_status kd_ida_dense(kd_ida *self, double t, double *x)
 {
-    if (!(t >= self->t_old && t <= self->t)) {
-        kd_text(self->message, sizeof self->message, "t = %.9g lies outside of the last step", t);
-        return KD_ERR_TIME;
-    }
-    if (t == self->t || self->steps == 0) {
-        memcpy(x, self->accepted, (size_t)self->dae->n * sizeof *x);
-        return KD_OK;
-    }
-    clear_fault(self);
-    if (IDAGetDky(self->memory, t, 0, self->error) != 0) {
-        kd_text(self->message, sizeof self->message, "t = %.9g: no dense output: %s", t, self->reason);
-        return KD_ERR_TIME;
-    }
-    memcpy(x, N_VGetArrayPointer(self->error), (size_t)self->dae->n * sizeof *x);
-    return KD_OK;
+    return kd_sundials_dense(&self->base, IDAGetDky, t, x);
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
 double kd_ida_time(const kd_ida *self)
 {
-    return self->t;
+    return self->base.t;
 }
 
 double kd_ida_time_old(const kd_ida *self)
 {
-    return self->t_old;
+    return self->base.t_old;
 }
 
 const double *kd_ida_x(const kd_ida *self)
 {
-    return self->accepted;
+    return self->base.accepted;
 }
 
 const char *kd_ida_message(const kd_ida *self)
 {
-    return self->message;
+    return self->base.message;
 }
 
 // IDA counts from its last start; earlier ones are added.
 kd_stats kd_ida_stats(const kd_ida *self)
 {
-    kd_stats stats = self->before;
-    void    *m = self->memory;
+    kd_stats stats = self->base.before;
+    void    *m = self->base.memory;
     long     steps = 0, residuals = 0, setups = 0, error_failures = 0, solve_failures = 0;
     long     iterations = 0, jacobians = 0, differences = 0;
-    int      order, next_order;
+    int      order = 0, next_order;
     double   h_first, h_last = 0, h_next, t;
-    if (!self->started) return stats;
+    if (!self->base.started) return stats;
     if (IDAGetIntegratorStats(m, &steps, &residuals, &setups, &error_failures, &order, &next_order, &h_first, &h_last,
                               &h_next, &t) != 0 ||
         IDAGetNumNonlinSolvIters(m, &iterations) != 0 || IDAGetNumStepSolveFails(m, &solve_failures) != 0 ||
@@ -484,6 +281,7 @@ kd_stats kd_ida_stats(const kd_ida *self)
     stats.jacobians += jacobians;
     stats.decompositions += setups;
     stats.solves += iterations;
+    stats.order_last = order;
     stats.h_last = h_last;
     return stats;
 }

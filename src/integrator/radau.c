@@ -667,6 +667,11 @@ static kd_status complete(kd_radau *r, double h_new)
         }
         if (!dae->keep) r->h_factored = 0;
     }
+    if (dae->methods->project) { // the error was estimated before; the next step starts from the projected point
+        bool    moved;
+        kd_eval answer = dae->methods->project(dae->impl, t1, r->X, &moved);
+        if (answer != KD_EVAL_OK) return eval_cause(r, answer);
+    }
     double *old = r->x_old;
     r->x_old = r->x;
     r->x = r->X;

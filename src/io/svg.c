@@ -253,7 +253,9 @@ static void draw_y_axis(frame *f)
 
 static void put_stroke(frame *f, const kd_series *series, int k)
 {
-    const char *dash = series->dashed ? "6 4" : DASHES[(k / COLOURS) % (int)(sizeof DASHES / sizeof DASHES[0])];
+    const char *dash = series->dotted   ? "1 3"
+                       : series->dashed ? "6 4"
+                                        : DASHES[(k / COLOURS) % (int)(sizeof DASHES / sizeof DASHES[0])];
     fprintf(f->file, "stroke=\"%s\" stroke-width=\"1.6\"", PALETTE[k % COLOURS]);
     if (*dash) fprintf(f->file, " stroke-dasharray=\"%s\"", dash);
 }

@@ -13,6 +13,7 @@ typedef struct kd_series {
     int           ystride;
     bool          markers; // a dot at each point
     bool          dashed;
+    bool          dotted;
 } kd_series;
 
 typedef struct kd_plot {

@@ -43,6 +43,8 @@
 KD_INTEGRATOR_ADAPT(radau)
 KD_INTEGRATOR_ADAPT(bdf)
 KD_INTEGRATOR_ADAPT(ida)
+KD_INTEGRATOR_ADAPT(cvode)
+KD_INTEGRATOR_ADAPT(arkode)
 
 static void take_tolerances(const kd_simulation_options *opt, double *rtol, double *atol)
 {
@@ -84,6 +86,30 @@ static kd_status ida_create(kd_dae *dae, kd_simulation_options *opt, void **self
     return status;
 }
 
+static kd_status cvode_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
+                              size_t size)
+{
+    kd_cvode *cvode = NULL;
+    take_tolerances(opt, &opt->cvode.rtol, &opt->cvode.atol);
+    *max_steps = opt->cvode.max_steps;
+    if (opt->cvode.max_steps > 0) opt->cvode.max_steps = LONG_MAX; // counted by the driver, run by run
+    kd_status status = kd_cvode_create(dae, &opt->cvode, &cvode, message, size);
+    *self = cvode;
+    return status;
+}
+
+static kd_status arkode_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
+                               size_t size)
+{
+    kd_arkode *arkode = NULL;
+    take_tolerances(opt, &opt->arkode.rtol, &opt->arkode.atol);
+    *max_steps = opt->arkode.max_steps;
+    if (opt->arkode.max_steps > 0) opt->arkode.max_steps = LONG_MAX; // counted by the driver, run by run
+    kd_status status = kd_arkode_create(dae, &opt->arkode, &arkode, message, size);
+    *self = arkode;
+    return status;
+}
+
 static kd_status radau_start(void *self, double t, const double *x, bool keep_matrix)
 {
     (void)keep_matrix;
@@ -101,6 +127,18 @@ static kd_status ida_start(void *self, double t, const double *x, bool keep_matr
     return kd_ida_start(self, t, x);
 }
 
+static kd_status cvode_start(void *self, double t, const double *x, bool keep_matrix)
+{
+    (void)keep_matrix;
+    return kd_cvode_start(self, t, x);
+}
+
+static kd_status arkode_start(void *self, double t, const double *x, bool keep_matrix)
+{
+    (void)keep_matrix;
+    return kd_arkode_start(self, t, x);
+}
+
 // the class of functions name_create, name_start, ...
 #define KD_INTEGRATOR_CLASS(name)                                                                                      \
     {                                                                                                                  \
@@ -109,9 +147,9 @@ static kd_status ida_start(void *self, double t, const double *x, bool keep_matr
         .message = name##_message, .destroy = name##_destroy                                                           \
     }
 static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
-    [KD_RADAU] = KD_INTEGRATOR_CLASS(radau),
-    [KD_BDF] = KD_INTEGRATOR_CLASS(bdf),
-    [KD_IDA] = KD_INTEGRATOR_CLASS(ida),
+    [KD_RADAU] = KD_INTEGRATOR_CLASS(radau),   [KD_BDF] = KD_INTEGRATOR_CLASS(bdf),
+    [KD_IDA] = KD_INTEGRATOR_CLASS(ida),       [KD_CVODE] = KD_INTEGRATOR_CLASS(cvode),
+    [KD_ARKODE] = KD_INTEGRATOR_CLASS(arkode),
 };
 
 const kd_integrator_class *kd_integrator_find(kd_integrator integrator)

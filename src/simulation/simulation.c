@@ -17,6 +17,8 @@ kd_simulation_options kd_simulation_options_default(void)
         .radau = kd_radau_options_default(),
         .bdf = kd_bdf_options_default(),
         .ida = kd_ida_options_default(),
+        .cvode = kd_cvode_options_default(),
+        .arkode = kd_arkode_options_default(),
         .initial = kd_initial_options_default(),
     };
 }

@@ -1,0 +1,444 @@
+// sundials.c: what the adapters to IDA, CVODE and ARKODE share (Hindmarsh et al., ACM TOMS 31, 2005).
+//
+// SUNDIALS' own dense difference Jacobian and LU by default. With the linear algebra of the formulation the "matrix" is
+// a dummy: the function that would fill it calls linearize and factor, and a small linear solver calls reduce, solve
+// and expand.
+#ifdef KD_WITH_SUNDIALS
+
+#include "integrator/sundials.h"
+#include "core/text.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+// Answers that IDA, CVODE and ARKODE have in common
+enum {
+    TSTOP_RETURN = 1,
+    WARNING = 99,
+    TOO_MUCH_WORK = -1,
+    TOO_MUCH_ACCURACY = -2,
+    ERROR_FAILURE = -3,
+    CONVERGENCE_FAILURE = -4,
+    SETUP_FAILURE = -6,
+    ILLEGAL_INPUT = -22
+};
+
+// ---- options --------------------------------------------------------------------------------------------------------
+
+kd_status kd_sundials_check(const char *what, double rtol, double atol, double h_first, double h_max, long max_steps,
+                            char *message, size_t size)
+{
+    if (!(rtol > 0) || !(atol > 0) || !isfinite(rtol) || !isfinite(atol)) {
+        kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive", rtol, atol);
+        return KD_ERR_TOLERANCE;
+    }
+    if (!(h_first >= 0) || !(h_max >= 0) || max_steps < 1) {
+        kd_text(message, size, "%s: h_first and h_max must not be negative, max_steps must be at least 1", what);
+        return KD_ERR_ARGUMENT;
+    }
+    return KD_OK;
+}
+
+kd_status kd_sundials_check_ode(const char *what, const kd_dae *dae, char *message, size_t size)
+{
+    if (dae->methods->rhs) return KD_OK;
+    kd_text(message, size,
+            "%s integrates ordinary differential equations, which the %s form is not; use the formulation ode", what,
+            dae->methods->name);
+    return KD_ERR_UNSUPPORTED;
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_class *methods, kd_dae *dae, long max_steps)
+{
+    kd_arena *arena = &self->arena;
+    int       n = dae->n;
+    self->methods = methods;
+    self->dae = dae;
+    self->max_steps = max_steps;
+    self->accepted = kd_cut_double(arena, n);
+    self->F = kd_cut_double(arena, n);
+    self->part = kd_cut_double(arena, n);
+    self->y = kd_cut_double(arena, dae->nreduced_max);
+    self->share = kd_cut_double(arena, n);
+    self->measured = kd_cut_bool(arena, n);
+    if (arena->failed || SUNContext_Create(NULL, &self->context) != 0) return KD_ERR_MEMORY;
+    for (int i = 0; i < n; i++) self->measured[i] = true;
+    if (!kd_sundials_vector(self, &self->x) || !kd_sundials_vector(self, &self->error) ||
+        !kd_sundials_vector(self, &self->weight))
+        return KD_ERR_MEMORY;
+    return KD_OK;
+}
+
+bool kd_sundials_vector(kd_sundials *self, N_Vector *vector)
+{
+    *vector = N_VNew_Serial(self->dae->n, self->context);
+    if (*vector) N_VConst(0, *vector);
+    return *vector;
+}
+
+void kd_sundials_close(kd_sundials *self)
+{
+    if (self->solver) SUNLinSolFree(self->solver);
+    if (self->matrix) SUNMatDestroy(self->matrix);
+    N_Vector vectors[] = {self->x, self->error, self->weight};
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
+        if (vectors[k]) N_VDestroy(vectors[k]);
+    if (self->context) SUNContext_Free(&self->context);
+    kd_arena_release(&self->arena);
+}
+
+// ---- linear algebra of the formulation ------------------------------------------------------------------------------
+
+static SUNLinearSolver_Type own_type(SUNLinearSolver solver)
+{
+    (void)solver;
+    return SUNLINEARSOLVER_DIRECT;
+}
+
+static int own_setup(SUNLinearSolver solver, SUNMatrix A)
+{
+    (void)solver, (void)A;
+    return SUNLS_SUCCESS; // factored where the matrix would have been filled
+}
+
+// x = factor (gamma F_x' + F_x) \ b
+static int own_solve(SUNLinearSolver solver, SUNMatrix A, N_Vector x, N_Vector b, double tolerance)
+{
+    kd_sundials        *self = solver->content;
+    const kd_dae_class *methods = self->dae->methods;
+    void               *impl = self->dae->impl;
+    const double       *rhs = N_VGetArrayPointer(b);
+    (void)A, (void)tolerance;
+    for (int i = 0; i < self->dae->n; i++) self->F[i] = -self->solution_factor * rhs[i]; // reduce takes -F
+    methods->reduce(impl, self->F, self->part, self->y);
+    methods->solve_real(impl, self->y);
+    methods->expand(impl, self->part, self->y, N_VGetArrayPointer(x));
+    return SUNLS_SUCCESS;
+}
+
+static int own_free(SUNLinearSolver solver)
+{
+    SUNLinSolFreeEmpty(solver);
+    return SUNLS_SUCCESS;
+}
+
+static SUNLinearSolver own_solver(kd_sundials *self)
+{
+    SUNLinearSolver solver = SUNLinSolNewEmpty(self->context);
+    if (!solver) return NULL;
+    solver->ops->gettype = own_type;
+    solver->ops->setup = own_setup;
+    solver->ops->solve = own_solve;
+    solver->ops->free = own_free;
+    solver->content = self;
+    return solver;
+}
+
+bool kd_sundials_linear_solver(kd_sundials *self, bool own)
+{
+    sunindextype n = own ? 1 : self->dae->n;
+    self->solution_factor = 1;
+    self->matrix = SUNDenseMatrix(n, n, self->context);
+    if (!self->matrix) return false;
+    self->solver = own ? own_solver(self) : SUNLinSol_Dense(self->x, self->matrix, self->context);
+    return self->solver;
+}
+
+// gamma (1/gamma I - rhs_x): linearised unless kept, factored for 1/gamma
+int kd_sundials_linear_system(kd_sundials *self, double t, N_Vector x, N_Vector xdot, bool keep, int *renewed,
+                              double gamma)
+{
+    const kd_dae_class *methods = self->dae->methods;
+    void               *impl = self->dae->impl;
+    kd_status           status = KD_OK;
+    if (!keep) status = methods->linearize(impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), false);
+    if (status >= 0) status = methods->factor(impl, 1 / gamma, 1 / gamma, 0);
+    *renewed = !keep;
+    self->solution_factor = 1 / gamma;
+    self->news = keep && self->news != KD_MATRIX_EVALUATED ? KD_MATRIX_FACTORED : KD_MATRIX_EVALUATED;
+    return kd_sundials_note_linear(self, status);
+}
+
+// ---- callbacks ------------------------------------------------------------------------------------------------------
+
+void kd_sundials_keep_message(int code, const char *module, const char *function, char *text, void *user_data)
+{
+    kd_sundials *self = user_data;
+    (void)module, (void)function;
+    if (code != WARNING && self->reason[0] == '\0') kd_text(self->reason, sizeof self->reason, "%s", text);
+}
+
+int kd_sundials_note(kd_sundials *self, kd_eval answer)
+{
+    const char *text = "";
+    if (answer == KD_EVAL_OK) return 0;
+    self->fault = self->dae->methods->fault ? self->dae->methods->fault(self->dae->impl, &text) : KD_OK;
+    if (answer == KD_EVAL_STOP && self->fault >= 0) self->fault = KD_ERR_CALLBACK_STOP;
+    if (self->fault >= 0) self->fault = KD_ERR_RETRY_FAILED;
+    kd_text(self->reason, sizeof self->reason, "%s", text);
+    return answer == KD_EVAL_STOP ? -1 : 1;
+}
+
+int kd_sundials_note_linear(kd_sundials *self, kd_status status)
+{
+    const char *text = "";
+    if (status >= 0) return 0;
+    self->dae->methods->fault(self->dae->impl, &text);
+    self->fault = status;
+    kd_text(self->reason, sizeof self->reason, "%s", text);
+    return status == KD_ERR_CALLBACK_STOP || status == KD_ERR_MEMORY ? -1 : 1;
+}
+
+int kd_sundials_finite(kd_sundials *self, const double *F, const char *what)
+{
+    for (int i = 0; i < self->dae->n; i++) {
+        if (isfinite(F[i])) continue;
+        self->fault = KD_ERR_NOT_FINITE;
+        kd_text(self->reason, sizeof self->reason, "row %d of the %s is not finite", i, what);
+        return 1;
+    }
+    return 0;
+}
+
+int kd_sundials_rhs(double t, N_Vector x, N_Vector xdot, void *user_data)
+{
+    kd_sundials *self = user_data;
+    double      *f = N_VGetArrayPointer(xdot);
+    kd_sundials_at(self, t);
+    kd_eval answer = self->dae->methods->rhs(self->dae->impl, t, N_VGetArrayPointer(x), f);
+    return answer == KD_EVAL_OK ? kd_sundials_finite(self, f, "right-hand side") : kd_sundials_note(self, answer);
+}
+
+bool kd_sundials_corrects(const kd_dae *dae)
+{
+    return dae->methods->correct || dae->methods->project;
+}
+
+int kd_sundials_correct(kd_sundials *self, double t, double *x)
+{
+    const kd_dae_class *methods = self->dae->methods;
+    bool                moved = false;
+    kd_eval             answer = KD_EVAL_OK;
+    self->dae->keep = true;
+    if (methods->correct) answer = methods->correct(self->dae->impl, t, x, NULL);
+    if (methods->project && answer == KD_EVAL_OK) answer = methods->project(self->dae->impl, t, x, &moved);
+    return kd_sundials_note(self, answer);
+}
+
+long kd_sundials_projections(const kd_sundials *self)
+{
+    const kd_dae_class *methods = self->dae->methods;
+    return methods->counters ? methods->counters(self->dae->impl).projections : 0;
+}
+
+// ---- reports of attempts --------------------------------------------------------------------------------------------
+
+static void report(kd_sundials *self, kd_attempt outcome, double t, double h, double error, const double *share)
+{
+    kd_sundials_counts now;
+    self->methods->count(self, &now);
+    const kd_attempt_report told = {
+        .t = t,
+        .h = h,
+        .order = now.order,
+        .iterations = (int)(now.iterations - self->told.iterations),
+        .outcome = outcome,
+        .matrix = self->news,
+        .error = error,
+        .share = share,
+    };
+    self->told = now;
+    self->news = KD_MATRIX_KEPT;
+    self->dae->observe(&told, self->dae->observer);
+}
+
+// Attempts that failed since the last report. Their errors are gone by now.
+static void report_failures(kd_sundials *self)
+{
+    kd_sundials_counts now;
+    self->methods->count(self, &now);
+    long errors = now.error_failures - self->told.error_failures;
+    long solves = now.solve_failures - self->told.solve_failures;
+    if (errors + solves <= 0) return;
+    double h = self->t_tried > self->t ? self->t_tried - self->t : 0;
+    report(self,
+           errors > 0        ? KD_ATTEMPT_ERROR
+           : self->fault < 0 ? KD_ATTEMPT_EVALUATE
+                             : KD_ATTEMPT_NEWTON,
+           self->t, h, 0, NULL);
+    self->t_tried = self->t;
+}
+
+void kd_sundials_at(kd_sundials *self, double t)
+{
+    if (!self->dae->observe) return;
+    report_failures(self);
+    self->t_tried = fmax(self->t_tried, t);
+}
+
+// share = parts of the components in the square of the norm of the local error, which is returned; < 0: unknown
+static double error_shares(kd_sundials *self)
+{
+    if (self->methods->local_errors(self->memory, self->error) != 0 ||
+        self->methods->weights(self->memory, self->weight) != 0)
+        return -1;
+    const double *e = N_VGetArrayPointer(self->error), *w = N_VGetArrayPointer(self->weight);
+    double        sum = 0;
+    int           n = self->dae->n;
+    for (int i = 0; i < n; i++) {
+        self->share[i] = self->measured[i] ? e[i] * e[i] * w[i] * w[i] : 0;
+        sum += self->share[i];
+    }
+    if (!(sum > 0) || !isfinite(sum)) return -1;
+    for (int i = 0; i < n; i++) self->share[i] /= sum;
+    return sqrt(sum / n);
+}
+
+static void report_accepted(kd_sundials *self)
+{
+    if (!self->dae->observe) return;
+    double error = error_shares(self);
+    report(self, KD_ATTEMPT_ACCEPTED, self->t_old, self->t - self->t_old, fmax(error, 0),
+           error >= 0 ? self->share : NULL);
+    self->t_tried = self->t;
+}
+
+// ---- steps ----------------------------------------------------------------------------------------------------------
+
+void kd_sundials_clear(kd_sundials *self)
+{
+    self->fault = KD_OK;
+    self->reason[0] = '\0';
+    self->message[0] = '\0';
+}
+
+kd_status kd_sundials_no_start(kd_sundials *self)
+{
+    kd_text(self->message, sizeof self->message, "t = %.9g: no start: %s", self->t, self->reason);
+    return self->fault < 0 ? self->fault : KD_ERR_ARGUMENT;
+}
+
+kd_status kd_sundials_begin(kd_sundials *self, double t, const double *x, double *xdot)
+{
+    const kd_dae_class *methods = self->dae->methods;
+    size_t              bytes = (size_t)self->dae->n * sizeof *x;
+    kd_sundials_clear(self);
+    memcpy(self->accepted, x, bytes);
+    memcpy(N_VGetArrayPointer(self->x), x, bytes);
+    if (!xdot) xdot = self->F;
+    memset(xdot, 0, bytes);
+    self->t = self->t_old = self->t_tried = t;
+    self->steps = 0;
+    self->told = (kd_sundials_counts){0};
+    if (methods->start && kd_sundials_note(self, methods->start(self->dae->impl, t, x, xdot)) != 0)
+        return kd_sundials_no_start(self);
+    return KD_OK;
+}
+
+// component with the largest weighted local error, -1: unknown
+static int worst_component(kd_sundials *self)
+{
+    int worst = 0;
+    if (error_shares(self) < 0) return -1;
+    for (int i = 1; i < self->dae->n; i++)
+        if (self->share[i] > self->share[worst]) worst = i;
+    return worst;
+}
+
+static kd_status status_of(const kd_sundials *self, int flag)
+{
+    switch (flag) {
+    case TOO_MUCH_WORK:
+        return KD_ERR_TOO_MANY_STEPS;
+    case TOO_MUCH_ACCURACY:
+        return KD_ERR_TOLERANCE;
+    case ERROR_FAILURE:
+        return KD_ERR_STEP_TOO_SMALL;
+    case CONVERGENCE_FAILURE:
+        return self->fault < 0 ? self->fault : KD_ERR_NEWTON;
+    case ILLEGAL_INPUT:
+        return KD_ERR_ARGUMENT;
+    default:
+        break;
+    }
+    return self->fault < 0 ? self->fault : flag == SETUP_FAILURE ? KD_ERR_DECOMPOSITION : KD_ERR_NEWTON;
+}
+
+kd_status kd_sundials_fail(kd_sundials *self, kd_status status)
+{
+    char name[160];
+    int  worst = status == KD_ERR_NEWTON || status == KD_ERR_STEP_TOO_SMALL ? worst_component(self) : -1;
+    kd_text(self->message, sizeof self->message, "t = %.9g: %s: %s", self->t, self->methods->name,
+            kd_status_sentence(status));
+    if (self->reason[0]) kd_text_append(self->message, sizeof self->message, "; %s", self->reason);
+    if (worst >= 0 && self->dae->methods->component_name)
+        kd_text_append(self->message, sizeof self->message, "; worst component: %s",
+                       self->dae->methods->component_name(self->dae->impl, worst, name, sizeof name));
+    if (status == KD_ERR_TOO_MANY_STEPS)
+        kd_text_append(self->message, sizeof self->message, "; raise max_steps or loosen the tolerances");
+    return status;
+}
+
+kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go)
+{
+    *go = false;
+    kd_sundials_clear(self);
+    if (!self->started) {
+        kd_text(self->message, sizeof self->message, "%s: start comes before step", self->methods->name);
+        return KD_ERR_STAGE;
+    }
+    if (!(t_end >= self->t)) return kd_sundials_fail(self, KD_ERR_TIME);
+    if (t_end == self->t) return KD_OK;
+    if (self->steps >= self->max_steps) return kd_sundials_fail(self, KD_ERR_TOO_MANY_STEPS);
+    *go = true;
+    return KD_OK;
+}
+
+kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_end)
+{
+    if (self->dae->observe) report_failures(self);
+    if (flag < 0) return kd_sundials_fail(self, status_of(self, flag));
+    memcpy(self->accepted, N_VGetArrayPointer(self->x), (size_t)self->dae->n * sizeof(double));
+    self->t_old = self->t;
+    self->t = flag == TSTOP_RETURN ? t_end : t;
+    self->steps++;
+    report_accepted(self);
+    // a function that refuses to be evaluated beyond some time would be approached for ever
+    if (self->t < t_end && self->t - self->t_old <= 8 * DBL_EPSILON * fabs(self->t))
+        return kd_sundials_fail(self, self->fault < 0 ? self->fault : KD_ERR_STEP_TOO_SMALL);
+    return KD_OK;
+}
+
+kd_status kd_sundials_dense(kd_sundials *self, int (*get_dky)(void *, double, int, N_Vector), double t, double *x)
+{
+    size_t bytes = (size_t)self->dae->n * sizeof *x;
+    if (!(t >= self->t_old && t <= self->t)) {
+        kd_text(self->message, sizeof self->message, "t = %.9g lies outside of the last step", t);
+        return KD_ERR_TIME;
+    }
+    if (t == self->t || self->steps == 0) {
+        memcpy(x, self->accepted, bytes);
+        return KD_OK;
+    }
+    kd_sundials_clear(self);
+    if (get_dky(self->memory, t, 0, self->error) != 0) {
+        kd_text(self->message, sizeof self->message, "t = %.9g: no dense output: %s", t, self->reason);
+        return self->fault < 0 ? self->fault : KD_ERR_TIME;
+    }
+    memcpy(x, N_VGetArrayPointer(self->error), bytes);
+    if (self->dae->methods->rhs && kd_sundials_correct(self, t, x) != 0) {
+        kd_text(self->message, sizeof self->message, "t = %.9g: no dense output: %s", t, self->reason);
+        return self->fault;
+    }
+    return KD_OK;
+}
+
+#else
+
+typedef int kd_without_sundials; // a translation unit must not be empty
+
+#endif
