@@ -108,8 +108,8 @@ typedef struct kd_structure {
 KD_API kd_status kd_formulation_structure(const kd_dae *dae, kd_structure **structure) KD_NODISCARD;
 KD_API void      kd_structure_destroy(kd_structure *structure); // NULL is fine
 
-// Components of a state <-> vector of the DAE (internal components from a, or 0). Unpacking the form ode solves for w, s,
-// lambda, mu and a as well; what the state has there serves as guess, and stays if there is no solution.
+// Components of a state <-> vector of the DAE (internal components from a, or 0). Unpacking the form ode solves for w,
+// s, lambda, mu and a as well; what the state has there serves as guess, and stays if there is no solution.
 KD_API void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x);
 KD_API void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_state *state);
 

@@ -36,8 +36,8 @@ const kd_example *const *kd_gallery(void)
         &kd_example_pendulum,         &kd_example_pendulum_release, &kd_example_caraxis,
         &kd_example_andrews,          &kd_example_truck5,           &kd_example_truck5_free,
         &kd_example_truck7,           &kd_example_truck7_bump,      &kd_example_fekete,
-        &kd_example_wheelset,         &kd_example_circulartrack,    &kd_example_pendulum_chain12,
-        &kd_example_pendulum_chain14, &kd_example_pendulum_chain16, NULL,
+        &kd_example_pendulum_chain12, &kd_example_pendulum_chain14, &kd_example_pendulum_chain16,
+        &kd_example_wheelset,         &kd_example_circulartrack,    NULL,
     };
     return list;
 }

@@ -24,8 +24,7 @@ static void add_kinematic(const kd_newton *newton, kd_places *places)
     if (!newton->has_eta) return;
     const kd_pattern *G = &newton->source[newton->gz].pattern;
     for (int j = 0; j < nv; j++)
-        for (int k = G->column[j]; k < G->column[j + 1]; k++)
-            kd_places_add(places, j, nv + newton->xe + G->row[k]);
+        for (int k = G->column[j]; k < G->column[j + 1]; k++) kd_places_add(places, j, nv + newton->xe + G->row[k]);
 }
 
 static void set_blocks(const kd_assembled *form, kd_structure *s)
