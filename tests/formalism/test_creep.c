@@ -41,8 +41,8 @@ static void rolling(const kd_wheel *w, double vx, double vy, double wz, double *
     x[N - 1] = LOAD;
 }
 
-// Small creepages: -f11 xi_x, -f22 xi_y - f23 spin, f23 xi_y - f33 spin with f = G a b C, for all laws; a flat tread has
-// no spin from its angle.
+// Small creepages: -f11 xi_x, -f22 xi_y - f23 spin, f23 xi_y - f33 spin with f = G a b C, for all laws; a flat tread
+// has no spin from its angle.
 static void test_small_creepages(void **state)
 {
     (void)state;
@@ -103,7 +103,8 @@ static void test_derivatives(void **state)
         rolling(&w, 0.02, -0.03, 0.05, x);
         for (int i = 0; i < 21; i++) x[i] += 0.003 * sin(1 + i);
         x[1] = 0.004;
-        for (int i = 12; i < 21; i++) x[i] += i < 15 ? -3.0 + i / 7.0 : 0.02 * i; // the ground, seen from a moving frame
+        for (int i = 12; i < 21; i++)
+            x[i] += i < 15 ? -3.0 + i / 7.0 : 0.02 * i; // the ground, seen from a moving frame
         double n = sqrt(x[3] * x[3] + x[4] * x[4] + x[5] * x[5]);
         for (int i = 3; i < 6; i++) x[i] /= n;
         for (int i = 0; i < NIN; i++) in[i] = x[1 + i];

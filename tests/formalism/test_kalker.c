@@ -25,8 +25,8 @@ static void test_sphere(void **state)
     assert_near(b, a, 1e-9);
 }
 
-// Wheels of radius 0.46 m on rails of 0.3 m under 54546 N: half axes in mm, with a cone and with a hollow tread of 0.5 m;
-// turned by a right angle the axes change places.
+// Wheels of radius 0.46 m on rails of 0.3 m under 54546 N: half axes in mm, with a cone and with a hollow tread of 0.5
+// m; turned by a right angle the axes change places.
 static void test_wheels(void **state)
 {
     const double G = 2.1e11 / (2 * 1.28), cone = 1 / 0.6, hollow = 0.5 * (1 / 0.3 - 1 / 0.5), wheel = 1 / 0.92;
