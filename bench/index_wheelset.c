@@ -221,25 +221,32 @@ static void all_forms(bench *b, wheelset *w)
     static const struct {
         kd_formulation form;
         kd_integrator  integrator;
+        kd_projection  projection;
         double         tol, kappa;
     } runs[] = {
-        {KD_PSF, KD_RADAU, 1e-11, 0},  {KD_PSF1, KD_RADAU, 1e-11, 0},   {KD_GGL, KD_RADAU, 1e-11, 0},
-        {KD_PSF, KD_BDF, 1e-10, 0},    {KD_PSF1, KD_BDF, 1e-10, 0},     {KD_GGL, KD_BDF, 1e-10, 0},
-        {KD_ODASSL, KD_BDF, 1e-10, 0}, {KD_INDEX3, KD_RADAU, 1e-12, 0}, {KD_INDEX3, KD_BDF, 1e-12, 1e-4},
+        {KD_PSF, KD_RADAU, KD_PROJECT_NEVER, 1e-11, 0},     {KD_PSF1, KD_RADAU, KD_PROJECT_NEVER, 1e-11, 0},
+        {KD_GGL, KD_RADAU, KD_PROJECT_NEVER, 1e-11, 0},     {KD_INDEX3, KD_RADAU, KD_PROJECT_NEVER, 1e-12, 0},
+        {KD_INDEX2, KD_RADAU, KD_PROJECT_ALWAYS, 1e-11, 0}, {KD_INDEX1, KD_RADAU, KD_PROJECT_ALWAYS, 1e-11, 0},
+        {KD_PSF, KD_BDF, KD_PROJECT_NEVER, 1e-10, 0},       {KD_PSF1, KD_BDF, KD_PROJECT_NEVER, 1e-10, 0},
+        {KD_GGL, KD_BDF, KD_PROJECT_NEVER, 1e-10, 0},       {KD_ODASSL, KD_BDF, KD_PROJECT_NEVER, 1e-10, 0},
+        {KD_INDEX3, KD_BDF, KD_PROJECT_NEVER, 1e-12, 1e-4}, {KD_INDEX2, KD_BDF, KD_PROJECT_ALWAYS, 1e-10, 0},
+        {KD_INDEX1, KD_BDF, KD_PROJECT_ALWAYS, 1e-10, 0},
     };
     const double end = T_END;
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
         const index_method method = {.form = runs[k].form,
                                      .integrator = runs[k].integrator,
+                                     .projection = runs[k].projection,
                                      .rtol = runs[k].tol,
                                      .atol = 0.01 * runs[k].tol,
                                      .kappa = runs[k].kappa};
         const char *form = kd_formulation_word(runs[k].form), *integrator = kd_integrator_word(runs[k].integrator);
-        if (!bench_wants(b, "digits.%s.%s", form, integrator)) continue;
+        const char *projected = runs[k].projection == KD_PROJECT_NEVER ? "" : "+projection";
+        if (!bench_wants(b, "digits.%s%s.%s", form, projected, integrator)) continue;
         const bool good =
             index_run(&w->problem, &method, &end, 1, nothing, NULL, w->x, w->message, sizeof w->message) >= 0;
         bench_row(b, bench_above(6), NAN, good ? digits(&w->problem, w->x, runs[k].form == KD_INDEX3) : NAN, "digits",
-                  w->message, "digits.%s.%s", form, integrator);
+                  w->message, "digits.%s%s.%s", form, projected, integrator);
     }
 }
 
