@@ -33,7 +33,7 @@ typedef struct step_rule {
     double least_growth; // smaller growth is not worth a new leading coefficient
     double newton_stop;  // kappa
 } step_rule;
-static const step_rule own_rule = {.safety = 4, .least_growth = 1.4, .newton_stop = 0.01};
+static const step_rule own_rule = {.safety = 4, .least_growth = 1.4, .newton_stop = 0.02};
 static const step_rule dassl_rule = {.safety = 2, .least_growth = 2, .newton_stop = 0.33};
 
 // Norms of h^j x^(j) / j of one step, j = k-1 .. k+2, that is for orders k-2 .. k+1; infinite where not known
