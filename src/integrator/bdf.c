@@ -625,11 +625,9 @@ static kd_status variable_step(kd_bdf *b, double t_end)
             after_error(b, &s, ++failures);
             continue;
         }
+        if (status == KD_OK) status = complete(b);
         if (status == KD_OK) {
             report(b, KD_ATTEMPT_ACCEPTED, error, b->e);
-            status = complete(b);
-        }
-        if (status == KD_OK) {
             accept(b, &s);
             // a step that was cut short by t_end says nothing against the longer one that was proposed before
             if (!b->rejected && b->h < proposed && b->h_next >= b->h) b->h_next = fmax(b->h_next, proposed);
@@ -648,14 +646,12 @@ static kd_status fixed_step(kd_bdf *b, double t_end)
     choose_step(b, t_end);
     b->stats.steps++;
     kd_status status = attempt(b);
-    if (status == KD_OK) {
-        report(b, KD_ATTEMPT_ACCEPTED, 0, b->e);
-        status = complete(b);
-    }
+    if (status == KD_OK) status = complete(b);
     if (status < 0) {
         status = after_failure(b, status, &singular);
         return fail(b, status);
     }
+    report(b, KD_ATTEMPT_ACCEPTED, 0, b->e);
     estimates none = {0};
     accept(b, &none);
     b->order = b->order_max;
