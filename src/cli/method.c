@@ -1,8 +1,8 @@
 // method.c: a sensible method for everyone who does not want to think about it.
 //
 // psf with radau keeps the constraints on all levels to rounding, and was the fastest on chains of 10 to 70 bodies in
-// Cartesian coordinates, too (70 bodies, 4 steps: psf 5.9 s, ggl 10 s). ida does not run on psf: there it is ggl. Where
-// the constraints are redundant only the decomposition by singular values works.
+// Cartesian coordinates, too (70 bodies, 4 steps: psf 5.9 s, ggl 10 s). bdf and ida do not run on psf: there it is ggl.
+// Where the constraints are redundant only the decomposition by singular values works.
 #include "cli/method.h"
 
 #include <stddef.h>
@@ -11,13 +11,17 @@
 #include "cli/rank.h"
 #include "core/text.h"
 
-enum { LARGE = 200 }; // unknowns from which the Newton matrices of ggl and its relatives are sparse
-
 static const char *const DECOMPOSITIONS[] = {"lu", "qr", "svd"};
 static const char *const DERIVATIVES[] = {"analytic", "dense", "grouped"};
 static const char *const PATTERNS[] = {"topology", "estimated"};
 static const char *const UPDATES[] = {"full", "partitioned", "extended"};
 static const char *const FORMS[] = {"residual", "explicit"};
+static const char *const CVODE_METHODS[] = {
+#define WORD_OF_LIST(name, word, sentence) [name] = word,
+    KD_CVODE_METHOD_LIST(WORD_OF_LIST)};
+static const char *const ARKODE_METHODS[] = {KD_ARKODE_METHOD_LIST(WORD_OF_LIST)
+#undef WORD_OF_LIST
+};
 static const char *const PROJECTIONS[] = {"never", "bound", "always"};
 
 const char *kd_method_decomposition(const kd_method *m)
@@ -38,6 +42,7 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
     const kd_cli_option list[] = {
         {"--formulation", "F", KD_FORMULATION_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->formulation},
         {"--integrator", "I", KD_INTEGRATOR_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->integrator},
+        {"--method", "M", "of cvode: bdf (default), adams; of arkode: erk (default), dirk", KD_CLI_TEXT, &m->family},
         {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
          KD_CLI_TEXT, &m->decomposition},
         {"--derivatives", "D", "of the Newton matrix: analytic (default), dense or grouped differences", KD_CLI_TEXT,
@@ -51,7 +56,8 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
          &m->projection},
         {"--projection-bound", "B", "largest violation that is left alone; default 1e-8", KD_CLI_POSITIVE,
          &m->projection_bound},
-        {"--order-max", "K", "highest order of bdf, 1 to 5; default 5", KD_CLI_COUNT, &m->order_max},
+        {"--order-max", "K", "highest order of bdf and cvode, order of arkode; default: 5, adams 12", KD_CLI_COUNT,
+         &m->order_max},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
          KD_CLI_POSITIVE, &m->rtol},
         {"--atol", "A", "absolute tolerance; default: the model's", KD_CLI_POSITIVE, &m->atol},
@@ -91,6 +97,22 @@ static bool read_formulation_options(kd_method *m)
     return true;
 }
 
+// --method and --order-max
+static bool read_integrator_options(kd_method *m)
+{
+    kd_simulation_options *o = &m->options;
+    int                    i;
+    if (m->family && o->integrator == KD_CVODE) {
+        if (!choose("method of cvode", m->family, CVODE_METHODS, KD_CVODE_METHOD_COUNT, &i)) return false;
+        o->cvode.method = (kd_cvode_method)i;
+    } else if (m->family && o->integrator == KD_ARKODE) {
+        if (!choose("method of arkode", m->family, ARKODE_METHODS, KD_ARKODE_METHOD_COUNT, &i)) return false;
+        o->arkode.method = (kd_arkode_method)i;
+    }
+    if (m->order_max > 0) o->bdf.order_max = o->cvode.order_max = o->arkode.order = m->order_max;
+    return true;
+}
+
 bool kd_method_read(kd_method *m)
 {
     const char *formulations[KD_FORMULATION_COUNT], *integrators[KD_INTEGRATOR_COUNT];
@@ -102,8 +124,7 @@ bool kd_method_read(kd_method *m)
     if (m->formulation) m->options.formulation = (kd_formulation)i;
     if (!choose("integrator", m->integrator, integrators, KD_INTEGRATOR_COUNT, &i)) return false;
     if (m->integrator) m->options.integrator = (kd_integrator)i;
-    if (m->order_max > 0) m->options.bdf.order_max = m->order_max;
-    return read_formulation_options(m);
+    return read_integrator_options(m) && read_formulation_options(m);
 }
 
 bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, char *buffer, size_t size)
@@ -121,6 +142,8 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
         {o->explicit_form, {"form", "form of the dynamics", FORMS[o->explicit_form]}, 0},
         {o->projection != KD_PROJECT_NEVER, {"projection", "projection", PROJECTIONS[o->projection]}, 0},
         {bounded, {"projection_bound", "projection above", NULL}, o->projection_bound},
+        {m->options.integrator == KD_CVODE, {"method", "method", CVODE_METHODS[m->options.cvode.method]}, 0},
+        {m->options.integrator == KD_ARKODE, {"method", "method", ARKODE_METHODS[m->options.arkode.method]}, 0},
         {m->order_max > 0, {"order_max", "highest order", NULL}, m->order_max},
     };
     for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
@@ -153,7 +176,7 @@ static bool psf_can(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     return m->options.integrator == KD_RADAU && o->derivatives == KD_DERIVATIVES_ANALYTIC &&
-           o->update == KD_UPDATE_FULL && !o->explicit_form && o->projection == KD_PROJECT_NEVER;
+           o->update == KD_UPDATE_FULL && !o->explicit_form && o->projection == KD_PROJECT_NEVER && !m->shows_matrix;
 }
 
 // psf differentiates and eliminates level by level
@@ -161,6 +184,9 @@ static bool fits_psf(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     if (!is_psf(m->options.formulation)) return true;
+    if (m->shows_matrix)
+        return refuse("--jacobian-plots with psf", "its matrix is reduced by selectors that change",
+                      "--formulation ggl");
     if (o->derivatives != KD_DERIVATIVES_ANALYTIC)
         return refuse("--derivatives with psf", "it needs the derivatives of every level of the constraints",
                       "--formulation ggl");
@@ -171,17 +197,56 @@ static bool fits_psf(const kd_method *m)
     return true;
 }
 
+static bool is_for_ode(kd_integrator integrator)
+{
+    return integrator == KD_CVODE || integrator == KD_ARKODE;
+}
+
+// cvode and arkode solve ordinary differential equations, the others implicit ones
+static bool fits_integrator(const kd_method *m)
+{
+    const kd_simulation_options *o = &m->options;
+    const bool                   ode = o->formulation == KD_ODE;
+    if (is_for_ode(o->integrator) && !ode)
+        return refuse("--integrator cvode or arkode", "they integrate ordinary differential equations",
+                      "--formulation ode");
+    if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
+        return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
+    if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
+        return refuse("--derivatives, --update, --form or --jacobian-plots with ode", "its equations are solved inside",
+                      "--formulation ggl");
+    if (o->integrator == KD_BDF && is_psf(o->formulation))
+        return refuse("--integrator bdf with psf", "it needs the residual of the whole system", "--formulation ggl");
+    return true;
+}
+
 static bool fits_projection(const kd_method *m)
 {
-    static const kd_formulation   drifting[] = {KD_INDEX2, KD_INDEX1, KD_BAUMGARTE2, KD_BAUMGARTE1};
+    static const kd_formulation   drifting[] = {KD_INDEX2, KD_INDEX1, KD_BAUMGARTE2, KD_BAUMGARTE1, KD_ODE};
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->projection_bound > 0 && m->projection && o->projection != KD_PROJECT_BOUND)
         return refuse("--projection-bound", "only --projection bound looks at it", "leaving one of the two out");
     if (o->projection == KD_PROJECT_NEVER) return true;
+    if (o->projection == KD_PROJECT_BOUND && m->options.integrator == KD_CVODE)
+        return refuse("--projection bound with cvode", "a projection now and then looks like an error to its history",
+                      "--projection always");
     for (size_t i = 0; i < sizeof drifting / sizeof *drifting; i++)
         if (m->options.formulation == drifting[i]) return true;
     return refuse("--projection", "this formulation keeps its positions on the constraints by itself",
                   "--formulation index2");
+}
+
+// --method and --order-max
+static bool fits_order(const kd_method *m)
+{
+    kd_integrator integrator = m->options.integrator;
+    if (m->family && !is_for_ode(integrator))
+        return refuse("--method", "only cvode and arkode have more than one", "--integrator cvode --method adams");
+    if (m->order_max > 5 && integrator == KD_BDF)
+        return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5");
+    if (m->order_max > 0 && integrator != KD_BDF && !is_for_ode(integrator))
+        return refuse("--order-max", "only bdf, cvode and arkode have an order that can be chosen", "--integrator bdf");
+    return true;
 }
 
 bool kd_method_fits(const kd_method *m)
@@ -189,12 +254,7 @@ bool kd_method_fits(const kd_method *m)
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
         return refuse("--pattern", "only grouped differences have a pattern", "--derivatives grouped");
-    if (m->order_max > 5) return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5");
-    if (m->order_max > 0 && m->options.integrator != KD_BDF)
-        return refuse("--order-max", "only bdf has a variable order that can be bounded", "--integrator bdf");
-    if (m->options.integrator == KD_BDF && is_psf(m->options.formulation))
-        return refuse("--integrator bdf with psf", "it needs the residual of the whole system", "--formulation ggl");
-    return fits_psf(m) && fits_projection(m);
+    return fits_order(m) && fits_integrator(m) && fits_psf(m) && fits_projection(m);
 }
 
 // ---- choice ---------------------------------------------------------------------------------------------------------
@@ -247,15 +307,20 @@ static const char *praise(const kd_method *m, kd_dims d)
     }
 }
 
+// Where psf is not possible
+static kd_formulation formulation_for(const kd_method *m)
+{
+    if (is_for_ode(m->options.integrator)) return KD_ODE;
+    return m->options.formulation_options.projection != KD_PROJECT_NEVER ? KD_INDEX2 : KD_GGL;
+}
+
 void kd_method_choose(kd_method *m, const kd_subject *s)
 {
     kd_simulation_options *o = &m->options;
     kd_dims                d = kd_eom_dims(s->eom);
-    bool                   is_large = d.nv + d.nlambda + d.nmu > LARGE;
     bool                   asked = m->formulation && m->integrator;
-    bool                   needs_residual = !m->formulation && !psf_can(m);
-    if (needs_residual) o->formulation = o->formulation_options.projection != KD_PROJECT_NEVER ? KD_INDEX2 : KD_GGL;
-    if (is_large && !is_psf(o->formulation)) o->formulation_options.sparse = true;
+    bool                   other = !m->formulation && !psf_can(m);
+    if (other) o->formulation = formulation_for(m);
     choose_tolerances(m);
     m->reason[0] = '\0';
     tell_coordinates(m, s);
@@ -263,11 +328,11 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
                    kd_integrator_word(o->integrator));
     if (asked)
         kd_text_append(m->reason, sizeof m->reason, ", as asked for");
-    else if (needs_residual)
-        kd_text_append(m->reason, sizeof m->reason, ": a formulation that %s",
-                       o->integrator == KD_IDA   ? "ida runs on"
-                       : o->integrator == KD_BDF ? "bdf runs on"
-                                                 : "has these options");
+    else if (other && o->integrator != KD_RADAU)
+        kd_text_append(m->reason, sizeof m->reason, ": a formulation that %s runs on",
+                       kd_integrator_word(o->integrator));
+    else if (other)
+        kd_text_append(m->reason, sizeof m->reason, ": a formulation that has these options");
     else
         kd_text_append(m->reason, sizeof m->reason, ": %s", praise(m, d));
     if (!m->decomposition && is_redundant(s)) {

@@ -426,7 +426,7 @@ static void unknown_choices(void **state)
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
     assert_string_equal(message,
                         "the formulation 99 is none of psf, psf1, ggl, odassl, index3, index2, index1, baumgarte2, "
-                        "baumgarte1");
+                        "baumgarte1, ode");
     assert_int_equal(kd_formulation_create(NULL, NULL, x, KD_PSF, NULL, &dae, message, sizeof message),
                      KD_ERR_ARGUMENT);
     assert_string_equal(message, "kd_formulation_create: eom is NULL");
@@ -1163,6 +1163,19 @@ static double error_of(const kd_state *x, int np, const double *reference)
     double most = 0;
     for (int i = 0; i < np; i++) most = fmax(most, fabs(x->p[i] - reference[i]) / fmax(1e-3, fabs(reference[i])));
     return most;
+}
+
+static bool can_integrate(kd_integrator integrator, kd_formulation form)
+{
+    switch (integrator) {
+    case KD_IDA:
+        return form != KD_PSF && form != KD_PSF1 && form != KD_ODASSL;
+    case KD_CVODE:
+    case KD_ARKODE:
+        return form == KD_ODE;
+    default:
+        return true;
+    }
 }
 
 // Every formulation with every integrator that can take it reaches the reference; others are refused with a sentence
