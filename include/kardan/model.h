@@ -82,6 +82,7 @@ typedef enum kd_joint_kind {
     KD_PLANAR,      // q1, q2: shifts along x, y of `from`, q3: angle about z
     KD_SPHERICAL,   // quaternion
     KD_FREE,        // shifts along the axes of `from`, quaternion
+    KD_CARDAN,      // q1 q2 q3: shifts along the axes of `from`, q4, q5, q6: turns about z, then x, then y
     KD_JOINT_KIND_COUNT
 } kd_joint_kind;
 
@@ -95,7 +96,7 @@ typedef struct kd_joint_def {
     double        v[6];     // start velocities (spherical, free: angular velocity in the axes of `to`); NaN: 0 or from
                             // the bodies
     bool        hold;       // assembly must not change q and v where they are given
-    const char *motion[3];  // coordinate i as a function of t (rheonomic); NULL: free. Not for spherical, free
+    const char *motion[6];  // coordinate i as a function of t (rheonomic); NULL: free. Not for spherical, free
     kd_cut      cut;        // close a loop here (KD_CUT_YES), never (KD_CUT_NO), or as kardan finds best
 } kd_joint_def;
 
@@ -110,8 +111,38 @@ typedef enum kd_constraint_kind {
     KD_ROLLING_DISC,   // disc (centre and axle z of `to`, radius) rolls without slip on the plane z = 0 of `from`
     KD_KNIFE_EDGE,     // velocity of the origin of `to` relative to `from` has no component along y of `to`
     KD_EXPRESSION,     // 0 = value(t, positions)
+    KD_WHEEL_RAIL,     // a wheel of an axle along y of `to` rolls with creep on a rail along x of `from`
     KD_CONSTRAINT_KIND_COUNT
 } kd_constraint_kind;
+
+typedef enum kd_rail_side { KD_RAIL_LEFT, KD_RAIL_RIGHT } kd_rail_side; // left: y > 0
+typedef enum kd_rail_contact { KD_CONTACT_INSIDE, KD_CONTACT_UNKNOWNS } kd_rail_contact;
+typedef enum kd_creep_law { KD_CREEP_NONE, KD_CREEP_LINEAR, KD_CREEP_TANH, KD_CREEP_POLACH } kd_creep_law;
+typedef enum kd_creep_load { KD_LOAD_ACTUAL, KD_LOAD_GIVEN } kd_creep_load;
+
+// A wheel on a rail: profiles, how the point of contact is found, tangential forces. docs/methods/wheel-rail.md
+typedef struct kd_wheel_rail {
+    kd_rail_side side;
+    double       radius;            // of the rolling circle [m]
+    double       spacing;           // lateral distance of the rolling circle from the middle [m]
+    double       conicity;          // slope of the tread at the rolling circle
+    double       tread_radius;      // of the hollow tread [m]; infinite: a cone
+    double       rail_radius;       // of the head of the rail [m]
+    const char  *wheel_profile;     // curve: radius above `radius` over the lateral distance outwards from the rolling
+                                    // circle; NULL: cone or arc
+    const char     *rail_profile;   // curve: height over the lateral distance outwards from `spacing`; NULL: arc
+    kd_rail_contact contact;        // the point of contact is found inside of the element, or is an unknown s
+    kd_creep_law    creep;          // law of the tangential forces
+    kd_creep_load   normal;         // they follow the normal force, or take `load` for it
+    double          load;           // wheel load at which the ellipse is given or computed [N]
+    double          ellipse[2];     // half axes along and across the rail [m]; NaN: by Hertz
+    double          kalker[4];      // C11, C22, C23, C33; NaN: by Kalker's table
+    double          shear, poisson; // modulus of shear [N/m^2], Poisson's ratio
+    double          friction;       // coefficient
+    bool            moment;         // spin moment about the normal
+    double          clearance;      // lateral way of the foot of the wheel up to the flange [m]; infinite: no flange
+    double          flange, onset;  // stiffness of the flange [N/m], way over which it sets in [m]
+} kd_wheel_rail;
 
 #define KD_MAX_TERMS 8
 
@@ -126,6 +157,7 @@ typedef struct kd_constraint_def {
     double             factor[KD_MAX_TERMS];
     double             offset; // coupling; NaN: as at the start position
     const char        *value;  // expression, or the name of a curve
+    kd_wheel_rail      rail;   // wheel on rail
 } kd_constraint_def;
 
 // ---- forces ---------------------------------------------------------------------------------------------------------
@@ -218,6 +250,15 @@ typedef struct kd_curve_def {
     const double *x, *y; // copied
 } kd_curve_def;
 
+// A level line along which something runs, by its curvature as an expression of the arc length s (positive: to the
+// left). In expressions it gives the functions NAME_x, NAME_y, NAME_heading and NAME_curvature of the arc length, all
+// but the last 0 at the start. Guide: docs/guide/rail.md
+typedef struct kd_track_def {
+    const char *curvature;
+    double      start, end; // range of s; outside of it the line is straight
+    double      step;       // length of the pieces that are integrated; corners of the curvature belong on their ends
+} kd_track_def;
+
 // A force element written in C. It reads measures by path ("force.strut.length", "joint.a.q", "body.b.pos.z"), their
 // rates, t and its own states, and answers one generalised force along each measure: on the bodies acts the force whose
 // virtual work is sum force[i] * delta measure[i].
@@ -259,6 +300,7 @@ KD_API kd_state_def      kd_state_def_default(kd_state_kind kind);
 KD_API kd_input_def      kd_input_def_default(void);
 KD_API kd_sensor_def     kd_sensor_def_default(void);
 KD_API kd_curve_def      kd_curve_def_default(void);
+KD_API kd_track_def      kd_track_def_default(void);
 KD_API kd_user_force_def kd_user_force_def_default(void);
 KD_API kd_run_def        kd_run_def_default(void);
 
@@ -273,6 +315,7 @@ KD_API kd_status kd_model_set_gravity(kd_model *m, const double g[3]) KD_NODISCA
 KD_API kd_status kd_model_set_run(kd_model *m, const kd_run_def *run) KD_NODISCARD;
 KD_API kd_status kd_model_add_parameter(kd_model *m, const char *name, double value) KD_NODISCARD;
 KD_API kd_status kd_model_add_curve(kd_model *m, const char *name, const kd_curve_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_track(kd_model *m, const char *name, const kd_track_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_input(kd_model *m, const char *name, const kd_input_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_body(kd_model *m, const char *name, const kd_body_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_frame(kd_model *m, const char *name, const kd_frame_def *def) KD_NODISCARD;

@@ -22,11 +22,13 @@ typedef struct piece {
 } piece;
 
 struct kd_curve {
-    kd_arena arena;
-    int      n;
-    double  *x;     // (n) rows
-    piece   *piece; // (n + 1) before the first row, behind row i - 1
-    double   scale; // (n - 1)/(x[n-1] - x[0]): guess of the row, exact for equal distances
+    kd_arena        arena;
+    int             n;
+    double         *x;     // (n) rows
+    piece          *piece; // (n + 1) before the first row, behind row i - 1
+    double          scale; // (n - 1)/(x[n-1] - x[0]): guess of the row, exact for equal distances
+    const kd_track *track; // in place of the rows; NULL: none
+    kd_track_part   part;
 };
 
 // ---- slopes m at the rows -------------------------------------------------------------------------------------------
@@ -230,6 +232,15 @@ done:
     return status;
 }
 
+kd_curve *kd_curve_of_track(const kd_track *track, kd_track_part part)
+{
+    kd_curve *c = kd_alloc(sizeof *c);
+    if (!c) return NULL;
+    c->track = track;
+    c->part = part;
+    return c;
+}
+
 void kd_curve_destroy(kd_curve *curve)
 {
     if (!curve) return;
@@ -262,6 +273,10 @@ static int rows_before(const kd_curve *c, double x)
 
 void kd_curve_eval(const kd_curve *curve, double x, double out[4])
 {
+    if (curve->track) {
+        kd_track_eval(curve->track, curve->part, x, out);
+        return;
+    }
     const int    k = rows_before(curve, x);
     const piece *p = &curve->piece[k];
     const double u = x - curve->x[k > 0 ? k - 1 : 0];
@@ -273,6 +288,11 @@ void kd_curve_eval(const kd_curve *curve, double x, double out[4])
 
 double kd_curve_value(const kd_curve *curve, double x)
 {
+    double out[4];
+    if (curve->track) {
+        kd_track_eval(curve->track, curve->part, x, out);
+        return out[0];
+    }
     const int    k = rows_before(curve, x);
     const piece *p = &curve->piece[k];
     const double u = x - curve->x[k > 0 ? k - 1 : 0];

@@ -4,6 +4,8 @@
 
 #include <kardan/base.h>
 
+#include "expr/track.h"
+
 typedef struct kd_curve kd_curve;
 
 // How the rows are joined, in the order of kd_curve_form (kardan/model.h). Outside of the rows every kind goes on along
@@ -21,6 +23,8 @@ typedef enum kd_curve_kind {
 // NULL, says which row and why), KD_ERR_MEMORY. On failure *curve is NULL.
 kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const double *y, kd_curve **curve, char *message,
                           size_t size) KD_NODISCARD;
+// One of the functions of a track, which must outlive the curve. NULL: out of memory.
+kd_curve *kd_curve_of_track(const kd_track *track, kd_track_part part);
 void      kd_curve_destroy(kd_curve *curve); // NULL is fine
 
 // out = f, f', f'', f''' at x; NaN for NaN. Does not allocate and keeps nothing, so that threads can share a curve.

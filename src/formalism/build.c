@@ -85,8 +85,9 @@ static bool same_measure(const kd_measure *a, const kd_measure *b)
     case KD_MEASURE_COSINE:
         return a->i == b->i && a->j == b->j;
     case KD_MEASURE_LENGTH:
-    case KD_MEASURE_PITCH:
         return true;
+    case KD_MEASURE_PITCH:
+        return memcmp(&a->sine, &b->sine, sizeof a->sine) == 0;
     case KD_MEASURE_ANGLE:
         return memcmp(&a->sine, &b->sine, sizeof a->sine) == 0 && memcmp(&a->cosine, &b->cosine, sizeof a->sine) == 0;
     default:
@@ -131,6 +132,11 @@ static int joint_coordinate_of_pair(kd_system *s, int joint, int i)
                    (kind == KD_UNIVERSAL && i == 0) || (kind == KD_PLANAR && i == 2);
     if (is_turn) return kd_system_angle(s, pair, sine, cosine, true);
     if (kind == KD_UNIVERSAL) return kd_system_angle(s, pair, (kd_entry){2, 1, 1}, (kd_entry){2, 2, 1}, true);
+    if (kind == KD_CARDAN && i == 3) return kd_system_angle(s, pair, (kd_entry){0, 1, -1}, (kd_entry){1, 1, 1}, true);
+    if (kind == KD_CARDAN && i == 4) // asin(C_zy)
+        return kd_system_measure(
+            s, &(kd_measure){KD_MEASURE_PITCH, .pair = pair, .dof = -1, .sine = {2, 1, 1}, .turns = -1});
+    if (kind == KD_CARDAN && i == 5) return kd_system_angle(s, pair, (kd_entry){2, 0, -1}, (kd_entry){2, 2, 1}, true);
     int component = (kind == KD_PRISMATIC || kind == KD_CYLINDRICAL) ? 2 : i;
     return kd_system_measure(s, &(kd_measure){KD_MEASURE_SHIFT, .pair = pair, .dof = -1, .i = component, .turns = -1});
 }

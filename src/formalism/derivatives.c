@@ -167,6 +167,16 @@ static void add_row(kd_work *w, kd_matrix_values *out, int row, int slot, double
 }
 
 // ---- loads ----------------------------------------------------------------------------------------------------------
+// Matrix and column of a variable that is no measure.
+static int column_of_other(kd_work *w, kd_slot at, kd_matrix_values **out)
+{
+    *out = at.kind == KD_SLOT_CONTACT  ? &w->residual_s
+           : at.kind == KD_SLOT_LAMBDA ? &w->residual_lambda
+                                       : &w->residual_r;
+    if (at.kind == KD_SLOT_CONTACT) return w->system->wheel[at.index].contact;
+    return at.kind == KD_SLOT_LAMBDA ? w->system->wheel[at.index].lambda : at.index;
+}
+
 static void add_load_variable(kd_work *w, const kd_load *load, int j, const double *column)
 {
     int     slot = load->variable[j];
@@ -179,11 +189,13 @@ static void add_load_variable(kd_work *w, const kd_load *load, int j, const doub
                 add_outer(w, &w->residual_p, load->channel[k], slot, column[k], false);
                 add_outer(w, &w->residual_v, load->channel[k], slot, column[k], true);
             }
-        } else { // inner state
+        } else { // inner state, contact coordinate, multiplier
             const kd_measure *m = &w->system->measure[load->channel[k]];
-            for (int i = 0; i < column_count(w, m); i++) {
+            kd_matrix_values *out;
+            int               place = column_of_other(w, at, &out);
+            for (int i = 0; i < column_count(w, m) && place >= 0; i++) {
                 int row = column_v(w, m, i);
-                if (row >= 0) kd_matrix_add(&w->residual_r, row, at.index, -column[k] * slope(w, m, i));
+                if (row >= 0) kd_matrix_add(out, row, place, -column[k] * slope(w, m, i));
             }
         }
     }
@@ -198,6 +210,75 @@ static void add_load_variable(kd_work *w, const kd_load *load, int j, const doub
     }
 }
 
+// The pair that all channels of a load act between; -1: there are several.
+static int pair_of_channels(const kd_work *w, const kd_load *load)
+{
+    int pair = load->nchannels > 1 ? w->system->measure[load->channel[0]].pair : -1;
+    for (int k = 1; k < load->nchannels; k++)
+        if (w->system->measure[load->channel[k]].pair != pair) return -1;
+    return pair;
+}
+
+// The pair of a variable that is a measure of one; -1: it is something else.
+static int pair_of_variable(const kd_work *w, const kd_load *load, int j)
+{
+    kd_slot at = w->system->slot[load->variable[j]];
+    return at.kind == KD_SLOT_MEASURE ? w->system->measure[at.index].pair : -1;
+}
+
+// All variables of one pair together: along each step of its path the changes of the forces first, then their work
+// along the path of the channels. Fewer additions by the number of channels times that of variables.
+static void add_variables_of_pair(kd_work *w, const kd_load *load, int channels, int pair, const double *J)
+{
+    const kd_system *s = w->system;
+    int              rows = load->nchannels + load->nstates, n = load->nchannels;
+    bool             rates = false;
+    for (int j = 0; j < load->nvariables; j++)
+        rates = rates || (pair_of_variable(w, load, j) == pair && s->slot[load->variable[j]].level == 1);
+    for (int l = 0; l < s->pair[pair].nsteps; l++) {
+        int    column = s->tree.dof_v[s->pair[pair].step[l].dof];
+        double by_p[6] = {0.0}, by_v[6] = {0.0};
+        if (column < 0) continue;
+        for (int j = 0; j < load->nvariables; j++) {
+            if (pair_of_variable(w, load, j) != pair) continue;
+            kd_slot           at = s->slot[load->variable[j]];
+            const kd_measure *x = &s->measure[at.index];
+            double            p = variable_change(w, x, at.level, l, false), v = at.level == 1 ? slope(w, x, l) : 0.0;
+            for (int k = 0; k < n; k++) by_p[k] += J[k + j * rows] * p, by_v[k] += J[k + j * rows] * v;
+        }
+        for (int i = 0; i < s->pair[channels].nsteps; i++) {
+            int row = s->tree.dof_v[s->pair[channels].step[i].dof];
+            if (row < 0) continue;
+            double p = 0.0, v = 0.0;
+            for (int k = 0; k < n; k++) {
+                double along = slope(w, &s->measure[load->channel[k]], i);
+                p += along * by_p[k], v += along * by_v[k];
+            }
+            kd_matrix_add(&w->residual_p, row, column, -p);
+            if (rates) kd_matrix_add(&w->residual_v, row, column, -v);
+        }
+    }
+}
+
+static bool is_first_of_pair(const kd_work *w, const kd_load *load, int j, int pair)
+{
+    for (int i = 0; i < j; i++)
+        if (pair_of_variable(w, load, i) == pair) return false;
+    return true;
+}
+
+static void add_load_variables(kd_work *w, const kd_load *load, const double *J)
+{
+    int rows = load->nchannels + load->nstates, channels = pair_of_channels(w, load);
+    for (int j = 0; j < load->nvariables; j++) {
+        int pair = pair_of_variable(w, load, j);
+        if (channels < 0 || pair < 0 || load->nstates > 0 || load->nchannels > 6)
+            add_load_variable(w, load, j, J + j * rows);
+        else if (is_first_of_pair(w, load, j, pair))
+            add_variables_of_pair(w, load, channels, pair, J);
+    }
+}
+
 static kd_eval add_load(kd_work *w, int i)
 {
     const kd_load *load = &w->system->load[i];
@@ -206,7 +287,7 @@ static kd_eval add_load(kd_work *w, int i)
     bool    asked = !w->recording && (w->part == KD_PART_ALL || load->stiff);
     kd_eval answer = asked ? load->class->jacobian(load, w->slot, w, w->small) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
-    for (int j = 0; j < load->nvariables; j++) add_load_variable(w, load, j, w->small + j * rows);
+    add_load_variables(w, load, w->small);
     for (int k = 0; k < load->nchannels; k++) freeze(w, load->channel[k], asked ? w->force[w->force_at[i] + k] : 0.0);
     return KD_EVAL_OK;
 }
@@ -229,6 +310,43 @@ static void add_gradient_row(kd_work *w, kd_matrix_values *out, const kd_row *ro
             if (column >= 0) kd_matrix_add(out, number, column, w->small[i] * slope(w, m, l));
         }
     }
+}
+
+// The same for the multipliers: residual by lambda, transposed.
+static void add_gradient_column(kd_work *w, const kd_row *row, int number)
+{
+    kd_row_gradient(row, w, w->small);
+    for (int i = 0; i < row->nterms; i++) {
+        if (!is_measure(w, row->slot[i]) || w->system->slot[row->slot[i]].level != 0) continue;
+        const kd_measure *m = &w->system->measure[w->system->slot[row->slot[i]].index];
+        for (int l = 0; l < column_count(w, m); l++) {
+            int column = column_v(w, m, l);
+            if (column >= 0) kd_matrix_add(&w->residual_lambda, column, number, w->small[i] * slope(w, m, l));
+        }
+    }
+}
+
+// g by p and s at fixed other ones, c by p and s, where contact coordinates are unknowns.
+static void add_contact_row(kd_work *w, const kd_row *row, int number)
+{
+    kd_wheel_point at;
+    if (!row->wheel || !row->wheel->unknown) {
+        add_gradient_row(w, &w->g_p, row, number, 0);
+        return;
+    }
+    int contact = row->wheel->contact;
+    kd_row_contact(row, w, &at);
+    for (int i = 0; i < row->nterms; i++) {
+        const kd_measure *m = &w->system->measure[w->system->slot[row->slot[i]].index];
+        for (int l = 0; l < column_count(w, m); l++) {
+            int column = column_v(w, m, l);
+            if (column < 0) continue;
+            kd_matrix_add(&w->g_p, number, column, at.g_x[i] * slope(w, m, l));
+            kd_matrix_add(&w->c_p, contact, column, at.c_x[i] * slope(w, m, l));
+        }
+    }
+    kd_matrix_add(&w->g_s, number, contact, at.g_x[KD_WHEEL_INPUTS]);
+    kd_matrix_add(&w->c_s, contact, contact, at.c_x[KD_WHEEL_INPUTS]);
 }
 
 // The jet of a term as its level says: a rate is the derivative of the measure's jet.
@@ -280,7 +398,7 @@ static kd_jet expression_along(kd_work *w, const kd_row *row, int dof, bool by_r
             jet->d = along.d, jet->d1 = along.d1, jet->d2 = along.d2;
         }
     }
-    kd_jet value = w->recording ? kd_jet_const(0.0) : kd_expr_jet(row->expr, w->jet, w->expr_work);
+    kd_jet value = w->recording ? kd_jet_const(0.0) : kd_row_jet(row, w);
     for (int i = 0; i < row->nterms; i++)
         w->jet[row->slot[i]].d = w->jet[row->slot[i]].d1 = w->jet[row->slot[i]].d2 = 0.0;
     return value;
@@ -316,15 +434,21 @@ static void add_expression_changes(kd_work *w, const kd_row *row, int number, co
     }
 }
 
+static bool is_nonlinear(const kd_row *row)
+{
+    return row->expr || row->wheel;
+}
+
 static void add_changes(kd_work *w, const kd_row *row, int number, const row_targets *out)
 {
-    if (row->expr)
+    if (is_nonlinear(row))
         add_expression_changes(w, row, number, out);
     else
         add_linear_changes(w, row, number, out);
 }
 
-// Second derivative of an expression by two of its terms: the mixed part of a jet that moves along both.
+// Second derivative of an expression by two of its terms (a wheel: j = nterms is the coordinate of contact): the mixed
+// part of a jet that moves along both.
 static double mixed(kd_work *w, const kd_row *row, int i, int j)
 {
     if (w->recording) return 0.0;
@@ -334,7 +458,25 @@ static double mixed(kd_work *w, const kd_row *row, int i, int j)
         w->jet[row->slot[k]].d = k == j;
         w->jet[row->slot[k]].d1 = w->jet[row->slot[k]].d2 = 0.0;
     }
-    return kd_expr_jet(row->expr, w->jet, w->expr_work).d1;
+    return row->wheel ? kd_row_contact_jet(row, w, j == row->nterms ? 1.0 : 0.0).d1 : kd_row_jet(row, w).d1;
+}
+
+// residual_s: the force of a multiplier along a term changes with the coordinate of contact
+static void add_contact_column(kd_work *w, const kd_row *row, int term, double change)
+{
+    const kd_measure *m = &w->system->measure[w->system->slot[row->slot[term]].index];
+    for (int k = 0; k < column_count(w, m); k++) {
+        int v = column_v(w, m, k);
+        if (v >= 0) kd_matrix_add(&w->residual_s, v, row->wheel->contact, change * slope(w, m, k));
+    }
+}
+
+// gI (second: gII) by the coordinate of contact
+static void add_contact_changes(kd_work *w, const kd_row *row, int number, bool second)
+{
+    if (!row->wheel || !row->wheel->unknown) return;
+    kd_jet along = kd_row_contact_jet(row, w, 1.0);
+    kd_matrix_add(second ? &w->gII_s : &w->gI_s, number, row->wheel->contact, second ? along.d2 : along.d1);
 }
 
 // The force of a multiplier: frozen, and where the row is an expression by the changes of its derivatives.
@@ -346,10 +488,12 @@ static void add_multiplier(kd_work *w, const kd_row *row, double multiplier, int
         kd_slot at = s->slot[row->slot[i]];
         if (at.kind == KD_SLOT_MEASURE && at.level == level) freeze(w, at.index, -multiplier * w->small[i]);
     }
-    if (!row->expr) return;
+    if (!is_nonlinear(row)) return;
     for (int i = 0; i < row->nterms; i++) {
         kd_slot at = s->slot[row->slot[i]];
         if (at.kind != KD_SLOT_MEASURE || at.level != level) continue;
+        if (row->wheel && row->wheel->unknown)
+            add_contact_column(w, row, i, multiplier * mixed(w, row, i, row->nterms));
         for (int j = 0; j < row->nterms; j++)
             if (is_measure(w, row->slot[j]) && s->slot[row->slot[j]].level == 0)
                 add_outer(w, &w->residual_p, at.index, row->slot[j], -multiplier * mixed(w, row, i, j), false);
@@ -360,7 +504,7 @@ static void add_multiplier(kd_work *w, const kd_row *row, double multiplier, int
 static void restore_jets(kd_work *w, const kd_row *row)
 {
     const kd_system *s = w->system;
-    for (int i = 0; row->expr && i < row->nterms; i++) {
+    for (int i = 0; is_nonlinear(row) && i < row->nterms; i++) {
         kd_slot at = s->slot[row->slot[i]];
         kd_jet *jet = &w->jet[row->slot[i]];
         if (at.kind == KD_SLOT_MEASURE && at.level == 0)
@@ -375,17 +519,21 @@ static void restore_jets(kd_work *w, const kd_row *row)
 // ---- assembly -------------------------------------------------------------------------------------------------------
 static kd_matrix_values *all_matrices(kd_work *w, int i)
 {
-    kd_matrix_values *const list[] = {&w->residual_p, &w->residual_v, &w->residual_r, &w->G,    &w->H,    &w->gI_p,
-                                      &w->gII_p,      &w->gII_v,      &w->h_p,        &w->hI_p, &w->hI_v, &w->b_p,
-                                      &w->b_v,        &w->b_r,        &w->Z,          &w->Z_p};
+    kd_matrix_values *const list[] = {
+        &w->residual_p, &w->residual_v, &w->residual_r, &w->G,     &w->H,          &w->gI_p,
+        &w->gII_p,      &w->gII_v,      &w->h_p,        &w->hI_p,  &w->hI_v,       &w->b_p,
+        &w->b_v,        &w->b_r,        &w->Z,          &w->Z_p,   &w->g_p,        &w->g_s,
+        &w->c_p,        &w->c_s,        &w->gI_s,       &w->gII_s, &w->residual_s, &w->residual_lambda};
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
 static const kd_matrix_plan *all_plans(const kd_system *s, int i)
 {
-    const kd_matrix_plan *const list[] = {&s->residual_p, &s->residual_v, &s->residual_r, &s->G,    &s->H,    &s->gI_p,
-                                          &s->gII_p,      &s->gII_v,      &s->h_p,        &s->hI_p, &s->hI_v, &s->b_p,
-                                          &s->b_v,        &s->b_r,        &s->Z,          &s->Z_p};
+    const kd_matrix_plan *const list[] = {
+        &s->residual_p, &s->residual_v, &s->residual_r, &s->G,     &s->H,          &s->gI_p,
+        &s->gII_p,      &s->gII_v,      &s->h_p,        &s->hI_p,  &s->hI_v,       &s->b_p,
+        &s->b_v,        &s->b_r,        &s->Z,          &s->Z_p,   &s->g_p,        &s->g_s,
+        &s->c_p,        &s->c_s,        &s->gI_s,       &s->gII_s, &s->residual_s, &s->residual_lambda};
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
@@ -398,8 +546,23 @@ const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan)
 
 static void start_matrices(kd_work *w)
 {
-    kd_matrix_values *const first[] = {&w->residual_p, &w->residual_v, &w->residual_r, &w->G,   &w->H,
-                                       &w->gI_p,       &w->h_p,        &w->b_p,        &w->b_v, &w->b_r};
+    kd_matrix_values *const first[] = {&w->residual_p,
+                                       &w->residual_v,
+                                       &w->residual_r,
+                                       &w->residual_s,
+                                       &w->G,
+                                       &w->H,
+                                       &w->g_p,
+                                       &w->g_s,
+                                       &w->c_p,
+                                       &w->c_s,
+                                       &w->gI_p,
+                                       &w->gI_s,
+                                       &w->h_p,
+                                       &w->b_p,
+                                       &w->b_v,
+                                       &w->b_r,
+                                       &w->residual_lambda};
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) kd_matrix_start(first[i]);
 }
 
@@ -424,6 +587,8 @@ static void add_rows(kd_work *w, const double *lambda, const double *mu)
         const kd_row     *row = &s->row_g[s->kept[i]];
         const row_targets out = {.p = {NULL, &w->gI_p, NULL}};
         add_changes(w, row, i, &out);
+        add_contact_changes(w, row, i, false);
+        if (s->by_multipliers && !s->for_start) add_gradient_column(w, row, i);
         if (!s->for_start) add_multiplier(w, row, w->part == KD_PART_ALL ? lambda[i] : 0.0, 0);
         restore_jets(w, row);
     }
@@ -442,7 +607,10 @@ static void add_second_rows(kd_work *w)
     const kd_system  *s = w->system;
     const row_targets g = {.p = {NULL, NULL, &w->gII_p}, .v = {NULL, NULL, &w->gII_v}, .by_rate = true};
     const row_targets h = {.p = {NULL, &w->hI_p, NULL}, .v = {NULL, &w->hI_v, NULL}, .by_rate = true};
-    for (int i = 0; i < s->nlambda; i++) add_changes(w, &s->row_g[s->kept[i]], i, &g);
+    for (int i = 0; i < s->nlambda; i++) {
+        add_changes(w, &s->row_g[s->kept[i]], i, &g);
+        add_contact_changes(w, &s->row_g[s->kept[i]], i, true);
+    }
     for (int i = 0; i < s->nmu; i++) add_changes(w, &s->row_h[i], i, &h);
 }
 
@@ -458,6 +626,7 @@ static void add_constraint_matrices(kd_work *w)
 {
     const kd_system *s = w->system;
     for (int i = 0; i < s->nlambda; i++) add_gradient_row(w, &w->G, &s->row_g[s->kept[i]], i, 0);
+    for (int i = 0; s->ns > 0 && i < s->nlambda; i++) add_contact_row(w, &s->row_g[s->kept[i]], i);
     for (int i = 0; i < s->nmu; i++) add_gradient_row(w, &w->H, &s->row_h[i], i, 1);
 }
 
@@ -496,8 +665,8 @@ void kd_work_G(kd_work *w, const kd_point *x)
     kd_work_axes(w, x);
     if (w->G_stamp == x->position_stamp) return;
     w->G_stamp = x->position_stamp;
-    kd_matrix_start(&w->G);
-    kd_matrix_start(&w->H);
+    kd_matrix_values *const made[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) kd_matrix_start(made[i]);
     add_constraint_matrices(w);
 }
 
@@ -522,15 +691,37 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
 void kd_work_second_derivatives(kd_work *w, const kd_point *x)
 {
     const kd_system        *s = w->system;
-    kd_matrix_values *const second[] = {&w->gII_p, &w->gII_v, &w->hI_p, &w->hI_v};
+    kd_matrix_values *const second[] = {&w->gII_p, &w->gII_v, &w->gII_s, &w->hI_p, &w->hI_v};
     kd_work_acceleration(w, x);
     if (w->second_stamp == x->acceleration_stamp) return;
     w->second_stamp = x->acceleration_stamp;
     kd_work_axes(w, x);
     for (int i = 0; i < s->npairs; i++)
         kd_pair_changes(&s->pair[i], &w->rel[i], w->dx, w->ddx, w->change + w->change_at[i]);
-    for (int i = 0; i < 4; i++) kd_matrix_start(second[i]);
+    for (size_t i = 0; i < sizeof second / sizeof *second; i++) kd_matrix_start(second[i]);
     add_second_rows(w);
+}
+
+// The residual by the multipliers alone, for iterations on accelerations: loads, then rows, as in assemble().
+kd_eval kd_work_multipliers(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_acceleration(w, x);
+    kd_eval answer = kd_work_loads(w, x);
+    bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == KD_PART_ALL;
+    if (answer != KD_EVAL_OK || current) return answer;
+    w->derivative_stamp = 0; // the matrices are no longer of one point
+    kd_work_axes(w, x);
+    kd_matrix_start(&w->residual_lambda);
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *load = &s->load[i];
+        if (!load->wheel || !load->wheel->by_load) continue;
+        answer = load->class->jacobian(load, w->slot, w, w->small);
+        if (answer != KD_EVAL_OK) return answer;
+        add_load_variable(w, load, load->nvariables - 1, w->small + 6 * (load->nvariables - 1));
+    }
+    for (int i = 0; i < s->nlambda; i++) add_gradient_column(w, &s->row_g[s->kept[i]], i);
+    return KD_EVAL_OK;
 }
 
 // ---- patterns -------------------------------------------------------------------------------------------------------
@@ -579,10 +770,11 @@ bool kd_work_matrices(kd_work *w)
 
 kd_status kd_system_plan(kd_system *s)
 {
-    const int rows[] = {s->nv,  s->nv,  s->nv,  s->nlambda, s->nmu, s->nlambda, s->nlambda, s->nlambda,
-                        s->nmu, s->nmu, s->nmu, s->nr,      s->nr,  s->nr,      s->np,      s->np};
-    const int columns[] = {s->nv, s->nv, s->nr, s->nv, s->nv, s->nv, s->nv, s->nv,
-                           s->nv, s->nv, s->nv, s->nv, s->nv, s->nr, s->nv, s->nv};
+    const int rows[] = {s->nv,      s->nv,      s->nv,  s->nlambda, s->nmu,     s->nlambda, s->nlambda, s->nlambda,
+                        s->nmu,     s->nmu,     s->nmu, s->nr,      s->nr,      s->nr,      s->np,      s->np,
+                        s->nlambda, s->nlambda, s->ns,  s->ns,      s->nlambda, s->nlambda, s->nv,      s->nv};
+    const int columns[] = {s->nv, s->nv, s->nr, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv,
+                           s->nv, s->nr, s->nv, s->nv, s->nv, s->ns, s->nv, s->ns, s->ns, s->ns, s->ns, s->nlambda};
     s->planned = false;
     kd_work  *w = kd_work_create(s);
     double   *zero = kd_alloc((size_t)(s->nlambda + s->nmu) * sizeof *zero);

@@ -238,6 +238,20 @@ static kd_eval hI(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
+static kd_eval tangency(const kd_point *x, void *context, double *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_wheel_point   at;
+    kd_work_position(w, x);
+    for (int i = 0; i < s->nwheels; i++) {
+        if (!s->wheel[i].unknown) continue;
+        kd_row_contact(&s->row_g[s->wheel[i].row], w, &at);
+        out[s->wheel[i].contact] = at.c;
+    }
+    return KD_EVAL_OK;
+}
+
 // ---- energies -------------------------------------------------------------------------------------------------------
 static void inertia_energies(const kd_work *w, kd_energies *out)
 {
@@ -325,6 +339,12 @@ static kd_wrench coordinate_load(kd_joint_kind kind, int i, const kd_relative *r
         return (kd_wrench){.N = i == 0 ? z : rel->C.x};
     case KD_PLANAR:
         return i == 2 ? (kd_wrench){.N = z} : (kd_wrench){.F = i == 0 ? x : y};
+    case KD_CARDAN: // turns about z of `from`, the line of nodes, y of `to`
+        if (i == 3) return (kd_wrench){.N = z};
+        if (i == 4)
+            return (kd_wrench){.N = kd_vec_scale(1.0 / hypot(rel->C.y.x, rel->C.y.y), kd_vec_cross(rel->C.y, z))};
+        if (i == 5) return (kd_wrench){.N = rel->C.y};
+        return (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z};
     case KD_FREE:
         return (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z};
     default:
@@ -432,6 +452,32 @@ static kd_wrench element_wrench(const kd_work *w, int load)
     return sum;
 }
 
+// All that a rail does to a wheel: the multiplier along the gradient of its row, creep and flange.
+static kd_wrench wheel_wrench(kd_work *w, const kd_point *x, int constraint)
+{
+    const kd_system *s = w->system;
+    const kd_row    *row = &s->row_g[s->constraint_row[constraint]];
+    kd_wrench        sum = {.N = {0, 0, 0}};
+    for (int i = 0; i < s->nloads; i++)
+        if (s->load[i].wheel == row->wheel) sum = element_wrench(w, i);
+    kd_row_gradient(row, w, w->small);
+    for (int k = 0; k < row->nterms && row->wheel->lambda >= 0; k++) {
+        const kd_measure *m = &s->measure[s->slot[row->slot[k]].index];
+        double            force = -x->lambda[row->wheel->lambda] * w->small[k];
+        kd_vec3           N, F;
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        sum.N = kd_vec_axpy(sum.N, force, N);
+        sum.F = kd_vec_axpy(sum.F, force, F);
+    }
+    return sum;
+}
+
+static double wheel_component(kd_work *w, const kd_point *x, int constraint, int i)
+{
+    kd_wrench sum = wheel_wrench(w, x, constraint);
+    return component_of(&sum, i);
+}
+
 // Force of an element as sensors read it: tension of springs between points, components of loads, otherwise along the
 // measure.
 static double element_force(const kd_work *w, int force, int number)
@@ -464,6 +510,8 @@ static kd_eval fill_sensor_slots(kd_work *w, const kd_point *x)
             w->slot[i] = reaction(w, x, at.index, at.level);
         else if (at.kind == KD_SLOT_MULTIPLIER)
             w->slot[i] = multiplier(w, x, at.index, at.level);
+        else if (at.kind == KD_SLOT_WHEEL)
+            w->slot[i] = wheel_component(w, x, at.index, at.level);
         else if (at.kind == KD_SLOT_CHANNEL)
             w->slot[i] = element_force(w, at.index, at.level);
         else if (at.kind == KD_SLOT_ENERGY)
@@ -496,15 +544,23 @@ static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
     case KD_KINEMATICS:
         return moves && var == KD_V ? &s->Z : moves && var == KD_P ? &s->Z_p : NULL;
     case KD_RESIDUAL:
-        return var == KD_P ? &s->residual_p : var == KD_V ? &s->residual_v : var == KD_R ? &s->residual_r : NULL;
+        return var == KD_P        ? &s->residual_p
+               : var == KD_V      ? &s->residual_v
+               : var == KD_R      ? &s->residual_r
+               : s->for_start     ? NULL
+               : var == KD_S      ? &s->residual_s
+               : var == KD_LAMBDA ? (s->by_multipliers ? &s->residual_lambda : NULL)
+                                  : NULL;
     case KD_B:
         return var == KD_P ? &s->b_p : var == KD_V ? &s->b_v : var == KD_R ? &s->b_r : NULL;
     case KD_G:
-        return var == KD_P ? &s->G : NULL;
+        return var == KD_P ? (s->ns > 0 ? &s->g_p : &s->G) : var == KD_S ? &s->g_s : NULL;
+    case KD_C:
+        return var == KD_P ? &s->c_p : var == KD_S ? &s->c_s : NULL;
     case KD_GI:
-        return var == KD_P ? &s->gI_p : var == KD_V ? &s->G : NULL;
+        return var == KD_P ? &s->gI_p : var == KD_V ? &s->G : var == KD_S ? &s->gI_s : NULL;
     case KD_GII:
-        return var == KD_P ? &s->gII_p : var == KD_V ? &s->gII_v : var == KD_A ? &s->G : NULL;
+        return var == KD_P ? &s->gII_p : var == KD_V ? &s->gII_v : var == KD_A ? &s->G : var == KD_S ? &s->gII_s : NULL;
     case KD_H:
         return var == KD_P ? &s->h_p : var == KD_V ? &s->H : NULL;
     case KD_HI:
@@ -520,12 +576,17 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
 {
     const kd_matrix_plan *plan = plan_of(w->system, fn, var);
     *out = kd_work_matrix(w, plan);
+    const kd_matrix_values *const of_position[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};
+    for (size_t i = 0; i < sizeof of_position / sizeof *of_position; i++)
+        if (*out == of_position[i]) {
+            kd_work_G(w, x);
+            return KD_EVAL_OK;
+        }
+    if (*out == &w->residual_lambda && part == KD_PART_ALL) return kd_work_multipliers(w, x);
     if (*out == &w->Z)
         kd_work_Z(w, x);
     else if (*out == &w->Z_p)
         kd_work_Z_p(w, x);
-    else if (*out == &w->G || *out == &w->H)
-        kd_work_G(w, x);
     else if (fn == KD_GII || fn == KD_HI)
         kd_work_second_derivatives(w, x);
     else
@@ -611,6 +672,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.dims = (kd_dims){.np = s->np,
                          .nv = s->nv,
                          .nr = s->nr,
+                         .ns = s->ns,
                          .nlambda = s->nlambda,
                          .nmu = s->nmu,
                          .nq = s->nquaternions + s->nturns,
@@ -628,12 +690,13 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.residual = residual;
     def.acceleration = acceleration;
     if (s->topological.place) {
-        def.accelerations = accelerations;
+        if (!s->by_multipliers) def.accelerations = accelerations;
         def.kkt_factor = kkt_factor;
         def.kkt_solve = kkt_solve;
     }
     def.M = mass;
     if (s->nr > 0) def.b = inner_rates;
+    if (s->ns > 0) def.c = tangency;
     if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;
     if (s->nmu > 0) def.h = h, def.hI = hI;
     if (s->nsensors > 0) def.y = outputs;
@@ -656,6 +719,17 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         def.given[KD_H] = KD_BIT(KD_P) | KD_BIT(KD_V);
         def.given[KD_HI] = KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A);
     }
+    if (s->ns > 0) {
+        def.given[KD_C] = KD_BIT(KD_P) | KD_BIT(KD_S);
+        def.given[KD_G] |= KD_BIT(KD_S);
+        def.given[KD_GI] |= KD_BIT(KD_S);
+        def.given[KD_GII] |= KD_BIT(KD_S);
+        if (!s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_S);
+        if (s->nr > 0) def.zero[KD_B] = KD_BIT(KD_S);
+        if (s->nmu > 0) def.zero[KD_H] = def.zero[KD_HI] = KD_BIT(KD_S);
+    }
+    def.force_of_multipliers = s->by_multipliers;
+    if (s->by_multipliers && !s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_LAMBDA);
     def.name = name_of;
     def.make_work = make_work;
     def.free_work = free_work;

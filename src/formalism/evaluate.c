@@ -79,6 +79,7 @@ static void cut_arrays(kd_work *w)
     w->force = kd_cut_double(arena, channel_count(s));
     w->force_at = kd_cut_int(arena, s->nloads + 1);
     w->b = kd_cut_double(arena, s->nr);
+    w->xi = kd_cut_double(arena, s->nwheels);
     w->sensor = kd_cut_double(arena, s->nsensors);
 }
 
@@ -241,6 +242,34 @@ static void fill_states(kd_work *w, const double *r)
     }
 }
 
+// Where wheels touch their rails: unknowns of the equations, or found here. Without s (start values) all are found.
+static void fill_contacts(kd_work *w, const double *contact)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nwheels; i++) {
+        const kd_wheel *wheel = &s->wheel[i];
+        double          in[KD_WHEEL_INPUTS];
+        for (int k = 0; k < KD_WHEEL_INPUTS; k++) in[k] = w->slot[wheel->slot[k]];
+        if (wheel->unknown && contact)
+            w->xi[i] = contact[wheel->contact];
+        else
+            w->xi[i] = kd_wheel_solve(wheel, in);
+        if (wheel->unknown && isnan(w->xi[i])) w->xi[i] = kd_wheel_nominal(wheel);
+    }
+    for (int i = 0; s->nwheels > 0 && i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_CONTACT) w->slot[i] = w->xi[s->slot[i].index];
+}
+
+static void fill_multipliers(kd_work *w, const double *lambda)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nslots; i++) {
+        if (s->slot[i].kind != KD_SLOT_LAMBDA) continue;
+        int place = s->wheel[s->slot[i].index].lambda;
+        w->slot[i] = place >= 0 && lambda ? lambda[place] : 0.0;
+    }
+}
+
 // ---- stages ---------------------------------------------------------------------------------------------------------
 void kd_work_position(kd_work *w, const kd_point *x)
 {
@@ -253,6 +282,7 @@ void kd_work_position(kd_work *w, const kd_point *x)
     for (int i = 0; i < s->npairs; i++) kd_pair_place(&s->pair[i], &w->motion, &w->rel[i]);
     fill_values(w, x->p);
     fill_slots(w, 0);
+    fill_contacts(w, x->s);
 }
 
 void kd_work_velocity(kd_work *w, const kd_point *x)
@@ -291,13 +321,15 @@ kd_eval kd_work_loads(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     kd_work_velocity(w, x);
-    if (w->load_stamp == x->velocity_stamp) return KD_EVAL_OK;
+    unsigned long stamp = s->by_multipliers ? x->acceleration_stamp : x->velocity_stamp;
+    if (w->load_stamp == stamp) return KD_EVAL_OK;
+    if (s->by_multipliers) fill_multipliers(w, x->lambda);
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *l = &s->load[i];
         kd_eval        answer = l->class->eval(l, w->slot, w, w->force + w->force_at[i], w->b + l->state);
         if (answer != KD_EVAL_OK) return answer;
     }
-    w->load_stamp = x->velocity_stamp;
+    w->load_stamp = stamp;
     return KD_EVAL_OK;
 }
 

@@ -6,7 +6,7 @@
 
 static inline int kd_joint_dofs(kd_tree_joint kind)
 {
-    static const signed char dofs[KD_TREE_JOINT_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6};
+    static const signed char dofs[KD_TREE_JOINT_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6};
     return dofs[kind];
 }
 
@@ -24,6 +24,14 @@ static inline void kd_joint_turn_x(kd_mat3 *A, double c, double s)
     const kd_vec3 y = A->y, z = A->z;
     A->y = kd_vec_axpy(kd_vec_scale(c, y), s, z);
     A->z = kd_vec_axpy(kd_vec_scale(c, z), -s, y);
+}
+
+// A Ry
+static inline void kd_joint_turn_y(kd_mat3 *A, double c, double s)
+{
+    const kd_vec3 z = A->z, x = A->x;
+    A->z = kd_vec_axpy(kd_vec_scale(c, z), s, x);
+    A->x = kd_vec_axpy(kd_vec_scale(c, x), -s, z);
 }
 
 static inline kd_axis kd_axis_turn(kd_vec3 w)
@@ -104,13 +112,23 @@ static inline void kd_joint_place(const kd_link *l, const double *x, const doubl
         kd_axis_turns(R, axis + 3);
         break;
     }
+    case KD_TREE_CARDAN:
+        kd_axis_shifts(R, axis);
+        *P = kd_vec_add(*P, kd_mat_vec(R, kd_vec_of(x)));
+        axis[3] = kd_axis_turn(R->z);
+        kd_joint_turn_z(R, c[0], s[0]);
+        axis[4] = kd_axis_turn(R->x);
+        kd_joint_turn_x(R, c[1], s[1]);
+        axis[5] = kd_axis_turn(R->y);
+        kd_joint_turn_y(R, c[2], s[2]);
+        break;
     }
 }
 
 // Acceleration of a link beyond that of its parent and S ddx:
-// bias_w = w_l x w_rel (+ w_0 x w_1 of a universal joint),  bias_u = w_l x (w_l x d + 2 v_rel)
-// with w_rel = w - w_l and v_rel = v - v_l - w_l x d, the motion in the joint
-// position and velocity of a link, at hand
+// bias_w = w_l x w_rel (+ w_0 x w_1 of a universal joint, likewise the three turns of a cardan joint),  bias_u = w_l x
+// (w_l x d + 2 v_rel) with w_rel = w - w_l and v_rel = v - v_l - w_l x d, the motion in the joint position and velocity
+// of a link, at hand
 typedef struct kd_joint_state {
     kd_v3 w, v, P;
 } kd_joint_state;
@@ -129,6 +147,11 @@ static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent
         u = kd_v3_sub(kd_v3_add(v, v), kd_v3_cross(parent->w, kd_v3_sub(own->P, parent->P)));
         if (l->kind == KD_TREE_UNIVERSAL)
             w = kd_v3_axpy(w, dx[0] * dx[1], kd_v3_cross(kd_v3_load(&axis[0].w), kd_v3_load(&axis[1].w)));
+        if (l->kind == KD_TREE_CARDAN) {
+            const kd_v3 z = kd_v3_scale(dx[3], kd_v3_load(&axis[3].w)), x = kd_v3_scale(dx[4], kd_v3_load(&axis[4].w));
+            w = kd_v3_add(w, kd_v3_add(kd_v3_cross(z, x),
+                                       kd_v3_scale(dx[5], kd_v3_cross(kd_v3_add(z, x), kd_v3_load(&axis[5].w)))));
+        }
     }
     return (kd_v6){w, kd_v3_cross(parent->w, u)};
 }

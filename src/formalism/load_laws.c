@@ -170,38 +170,42 @@ static void friction_energy(const kd_load *load, const double *x, kd_work *w, kd
 
 const kd_load_class kd_load_friction = {friction_eval, friction_jacobian, friction_energy};
 
-// ---- bushing: f = preload - K s - D v, s = shifts and Cardan angles -------------------------------------------------
+// ---- bushing: f = preload - K s - D v + law, s = shifts and Cardan angles (n = 6) or shifts alone (n = 3) -----------
 static kd_eval bushing_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
-    (void)w, (void)rate;
-    for (int i = 0; i < 6; i++) {
+    int n = load->nchannels;
+    (void)rate;
+    for (int i = 0; i < n; i++) {
         force[i] = load->def->preload6[i];
-        for (int j = 0; j < 6; j++)
+        for (int j = 0; j < n; j++)
             force[i] -= load->def->matrix[0][6 * i + j] * x[load->variable[j]] +
-                        load->def->matrix[1][6 * i + j] * x[load->variable[6 + j]];
+                        load->def->matrix[1][6 * i + j] * x[load->variable[n + j]];
+        if (i < 3) force[i] += value_of(load->law[i], x, w);
     }
     return KD_EVAL_OK;
 }
 
 static kd_eval bushing_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
 {
-    (void)x, (void)w;
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++) {
+    int n = load->nchannels;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
             put(load, i, j, -load->def->matrix[0][6 * i + j], J);
-            put(load, i, 6 + j, -load->def->matrix[1][6 * i + j], J);
+            put(load, i, n + j, -load->def->matrix[1][6 * i + j], J);
         }
+    for (int i = 0; i < 3; i++) add_gradient(load, i, load->law[i], 1.0, x, w, J);
     return KD_EVAL_OK;
 }
 
 static void bushing_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
 {
-    (void)w;
-    for (int i = 0; i < 6; i++) {
-        double si = x[load->variable[i]], vi = x[load->variable[6 + i]];
+    int n = load->nchannels;
+    for (int i = 0; i < n; i++) {
+        double si = x[load->variable[i]], vi = x[load->variable[n + i]];
         sum->potential -= load->def->preload6[i] * si;
-        for (int j = 0; j < 6; j++) {
-            double sj = x[load->variable[j]], vj = x[load->variable[6 + j]];
+        if (i < 3) sum->supplied += value_of(load->law[i], x, w) * vi;
+        for (int j = 0; j < n; j++) {
+            double sj = x[load->variable[j]], vj = x[load->variable[n + j]];
             double even = 0.5 * (load->def->matrix[0][6 * i + j] + load->def->matrix[0][6 * j + i]);
             double odd = 0.5 * (load->def->matrix[0][6 * i + j] - load->def->matrix[0][6 * j + i]);
             sum->potential += 0.5 * even * si * sj;
@@ -363,6 +367,55 @@ static void no_energy(const kd_load *load, const double *x, kd_work *w, kd_energ
 }
 
 const kd_load_class kd_load_state = {state_eval, state_jacobian, no_energy};
+
+// ---- creep forces of a wheel on a rail: creep.c ---------------------------------------------------------------------
+// place of variable i of the load among those of the law
+static int creep_place(const kd_load *load, int i)
+{
+    int moving = load->nvariables - load->wheel->unknown - load->wheel->by_load;
+    if (i < moving) return i;
+    return load->wheel->unknown && i == moving ? KD_CREEP_VARIABLES - 2 : KD_CREEP_VARIABLES - 1;
+}
+
+static void creep_variables(const kd_load *load, const double *x, const kd_work *w, double *v)
+{
+    memset(v, 0, KD_CREEP_VARIABLES * sizeof *v);
+    v[KD_CREEP_VARIABLES - 2] = w->xi[load->wheel - w->system->wheel];
+    for (int i = 0; i < load->nvariables; i++) v[creep_place(load, i)] = x[load->variable[i]];
+}
+
+static kd_eval creep_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    double v[KD_CREEP_VARIABLES];
+    (void)rate;
+    creep_variables(load, x, w, v);
+    kd_wheel_creep(load->wheel, v, force, NULL);
+    return KD_EVAL_OK;
+}
+
+static kd_eval creep_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    double v[KD_CREEP_VARIABLES], all[6 * KD_CREEP_VARIABLES], force[6];
+    creep_variables(load, x, w, v);
+    kd_wheel_creep_jacobian(load->wheel, v, force, all);
+    for (int i = 0; i < load->nvariables; i++) memcpy(J + 6 * i, all + 6 * creep_place(load, i), 6 * sizeof *J);
+    return KD_EVAL_OK;
+}
+
+// What the forces between wheel and frame do beyond -lost and the flange's potential, the drive of the frame takes
+// back.
+static void creep_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
+{
+    double v[KD_CREEP_VARIABLES], force[6], energy[3]; // lost, potential of the flange, its rate
+    creep_variables(load, x, w, v);
+    kd_wheel_creep(load->wheel, v, force, energy);
+    sum->dissipated += energy[0];
+    sum->potential += energy[1];
+    sum->supplied += energy[0] + energy[2];
+    for (int k = 0; k < 6; k++) sum->supplied += force[k] * x[load->rate_slot[k]];
+}
+
+const kd_load_class kd_load_creep = {creep_eval, creep_jacobian, creep_energy};
 
 // ---- elements written in C: variables are values, rates, states -----------------------------------------------------
 static void user_arguments(const kd_load *load, const double *x, double *value, double *rate, double *state)

@@ -169,20 +169,39 @@ static void make_scalar(builder *b, int force)
     add_law(b, 0, f->def.law, &f->source, local, 2);
 }
 
+// Does a bushing act about its axes? If not, its angles are no measures: a wheel may turn in it.
+static bool bushing_turns(const kd_force_def *def)
+{
+    bool turns = false;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            turns =
+                turns || ((i > 2 || j > 2) && (def->matrix[0][6 * i + j] != 0.0 || def->matrix[1][6 * i + j] != 0.0));
+    for (int i = 3; i < 6; i++) turns = turns || def->preload6[i] != 0.0;
+    return turns;
+}
+
 static void make_bushing(builder *b, int force)
 {
-    int pair = force_pair(b->s, force), measure[6];
+    const kd_force *f = &b->s->model->force[force];
+    int             pair = force_pair(b->s, force), measure[6], n = bushing_turns(&f->def) ? 6 : 3;
     if (pair < 0) {
         b->status = KD_ERR_MEMORY;
         return;
     }
     for (int i = 0; i < 3; i++) measure[i] = plain_measure(b->s, pair, KD_MEASURE_SHIFT, i);
-    measure[3] = kd_system_angle(b->s, pair, (kd_entry){2, 1, 1}, (kd_entry){2, 2, 1}, false);
-    measure[4] = plain_measure(b->s, pair, KD_MEASURE_PITCH, 0);
-    measure[5] = kd_system_angle(b->s, pair, (kd_entry){1, 0, 1}, (kd_entry){0, 0, 1}, false);
-    for (int i = 0; i < 6; i++) add_channel(b, measure[i]);
+    if (n == 6) {
+        measure[3] = kd_system_angle(b->s, pair, (kd_entry){2, 1, 1}, (kd_entry){2, 2, 1}, false);
+        measure[4] = plain_measure(b->s, pair, KD_MEASURE_PITCH, 0);
+        measure[5] = kd_system_angle(b->s, pair, (kd_entry){1, 0, 1}, (kd_entry){0, 0, 1}, false);
+    }
+    for (int i = 0; i < n; i++) add_channel(b, measure[i]);
     for (int level = 0; level < 2; level++)
-        for (int i = 0; i < 6; i++) add_measured(b, measure[i], level);
+        for (int i = 0; i < n; i++) add_measured(b, measure[i], level);
+    if (b->status != KD_OK) return;
+    const int     *v = b->load->variable;
+    const kd_local local[] = {{"x", v[0]}, {"y", v[1]}, {"z", v[2]}, {"vx", v[n]}, {"vy", v[n + 1]}, {"vz", v[n + 2]}};
+    for (int i = 0; i < 3; i++) add_law(b, i, f->def.force[i], &f->source, local, 6);
 }
 
 static void make_applied(builder *b, int force)
@@ -337,6 +356,39 @@ static void make_user_force(builder *b, int user)
     }
 }
 
+// Creep forces of a wheel: channels and variables as in wheel.h. The ground as seen from a frame that runs along the
+// rail moves, and what slips is measured relative to it.
+static void make_creep(builder *b, int number)
+{
+    static const kd_anchor ground = {.body = -1, .R = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+    const kd_wheel        *wheel = &b->s->wheel[number];
+    const kd_constraint   *c = &b->s->model->constraint[b->s->row_g[wheel->row].constraint];
+    kd_measure             axle = {KD_MEASURE_COSINE, .dof = -1, .j = 1, .turns = -1};
+    if ((c->def.rail.creep == KD_CREEP_NONE && isinf(c->def.rail.clearance)) ||
+        !start_load(b, &kd_load_creep, c->name, 6))
+        return;
+    b->load->wheel = wheel;
+    int pair = axle.pair = kd_system_pair(b->s, &c->from, &c->to), from = pair;
+    if (c->from.body >= 0) from = kd_system_pair(b->s, &c->from, &ground);
+    if (pair < 0 || from < 0) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
+    for (int i = 0; i < 3; i++) add_channel(b, plain_measure(b->s, pair, KD_MEASURE_SHIFT, i));
+    for (int i = 0; i < 3; i++) add_channel(b, plain_measure(b->s, pair, KD_MEASURE_TURN, i));
+    for (int i = 0; i < 3; i++) add_measured(b, plain_measure(b->s, pair, KD_MEASURE_SHIFT, i), 0);
+    for (axle.i = 0; axle.i < 3; axle.i++) add_measured(b, kd_system_measure(b->s, &axle), 0);
+    for (int i = 0; i < 3; i++) add_measured(b, plain_measure(b->s, pair, KD_MEASURE_SHIFT, i), 1);
+    for (int i = 0; i < 3; i++) add_measured(b, plain_measure(b->s, pair, KD_MEASURE_TURN, i), 1);
+    if (from != pair) {
+        for (int i = 0; i < 3; i++) add_measured(b, plain_measure(b->s, from, KD_MEASURE_SHIFT, i), 0);
+        for (int i = 0; i < 3; i++) add_measured(b, plain_measure(b->s, from, KD_MEASURE_SHIFT, i), 1);
+        for (int i = 0; i < 3; i++) add_measured(b, plain_measure(b->s, from, KD_MEASURE_TURN, i), 1);
+    }
+    if (wheel->unknown) add_variable(b, kd_system_slot(b->s, KD_SLOT_CONTACT, number, 0));
+    if (wheel->by_load) add_variable(b, kd_system_slot(b->s, KD_SLOT_LAMBDA, number, 0));
+}
+
 // States come first, so that the place of a state element in r is its number. Their inputs are compiled when all of
 // them exist.
 kd_status kd_system_loads(kd_system *s, char *message, size_t size)
@@ -360,5 +412,6 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
     }
     for (int i = 0; i < m->nforces && b.status == KD_OK; i++) make_force(&b, i);
     for (int i = 0; i < m->nuser_forces && b.status == KD_OK; i++) make_user_force(&b, i);
+    for (int i = 0; i < s->nwheels && b.status == KD_OK; i++) make_creep(&b, i);
     return b.status;
 }

@@ -75,12 +75,24 @@ static kd_jet jet_angle(const kd_measure *s, const kd_relative *rel, const kd_ta
     return angle;
 }
 
-// asin(y), y = -C_zx: derivatives 1/c, y/c^3, (1 + 2 y^2)/c^5 with c = sqrt(1 - y^2)
-static kd_jet jet_pitch(const kd_relative *rel, const kd_tangent *e)
+static kd_entry pitch_sine(const kd_measure *s)
 {
-    kd_jet y = jet_entry(rel, e, (kd_entry){2, 0, -1});
+    return s->sine.sign != 0 ? s->sine : (kd_entry){2, 0, -1};
+}
+
+// cosine of the pitch from the other two entries of the row of its sine
+static double pitch_cosine(const kd_measure *s, const kd_relative *rel)
+{
+    const kd_entry c = pitch_sine(s);
+    return hypot(component(column(&rel->C, (c.j + 1) % 3), c.i), component(column(&rel->C, (c.j + 2) % 3), c.i));
+}
+
+// asin(y): derivatives 1/c, y/c^3, (1 + 2 y^2)/c^5 with c = sqrt(1 - y^2)
+static kd_jet jet_pitch(const kd_measure *s, const kd_relative *rel, const kd_tangent *e)
+{
+    kd_jet y = jet_entry(rel, e, pitch_sine(s));
     double c2 = 1.0 - y.x * y.x, c = sqrt(c2 > 0.0 ? c2 : 0.0);
-    double value = atan2(y.x, hypot(rel->C.y.z, rel->C.z.z));
+    double value = atan2(y.x, pitch_cosine(s, rel));
     return kd_jet_chain1(y, value, 1.0 / c, y.x / (c * c2), (1.0 + 2.0 * y.x * y.x) / (c * c2 * c2));
 }
 
@@ -109,7 +121,7 @@ kd_jet kd_measure_jet(const kd_measure *s, const kd_relative *rel, const kd_tang
     case KD_MEASURE_ANGLE:
         return jet_angle(s, rel, e, near);
     case KD_MEASURE_PITCH:
-        return jet_pitch(rel, e);
+        return jet_pitch(s, rel, e);
     case KD_MEASURE_TURN:
         return (kd_jet){0.0, component(rel->omega, i), component(rel->alpha, i),
                         0.0, component(e->omega, i),   component(e->alpha, i)};
@@ -163,8 +175,6 @@ static kd_vec3 angle_curvature(const kd_measure *s, const kd_relative *rel, kd_v
     return kd_vec_scale(1.0 / n, kd_vec_axpy(change, -2.0 * (x * dx + y * dy) / n, numerator));
 }
 
-static const kd_entry pitch_sine = {2, 0, -1};
-
 void kd_measure_gradient(const kd_measure *s, const kd_relative *rel, kd_vec3 *N, kd_vec3 *F)
 {
     *N = *F = kd_vec(0, 0, 0);
@@ -184,7 +194,7 @@ void kd_measure_gradient(const kd_measure *s, const kd_relative *rel, kd_vec3 *N
         *N = angle_gradient(s, rel);
         break;
     case KD_MEASURE_PITCH:
-        *N = kd_vec_scale(1.0 / hypot(rel->C.y.z, rel->C.z.z), entry_gradient(rel, pitch_sine));
+        *N = kd_vec_scale(1.0 / pitch_cosine(s, rel), entry_gradient(rel, pitch_sine(s)));
         break;
     case KD_MEASURE_TURN:
         *N = unit(s->i);
@@ -219,9 +229,9 @@ void kd_measure_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w
         *dN = angle_curvature(s, rel, w);
         break;
     case KD_MEASURE_PITCH: { // grad y / c, dc = -y dy / c
-        double  y = entry_value(rel, pitch_sine), c = hypot(rel->C.y.z, rel->C.z.z);
-        kd_vec3 g = entry_gradient(rel, pitch_sine);
-        *dN = kd_vec_axpy(kd_vec_scale(1.0 / c, entry_curvature(rel, pitch_sine, w)),
+        double  y = entry_value(rel, pitch_sine(s)), c = pitch_cosine(s, rel);
+        kd_vec3 g = entry_gradient(rel, pitch_sine(s));
+        *dN = kd_vec_axpy(kd_vec_scale(1.0 / c, entry_curvature(rel, pitch_sine(s), w)),
                           y * kd_vec_dot(g, w) / (c * c * c), g);
         break;
     }

@@ -22,7 +22,8 @@ static bool cut(kd_system *s, kd_kind kind, int n)
 
 // Suffixes of the positions and velocities of a joint kind.
 static const char *const scalar_q[] = {".q"}, *const scalar_v[] = {".v"};
-static const char *const several_q[] = {".q1", ".q2", ".q3"}, *const several_v[] = {".v1", ".v2", ".v3"};
+static const char *const several_q[] = {".q1", ".q2", ".q3", ".q4", ".q5", ".q6"};
+static const char *const several_v[] = {".v1", ".v2", ".v3", ".v4", ".v5", ".v6"};
 static const char *const ball_q[] = {".e0", ".e1", ".e2", ".e3"}, *const ball_v[] = {".w1", ".w2", ".w3"};
 static const char *const free_q[] = {".q1", ".q2", ".q3", ".e0", ".e1", ".e2", ".e3"};
 static const char *const free_v[] = {".v1", ".v2", ".v3", ".w1", ".w2", ".w3"};
@@ -91,7 +92,7 @@ static char *name_turn(kd_system *s, int measure)
 {
     for (int j = 0; j < s->model->njoints; j++) {
         const kd_joint *joint = &s->model->joint[j];
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 6; k++)
             if (s->edge[j].coordinate[k] == measure)
                 return joined(s, "joint.", joint->name,
                               kd_joint_coordinates(joint->def.kind) > 1 ? several_q[k] : scalar_q[0]);
@@ -131,7 +132,7 @@ kd_status kd_system_names(kd_system *s)
 {
     const kd_model *m = s->model;
     bool            made = cut(s, KD_NAME_P, s->np) && cut(s, KD_NAME_V, s->nv) && cut(s, KD_NAME_R, s->nr) &&
-                cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
+                cut(s, KD_NAME_S, s->ns) && cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
                 cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
                 cut(s, KD_NAME_Y, s->nsensors);
     if (!made) return KD_ERR_MEMORY;
@@ -139,6 +140,10 @@ kd_status kd_system_names(kd_system *s)
     name_turns(s);
     name_norms(s);
     name_states(s);
+    for (int i = 0; i < s->nwheels; i++)
+        if (s->wheel[i].unknown)
+            s->names[KD_NAME_S][s->wheel[i].contact] =
+                joined(s, "constraint.", m->constraint[s->row_g[s->wheel[i].row].constraint].name, ".contact");
     for (int i = 0; i < s->nlambda; i++) s->names[KD_NAME_LAMBDA][i] = (char *)s->row_g[s->kept[i]].name;
     for (int i = 0; i < s->nmu; i++) s->names[KD_NAME_MU][i] = (char *)s->row_h[i].name;
     for (int i = 0; i < m->ninputs; i++) s->names[KD_NAME_U][i] = joined(s, "input.", m->input[i].name, "");

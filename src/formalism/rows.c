@@ -115,9 +115,9 @@ static const struct {
     unsigned shifts;  // bit i: d_i = 0
     unsigned cosines; // bit 0: C_xy, 1: C_xz, 2: C_yz, 3: C_zx
 } joint_pattern[KD_JOINT_KIND_COUNT] = {
-    [KD_FIXED] = {7, 7},  [KD_REVOLUTE] = {7, 6},    [KD_PRISMATIC] = {3, 7},
-    [KD_SCREW] = {3, 6},  [KD_CYLINDRICAL] = {3, 6}, [KD_UNIVERSAL] = {7, 8},
-    [KD_PLANAR] = {4, 6}, [KD_SPHERICAL] = {7, 0},   [KD_FREE] = {0, 0},
+    [KD_FIXED] = {7, 7},       [KD_REVOLUTE] = {7, 6},  [KD_PRISMATIC] = {3, 7}, [KD_SCREW] = {3, 6},
+    [KD_CYLINDRICAL] = {3, 6}, [KD_UNIVERSAL] = {7, 8}, [KD_PLANAR] = {4, 6},    [KD_SPHERICAL] = {7, 0},
+    [KD_FREE] = {0, 0},        [KD_CARDAN] = {0, 0},
 };
 
 static void close_joint(builder *b, int joint)
@@ -241,6 +241,32 @@ static void add_point_on_curve(builder *b, const kd_constraint *c, int pair)
     add_expression(b, false, text, &c->source, local, 2, "point on the curve");
 }
 
+// A wheel touches its rail; what matters of the pair of frames: d_y, d_z and the axle C e_y.
+static void add_wheel(builder *b, const kd_constraint *c, int pair)
+{
+    kd_system *s = b->s;
+    kd_wheel  *wheel = &s->wheel[s->nwheels];
+    const int  measure[KD_WHEEL_INPUTS] = {shift(b, pair, 1), shift(b, pair, 2), cosine(b, pair, 0, 1),
+                                           cosine(b, pair, 1, 1), cosine(b, pair, 2, 1)};
+    double     one[KD_WHEEL_INPUTS] = {0.0};
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++)
+        wheel->slot[i] = measure[i] < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, measure[i], 0);
+    kd_row *row = add_linear(b, false, KD_WHEEL_INPUTS, wheel->slot, one, "contact with the rail");
+    if (!row) return;
+    kd_wheel_create(wheel, &c->def.rail, c->wheel_curve >= 0 ? s->model->curve[c->wheel_curve].curve : NULL,
+                    c->rail_curve >= 0 ? s->model->curve[c->rail_curve].curve : NULL);
+    if (isnan(wheel->a)) {
+        kd_text(b->message, b->size, "constraint '%s': wheel and rail do not meet in the middle of the track", c->name);
+        b->status = KD_ERR_MODEL;
+    }
+    wheel->row = s->nrows_g - 1;
+    wheel->contact = wheel->unknown ? s->ns++ : -1;
+    s->by_multipliers = s->by_multipliers || wheel->by_load;
+    row->coefficient = NULL;
+    row->wheel = wheel;
+    s->nwheels++;
+}
+
 static void add_constraint(builder *b, const kd_constraint *c)
 {
     bool    placed = c->def.kind != KD_COUPLING && c->def.kind != KD_EXPRESSION;
@@ -282,6 +308,9 @@ static void add_constraint(builder *b, const kd_constraint *c)
     case KD_EXPRESSION:
         add_expression(b, false, c->def.value, &c->source, NULL, 0, "expression");
         break;
+    case KD_WHEEL_RAIL:
+        add_wheel(b, c, pair);
+        break;
     case KD_CONSTRAINT_KIND_COUNT:
         break;
     }
@@ -293,12 +322,13 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
     builder         b = {.s = s, .joint = -1, .constraint = -1, .message = message, .size = size};
     s->motion = kd_arena_cut(&s->arena, (size_t)s->tree.ndof, sizeof *s->motion);
     s->constraint_row = kd_cut_int(&s->arena, m->nconstraints);
+    s->wheel = kd_arena_cut(&s->arena, (size_t)m->nconstraints, sizeof *s->wheel);
     if (s->arena.failed) return KD_ERR_MEMORY;
     for (int j = 0; j < m->njoints && b.status == KD_OK; j++) {
         b.joint = j, b.component = 0, b.kind = "joint", b.element = m->joint[j].name;
         s->edge[j].row = s->nrows_g;
         if (s->edge[j].link == 0) close_joint(&b, j);
-        for (int i = 0; i < kd_joint_coordinates(m->joint[j].def.kind) && i < 3; i++) prescribe(&b, j, i);
+        for (int i = 0; i < kd_joint_coordinates(m->joint[j].def.kind); i++) prescribe(&b, j, i);
         s->edge[j].nrows = s->nrows_g - s->edge[j].row;
     }
     b.joint = -1;
@@ -316,8 +346,35 @@ static kd_jet target_jet(const kd_row *row, kd_work *w)
     return row->target ? kd_expr_jet(row->target, w->jet, w->expr_work) : kd_jet_const(0.0);
 }
 
+kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d)
+{
+    kd_jet in[KD_WHEEL_INPUTS];
+    if (w->recording) return kd_jet_const(0.0);
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++) in[i] = w->jet[row->slot[i]];
+    return kd_wheel_gap(row->wheel, in, w->xi[row->wheel - w->system->wheel], xi_d);
+}
+
+void kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out)
+{
+    double in[KD_WHEEL_INPUTS];
+    *out = (kd_wheel_point){.c_x = {0, 0, 0, 0, 0, 1}};
+    if (w->recording) return;
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++) in[i] = w->slot[row->slot[i]];
+    kd_wheel_at(row->wheel, in, w->xi[row->wheel - w->system->wheel], out);
+}
+
+// g_p - g_xi c_p/c_xi
+static void contact_gradient(const kd_row *row, kd_work *w, double *out)
+{
+    kd_wheel_point at;
+    kd_row_contact(row, w, &at);
+    double share = at.g_x[KD_WHEEL_INPUTS] / at.c_x[KD_WHEEL_INPUTS];
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++) out[i] = at.g_x[i] - share * at.c_x[i];
+}
+
 kd_jet kd_row_jet(const kd_row *row, kd_work *w)
 {
+    if (row->wheel) return kd_row_contact_jet(row, w, 0.0);
     if (row->expr) return kd_expr_jet(row->expr, w->jet, w->expr_work);
     kd_jet sum = target_jet(row, w);
     sum = kd_jet_sub(kd_jet_const(-row->offset), sum);
@@ -331,6 +388,8 @@ void kd_row_gradient(const kd_row *row, kd_work *w, double *out)
 {
     if (row->expr)
         (void)kd_expr_gradient(row->expr, w->slot, out, w->expr_work);
+    else if (row->wheel)
+        contact_gradient(row, w, out);
     else
         memcpy(out, row->coefficient, (size_t)row->nterms * sizeof *out);
 }

@@ -179,7 +179,7 @@ static void set_turns(const kd_system *s, kd_work *w, double *p)
     for (int i = 0; i < s->nturns; i++) {
         double near = 0.0;
         for (int j = 0; j < s->model->njoints; j++)
-            for (int k = 0; k < 3; k++)
+            for (int k = 0; k < 6; k++)
                 if (s->edge[j].coordinate[k] == s->turn_measure[i] && !isnan(s->model->joint[j].def.q[k]))
                     near = s->model->joint[j].def.q[k];
         const kd_measure       *m = &s->measure[s->turn_measure[i]];
@@ -303,6 +303,13 @@ static void fill_states(const kd_system *s, const kd_work *w, double *r)
     }
 }
 
+// Contact coordinates of wheels on rails that are unknowns: where w found them.
+static void fill_contacts(const kd_system *s, const kd_work *w, double *contact)
+{
+    for (int i = 0; i < s->nwheels; i++)
+        if (s->wheel[i].unknown) contact[s->wheel[i].contact] = w->xi[i];
+}
+
 static bool cut_guess(const kd_system *s, guess *g, kd_arena *arena)
 {
     g->p = kd_cut_double(arena, s->np);
@@ -395,6 +402,7 @@ static kd_status given_start(const kd_system *s, kd_state *x)
     if (status != KD_OK) goto done;
     memcpy(x->p, g.p, (size_t)s->np * sizeof *x->p);
     memcpy(x->v, g.v, (size_t)s->nv * sizeof *x->v);
+    fill_contacts(s, w, x->s);
 done:
     kd_work_destroy(w);
     kd_arena_release(&arena);
@@ -430,10 +438,12 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
     status = make_guess(s, w, x->t, x->r, u, &arena, &g);
     if (status != KD_OK) goto done;
     fill_states(s, w, x->r);
+    fill_contacts(s, w, x->s);
     status = assemble(s, &g, true, x, message, size);
     if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
         char why[600];
         kd_text(why, sizeof why, "%.190s", message ? message : "");
+        fill_contacts(s, w, x->s);
         status = assemble(s, &g, false, x, message, size);
         if (status >= 0) {
             kd_text(message, size,
@@ -471,7 +481,7 @@ static void copy_turns(const kd_system *s, const kd_system *joints, const kd_wor
 {
     set_turns(s, w, p);
     for (int j = 0; j < s->model->njoints; j++)
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 6; k++) {
             static const kd_tangent none;
             const kd_measure       *m = s->edge[j].coordinate[k] >= 0 ? &s->measure[s->edge[j].coordinate[k]] : NULL;
             int                     dof = m && m->turns >= 0 ? kd_edge_dof(joints, j, k) : -1;
@@ -499,6 +509,7 @@ static kd_status start_cartesian(const kd_system *s, kd_state *x, char *message,
     memcpy(x->r, xj->r, (size_t)s->nr * sizeof *x->r);
     (void)place_at(w, x->t, x->p, x->v, x->r, u);
     copy_turns(s, joints, wj, w, x->p);
+    fill_contacts(s, w, x->s);
     kd_initial_options opt = kd_initial_options_default();
     char               text[400] = "";
     kd_consistency     now;

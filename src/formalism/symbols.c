@@ -89,7 +89,8 @@ static int path_slot(kd_system *s, const kd_path *path)
         m = kd_system_force_measure(s, path->element);
         return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level_of(path->property));
     case KD_SECTION_CONSTRAINT:
-        return kd_system_slot(s, KD_SLOT_MULTIPLIER, path->element, path->i);
+        return kd_system_slot(s, path->property == KD_PROPERTY_WRENCH ? KD_SLOT_WHEEL : KD_SLOT_MULTIPLIER,
+                              path->element, path->i);
     case KD_SECTION_STATE:
         return kd_system_slot(s, path->property == KD_PROPERTY_OUT ? KD_SLOT_OUT : KD_SLOT_STATE, path->element, 0);
     case KD_SECTION_INPUT:
@@ -102,6 +103,7 @@ static int path_slot(kd_system *s, const kd_path *path)
         return kd_system_slot(s, KD_SLOT_CHANNEL, s->model->nforces + path->element, path->i);
     case KD_SECTION_PARAMETER:
     case KD_SECTION_CURVE:
+    case KD_SECTION_TRACK:
     case KD_SECTION_COUNT:
         break;
     }
@@ -133,6 +135,11 @@ static bool find(const char *name, void *context, kd_symbol *out)
             *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = m->curve[i].curve};
             return true;
         }
+    const kd_curve *function = kd_model_track_function(m, name, NULL);
+    if (function) {
+        *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = function};
+        return true;
+    }
     kd_path path;
     if (!strchr(name, '.') || !kd_path_parse(m, name, &path, f->why, sizeof f->why)) return false;
     if (!f->sensor && !kd_path_is_kinematic(&path)) {

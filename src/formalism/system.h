@@ -15,6 +15,7 @@
 #include "formalism/redundancy.h"
 #include "formalism/topological.h"
 #include "formalism/tree.h"
+#include "formalism/wheel.h"
 #include "model/model.h"
 
 // ---- variables of expressions ---------------------------------------------------------------------------------------
@@ -24,8 +25,11 @@ typedef enum kd_slot_kind {
     KD_SLOT_STATE,      // index: place in r
     KD_SLOT_OUT,        // index: state element, a PI controller: its output
     KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
+    KD_SLOT_CONTACT,    // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
+    KD_SLOT_LAMBDA,     // index: wheel on a rail: multiplier; the same
     KD_SLOT_REACTION,   // index: joint; level: component 0..5. This and the following: sensors only
     KD_SLOT_MULTIPLIER, // index: constraint; level: number of the row within it
+    KD_SLOT_WHEEL,      // index: constraint, a wheel on a rail; level: component 0..5 of its wrench
     KD_SLOT_CHANNEL,    // index: force (or number of forces + user force); level: number of the force
     KD_SLOT_SENSOR,     // index: sensor
     KD_SLOT_ENERGY,     // level 0 kinetic, 1 potential, 2 total
@@ -43,10 +47,11 @@ typedef struct kd_slot {
 typedef struct kd_row {
     int         nterms;
     int        *slot;        // (nterms) slots of measures
-    double     *coefficient; // (nterms); NULL: expression
+    double     *coefficient; // (nterms); NULL: expression or wheel on a rail
     double      offset;
     kd_expr    *target; // may be NULL; not owned
     kd_expr    *expr;
+    kd_wheel   *wheel;             // wheel on a rail; NULL
     int         joint, constraint; // where it comes from; -1
     int         component;         // number within that element
     const char *name;
@@ -71,6 +76,7 @@ typedef struct kd_load {
     const kd_force_def      *def; // NULL: state or user force
     const kd_state_def      *state_def;
     const kd_user_force_def *user;
+    const kd_wheel          *wheel;                                 // creep forces
     int                      nchannels, nvariables, nstates, state; // state: first place in r
     int                     *channel;                               // (nchannels) measures
     int                     *variable;                              // (nvariables) slots
@@ -85,7 +91,7 @@ typedef struct kd_tree_edge { // how a joint of the model is used
     int  link;                // link that it carries; 0: it closes a loop
     bool reversed;            // the link is the body of `from`
     int  pair;                // pair of its frames from, to; -1: not made
-    int  coordinate[3];       // measures of its coordinates; -1: not made
+    int  coordinate[6];       // measures of its coordinates; -1: not made
     int  row, nrows;          // rows of its constraint (before redundant ones are left out)
 } kd_tree_edge;
 
@@ -122,6 +128,10 @@ struct kd_system {
     int         capacity[8];            // of the arrays above, while building
     bool        bare_paths;             // while building: the pairs that come now are not differentiated
 
+    int       nwheels; // wheels on rails
+    kd_wheel *wheel;
+    bool      by_multipliers; // forces depend on multipliers
+
     int       nexprs; // all compiled expressions, for release
     kd_expr **expr;
     kd_expr **input;                      // (ninputs); NULL: constant
@@ -130,7 +140,7 @@ struct kd_system {
     int      *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
     int      *next_slot;                  // (nslots) the next one
 
-    int  np, nv, nr, nlambda, nmu;
+    int  np, nv, nr, ns, nlambda, nmu;
     int *kept;       // (nlambda) rows of g that are in the equations
     int *lambda_of;  // (nrows_g) the other way: place in lambda; -1: left out
     int *x_of_p;     // (np - nturns) place in x
@@ -142,7 +152,8 @@ struct kd_system {
 
     // derivatives: patterns and how the assembly fills them
     kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
-    kd_matrix_plan Z, Z_p; // Z, and (Z v)_p along increments
+    kd_matrix_plan g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda; // contact coordinates, multipliers
+    kd_matrix_plan Z, Z_p;                                                       // Z, and (Z v)_p along increments
     bool           planned;
     bool           dense_tree; // the pattern of the tree is small enough for matrices
     kd_topological topological;
@@ -182,6 +193,7 @@ typedef struct kd_work {
     kd_jet          *jet;        // (nslots)
     double          *force;      // (channels of all loads)
     int             *force_at;   // (nloads) first channel
+    double          *xi;         // (nwheels) coordinates of contacts
     double          *b;          // (nr)
     // derivative stage
     kd_change       *change;          // columns of all pairs
@@ -189,6 +201,7 @@ typedef struct kd_work {
     double          *small;           // (max_jacobian)
     kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    kd_matrix_values g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
     kd_matrix_values Z, Z_p;
     bool             recording;                // a run that finds the patterns
     kd_part          part;                     // that the matrices hold
@@ -266,8 +279,10 @@ kd_eval kd_work_residual(kd_work *w, const kd_point *x);           // w->tau, al
 bool    kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, after kd_work_loads
 
 // rows.c
-kd_jet kd_row_jet(const kd_row *row, kd_work *w);                   // value and time derivatives from w->jet
-void   kd_row_gradient(const kd_row *row, kd_work *w, double *out); // (nterms) derivatives by the terms
+kd_jet kd_row_jet(const kd_row *row, kd_work *w);                          // value and time derivatives from w->jet
+void   kd_row_gradient(const kd_row *row, kd_work *w, double *out);        // (nterms) derivatives by the terms
+kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d);     // of a wheel, xi changing along the tangent
+void   kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out); // the same: values and first derivatives
 void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier);
 void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
 
@@ -278,6 +293,7 @@ bool kd_work_matrices(kd_work *w); // room for the values; false: out of memory
 kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part);
 void                    kd_work_second_derivatives(kd_work *w, const kd_point *x); // those of gII and hI
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
+kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // residual_lambda alone
 void                    kd_work_axes(kd_work *w, const kd_point *x); // columns of all pairs, slopes of all measures
 void                    kd_work_G(kd_work *w, const kd_point *x);    // G and H only, position (H: velocity) stage
 

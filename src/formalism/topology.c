@@ -14,12 +14,13 @@
 
 static const int joint_rows[KD_JOINT_KIND_COUNT] = {
     [KD_FIXED] = 6,     [KD_REVOLUTE] = 5, [KD_PRISMATIC] = 5, [KD_SCREW] = 5, [KD_CYLINDRICAL] = 4,
-    [KD_UNIVERSAL] = 4, [KD_PLANAR] = 3,   [KD_SPHERICAL] = 3, [KD_FREE] = 0};
+    [KD_UNIVERSAL] = 4, [KD_PLANAR] = 3,   [KD_SPHERICAL] = 3, [KD_FREE] = 0,  [KD_CARDAN] = 0};
 
 static const kd_tree_joint tree_kind[KD_JOINT_KIND_COUNT] = {
     [KD_FIXED] = KD_TREE_FIXED,   [KD_REVOLUTE] = KD_TREE_REVOLUTE,       [KD_PRISMATIC] = KD_TREE_PRISMATIC,
     [KD_SCREW] = KD_TREE_SCREW,   [KD_CYLINDRICAL] = KD_TREE_CYLINDRICAL, [KD_UNIVERSAL] = KD_TREE_UNIVERSAL,
-    [KD_PLANAR] = KD_TREE_PLANAR, [KD_SPHERICAL] = KD_TREE_SPHERICAL,     [KD_FREE] = KD_TREE_FREE};
+    [KD_PLANAR] = KD_TREE_PLANAR, [KD_SPHERICAL] = KD_TREE_SPHERICAL,     [KD_FREE] = KD_TREE_FREE,
+    [KD_CARDAN] = KD_TREE_CARDAN};
 
 // Planning of the tree; nodes are bodies + 1, 0 is the ground.
 typedef struct plan {
@@ -54,7 +55,8 @@ static int reached_side(const plan *t, const kd_joint *j)
 // Rows that a joint would give to a loop; a prescribed motion is one more. Joints that must not be cut come first.
 static int rows_of(const kd_joint_def *def)
 {
-    int motions = (def->motion[0] != NULL) + (def->motion[1] != NULL) + (def->motion[2] != NULL);
+    int motions = 0;
+    for (int i = 0; i < 6; i++) motions += def->motion[i] != NULL;
     return joint_rows[def->kind] + motions + (def->cut == KD_CUT_NO ? 100 : 0);
 }
 
@@ -278,6 +280,12 @@ void kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 
         kd_vec_to(d, x);
         kd_quat_to(kd_quat_of_matrix(C), x + 3);
         break;
+    case KD_TREE_CARDAN: // the y axis is (-sin x3 cos x4, cos x3 cos x4, sin x4)
+        kd_vec_to(d, x);
+        x[3] = atan2(-C->y.x, C->y.y);
+        x[4] = atan2(C->y.z, hypot(C->y.x, C->y.y));
+        x[5] = atan2(-C->x.z, C->z.z);
+        break;
     }
 }
 
@@ -304,7 +312,7 @@ int kd_edge_dof(const kd_system *s, int joint, int i)
     const kd_tree_edge *edge = &s->edge[joint];
     kd_joint_kind       kind = s->model->joint[joint].def.kind;
     if (edge->link == 0 || kind == KD_SPHERICAL) return -1;
-    if (edge->reversed && (kind == KD_PLANAR || kind == KD_FREE)) return -1;
+    if (edge->reversed && (kind == KD_PLANAR || kind == KD_FREE || kind == KD_CARDAN)) return -1;
     if (edge->reversed && kind == KD_UNIVERSAL) i = 1 - i;
     return s->tree.link[edge->link].dof + i;
 }
@@ -328,7 +336,7 @@ static kd_status finish_tree(kd_system *s)
     bool *prescribed = kd_cut_bool(&s->arena, ndof);
     if (!prescribed) return KD_ERR_MEMORY;
     for (int j = 0; j < s->model->njoints; j++)
-        for (int i = 0; i < kd_joint_coordinates(s->model->joint[j].def.kind) && i < 3; i++) {
+        for (int i = 0; i < kd_joint_coordinates(s->model->joint[j].def.kind); i++) {
             int dof = s->model->joint[j].def.motion[i] ? kd_edge_dof(s, j, i) : -1;
             if (dof >= 0) prescribed[dof] = true;
         }
@@ -371,7 +379,7 @@ kd_status kd_system_topology(kd_system *s)
     if (!cut_plan(&t, m, &scratch) || s->arena.failed || s->tree.arena.failed) goto done;
 
     for (int j = 0; j < m->njoints; j++)
-        s->edge[j] = (kd_tree_edge){.link = 0, .pair = -1, .coordinate = {-1, -1, -1}, .row = -1};
+        s->edge[j] = (kd_tree_edge){.link = 0, .pair = -1, .coordinate = {-1, -1, -1, -1, -1, -1}, .row = -1};
     span(s, &t);
     number_links(&t);
     s->tree.link[0].E = kd_mat_identity();

@@ -10,6 +10,7 @@ static const struct {
     [KD_TREE_FIXED] = {0, 0},  [KD_TREE_REVOLUTE] = {1, 1},    [KD_TREE_PRISMATIC] = {1, 1},
     [KD_TREE_SCREW] = {1, 1},  [KD_TREE_CYLINDRICAL] = {2, 2}, [KD_TREE_UNIVERSAL] = {2, 2},
     [KD_TREE_PLANAR] = {3, 3}, [KD_TREE_SPHERICAL] = {3, 4},   [KD_TREE_FREE] = {6, 7},
+    [KD_TREE_CARDAN] = {6, 6},
 };
 
 int kd_tree_joint_dofs(kd_tree_joint kind)

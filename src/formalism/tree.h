@@ -19,6 +19,7 @@
 //     planar       Rz(x2)         (x0,x1,0)     shifts along x and y of A, turn about z
 //     spherical    R(x0..x3)      0             quaternion; dofs: angular velocity in the axes of B
 //     free         R(x3..x6)      (x0,x1,x2)    shifts in the axes of A, then angular velocity in the axes of B
+//     cardan       Rz Rx Ry       (x0,x1,x2)    shifts in the axes of A, turns x3 about z, x4 about x, x5 about y
 //
 // x has 7 numbers for 6 dofs in a free joint (4 for 3 in a spherical one). A position is moved by an increment of the
 // dofs: x + e for scalars, x * exp(e) for quaternions. A dof may be prescribed by a function of time: the kernels treat
@@ -44,12 +45,13 @@ typedef enum kd_tree_joint {
     KD_TREE_PLANAR,
     KD_TREE_SPHERICAL,
     KD_TREE_FREE,
+    KD_TREE_CARDAN,
     KD_TREE_JOINT_COUNT
 } kd_tree_joint;
 
-int kd_tree_joint_dofs(kd_tree_joint kind);      // 0 1 1 1 2 2 3 3 6
-int kd_tree_joint_positions(kd_tree_joint kind); // 0 1 1 1 2 2 3 4 7
-int kd_tree_joint_scalars(kd_tree_joint kind);   // 0 1 1 1 2 2 3 0 3: dofs before those of a quaternion
+int kd_tree_joint_dofs(kd_tree_joint kind);      // 0 1 1 1 2 2 3 3 6 6
+int kd_tree_joint_positions(kd_tree_joint kind); // 0 1 1 1 2 2 3 4 7 6
+int kd_tree_joint_scalars(kd_tree_joint kind);   // 0 1 1 1 2 2 3 0 3 6: dofs before those of a quaternion
 
 typedef struct kd_link {
     int           parent; // 0: ground

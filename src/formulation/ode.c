@@ -11,6 +11,8 @@
 #include "formulation/projection.h"
 #include <string.h>
 
+#define RESERVED 600 // size of x up to which Newton matrices are allocated at creation
+
 // ---- faults ---------------------------------------------------------------------------------------------------------
 
 kd_status kd_ode_fail(kd_ode *self, kd_status status, const char *what)
@@ -156,7 +158,8 @@ static kd_eval ode_start(void *impl, double t, const double *x, double *xdot)
     kd_ode *self = impl;
     if (!same_point(self, &self->last, t, x))
         memcpy(self->guess, self->state->w, (size_t)(self->nwhole - self->n) * sizeof *x);
-    return kd_ode_rhs(impl, t, x, xdot);
+    kd_eval answer = kd_ode_check_rank(self, t, x);
+    return answer == KD_EVAL_OK ? kd_ode_rhs(impl, t, x, xdot) : answer;
 }
 
 // ---- ends of steps --------------------------------------------------------------------------------------------------
@@ -297,7 +300,8 @@ static void cut_arrays(kd_ode *self)
     self->component = kd_arena_cut(arena, (size_t)self->n, sizeof *self->component);
     self->index = kd_cut_int(arena, self->n);
     self->controlled = kd_cut_bool(arena, self->n);
-    kd_position_cut(&self->position, arena, self->eom);
+    kd_position_cut_norms(&self->position, arena, self->eom);
+    kd_ode_cut_rank(self);
 }
 
 static void describe(kd_ode *self)
@@ -322,6 +326,7 @@ static kd_status create_parts(kd_ode *self, const kd_inputs *inputs)
     if (status >= 0) status = kd_dense_output_create(self->acceleration, projects, &self->dense);
     if (status >= 0 && self->nwhole > self->n)
         memcpy(self->guess, self->state->w, (size_t)(self->nwhole - self->n) * sizeof *self->guess);
+    if (status >= 0 && self->n <= RESERVED) status = kd_ode_newton_ready(self);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "formulation/acceleration.h"
 #include "formulation/dense_output.h"
 #include "formulation/position.h"
+#include "formulation/selector.h"
 #include "math/linsolve.h"
 
 // Everything that belongs to one (t, x): the whole state x = [p v r | w s lambda mu | a] and x' = [Z v, a, b].
@@ -21,11 +22,12 @@ typedef struct kd_ode_point {
     unsigned char *active;                  // (nlambda + nmu)
 } kd_ode_point;
 
-// Newton matrices gamma I - rhs_x; allocated when an implicit integrator linearises for the first time, since explicit
-// ones run on models for which such matrices would not fit into memory.
+// Newton matrices gamma I - rhs_x. Those of large models are allocated when an implicit integrator linearises for the
+// first time: explicit ones run on models for which they would not fit into memory.
 typedef struct kd_ode_newton {
     kd_arena        arena;
     bool            ready;
+    kd_position     position; // with Z+ and normals
     kd_blocks       blocks;
     int             nf, nx;        // nv + nlambda + nmu + nw: (a, lambda, mu, w); 2 nv + nr: columns along increments
     double         *implicit;      // (nf x nf) derivatives of (residual, gII, hI, d) by (a, lambda, mu, w)
@@ -47,6 +49,15 @@ typedef struct kd_ode_newton {
     kd_linsolve    *solver;
 } kd_ode_newton;
 
+// Independence of the active constraints, decided at starts
+typedef struct kd_ode_rank {
+    bool           watched, known;
+    double        *GZ, *HZ, *C; // C: active rows
+    unsigned char *active;      // (nlambda + nmu) rows that it is known for
+    int           *rows;        // their numbers
+    kd_selector    selector;
+} kd_ode_rank;
+
 typedef struct kd_ode {
     kd_arena               arena;
     kd_dae                *dae;
@@ -67,6 +78,7 @@ typedef struct kd_ode {
     double                *zero;    // (nv)
     double                *rows;    // (nlambda + nmu) workspace
     double                *whole;   // (nwhole)
+    kd_ode_rank            rank;
     kd_ode_newton          newton;
     kd_component          *component;
     int                   *index;
@@ -84,7 +96,12 @@ kd_eval   kd_ode_rhs(void *impl, double t, const double *x, double *xdot) KD_NOD
 kd_eval   kd_ode_note(kd_ode *self, kd_eval answer, const char *what); // keep the fault of the acceleration object
 kd_status kd_ode_fail(kd_ode *self, kd_status status, const char *what);
 
+// ode_rank.c
+void    kd_ode_cut_rank(kd_ode *self);
+kd_eval kd_ode_check_rank(kd_ode *self, double t, const double *x) KD_NODISCARD; // RETRY: KD_ERR_REDUNDANT
+
 // ode_newton.c
+kd_status kd_ode_newton_ready(kd_ode *self) KD_NODISCARD; // allocate
 void      kd_ode_newton_release(kd_ode_newton *newton);
 kd_status kd_ode_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
 kd_status kd_ode_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);

@@ -35,7 +35,7 @@ static void want(kd_ode *self, kd_fn fn)
         for (int k = 0; k < INNER; k++) inside = inside || inner_vars[k] == (kd_var)var;
         if (!inside || !kd_eom_depends(self->eom, fn, (kd_var)var)) continue;
         newton->blocks.block[fn][var] =
-            kd_cut_double(&newton->arena, kd_eom_rows(self->eom, fn) * kd_eom_columns(self->eom, (kd_var)var));
+            kd_cut_matrix(&newton->arena, kd_eom_rows(self->eom, fn), kd_eom_columns(self->eom, (kd_var)var));
     }
 }
 
@@ -44,33 +44,34 @@ static void cut_newton(kd_ode *self)
     kd_ode_newton *newton = &self->newton;
     kd_arena      *arena = &newton->arena;
     kd_dims        d = self->dims;
-    size_t         n = (size_t)self->n, nf = (size_t)newton->nf, nx = (size_t)newton->nx;
+    size_t         n = (size_t)self->n;
+    kd_position_cut(&newton->position, arena, self->eom);
     for (int k = 0; k < INNER; k++) want(self, inner_fns[k]);
     want(self, KD_B);
     want(self, KD_C);
     if (!self->position.identity) want(self, KD_KINEMATICS);
-    newton->implicit = kd_arena_cut(arena, nf * nf, sizeof(double));
-    newton->explicit_part = kd_arena_cut(arena, nf * nx, sizeof(double));
+    newton->implicit = kd_cut_matrix(arena, newton->nf, newton->nf);
+    newton->explicit_part = kd_cut_matrix(arena, newton->nf, newton->nx);
     newton->row = kd_cut_double(arena, newton->nf);
     newton->column = kd_cut_double(arena, newton->nf);
     newton->work = kd_cut_double(arena, 4 * newton->nf);
     newton->pivot = kd_cut_int(arena, newton->nf);
     newton->iwork = kd_cut_int(arena, newton->nf);
-    newton->s_p = kd_cut_double(arena, d.ns * d.nv);
+    newton->s_p = kd_cut_matrix(arena, d.ns, d.nv);
     newton->pivot_s = kd_cut_int(arena, d.ns);
-    newton->along = kd_arena_cut(arena, n * nx, sizeof(double));
-    newton->J = kd_arena_cut(arena, n * n, sizeof(double));
+    newton->along = kd_cut_matrix(arena, self->n, newton->nx);
+    newton->J = kd_cut_matrix(arena, self->n, self->n);
     newton->x = kd_cut_double(arena, self->n);
     newton->x_moved = kd_cut_double(arena, self->n);
     newton->base = kd_cut_double(arena, self->n);
     newton->plus = kd_cut_double(arena, self->n);
     newton->minus = kd_cut_double(arena, self->n);
-    newton->A = kd_arena_cut(arena, n * n, sizeof(double));
+    newton->A = kd_cut_matrix(arena, self->n, self->n);
     newton->A_complex = kd_arena_cut(arena, n * n, sizeof(double complex));
     newton->y_complex = kd_arena_cut(arena, n, sizeof(double complex));
 }
 
-static kd_status make_ready(kd_ode *self)
+kd_status kd_ode_newton_ready(kd_ode *self)
 {
     kd_ode_newton *newton = &self->newton;
     kd_dims        d = self->dims;
@@ -222,7 +223,7 @@ static void outer_rows(kd_ode *self)
 static kd_eval add_normals(kd_ode *self, double t)
 {
     kd_ode_newton     *newton = &self->newton;
-    const kd_position *position = &self->position;
+    const kd_position *position = &self->newton.position;
     int                np = position->np, n = self->n;
     kd_eval            answer = KD_EVAL_OK;
     memcpy(newton->x_moved, newton->x, (size_t)n * sizeof(double));
@@ -250,7 +251,7 @@ static kd_eval analytic(kd_ode *self, double t, bool *singular)
     kd_eval answer = kd_acceleration_at(self->acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr);
     if (answer != KD_EVAL_OK) return kd_ode_note(self, answer, "");
     kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
-    answer = kd_position_update(&self->position, data);
+    answer = kd_position_update(&newton->position, data);
     if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(data, self->opt.part, &newton->blocks);
     if (answer != KD_EVAL_OK) {
         kd_ode_fail(self, kd_eom_data_fault(data).status < 0 ? kd_eom_data_fault(data).status : KD_ERR_DECOMPOSITION,
@@ -269,10 +270,10 @@ static kd_eval analytic(kd_ode *self, double t, bool *singular)
     if (*singular) return KD_EVAL_OK;
     outer_rows(self);
     memset(newton->J, 0, (size_t)n * (size_t)n * sizeof(double));
-    kd_position_plain(&self->position, n, 1, newton->along, newton->J, n);
+    kd_position_plain(&newton->position, n, 1, newton->along, newton->J, n);
     memcpy(newton->J + (ptrdiff_t)self->xv * n, newton->along + (ptrdiff_t)nv * n,
            (size_t)n * (size_t)(n - self->xv) * sizeof(double));
-    return self->position.nn > 0 ? add_normals(self, t) : KD_EVAL_OK;
+    return newton->position.nn > 0 ? add_normals(self, t) : KD_EVAL_OK;
 }
 
 // J column by column from differences of rhs
@@ -301,7 +302,7 @@ kd_status kd_ode_linearize(void *impl, double t, const double *x, const double *
 {
     kd_ode   *self = impl;
     bool      singular = self->opt.derivatives != KD_DERIVATIVES_ANALYTIC || self->opt.constraints == KD_DECOMPOSE_SVD;
-    kd_status status = make_ready(self);
+    kd_status status = kd_ode_newton_ready(self);
     (void)xdot, (void)restart;
     if (status < 0) return status;
     self->counters.jacobians++;

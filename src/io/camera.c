@@ -36,7 +36,7 @@ static bool find_normal(const kd_scene *s, kd_vec3 *normal)
     for (int j = 0; j < s->film.model->njoints; j++) {
         const kd_joint *joint = &s->film.model->joint[j];
         kd_joint_kind   kind = joint->def.kind;
-        if (kind == KD_UNIVERSAL || kind == KD_SPHERICAL || kind == KD_FREE) return false;
+        if (kind == KD_UNIVERSAL || kind == KD_SPHERICAL || kind == KD_FREE || kind == KD_CARDAN) return false;
         if (kind != KD_REVOLUTE && kind != KD_PLANAR) continue;
         kd_vec3 r, axis;
         kd_mat3 R;

@@ -416,6 +416,7 @@ static void add_joint(builder *b, const kd_joint *j)
     case KD_CYLINDRICAL:
     case KD_FIXED:
     case KD_FREE:
+    case KD_CARDAN:
     case KD_JOINT_KIND_COUNT:
         break;
     }
@@ -423,7 +424,7 @@ static void add_joint(builder *b, const kd_joint *j)
     if (slides && to.body >= 0 && is_bare(b, to.body))
         add_box(b, (kd_point_of){to.body, held_at(b, j, &j->to).r}, &j->to.R,
                 kd_vec(2.6 * b->mark, 2.6 * b->mark, 4 * b->mark), b->s->paint[to.body]);
-    bool stands = !slides && j->def.kind != KD_FREE && j->def.kind != KD_PLANAR;
+    bool stands = !slides && j->def.kind != KD_FREE && j->def.kind != KD_CARDAN && j->def.kind != KD_PLANAR;
     if (stands && (from.body < 0 || to.body < 0)) add_foot(b, from.body < 0 ? from.r : to.r, pin);
 }
 

@@ -20,6 +20,8 @@ static bool is_angle(kd_joint_kind kind, int i)
         return i == 0;
     case KD_PLANAR:
         return i == 2;
+    case KD_CARDAN:
+        return i > 2;
     default:
         return false;
     }
@@ -69,6 +71,7 @@ static const char *unit_along(kd_property property, bool angle, bool six, int i)
     case KD_PROPERTY_A:
         return unit_of_motion(angle, 2);
     case KD_PROPERTY_FORCE:
+    case KD_PROPERTY_WRENCH:
         return unit_of_force(six ? i >= 3 : angle);
     default:
         return "";

@@ -1,4 +1,5 @@
 // finish.c: check a model as a whole, and fill in what follows: poses, masses, places in their bodies, references.
+#include <math.h>
 #include <string.h>
 
 #include "core/text.h"
@@ -21,6 +22,71 @@ static kd_status finish_curves(kd_model *m)
         if (status < 0) kd_model_error(m, KD_SECTION_CURVE, i, NULL, "%s", why);
     }
     return KD_OK;
+}
+
+// ---- tracks ---------------------------------------------------------------------------------------------------------
+
+// Names in a curvature: s, parameters, curves.
+static bool find_in_curvature(const char *name, void *context, kd_symbol *out)
+{
+    kd_model *m = context;
+    double    value;
+    *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE};
+    if (strcmp(name, "s") == 0) return true;
+    if (kd_model_use_parameter(m, name, &value)) {
+        *out = (kd_symbol){.kind = KD_SYMBOL_NUMBER, .number = value};
+        return true;
+    }
+    const int curve = kd_model_find(m, KD_SECTION_CURVE, name);
+    *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = curve >= 0 ? m->curve[curve].curve : NULL};
+    return out->curve != NULL;
+}
+
+typedef struct curvature {
+    const kd_expr *expr;
+    double        *work;
+} curvature;
+
+static double curvature_at(double s, void *context)
+{
+    const curvature *c = context;
+    return kd_expr_value(c->expr, &s, c->work);
+}
+
+static kd_status finish_track(kd_model *m, int i)
+{
+    kd_model_track  *t = &m->track[i];
+    const kd_symbols symbols = {find_in_curvature, NULL, m};
+    kd_expr_error    error = {0};
+    kd_expr         *expr = NULL;
+    kd_arena         arena = {0};
+    kd_status        status = kd_expr_compile(t->def.curvature, &symbols, &expr, &error);
+    if (status == KD_ERR_MODEL) kd_model_error(m, KD_SECTION_TRACK, i, "curvature", "curvature: %s", error.text);
+    if (status < 0) goto done;
+    const double pieces = ceil((t->def.end - t->def.start) / t->def.step * (1.0 - 1e-12));
+    if (!(pieces >= 1.0 && pieces <= 1e6)) {
+        kd_model_error(m, KD_SECTION_TRACK, i, "end", "its end must lie behind its start, and not beyond 1e6 steps");
+        goto done;
+    }
+    curvature law = {expr, kd_cut_double(&arena, kd_expr_work_size(expr))};
+    status = arena.failed ? KD_ERR_MEMORY
+                          : kd_track_create(t->def.start, t->def.end, (int)pieces, curvature_at, &law, &t->track);
+    if (status == KD_ERR_MODEL) kd_model_error(m, KD_SECTION_TRACK, i, "curvature", "the curvature is not finite");
+    for (int k = 0; k < KD_TRACK_PARTS && status == KD_OK; k++) {
+        t->curve[k] = kd_curve_of_track(t->track, (kd_track_part)k);
+        if (!t->curve[k]) status = KD_ERR_MEMORY;
+    }
+done:
+    kd_arena_release(&arena);
+    kd_expr_destroy(expr);
+    return status == KD_ERR_MEMORY ? status : KD_OK;
+}
+
+static kd_status finish_tracks(kd_model *m)
+{
+    kd_status status = KD_OK;
+    for (int i = 0; i < m->ntracks && status >= 0; i++) status = finish_track(m, i);
+    return status;
 }
 
 // ---- places ---------------------------------------------------------------------------------------------------------
@@ -69,10 +135,10 @@ static void check_quaternion(kd_model *m, int joint, double *q)
 static void check_motions(kd_model *m, int i)
 {
     const kd_joint_def      *def = &m->joint[i].def;
-    static const char *const field[] = {"motion[0]", "motion[1]", "motion[2]"};
+    static const char *const field[] = {"motion[0]", "motion[1]", "motion[2]", "motion[3]", "motion[4]", "motion[5]"};
     const bool               by_quaternion = def->kind == KD_SPHERICAL || def->kind == KD_FREE;
     const int                n = by_quaternion ? 0 : kd_joint_coordinates(def->kind);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 6; k++) {
         if (!def->motion[k]) continue;
         if (by_quaternion) {
             kd_model_error(m, KD_SECTION_JOINT, i, field[k], "the motion of a %s joint cannot be prescribed",
@@ -150,11 +216,43 @@ static void find_curve(kd_model *m, int i)
     kd_model_error(m, KD_SECTION_CONSTRAINT, i, "curve", "%s", text);
 }
 
+// A profile by the name of its curve; -1: none.
+static int find_profile(kd_model *m, int i, const char *field, const char *name)
+{
+    if (!name) return -1;
+    const int curve = kd_model_find(m, KD_SECTION_CURVE, name);
+    char      text[300];
+    if (curve >= 0 && m->curve[curve].def.form != KD_CURVE_SPLINE) {
+        kd_model_error(m, KD_SECTION_CONSTRAINT, i, field,
+                       "the curve '%s' must be a spline: the second derivative of a profile is continuous", name);
+    } else if (curve < 0) {
+        kd_model_say_unknown(m, KD_SECTION_CURVE, name, text, sizeof text);
+        kd_model_error(m, KD_SECTION_CONSTRAINT, i, field, "%s", text);
+    }
+    return curve;
+}
+
+static void check_wheel(kd_model *m, int i)
+{
+    kd_constraint       *c = &m->constraint[i];
+    const kd_wheel_rail *w = &c->def.rail;
+    c->wheel_curve = find_profile(m, i, "wheel_profile", w->wheel_profile);
+    c->rail_curve = find_profile(m, i, "rail_profile", w->rail_profile);
+    const double slope = fabs(w->conicity) / sqrt(1.0 + w->conicity * w->conicity);
+    if (c->wheel_curve < 0 && c->rail_curve < 0 && !(w->tread_radius > w->rail_radius))
+        kd_model_error(m, KD_SECTION_CONSTRAINT, i, "tread_radius",
+                       "the hollow tread must have a larger radius than the head of the rail");
+    if (c->rail_curve < 0 && !(slope < 0.9))
+        kd_model_error(m, KD_SECTION_CONSTRAINT, i, "conicity", "the tread is too steep");
+}
+
 static void finish_constraints(kd_model *m)
 {
     for (int i = 0; i < m->nconstraints; i++) {
         kd_constraint *c = &m->constraint[i];
         c->from = c->to = on_ground;
+        c->wheel_curve = c->rail_curve = -1;
+        if (c->def.kind == KD_WHEEL_RAIL) check_wheel(m, i);
         if (c->def.kind == KD_COUPLING) {
             check_terms(m, i);
         } else if (c->def.kind != KD_EXPRESSION) {
@@ -259,6 +357,7 @@ static void finish_forces(kd_model *m)
 static kd_status check_all(kd_model *m)
 {
     kd_status status = finish_curves(m);
+    if (status >= 0) status = finish_tracks(m);
     if (status < 0) return status;
     kd_finish_bodies(m);
     finish_frames(m);

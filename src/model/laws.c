@@ -128,6 +128,14 @@ static bool find_symbol(const char *name, void *context, kd_symbol *out)
         r->broken = r->broken || !r->m->curve[curve].curve;
         return !r->broken;
     }
+    int             track = -1;
+    const kd_curve *function = kd_model_track_function(r->m, name, &track);
+    if (track >= 0) {
+        *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = function};
+        r->used[KD_SECTION_TRACK][track] = true;
+        r->broken = r->broken || !function;
+        return !r->broken;
+    }
     kd_path path;
     if (!strchr(name, '.') || !kd_path_parse(r->m, name, &path, NULL, 0)) return false;
     check_path(r, name, &path);
@@ -190,6 +198,7 @@ static const char *const of_length[] = {"length", "rate", NULL};
 static const char *const of_angle[] = {"angle", "length", "rate", NULL};
 static const char *const of_coordinate[] = {"q", "v", NULL};
 static const char *const of_road[] = {"x", NULL};
+static const char *const of_shifts[] = {"x", "y", "z", "vx", "vy", "vz", NULL};
 
 static const unsigned law = READ_TIME | READ_POSITIONS | READ_MOTION;
 
@@ -225,7 +234,8 @@ static kd_status check_force(reader *r, int i)
     kd_status                status = check_force_text(r, i, "law", "law", def->law, law, law_locals(def->kind));
     if (status >= 0) status = check_force_text(r, i, "road", "road", def->road, READ_TIME | READ_INPUTS, of_road);
     for (int k = 0; k < 3 && status >= 0; k++) {
-        status = check_force_text(r, i, "force", force_field[k], def->force[k], law, NULL);
+        status = check_force_text(r, i, "force", force_field[k], def->force[k], law,
+                                  def->kind == KD_BUSHING ? of_shifts : NULL);
         if (status >= 0) status = check_force_text(r, i, "torque", torque_field[k], def->torque[k], law, NULL);
     }
     return status;
@@ -233,7 +243,8 @@ static kd_status check_force(reader *r, int i)
 
 static kd_status check_elements(reader *r)
 {
-    static const char *const motion_field[] = {"motion[0]", "motion[1]", "motion[2]"};
+    static const char *const motion_field[] = {"motion[0]", "motion[1]", "motion[2]",
+                                               "motion[3]", "motion[4]", "motion[5]"};
     kd_model                *m = r->m;
     kd_status                status = KD_OK;
     r->node = -1;
@@ -248,7 +259,7 @@ static kd_status check_elements(reader *r)
     }
     r->node = -1;
     for (int i = 0; i < m->njoints && status >= 0; i++) {
-        for (int k = 0; k < 3 && status >= 0; k++) {
+        for (int k = 0; k < 6 && status >= 0; k++) {
             status = check_text(r, KD_SECTION_JOINT, i, motion_field[k], m->joint[i].def.motion[k],
                                 READ_TIME | READ_INPUTS, NULL);
         }
@@ -259,6 +270,8 @@ static kd_status check_elements(reader *r)
     for (int i = 0; i < m->nconstraints && status >= 0; i++) {
         const kd_constraint *c = &m->constraint[i];
         if (c->curve >= 0) r->used[KD_SECTION_CURVE][c->curve] = true;
+        if (c->wheel_curve >= 0) r->used[KD_SECTION_CURVE][c->wheel_curve] = true;
+        if (c->rail_curve >= 0) r->used[KD_SECTION_CURVE][c->rail_curve] = true;
         if (c->def.kind != KD_EXPRESSION) continue;
         status = check_text(r, KD_SECTION_CONSTRAINT, i, "value", c->def.value,
                             READ_TIME | READ_INPUTS | READ_POSITIONS, NULL);
@@ -373,7 +386,8 @@ static void warn_unused(kd_model *m, kd_section section, const bool *used)
 
 kd_status kd_finish_laws(kd_model *m)
 {
-    static const kd_section counted[] = {KD_SECTION_CURVE, KD_SECTION_INPUT, KD_SECTION_FRAME, KD_SECTION_STATE};
+    static const kd_section counted[] = {KD_SECTION_CURVE, KD_SECTION_INPUT, KD_SECTION_FRAME, KD_SECTION_STATE,
+                                         KD_SECTION_TRACK};
     const int               ncounted = (int)(sizeof counted / sizeof counted[0]);
     kd_arena                arena = {0};
     graph                   g = {.nnodes = m->nsensors + m->nstates};

@@ -250,6 +250,7 @@ static int motions_of(const kd_joint_def *def, kd_vec3 p, const kd_mat3 *A, cons
         S[2] = turn_z;
         return 3;
     case KD_FREE:
+    case KD_CARDAN:
         S[3] = shift_along(A->x);
         S[4] = shift_along(A->y);
         S[5] = shift_along(A->z);

@@ -38,6 +38,7 @@ static const section_info sections[KD_SECTION_COUNT] = {
     [KD_SECTION_USER_FORCE] = SECTION("user force", kd_user_force, user_force, nuser_forces),
     [KD_SECTION_PARAMETER] = SECTION("parameter", kd_parameter, parameter, nparameters),
     [KD_SECTION_CURVE] = SECTION("curve", kd_model_curve, curve, ncurves),
+    [KD_SECTION_TRACK] = SECTION("track", kd_model_track, track, ntracks),
 };
 
 const char *kd_section_word(kd_section section)
@@ -101,6 +102,10 @@ void kd_model_destroy(kd_model *m)
 {
     if (!m) return;
     for (int i = 0; i < m->ncurves; i++) kd_curve_destroy(m->curve[i].curve);
+    for (int i = 0; i < m->ntracks; i++) {
+        for (int k = 0; k < KD_TRACK_PARTS; k++) kd_curve_destroy(m->track[i].curve[k]);
+        kd_track_destroy(m->track[i].track);
+    }
     for (int s = 0; s < KD_SECTION_COUNT; s++) {
         if (sections[s].size) kd_free(array_of(m, (kd_section)s));
     }
@@ -576,6 +581,31 @@ kd_status kd_model_add_curve(kd_model *m, const char *name, const kd_curve_def *
     return enter(m, KD_SECTION_CURVE, c->name);
 }
 
+kd_status kd_model_add_track(kd_model *m, const char *name, const kd_track_def *def)
+{
+    kd_status status = prepare(m, KD_SECTION_TRACK, KD_SCHEMA_TRACK, name, def);
+    if (status < 0) return status;
+    kd_model_track *t = &m->track[m->ntracks];
+    *t = (kd_model_track){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
+    t->def.curvature = kd_model_text(m, def->curvature);
+    return enter(m, KD_SECTION_TRACK, t->name);
+}
+
+const kd_curve *kd_model_track_function(const kd_model *m, const char *name, int *track)
+{
+    static const char *const part[KD_TRACK_PARTS] = {"_x", "_y", "_heading", "_curvature"};
+    for (int i = 0; i < m->ntracks; i++) {
+        size_t length = strlen(m->track[i].name);
+        if (strncmp(name, m->track[i].name, length) != 0) continue;
+        for (int k = 0; k < KD_TRACK_PARTS; k++) {
+            if (strcmp(name + length, part[k]) != 0) continue;
+            if (track) *track = i;
+            return m->track[i].curve[k];
+        }
+    }
+    return NULL;
+}
+
 kd_status kd_model_add_input(kd_model *m, const char *name, const kd_input_def *def)
 {
     kd_status status = prepare(m, KD_SECTION_INPUT, KD_SCHEMA_INPUT, name, def);
@@ -613,7 +643,7 @@ kd_status kd_model_add_joint(kd_model *m, const char *name, const kd_joint_def *
     *j = (kd_joint){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
     copy_place(m, &j->def.from);
     copy_place(m, &j->def.to);
-    for (int i = 0; i < 3; i++) j->def.motion[i] = kd_model_text(m, def->motion[i]);
+    for (int i = 0; i < 6; i++) j->def.motion[i] = kd_model_text(m, def->motion[i]);
     return enter(m, KD_SECTION_JOINT, j->name);
 }
 
@@ -629,6 +659,8 @@ kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd_constr
         c->def.coordinate[i] = i < def->nterms ? kd_model_text(m, def->coordinate[i]) : NULL;
     }
     c->def.value = kd_model_text(m, def->value);
+    c->def.rail.wheel_profile = kd_model_text(m, def->rail.wheel_profile);
+    c->def.rail.rail_profile = kd_model_text(m, def->rail.rail_profile);
     return enter(m, KD_SECTION_CONSTRAINT, c->name);
 }
 

@@ -59,7 +59,8 @@ typedef struct kd_constraint {
     kd_source         source;
     kd_constraint_def def;
     kd_anchor         from, to;
-    int               curve; // point on curve; -1
+    int               curve;                   // point on curve; -1
+    int               wheel_curve, rail_curve; // profiles of a wheel on a rail; -1
 } kd_constraint;
 
 typedef struct kd_force {
@@ -101,6 +102,14 @@ typedef struct kd_model_curve {
     kd_curve    *curve; // made by kd_model_finish
 } kd_model_curve;
 
+typedef struct kd_model_track {
+    const char  *name;
+    kd_source    source;
+    kd_track_def def;
+    kd_track    *track;                 // made by kd_model_finish
+    kd_curve    *curve[KD_TRACK_PARTS]; // its functions
+} kd_model_track;
+
 struct kd_model {
     const char *title;
     double      gravity[3];
@@ -108,9 +117,10 @@ struct kd_model {
     bool        finished;
     // sections; arrays grow while building
     int nparameters, ncurves, ninputs, nbodies, nframes, njoints, nconstraints, nforces, nuser_forces, nstates,
-        nsensors;
+        nsensors, ntracks;
     kd_parameter     *parameter;
     kd_model_curve   *curve;
+    kd_model_track   *track;
     kd_input         *input;
     kd_body          *body;
     kd_frame         *frame;
@@ -137,6 +147,7 @@ struct kd_model {
 //     force.NAME.q .v .force             forces in joints
 //     force.NAME.fx .fy .fz .tx .ty .tz  wrench on `to`, axes of `from` (bushing, contact, applied)
 //     constraint.NAME.force (force1 ..)  multipliers
+//     constraint.NAME.fx .. .tz          wrench on `to`, axes of `from` (wheel_rail)
 //     state.NAME  state.NAME.out  input.NAME  sensor.NAME  energy.kinetic .potential .total
 // With frames and signs: docs/guide/sensors.md
 typedef enum kd_section {
@@ -150,27 +161,29 @@ typedef enum kd_section {
     KD_SECTION_SENSOR,
     KD_SECTION_ENERGY,
     KD_SECTION_USER_FORCE,
-    KD_SECTION_PARAMETER, // these two have no paths
+    KD_SECTION_PARAMETER, // these have no paths
     KD_SECTION_CURVE,
+    KD_SECTION_TRACK,
     KD_SECTION_COUNT
 } kd_section;
 
 typedef enum kd_property {
-    KD_PROPERTY_POS,   // i: component
-    KD_PROPERTY_COM,   // i
-    KD_PROPERTY_VEL,   // i
-    KD_PROPERTY_ACC,   // i
-    KD_PROPERTY_OMEGA, // i
-    KD_PROPERTY_ALPHA, // i
-    KD_PROPERTY_R,     // i, j: component i of axis j
-    KD_PROPERTY_ANGLE, // i: 0 roll, 1 pitch, 2 yaw
-    KD_PROPERTY_Q,     // i: coordinate (joints; joint springs); length or angle (forces)
-    KD_PROPERTY_V,     // i
-    KD_PROPERTY_A,     // i
-    KD_PROPERTY_FORCE, // i: component of force 0..2 and torque 3..5 (joints, wrenches); multiplier (constraints); 0:
-                       // scalar force of a tsda, rsda, joint spring, tyre, maxwell
-    KD_PROPERTY_VALUE, // state, input, sensor; energy: 0 kinetic, 1 potential, 2 total
-    KD_PROPERTY_OUT,   // pi
+    KD_PROPERTY_POS,    // i: component
+    KD_PROPERTY_COM,    // i
+    KD_PROPERTY_VEL,    // i
+    KD_PROPERTY_ACC,    // i
+    KD_PROPERTY_OMEGA,  // i
+    KD_PROPERTY_ALPHA,  // i
+    KD_PROPERTY_R,      // i, j: component i of axis j
+    KD_PROPERTY_ANGLE,  // i: 0 roll, 1 pitch, 2 yaw
+    KD_PROPERTY_Q,      // i: coordinate (joints; joint springs); length or angle (forces)
+    KD_PROPERTY_V,      // i
+    KD_PROPERTY_A,      // i
+    KD_PROPERTY_FORCE,  // i: component of force 0..2 and torque 3..5 (joints, wrenches); multiplier (constraints); 0:
+                        // scalar force of a tsda, rsda, joint spring, tyre, maxwell
+    KD_PROPERTY_WRENCH, // i: component of force 0..2 and torque 3..5 of a wheel on a rail
+    KD_PROPERTY_VALUE,  // state, input, sensor; energy: 0 kinetic, 1 potential, 2 total
+    KD_PROPERTY_OUT,    // pi
 } kd_property;
 
 typedef struct kd_path {
@@ -187,6 +200,8 @@ bool kd_path_is_kinematic(const kd_path *path);
 
 // Index of an element by name, -1: unknown. Constant time.
 int kd_model_find(const kd_model *m, kd_section section, const char *name);
+// The function of a track: NAME_x, NAME_y, NAME_heading, NAME_curvature; NULL: none. track (may be NULL): its number.
+const kd_curve *kd_model_track_function(const kd_model *m, const char *name, int *track);
 // The value of a parameter, NULL: unknown.
 const kd_parameter *kd_model_parameter(const kd_model *m, const char *name);
 

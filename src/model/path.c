@@ -33,6 +33,9 @@ static const property of_joint[] = {
     {"q1", KD_PROPERTY_Q, 0, 0},          {"v1", KD_PROPERTY_V, 0, 0},          {"a1", KD_PROPERTY_A, 0, 0},
     {"q2", KD_PROPERTY_Q, 1, 0},          {"v2", KD_PROPERTY_V, 1, 0},          {"a2", KD_PROPERTY_A, 1, 0},
     {"q3", KD_PROPERTY_Q, 2, 0},          {"v3", KD_PROPERTY_V, 2, 0},          {"a3", KD_PROPERTY_A, 2, 0},
+    {"q4", KD_PROPERTY_Q, 3, 0},          {"v4", KD_PROPERTY_V, 3, 0},          {"a4", KD_PROPERTY_A, 3, 0},
+    {"q5", KD_PROPERTY_Q, 4, 0},          {"v5", KD_PROPERTY_V, 4, 0},          {"a5", KD_PROPERTY_A, 4, 0},
+    {"q6", KD_PROPERTY_Q, 5, 0},          {"v6", KD_PROPERTY_V, 5, 0},          {"a6", KD_PROPERTY_A, 5, 0},
 };
 static const property of_reaction[] = {
     {"force.x", KD_PROPERTY_FORCE, 0, 0}, {"force.y", KD_PROPERTY_FORCE, 1, 0}, {"force.z", KD_PROPERTY_FORCE, 2, 0},
@@ -61,6 +64,10 @@ static const property of_constraint[] = {
     {"force", KD_PROPERTY_FORCE, 0, 0},  {"force1", KD_PROPERTY_FORCE, 0, 0},
     {"force2", KD_PROPERTY_FORCE, 1, 0}, {"force3", KD_PROPERTY_FORCE, 2, 0},
 };
+static const property of_wheel[] = {
+    {"fx", KD_PROPERTY_WRENCH, 0, 0}, {"fy", KD_PROPERTY_WRENCH, 1, 0}, {"fz", KD_PROPERTY_WRENCH, 2, 0},
+    {"tx", KD_PROPERTY_WRENCH, 3, 0}, {"ty", KD_PROPERTY_WRENCH, 4, 0}, {"tz", KD_PROPERTY_WRENCH, 5, 0},
+};
 static const property of_signal[] = { // state, input, sensor; the second of PI states only
     {"", KD_PROPERTY_VALUE, 0, 0}, {"out", KD_PROPERTY_OUT, 0, 0},
 };
@@ -78,7 +85,7 @@ typedef struct properties {
 
 int kd_joint_coordinates(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3};
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6};
     return kind >= 0 && kind < KD_JOINT_KIND_COUNT ? count[kind] : 0;
 }
 
@@ -136,7 +143,8 @@ static int tables_of(const kd_model *m, kd_section section, int element, propert
         return 1;
     case KD_SECTION_CONSTRAINT:
         table[0] = (properties){of_constraint, LENGTH(of_constraint)};
-        return 1;
+        table[1] = (properties){of_wheel, LENGTH(of_wheel)};
+        return m->constraint[element].def.kind == KD_WHEEL_RAIL ? 2 : 1;
     case KD_SECTION_STATE:
         table[0] = (properties){of_signal, m->state[element].def.kind == KD_STATE_PI ? 2 : 1};
         return 1;
@@ -158,7 +166,7 @@ static bool is_there(const kd_model *m, kd_section section, int element, const p
     int n = -1; // names of the table are not counted
     if (section == KD_SECTION_JOINT && p->property != KD_PROPERTY_FORCE) {
         n = kd_joint_coordinates(m->joint[element].def.kind);
-    } else if (section == KD_SECTION_CONSTRAINT) {
+    } else if (section == KD_SECTION_CONSTRAINT && p->property != KD_PROPERTY_WRENCH) {
         n = kd_constraint_rows(&m->constraint[element].def);
     }
     if (n < 0) return true;
@@ -298,6 +306,7 @@ bool kd_path_is_kinematic(const kd_path *path)
     case KD_PROPERTY_ACC:
     case KD_PROPERTY_ALPHA:
     case KD_PROPERTY_A:
+    case KD_PROPERTY_WRENCH:
     case KD_PROPERTY_FORCE: // values of forces are outputs: a law that reads another law would be an algebraic loop
         return false;
     case KD_PROPERTY_VALUE:

@@ -22,12 +22,16 @@
 static const char *const words_in[] = {"world", "body", NULL};
 static const char *const words_cut[] = {"auto", "yes", "no", NULL};
 static const char *const words_form[] = {"linear", "spline", "akima", "monotone", NULL};
+static const char *const words_side[] = {"left", "right", NULL};
+static const char *const words_contact[] = {"inside", "unknowns", NULL};
+static const char *const words_creep[] = {"none", "linear", "tanh", "polach", NULL};
+static const char *const words_normal[] = {"actual", "given", NULL};
 static const char *const words_coordinates[] = {"joint", "cartesian", NULL};
 
-//                                      fixed revolute prismatic screw cylindrical universal planar spherical free
-static const signed char count_q[] = {0, 1, 1, 1, 2, 2, 3, 4, 7};
-static const signed char count_v[] = {0, 1, 1, 1, 2, 2, 3, 3, 6};
-static const signed char count_motion[] = {0, 1, 1, 1, 2, 2, 3, 0, 0};
+//                                      fixed revolute prismatic screw cylindrical universal planar spherical free cardan
+static const signed char count_q[] = {0, 1, 1, 1, 2, 2, 3, 4, 7, 6};
+static const signed char count_v[] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6};
+static const signed char count_motion[] = {0, 1, 1, 1, 2, 2, 3, 0, 0, 6};
 
 // ---- places
 #define O(member) offsetof(kd_place, member)
@@ -89,6 +93,18 @@ static const kd_field curve_fields[] = {
 };
 #undef O
 
+// ---- tracks
+static const kd_field track_fields[] = {
+    {"curvature", KD_FIELD_LAW, offsetof(kd_track_def, curvature), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "1/m",
+     .doc = "expression of the arc length s; positive: a curve to the left"},
+    {"start", KD_FIELD_NUMBER, offsetof(kd_track_def, start), 1, ALL, 0, 0, ANY, "m",
+     .doc = "arc length at the origin; before it the track is straight"},
+    {"end", KD_FIELD_NUMBER, offsetof(kd_track_def, end), 1, ALL, KD_FIELD_REQUIRED, 1, ANY, "m",
+     .doc = "arc length up to which the curvature is used; behind it the track is straight"},
+    {"step", KD_FIELD_NUMBER, offsetof(kd_track_def, step), 1, ALL, 0, 1, POSITIVE, "m",
+     .doc = "length of the pieces that are integrated; corners of the curvature belong on their ends"},
+};
+
 // ---- inputs, sensors
 static const kd_field input_fields[] = {
     {"value", KD_FIELD_LAW, offsetof(kd_input_def, value), 1, ALL, 0, 0, ANY, "",
@@ -142,6 +158,8 @@ static const kd_kind_word joint_kinds[] = {
     [KD_PLANAR] = {"planar", "q1, q2: shifts along x and y of `from`, q3: angle about z"},
     [KD_SPHERICAL] = {"spherical", "unit quaternion, scalar first"},
     [KD_FREE] = {"free", "three shifts along the axes of `from`, then a unit quaternion"},
+    [KD_CARDAN] = {"cardan",
+        "q1, q2, q3: shifts along the axes of `from`, q4, q5, q6: turns about z, x and y, each carried by those before"},
 };
 static const kd_field joint_fields[] = {
     {"from", KD_FIELD_PLACE, O(from), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
@@ -158,7 +176,7 @@ static const kd_field joint_fields[] = {
      .counts = count_v},
     {"hold", KD_FIELD_BOOLEAN, O(hold), 1, ALL & ~K(KD_FIXED), 0, 0, ANY, "",
      .doc = "assembly must not change q and v where they are given"},
-    {"motion", KD_FIELD_LAW, O(motion), 3, SCALAR, 0, 0, ANY, "m|rad",
+    {"motion", KD_FIELD_LAW, O(motion), 6, SCALAR, 0, 0, ANY, "m|rad",
      .doc = "coordinates as functions of t and inputs; null: free", .counts = count_motion},
     {"cut", KD_FIELD_WORD, O(cut), 1, ALL, 0, KD_CUT_AUTO, ANY, "",
      .doc = "close a loop here, never, or as kardan finds best", .words = words_cut},
@@ -169,6 +187,7 @@ static const kd_field joint_fields[] = {
 // ---- constraints
 #define O(member) offsetof(kd_constraint_def, member)
 #define PLACED (ALL & ~K(KD_COUPLING) & ~K(KD_EXPRESSION))
+#define RAIL K(KD_WHEEL_RAIL)
 static const kd_kind_word constraint_kinds[] = {
     [KD_DISTANCE] = {"distance", "the origins of `from` and `to` keep a distance: a massless rod"},
     [KD_POINT_ON_PLANE] = {"point_on_plane", "the origin of `to` stays in the plane z = 0 of `from`"},
@@ -180,6 +199,8 @@ static const kd_kind_word constraint_kinds[] = {
         "a disc (centre and axle z of `to`) rolls without slip on the plane z = 0 of `from`"},
     [KD_KNIFE_EDGE] = {"knife_edge", "the origin of `to` has no velocity along y of `to`, relative to `from`"},
     [KD_EXPRESSION] = {"expression", "an expression of t, inputs and positions stays 0"},
+    [KD_WHEEL_RAIL] = {"wheel_rail",
+        "a wheel on the axle y of `to` touches a rail along x of `from` (z up) and rolls on it with creep forces"},
 };
 static const kd_field constraint_fields[] = {
     {"from", KD_FIELD_PLACE, O(from), 1, PLACED, KD_FIELD_REQUIRED, 0, ANY, "",
@@ -201,9 +222,52 @@ static const kd_field constraint_fields[] = {
      .doc = "name of the curve", .refers = KD_SCHEMA_CURVE},
     {"value", KD_FIELD_LAW, O(value), 1, K(KD_EXPRESSION), KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "expression of t, inputs and positions that stays 0"},
+    {"side", KD_FIELD_WORD, O(rail.side), 1, RAIL, 0, KD_RAIL_LEFT, ANY, "",
+     .doc = "wheel and rail on the side of positive y, or on the other one", .words = words_side},
+    {"radius", KD_FIELD_NUMBER, O(rail.radius), 1, RAIL, KD_FIELD_REQUIRED, 0, POSITIVE, "m",
+     .doc = "radius of the rolling circle"},
+    {"spacing", KD_FIELD_NUMBER, O(rail.spacing), 1, RAIL, KD_FIELD_REQUIRED, 0, POSITIVE, "m",
+     .doc = "distance of the rolling circle from the middle of the axle"},
+    {"conicity", KD_FIELD_NUMBER, O(rail.conicity), 1, RAIL, 0, 0, ANY, "",
+     .doc = "slope of the tread at the rolling circle"},
+    {"tread_radius", KD_FIELD_NUMBER, O(rail.tread_radius), 1, RAIL, KD_FIELD_INFINITE, INFINITY, POSITIVE, "m",
+     .doc = "radius of the hollow tread; not given, or 1e6 and more: a cone"},
+    {"rail_radius", KD_FIELD_NUMBER, O(rail.rail_radius), 1, RAIL, 0, 0.3, POSITIVE, "m",
+     .doc = "radius of the head of the rail"},
+    {"wheel_profile", KD_FIELD_TEXT, O(rail.wheel_profile), 1, RAIL, 0, 0, ANY, "",
+     .doc = "curve in place of cone or arc: what the radius exceeds `radius` by, over the distance outwards from the rolling circle"},
+    {"rail_profile", KD_FIELD_TEXT, O(rail.rail_profile), 1, RAIL, 0, 0, ANY, "",
+     .doc = "curve in place of the arc: height of the rail, over the distance outwards from `spacing`"},
+    {"contact", KD_FIELD_WORD, O(rail.contact), 1, RAIL, 0, KD_CONTACT_INSIDE, ANY, "",
+     .doc = "the point of contact is found inside of the element, or is an unknown of the equations of motion", .words = words_contact},
+    {"creep", KD_FIELD_WORD, O(rail.creep), 1, RAIL, 0, KD_CREEP_TANH, ANY, "",
+     .doc = "law of the tangential forces: Kalker's linear one, the same saturated by tanh, or Polach's", .words = words_creep},
+    {"normal", KD_FIELD_WORD, O(rail.normal), 1, RAIL, 0, KD_LOAD_ACTUAL, ANY, "",
+     .doc = "creep forces follow the actual normal force, or take `load` in its place", .words = words_normal},
+    {"load", KD_FIELD_NUMBER, O(rail.load), 1, RAIL, KD_FIELD_REQUIRED, 0, POSITIVE, "N",
+     .doc = "wheel load at which the ellipse of contact is given or computed"},
+    {"ellipse", KD_FIELD_NUMBER, O(rail.ellipse), 2, RAIL, KD_FIELD_MAYBE, NAN, POSITIVE, "m",
+     .doc = "half axes of the area of contact along and across the rail; not given: by Hertz"},
+    {"kalker", KD_FIELD_NUMBER, O(rail.kalker), 4, RAIL, KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "",
+     .doc = "Kalker's coefficients C11, C22, C23, C33; not given: from his table"},
+    {"shear", KD_FIELD_NUMBER, O(rail.shear), 1, RAIL, 0, 8.203125e10, POSITIVE, "N/m^2",
+     .doc = "modulus of shear"},
+    {"poisson", KD_FIELD_NUMBER, O(rail.poisson), 1, RAIL, 0, 0.28, BETWEEN(0, 0.5), "",
+     .doc = "Poisson's ratio"},
+    {"friction", KD_FIELD_NUMBER, O(rail.friction), 1, RAIL, 0, 0.3, POSITIVE, "",
+     .doc = "coefficient of friction"},
+    {"moment", KD_FIELD_BOOLEAN, O(rail.moment), 1, RAIL, 0, 1, ANY, "",
+     .doc = "with the moment about the normal of the contact"},
+    {"clearance", KD_FIELD_NUMBER, O(rail.clearance), 1, RAIL, KD_FIELD_INFINITE, INFINITY, NOT_NEGATIVE, "m",
+     .doc = "way of the foot of the wheel outwards at which its flange meets the rail; not given: there is no flange"},
+    {"flange", KD_FIELD_NUMBER, O(rail.flange), 1, RAIL, 0, 14.6e6, NOT_NEGATIVE, "N/m",
+     .doc = "stiffness of flange and rail across the track"},
+    {"onset", KD_FIELD_NUMBER, O(rail.onset), 1, RAIL, 0, 0.0005, POSITIVE, "m",
+     .doc = "way over which the stiffness of the flange sets in"},
 };
 #undef O
 #undef PLACED
+#undef RAIL
 
 // ---- forces
 #define O(member) offsetof(kd_force_def, member)
@@ -240,7 +304,7 @@ static const kd_field force_fields[] = {
      .doc = "the joint that the force acts in", .refers = KD_SCHEMA_JOINT},
     {"joint", KD_FIELD_NAME, O(joint), 1, K(KD_RSDA), 0, 0, ANY, "",
      .doc = "the joint that the torque acts in, in place of `from` and `to`", .refers = KD_SCHEMA_JOINT},
-    {"coordinate", KD_FIELD_INTEGER, O(coordinate), 1, JOINT_FORCES, 0, 1, BETWEEN(1, 3), "",
+    {"coordinate", KD_FIELD_INTEGER, O(coordinate), 1, JOINT_FORCES, 0, 1, BETWEEN(1, 6), "",
      .doc = "which coordinate of the joint"},
     {"length", KD_FIELD_NUMBER, O(length), 1, K(KD_TSDA) | K(KD_MAXWELL), KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m",
      .doc = "free length of the spring; not given: as at the start position"},
@@ -275,6 +339,8 @@ static const kd_field force_fields[] = {
             "tension (tsda, maxwell), along the coordinate (rsda, joint_spring)"},
     {"force", KD_FIELD_LAW, O(force), 3, K(KD_APPLIED), 0, 0, ANY, "N",
      .doc = "components of the force, three expressions; null: 0"},
+    {"force", KD_FIELD_LAW, O(force), 3, K(KD_BUSHING), 0, 0, ANY, "N",
+     .doc = "further forces on `to` along the axes of `from`, three expressions of the shifts x, y, z, their rates vx, vy, vz and paths; null: none"},
     {"torque", KD_FIELD_LAW, O(torque), 3, K(KD_APPLIED), 0, 0, ANY, "N m",
      .doc = "components of the torque, three expressions; null: 0"},
     {"axes", KD_FIELD_WORD, O(in), 1, K(KD_APPLIED), 0, KD_IN_WORLD, ANY, "",
@@ -387,6 +453,9 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_CURVE] = {"curves", "curve",
         "Tables y(x); in expressions a curve is a function of its name",
         sizeof(kd_curve_def), KINDLESS, NULL, FIELDS(curve_fields)},
+    [KD_SCHEMA_TRACK] = {"tracks", "track",
+        "Level lines by their curvature; in expressions a track gives functions of the arc length: NAME_x, NAME_y, NAME_heading, NAME_curvature",
+        sizeof(kd_track_def), KINDLESS, "curvature", FIELDS(track_fields)},
     [KD_SCHEMA_INPUT] = {"inputs", "input",
         "Signals u(t), read as input.NAME",
         sizeof(kd_input_def), KINDLESS, "value", FIELDS(input_fields)},
@@ -552,6 +621,7 @@ DEFAULT(kd_frame_def, kd_frame_def_default, KD_SCHEMA_FRAME)
 DEFAULT(kd_input_def, kd_input_def_default, KD_SCHEMA_INPUT)
 DEFAULT(kd_sensor_def, kd_sensor_def_default, KD_SCHEMA_SENSOR)
 DEFAULT(kd_curve_def, kd_curve_def_default, KD_SCHEMA_CURVE)
+DEFAULT(kd_track_def, kd_track_def_default, KD_SCHEMA_TRACK)
 DEFAULT(kd_run_def, kd_run_def_default, KD_SCHEMA_RUN)
 DEFAULT_OF_KIND(kd_joint_def, kd_joint_def_default, kd_joint_kind, KD_SCHEMA_JOINT)
 DEFAULT_OF_KIND(kd_constraint_def, kd_constraint_def_default, kd_constraint_kind, KD_SCHEMA_CONSTRAINT)

@@ -8,6 +8,7 @@
 
 typedef enum kd_schema_id {
     KD_SCHEMA_CURVE,
+    KD_SCHEMA_TRACK,
     KD_SCHEMA_INPUT,
     KD_SCHEMA_BODY,
     KD_SCHEMA_FRAME,

@@ -48,6 +48,7 @@ char *kd_reader_copy(kd_reader *r, const char *text, size_t length)
 
 typedef union definition {
     kd_curve_def      curve;
+    kd_track_def      track;
     kd_input_def      input;
     kd_body_def       body;
     kd_frame_def      frame;
@@ -70,6 +71,8 @@ static kd_status add(kd_model *m, kd_schema_id id, const char *name, const defin
     switch (id) {
     case KD_SCHEMA_CURVE:
         return kd_model_add_curve(m, name, &def->curve);
+    case KD_SCHEMA_TRACK:
+        return kd_model_add_track(m, name, &def->track);
     case KD_SCHEMA_INPUT:
         return kd_model_add_input(m, name, &def->input);
     case KD_SCHEMA_BODY:
@@ -256,7 +259,7 @@ static void check_top_keys(kd_reader *r, const kd_node *root)
         } else {
             kd_reader_complain(r, key,
                                "unknown section '%.60s'; possible are kardan, title, parameters, gravity, curves, "
-                               "inputs, bodies, frames, joints, constraints, forces, states, sensors, run",
+                               "tracks, inputs, bodies, frames, joints, constraints, forces, states, sensors, run",
                                key->text);
         }
     }

@@ -178,6 +178,7 @@ static bool read_text(kd_reader *r, const kd_field *field, const kd_node *node, 
     return true;
 }
 
+// A word, or the name of a parameter that is its number, from 0 on: so that --set can choose it.
 static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, int *value)
 {
     const char *text;
@@ -188,6 +189,12 @@ static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, 
             *value = count;
             return true;
         }
+    }
+    double number;
+    if (text && kd_model_use_parameter(r->m, text, &number) && number >= 0 && number < count &&
+        number == floor(number)) {
+        *value = (int)number;
+        return true;
     }
     char        list[300] = "";
     const char *near = text ? kd_nearest_word(text, field->words, count) : NULL;
@@ -215,7 +222,7 @@ static bool read_boolean(kd_reader *r, const kd_field *field, const kd_node *nod
 static const char *part_of(const char *key, int i)
 {
     static const char *const parts[][KD_MAX_TERMS] = {
-        {"motion[0]", "motion[1]", "motion[2]"},
+        {"motion[0]", "motion[1]", "motion[2]", "motion[3]", "motion[4]", "motion[5]"},
         {"force[0]", "force[1]", "force[2]"},
         {"torque[0]", "torque[1]", "torque[2]"},
         {"terms[0]", "terms[1]", "terms[2]", "terms[3]", "terms[4]", "terms[5]", "terms[6]", "terms[7]"},

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "core/text.h"
+
 // What differs between the integrators is the type of their first argument only.
 #define KD_INTEGRATOR_ADAPT(name)                                                                                      \
     static kd_status name##_step(void *self, double t_end)                                                             \
@@ -90,6 +92,10 @@ static kd_status cvode_create(kd_dae *dae, kd_simulation_options *opt, void **se
                               size_t size)
 {
     kd_cvode *cvode = NULL;
+    if (opt->formulation_options.projection == KD_PROJECT_BOUND && dae->methods->project) {
+        kd_text(message, size, "CVODE takes a projection now and then for an error; project always, or with arkode");
+        return KD_ERR_UNSUPPORTED;
+    }
     take_tolerances(opt, &opt->cvode.rtol, &opt->cvode.atol);
     *max_steps = opt->cvode.max_steps;
     if (opt->cvode.max_steps > 0) opt->cvode.max_steps = LONG_MAX; // counted by the driver, run by run

@@ -85,9 +85,14 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
     return status;
 }
 
-// A vector of the DAE to a state; accelerations only when someone looks.
+// A vector of the DAE to a state; what has to be solved for only when someone looks.
 static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *state)
 {
+    if (!s->opt.output && s->dae->methods->complete) {
+        state->t = t;
+        memcpy(state->p, x, (size_t)s->dae->nstate * sizeof *x);
+        return KD_OK;
+    }
     kd_formulation_unpack(s->dae, t, x, state);
     return s->opt.output ? set_acceleration(s, t, x, state) : KD_OK;
 }
@@ -115,6 +120,7 @@ static kd_status finish(kd_simulation *s, kd_status status)
     char      kept[sizeof s->message];
     kd_status last;
     memcpy(kept, s->message, sizeof kept);
+    kd_formulation_unpack(s->dae, t, x, s->x);
     last = set_acceleration(s, t, x, s->x);
     if (status >= 0) return last < 0 ? last : status;
     memcpy(s->message, kept, sizeof kept);

@@ -1,0 +1,171 @@
+// expr/track.c: a level line by its curvature.
+//
+// On each piece, with tau in [-1, 1], the curvature is the polynomial of degree 5 through its values at six Chebyshev
+// points; the heading is its integral; x and y are integrals of the polynomials of degree 7 through the cosine and the
+// sine of the heading at eight points. Derivatives come from the heading and the curvature themselves, so that
+// x' = cos heading holds to rounding. Points inside of the pieces: a corner of the curvature at the end of a piece is
+// not smoothed.
+#include "expr/track.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+enum { NK = 6, NX = 8 }; // points of the curvature, of cosine and sine
+
+typedef struct piece {
+    double kappa[NK];       // coefficients of tau^k
+    double heading[NK + 1]; // with the value at tau = -1 included
+    double x[NX + 1], y[NX + 1];
+} piece;
+
+struct kd_track {
+    double   start, end, half; // half a piece
+    int      n;
+    piece   *piece;
+    double   last[KD_TRACK_PARTS]; // at the end
+    kd_arena arena;
+};
+
+static double polynomial(const double *c, int n, double tau)
+{
+    double sum = 0.0;
+    for (int k = n - 1; k >= 0; k--) sum = sum * tau + c[k];
+    return sum;
+}
+
+static double point(int i, int n)
+{
+    return -cos(3.14159265358979323846 * (2 * i + 1) / (2 * n));
+}
+
+// Coefficients of the polynomial through the values at the n points: Newton's divided differences, multiplied out.
+static void interpolate(int n, const double *value, double *c)
+{
+    double d[NX];
+    memcpy(d, value, (size_t)n * sizeof *d);
+    for (int k = 1; k < n; k++)
+        for (int i = n - 1; i >= k; i--) d[i] = (d[i] - d[i - 1]) / (point(i, n) - point(i - k, n));
+    for (int k = 0; k < n; k++) c[k] = 0.0;
+    for (int k = n - 1; k >= 0; k--) { // c := c (tau - point k) + d_k
+        for (int i = n - 1; i > 0; i--) c[i] = c[i - 1] - point(k, n) * c[i];
+        c[0] = d[k] - point(k, n) * c[0];
+    }
+}
+
+// The integral with the given value at tau = -1, scaled by ds/dtau = half.
+static void integrate(int n, const double *c, double half, double first, double *out)
+{
+    out[0] = 0.0;
+    for (int k = 0; k < n; k++) out[k + 1] = half * c[k] / (k + 1);
+    out[0] = first - polynomial(out, n + 1, -1.0);
+}
+
+static bool fill_piece(kd_track *t, int i, double at[KD_TRACK_PARTS], double (*curvature)(double, void *),
+                       void *context)
+{
+    piece *p = &t->piece[i];
+    double value[NX], cosine[NX], sine[NX], c[NX];
+    double middle = t->start + (2 * i + 1) * t->half;
+    for (int k = 0; k < NK; k++) {
+        value[k] = curvature(middle + t->half * point(k, NK), context);
+        if (!isfinite(value[k])) return false;
+    }
+    interpolate(NK, value, p->kappa);
+    integrate(NK, p->kappa, t->half, at[KD_TRACK_HEADING], p->heading);
+    for (int k = 0; k < NX; k++) {
+        double heading = polynomial(p->heading, NK + 1, point(k, NX));
+        cosine[k] = cos(heading), sine[k] = sin(heading);
+    }
+    interpolate(NX, cosine, c);
+    integrate(NX, c, t->half, at[KD_TRACK_X], p->x);
+    interpolate(NX, sine, c);
+    integrate(NX, c, t->half, at[KD_TRACK_Y], p->y);
+    at[KD_TRACK_HEADING] = polynomial(p->heading, NK + 1, 1.0);
+    at[KD_TRACK_X] = polynomial(p->x, NX + 1, 1.0);
+    at[KD_TRACK_Y] = polynomial(p->y, NX + 1, 1.0);
+    return true;
+}
+
+kd_status kd_track_create(double start, double end, int pieces, double (*curvature)(double s, void *context),
+                          void *context, kd_track **track)
+{
+    *track = NULL;
+    if (!(end > start) || pieces < 1) return KD_ERR_ARGUMENT;
+    kd_track *t = kd_alloc(sizeof *t);
+    if (!t) return KD_ERR_MEMORY;
+    t->start = start;
+    t->end = end;
+    t->n = pieces;
+    t->half = 0.5 * (end - start) / pieces;
+    t->piece = kd_arena_cut(&t->arena, (size_t)pieces, sizeof *t->piece);
+    kd_status status = t->piece ? KD_OK : KD_ERR_MEMORY;
+    for (int i = 0; i < pieces && status == KD_OK; i++)
+        if (!fill_piece(t, i, t->last, curvature, context)) status = KD_ERR_MODEL;
+    if (status != KD_OK) {
+        kd_track_destroy(t);
+        return status;
+    }
+    *track = t;
+    return KD_OK;
+}
+
+void kd_track_destroy(kd_track *track)
+{
+    if (!track) return;
+    kd_arena_release(&track->arena);
+    kd_free(track);
+}
+
+// kappa and two derivatives by s
+static void curvature_at(const piece *p, double tau, double half, double out[3])
+{
+    double d[3] = {0.0, 0.0, 0.0};
+    for (int k = NK - 1; k >= 0; k--) {
+        d[2] = d[2] * tau + d[1];
+        d[1] = d[1] * tau + d[0];
+        d[0] = d[0] * tau + p->kappa[k];
+    }
+    out[0] = d[0], out[1] = d[1] / half, out[2] = 2.0 * d[2] / (half * half);
+}
+
+// f' = direction, f'' = its turn: x'' = -kappa sin, x''' = -kappa' sin - kappa^2 cos, and so on
+static void put_part(kd_track_part part, double value, double heading, const double kappa[3], double out[4])
+{
+    double c = cos(heading), s = sin(heading);
+    double x1 = part == KD_TRACK_X ? c : s, x2 = part == KD_TRACK_X ? -s : c;
+    out[0] = value;
+    if (part == KD_TRACK_HEADING)
+        out[1] = kappa[0], out[2] = kappa[1], out[3] = kappa[2];
+    else
+        out[1] = x1, out[2] = kappa[0] * x2, out[3] = kappa[1] * x2 - kappa[0] * kappa[0] * x1;
+}
+
+void kd_track_eval(const kd_track *t, kd_track_part part, double s, double out[4])
+{
+    double kappa[3] = {0.0, 0.0, 0.0}, heading = 0.0, value = 0.0;
+    if (s < t->start || s > t->end) { // straight on
+        double beyond = s < t->start ? s - t->start : s - t->end;
+        heading = s < t->start ? 0.0 : t->last[KD_TRACK_HEADING];
+        double first = s < t->start ? 0.0 : t->last[part];
+        value = part == KD_TRACK_X ? first + beyond * cos(heading) : first + beyond * sin(heading);
+        if (part == KD_TRACK_HEADING) value = heading;
+        if (part == KD_TRACK_CURVATURE) value = 0.0;
+    } else {
+        int i = (int)((s - t->start) / (2.0 * t->half));
+        if (i >= t->n) i = t->n - 1;
+        const piece *p = &t->piece[i];
+        double       tau = (s - t->start) / t->half - (2 * i + 1);
+        curvature_at(p, tau, t->half, kappa);
+        heading = polynomial(p->heading, NK + 1, tau);
+        value = part == KD_TRACK_X   ? polynomial(p->x, NX + 1, tau)
+                : part == KD_TRACK_Y ? polynomial(p->y, NX + 1, tau)
+                                     : heading;
+    }
+    if (part == KD_TRACK_CURVATURE) // the third derivative is that of no function that is needed
+        out[0] = kappa[0], out[1] = kappa[1], out[2] = kappa[2], out[3] = 0.0;
+    else
+        put_part(part, value, heading, kappa, out);
+    if (isnan(s)) out[0] = out[1] = out[2] = out[3] = s;
+}
