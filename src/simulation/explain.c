@@ -436,6 +436,35 @@ static void advise_resolved(const kd_suspect *s, double h, char *text, size_t si
                 "that. Soften it, damp it, or loosen the tolerance",
                 s->name, s->kind, 2 * PI / s->frequency, h);
     else
+        kd_text(text, size,
+                "'%s' (%s) damps strongly: alone it brings it to rest within %.3g s, and steps of %.3g s follow that. "
+                "Use less damping, or loosen the tolerance",
+                s->name, s->kind, 1 / s->rate, h);
+}
+
+static void advise_motion(const kd_explainer *e, const kd_limiter *l, double h, char *text, size_t size)
+{
+    const double run = e->counted.t_last - e->counted.t_first;
+    kd_text(text, size, "its motion asks for steps of %.3g s", h);
+    if (l->to - l->from > MOST * MOST * run)
+        kd_text_append(text, size, " all the time");
+    else
+        kd_text_append(text, size, " from t = %.4g s to t = %.4g s", l->from, l->to);
+    kd_text_append(text, size, "; a looser tolerance (--rtol, --atol) makes them longer");
+}
+
+// h: typical step that it limited
+static void advise(const kd_explainer *e, const kd_limiter *l, const double weight[TROUBLES], double h, char *text,
+                   size_t size)
+{
+    const kd_suspect *s = resolved(l, h);
+    if (l->local || l->abrupt)
+        advise_abrupt(e, l, text, size);
+    else if (weight[NEWTON] > 0.5 * (weight[SMALL] + weight[ERROR] + weight[NEWTON]))
+        advise_newton(l, text, size);
+    else if (s)
+        advise_resolved(s, h, text, size);
+    else
         advise_motion(e, l, h, text, size);
 }
 
