@@ -607,6 +607,7 @@ int main(void)
         cmocka_unit_test_setup(large_table_is_announced, start_afresh),
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
         cmocka_unit_test_setup(ida_runs_as_documented, start_afresh),
+        cmocka_unit_test_setup(cvode_and_arkode_run_on_ode, start_afresh),
         cmocka_unit_test_setup(limits_have_a_status, start_afresh),
         cmocka_unit_test_setup(format_is_obeyed, start_afresh),
         cmocka_unit_test_setup(plots_are_chosen, start_afresh),
