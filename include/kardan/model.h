@@ -122,13 +122,13 @@ typedef enum kd_creep_load { KD_LOAD_ACTUAL, KD_LOAD_GIVEN } kd_creep_load;
 
 // A wheel on a rail: profiles, how the point of contact is found, tangential forces. docs/methods/wheel-rail.md
 typedef struct kd_wheel_rail {
-    kd_rail_side    side;
-    double          radius;         // of the rolling circle [m]
-    double          spacing;        // lateral distance of the rolling circle from the middle [m]
-    double          conicity;       // slope of the tread at the rolling circle
-    double          tread_radius;   // of the hollow tread [m]; infinite: a cone
-    double          rail_radius;    // of the head of the rail [m]
-    const char     *wheel_profile;  // curve: radius above `radius` over the lateral distance outwards from the rolling
+    kd_rail_side side;
+    double       radius;            // of the rolling circle [m]
+    double       spacing;           // lateral distance of the rolling circle from the middle [m]
+    double       conicity;          // slope of the tread at the rolling circle
+    double       tread_radius;      // of the hollow tread [m]; infinite: a cone
+    double       rail_radius;       // of the head of the rail [m]
+    const char  *wheel_profile;     // curve: radius above `radius` over the lateral distance outwards from the rolling
                                     // circle; NULL: cone or arc
     const char     *rail_profile;   // curve: height over the lateral distance outwards from `spacing`; NULL: arc
     kd_rail_contact contact;        // the point of contact is found inside of the element, or is an unknown s

@@ -1,8 +1,8 @@
 // method.c: a sensible method for everyone who does not want to think about it.
 //
 // psf with radau keeps the constraints on all levels to rounding, and was the fastest on chains of 10 to 70 bodies in
-// Cartesian coordinates, too (70 bodies, 4 steps: psf 5.9 s, ggl 10 s). ida does not run on psf: there it is ggl; cvode
-// and arkode run on ode only. Where the constraints are redundant only the decomposition by singular values works.
+// Cartesian coordinates, too (70 bodies, 4 steps: psf 5.9 s, ggl 10 s). bdf and ida do not run on psf: there it is ggl.
+// Where the constraints are redundant only the decomposition by singular values works.
 #include "cli/method.h"
 
 #include <stddef.h>
@@ -10,8 +10,6 @@
 
 #include "cli/rank.h"
 #include "core/text.h"
-
-enum { LARGE = 200 }; // unknowns from which the Newton matrices of ggl and its relatives are sparse
 
 static const char *const DECOMPOSITIONS[] = {"lu", "qr", "svd"};
 static const char *const DERIVATIVES[] = {"analytic", "dense", "grouped"};
@@ -178,7 +176,7 @@ static bool psf_can(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     return m->options.integrator == KD_RADAU && o->derivatives == KD_DERIVATIVES_ANALYTIC &&
-           o->update == KD_UPDATE_FULL && !o->explicit_form && o->projection == KD_PROJECT_NEVER;
+           o->update == KD_UPDATE_FULL && !o->explicit_form && o->projection == KD_PROJECT_NEVER && !m->shows_matrix;
 }
 
 // psf differentiates and eliminates level by level
@@ -186,6 +184,9 @@ static bool fits_psf(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     if (!is_psf(m->options.formulation)) return true;
+    if (m->shows_matrix)
+        return refuse("--jacobian-plots with psf", "its matrix is reduced by selectors that change",
+                      "--formulation ggl");
     if (o->derivatives != KD_DERIVATIVES_ANALYTIC)
         return refuse("--derivatives with psf", "it needs the derivatives of every level of the constraints",
                       "--formulation ggl");
@@ -193,6 +194,29 @@ static bool fits_psf(const kd_method *m)
         return refuse("--update with psf", "its selectors follow the constraint matrices", "--formulation ggl");
     if (o->explicit_form)
         return refuse("--form explicit with psf", "its dynamics are projected, not solved for", "--formulation ggl");
+    return true;
+}
+
+static bool is_for_ode(kd_integrator integrator)
+{
+    return integrator == KD_CVODE || integrator == KD_ARKODE;
+}
+
+// cvode and arkode solve ordinary differential equations, the others implicit ones
+static bool fits_integrator(const kd_method *m)
+{
+    const kd_simulation_options *o = &m->options;
+    const bool                   ode = o->formulation == KD_ODE;
+    if (is_for_ode(o->integrator) && !ode)
+        return refuse("--integrator cvode or arkode", "they integrate ordinary differential equations",
+                      "--formulation ode");
+    if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
+        return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
+    if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
+        return refuse("--derivatives, --update, --form or --jacobian-plots with ode", "its equations are solved inside",
+                      "--formulation ggl");
+    if (o->integrator == KD_BDF && is_psf(o->formulation))
+        return refuse("--integrator bdf with psf", "it needs the residual of the whole system", "--formulation ggl");
     return true;
 }
 
@@ -212,18 +236,16 @@ static bool fits_projection(const kd_method *m)
                   "--formulation index2");
 }
 
-static bool fits_integrator(const kd_method *m)
+// --method and --order-max
+static bool fits_order(const kd_method *m)
 {
     kd_integrator integrator = m->options.integrator;
-    bool          is_ode = integrator == KD_CVODE || integrator == KD_ARKODE;
-    if (m->family && !is_ode)
+    if (m->family && !is_for_ode(integrator))
         return refuse("--method", "only cvode and arkode have more than one", "--integrator cvode --method adams");
     if (m->order_max > 5 && integrator == KD_BDF)
         return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5");
-    if (m->order_max > 0 && integrator != KD_BDF && !is_ode)
+    if (m->order_max > 0 && integrator != KD_BDF && !is_for_ode(integrator))
         return refuse("--order-max", "only bdf, cvode and arkode have an order that can be chosen", "--integrator bdf");
-    if (is_ode && m->options.formulation != KD_ODE)
-        return refuse("--integrator", "cvode and arkode solve ordinary differential equations", "--formulation ode");
     return true;
 }
 
@@ -232,10 +254,7 @@ bool kd_method_fits(const kd_method *m)
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
         return refuse("--pattern", "only grouped differences have a pattern", "--derivatives grouped");
-    if (!fits_integrator(m)) return false;
-    if (m->options.integrator == KD_BDF && is_psf(m->options.formulation))
-        return refuse("--integrator bdf with psf", "it needs the residual of the whole system", "--formulation ggl");
-    return fits_psf(m) && fits_projection(m);
+    return fits_order(m) && fits_integrator(m) && fits_psf(m) && fits_projection(m);
 }
 
 // ---- choice ---------------------------------------------------------------------------------------------------------
@@ -288,17 +307,20 @@ static const char *praise(const kd_method *m, kd_dims d)
     }
 }
 
+// Where psf is not possible
+static kd_formulation formulation_for(const kd_method *m)
+{
+    if (is_for_ode(m->options.integrator)) return KD_ODE;
+    return m->options.formulation_options.projection != KD_PROJECT_NEVER ? KD_INDEX2 : KD_GGL;
+}
+
 void kd_method_choose(kd_method *m, const kd_subject *s)
 {
     kd_simulation_options *o = &m->options;
     kd_dims                d = kd_eom_dims(s->eom);
-    bool                   is_large = d.nv + d.nlambda + d.nmu > LARGE;
     bool                   asked = m->formulation && m->integrator;
-    bool                   needs_residual = !m->formulation && !psf_can(m);
-    bool                   is_ode = o->integrator == KD_CVODE || o->integrator == KD_ARKODE;
-    bool                   projects = o->formulation_options.projection != KD_PROJECT_NEVER;
-    if (needs_residual) o->formulation = is_ode ? KD_ODE : projects ? KD_INDEX2 : KD_GGL;
-    if (is_large && !is_psf(o->formulation)) o->formulation_options.sparse = true;
+    bool                   other = !m->formulation && !psf_can(m);
+    if (other) o->formulation = formulation_for(m);
     choose_tolerances(m);
     m->reason[0] = '\0';
     tell_coordinates(m, s);
@@ -306,12 +328,11 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
                    kd_integrator_word(o->integrator));
     if (asked)
         kd_text_append(m->reason, sizeof m->reason, ", as asked for");
-    else if (needs_residual)
-        kd_text_append(m->reason, sizeof m->reason, ": a formulation that %s",
-                       o->integrator == KD_IDA   ? "ida runs on"
-                       : o->integrator == KD_BDF ? "bdf runs on"
-                       : is_ode                  ? "cvode and arkode run on"
-                                                 : "has these options");
+    else if (other && o->integrator != KD_RADAU)
+        kd_text_append(m->reason, sizeof m->reason, ": a formulation that %s runs on",
+                       kd_integrator_word(o->integrator));
+    else if (other)
+        kd_text_append(m->reason, sizeof m->reason, ": a formulation that has these options");
     else
         kd_text_append(m->reason, sizeof m->reason, ": %s", praise(m, d));
     if (!m->decomposition && is_redundant(s)) {

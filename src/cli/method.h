@@ -12,6 +12,7 @@ typedef struct kd_method {
     const char *family;                                             // of cvode or arkode; NULL: the integrator's
     double      projection_bound;                                   // 0: the formulation's
     int         order_max;                                          // 0: the integrator's
+    bool        shows_matrix;                                       // pictures of the Newton matrix are wanted
     double      rtol, atol; // 0: rtol alone sets both; neither: the integrator's
     // what is taken
     kd_simulation_options options;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/jacobian.h"
 #include "cli/method.h"
 #include "cli/replay.h"
 #include "cli/subject.h"
@@ -27,6 +28,7 @@ enum {
     MAX_PLOTS = 16,
     MAX_OPTIONS = 48
 };
+enum { MOST_INSTANTS = 20000 };
 enum { DRIVEN_STEPS = 100 }; // at least, of a mechanism without freedom
 enum { BYTES_PER_NUMBER = 20, LARGE_TABLE = 200 /* megabytes */ };
 
@@ -38,6 +40,7 @@ typedef struct task {
     // as asked for
     kd_subject_request request;
     const char        *folder, *format, *plots;
+    const char        *jacobian_plots;       // folder; NULL: none
     double             t_end;                // < 0: the model's
     double             max_step;             // 0: no limit
     int                intervals, max_steps; // 0: the model's; as many as it takes
@@ -56,6 +59,7 @@ typedef struct task {
     kd_certifier  *certifier;
     kd_simulation *simulation;
     kd_explainer  *explainer; // NULL: the run has not begun
+    kd_instants   *instants;  // NULL: not wanted
     kd_replay     *replay;
     double        *times;
     kd_progress    progress;
@@ -104,7 +108,7 @@ static const char DETAILS[] =
 
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
-    kd_cli_option options[MAX_OPTIONS] = {
+    const kd_cli_option own[] = {
         {"--t-end", "T", "end time [s]; default: the model's", KD_CLI_NUMBER, &t->t_end},
         {"--intervals", "N", "output intervals, equally long, at most 1000000; default: the model's, 500", KD_CLI_COUNT,
          &t->intervals},
@@ -113,6 +117,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--output", "DIR", "folder for the results; default: results", KD_CLI_TEXT, &t->folder},
         {"--format", "F", "of the results: csv (default), hdf5, both", KD_CLI_TEXT, &t->format},
         {"--plots", "A,B,...", "channels that the report shows; default: the model's, or all", KD_CLI_TEXT, &t->plots},
+        {"--jacobian-plots", "DIR", "folder for pictures of the Newton matrix: pattern, groups, instants of evaluation",
+         KD_CLI_TEXT, &t->jacobian_plots},
         {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
          &t->limits.position},
@@ -129,9 +135,10 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &t->json},
     };
-    int count = 0;
-    while (options[count].name) count++;
-    count += kd_method_options(&t->method, options + count);
+    kd_cli_option options[MAX_OPTIONS];
+    int           count = kd_method_options(&t->method, options);
+    memcpy(options + count, own, sizeof own);
+    count += (int)(sizeof own / sizeof *own);
     count += kd_subject_options(&t->request, options + count);
     static const char *const names[] = {"MODEL"};
     const kd_cli_syntax      syntax = {
@@ -339,14 +346,22 @@ static kd_status make_times(task *t)
     return KD_OK;
 }
 
+static void hear(const kd_attempt_report *report, void *context)
+{
+    task *t = context;
+    kd_explainer_see(report, t->explainer);
+    if (t->instants) kd_instants_see(t->instants, report);
+}
+
 // From now on the explainer hears of every attempt of a step. start: news that the simulation began with
 static kd_status listen(task *t, kd_status start)
 {
     kd_dae   *dae = kd_simulation_dae(t->simulation);
     kd_status status = kd_explainer_create(dae, t->subject.eom, &t->explainer);
+    if (status >= 0 && t->jacobian_plots) status = kd_instants_create(MOST_INSTANTS, &t->instants);
     if (status < 0) return status;
-    dae->observe = kd_explainer_see;
-    dae->observer = t->explainer;
+    dae->observe = hear;
+    dae->observer = t;
     return start;
 }
 
@@ -370,6 +385,7 @@ static kd_status prepare(task *t)
 {
     const kd_subject *s = &t->subject;
     kd_status         status = make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
+    if (status >= 0 && t->jacobian_plots) status = make_folder(t->jacobian_plots, t->message, sizeof t->message);
     if (status >= 0) status = make_times(t);
     if (status >= 0) status = kd_certifier_create(s->eom, kd_subject_inputs(s), &t->certifier);
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
@@ -518,6 +534,15 @@ static kd_status write_files(task *t, char *message, size_t size)
     if (status >= 0) status = kd_report_save_svg(&result, t->svg, message, size);
     if (status >= 0 && has_picture(t))
         status = kd_drawing_save_svg(t->drawing, t->subject.title, t->picture, message, size);
+    if (status >= 0 && t->instants) {
+        const kd_jacobian jacobian = {kd_simulation_dae(t->simulation),
+                                      t->subject.title,
+                                      t->jacobian_plots,
+                                      t->subject.name,
+                                      t->instants,
+                                      t->recording};
+        status = kd_jacobian_save(&jacobian, message, size);
+    }
     return status;
 }
 
@@ -608,6 +633,8 @@ static void tell_in_words(const task *t, bool written)
     printf("plots:  %s\n", t->svg);
     if (has_picture(t)) printf("motion: %s\n", t->picture);
     printf("report: %s  (open it in a browser)\n", t->html);
+    if (t->instants)
+        printf("matrix: %s/%s-pattern.svg, -groups, -compressed, -instants\n", t->jacobian_plots, t->subject.name);
 }
 
 static void tell_statistics(const task *t, kd_json *json)
@@ -631,6 +658,7 @@ static void tell_files(const task *t, kd_json *json)
     kd_json_text(json, "plots", t->svg);
     if (has_picture(t)) kd_json_text(json, "motion", t->picture);
     kd_json_text(json, "report", t->html);
+    if (t->instants) kd_json_text(json, "jacobian_plots", t->jacobian_plots);
     kd_json_close(json);
 }
 
@@ -695,6 +723,7 @@ static void release(task *t)
     kd_drawing_destroy(t->drawing);
     kd_certifier_destroy(t->certifier);
     kd_explainer_destroy(t->explainer);
+    kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
     free(t->times);
     kd_subject_close(&t->subject);
@@ -744,6 +773,7 @@ int kd_cli_simulate(int argc, char **argv)
     status = KD_EXIT_USAGE;
     take_defaults(&t);
     if (!name_files(&t) || !kd_method_read(&t.method)) goto done; // with the words of the file
+    t.method.shows_matrix = t.jacobian_plots != NULL;
     t.method.options.initial.assume = t.start_state != NULL;
     kd_method_choose(&t.method, &t.subject);
     if (!kd_method_fits(&t.method)) goto done;

@@ -16,6 +16,7 @@
 #define LARGE 250         // velocities: below, the general way takes milliseconds
 #define VELOCITY_STEPS 3  // linear: the further ones take rounding away
 #define LONGEST_STEP 10.0 // increments beyond: the guess is too far away for steps without control
+#define STAGNATED 0.1     // residuals that fall less are rounding
 #define POSITION_STEPS 20
 
 typedef struct large {
@@ -26,10 +27,7 @@ typedef struct large {
 
 static bool is_suitable(const kd_iv *iv)
 {
-    const kd_eom_def *def = iv->def;
-    if (iv->n.nv < LARGE || !def->kkt_factor || iv->opt->nconditions > 0 || iv->opt->euclidean || iv->n.ns > 0)
-        return false;
-    if (iv->n.nq > 0 && !(def->oplus && def->normalise)) return false;
+    if (iv->n.nv < LARGE || iv->opt->nconditions > 0 || iv->opt->euclidean || iv->n.ns > 0) return false;
     for (int i = 0; i < iv->n.nlambda; i++)
         if (!iv->now->active_lambda[i]) return false;
     for (int i = 0; i < iv->n.nmu; i++)
@@ -37,11 +35,13 @@ static bool is_suitable(const kd_iv *iv)
     return true;
 }
 
-static bool is_held(const bool *hold, int n)
+// Can p or v be moved by the definition's solution? What fits already need not.
+static bool is_movable(const kd_iv *iv, const bool *hold)
 {
-    for (int i = 0; hold && i < n; i++)
-        if (hold[i]) return true;
-    return false;
+    const kd_eom_def *def = iv->def;
+    for (int i = 0; hold && i < iv->n.nv; i++)
+        if (hold[i]) return false;
+    return def->kkt_factor && (iv->n.nq == 0 || (def->oplus && def->normalise));
 }
 
 // y = -[0; g; 0] or -[0; gI; h]; *size: its largest entry
@@ -62,11 +62,13 @@ static bool find_position(large *l, bool *moved)
 {
     kd_iv        *iv = l->iv;
     const kd_dims n = iv->n;
-    double        size;
+    double        size, last = INFINITY;
     for (int k = 0; k < POSITION_STEPS; k++) {
         if (!fill_rows(l, false, &size)) return false;
-        if (size <= iv->opt->tolerance) return true;
-        if (is_held(iv->opt->hold_p, n.nv) || kd_eom_kkt_factor(iv->data) != KD_EVAL_OK) return false;
+        // what fits is left as it is; what is moved goes on to rounding
+        if (size <= iv->opt->tolerance && (k == 0 || size >= STAGNATED * last)) return true;
+        last = size;
+        if (!is_movable(iv, iv->opt->hold_p) || kd_eom_kkt_factor(iv->data) != KD_EVAL_OK) return false;
         kd_eom_kkt_solve(iv->data, l->y);
         if (!(kd_norm_max(n.nv, l->y) <= LONGEST_STEP)) return false;
         if (kd_eom_oplus(iv->data, iv->now->p, l->y, l->p) != KD_EVAL_OK) return false;
@@ -85,7 +87,7 @@ static bool find_velocity(large *l, bool *moved)
         if (!fill_rows(l, true, &size)) return false;
         speed = fmax(1.0, kd_norm_max(iv->n.nv, iv->now->v));
         if (size <= iv->opt->tolerance * speed) return true;
-        if (is_held(iv->opt->hold_v, iv->n.nv) || kd_eom_kkt_factor(iv->data) != KD_EVAL_OK) return false;
+        if (!is_movable(iv, iv->opt->hold_v) || kd_eom_kkt_factor(iv->data) != KD_EVAL_OK) return false;
         kd_eom_kkt_solve(iv->data, l->y);
         kd_axpy(iv->n.nv, 1.0, l->y, iv->now->v);
         *moved = true;

@@ -22,11 +22,11 @@ typedef struct piece {
 } piece;
 
 struct kd_curve {
-    kd_arena arena;
-    int      n;
-    double  *x;     // (n) rows
-    piece   *piece; // (n + 1) before the first row, behind row i - 1
-    double   scale; // (n - 1)/(x[n-1] - x[0]): guess of the row, exact for equal distances
+    kd_arena        arena;
+    int             n;
+    double         *x;     // (n) rows
+    piece          *piece; // (n + 1) before the first row, behind row i - 1
+    double          scale; // (n - 1)/(x[n-1] - x[0]): guess of the row, exact for equal distances
     const kd_track *track; // in place of the rows; NULL: none
     kd_track_part   part;
 };

@@ -15,8 +15,8 @@
 enum { NK = 6, NX = 8 }; // points of the curvature, of cosine and sine
 
 typedef struct piece {
-    double kappa[NK];             // coefficients of tau^k
-    double heading[NK + 1];       // with the value at tau = -1 included
+    double kappa[NK];       // coefficients of tau^k
+    double heading[NK + 1]; // with the value at tau = -1 included
     double x[NX + 1], y[NX + 1];
 } piece;
 

@@ -10,7 +10,13 @@
 
 typedef struct kd_track kd_track;
 
-typedef enum kd_track_part { KD_TRACK_X, KD_TRACK_Y, KD_TRACK_HEADING, KD_TRACK_CURVATURE, KD_TRACK_PARTS } kd_track_part;
+typedef enum kd_track_part {
+    KD_TRACK_X,
+    KD_TRACK_Y,
+    KD_TRACK_HEADING,
+    KD_TRACK_CURVATURE,
+    KD_TRACK_PARTS
+} kd_track_part;
 
 // curvature(s, context) is asked inside of equal pieces of [start, end]: corners of it belong on the ends of pieces.
 // KD_OK, KD_ERR_MODEL (it is not finite), KD_ERR_MEMORY.

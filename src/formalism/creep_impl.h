@@ -109,9 +109,9 @@ static dual3 vector(const double *x, int i)
 
 // ---- the contact ----------------------------------------------------------------------------------------------------
 typedef struct contact {
-    dual3 rho;              // from the centre to the point of contact
-    dual  sine, cosine;     // of the angle of contact: e_t = (0, cosine, sine), e_n = (0, -sine, cosine)
-    dual  slope;            // S'
+    dual3 rho;          // from the centre to the point of contact
+    dual  sine, cosine; // of the angle of contact: e_t = (0, cosine, sine), e_n = (0, -sine, cosine)
+    dual  slope;        // S'
 } contact;
 
 // xi as a variable, or with its changes along d_y, d_z, n
@@ -221,10 +221,10 @@ static tangential by_polach(const kd_wheel *w, const coefficients *f, const cree
     const double pi = 3.14159265358979323846, tiny = 1e-20;
     double       a = w->a, b = w->b;
     dual         friction = scale(w->def->friction, f->normal);
-    dual         s2 = add(add(mul(c->x, c->x), mul(c->y, c->y)), number(tiny)), with_spin = add(c->y, scale(a, c->spin));
-    dual         across = fabs(with_spin.x) > fabs(c->y.x) ? with_spin : c->y;
-    dual         sc = root(add(add(mul(c->x, c->x), mul(across, across)), number(tiny)));
-    dual         f1 = mul(f->f11, c->x), f2 = mul(f->f22, c->y);
+    dual s2 = add(add(mul(c->x, c->x), mul(c->y, c->y)), number(tiny)), with_spin = add(c->y, scale(a, c->spin));
+    dual across = fabs(with_spin.x) > fabs(c->y.x) ? with_spin : c->y;
+    dual sc = root(add(add(mul(c->x, c->x), mul(across, across)), number(tiny)));
+    dual f1 = mul(f->f11, c->x), f2 = mul(f->f22, c->y);
     // G a b C: of the direction of slip
     dual   stiffness = root(divide(add(add(mul(f1, f1), mul(f2, f2)), scale(tiny, mul(f->f22, f->f22))), s2));
     dual   e = divide(scale(0.25 * pi, mul(stiffness, sc)), friction), e2 = mul(e, e);
@@ -302,13 +302,13 @@ static creep_state creep_of(const kd_wheel *w, const double *x, const contact *c
 {
     creep_state out = {.lost = 0.0};
     if (w->def->creep == KD_CREEP_NONE || (w->by_load && !(x[LAMBDA] > 0.0))) return out; // lifted off
-    dual3     d = vector(x, 0), v = vector(x, 6), omega = vector(x, 9);
-    dual3     d0 = vector(x, 12), v0 = vector(x, 15), omega0 = vector(x, 18);
-    dual3     turn = sub3(omega, omega0), rolling = cross(turn, c->rho);
-    dual3     centre = sub3(v, add3(v0, cross(omega0, sub3(d, d0)))), slip = add3(centre, rolling);
-    dual3     twice = sub3(rolling, centre);
-    dual      speed = scale(0.5, root(dot(twice, twice)));
-    dual3     e_t = {number(0.0), c->cosine, c->sine}, e_n = {number(0.0), scale(-1.0, c->sine), c->cosine};
+    dual3 d = vector(x, 0), v = vector(x, 6), omega = vector(x, 9);
+    dual3 d0 = vector(x, 12), v0 = vector(x, 15), omega0 = vector(x, 18);
+    dual3 turn = sub3(omega, omega0), rolling = cross(turn, c->rho);
+    dual3 centre = sub3(v, add3(v0, cross(omega0, sub3(d, d0)))), slip = add3(centre, rolling);
+    dual3 twice = sub3(rolling, centre);
+    dual  speed = scale(0.5, root(dot(twice, twice)));
+    dual3 e_t = {number(0.0), c->cosine, c->sine}, e_n = {number(0.0), scale(-1.0, c->sine), c->cosine};
     if (!(speed.x > 0.0)) return out; // at rest
     creepages  creep = {divide(slip.x, speed), divide(dot(slip, e_t), speed), divide(dot(turn, e_n), speed)};
     dual       normal = w->by_load ? divide(variable(x, LAMBDA), c->cosine) : number(w->def->load);

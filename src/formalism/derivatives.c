@@ -490,7 +490,8 @@ static void add_multiplier(kd_work *w, const kd_row *row, double multiplier, int
     for (int i = 0; i < row->nterms; i++) {
         kd_slot at = s->slot[row->slot[i]];
         if (at.kind != KD_SLOT_MEASURE || at.level != level) continue;
-        if (row->wheel && row->wheel->unknown) add_contact_column(w, row, i, multiplier * mixed(w, row, i, row->nterms));
+        if (row->wheel && row->wheel->unknown)
+            add_contact_column(w, row, i, multiplier * mixed(w, row, i, row->nterms));
         for (int j = 0; j < row->nterms; j++)
             if (is_measure(w, row->slot[j]) && s->slot[row->slot[j]].level == 0)
                 add_outer(w, &w->residual_p, at.index, row->slot[j], -multiplier * mixed(w, row, i, j), false);
@@ -516,21 +517,21 @@ static void restore_jets(kd_work *w, const kd_row *row)
 // ---- assembly -------------------------------------------------------------------------------------------------------
 static kd_matrix_values *all_matrices(kd_work *w, int i)
 {
-    kd_matrix_values *const list[] = {&w->residual_p, &w->residual_v, &w->residual_r, &w->G,    &w->H,    &w->gI_p,
-                                      &w->gII_p,      &w->gII_v,      &w->h_p,        &w->hI_p, &w->hI_v, &w->b_p,
-                                      &w->b_v,        &w->b_r,        &w->Z,          &w->Z_p,  &w->g_p,  &w->g_s,
-                                      &w->c_p,        &w->c_s,        &w->gI_s,       &w->gII_s, &w->residual_s,
-                                      &w->residual_lambda};
+    kd_matrix_values *const list[] = {
+        &w->residual_p, &w->residual_v, &w->residual_r, &w->G,     &w->H,          &w->gI_p,
+        &w->gII_p,      &w->gII_v,      &w->h_p,        &w->hI_p,  &w->hI_v,       &w->b_p,
+        &w->b_v,        &w->b_r,        &w->Z,          &w->Z_p,   &w->g_p,        &w->g_s,
+        &w->c_p,        &w->c_s,        &w->gI_s,       &w->gII_s, &w->residual_s, &w->residual_lambda};
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
 static const kd_matrix_plan *all_plans(const kd_system *s, int i)
 {
-    const kd_matrix_plan *const list[] = {&s->residual_p, &s->residual_v, &s->residual_r, &s->G,    &s->H,    &s->gI_p,
-                                      &s->gII_p,      &s->gII_v,      &s->h_p,        &s->hI_p, &s->hI_v, &s->b_p,
-                                      &s->b_v,        &s->b_r,        &s->Z,          &s->Z_p,  &s->g_p,  &s->g_s,
-                                      &s->c_p,        &s->c_s,        &s->gI_s,       &s->gII_s, &s->residual_s,
-                                      &s->residual_lambda};
+    const kd_matrix_plan *const list[] = {
+        &s->residual_p, &s->residual_v, &s->residual_r, &s->G,     &s->H,          &s->gI_p,
+        &s->gII_p,      &s->gII_v,      &s->h_p,        &s->hI_p,  &s->hI_v,       &s->b_p,
+        &s->b_v,        &s->b_r,        &s->Z,          &s->Z_p,   &s->g_p,        &s->g_s,
+        &s->c_p,        &s->c_s,        &s->gI_s,       &s->gII_s, &s->residual_s, &s->residual_lambda};
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
@@ -663,7 +664,7 @@ kd_eval kd_work_multipliers(kd_work *w, const kd_point *x)
     const kd_system *s = w->system;
     kd_work_acceleration(w, x);
     kd_eval answer = kd_work_loads(w, x);
-    bool current = w->derivative_stamp == x->acceleration_stamp && w->part == KD_PART_ALL;
+    bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == KD_PART_ALL;
     if (answer != KD_EVAL_OK || current) return answer;
     w->derivative_stamp = 0; // the matrices are no longer of one point
     if (w->axes_stamp != x->position_stamp) fill_axes(w);
@@ -726,9 +727,9 @@ bool kd_work_matrices(kd_work *w)
 
 kd_status kd_system_plan(kd_system *s)
 {
-    const int rows[] = {s->nv,      s->nv,      s->nv, s->nlambda, s->nmu,     s->nlambda, s->nlambda, s->nlambda,
-                        s->nmu,     s->nmu,     s->nmu, s->nr,     s->nr,      s->nr,      s->np,      s->np,
-                        s->nlambda, s->nlambda, s->ns, s->ns,      s->nlambda, s->nlambda, s->nv,      s->nv};
+    const int rows[] = {s->nv,      s->nv,      s->nv,  s->nlambda, s->nmu,     s->nlambda, s->nlambda, s->nlambda,
+                        s->nmu,     s->nmu,     s->nmu, s->nr,      s->nr,      s->nr,      s->np,      s->np,
+                        s->nlambda, s->nlambda, s->ns,  s->ns,      s->nlambda, s->nlambda, s->nv,      s->nv};
     const int columns[] = {s->nv, s->nv, s->nr, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv,
                            s->nv, s->nr, s->nv, s->nv, s->nv, s->ns, s->nv, s->ns, s->ns, s->ns, s->ns, s->nlambda};
     s->planned = false;

@@ -74,7 +74,8 @@ static void gap_of(const kd_model *m, const kd_joint *j, double *shift, double *
     kd_mat3       C = kd_mat_tmul(&RA, &RB);
     kd_joint_kind kind = j->def.kind;
     if (kind == KD_FREE || kind == KD_CARDAN || kind == KD_PLANAR) d.x = d.y = 0.0;
-    if (kind == KD_FREE || kind == KD_CARDAN || kind == KD_PRISMATIC || kind == KD_CYLINDRICAL || kind == KD_SCREW) d.z = 0.0;
+    if (kind == KD_FREE || kind == KD_CARDAN || kind == KD_PRISMATIC || kind == KD_CYLINDRICAL || kind == KD_SCREW)
+        d.z = 0.0;
     *shift = sqrt(kd_vec_dot(d, d));
     *turn = 0.0;
     if (kind == KD_FIXED || kind == KD_PRISMATIC) *turn = 2.0 * acos(fmin(1.0, fabs(kd_quat_of_matrix(&C).w)));

@@ -35,12 +35,9 @@ static void find_angles(const kd_tree *tree, struct kd_tree_work *w)
 {
     static const struct {
         int count, first;
-    } angles[KD_TREE_JOINT_COUNT] = {[KD_TREE_REVOLUTE] = {1, 0},
-                                     [KD_TREE_SCREW] = {1, 0},
-                                     [KD_TREE_CYLINDRICAL] = {1, 0},
-                                     [KD_TREE_UNIVERSAL] = {2, 0},
-                                     [KD_TREE_PLANAR] = {1, 2},
-                                     [KD_TREE_CARDAN] = {3, 3}};
+    } angles[KD_TREE_JOINT_COUNT] = {
+        [KD_TREE_REVOLUTE] = {1, 0},  [KD_TREE_SCREW] = {1, 0},  [KD_TREE_CYLINDRICAL] = {1, 0},
+        [KD_TREE_UNIVERSAL] = {2, 0}, [KD_TREE_PLANAR] = {1, 2}, [KD_TREE_CARDAN] = {3, 3}};
     w->nangles = 0;
     for (int i = 0; i < tree->nlinks; i++) {
         const kd_link *l = &tree->link[i];

@@ -341,7 +341,8 @@ static kd_wrench coordinate_load(kd_joint_kind kind, int i, const kd_relative *r
         return i == 2 ? (kd_wrench){.N = z} : (kd_wrench){.F = i == 0 ? x : y};
     case KD_CARDAN: // turns about z of `from`, the line of nodes, y of `to`
         if (i == 3) return (kd_wrench){.N = z};
-        if (i == 4) return (kd_wrench){.N = kd_vec_scale(1.0 / hypot(rel->C.y.x, rel->C.y.y), kd_vec_cross(rel->C.y, z))};
+        if (i == 4)
+            return (kd_wrench){.N = kd_vec_scale(1.0 / hypot(rel->C.y.x, rel->C.y.y), kd_vec_cross(rel->C.y, z))};
         if (i == 5) return (kd_wrench){.N = rel->C.y};
         return (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z};
     case KD_FREE:
@@ -559,11 +560,7 @@ static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
     case KD_GI:
         return var == KD_P ? &s->gI_p : var == KD_V ? &s->G : var == KD_S ? &s->gI_s : NULL;
     case KD_GII:
-        return var == KD_P   ? &s->gII_p
-               : var == KD_V ? &s->gII_v
-               : var == KD_A ? &s->G
-               : var == KD_S ? &s->gII_s
-                             : NULL;
+        return var == KD_P ? &s->gII_p : var == KD_V ? &s->gII_v : var == KD_A ? &s->G : var == KD_S ? &s->gII_s : NULL;
     case KD_H:
         return var == KD_P ? &s->h_p : var == KD_V ? &s->H : NULL;
     case KD_HI:

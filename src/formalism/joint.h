@@ -126,9 +126,9 @@ static inline void kd_joint_place(const kd_link *l, const double *x, const doubl
 }
 
 // Acceleration of a link beyond that of its parent and S ddx:
-// bias_w = w_l x w_rel (+ w_0 x w_1 of a universal joint, likewise the three turns of a cardan joint),  bias_u = w_l x (w_l x d + 2 v_rel)
-// with w_rel = w - w_l and v_rel = v - v_l - w_l x d, the motion in the joint
-// position and velocity of a link, at hand
+// bias_w = w_l x w_rel (+ w_0 x w_1 of a universal joint, likewise the three turns of a cardan joint),  bias_u = w_l x
+// (w_l x d + 2 v_rel) with w_rel = w - w_l and v_rel = v - v_l - w_l x d, the motion in the joint position and velocity
+// of a link, at hand
 typedef struct kd_joint_state {
     kd_v3 w, v, P;
 } kd_joint_state;

@@ -402,7 +402,8 @@ static kd_eval creep_jacobian(const kd_load *load, const double *x, kd_work *w, 
     return KD_EVAL_OK;
 }
 
-// What the forces between wheel and frame do beyond -lost and the flange's potential, the drive of the frame takes back.
+// What the forces between wheel and frame do beyond -lost and the flange's potential, the drive of the frame takes
+// back.
 static void creep_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
 {
     double v[KD_CREEP_VARIABLES], force[6], energy[3]; // lost, potential of the flange, its rate

@@ -175,7 +175,8 @@ static bool bushing_turns(const kd_force_def *def)
     bool turns = false;
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
-            turns = turns || ((i > 2 || j > 2) && (def->matrix[0][6 * i + j] != 0.0 || def->matrix[1][6 * i + j] != 0.0));
+            turns =
+                turns || ((i > 2 || j > 2) && (def->matrix[0][6 * i + j] != 0.0 || def->matrix[1][6 * i + j] != 0.0));
     for (int i = 3; i < 6; i++) turns = turns || def->preload6[i] != 0.0;
     return turns;
 }
@@ -364,7 +365,8 @@ static void make_creep(builder *b, int number)
     const kd_constraint   *c = &b->s->model->constraint[b->s->row_g[wheel->row].constraint];
     kd_measure             axle = {KD_MEASURE_COSINE, .dof = -1, .j = 1, .turns = -1};
     if ((c->def.rail.creep == KD_CREEP_NONE && isinf(c->def.rail.clearance)) ||
-        !start_load(b, &kd_load_creep, c->name, 6)) return;
+        !start_load(b, &kd_load_creep, c->name, 6))
+        return;
     b->load->wheel = wheel;
     int pair = axle.pair = kd_system_pair(b->s, &c->from, &c->to), from = pair;
     if (c->from.body >= 0) from = kd_system_pair(b->s, &c->from, &ground);

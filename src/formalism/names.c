@@ -131,8 +131,8 @@ static void name_states(kd_system *s)
 kd_status kd_system_names(kd_system *s)
 {
     const kd_model *m = s->model;
-    bool            made = cut(s, KD_NAME_P, s->np) && cut(s, KD_NAME_V, s->nv) && cut(s, KD_NAME_R, s->nr) && cut(s, KD_NAME_S, s->ns) &&
-                cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
+    bool            made = cut(s, KD_NAME_P, s->np) && cut(s, KD_NAME_V, s->nv) && cut(s, KD_NAME_R, s->nr) &&
+                cut(s, KD_NAME_S, s->ns) && cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
                 cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
                 cut(s, KD_NAME_Y, s->nsensors);
     if (!made) return KD_ERR_MEMORY;

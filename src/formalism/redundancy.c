@@ -43,10 +43,7 @@ static kd_status note_ranks(kd_search *f, int position)
         int         rank = 0;
         c->rank_at[position] = -1;
         if (c->idle && position > 0) continue;
-        for (int j = 0; j < c->n; j++)
-            for (int i = 0; i < c->m; i++)
-                B[(ptrdiff_t)c->m * j + i] =
-                    f->R[c->row[i]] * f->GZ[(ptrdiff_t)f->n.nlambda * c->column[j] + c->row[i]] * f->D[c->column[j]];
+        kd_search_matrix(f, k, B);
         copy(c->m * c->n, B, f->A);
         if (kd_svd(c->m, c->n, f->A, NULL, f->x, NULL, f->work) != 0) return KD_ERR_DECOMPOSITION;
         // rows have length 1, so that the largest singular value is at least 1
@@ -299,9 +296,31 @@ static int sum_products(const kd_search *f)
     return sum;
 }
 
+// The pattern of GZ that the equations know, or a full one.
+static void choose_pattern(kd_search *f)
+{
+    const int  m = f->n.nlambda, n = f->n.nv;
+    kd_pattern pattern;
+    f->sparse = f->n.ns == 0 && kd_eom_pattern(f->eom, KD_GI, KD_V, &pattern);
+    if (f->sparse) {
+        f->column = pattern.column;
+        f->row = pattern.row;
+        return;
+    }
+    int *column = kd_cut_int(&f->arena, n + 1), *row = kd_arena_cut(&f->arena, (size_t)m * (size_t)n, sizeof *row);
+    if (!column || !row) return;
+    for (int j = 0; j <= n; j++) column[j] = m * j;
+    for (int k = 0; k < column[n]; k++) row[k] = k % m;
+    f->column = column;
+    f->row = row;
+}
+
 static bool cut_first(kd_search *f)
 {
     const int m = f->n.nlambda, n = f->n.nv;
+    choose_pattern(f);
+    if (!f->column) return false;
+    const int entries = f->column[n];
     f->u = kd_cut_double(&f->arena, 3 * f->n.nu);
     f->p0 = kd_cut_double(&f->arena, f->n.np);
     f->p = kd_cut_double(&f->arena, f->n.np);
@@ -312,23 +331,26 @@ static bool cut_first(kd_search *f)
     f->base_s = kd_cut_double(&f->arena, f->n.ns);
     f->s1 = kd_cut_double(&f->arena, f->n.ns);
     f->c = kd_cut_double(&f->arena, f->n.ns);
-    f->c_s = kd_cut_double(&f->arena, f->n.ns * f->n.ns);
+    f->c_s = kd_cut_matrix(&f->arena, f->n.ns, f->n.ns);
     f->pivot = kd_cut_int(&f->arena, f->n.ns);
     f->e = kd_cut_double(&f->arena, n);
     f->g = kd_cut_double(&f->arena, m);
     f->rounding = kd_cut_double(&f->arena, m);
     f->violation = kd_cut_double(&f->arena, m);
-    f->GZ = kd_cut_double(&f->arena, m * n);
-    f->GZ0 = kd_cut_double(&f->arena, m * n);
-    f->W = kd_cut_double(&f->arena, m * n);
+    f->GZ = kd_cut_double(&f->arena, entries);
+    f->GZ0 = kd_cut_double(&f->arena, entries);
+    f->W = kd_cut_double(&f->arena, entries);
     f->R = kd_cut_double(&f->arena, m);
     f->D = kd_cut_double(&f->arena, n);
-    f->S = kd_cut_double(&f->arena, m * n);
+    f->S = kd_cut_double(&f->arena, entries);
     f->rho = kd_cut_double(&f->arena, m);
     f->room = kd_cut_double(&f->arena, n);
     f->parent = kd_cut_int(&f->arena, m + n);
     f->member = kd_cut_int(&f->arena, m + n);
     f->order = kd_cut_int(&f->arena, m);
+    f->home = kd_cut_int(&f->arena, m);
+    f->local = kd_cut_int(&f->arena, m);
+    f->used_at = kd_cut_int(&f->arena, m);
     f->cluster = kd_arena_cut(&f->arena, (size_t)m, sizeof *f->cluster);
     return !f->arena.failed;
 }
@@ -414,7 +436,7 @@ static kd_status examine(kd_search *f, kd_redundancy *out, char *message, size_t
     if (f->stopped) return KD_ERR_CALLBACK_STOP;
     kd_search_find_clusters(f);
     if (!cut_second(f)) return KD_ERR_MEMORY;
-    for (int i = 0; i < f->n.nlambda; i++) f->rounding[i] = kd_search_rounding(f, i);
+    kd_search_find_rounding(f);
     kd_status status = polish_start(f, message, size);
     if (status == KD_OK) status = note_ranks(f, 0);
     kd_search_restart(f, f->p0, f->s0, NULL);

@@ -69,7 +69,8 @@ bool kd_search_evaluate(kd_search *f)
     if (f->n.ns > 0 && !follow_contacts(f)) return false;
     kd_eom_at_position(f->data, f->p, f->s);
     return kd_search_answered(f, kd_eom_eval(f->data, KD_G, f->g)) &&
-           kd_search_answered(f, kd_eom_constraint_matrices(f->data, f->GZ, NULL));
+           kd_search_answered(f, f->sparse ? kd_eom_sparse(f->data, KD_GI, KD_V, KD_PART_ALL, f->GZ)
+                                           : kd_eom_constraint_matrices(f->data, f->GZ, NULL));
 }
 
 // p = from oplus e
@@ -86,20 +87,23 @@ void kd_search_go_to(kd_search *f, const double *p, const double *s)
 
 // ---- clusters -------------------------------------------------------------------------------------------------------
 
+static double largest_in(const kd_search *f, const double *A, int j)
+{
+    return kd_norm_max(f->column[j + 1] - f->column[j], A + f->column[j]);
+}
+
 // Entries that a position shows to be there. A row may vanish identically but for rounding (a planar loop closed by a
 // spatial joint), a column in a special position: zero is measured against the others of the column and of the row.
 static void gather_pattern(kd_search *f)
 {
-    const int m = f->n.nlambda;
-    double   *longest = f->rho;
-    memset(longest, 0, (size_t)m * sizeof(double));
-    for (int j = 0; j < f->n.nv; j++)
-        for (int i = 0; i < m; i++) longest[i] = fmax(longest[i], fabs(f->GZ[(ptrdiff_t)m * j + i]));
+    double *longest = f->rho;
+    memset(longest, 0, (size_t)f->n.nlambda * sizeof(double));
+    for (int k = 0; k < f->column[f->n.nv]; k++) longest[f->row[k]] = fmax(longest[f->row[k]], fabs(f->GZ[k]));
     for (int j = 0; j < f->n.nv; j++) {
-        double *W = f->W + (ptrdiff_t)m * j, largest = kd_norm_max(m, f->GZ + (ptrdiff_t)m * j);
-        for (int i = 0; i < m; i++) {
-            double size = fabs(f->GZ[(ptrdiff_t)m * j + i]);
-            if (size > ZERO_ENTRY * fmax(largest, longest[i]) && size > W[i]) W[i] = size;
+        double largest = largest_in(f, f->GZ, j);
+        for (int k = f->column[j]; k < f->column[j + 1]; k++) {
+            double size = fabs(f->GZ[k]);
+            if (size > ZERO_ENTRY * fmax(largest, longest[f->row[k]]) && size > f->W[k]) f->W[k] = size;
         }
     }
 }
@@ -115,9 +119,9 @@ static void unite(kd_search *f)
     const int m = f->n.nlambda, n = f->n.nv;
     for (int i = 0; i < m + n; i++) f->parent[i] = i;
     for (int j = 0; j < n; j++)
-        for (int i = 0; i < m; i++) {
-            if (f->W[(ptrdiff_t)m * j + i] == 0) continue;
-            int a = root_of(f->parent, i), b = root_of(f->parent, m + j);
+        for (int k = f->column[j]; k < f->column[j + 1]; k++) {
+            if (f->W[k] == 0) continue;
+            int a = root_of(f->parent, f->row[k]), b = root_of(f->parent, m + j);
             // the smallest row names the cluster
             if (a < b)
                 f->parent[b] = a;
@@ -149,7 +153,10 @@ void kd_search_find_clusters(kd_search *f)
         c->m = c->n = 0;
     }
     for (int i = 0; i < m; i++) {
-        kd_cluster *c = &f->cluster[place[root_of(f->parent, i)]];
+        int         home = place[root_of(f->parent, i)];
+        kd_cluster *c = &f->cluster[home];
+        f->home[i] = home;
+        f->local[i] = c->m;
         c->row[c->m++] = i;
     }
     for (int j = 0; j < n; j++) {
@@ -166,25 +173,24 @@ void kd_search_find_clusters(kd_search *f)
 //     S_ik D_k <= rho_i = |row i of GZ D|                       where something changes
 //     |GZ_ik| D_k <= the same with the curved coordinates alone where nothing does (k enters linearly)
 
-// |row i of A D|, A (nlambda x nv)
-static double row_length(const kd_search *f, const double *A, int i)
+// |row i of A D| of all rows
+static void row_lengths(const kd_search *f, const double *A, double *length)
 {
-    double sum = 0;
-    for (int j = 0; j < f->n.nv; j++) {
-        double entry = A[(ptrdiff_t)f->n.nlambda * j + i] * f->D[j];
-        sum += entry * entry;
-    }
-    return sqrt(sum);
+    memset(length, 0, (size_t)f->n.nlambda * sizeof(double));
+    for (int j = 0; j < f->n.nv; j++)
+        for (int k = f->column[j]; k < f->column[j + 1]; k++) {
+            double entry = A[k] * f->D[j];
+            length[f->row[k]] += entry * entry;
+        }
+    for (int i = 0; i < f->n.nlambda; i++) length[i] = sqrt(length[i]);
 }
 
 // S from small random moves off the constraints, so that entries which vanish in special positions are seen. Adds to
 // the pattern W. false: no position could be evaluated.
 static bool find_changes(kd_search *f)
 {
-    const int       m = f->n.nlambda;
-    const ptrdiff_t count = (ptrdiff_t)m * f->n.nv;
-    bool            good = false;
-    memset(f->S, 0, (size_t)count * sizeof(double));
+    bool good = false;
+    memset(f->S, 0, (size_t)f->column[f->n.nv] * sizeof(double));
     for (int k = 0; k < PROBES && !f->stopped; k++) {
         for (int j = 0; j < f->n.nv; j++) f->e[j] = copysign(PROBE * f->D[j], random_number(f));
         copy(f->n.ns, f->s0, f->s);
@@ -192,8 +198,8 @@ static bool find_changes(kd_search *f)
         gather_pattern(f);
         good = true;
         for (int j = 0; j < f->n.nv; j++) {
-            double noise = CHANGE * kd_norm_max(m, f->GZ0 + (ptrdiff_t)m * j);
-            for (ptrdiff_t i = (ptrdiff_t)m * j; i < (ptrdiff_t)m * (j + 1); i++) {
+            double noise = CHANGE * largest_in(f, f->GZ0, j);
+            for (int i = f->column[j]; i < f->column[j + 1]; i++) {
                 double change = fabs(f->GZ[i] - f->GZ0[i]);
                 if (change > noise) f->S[i] = fmax(f->S[i], change / PROBE);
             }
@@ -205,10 +211,9 @@ static bool find_changes(kd_search *f)
 // The largest factor by which D_k may grow so that |A_ik| D_k <= rho_i; HUGE_VAL: nothing limits it
 static double room_of(const kd_search *f, const double *A, const double *rho, int k)
 {
-    const double *column = A + (ptrdiff_t)f->n.nlambda * k;
-    double        room = HUGE_VAL;
-    for (int i = 0; i < f->n.nlambda; i++)
-        if (column[i] != 0 && rho[i] > 0) room = fmin(room, rho[i] / (fabs(column[i]) * f->D[k]));
+    double room = HUGE_VAL;
+    for (int e = f->column[k]; e < f->column[k + 1]; e++)
+        if (A[e] != 0 && rho[f->row[e]] > 0) room = fmin(room, rho[f->row[e]] / (fabs(A[e]) * f->D[k]));
     return room;
 }
 
@@ -218,12 +223,12 @@ static void adjust_units(kd_search *f)
 {
     const int m = f->n.nlambda;
     double    farthest = fmax(1, kd_norm_max(f->n.np, f->p0)), *rho = f->rho, *room = f->room;
-    for (int i = 0; i < m; i++) rho[i] = row_length(f, f->GZ0, i);
+    row_lengths(f, f->GZ0, rho);
     for (int k = 0; k < f->n.nv; k++) room[k] = room_of(f, f->S, rho, k);
     memset(rho, 0, (size_t)m * sizeof(double));
     for (int k = 0; k < f->n.nv; k++)
-        for (int i = 0; i < m && room[k] < HUGE_VAL; i++)
-            rho[i] = hypot(rho[i], f->GZ0[(ptrdiff_t)m * k + i] * f->D[k]);
+        for (int e = f->column[k]; e < f->column[k + 1] && room[k] < HUGE_VAL; e++)
+            rho[f->row[e]] = hypot(rho[f->row[e]], f->GZ0[e] * f->D[k]);
     double mean = 0;
     for (int k = 0; k < f->n.nv; k++) {
         if (room[k] == HUGE_VAL) room[k] = room_of(f, f->GZ0, rho, k);
@@ -240,8 +245,10 @@ static void adjust_units(kd_search *f)
 static void scale_rows(kd_search *f)
 {
     double longest = 0;
+    row_lengths(f, f->GZ0, f->R);
+    row_lengths(f, f->S, f->rho);
     for (int i = 0; i < f->n.nlambda; i++) {
-        f->R[i] = hypot(row_length(f, f->GZ0, i), row_length(f, f->S, i));
+        f->R[i] = hypot(f->R[i], f->rho[i]);
         longest = fmax(longest, f->R[i]);
     }
     for (int i = 0; i < f->n.nlambda; i++)
@@ -250,7 +257,7 @@ static void scale_rows(kd_search *f)
 
 void kd_search_find_scales(kd_search *f)
 {
-    copy(f->n.nlambda * f->n.nv, f->GZ, f->GZ0);
+    copy(f->column[f->n.nv], f->GZ, f->GZ0);
     gather_pattern(f);
     for (int k = 0; k < f->n.nv; k++) f->D[k] = FIRST_MOVE;
     for (int round = 0; round < ROUNDS && !f->stopped; round++) {
@@ -262,21 +269,36 @@ void kd_search_find_scales(kd_search *f)
     scale_rows(f);
 }
 
+void kd_search_matrix(const kd_search *f, int k, double *out)
+{
+    const kd_cluster *c = &f->cluster[k];
+    memset(out, 0, (size_t)c->m * (size_t)c->n * sizeof(double));
+    for (int j = 0; j < c->n; j++)
+        for (int e = f->column[c->column[j]]; e < f->column[c->column[j] + 1]; e++) {
+            int row = f->row[e];
+            if (f->home[row] == k) out[(ptrdiff_t)c->m * j + f->local[row]] = f->R[row] * f->GZ[e] * f->D[c->column[j]];
+        }
+}
+
 // ---- damped least squares in one cluster ----------------------------------------------------------------------------
 
 // J = R GZ D of the used rows (k x n), stored as J if k > n and as J' otherwise; N = the smaller one of J'J and JJ',
 // plus nu, factored. Returns k.
 static int factor_normal(kd_search *f, const kd_cluster *c, double nu)
 {
-    const int m = f->n.nlambda, n = c->n;
+    const int n = c->n, number = (int)(c - f->cluster);
     int       k = 0;
-    for (int i = 0; i < c->m; i++)
+    for (int i = 0; i < c->m; i++) {
+        f->used_at[c->row[i]] = is_used(f, c->row[i]) ? k : -1;
         if (is_used(f, c->row[i])) f->order[k++] = c->row[i];
+    }
     const bool tall = k > n;
-    for (int i = 0; i < k; i++)
-        for (int j = 0; j < n; j++) {
-            double entry = f->R[f->order[i]] * f->GZ[(ptrdiff_t)m * c->column[j] + f->order[i]] * f->D[c->column[j]];
-            f->J[tall ? (ptrdiff_t)k * j + i : (ptrdiff_t)n * i + j] = entry;
+    memset(f->J, 0, (size_t)k * (size_t)n * sizeof(double));
+    for (int j = 0; j < n; j++)
+        for (int e = f->column[c->column[j]]; e < f->column[c->column[j] + 1]; e++) {
+            int row = f->row[e], i = f->used_at[row];
+            if (f->home[row] != number || i < 0) continue;
+            f->J[tall ? (ptrdiff_t)k * j + i : (ptrdiff_t)n * i + j] = f->R[row] * f->GZ[e] * f->D[c->column[j]];
         }
     const int l = min_int(k, n);
     do {
@@ -310,12 +332,12 @@ static void multiply(kd_search *f, const kd_cluster *c, int k, const double *x, 
 
 // ---- motion ---------------------------------------------------------------------------------------------------------
 
-// A row is evaluated to this part of its unit.
-double kd_search_rounding(const kd_search *f, int i)
+void kd_search_find_rounding(kd_search *f)
 {
-    double largest = 0;
-    for (int j = 0; j < f->n.nv; j++) largest = fmax(largest, fabs(f->W[(ptrdiff_t)f->n.nlambda * j + i]));
-    return 16 * DBL_EPSILON * f->R[i] * largest * kd_norm_max(f->n.np, f->p);
+    double farthest = kd_norm_max(f->n.np, f->p);
+    memset(f->rounding, 0, (size_t)f->n.nlambda * sizeof(double));
+    for (int k = 0; k < f->column[f->n.nv]; k++) f->rounding[f->row[k]] = fmax(f->rounding[f->row[k]], fabs(f->W[k]));
+    for (int i = 0; i < f->n.nlambda; i++) f->rounding[i] *= 16 * DBL_EPSILON * f->R[i] * farthest;
 }
 
 // |R g| of the used rows of a cluster, rounding taken off

@@ -47,14 +47,18 @@ typedef struct kd_search {
     double          *c, *c_s;              // (ns), (ns x ns)
     int             *pivot;                // (ns)
     double          *e;                    // (nv) increment
-    double          *g, *GZ, *GZ0;         // (nlambda), (nlambda x nv) at p; GZ at the start
-    double          *W;                    // (nlambda x nv) largest |GZ| so far without rounding: the pattern
+    const int       *column, *row;         // pattern of the matrices (nlambda x nv): that of the equations, or full
+    bool             sparse;               // that of the equations
+    double          *g, *GZ, *GZ0;         // (nlambda), values of the pattern at p; GZ at the start
+    double          *W;                    // largest |GZ| so far without rounding: where it really is not zero
     double          *R, *D;                // (nlambda), (nv) scales: R GZ D has rows of length 1; D is a natural unit
-    double          *S;                    // (nlambda x nv) change of |GZ| by a move of D
+    double          *S;                    // change of |GZ| by a move of D
     double          *rho, *room;           // (nlambda), (nv) of adjust_units
     double          *rounding, *violation; // (nlambda) of R g
     int             *parent;               // (nlambda + nv) forest over rows and columns
     int             *member, *order;       // rows and columns of all clusters; (nlambda) rows
+    int             *home, *local;         // (nlambda) cluster of a row, its number there
+    int             *used_at;              // (nlambda) number of a row among the used ones of its cluster; -1: not used
     int              nclusters;
     kd_cluster      *cluster;
     const bool      *use;          // (nlambda) rows that hold; NULL: all
@@ -89,8 +93,10 @@ void kd_search_go_to(kd_search *f, const double *p, const double *s);
 void kd_search_find_scales(kd_search *f);
 // Clusters from the pattern, in the order of their first rows. A column without rows belongs to none.
 void kd_search_find_clusters(kd_search *f);
-// Row i is evaluated to this part of its unit.
-double kd_search_rounding(const kd_search *f, int i);
+// The parts of their units to which rows are evaluated.
+void kd_search_find_rounding(kd_search *f);
+// R GZ D of cluster number k, all its rows: out (m x n)
+void kd_search_matrix(const kd_search *f, int k, double *out);
 
 // Moves begin at p and use these rows (NULL: all).
 void kd_search_restart(kd_search *f, const double *p, const double *contact, const bool *use);

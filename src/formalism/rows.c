@@ -115,10 +115,9 @@ static const struct {
     unsigned shifts;  // bit i: d_i = 0
     unsigned cosines; // bit 0: C_xy, 1: C_xz, 2: C_yz, 3: C_zx
 } joint_pattern[KD_JOINT_KIND_COUNT] = {
-    [KD_FIXED] = {7, 7},  [KD_REVOLUTE] = {7, 6},    [KD_PRISMATIC] = {3, 7},
-    [KD_SCREW] = {3, 6},  [KD_CYLINDRICAL] = {3, 6}, [KD_UNIVERSAL] = {7, 8},
-    [KD_PLANAR] = {4, 6}, [KD_SPHERICAL] = {7, 0},   [KD_FREE] = {0, 0},
-    [KD_CARDAN] = {0, 0},
+    [KD_FIXED] = {7, 7},       [KD_REVOLUTE] = {7, 6},  [KD_PRISMATIC] = {3, 7}, [KD_SCREW] = {3, 6},
+    [KD_CYLINDRICAL] = {3, 6}, [KD_UNIVERSAL] = {7, 8}, [KD_PLANAR] = {4, 6},    [KD_SPHERICAL] = {7, 0},
+    [KD_FREE] = {0, 0},        [KD_CARDAN] = {0, 0},
 };
 
 static void close_joint(builder *b, int joint)

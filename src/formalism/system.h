@@ -76,7 +76,7 @@ typedef struct kd_load {
     const kd_force_def      *def; // NULL: state or user force
     const kd_state_def      *state_def;
     const kd_user_force_def *user;
-    const kd_wheel          *wheel; // creep forces
+    const kd_wheel          *wheel;                                 // creep forces
     int                      nchannels, nvariables, nstates, state; // state: first place in r
     int                     *channel;                               // (nchannels) measures
     int                     *variable;                              // (nvariables) slots
@@ -153,7 +153,7 @@ struct kd_system {
     // derivatives: patterns and how the assembly fills them
     kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
     kd_matrix_plan g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda; // contact coordinates, multipliers
-    kd_matrix_plan Z, Z_p; // Z, and (Z v)_p along increments
+    kd_matrix_plan Z, Z_p;                                                       // Z, and (Z v)_p along increments
     bool           planned;
     bool           dense_tree; // the pattern of the tree is small enough for matrices
     kd_topological topological;
@@ -279,9 +279,9 @@ kd_eval kd_work_residual(kd_work *w, const kd_point *x);           // w->tau, al
 bool    kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, after kd_work_loads
 
 // rows.c
-kd_jet kd_row_jet(const kd_row *row, kd_work *w);                   // value and time derivatives from w->jet
-void   kd_row_gradient(const kd_row *row, kd_work *w, double *out); // (nterms) derivatives by the terms
-kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d); // of a wheel, xi changing along the tangent
+kd_jet kd_row_jet(const kd_row *row, kd_work *w);                          // value and time derivatives from w->jet
+void   kd_row_gradient(const kd_row *row, kd_work *w, double *out);        // (nterms) derivatives by the terms
+kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d);     // of a wheel, xi changing along the tangent
 void   kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out); // the same: values and first derivatives
 void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier);
 void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair

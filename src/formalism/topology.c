@@ -14,8 +14,7 @@
 
 static const int joint_rows[KD_JOINT_KIND_COUNT] = {
     [KD_FIXED] = 6,     [KD_REVOLUTE] = 5, [KD_PRISMATIC] = 5, [KD_SCREW] = 5, [KD_CYLINDRICAL] = 4,
-    [KD_UNIVERSAL] = 4, [KD_PLANAR] = 3,   [KD_SPHERICAL] = 3, [KD_FREE] = 0,
-    [KD_CARDAN] = 0};
+    [KD_UNIVERSAL] = 4, [KD_PLANAR] = 3,   [KD_SPHERICAL] = 3, [KD_FREE] = 0,  [KD_CARDAN] = 0};
 
 static const kd_tree_joint tree_kind[KD_JOINT_KIND_COUNT] = {
     [KD_FIXED] = KD_TREE_FIXED,   [KD_REVOLUTE] = KD_TREE_REVOLUTE,       [KD_PRISMATIC] = KD_TREE_PRISMATIC,

@@ -65,7 +65,7 @@ void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *trea
     w->unknown = def->contact == KD_CONTACT_UNKNOWNS;
     w->by_load = def->normal == KD_LOAD_ACTUAL && def->creep != KD_CREEP_NONE;
     w->tread = def->tread_radius >= FLAT ? (kd_profile){.kind = KD_PROFILE_LINE, .slope = -def->conicity}
-                                        : arc(def->tread_radius, def->conicity, -1.0);
+                                         : arc(def->tread_radius, def->conicity, -1.0);
     w->head = arc(def->rail_radius, def->conicity, 1.0);
     if (tread) w->tread = (kd_profile){.kind = KD_PROFILE_CURVE, .curve = tread};
     if (head) w->head = (kd_profile){.kind = KD_PROFILE_CURVE, .curve = head};
@@ -77,7 +77,7 @@ void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *trea
     kd_wheel_at(w, in, xi, &at);
     kd_wheel_head(w, xi, S);
     double slope = 1.0 + S[1] * S[1], steep = 1.0 + R[1] * R[1];
-    double along = 0.5 / (R[0] * sqrt(steep));                                             // 1/(2 radius of curvature)
+    double along = 0.5 / (R[0] * sqrt(steep)); // 1/(2 radius of curvature)
     double across = 0.5 * (-R[2] / (steep * sqrt(steep)) - S[2] / (slope * sqrt(slope)));
     w->a = def->ellipse[0], w->b = def->ellipse[1];
     if (isnan(w->a) || isnan(w->b)) kd_hertz_ellipse(along, across, def->load, def->shear, def->poisson, &w->a, &w->b);

@@ -41,9 +41,9 @@ typedef struct kd_wheel {
     int                  row;     // of g, before redundant ones are left out
     int                  lambda;  // place of its multiplier; -1: the row is left out
     int                  slot[KD_WHEEL_INPUTS];
-    double               side;    // +1 left, -1 right
+    double               side; // +1 left, -1 right
     kd_profile           tread, head;
-    double               a, b;    // half axes at the given load
+    double               a, b; // half axes at the given load
     double               kalker[4];
 } kd_wheel;
 

@@ -86,6 +86,9 @@ static void cut_blocks(kd_increments *self, kd_arena *arena)
     self->S = kd_cut_double(arena, self->s_start[self->nblocks]);
     self->gram = kd_cut_double(arena, most * most);
     self->work = kd_cut_double(arena, most);
+    self->shifted = kd_arena_cut(arena, (size_t)most * (size_t)most, sizeof *self->shifted);
+    self->unit = kd_arena_cut(arena, (size_t)most * (size_t)most, sizeof *self->unit);
+    self->pivot = kd_cut_int(arena, most);
 }
 
 // place of (i, j) in Z; -1: outside of the blocks
@@ -210,18 +213,36 @@ void kd_increments_join(const kd_increments *self, const double *along, const do
     }
 }
 
-void kd_increments_turn(const kd_increments *self, const double *x, double *y)
+void kd_increments_apply(const kd_increments *self, const double *B, const double *x, double *y)
 {
     for (int b = 0; b < self->nblocks; b++) {
         int           columns = columns_of(self, b);
         const int    *v = self->v_of + self->v_start[b];
-        const double *S = self->S + self->s_start[b];
+        const double *block = B + self->s_start[b];
         for (int k = 0; k < columns; k++) {
             double sum = 0;
-            for (int l = 0; l < columns; l++) sum += S[k + l * columns] * x[v[l]];
+            for (int l = 0; l < columns; l++) sum += block[k + l * columns] * x[v[l]];
             y[v[k]] = sum;
         }
     }
+}
+
+bool kd_increments_resolvent(const kd_increments *self, double gamma_re, double gamma_im, double *T_re, double *T_im)
+{
+    for (int b = 0; b < self->nblocks; b++) {
+        int             n = columns_of(self, b), count = n * n;
+        double complex *A = self->shifted, *X = self->unit;
+        for (int k = 0; k < count; k++) {
+            bool diagonal = k % (n + 1) == 0;
+            A[k] = (diagonal ? gamma_re + gamma_im * I : 0) - self->S[self->s_start[b] + k];
+            X[k] = diagonal;
+        }
+        if (n > 0 && kd_zlu_factor(n, A, self->pivot) != 0) return false;
+        if (n > 0) kd_zlu_solve(n, A, self->pivot, X, n);
+        for (int k = 0; k < count; k++) T_re[self->s_start[b] + k] = creal(X[k]);
+        for (int k = 0; k < count && T_im; k++) T_im[self->s_start[b] + k] = cimag(X[k]);
+    }
+    return true;
 }
 
 void kd_increments_move(const kd_increments *self, int j, double step, double *p)

@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "math/pattern.h"
+#include <complex.h>
 #include <kardan/eom.h>
 
 typedef struct kd_increments {
@@ -18,11 +19,13 @@ typedef struct kd_increments {
     int          *z_start, *s_start; // (nblocks + 1) places of a block in Z, Zplus and in S
     double       *Z, *Zplus, *S;     // blocks, column-major
     // where the values come from
-    bool    sparse_z, sparse_s;
-    int    *z_place, *s_place; // place of each value in Z and in rate
-    double *z_value, *s_value; // values of the pattern, or the dense matrices (np x nv)
-    double *rate;              // D_p(Z v), in blocks like Z
-    double *gram, *work;       // (largest block)
+    bool            sparse_z, sparse_s;
+    int            *z_place, *s_place; // place of each value in Z and in rate
+    double         *z_value, *s_value; // values of the pattern, or the dense matrices (np x nv)
+    double         *rate;              // D_p(Z v), in blocks like Z
+    double         *gram, *work;       // (largest block)
+    double complex *shifted, *unit;    // (largest block)
+    int            *pivot;
 } kd_increments;
 
 // Blocks from the pattern of Z, one block where there is none. The arena remembers a failure.
@@ -33,8 +36,10 @@ kd_eval kd_increments_update(kd_increments *self, kd_eom_data *data) KD_NODISCAR
 void kd_increments_split(const kd_increments *self, const double *rate, double *along, double *normal);
 // dp (np) = Z along; normal += what D_p(Z v) along has beside Z turn, turn = S along
 void kd_increments_join(const kd_increments *self, const double *along, const double *turn, double *normal, double *dp);
-// y (nv) = S x
-void kd_increments_turn(const kd_increments *self, const double *x, double *y);
+// T = (gamma I - S)^-1 in blocks like S, real and imaginary parts (T_im NULL: gamma_im = 0). false: singular
+bool kd_increments_resolvent(const kd_increments *self, double gamma_re, double gamma_im, double *T_re, double *T_im);
+// y (nv) = B x for blocks B like S
+void kd_increments_apply(const kd_increments *self, const double *B, const double *x, double *y);
 // p += step * column j of Z
 void kd_increments_move(const kd_increments *self, int j, double step, double *p);
 

@@ -33,7 +33,7 @@ static void cut_arrays(kd_newton *self)
     self->turn = kd_cut_double(arena, 2 * self->nv);
     self->z = kd_arena_cut(arena, (size_t)self->m, sizeof *self->z);
     self->part = kd_cut_double(arena, 2 * self->m);
-    self->F_normal = kd_cut_double(arena, self->m * self->normals);
+    self->F_normal = kd_cut_double(arena, (self->np + self->m) * self->normals);
     self->off = kd_cut_double(arena, self->normals + 3 * self->np);
     kd_increments_cut(&self->increments, arena, self->eom);
 }
@@ -100,6 +100,64 @@ kd_dae_counters kd_newton_counters(const kd_newton *self, kd_dae_counters counte
     return counters;
 }
 
+// ---- elimination ----------------------------------------------------------------------------------------------------
+
+// W = K_p B
+void kd_newton_eliminate(const kd_newton *self, const double *K_p, double *W)
+{
+    int           q = 0;
+    const double *D = self->form->scale_eta;
+    memset(W, 0, (size_t)kd_columns_count(&self->A) * sizeof *W);
+    for (int e = 0; e < self->F.column[self->nv]; e++) W[self->to_A[e]] += K_p[e];
+    for (int k = 0; k < self->nlambda && self->has_eta; k++)
+        for (int l = self->row_start[k]; l < self->row_start[k + 1]; l++) {
+            double     factor = D[k] * self->GZ[self->row_value[l]];
+            const int *column = self->F.column + self->row_column[l];
+            for (int e = column[0]; e < column[1]; e++) W[self->product[q++]] -= factor * K_p[e];
+        }
+}
+
+// out += factor K_p T; the columns of a block have the same rows
+static void add_product(const kd_newton *self, double factor, const double *K_p, const double *T, double *out)
+{
+    const kd_increments *inc = &self->increments;
+    const int           *column = self->F.column;
+    for (int b = 0; b < inc->nblocks; b++) {
+        int           n = inc->v_start[b + 1] - inc->v_start[b];
+        const int    *v = inc->v_of + inc->v_start[b];
+        const double *block = T + inc->s_start[b];
+        for (int l = 0; l < n; l++)
+            for (int k = 0; k < n; k++) {
+                double value = factor * block[k + l * n];
+                if (value == 0) continue;
+                kd_axpy(column[v[k] + 1] - column[v[k]], value, K_p + column[v[k]], out + column[v[l]]);
+            }
+    }
+}
+
+// W = (K_p + K_normal / gamma) T B for quaternions; gamma real: W_im is left alone
+static bool eliminate_turning(kd_newton *self, double complex gamma)
+{
+    size_t         bytes = (size_t)self->F.column[self->nv] * sizeof *self->KT;
+    bool           is_complex = cimag(gamma) != 0;
+    double complex inverse = 1 / gamma;
+    double         re = creal(inverse), im = cimag(inverse);
+    double        *T_im = is_complex ? self->T_im : NULL;
+    if (!kd_increments_resolvent(&self->increments, creal(gamma), cimag(gamma), self->T, T_im)) return false;
+    memset(self->KT, 0, bytes);
+    add_product(self, 1, self->K, self->T, self->KT);
+    if (self->normals > 0) add_product(self, re, self->K_normal, self->T, self->KT);
+    if (self->normals > 0 && is_complex) add_product(self, -im, self->K_normal, self->T_im, self->KT);
+    kd_newton_eliminate(self, self->KT, self->W);
+    if (!is_complex) return true;
+    memset(self->KT_im, 0, bytes);
+    add_product(self, 1, self->K, self->T_im, self->KT_im);
+    if (self->normals > 0) add_product(self, im, self->K_normal, self->T, self->KT_im);
+    if (self->normals > 0) add_product(self, re, self->K_normal, self->T_im, self->KT_im);
+    kd_newton_eliminate(self, self->KT_im, self->W_im);
+    return true;
+}
+
 // ---- factors --------------------------------------------------------------------------------------------------------
 
 // nearest smaller power of 2
@@ -139,11 +197,10 @@ static void set_scales(kd_newton *self, double gamma)
 
 static void real_values(kd_newton *self, double gamma)
 {
-    double        g1 = 1 / gamma, g2 = g1 * g1, *A = self->value;
-    const double *E = self->A_E, *K = self->A_K, *W1 = self->W1, *W2 = self->W2;
+    double        factor = self->increments.identity ? 1 / gamma : 1, *A = self->value;
+    const double *E = self->A_E, *K = self->A_K, *W = self->W;
     int           count = kd_columns_count(&self->A);
-    for (int e = 0; e < count; e++) A[e] = gamma * E[e] + K[e] + g1 * W1[e];
-    for (int e = 0; e < count && W2; e++) A[e] += g2 * W2[e];
+    for (int e = 0; e < count; e++) A[e] = gamma * E[e] + K[e] + factor * W[e];
     set_scales(self, gamma);
     for (int j = 0; j < self->m; j++)
         for (int e = self->A.column[j]; e < self->A.column[j + 1]; e++)
@@ -153,13 +210,12 @@ static void real_values(kd_newton *self, double gamma)
 // The same for a complex gamma of about the size of the real one, with its scales
 static void complex_values(kd_newton *self, double complex gamma)
 {
-    double complex g1 = 1 / gamma, g2 = g1 * g1, *A = self->value_complex;
-    const double  *E = self->A_E, *K = self->A_K, *W1 = self->W1, *W2 = self->W2;
+    double complex *A = self->value_complex, factor = 1 / gamma;
+    const double   *E = self->A_E, *K = self->A_K, *W = self->W, *W_im = self->W_im;
     for (int j = 0; j < self->m; j++)
         for (int e = self->A.column[j]; e < self->A.column[j + 1]; e++) {
-            A[e] = gamma * E[e] + K[e] + g1 * W1[e];
-            if (W2) A[e] += g2 * W2[e];
-            A[e] *= self->row[self->A.row[e]] * self->column[j];
+            double complex eliminated = self->increments.identity ? factor * W[e] : W[e] + W_im[e] * I;
+            A[e] = (gamma * E[e] + K[e] + eliminated) * (self->row[self->A.row[e]] * self->column[j]);
         }
 }
 
@@ -190,9 +246,15 @@ kd_status kd_newton_factor(kd_newton *self, double gamma_real, double gamma_re, 
     self->gamma = gamma_real;
     self->gamma_complex = gamma_re + gamma_im * I;
     self->refactorizations += gamma_im != 0 ? 2 : 1;
+    bool turning = !self->increments.identity;
+    if (turning && !eliminate_turning(self, gamma_real)) return KD_ERR_DECOMPOSITION;
+    if (turning)
+        memcpy(self->T_real, self->T,
+               (size_t)self->increments.s_start[self->increments.nblocks] * sizeof *self->T_real);
     real_values(self, gamma_real);
     kd_status status = factor_real(self);
     if (status < 0 || gamma_im == 0) return status;
+    if (turning && !eliminate_turning(self, self->gamma_complex)) return KD_ERR_DECOMPOSITION;
     complex_values(self, self->gamma_complex);
     return factor_complex(self);
 }
@@ -219,6 +281,18 @@ static void split(kd_newton *self, const double *y, double *rho, double *normal)
         kd_increments_split(&self->increments, y, rho, normal);
 }
 
+// rho += Z+ (Z v)_p n: a move off the manifold changes the rates along it, too
+static void turn_normal(kd_newton *self, const double *n, double *rho)
+{
+    double *rate = self->off + self->normals + 2 * self->np;
+    kd_gemv_t(self->np, self->normals, 1, self->form->position.N, n, 0, self->off);
+    memset(rate, 0, (size_t)self->np * sizeof *rate);
+    for (int k = 0; k < self->normals; k++)
+        kd_axpy(self->np, -self->off[k], self->F_normal + (ptrdiff_t)k * (self->np + self->m), rate);
+    kd_increments_split(&self->increments, rate, self->turn, self->off + self->normals);
+    kd_axpy(self->nv, 1, self->turn, rho);
+}
+
 // z -= K_p delta
 static void move_known(const kd_newton *self, const double *delta, double *z)
 {
@@ -234,14 +308,15 @@ static void move_normal(kd_newton *self, const double *n, double *z)
 {
     const kd_position *position = &self->form->position;
     kd_gemv_t(self->np, self->normals, 1, position->N, n, 0, self->off);
-    kd_gemv(self->m, self->normals, -1, self->F_normal, self->off, 1, z);
+    for (int k = 0; k < self->normals; k++)
+        kd_axpy(self->m, -self->off[k], self->F_normal + self->np + (ptrdiff_t)k * (self->np + self->m), z);
 }
 
 // n = normal + the normal part of D_p(Z v) delta
 static void known_normal(kd_newton *self, const double *normal, const double *delta, double *n)
 {
     memcpy(n, normal, (size_t)self->np * sizeof *n);
-    kd_increments_turn(&self->increments, delta, self->turn);
+    kd_increments_apply(&self->increments, self->increments.S, delta, self->turn);
     kd_increments_join(&self->increments, delta, self->turn, n, self->off + self->normals + 2 * self->np);
 }
 
@@ -264,8 +339,7 @@ static void apply_T(kd_newton *self, const double *rho, double *delta)
         for (int j = 0; j < self->nv; j++) delta[j] = inverse * rho[j];
         return;
     }
-    kd_increments_turn(&self->increments, rho, self->turn);
-    for (int j = 0; j < self->nv; j++) delta[j] = inverse * (rho[j] + inverse * self->turn[j]);
+    kd_increments_apply(&self->increments, self->T_real, rho, delta);
 }
 
 void kd_newton_solve(kd_newton *self, double *y)
@@ -273,6 +347,11 @@ void kd_newton_solve(kd_newton *self, double *y)
     double *z = y + self->np;
     if (self->opt.explicit_form && !self->differenced) multiply_mass(self, z);
     split(self, y, self->rho, self->normal);
+    if (self->normals > 0) {
+        double *n = self->off + self->normals + self->np;
+        for (int i = 0; i < self->np; i++) n[i] = self->normal[i] / self->gamma;
+        turn_normal(self, n, self->rho);
+    }
     apply_T(self, self->rho, self->delta);
     move_known(self, self->delta, z);
     if (self->normals > 0) {
@@ -293,7 +372,7 @@ void kd_newton_solve(kd_newton *self, double *y)
         memcpy(y, self->delta, (size_t)self->nv * sizeof *y);
         return;
     }
-    kd_increments_turn(&self->increments, self->delta, self->turn);
+    kd_increments_apply(&self->increments, self->increments.S, self->delta, self->turn);
     kd_increments_join(&self->increments, self->delta, self->turn, self->normal, y);
     kd_axpy(self->np, 1 / self->gamma, self->normal, y);
 }
@@ -302,15 +381,22 @@ void kd_newton_solve(kd_newton *self, double *y)
 static void apply_T_complex(kd_newton *self)
 {
     int            nv = self->nv;
+    double        *rho = self->rho, *delta = self->delta, *turn = self->turn;
     double complex inverse = 1 / self->gamma_complex;
-    for (int part = 0; part < 2 && !self->increments.identity; part++)
-        kd_increments_turn(&self->increments, self->rho + part * nv, self->turn + part * nv);
-    for (int j = 0; j < nv; j++) {
-        double complex rho = self->rho[j] + self->rho[nv + j] * I, turn = self->turn[j] + self->turn[nv + j] * I;
-        double complex delta = inverse * (self->increments.identity ? rho : rho + inverse * turn);
-        self->delta[j] = creal(delta);
-        self->delta[nv + j] = cimag(delta);
+    if (self->increments.identity) {
+        for (int j = 0; j < nv; j++) {
+            double complex value = inverse * (rho[j] + rho[nv + j] * I);
+            delta[j] = creal(value);
+            delta[nv + j] = cimag(value);
+        }
+        return;
     }
+    kd_increments_apply(&self->increments, self->T, rho, delta);
+    kd_increments_apply(&self->increments, self->T_im, rho + nv, turn);
+    for (int j = 0; j < nv; j++) delta[j] -= turn[j];
+    kd_increments_apply(&self->increments, self->T, rho + nv, delta + nv);
+    kd_increments_apply(&self->increments, self->T_im, rho, turn);
+    for (int j = 0; j < nv; j++) delta[nv + j] += turn[j];
 }
 
 static void move_normal_complex(kd_newton *self, double *z_re, double *z_im)
@@ -329,6 +415,20 @@ static void move_normal_complex(kd_newton *self, double *z_re, double *z_im)
     move_normal(self, im, z_im);
 }
 
+static void turn_normal_complex(kd_newton *self)
+{
+    int            np = self->np;
+    double        *n = self->off + self->normals + np;
+    double complex inverse = 1 / self->gamma_complex;
+    for (int part = 0; part < 2; part++) {
+        for (int i = 0; i < np; i++) {
+            double complex value = inverse * (self->normal[i] + self->normal[np + i] * I);
+            n[i] = part == 0 ? creal(value) : cimag(value);
+        }
+        turn_normal(self, n, self->rho + part * self->nv);
+    }
+}
+
 static void join_complex(kd_newton *self, double *y_re, double *y_im)
 {
     int            np = self->np, nv = self->nv;
@@ -340,7 +440,7 @@ static void join_complex(kd_newton *self, double *y_re, double *y_im)
     }
     double *parts[2] = {y_re, y_im};
     for (int part = 0; part < 2; part++) {
-        kd_increments_turn(&self->increments, self->delta + part * nv, self->turn + part * nv);
+        kd_increments_apply(&self->increments, self->increments.S, self->delta + part * nv, self->turn + part * nv);
         kd_increments_join(&self->increments, self->delta + part * nv, self->turn + part * nv, self->normal + part * np,
                            parts[part]);
     }
@@ -360,6 +460,7 @@ void kd_newton_solve_complex(kd_newton *self, double *y_re, double *y_im)
         if (self->opt.explicit_form && !self->differenced) multiply_mass(self, parts[part] + np);
         split(self, parts[part], self->rho + part * nv, self->normal + part * np);
     }
+    if (self->normals > 0) turn_normal_complex(self);
     apply_T_complex(self);
     for (int part = 0; part < 2; part++) move_known(self, self->delta + part * nv, parts[part] + np);
     if (self->normals > 0) move_normal_complex(self, y_re + np, y_im + np);

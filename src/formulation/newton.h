@@ -3,8 +3,8 @@
 //
 // Unknowns (delta, dv, dr, dw, ds, dlambda, dmu, deta), delta the increments of the positions, dp = Z delta. The
 // kinematic rows  gamma delta - S delta - dv + (GZ)' D deta = rho  give delta = T (rho + dv - (GZ)' D deta) with
-// T = (gamma I - S)^-1, cut off after (I + S / gamma) / gamma: S is the turning of frames, zero where Z = I. The other
-// m rows leave, with K_p their derivatives along increments,
+// T = (gamma I - S)^-1: S is the turning of frames, zero where Z = I, otherwise of small blocks. The other m rows
+// leave, with K_p their derivatives along increments,
 //
 //     A = gamma E + K + K_p T B,     B = [I, -(GZ)' D] for (dv, deta).
 //
@@ -74,8 +74,10 @@ typedef struct kd_newton {
     double    *GZ;                                 // values of the source gz that belong to the matrix
     int       *product;                            // places in A of the products K_p (GZ)', in order
     kd_columns A;                                  // (m x m)
-    double    *A_E, *A_K, *W1, *W2;                // A = gamma A_E + A_K + W1 / gamma + W2 / gamma^2
-    double    *turned;                             // K_p S
+    double    *A_E, *A_K, *W, *W_im;               // A = gamma A_E + A_K + W; where Z = I, W / gamma
+    double    *T_real;                             // blocks of T for the real gamma
+    double    *T, *T_im, *KT, *KT_im;              // of T and K_p T for the gamma of the last elimination
+    double    *K_normal;                           // F_n N' D_p(Z v), see normals
     double    *value;
     double complex *value_complex;
 
@@ -110,7 +112,7 @@ typedef struct kd_newton {
     // derivatives of the rows along the normals of the manifold, by differences: equations that come with patterns are
     // those of models, where rotations normalise their quaternions and nothing depends on the norm
     int     normals;
-    double *F_normal, *off; // (m x normals), (normals + 3 np)
+    double *F_normal, *off; // ((np + m) x normals), (normals + 3 np)
 
     double         *rho, *normal, *delta, *turn; // scratch (nv), (np), (nv), (nv)
     double complex *z;                           // (m)
@@ -133,6 +135,8 @@ kd_status kd_newton_factor(kd_newton *self, double gamma_real, double gamma_re, 
 void            kd_newton_solve(kd_newton *self, double *y);
 void            kd_newton_solve_complex(kd_newton *self, double *y_re, double *y_im);
 kd_dae_counters kd_newton_counters(const kd_newton *self, kd_dae_counters counters);
+
+void kd_newton_eliminate(const kd_newton *self, const double *K_p, double *W); // W = K_p B
 
 // newton_pattern.c
 kd_status kd_newton_describe(kd_newton *self) KD_NODISCARD;    // sources and pieces

@@ -128,17 +128,19 @@ kd_eval kd_newton_difference(kd_newton *self, double t, const double *x, const d
 kd_eval kd_newton_normals(kd_newton *self, double t, const double *x, const double *xdot)
 {
     kd_position *position = &self->form->position;
+    int          rows = self->np + self->m;
     kd_eval      answer = kd_position_update(position, self->form->data);
     for (int k = 0; k < self->normals && answer == KD_EVAL_OK; k++) {
         const double *n = position->N + k * self->np;
-        double       *column = self->F_normal + k * self->m;
+        double       *column = self->F_normal + k * rows;
         for (int side = 0; side < 2 && answer == KD_EVAL_OK; side++) {
             double step = side == 0 ? NORMAL_INCREMENT : -NORMAL_INCREMENT;
             reset(self, x);
             for (int i = 0; i < self->np; i++) self->x_moved[i] += step * n[i];
-            answer = moved_rows(self, t, xdot);
-            for (int i = 0; i < self->m; i++) {
-                double value = self->form->raw[self->np + i] / (2 * step);
+            answer = kd_assembled_raw(self->form, t, self->x_moved, xdot);
+            self->form->counters.for_differences++;
+            for (int i = 0; i < rows; i++) {
+                double value = self->form->raw[i] / (2 * step);
                 column[i] = side == 0 ? value : column[i] + value;
             }
         }

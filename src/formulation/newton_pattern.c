@@ -351,9 +351,17 @@ static void cut_values(kd_newton *self)
     self->E = kd_cut_double(arena, nF);
     self->A_E = kd_cut_double(arena, nA);
     self->A_K = kd_cut_double(arena, nA);
-    self->W1 = kd_cut_double(arena, nA);
-    self->W2 = self->increments.identity ? NULL : kd_cut_double(arena, nA);
-    self->turned = self->increments.identity ? NULL : kd_cut_double(arena, self->F.column[self->nv]);
+    self->W = kd_cut_double(arena, nA);
+    if (!self->increments.identity) {
+        int nP = self->F.column[self->nv], nS = self->increments.s_start[self->increments.nblocks];
+        self->W_im = kd_cut_double(arena, nA);
+        self->T_real = kd_cut_double(arena, nS);
+        self->T = kd_cut_double(arena, nS);
+        self->T_im = kd_cut_double(arena, nS);
+        self->KT = kd_cut_double(arena, nP);
+        self->KT_im = kd_cut_double(arena, nP);
+        self->K_normal = self->normals > 0 ? kd_cut_double(arena, nP) : NULL;
+    }
     self->value = kd_cut_double(arena, nA);
     self->value_complex = kd_arena_cut(arena, (size_t)nA, sizeof *self->value_complex);
     self->second = kd_arena_cut(arena, (size_t)nF * (size_t)self->nu, sizeof *self->second);

@@ -175,11 +175,12 @@ static void set_inactive(kd_newton *self)
 
 // ---- parts of A -----------------------------------------------------------------------------------------------------
 
-// turned += F_n N' D_p(Z v): increments turn velocities off the manifold, which the rows see through their normals
-static void add_normals(kd_newton *self)
+// K_normal = F_n N' D_p(Z v): increments turn velocities off the manifold, which the rows see through their normals
+static void set_normals(kd_newton *self)
 {
     const kd_increments *inc = &self->increments;
     const kd_position   *position = &self->form->position;
+    memset(self->K_normal, 0, (size_t)self->F.column[self->nv] * sizeof *self->K_normal);
     for (int j = 0; j < self->nv; j++) {
         int        b = inc->block_of[j], rows = inc->p_start[b + 1] - inc->p_start[b], l = 0;
         const int *p = inc->p_of + inc->p_start[b];
@@ -189,43 +190,9 @@ static void add_normals(kd_newton *self)
             double off = 0;
             for (int i = 0; i < rows; i++) off += position->N[p[i] + k * self->np] * rate[i];
             for (int e = self->F.column[j]; e < self->F.column[j + 1]; e++)
-                self->turned[e] += self->F_normal[self->F.row[e] + k * self->m] * off;
+                self->K_normal[e] += self->F_normal[self->np + self->F.row[e] + k * (self->np + self->m)] * off;
         }
     }
-}
-
-// turned = K_p S; the columns of a block have the same rows
-static void turn_positions(kd_newton *self)
-{
-    const kd_increments *inc = &self->increments;
-    const int           *column = self->F.column;
-    memset(self->turned, 0, (size_t)column[self->nv] * sizeof *self->turned);
-    for (int b = 0; b < inc->nblocks; b++) {
-        int           n = inc->v_start[b + 1] - inc->v_start[b];
-        const int    *v = inc->v_of + inc->v_start[b];
-        const double *S = inc->S + inc->s_start[b];
-        for (int l = 0; l < n; l++)
-            for (int k = 0; k < n; k++) {
-                if (S[k + l * n] == 0) continue;
-                kd_axpy(column[v[k] + 1] - column[v[k]], S[k + l * n], self->K + column[v[k]],
-                        self->turned + column[v[l]]);
-            }
-    }
-}
-
-// W = K_p B for K_p = K or K S
-static void eliminate(const kd_newton *self, const double *K_p, double *W)
-{
-    int q = 0;
-    memset(W, 0, (size_t)kd_columns_count(&self->A) * sizeof *W);
-    for (int e = 0; e < self->F.column[self->nv]; e++) W[self->to_A[e]] += K_p[e];
-    const double *D = self->form->scale_eta;
-    for (int k = 0; k < self->nlambda && self->has_eta; k++)
-        for (int l = self->row_start[k]; l < self->row_start[k + 1]; l++) {
-            double     factor = D[k] * self->GZ[self->row_value[l]];
-            const int *column = self->F.column + self->row_column[l];
-            for (int e = column[0]; e < column[1]; e++) W[self->product[q++]] -= factor * K_p[e];
-        }
 }
 
 // F_x' alone
@@ -239,11 +206,8 @@ static void gather_K(kd_newton *self)
 {
     memset(self->A_K, 0, (size_t)kd_columns_count(&self->A) * sizeof *self->A_K);
     for (int e = self->F.column[self->nv]; e < kd_columns_count(&self->F); e++) self->A_K[self->to_A[e]] = self->K[e];
-    eliminate(self, self->K, self->W1);
-    if (self->increments.identity) return;
-    turn_positions(self);
-    if (self->normals > 0) add_normals(self);
-    eliminate(self, self->turned, self->W2);
+    if (self->increments.identity) kd_newton_eliminate(self, self->K, self->W);
+    if (self->normals > 0) set_normals(self);
 }
 
 // ---- evaluation -----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 
 // Newton steps towards 0 = q: quadratic convergence, three are enough from any point of an integration
 #define NORMALISE_STEPS 3
+#define CUT_AT_ONCE ((size_t)1 << 18) // entries of Z
 
 void kd_position_cut_norms(kd_position *self, kd_arena *arena, const kd_eom *eom)
 {
@@ -18,6 +19,7 @@ void kd_position_cut_norms(kd_position *self, kd_arena *arena, const kd_eom *eom
     int               np = dims.np, nv = dims.nv, nq = dims.nq;
 
     *self = (kd_position){.np = np, .nv = nv, .nq = nq, .nn = np > nv ? np - nv : 0};
+    self->arena = arena;
     self->identity = !def->kinematics && !def->Z;
     if (self->identity || def->normalise) return; // the definition goes back to 0 = q itself
     self->q_p = kd_cut_matrix(arena, nq, np);
@@ -25,26 +27,37 @@ void kd_position_cut_norms(kd_position *self, kd_arena *arena, const kd_eom *eom
     self->pivot = kd_cut_int(arena, nq);
 }
 
-void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom)
+// Full matrices, at once or at the first update; false: out of memory.
+static bool cut_matrices(kd_position *self)
 {
-    kd_position_cut_norms(self, arena, eom);
-    int np = self->np, nv = self->nv;
-    if (self->identity) return;
+    kd_arena *arena = self->arena;
+    int       np = self->np, nv = self->nv, work = kd_qr_work(np, nv);
     if (!self->q_p) self->q_p = kd_cut_matrix(arena, self->nq, np);
-    self->Z = kd_cut_matrix(arena, np, nv);
     self->Zplus = kd_cut_matrix(arena, nv, np);
     self->N = kd_cut_matrix(arena, np, self->nn);
     self->QR = kd_cut_matrix(arena, np, nv);
     self->tau = kd_cut_double(arena, np + nv);
     self->Q = kd_cut_matrix(arena, np, np);
-    int work = kd_qr_work(np, nv);
     self->work = kd_cut_double(arena, work > np ? work : np);
     self->column = kd_cut_int(arena, nv);
+    self->Z = kd_cut_matrix(arena, np, nv);
+    return !arena->failed;
+}
+
+void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom)
+{
+    kd_pattern pattern;
+    kd_position_cut_norms(self, arena, eom);
+    if (self->identity) return;
+    bool large =
+        (size_t)self->np * (size_t)self->nv > CUT_AT_ONCE && kd_eom_pattern(eom, KD_KINEMATICS, KD_V, &pattern);
+    if (!large) (void)cut_matrices(self);
 }
 
 kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
 {
     if (self->identity) return KD_EVAL_OK;
+    if (!self->Z && !cut_matrices(self)) return KD_EVAL_STOP;
     int     np = self->np, nv = self->nv;
     kd_eval answer = kd_eom_Z(data, self->Z);
     if (answer == KD_EVAL_OK && self->nq > 0) answer = kd_eom_q_p(data, self->q_p);

@@ -7,19 +7,21 @@
 #include <kardan/eom.h>
 
 typedef struct kd_position {
-    int     np, nv, nq;
-    int     nn;                      // np - nv, number of normal directions
-    bool    identity;                // Z = I: nothing to do
-    double *Z;                       // (np x nv)
-    double *Zplus;                   // (nv x np)
-    double *N;                       // (np x nn) orthonormal
-    double *q_p;                     // (nq x np)
-    double *QR, *tau, *Q, *work, *y; // workspace
-    int    *column, *pivot;
+    int       np, nv, nq;
+    int       nn;                      // np - nv, number of normal directions
+    bool      identity;                // Z = I: nothing to do
+    double   *Z;                       // (np x nv); NULL: full matrices are not made yet
+    double   *Zplus;                   // (nv x np)
+    double   *N;                       // (np x nn) orthonormal
+    double   *q_p;                     // (nq x np)
+    double   *QR, *tau, *Q, *work, *y; // workspace
+    int      *column, *pivot;
+    kd_arena *arena;
 } kd_position;
 
 // Cut the arrays; the arena remembers a failure. norms: what kd_position_normalise needs, nothing beyond vectors where
-// the definition has a function for it; the others have full matrices.
+// the definition has a function for it. kd_position_cut also makes full matrices for kd_position_update, or leaves that
+// to its first call where Z is large and given sparse; the arena must then live as long.
 void kd_position_cut_norms(kd_position *self, kd_arena *arena, const kd_eom *eom);
 void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom);
 // Z, Z+, N and q_p at the position stage of data. RETRY if Z has lost rank.

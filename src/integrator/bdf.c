@@ -20,6 +20,8 @@ static const int    MAX_SINGULAR = 10;       // singular Newton matrices in a ro
 static const double ESTIMATE_FLOOR = 1e-4;   // added to safety times estimate
 static const double MOST_GROWTH = 2;         // of the step size
 static const double NOISE = 1e-13;           // steps shorter than this times t: x' is rounding
+static const double LEAST_FIRST = 0.01;      // part of a first step that is left after an error
+static const double PROBE = 1e-4;            // part of the time in which x changes by its own size, for differences
 static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
 static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
@@ -50,7 +52,6 @@ struct kd_bdf {
     double          *predicted, *predicted_dot; // (n) P, P'
     double          *x, *xdot;                  // (n) iterates, then the accepted point
     double          *e;                         // (n) x - P
-    double          *x_old;                     // (n) before the last step
     double          *rtol, *atol;               // (n)
     double          *weight;                    // (n) 1 / (atol + rtol |x|)
     double          *index_weight;              // (n) the same, with powers of h for components of higher index
@@ -134,7 +135,7 @@ static void set_tolerances(kd_bdf *b)
 static void cut_arrays(kd_bdf *b)
 {
     kd_arena *a = &b->arena;
-    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,      &b->xdot,         &b->e,    &b->x_old,
+    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,      &b->xdot,         &b->e,
                           &b->rtol,      &b->atol,          &b->weight, &b->index_weight, &b->share};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
     kd_bdf_history_cut(&b->past, a, b->n);
@@ -277,24 +278,26 @@ static bool should_raise(const kd_bdf *b, const estimates *s, bool *down)
 static void choose_next(kd_bdf *b, const estimates *s)
 {
     int    k = b->step.order;
-    bool   down = should_lower(k, s), settled = b->equal > k + 1 || b->opt.dassl_rules;
+    bool   down = should_lower(k, s);
     double est = s->same;
-    if (down || k == b->order_max) b->raising = false;
+    if ((down && b->opt.dassl_rules) || k == b->order_max) b->raising = false;
     if (b->raising) {
         b->order = k + 1;
-        b->h_next = MOST_GROWTH * b->h;
+        b->h_next = b->h * (b->opt.dassl_rules ? MOST_GROWTH : fmax(1, fmin(MOST_GROWTH, growth(b, est, k))));
         return;
     }
-    if (should_raise(b, s, &down)) {
+    if (k < b->opt.order_fixed) {
+        b->order = k + 1;
+    } else if (should_raise(b, s, &down)) {
         b->order = k + 1;
         est = s->higher;
     } else if (down && k > b->order_least) {
         b->order = k - 1;
         est = s->lower;
     }
-    double r = growth(b, est, b->order);
+    double r = growth(b, est, b->order), least = b->equal > k + 1 ? b->rule->least_growth : MOST_GROWTH;
     b->h_next = b->h;
-    if (r >= b->rule->least_growth && settled) b->h_next *= fmin(MOST_GROWTH, r);
+    if (r >= least) b->h_next *= fmin(MOST_GROWTH, r);
     if (r <= 1) b->h_next *= fmax(0.5, fmin(0.9, r));
 }
 
@@ -380,22 +383,35 @@ static double controlled_norm(const kd_bdf *b, const double *x)
     return sqrt(sum / b->nc);
 }
 
-// First step: half the tolerance by the second derivative, |h^2 x''| = 1/2, taken from x' after a short Euler step
-// (HNW II.4); not longer than the time in which x changes by its own size, or by a thousand tolerances.
-static double first_step(kd_bdf *b, double span)
+// x'' at the start to b->xdot, from x' after a short Euler step of length h (HNW II.4); false: not to be had
+static bool second_derivative(kd_bdf *b, double h)
 {
     const double *x = b->past.D[0], *xdot = b->past.D[1];
-    double        d0 = controlled_norm(b, x), d1 = controlled_norm(b, xdot);
-    double        longest = d1 > 0 ? fmax(d0, 1e3) / d1 : span, h = fmin(0.01 * longest, 1e-3 * span), d2 = 0;
-    double        t = b->past.t[0];
-    if (!b->dae->methods->start) return h;
+    if (!b->dae->methods->start || !(h > 0)) return false;
     for (int i = 0; i < b->n; i++) b->x[i] = x[i] + h * xdot[i];
-    if (b->dae->methods->start(b->dae->impl, t + h, b->x, b->xdot) == KD_EVAL_OK) {
-        for (int i = 0; i < b->n; i++) b->xdot[i] = (b->xdot[i] - xdot[i]) / h;
-        d2 = controlled_norm(b, b->xdot);
+    if (b->dae->methods->start(b->dae->impl, b->past.t[0] + h, b->x, b->xdot) != KD_EVAL_OK) return false;
+    for (int i = 0; i < b->n; i++) {
+        b->xdot[i] = (b->xdot[i] - xdot[i]) / h;
+        if (!isfinite(b->xdot[i])) return false;
     }
-    if (!(d2 > 0) || !isfinite(d2)) return h;
-    return fmin(fmin(sqrt(0.5 / d2), longest), span);
+    return true;
+}
+
+// The first step. DASSL: |h x'| is half a tolerance, order 1. Otherwise x'' makes it possible to start with order 2,
+// and |h^3 x^(3)| is a tenth of the tolerance with |x^(3)| = |x''|^2 / |x'|; not longer than a tenth of the time in
+// which x' changes by its own size.
+static void prepare_first_step(kd_bdf *b, double span)
+{
+    double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
+    double h = fmin(1e-3 * span, d1 > 0 ? 0.5 / d1 : span);
+    double probe = fmin(1e-5 * span, d1 > 0 ? PROBE * fmax(d0, 1) / d1 : span);
+    if (!b->opt.dassl_rules && b->order_max > 1 && second_derivative(b, probe)) {
+        double d2 = controlled_norm(b, b->xdot);
+        kd_bdf_history_curvature(&b->past, b->xdot);
+        b->order = 2;
+        h = d2 > 0 ? fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2) : d1 > 0 ? 0.1 * fmax(d0, 1) / d1 : 1e-3 * span;
+    }
+    if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), span);
 }
 
 kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
@@ -407,10 +423,10 @@ kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
     b->cause = KD_OK;
     b->worst = -1;
     b->h = 0;
-    memcpy(b->x_old, x, bytes);
+    memcpy(b->x, x, bytes);
     memset(b->xdot, 0, bytes);
-    kd_eval answer = f->start ? f->start(b->dae->impl, t, b->x_old, b->xdot) : KD_EVAL_OK;
-    kd_bdf_history_start(&b->past, t, b->x_old, b->xdot);
+    kd_eval answer = f->start ? f->start(b->dae->impl, t, b->x, b->xdot) : KD_EVAL_OK;
+    kd_bdf_history_start(&b->past, t, b->x, b->xdot);
     b->t_old = t;
     b->order = b->order_least = 1;
     b->h_next = b->opt.h_first;
@@ -444,11 +460,12 @@ static bool too_small(const kd_bdf *b)
     return b->h <= 4 * DBL_EPSILON * fabs(t) || t + b->h == t || b->h <= b->h_least;
 }
 
-// A step whose error is too large: DASSL's rules
+// A step whose error is too large: DASSL's rules, but a first step, whose size was a guess, may become much shorter.
 static void after_error(kd_bdf *b, const estimates *s, int failures)
 {
     int    k = b->step.order;
-    bool   down = should_lower(k, s) && k > b->order_least;
+    bool   first = b->accepted_since_start == 0 && !b->opt.dassl_rules;
+    bool   down = should_lower(k, s) && k > b->order_least && !first;
     double est = down ? s->lower : s->same;
     b->stats.rejected_error++;
     if (!is_noise(b)) {
@@ -457,12 +474,9 @@ static void after_error(kd_bdf *b, const estimates *s, int failures)
         find_worst(b, b->e);
     }
     if (down) b->order = k - 1;
-    if (failures == 1) {
-        shrink(b, fmax(0.25, fmin(0.9, 0.9 * growth(b, est, b->order))));
-    } else {
-        if (failures > 2) b->order = b->order_least;
-        shrink(b, 0.25);
-    }
+    if (failures > 2) b->order = b->order_least;
+    shrink(b, failures == 1 ? fmax(first ? LEAST_FIRST : 0.25, fmin(0.9, 0.9 * growth(b, est, b->order))) : 0.25);
+    if (first && failures == 1) b->raising = true;
 }
 
 // An attempt that failed before its error test. < 0: give up
@@ -560,7 +574,6 @@ static void collect_grid(kd_bdf *b)
 static void accept(kd_bdf *b, const estimates *s)
 {
     int k = b->step.order;
-    memcpy(b->x_old, b->past.D[0], (size_t)b->n * sizeof(double));
     b->equal = b->h == b->h_old && k == b->order_old ? b->equal + 1 : 1;
     choose_next(b, s);
     kd_bdf_history_accept(&b->past, &b->step, b->e);
@@ -579,7 +592,7 @@ static void accept(kd_bdf *b, const estimates *s)
 static void choose_step(kd_bdf *b, double t_end)
 {
     double span = t_end - b->past.t[0], limit = b->opt.h_max > 0 ? fmin(b->opt.h_max, span) : span;
-    if (b->h_next <= 0) b->h_next = first_step(b, span);
+    if (b->accepted_since_start == 0 && b->past.terms == 2) prepare_first_step(b, span);
     b->h = fmin(b->h_next, limit);
     b->t_end = t_end;
     b->to_end = b->h * LAST_STEP >= span;
@@ -692,23 +705,18 @@ const double *kd_bdf_x(const kd_bdf *b)
     return b->past.D[0];
 }
 
+// The polynomial through the last k + 2 points. The formulation's own interpolation is not used: it differentiates
+// positions, which agree with the velocities to the tolerance only, and steps of a multistep method are short.
 kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
 {
     if (!b || !x) return KD_ERR_ARGUMENT;
-    const kd_dae_class *f = b->dae->methods;
-    if (t == b->past.t[0] || b->accepted_since_start == 0) {
-        memcpy(x, b->past.D[0], (size_t)b->n * sizeof *x);
-        return KD_OK;
+    if (!(t >= b->t_old && t <= b->past.t[0])) {
+        kd_text(b->message, sizeof b->message, "t = %.9g lies outside of the last step", t);
+        return KD_ERR_TIME;
     }
-    if (!f->interpolate) {
-        kd_bdf_history_interpolate(&b->past, b->past.terms - 1, t, x);
-        return KD_OK;
-    }
-    b->cause = KD_OK;
-    kd_eval answer = f->interpolate(b->dae->impl, b->t_old, b->x_old, b->past.t[0], b->past.D[0], t, x);
-    if (answer == KD_EVAL_OK) return KD_OK;
-    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
-    return b->cause;
+    bool inside = t < b->past.t[0] && b->accepted_since_start > 0;
+    kd_bdf_history_interpolate(&b->past, inside ? b->past.terms - 1 : 0, t, x);
+    return KD_OK;
 }
 
 kd_stats kd_bdf_stats(const kd_bdf *b)

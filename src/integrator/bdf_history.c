@@ -2,8 +2,8 @@
 //
 // The corrector polynomial C of degree k satisfies F at t, and equals the predictor polynomial P at t - h, .., t - k h
 // (BCP Eq. 5.2.5), which gives x' = P' + cj (x - P) with cj = (1 + 1/2 + .. + 1/k) / h whatever the past steps were.
-// The differences are not scaled by step sizes: a rejected step changes nothing, and a node may be double, so that a
-// start with known x' is an ordinary history.
+// The differences are not scaled by step sizes: a rejected step changes nothing, and a node may be double or triple, so
+// that a start with known x' and x'' is an ordinary history.
 #include "integrator/bdf_history.h"
 
 #include <math.h>
@@ -22,6 +22,13 @@ void kd_bdf_history_start(kd_bdf_history *history, double t, const double *x, co
     history->t[0] = history->t[1] = t;
     memcpy(history->D[0], x, bytes);
     memcpy(history->D[1], xdot, bytes);
+}
+
+void kd_bdf_history_curvature(kd_bdf_history *history, const double *xddot)
+{
+    history->terms = 3;
+    history->t[2] = history->t[0];
+    for (int i = 0; i < history->n; i++) history->D[2][i] = 0.5 * xddot[i];
 }
 
 void kd_bdf_history_points(kd_bdf_history *history, int count, const double *t, double *const *X)

@@ -32,6 +32,8 @@ typedef struct kd_bdf_coefficients {
 void kd_bdf_history_cut(kd_bdf_history *history, kd_arena *arena, int n);
 // x and x' at t
 void kd_bdf_history_start(kd_bdf_history *history, double t, const double *x, const double *xdot);
+// After a start: x'' at the same time, too
+void kd_bdf_history_curvature(kd_bdf_history *history, const double *xddot);
 // Values X_0, X_1, .. at different times, the newest first; count <= KD_BDF_TERMS
 void kd_bdf_history_points(kd_bdf_history *history, int count, const double *t, double *const *X);
 // 1 <= order <= KD_BDF_ORDER_MAX, history.terms > order

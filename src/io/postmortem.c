@@ -17,7 +17,7 @@
 #include "io/file.h"
 #include "math/dense.h"
 
-enum { NAME = 160, TOLD = 5, LARGEST = 4000000 /* entries of a matrix that is decomposed */ };
+enum { NAME = 160, TOLD = 5, LARGEST = 1000000 /* entries of a matrix that is decomposed */ };
 
 static const double SINGULAR = 1e-8, NEARLY = 1e-2; // smallest singular value of the scaled matrix
 static const double VISIBLE = 0.1;                  // part of the largest entry from which a vector's entry is told

@@ -82,6 +82,8 @@ static void put_note(const picture *p)
     kd_text(text, sizeof text, "%d x %d, %d entries (%.1f %%)", m->rows, m->columns, entries,
             m->rows > 0 && m->columns > 0 ? 100.0 * entries / ((double)m->rows * m->columns) : 0.0);
     if (p->kind != KD_SPY_PATTERN) kd_text_append(text, sizeof text, "; %d groups", p->groups);
+    if (p->kind != KD_SPY_PATTERN && p->spy->fullest_row > 0)
+        kd_text_append(text, sizeof text, ", fullest row %d", p->spy->fullest_row);
     fprintf(p->file, "<text x=\"16\" y=\"39\" font-size=\"11\" fill=\"#6b7280\">%s</text>\n", text);
 }
 
@@ -119,13 +121,22 @@ static void put_column_blocks(const picture *p)
     }
 }
 
+static bool has_groups(const kd_spy *spy, int first, int end)
+{
+    while (first < end && spy->group[first] < 0) first++;
+    return first < end;
+}
+
 // What the colours of the compressed picture mean
 static void put_legend(const picture *p)
 {
     double x = 16;
+    int    column = 0;
     for (int k = 0; p->kind == KD_SPY_COMPRESSED && k < p->spy->ncolumn_blocks; k++) {
         const kd_spy_block *b = &p->spy->column_blocks[k];
-        if (b->n == 0) continue;
+        const int           first = column;
+        column += b->n;
+        if (!has_groups(p->spy, first, column)) continue;
         fprintf(p->file, "<rect x=\"%.0f\" y=\"48\" width=\"10\" height=\"10\" fill=\"%s\"/>\n", x,
                 PALETTE[k % COLOURS]);
         fprintf(p->file, "<text x=\"%.0f\" y=\"57\" font-size=\"11\">", x + 14);
@@ -186,7 +197,7 @@ kd_status kd_spy_save(const kd_spy *spy, kd_spy_kind kind, const char *path, cha
         return KD_ERR_ARGUMENT;
     }
     p.columns = kind == KD_SPY_COMPRESSED ? p.groups : spy->pattern.columns;
-    const int most = spy->pattern.rows > spy->pattern.columns ? spy->pattern.rows : spy->pattern.columns;
+    const int most = spy->pattern.rows > p.columns ? spy->pattern.rows : p.columns;
     p.cell = fmax(0.5, fmin(16, (double)SIDE / (most > 0 ? most : 1)));
     kd_status status = kd_file_open(path, &p.file, message, size);
     if (status < 0) return status;

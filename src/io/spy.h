@@ -23,7 +23,8 @@ typedef struct kd_spy {
     kd_pattern          pattern;
     const kd_spy_block *row_blocks, *column_blocks; // blocks without rows or columns are passed over
     int                 nrow_blocks, ncolumn_blocks;
-    const int          *group; // (columns) -1: in none; NULL: KD_SPY_PATTERN only
+    const int          *group;       // (columns) -1: in none; NULL: KD_SPY_PATTERN only
+    int                 fullest_row; // least possible number of groups; 0: not told
 } kd_spy;
 
 kd_status kd_spy_save(const kd_spy *spy, kd_spy_kind kind, const char *path, char *message, size_t size) KD_NODISCARD;

@@ -72,7 +72,6 @@ kd_status kd_sparse_lu_create(int n, const int *column, const int *row, kd_spars
     lu->n = n;
     klu_defaults(&lu->common);
     lu->common.tol = PIVOT_TOLERANCE;
-    lu->common.scale = 0; // the callers scale their matrices
     const int nonzeros = n > 0 ? column[n] : 0;
     int      *seen = kd_cut_int(&lu->arena, n);
     lu->column = kd_cut_int(&lu->arena, n + 1);

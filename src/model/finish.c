@@ -135,8 +135,7 @@ static void check_quaternion(kd_model *m, int joint, double *q)
 static void check_motions(kd_model *m, int i)
 {
     const kd_joint_def      *def = &m->joint[i].def;
-    static const char *const field[] = {"motion[0]", "motion[1]", "motion[2]",
-                                             "motion[3]", "motion[4]", "motion[5]"};
+    static const char *const field[] = {"motion[0]", "motion[1]", "motion[2]", "motion[3]", "motion[4]", "motion[5]"};
     const bool               by_quaternion = def->kind == KD_SPHERICAL || def->kind == KD_FREE;
     const int                n = by_quaternion ? 0 : kd_joint_coordinates(def->kind);
     for (int k = 0; k < 6; k++) {

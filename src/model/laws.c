@@ -244,7 +244,7 @@ static kd_status check_force(reader *r, int i)
 static kd_status check_elements(reader *r)
 {
     static const char *const motion_field[] = {"motion[0]", "motion[1]", "motion[2]",
-                                                    "motion[3]", "motion[4]", "motion[5]"};
+                                               "motion[3]", "motion[4]", "motion[5]"};
     kd_model                *m = r->m;
     kd_status                status = KD_OK;
     r->node = -1;
@@ -387,7 +387,7 @@ static void warn_unused(kd_model *m, kd_section section, const bool *used)
 kd_status kd_finish_laws(kd_model *m)
 {
     static const kd_section counted[] = {KD_SECTION_CURVE, KD_SECTION_INPUT, KD_SECTION_FRAME, KD_SECTION_STATE,
-                                           KD_SECTION_TRACK};
+                                         KD_SECTION_TRACK};
     const int               ncounted = (int)(sizeof counted / sizeof counted[0]);
     kd_arena                arena = {0};
     graph                   g = {.nnodes = m->nsensors + m->nstates};

@@ -59,7 +59,7 @@ typedef struct kd_constraint {
     kd_source         source;
     kd_constraint_def def;
     kd_anchor         from, to;
-    int               curve;                // point on curve; -1
+    int               curve;                   // point on curve; -1
     int               wheel_curve, rail_curve; // profiles of a wheel on a rail; -1
 } kd_constraint;
 
@@ -168,22 +168,22 @@ typedef enum kd_section {
 } kd_section;
 
 typedef enum kd_property {
-    KD_PROPERTY_POS,   // i: component
-    KD_PROPERTY_COM,   // i
-    KD_PROPERTY_VEL,   // i
-    KD_PROPERTY_ACC,   // i
-    KD_PROPERTY_OMEGA, // i
-    KD_PROPERTY_ALPHA, // i
-    KD_PROPERTY_R,     // i, j: component i of axis j
-    KD_PROPERTY_ANGLE, // i: 0 roll, 1 pitch, 2 yaw
-    KD_PROPERTY_Q,     // i: coordinate (joints; joint springs); length or angle (forces)
-    KD_PROPERTY_V,     // i
-    KD_PROPERTY_A,     // i
-    KD_PROPERTY_FORCE, // i: component of force 0..2 and torque 3..5 (joints, wrenches); multiplier (constraints); 0:
-                       // scalar force of a tsda, rsda, joint spring, tyre, maxwell
+    KD_PROPERTY_POS,    // i: component
+    KD_PROPERTY_COM,    // i
+    KD_PROPERTY_VEL,    // i
+    KD_PROPERTY_ACC,    // i
+    KD_PROPERTY_OMEGA,  // i
+    KD_PROPERTY_ALPHA,  // i
+    KD_PROPERTY_R,      // i, j: component i of axis j
+    KD_PROPERTY_ANGLE,  // i: 0 roll, 1 pitch, 2 yaw
+    KD_PROPERTY_Q,      // i: coordinate (joints; joint springs); length or angle (forces)
+    KD_PROPERTY_V,      // i
+    KD_PROPERTY_A,      // i
+    KD_PROPERTY_FORCE,  // i: component of force 0..2 and torque 3..5 (joints, wrenches); multiplier (constraints); 0:
+                        // scalar force of a tsda, rsda, joint spring, tyre, maxwell
     KD_PROPERTY_WRENCH, // i: component of force 0..2 and torque 3..5 of a wheel on a rail
-    KD_PROPERTY_VALUE, // state, input, sensor; energy: 0 kinetic, 1 potential, 2 total
-    KD_PROPERTY_OUT,   // pi
+    KD_PROPERTY_VALUE,  // state, input, sensor; energy: 0 kinetic, 1 potential, 2 total
+    KD_PROPERTY_OUT,    // pi
 } kd_property;
 
 typedef struct kd_path {

@@ -112,6 +112,9 @@ static void refused_combinations(void **state)
         {"--formulation psf --update partitioned", "--formulation ggl works"},
         {"--formulation psf --form explicit", "--formulation ggl works"},
         {"--formulation psf --integrator bdf", "--formulation ggl works"},
+        {"--formulation ggl --integrator cvode", "--formulation ode works"},
+        {"--formulation ode --update partitioned", "--formulation ggl works"},
+        {"--integrator ida --projection always", "--integrator bdf works"},
         {"--pattern estimated", "--derivatives grouped works"},
         {"--pattern estimated --derivatives dense", "--derivatives grouped works"},
         {"--order-max 3", "--integrator bdf works"},
@@ -231,6 +234,29 @@ static void going_on(void **state)
     assert_true(from > 0.05 && from < 2);
 }
 
+// Pictures of the Newton matrix: four sound files, with the numbers of groups and evaluations of the statistics;
+// without a formulation one is chosen that has such a matrix, psf is refused.
+static void pictures_of_the_matrix(void **state)
+{
+    (void)state;
+    static const char *const ENDING[] = {"pattern", "groups", "compressed", "instants"};
+    char                     path[100], fault[200], part[100];
+    command_result           r = expect("simulate andrews --integrator bdf --derivatives grouped --update partitioned "
+                                                  "--jacobian-plots pictures --json --output a --t-end 0.004",
+                                        0, "\"jacobian_plots\": \"pictures\"");
+    for (int k = 0; k < 4; k++) {
+        snprintf(path, sizeof path, "pictures/andrews-%s.svg", ENDING[k]);
+        if (!markup_is_sound(text_of(path), fault, sizeof fault)) fail_msg("%s", fault);
+    }
+    snprintf(part, sizeof part, "; %.0f groups, fullest row %.0f", number_behind(r.text, "\"groups\": "),
+             number_behind(r.text, "\"fullest_row\": "));
+    must_contain(text_of("pictures/andrews-groups.svg"), part);
+    snprintf(part, sizeof part, "%.0f evaluations of the Jacobian (dotted)", number_behind(r.text, "\"jacobians\": "));
+    must_contain(text_of("pictures/andrews-instants.svg"), part);
+    expect("simulate two.yaml --jacobian-plots pictures --output a", 0, "matrix: pictures/two-pattern.svg");
+    expect("simulate two.yaml --formulation psf --jacobian-plots pictures --output a", 2, "--formulation ggl works");
+}
+
 // States that are not there or belong to another model are refused.
 static void wrong_start(void **state)
 {
@@ -250,6 +276,7 @@ int main(void)
         cmocka_unit_test(not_a_number),
         cmocka_unit_test(singular_position),
         cmocka_unit_test(going_on),
+        cmocka_unit_test(pictures_of_the_matrix),
         cmocka_unit_test(wrong_start),
     };
     if (start_afresh(NULL) != 0) return 1;

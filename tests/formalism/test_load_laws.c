@@ -115,7 +115,7 @@ static void check_jacobian(const desk *d, const kd_load *l, long *nonzero)
 static void test_jacobians(void **state)
 {
     static mechanism m;
-    long             nonzero[KD_FORCE_KIND_COUNT] = {0}, of_states = 0, of_users = 0;
+    long             nonzero[KD_FORCE_KIND_COUNT] = {0}, of_states = 0, of_users = 0, of_slip = 0;
     (void)state;
     for (int i = 0; i < MECHANISMS; i++) {
         uint64_t          seed = (uint64_t)i * 99 + 1;
@@ -126,14 +126,19 @@ static void test_jacobians(void **state)
         desk d = desk_create(model, &seed);
         for (int k = 0; k < d.system->nloads; k++) {
             const kd_load *l = &d.system->load[k];
-            check_jacobian(&d, l, l->def ? &nonzero[l->def->kind] : l->user ? &of_users : &of_states);
+            bool           slips = l->class == &kd_load_tyre_slip;
+            check_jacobian(&d, l,
+                           slips     ? &of_slip
+                           : l->def  ? &nonzero[l->def->kind]
+                           : l->user ? &of_users
+                                     : &of_states);
         }
         desk_destroy(&d);
         kd_model_destroy(model);
     }
     for (int k = 0; k < KD_FORCE_KIND_COUNT; k++)
         if (nonzero[k] < 10) fail_msg("force kind %d: %ld derivatives only", k, nonzero[k]);
-    assert_true(of_states > 100 && of_users > 20);
+    assert_true(of_states > 100 && of_users > 20 && of_slip > 100);
 }
 
 // ---- power ----------------------------------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ static void joint_frame(const kd_link *l, const double *x, kd_mat3 *C, kd_vec3 *
         *d = kd_vec_of(x);
         return;
     case KD_TREE_CARDAN: {
-        const kd_mat3 A = about(ez, x[3]), B = about(ex, x[4]), D = about(kd_vec(0, 1, 0), x[5]), AB = kd_mat_mul(&A, &B);
+        const kd_mat3 A = about(ez, x[3]), B = about(ex, x[4]), D = about(kd_vec(0, 1, 0), x[5]),
+                      AB = kd_mat_mul(&A, &B);
         *C = kd_mat_mul(&AB, &D);
         *d = kd_vec_of(x);
         return;

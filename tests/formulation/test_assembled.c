@@ -47,7 +47,7 @@ static void make_tangent(const kd_eom *eom, const double *p, double factor, doub
 }
 
 // Solving with the right-hand side A dx, A dx from differences of the residual, gives dx again. With quaternions the
-// sparse matrix is meant for increments along the unit sphere and leaves out terms that are smaller by 1 / gamma^2.
+// sparse matrix is meant for increments along the unit sphere and leaves out terms smaller by 1 / gamma^2.
 static void check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_formulation form,
                          const kd_formulation_options *opt, double gamma)
 {
@@ -60,7 +60,7 @@ static void check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_st
     unsigned            seed = 7;
     double complex      gamma_complex = gamma * (0.7 + 0.8 * I);
     bool                cut_off = ((const kd_assembled *)dae->impl)->newton && kd_eom_dims(eom).nq > 0;
-    double              tolerance = cut_off ? 30 / (gamma * gamma) : 2e-5;
+    double              tolerance = cut_off ? 2 / (gamma * gamma) : 2e-5;
 
     kd_formulation_pack(dae, x, y);
     assert_int_equal(f->start(dae->impl, t, y, ydot), KD_EVAL_OK);

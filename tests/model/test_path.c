@@ -5,7 +5,7 @@
 static kd_model *path_model(void)
 {
     kd_model                *m = new_model();
-    static const char *const joint[] = {"fix", "rev", "pri", "scr", "cyl", "uni", "pla", "sph", "fre"};
+    static const char *const joint[] = {"fix", "rev", "pri", "scr", "cyl", "uni", "pla", "sph", "fre", "car"};
     add_ball(m, "arm");
     for (int k = 0; k < KD_JOINT_KIND_COUNT; k++) {
         kd_joint_def j = kd_joint_def_default((kd_joint_kind)k);
@@ -25,11 +25,11 @@ static kd_model *path_model(void)
         d.stiffness = d.damping = d.series = d.radius = 1.0;
         CHECK(kd_model_add_force(m, force[k], &d));
     }
-    static const char *const constraint[] = {"dis", "plane", "line", "curve", "coup", "ori", "disc", "knife", "expr"};
+    static const char *const constraint[] = {"dis", "plane", "line", "curve", "coup", "ori", "disc", "knife", "expr", "wheel"};
     for (int k = 0; k < KD_CONSTRAINT_KIND_COUNT; k++) {
         kd_constraint_def c = kd_constraint_def_default((kd_constraint_kind)k);
         c.to = kd_at("arm", 0, 0, 1);
-        c.radius = 1.0;
+        c.radius = c.rail.radius = c.rail.spacing = c.rail.load = 1.0;
         c.value = "t";
         c.nterms = 1;
         c.coordinate[0] = "joint.rev.q";
