@@ -16,6 +16,12 @@ static const char *const DERIVATIVES[] = {"analytic", "dense", "grouped"};
 static const char *const PATTERNS[] = {"topology", "estimated"};
 static const char *const UPDATES[] = {"full", "partitioned", "extended"};
 static const char *const FORMS[] = {"residual", "explicit"};
+static const char *const CVODE_METHODS[] = {
+#define WORD_OF_LIST(name, word, sentence) [name] = word,
+    KD_CVODE_METHOD_LIST(WORD_OF_LIST)};
+static const char *const ARKODE_METHODS[] = {KD_ARKODE_METHOD_LIST(WORD_OF_LIST)
+#undef WORD_OF_LIST
+};
 static const char *const PROJECTIONS[] = {"never", "bound", "always"};
 
 const char *kd_method_decomposition(const kd_method *m)
@@ -36,6 +42,7 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
     const kd_cli_option list[] = {
         {"--formulation", "F", KD_FORMULATION_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->formulation},
         {"--integrator", "I", KD_INTEGRATOR_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->integrator},
+        {"--method", "M", "of cvode: bdf (default), adams; of arkode: erk (default), dirk", KD_CLI_TEXT, &m->family},
         {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
          KD_CLI_TEXT, &m->decomposition},
         {"--derivatives", "D", "of the Newton matrix: analytic (default), dense or grouped differences", KD_CLI_TEXT,
@@ -49,7 +56,8 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
          &m->projection},
         {"--projection-bound", "B", "largest violation that is left alone; default 1e-8", KD_CLI_POSITIVE,
          &m->projection_bound},
-        {"--order-max", "K", "highest order of bdf, 1 to 5; default 5", KD_CLI_COUNT, &m->order_max},
+        {"--order-max", "K", "highest order of bdf and cvode, order of arkode; default: 5, adams 12", KD_CLI_COUNT,
+         &m->order_max},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
          KD_CLI_POSITIVE, &m->rtol},
         {"--atol", "A", "absolute tolerance; default: the model's", KD_CLI_POSITIVE, &m->atol},
@@ -89,6 +97,22 @@ static bool read_formulation_options(kd_method *m)
     return true;
 }
 
+// --method and --order-max
+static bool read_integrator_options(kd_method *m)
+{
+    kd_simulation_options *o = &m->options;
+    int                    i;
+    if (m->family && o->integrator == KD_CVODE) {
+        if (!choose("method of cvode", m->family, CVODE_METHODS, KD_CVODE_METHOD_COUNT, &i)) return false;
+        o->cvode.method = (kd_cvode_method)i;
+    } else if (m->family && o->integrator == KD_ARKODE) {
+        if (!choose("method of arkode", m->family, ARKODE_METHODS, KD_ARKODE_METHOD_COUNT, &i)) return false;
+        o->arkode.method = (kd_arkode_method)i;
+    }
+    if (m->order_max > 0) o->bdf.order_max = o->cvode.order_max = o->arkode.order = m->order_max;
+    return true;
+}
+
 bool kd_method_read(kd_method *m)
 {
     const char *formulations[KD_FORMULATION_COUNT], *integrators[KD_INTEGRATOR_COUNT];
@@ -100,8 +124,7 @@ bool kd_method_read(kd_method *m)
     if (m->formulation) m->options.formulation = (kd_formulation)i;
     if (!choose("integrator", m->integrator, integrators, KD_INTEGRATOR_COUNT, &i)) return false;
     if (m->integrator) m->options.integrator = (kd_integrator)i;
-    if (m->order_max > 0) m->options.bdf.order_max = m->order_max;
-    return read_formulation_options(m);
+    return read_integrator_options(m) && read_formulation_options(m);
 }
 
 bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, char *buffer, size_t size)
@@ -119,6 +142,8 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
         {o->explicit_form, {"form", "form of the dynamics", FORMS[o->explicit_form]}, 0},
         {o->projection != KD_PROJECT_NEVER, {"projection", "projection", PROJECTIONS[o->projection]}, 0},
         {bounded, {"projection_bound", "projection above", NULL}, o->projection_bound},
+        {m->options.integrator == KD_CVODE, {"method", "method", CVODE_METHODS[m->options.cvode.method]}, 0},
+        {m->options.integrator == KD_ARKODE, {"method", "method", ARKODE_METHODS[m->options.arkode.method]}, 0},
         {m->order_max > 0, {"order_max", "highest order", NULL}, m->order_max},
     };
     for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
@@ -202,10 +227,26 @@ static bool fits_projection(const kd_method *m)
     if (m->projection_bound > 0 && m->projection && o->projection != KD_PROJECT_BOUND)
         return refuse("--projection-bound", "only --projection bound looks at it", "leaving one of the two out");
     if (o->projection == KD_PROJECT_NEVER) return true;
+    if (o->projection == KD_PROJECT_BOUND && m->options.integrator == KD_CVODE)
+        return refuse("--projection bound with cvode", "a projection now and then looks like an error to its history",
+                      "--projection always");
     for (size_t i = 0; i < sizeof drifting / sizeof *drifting; i++)
         if (m->options.formulation == drifting[i]) return true;
     return refuse("--projection", "this formulation keeps its positions on the constraints by itself",
                   "--formulation index2");
+}
+
+// --method and --order-max
+static bool fits_order(const kd_method *m)
+{
+    kd_integrator integrator = m->options.integrator;
+    if (m->family && !is_for_ode(integrator))
+        return refuse("--method", "only cvode and arkode have more than one", "--integrator cvode --method adams");
+    if (m->order_max > 5 && integrator == KD_BDF)
+        return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5");
+    if (m->order_max > 0 && integrator != KD_BDF && !is_for_ode(integrator))
+        return refuse("--order-max", "only bdf, cvode and arkode have an order that can be chosen", "--integrator bdf");
+    return true;
 }
 
 bool kd_method_fits(const kd_method *m)
@@ -213,10 +254,7 @@ bool kd_method_fits(const kd_method *m)
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
         return refuse("--pattern", "only grouped differences have a pattern", "--derivatives grouped");
-    if (m->order_max > 5) return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5");
-    if (m->order_max > 0 && m->options.integrator != KD_BDF)
-        return refuse("--order-max", "only bdf has a variable order that can be bounded", "--integrator bdf");
-    return fits_integrator(m) && fits_psf(m) && fits_projection(m);
+    return fits_order(m) && fits_integrator(m) && fits_psf(m) && fits_projection(m);
 }
 
 // ---- choice ---------------------------------------------------------------------------------------------------------

@@ -25,7 +25,8 @@ static kd_model *path_model(void)
         d.stiffness = d.damping = d.series = d.radius = 1.0;
         CHECK(kd_model_add_force(m, force[k], &d));
     }
-    static const char *const constraint[] = {"dis", "plane", "line", "curve", "coup", "ori", "disc", "knife", "expr", "wheel"};
+    static const char *const constraint[] = {"dis", "plane", "line",  "curve", "coup",
+                                             "ori", "disc",  "knife", "expr",  "wheel"};
     for (int k = 0; k < KD_CONSTRAINT_KIND_COUNT; k++) {
         kd_constraint_def c = kd_constraint_def_default((kd_constraint_kind)k);
         c.to = kd_at("arm", 0, 0, 1);

@@ -192,12 +192,8 @@ static void hunting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(structure),
-        cmocka_unit_test(derivatives),
-        cmocka_unit_test(modes),
-        cmocka_unit_test(line_change),
-        cmocka_unit_test(hunting),
+        cmocka_unit_test(sizes), cmocka_unit_test(structure),   cmocka_unit_test(derivatives),
+        cmocka_unit_test(modes), cmocka_unit_test(line_change), cmocka_unit_test(hunting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
