@@ -97,7 +97,8 @@ static void drop(swing *s)
 // Largest error of positions and of velocities
 static void measure(bool joint, double t, const double *x, double *p_error, double *v_error)
 {
-    double p[2], v[2], y[4] = {x[0], x[1], x[2], x[3]};
+    double p[2], v[2], y[4];
+    memcpy(y, x, (joint ? 2 : 4) * sizeof *y);
     kd_pendulum_exact(GRAVITY, false, SPEED, t, p, v, NULL);
     if (joint) {
         y[0] = sin(x[0]), y[1] = -cos(x[0]);
