@@ -24,6 +24,7 @@ static const double LEAST_FIRST = 0.01;      // part of a first step that is lef
 static const double PROBE = 1e-4;            // part of the time in which x changes by its own size, for differences
 static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
 static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
+static const double FIRST_PART = 0.01;       // of the span, at most: what rests at the start need not rest for long
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
 
@@ -411,7 +412,7 @@ static void prepare_first_step(kd_bdf *b, double span)
         b->order = 2;
         h = d2 > 0 ? fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2) : d1 > 0 ? 0.1 * fmax(d0, 1) / d1 : 1e-3 * span;
     }
-    if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), span);
+    if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), FIRST_PART * span);
 }
 
 kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
