@@ -688,7 +688,7 @@ void mechanism_make(mechanism *m, uint64_t seed, const mechanism_options *opt)
         reduce(m);
     }
     for (int i = 0; i < opt->constraints; i++) {
-        (void)make_constraint(m, (kd_constraint_kind)mechanism_below(KD_CONSTRAINT_KIND_COUNT, &m->seed));
+        (void)make_constraint(m, (kd_constraint_kind)mechanism_below(KD_WHEEL_RAIL, &m->seed));
         reduce(m);
     }
     if (opt->states && !opt->conservative) make_states(m);
