@@ -12,6 +12,7 @@ int main(int argc, char **argv)
     if (!b) return exit_status;
     bench_head(b);
     corrector_tables(b);
+    corrector_ratios(b);
     bench_report(b);
     bench_destroy(b);
     return EXIT_SUCCESS;
