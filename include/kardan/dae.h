@@ -55,7 +55,7 @@ typedef enum kd_matrix_news {
 } kd_matrix_news;
 
 typedef struct kd_attempt_report {
-    double         t, h;       // start of the step, its size
+    double         t, h;       // start of the step, its size (0: not known)
     int            order;      // of the method
     int            iterations; // of Newton
     kd_attempt     outcome;

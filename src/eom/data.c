@@ -14,7 +14,7 @@
 #include "core/text.h"
 #include "eom/internal.h"
 
-#define RESERVED_AT_ONCE ((size_t)1 << 18) // entries of Z up to which full matrices are made with the object: 2 MB
+#define RESERVED_AT_ONCE ((size_t)1 << 16) // entries of Z up to which full matrices are made with the object
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 

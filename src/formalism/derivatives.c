@@ -357,6 +357,7 @@ static kd_jet at_level(kd_jet j, int level)
 
 typedef struct row_targets { // value level of the change: d, d1, d2 by position; d1, d2 by rate
     kd_matrix_values *p[3], *v[3];
+    bool              by_rate; // is there one by rate?
 } row_targets;
 
 static void put_changes(int number, int column, kd_jet by_position, kd_jet by_rate, const row_targets *out)
@@ -376,8 +377,8 @@ static void add_linear_changes(kd_work *w, const kd_row *row, int number, const 
         for (int l = 0; l < column_count(w, m); l++) {
             int column = column_v(w, m, l);
             if (column < 0) continue;
-            kd_jet p = kd_jet_scale(row->coefficient[i], at_level(jet_along(w, m, l, false), at.level));
-            kd_jet v = kd_jet_scale(row->coefficient[i], at_level(jet_along(w, m, l, true), at.level));
+            kd_jet p = kd_jet_scale(row->coefficient[i], at_level(jet_along(w, m, l, false), at.level)), v = {0};
+            if (out->by_rate) v = kd_jet_scale(row->coefficient[i], at_level(jet_along(w, m, l, true), at.level));
             put_changes(number, column, p, v, out);
         }
     }
@@ -426,7 +427,9 @@ static void add_expression_changes(kd_work *w, const kd_row *row, int number, co
         for (int l = 0; l < column_count(w, m); l++) {
             int dof = column_dof(w, m, l), column = s->tree.dof_v[dof];
             if (column < 0 || is_done(w, row, i, dof)) continue;
-            put_changes(number, column, expression_along(w, row, dof, false), expression_along(w, row, dof, true), out);
+            kd_jet p = expression_along(w, row, dof, false), v = {0};
+            if (out->by_rate) v = expression_along(w, row, dof, true);
+            put_changes(number, column, p, v, out);
         }
     }
 }
@@ -468,13 +471,12 @@ static void add_contact_column(kd_work *w, const kd_row *row, int term, double c
     }
 }
 
-// gI and gII by the coordinate of contact
-static void add_contact_changes(kd_work *w, const kd_row *row, int number)
+// gI (second: gII) by the coordinate of contact
+static void add_contact_changes(kd_work *w, const kd_row *row, int number, bool second)
 {
     if (!row->wheel || !row->wheel->unknown) return;
     kd_jet along = kd_row_contact_jet(row, w, 1.0);
-    kd_matrix_add(&w->gI_s, number, row->wheel->contact, along.d1);
-    kd_matrix_add(&w->gII_s, number, row->wheel->contact, along.d2);
+    kd_matrix_add(second ? &w->gII_s : &w->gI_s, number, row->wheel->contact, second ? along.d2 : along.d1);
 }
 
 // The force of a multiplier: frozen, and where the row is an expression by the changes of its derivatives.
@@ -544,8 +546,24 @@ const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan)
 
 static void start_matrices(kd_work *w)
 {
-    for (int i = 0; all_matrices(w, i); i++)
-        if (all_matrices(w, i) != &w->Z && all_matrices(w, i) != &w->Z_p) kd_matrix_start(all_matrices(w, i));
+    kd_matrix_values *const first[] = {&w->residual_p,
+                                       &w->residual_v,
+                                       &w->residual_r,
+                                       &w->residual_s,
+                                       &w->G,
+                                       &w->H,
+                                       &w->g_p,
+                                       &w->g_s,
+                                       &w->c_p,
+                                       &w->c_s,
+                                       &w->gI_p,
+                                       &w->gI_s,
+                                       &w->h_p,
+                                       &w->b_p,
+                                       &w->b_v,
+                                       &w->b_r,
+                                       &w->residual_lambda};
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) kd_matrix_start(first[i]);
 }
 
 // Inertia forces: the pattern of the tree.
@@ -567,20 +585,33 @@ static void add_rows(kd_work *w, const double *lambda, const double *mu)
     const kd_system *s = w->system;
     for (int i = 0; i < s->nlambda; i++) {
         const kd_row     *row = &s->row_g[s->kept[i]];
-        const row_targets out = {.p = {NULL, &w->gI_p, &w->gII_p}, .v = {NULL, NULL, &w->gII_v}};
+        const row_targets out = {.p = {NULL, &w->gI_p, NULL}};
         add_changes(w, row, i, &out);
-        add_contact_changes(w, row, i);
+        add_contact_changes(w, row, i, false);
         if (s->by_multipliers && !s->for_start) add_gradient_column(w, row, i);
         if (!s->for_start) add_multiplier(w, row, w->part == KD_PART_ALL ? lambda[i] : 0.0, 0);
         restore_jets(w, row);
     }
     for (int i = 0; i < s->nmu; i++) {
         const kd_row     *row = &s->row_h[i];
-        const row_targets out = {.p = {&w->h_p, &w->hI_p, NULL}, .v = {NULL, &w->hI_v, NULL}};
+        const row_targets out = {.p = {&w->h_p, NULL, NULL}};
         add_changes(w, row, i, &out);
         if (!s->for_start) add_multiplier(w, row, w->part == KD_PART_ALL ? mu[i] : 0.0, 1);
         restore_jets(w, row);
     }
+}
+
+// The acceleration level, which only the forms of index 1 and psf ask for
+static void add_second_rows(kd_work *w)
+{
+    const kd_system  *s = w->system;
+    const row_targets g = {.p = {NULL, NULL, &w->gII_p}, .v = {NULL, NULL, &w->gII_v}, .by_rate = true};
+    const row_targets h = {.p = {NULL, &w->hI_p, NULL}, .v = {NULL, &w->hI_v, NULL}, .by_rate = true};
+    for (int i = 0; i < s->nlambda; i++) {
+        add_changes(w, &s->row_g[s->kept[i]], i, &g);
+        add_contact_changes(w, &s->row_g[s->kept[i]], i, true);
+    }
+    for (int i = 0; i < s->nmu; i++) add_changes(w, &s->row_h[i], i, &h);
 }
 
 static void clear_frozen(kd_work *w)
@@ -649,13 +680,26 @@ kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
     w->part = part;
     kd_work_axes(w, x);
     w->G_stamp = x->position_stamp;
-    for (int i = 0; i < s->npairs; i++)
-        kd_pair_changes(&s->pair[i], &w->rel[i], w->dx, w->ddx, w->change + w->change_at[i]);
+    for (int i = 0; i < s->npairs; i++) kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
     start_matrices(w);
     add_constraint_matrices(w);
     answer = assemble(w, x->lambda, x->mu);
     if (answer == KD_EVAL_OK) w->derivative_stamp = x->acceleration_stamp;
     return answer;
+}
+
+void kd_work_second_derivatives(kd_work *w, const kd_point *x)
+{
+    const kd_system        *s = w->system;
+    kd_matrix_values *const second[] = {&w->gII_p, &w->gII_v, &w->gII_s, &w->hI_p, &w->hI_v};
+    kd_work_acceleration(w, x);
+    if (w->second_stamp == x->acceleration_stamp) return;
+    w->second_stamp = x->acceleration_stamp;
+    kd_work_axes(w, x);
+    for (int i = 0; i < s->npairs; i++)
+        kd_pair_changes(&s->pair[i], &w->rel[i], w->dx, w->ddx, w->change + w->change_at[i]);
+    for (size_t i = 0; i < sizeof second / sizeof *second; i++) kd_matrix_start(second[i]);
+    add_second_rows(w);
 }
 
 // The residual by the multipliers alone, for iterations on accelerations: loads, then rows, as in assemble().
@@ -667,8 +711,7 @@ kd_eval kd_work_multipliers(kd_work *w, const kd_point *x)
     bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == KD_PART_ALL;
     if (answer != KD_EVAL_OK || current) return answer;
     w->derivative_stamp = 0; // the matrices are no longer of one point
-    if (w->axes_stamp != x->position_stamp) fill_axes(w);
-    w->axes_stamp = x->position_stamp;
+    kd_work_axes(w, x);
     kd_matrix_start(&w->residual_lambda);
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *load = &s->load[i];
@@ -739,6 +782,7 @@ kd_status kd_system_plan(kd_system *s)
     if (status == KD_OK) {
         add_constraint_matrices(w);
         (void)assemble(w, zero, zero); // in a recording run no law is asked
+        add_second_rows(w);
         kd_work_add_kinematics(w, false);
         kd_work_add_kinematics(w, true);
     }

@@ -587,6 +587,8 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
         kd_work_Z(w, x);
     else if (*out == &w->Z_p)
         kd_work_Z_p(w, x);
+    else if (fn == KD_GII || fn == KD_HI)
+        kd_work_second_derivatives(w, x);
     else
         return kd_work_derivatives(w, x, part);
     return KD_EVAL_OK;

@@ -70,6 +70,7 @@ static int insert(kd_influence *list, int n, int size, kd_influence a)
 
 static const char *kind_of(const kd_load *load)
 {
+    if (load->wheel) return "wheel_rail";
     return load->def ? kd_schema_of(KD_SCHEMA_FORCE)->kinds[load->def->kind].word : load->user ? "user force" : "state";
 }
 

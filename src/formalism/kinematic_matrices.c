@@ -107,7 +107,7 @@ void kd_work_Z_p(kd_work *w, const kd_point *x)
     if (s->nturns > 0) kd_work_axes(w, x);
     for (int i = 0; i < s->nturns; i++) {
         int pair = s->measure[s->turn_measure[i]].pair;
-        kd_pair_changes(&s->pair[pair], &w->rel[pair], w->dx, w->ddx, w->change + w->change_at[pair]);
+        kd_pair_rates(&s->pair[pair], &w->rel[pair], w->dx, w->change + w->change_at[pair]);
     }
     kd_matrix_start(&w->Z_p);
     kd_work_add_kinematics(w, true);

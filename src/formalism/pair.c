@@ -174,6 +174,23 @@ static void fill_column(const kd_relative *rel, kd_spatial V, kd_spatial A, kd_s
     c->ddd_v = kd_vec_add(A_v.u, kd_vec_add(kd_vec_cross(c->w, rel->dd), kd_vec_cross(rel->omega, c->u)));
 }
 
+void kd_pair_rates(const kd_pair *pair, const kd_relative *rel, const double *dx, kd_change *out)
+{
+    kd_spatial V = {rel->omega, rel->dd}, V_prev = {{0, 0, 0}, {0, 0, 0}};
+    for (int k = 0, end; k < pair->nsteps; k = end) {
+        end = block_end(pair, k);
+        kd_spatial V_next = V_prev;
+        for (int l = k; l < end; l++) V_next = add(V_next, scaled(dx[pair->step[l].dof], axis_of(&out[l])));
+        kd_spatial V_K = sub(V, pair->step[k].carried ? V_prev : V_next);
+        for (int l = k; l < end; l++) {
+            kd_spatial V_q = cross(axis_of(&out[l]), V_K);
+            out[l].omega_q = V_q.w;
+            out[l].dd_q = kd_vec_add(V_q.u, kd_vec_cross(rel->omega, out[l].u));
+        }
+        V_prev = V_next;
+    }
+}
+
 void kd_pair_changes(const kd_pair *pair, const kd_relative *rel, const double *dx, const double *ddx, kd_change *out)
 {
     kd_spatial V = {rel->omega, rel->dd};

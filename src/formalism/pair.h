@@ -63,7 +63,9 @@ void kd_pair_accelerate(const kd_pair *pair, const kd_motion *m, kd_relative *re
 
 // Columns of the path: w, u only.
 void kd_pair_axes(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, kd_change *out);
-// The rest, after kd_pair_axes: dx, ddx are the rates and accelerations of all dofs of the tree.
+// omega_q, dd_q, after kd_pair_axes: dx are the rates of all dofs of the tree.
+void kd_pair_rates(const kd_pair *pair, const kd_relative *rel, const double *dx, kd_change *out);
+// The rest too, after kd_pair_axes: dx, ddx are the rates and accelerations of all dofs of the tree.
 void kd_pair_changes(const kd_pair *pair, const kd_relative *rel, const double *dx, const double *ddx, kd_change *out);
 
 // A load (N, F) on B at its origin, axes of A, and the opposite one on A at the same point: added to the loads on the

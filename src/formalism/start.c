@@ -113,13 +113,34 @@ static joint_motion reversed_motion(const joint_motion *m)
     return r;
 }
 
-// q: 3 numbers (planar) or 7 (free); v: 3 or 6
+// Angular velocity in the axes of `to` by the rates of the turns about z, x and y:
+// omega = w3 a + w4 b + w5 c,  w3 = (-cos x4 sin x5, sin x4, cos x4 cos x5),  w4 = (cos x5, 0, sin x5),  w5 = e_y
+static kd_vec3 omega_of_turns(const double *x, const double *rate)
+{
+    double s4 = sin(x[1]), c4 = cos(x[1]), s5 = sin(x[2]), c5 = cos(x[2]);
+    return kd_vec(-c4 * s5 * rate[0] + c5 * rate[1], s4 * rate[0] + rate[2], c4 * c5 * rate[0] + s5 * rate[1]);
+}
+
+static void turns_of_omega(const double *x, kd_vec3 omega, double *rate)
+{
+    double s4 = sin(x[1]), c4 = cos(x[1]), s5 = sin(x[2]), c5 = cos(x[2]);
+    rate[0] = (omega.z * c5 - omega.x * s5) / c4;
+    rate[1] = omega.x * c5 + omega.z * s5;
+    rate[2] = omega.y - s4 * rate[0];
+}
+
+// q: 3 numbers (planar), 7 (free) or 6 (cardan); v: 3 or 6
 static joint_motion motion_of(kd_joint_kind kind, const double *q, const double *v)
 {
     joint_motion m;
     if (kind == KD_FREE)
         m = (joint_motion){kd_quat_matrix(kd_quat_of(q + 3)), kd_vec_of(q), kd_vec_of(v), kd_vec_of(v + 3)};
-    else
+    else if (kind == KD_CARDAN) {
+        kd_quat z = {cos(0.5 * q[3]), 0, 0, sin(0.5 * q[3])}, x = {cos(0.5 * q[4]), sin(0.5 * q[4]), 0, 0};
+        kd_quat y = {cos(0.5 * q[5]), 0, sin(0.5 * q[5]), 0};
+        kd_quat all = kd_quat_mul(kd_quat_mul(z, x), y);
+        m = (joint_motion){kd_quat_matrix(all), kd_vec_of(q), kd_vec_of(v), omega_of_turns(q + 3, v + 3)};
+    } else
         m = (joint_motion){kd_quat_matrix((kd_quat){cos(0.5 * q[2]), 0, 0, sin(0.5 * q[2])}),
                            {q[0], q[1], 0},
                            {v[0], v[1], 0},
@@ -127,12 +148,28 @@ static joint_motion motion_of(kd_joint_kind kind, const double *q, const double 
     return m;
 }
 
+// Velocities of the tree's own joint from the motion of its frames.
+static void put_velocities(const kd_system *s, const kd_link *link, const joint_motion *m, const double *p, double *v)
+{
+    double *own = v + s->tree.dof_v[link->dof];
+    if (link->kind == KD_TREE_PLANAR) {
+        kd_vec_to(kd_vec(m->dd.x, m->dd.y, m->omega.z), own);
+        return;
+    }
+    kd_vec_to(m->dd, own);
+    if (link->kind == KD_TREE_FREE)
+        kd_vec_to(m->omega, own + 3);
+    else
+        turns_of_omega(p + 3, m->omega, own + 3);
+}
+
 static void set_backwards(const kd_system *s, guess *g, int joint)
 {
     const kd_joint_def *def = &s->model->joint[joint].def;
     const kd_link      *link = &s->tree.link[s->edge[joint].link];
-    bool                is_free = def->kind == KD_FREE;
-    int                 nq = is_free ? 7 : 3, nv = is_free ? 6 : 3, first = is_free ? 3 : 2, given_q = 0, given_v = 0;
+    bool                is_free = def->kind == KD_FREE, planar = def->kind == KD_PLANAR;
+    int                 nq = is_free ? 7 : planar ? 3 : 6, nv = planar ? 3 : 6, first = planar ? 2 : 3;
+    int                 given_q = 0, given_v = 0;
     double              q[7], v[6], zero[6] = {0};
     joint_motion        design = motion_of(def->kind, s->design + link->position, zero);
     design = reversed_motion(&design);
@@ -144,15 +181,12 @@ static void set_backwards(const kd_system *s, guess *g, int joint)
     start = reversed_motion(&start);
     double *p = g->p + s->p_of_x[link->position];
     if (given_q > 0) kd_joint_coordinates_of_pose(link->kind, &start.C, start.d, p);
-    if (given_v > 0 && is_free) kd_vec_to(start.dd, g->v + s->tree.dof_v[link->dof]);
-    if (given_v > 0 && is_free) kd_vec_to(start.omega, g->v + s->tree.dof_v[link->dof + 3]);
-    if (given_v > 0 && !is_free)
-        kd_vec_to(kd_vec(start.dd.x, start.dd.y, start.omega.z), g->v + s->tree.dof_v[link->dof]);
-    // all of it can be held, or the rotation alone
+    if (given_v > 0) put_velocities(s, link, &start, p, g->v);
+    // all of it can be held, or the rotation of a planar or free joint alone
     if (given_q == nq) mark(s, g, link->dof, nv, false, def->hold);
-    if (!isnan(def->q[first])) mark(s, g, link->dof + first, nv - first, false, def->hold);
+    if ((is_free || planar) && !isnan(def->q[first])) mark(s, g, link->dof + first, nv - first, false, def->hold);
     if (given_v == nv) mark(s, g, link->dof, nv, true, def->hold);
-    if (!is_free && !isnan(def->v[2])) mark(s, g, link->dof + 2, 1, true, def->hold);
+    if (planar && !isnan(def->v[2])) mark(s, g, link->dof + 2, 1, true, def->hold);
 }
 
 static void set_joints(const kd_system *s, guess *g)
@@ -160,7 +194,7 @@ static void set_joints(const kd_system *s, guess *g)
     for (int j = 0; j < s->model->njoints; j++) {
         if (s->edge[j].link == 0) continue;
         kd_joint_kind kind = s->model->joint[j].def.kind;
-        if (s->edge[j].reversed && (kind == KD_PLANAR || kind == KD_FREE)) {
+        if (s->edge[j].reversed && (kind == KD_PLANAR || kind == KD_FREE || kind == KD_CARDAN)) {
             set_backwards(s, g, j);
             continue;
         }

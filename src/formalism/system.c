@@ -68,12 +68,6 @@ static kd_status check_cuts(const kd_system *s, char *message, size_t size)
 {
     if (s->options.coordinates == KD_CARTESIAN) return KD_OK;
     for (int j = 0; j < s->model->njoints; j++)
-        if (s->edge[j].reversed && s->model->joint[j].def.kind == KD_CARDAN) {
-            kd_text(message, size, "joint '%s' (cardan) must lead outwards from the ground: exchange 'from' and 'to'",
-                    s->model->joint[j].name);
-            return KD_ERR_MODEL;
-        }
-    for (int j = 0; j < s->model->njoints; j++)
         if (s->model->joint[j].def.cut == KD_CUT_NO && s->edge[j].link == 0) {
             kd_text(message, size, "joint '%s' must not be cut, but it closes a loop of such joints: cut one of them",
                     s->model->joint[j].name);

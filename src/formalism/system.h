@@ -217,7 +217,7 @@ typedef struct kd_work {
     struct kd_sparse_lu *kkt_lu;
     // stamps of what is current
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
-        axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
+        second_stamp, axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
 } kd_work;
 
 // topology.c: tree, links, design coordinates
@@ -288,8 +288,10 @@ void   kd_work_apply(kd_work *w, int measure, double force); // a force along a 
 
 // derivatives.c
 bool kd_work_matrices(kd_work *w); // room for the values; false: out of memory
-// All matrices at the acceleration stage; KD_PART_STIFF: those of the residual by the stiff loads only.
+// All matrices but those of gII and hI at the acceleration stage; KD_PART_STIFF: those of the residual by the stiff
+// loads only.
 kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part);
+void                    kd_work_second_derivatives(kd_work *w, const kd_point *x); // those of gII and hI
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
 kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // residual_lambda alone
 void                    kd_work_axes(kd_work *w, const kd_point *x); // columns of all pairs, slopes of all measures

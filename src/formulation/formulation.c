@@ -87,6 +87,23 @@ static kd_status check_options(const kd_formulation_options *opt, char *message,
     return KD_OK;
 }
 
+// Strategies of S0 section 3 belong to forms whose rows are those of the equations of motion
+static kd_status check_strategy(kd_formulation form, const kd_formulation_options *opt, char *message, size_t size)
+{
+    if ((int)opt->derivatives < KD_DERIVATIVES_ANALYTIC || opt->derivatives > KD_DERIVATIVES_GROUPED ||
+        (int)opt->update < KD_UPDATE_FULL || opt->update > KD_UPDATE_EXTENDED) {
+        kd_text(message, size, "derivatives %d with update %d are unknown", (int)opt->derivatives, (int)opt->update);
+        return KD_ERR_ARGUMENT;
+    }
+    bool standard = opt->derivatives == KD_DERIVATIVES_ANALYTIC && opt->update == KD_UPDATE_FULL && !opt->explicit_form;
+    bool combined = form == KD_PSF || form == KD_PSF1 || form == KD_ODE || opt->constraints == KD_DECOMPOSE_SVD;
+    if (standard || !combined) return KD_OK;
+    kd_text(message, size,
+            "the %s form%s has no choice of derivatives, updates or the explicit form; use ggl or odassl with LU",
+            word_of[form], opt->constraints == KD_DECOMPOSE_SVD ? " with SVD" : "");
+    return KD_ERR_UNSUPPORTED;
+}
+
 kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_formulation form,
                                 const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size)
 {
@@ -104,6 +121,7 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
     kd_formulation_options standard = kd_formulation_options_default();
     if (!opt) opt = &standard;
     kd_status status = check_options(opt, message, size);
+    if (status >= 0) status = check_strategy(form, opt, message, size);
     if (status < 0) return status;
     if (form == KD_PSF) return kd_psf_create(eom, inputs, x, opt, dae, message, size);
     if (form == KD_ODE) return kd_ode_create(eom, inputs, x, opt, dae, message, size);

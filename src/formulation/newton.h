@@ -55,7 +55,8 @@ typedef struct kd_newton {
     int                    dyn, r, phi, h, g;    // rows of F without the kinematic ones
     int                    xl, xm, xe;           // columns of multipliers among those without positions
     bool                   has_eta, differenced; // differenced: derivatives are differences of F
-    bool                   lambda_differenced;   // f depends on the multipliers
+    bool                   force_of_multipliers; // f depends on them
+    bool                   lambda_differenced;   // so does f, b or d: their columns are not the constraint matrix alone
     kd_increments          increments;
 
     int        nsources, npieces, gz, hz, mass; // gz, hz, mass: numbers of sources, -1: none

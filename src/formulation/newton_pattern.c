@@ -122,7 +122,7 @@ static void add_rows(kd_newton *self, int row, kd_fn fn, double factor)
     if (kd_eom_rows(self->eom, fn) == 0) return;
     for (size_t k = 0; k < sizeof vars / sizeof *vars; k++) {
         bool multiplier = vars[k] == KD_LAMBDA || vars[k] == KD_MU;
-        if (fn == KD_RESIDUAL && multiplier && !self->lambda_differenced) continue;
+        if (fn == KD_RESIDUAL && multiplier && !self->force_of_multipliers) continue;
         add_block(self, row, fn, vars[k], factor);
     }
 }
@@ -135,7 +135,7 @@ static void add_levels(kd_newton *self, int row, const kd_level_sum *sum)
 // (GZ)' and (HZ)' in the columns of the multipliers
 static void add_multipliers(kd_newton *self)
 {
-    if (self->lambda_differenced) return;
+    if (self->force_of_multipliers) return;
     kd_piece piece = {.row = self->dyn, .factor = 1, .transposed = true, .multiplier = true};
     piece.source = self->gz;
     piece.column = column_of(self, KD_LAMBDA);
@@ -166,12 +166,18 @@ static void set_rows(kd_newton *self)
         }
 }
 
+static bool on_multipliers(const kd_newton *self, kd_fn fn)
+{
+    return kd_eom_rows(self->eom, fn) > 0 &&
+           (kd_eom_depends(self->eom, fn, KD_LAMBDA) || kd_eom_depends(self->eom, fn, KD_MU));
+}
+
 kd_status kd_newton_describe(kd_newton *self)
 {
     const kd_assembled *form = self->form;
     const kd_dims       d = form->dims;
-    self->lambda_differenced =
-        kd_eom_depends(self->eom, KD_FORCE, KD_LAMBDA) || kd_eom_depends(self->eom, KD_FORCE, KD_MU);
+    self->force_of_multipliers = on_multipliers(self, KD_FORCE);
+    self->lambda_differenced = self->force_of_multipliers || on_multipliers(self, KD_B) || on_multipliers(self, KD_D);
     describe_constraints(self);
     add_rows(self, self->dyn, KD_RESIDUAL, 1);
     self->mass = source_of(self, KD_RESIDUAL, KD_A);

@@ -396,6 +396,7 @@ kd_status kd_psf_create(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     psf_find_active(f);
     f->mv = f->ma;
     status = kd_eom_data_create(eom, &f->data);
+    if (status >= 0) status = kd_eom_data_reserve(f->data);
     if (status < 0) goto failed;
     kd_eom_at_parameters(f->data, x->theta);
     int m = f->dims.np + f->dims.nv + f->dims.nr;

@@ -243,7 +243,7 @@ kd_stats kd_arkode_stats(const kd_arkode *self)
     stats.jacobians += jacobians;
     stats.decompositions += setups;
     stats.solves += now.iterations;
-    stats.projections = kd_sundials_projections(&self->base);
+    kd_sundials_formulation_stats(&self->base, self->opt.own_linear_algebra, &stats);
     stats.order_last = self->opt.order;
     stats.h_last = h_last;
     return stats;

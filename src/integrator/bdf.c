@@ -34,7 +34,7 @@ typedef struct step_rule {
     double least_growth; // smaller growth is not worth a new leading coefficient
     double newton_stop;  // kappa
 } step_rule;
-static const step_rule own_rule = {.safety = 4, .least_growth = 1.4, .newton_stop = 0.01};
+static const step_rule own_rule = {.safety = 4, .least_growth = 1.4, .newton_stop = 0.02};
 static const step_rule dassl_rule = {.safety = 2, .least_growth = 2, .newton_stop = 0.33};
 
 // Norms of h^j x^(j) / j of one step, j = k-1 .. k+2, that is for orders k-2 .. k+1; infinite where not known
@@ -626,11 +626,9 @@ static kd_status variable_step(kd_bdf *b, double t_end)
             after_error(b, &s, ++failures);
             continue;
         }
+        if (status == KD_OK) status = complete(b);
         if (status == KD_OK) {
             report(b, KD_ATTEMPT_ACCEPTED, error, b->e);
-            status = complete(b);
-        }
-        if (status == KD_OK) {
             accept(b, &s);
             // a step that was cut short by t_end says nothing against the longer one that was proposed before
             if (!b->rejected && b->h < proposed && b->h_next >= b->h) b->h_next = fmax(b->h_next, proposed);
@@ -649,14 +647,12 @@ static kd_status fixed_step(kd_bdf *b, double t_end)
     choose_step(b, t_end);
     b->stats.steps++;
     kd_status status = attempt(b);
-    if (status == KD_OK) {
-        report(b, KD_ATTEMPT_ACCEPTED, 0, b->e);
-        status = complete(b);
-    }
+    if (status == KD_OK) status = complete(b);
     if (status < 0) {
         status = after_failure(b, status, &singular);
         return fail(b, status);
     }
+    report(b, KD_ATTEMPT_ACCEPTED, 0, b->e);
     estimates none = {0};
     accept(b, &none);
     b->order = b->order_max;

@@ -11,9 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-static const double SLOW = 0.9;     // rate of convergence that is given up
-static const double AGEING = 1.5;   // growth of a measured rate in a step without measurement
-static const double ROUNDING = 100; // increments below this many units in the last place are converged
+static const double SLOW = 0.9;      // rate of convergence that is given up
+static const int    MOST_SHRUNK = 2; // times that the step became much shorter with the same derivatives
+static const double AGEING = 1.5;    // growth of a measured rate in a step without measurement
+static const double ROUNDING = 100;  // increments below this many units in the last place are converged
 
 void kd_corrector_cut(kd_corrector *c, kd_arena *arena, kd_dae *dae, const kd_corrector_options *opt)
 {
@@ -34,6 +35,7 @@ void kd_corrector_start(kd_corrector *c, bool keep)
     c->restart = !c->exists;
     c->cj_factored = 0; // the leading coefficient is new in any case
     c->evaluate_next = false;
+    c->shrunk = 0;
     c->rate = 1;
     c->secants.count = 0;
 }
@@ -49,7 +51,8 @@ kd_matrix_action kd_corrector_decide(const kd_corrector_options *opt, const kd_m
     if (s->failed && s->fresh) return KD_MATRIX_GIVE_UP;
     if (s->failed) return update && !s->renewed && s->ratio != 1 ? KD_MATRIX_UPDATE : KD_MATRIX_EVALUATE;
     if (s->ratio == 0) return opt->dassl_rules ? KD_MATRIX_EVALUATE : KD_MATRIX_FACTOR;
-    if (!in_bounds) return update ? KD_MATRIX_UPDATE : KD_MATRIX_EVALUATE;
+    if (!in_bounds && (opt->dassl_rules || (s->ratio > 1 && s->shrunk >= MOST_SHRUNK))) return KD_MATRIX_EVALUATE;
+    if (!in_bounds) return update ? KD_MATRIX_UPDATE : KD_MATRIX_FACTOR;
     return s->scales || s->ratio == 1 ? KD_MATRIX_KEEP : KD_MATRIX_FACTOR;
 }
 
@@ -68,6 +71,7 @@ static kd_status renew(kd_corrector *c, kd_matrix_action action, double t, doubl
     kd_status      status = KD_OK;
     kd_matrix_news news = KD_MATRIX_FACTORED;
     dae->gamma = cj;
+    c->shrunk = action == KD_MATRIX_EVALUATE ? 0 : c->shrunk + (c->cj_factored > 0 && cj > c->cj_factored);
     c->cj_factored = 0;
     c->secants.count = 0;
     c->rate = 1;
@@ -127,7 +131,7 @@ static kd_status newton_step(kd_corrector *c, int m, double t, double cj, double
         x[i] += c->dx[i];
         xdot[i] += cj * c->dx[i];
     }
-    c->norm = weighted_norm(c, c->dx);
+    c->norm = fmax(weighted_norm(c, c->dx), weighted_norm(c, c->z)); // the parts of dx may cancel
     return isfinite(c->norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
@@ -190,6 +194,7 @@ kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, dou
                                        .failed = failed,
                                        .has_update = dae->methods->update,
                                        .scales = dae->ndifferential > 0,
+                                       .shrunk = c->shrunk,
                                        .ratio = c->cj_factored > 0 ? cj / c->cj_factored : 0};
         kd_matrix_action      action = kd_corrector_decide(&c->opt, &state);
         if (action == KD_MATRIX_GIVE_UP) {

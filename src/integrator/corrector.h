@@ -32,6 +32,7 @@ typedef struct kd_matrix_state {
     bool   failed;     // the iteration with the present matrix failed or was slow
     bool   has_update; // the formulation offers cheap updates
     bool   scales;     // differential rows are known: a change of cj is met by the factor c (S0 Eq. 18)
+    int    shrunk;     // factored or updated for a larger cj so often since all derivatives were evaluated
     double ratio;      // cj / cj of the factors; 0: there are no factors
 } kd_matrix_state;
 
@@ -51,6 +52,7 @@ typedef struct kd_corrector {
     kd_secants           secants;
 
     bool           exists, fresh, renewed; // see kd_matrix_state
+    int            shrunk;                 // see kd_matrix_state
     bool           evaluate_next;          // whatever the rules say
     bool           restart;                // tell the next linearize to forget
     double         cj_factored;            // 0: no factors

@@ -235,7 +235,7 @@ kd_stats kd_cvode_stats(const kd_cvode *self)
     stats.jacobians += jacobians;
     stats.decompositions += setups;
     stats.solves += iterations;
-    stats.projections = kd_sundials_projections(&self->base);
+    kd_sundials_formulation_stats(&self->base, self->opt.own_linear_algebra, &stats);
     stats.order_last = order;
     stats.h_last = h_last;
     return stats;

@@ -39,6 +39,7 @@ static int own_jacobian(double t, double cj, N_Vector x, N_Vector xdot, N_Vector
     kd_sundials        *base = user_data;
     const kd_dae_class *methods = base->dae->methods;
     (void)F, (void)J, (void)w1, (void)w2, (void)w3;
+    base->dae->gamma = cj;
     kd_status status = methods->linearize(base->dae->impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), false);
     if (status >= 0) status = methods->factor(base->dae->impl, cj, cj, 0);
     base->news = KD_MATRIX_EVALUATED;
@@ -281,6 +282,7 @@ kd_stats kd_ida_stats(const kd_ida *self)
     stats.jacobians += jacobians;
     stats.decompositions += setups;
     stats.solves += iterations;
+    kd_sundials_formulation_stats(&self->base, self->opt.own_linear_algebra, &stats);
     stats.order_last = order;
     stats.h_last = h_last;
     return stats;

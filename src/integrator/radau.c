@@ -20,6 +20,7 @@
 #define ORDER 5
 
 // Rules of RADAU5 (HW II, IV.8)
+static const double UPDATE_THETA = 0.1;       // rate of Newton up to which derivatives are updated, not evaluated
 static const double DIVERGED = 0.99;          // contraction factor beyond which Newton is given up
 static const double NEWTON_SHRINK = 0.5;      // step after divergence
 static const double RETRY_SHRINK = 0.25;      // step after a function that could not be evaluated
@@ -71,6 +72,7 @@ struct kd_radau {
     double norm;                     // of its last increment
     int    iterations;               // of the last Newton iteration
     bool   first, rejected, has_past, jacobian_current, restart;
+    bool   linearized, only_updated; // since creation; the matrix has new F_x' but old F_x
     long   accepted_since_start;
 
     kd_matrix_news news; // of the Newton matrix in the present attempt
@@ -503,7 +505,20 @@ static kd_status linearize_at(kd_radau *r, int stage)
     r->h_factored = 0;
     raise_news(r, KD_MATRIX_EVALUATED);
     if (status < 0) return linear_cause(r, status);
-    r->jacobian_current = true;
+    r->jacobian_current = r->linearized = true;
+    r->only_updated = false;
+    return KD_OK;
+}
+
+// The derivatives of the last linearisation, moved along cheaply (S0 section 3.2) while they serve Newton well
+static kd_status update(kd_radau *r)
+{
+    r->dae->h = r->h;
+    kd_status status = r->dae->methods->update(r->dae->impl, r->t, r->x, r->xdot);
+    r->h_factored = 0;
+    raise_news(r, KD_MATRIX_UPDATED);
+    if (status < 0) return linear_cause(r, status);
+    r->jacobian_current = r->only_updated = true;
     return KD_OK;
 }
 
@@ -707,7 +722,10 @@ static kd_status prepare_matrices(kd_radau *r)
 {
     kd_status status = KD_OK;
     int       stage = r->has_past ? r->opt.reference : 0;
-    if (!r->jacobian_current) {
+    bool      update_serves = r->dae->methods->update && r->linearized && !r->restart && r->theta < UPDATE_THETA;
+    if (!r->jacobian_current && update_serves) {
+        status = update(r);
+    } else if (!r->jacobian_current) {
         status = linearize_at(r, stage);
         if (status < 0 && status != KD_ERR_CALLBACK_STOP && stage > 0)
             status = linearize_at(r, 0); // a bad guess of the stage
@@ -720,6 +738,11 @@ static kd_status prepare_matrices(kd_radau *r)
 static kd_status solve_stages(kd_radau *r, double *shrink)
 {
     kd_status status = newton(r, shrink);
+    if (status == KD_ERR_NEWTON && r->only_updated) {
+        status = linearize_at(r, 0);
+        if (status == KD_OK) status = factor(r);
+        if (status == KD_OK) status = newton(r, shrink);
+    }
     for (int k = 0; status == KD_ERR_NEWTON && k < r->opt.newton_updates && r->theta < DIVERGED; k++) {
         r->stats.newton_updates++;
         status = linearize_at(r, r->opt.reference > 0 ? r->opt.reference : 2);

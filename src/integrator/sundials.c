@@ -155,6 +155,7 @@ int kd_sundials_linear_system(kd_sundials *self, double t, N_Vector x, N_Vector 
     const kd_dae_class *methods = self->dae->methods;
     void               *impl = self->dae->impl;
     kd_status           status = KD_OK;
+    self->dae->gamma = 1 / gamma;
     if (!keep) status = methods->linearize(impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), false);
     if (status >= 0) status = methods->factor(impl, 1 / gamma, 1 / gamma, 0);
     *renewed = !keep;
@@ -227,12 +228,6 @@ int kd_sundials_correct(kd_sundials *self, double t, double *x)
     if (methods->correct) answer = methods->correct(self->dae->impl, t, x, NULL);
     if (methods->project && answer == KD_EVAL_OK) answer = methods->project(self->dae->impl, t, x, &moved);
     return kd_sundials_note(self, answer);
-}
-
-long kd_sundials_projections(const kd_sundials *self)
-{
-    const kd_dae_class *methods = self->dae->methods;
-    return methods->counters ? methods->counters(self->dae->impl).projections : 0;
 }
 
 // ---- reports of attempts --------------------------------------------------------------------------------------------
@@ -435,6 +430,22 @@ kd_status kd_sundials_dense(kd_sundials *self, int (*get_dky)(void *, double, in
         return self->fault;
     }
     return KD_OK;
+}
+
+void kd_sundials_formulation_stats(const kd_sundials *self, bool own, kd_stats *stats)
+{
+    const kd_dae_class *methods = self->dae->methods;
+    if (!methods->counters) return;
+    kd_dae_counters c = methods->counters(self->dae->impl);
+    stats->projections = c.projections;
+    if (!own) return;
+    stats->for_differences = c.for_differences;
+    stats->mass = c.mass;
+    stats->pattern_changes = c.pattern_changes;
+    stats->groups = c.groups;
+    stats->fullest_row = c.fullest_row;
+    stats->factorizations = c.factorizations;
+    stats->refactorizations = c.refactorizations;
 }
 
 #else

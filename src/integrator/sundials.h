@@ -80,9 +80,8 @@ bool kd_sundials_corrects(const kd_dae *dae);
 // An evaluation at time t begins: an attempt that failed before is reported.
 void kd_sundials_at(kd_sundials *self, double t);
 // Keep the reason of an answer; 0, > 0 recoverable (a smaller step), < 0 not.
-int  kd_sundials_note(kd_sundials *self, kd_eval answer);
-int  kd_sundials_note_linear(kd_sundials *self, kd_status status);
-long kd_sundials_projections(const kd_sundials *self); // since creation of the DAE
+int kd_sundials_note(kd_sundials *self, kd_eval answer);
+int kd_sundials_note_linear(kd_sundials *self, kd_status status);
 // Every row finite? Otherwise keep the reason and answer 1.
 int kd_sundials_finite(kd_sundials *self, const double *F, const char *what);
 
@@ -99,5 +98,8 @@ kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_en
 kd_status kd_sundials_dense(kd_sundials *self, int (*get_dky)(void *, double, int, N_Vector), double t,
                             double *x) KD_NODISCARD;
 kd_status kd_sundials_fail(kd_sundials *self, kd_status status);
+
+// What the formulation counted since its creation: projections and, if its linear algebra is used, what that costs.
+void kd_sundials_formulation_stats(const kd_sundials *self, bool own, kd_stats *stats);
 
 #endif

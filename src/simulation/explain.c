@@ -206,9 +206,23 @@ static int place(kd_explainer *e, double t, double h)
     return b < 0 ? 0 : b < BINS ? b : BINS - 1;
 }
 
+// The parts of an attempt to the history: an accepted step over its whole length, a rejected one at its start
+static void remember(kd_explainer *e, const kd_attempt_report *r, double weight)
+{
+    const bool   accepted = r->outcome == KD_ATTEMPT_ACCEPTED;
+    const double end = accepted ? r->t + r->h : r->t;
+    const int    last = place(e, end, r->h), first = place(e, r->t, r->h); // in this order: bins may become longer
+    for (int b = first; b <= last; b++) {
+        const double from = fmax(r->t, e->counted.t_first + b * e->width);
+        const double to = fmin(end, e->counted.t_first + (b + 1) * e->width);
+        const double part = first == last ? 1 : fmax(0, to - from) / r->h;
+        float       *history = e->history + (size_t)b * (size_t)e->nowners;
+        for (int k = 0; k < e->nowners; k++) history[k] += (float)(part * weight * e->part[k]);
+    }
+}
+
 static void share_out(kd_explainer *e, const kd_attempt_report *r, trouble kind)
 {
-    const int    b = place(e, r->t, r->h);
     const double weight = 1 + (e->h_reference > r->h ? log(e->h_reference / r->h) : 0);
     int          most = 0;
     memset(e->part, 0, (size_t)e->nowners * sizeof *e->part);
@@ -216,15 +230,16 @@ static void share_out(kd_explainer *e, const kd_attempt_report *r, trouble kind)
         e->part[e->owner_of[i]] += r->share[i];
         e->component[i] += weight * r->share[i];
     }
-    float *history = e->history + (size_t)b * (size_t)e->nowners;
+    remember(e, r, weight);
     for (int k = 0; k < e->nowners; k++) {
         e->owner[k].weight[kind] += weight * e->part[k];
         e->owner[k].log_h += weight * e->part[k] * log(r->h);
-        history[k] += (float)(weight * e->part[k]);
         if (e->part[k] > e->part[most]) most = k;
     }
     e->sum[kind] += weight;
-    if (r->outcome == KD_ATTEMPT_ACCEPTED) e->bin[b] = merged(e->bin[b], (bin){r->h, r->t, most});
+    if (r->outcome != KD_ATTEMPT_ACCEPTED) return;
+    bin *b = &e->bin[place(e, r->t, r->h)];
+    *b = merged(*b, (bin){r->h, r->t, most});
 }
 
 void kd_explainer_see(const kd_attempt_report *r, void *context)
@@ -427,6 +442,17 @@ static void advise_resolved(const kd_suspect *s, double h, char *text, size_t si
                 s->name, s->kind, 1 / s->rate, h);
 }
 
+static void advise_motion(const kd_explainer *e, const kd_limiter *l, double h, char *text, size_t size)
+{
+    const double run = e->counted.t_last - e->counted.t_first;
+    kd_text(text, size, "its motion asks for steps of %.3g s", h);
+    if (l->to - l->from > MOST * MOST * run)
+        kd_text_append(text, size, " all the time");
+    else
+        kd_text_append(text, size, " from t = %.4g s to t = %.4g s", l->from, l->to);
+    kd_text_append(text, size, "; a looser tolerance (--rtol, --atol) makes them longer");
+}
+
 // h: typical step that it limited
 static void advise(const kd_explainer *e, const kd_limiter *l, const double weight[TROUBLES], double h, char *text,
                    size_t size)
@@ -439,10 +465,7 @@ static void advise(const kd_explainer *e, const kd_limiter *l, const double weig
     else if (s)
         advise_resolved(s, h, text, size);
     else
-        kd_text(
-            text, size,
-            "its motion asks for steps of %.3g s all the time; a looser tolerance (--rtol, --atol) makes them longer",
-            h);
+        advise_motion(e, l, h, text, size);
 }
 
 static void describe_owner(const kd_explainer *e, int k, double all, kd_suspects suspects, void *context,

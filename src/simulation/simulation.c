@@ -31,6 +31,7 @@ struct kd_simulation {
     kd_state                  *at;     // state between steps
     double                    *vector; // (n) of the DAE
     double                    *xdot;   // (n) its derivative, for accelerations
+    unsigned char             *active; // (nlambda + nmu) rows at the last start
     kd_dae                    *dae;
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
@@ -145,9 +146,22 @@ static void recall_assumed(kd_simulation *s)
                    s->assumed.position, s->assumed.velocity);
 }
 
-// Consistent values in x and a fresh integrator. KD_OK, > 0 with news, < 0
+// Remember which rows are active. Are they the same as at the last start?
+static bool same_rows(kd_simulation *s)
+{
+    kd_dims d = kd_eom_dims(s->eom);
+    bool    same = memcmp(s->active, s->x->active_lambda, (size_t)d.nlambda) == 0 &&
+                memcmp(s->active + d.nlambda, s->x->active_mu, (size_t)d.nmu) == 0;
+    memcpy(s->active, s->x->active_lambda, (size_t)d.nlambda);
+    memcpy(s->active + d.nlambda, s->x->active_mu, (size_t)d.nmu);
+    return same;
+}
+
+// Consistent values in x and a fresh integrator, which may keep its matrix if that belongs to the same rows. KD_OK, > 0
+// with news, < 0
 static kd_status start(kd_simulation *s, bool keep_matrix)
 {
+    keep_matrix = same_rows(s) && keep_matrix;
     measure_assumed(s);
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
     if (status >= 0) {
@@ -223,7 +237,8 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status < 0) goto failed;
     s->vector = kd_alloc(2 * (size_t)s->dae->n * sizeof(double));
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
-    status = s->vector ? start(s, false) : KD_ERR_MEMORY;
+    s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
+    status = s->vector && s->active ? start(s, false) : KD_ERR_MEMORY;
     kd_text(message, size, "%s", s->message);
     if (status < 0) goto failed;
     *simulation = s;
@@ -241,6 +256,7 @@ void kd_simulation_destroy(kd_simulation *s)
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->at);
     kd_free(s->vector);
+    kd_free(s->active);
     kd_free(s);
 }
 

@@ -406,6 +406,35 @@ static void ida_runs_as_documented(void **state)
     expect("simulate pendulum --t-end 0.1 --integrator ida --output '" OUT "'", 0, "ggl with ida: a formulation that");
 }
 
+// cvode and arkode choose ode, take their methods and orders, project; what does not fit is refused with what works.
+static void cvode_and_arkode_run_on_ode(void **state)
+{
+    (void)state;
+    if (!kd_cvode_available()) skip();
+    static const struct {
+        const char *arguments, *expected;
+        int         status;
+    } runs[] = {
+        {"--integrator cvode", "ode with cvode: a formulation that", 0},
+        {"--integrator cvode --method adams --order-max 8", "ode with cvode", 0},
+        {"--integrator cvode --projection always", "position level: largest violation", 0},
+        {"--integrator arkode --order-max 4", "ode with arkode", 0},
+        {"--integrator arkode --method dirk --projection bound", "to rounding", 0},
+        {"--formulation ode --projection always", "ode with radau", 0},
+        {"--integrator ida --formulation ode", "ode with ida", 0},
+        {"--integrator cvode --method erk", "known are bdf, adams", 2},
+        {"--integrator radau --method adams", "--integrator cvode --method adams works", 2},
+        {"--integrator arkode --formulation ggl", "--formulation ode works", 2},
+        {"--integrator cvode --projection bound", "--projection always works", 2},
+        {"--integrator cvode --method adams --projection always", "arkode", 1},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char arguments[300];
+        snprintf(arguments, sizeof arguments, "simulate pendulum --t-end 0.1 %s --output '" OUT "'", runs[i].arguments);
+        expect(arguments, runs[i].status, runs[i].expected);
+    }
+}
+
 // A limit that is kept changes nothing; one that is broken gives status 3 and a sentence that says which; all is
 // written all the same.
 static void limits_have_a_status(void **state)
@@ -578,6 +607,7 @@ int main(void)
         cmocka_unit_test_setup(large_table_is_announced, start_afresh),
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
         cmocka_unit_test_setup(ida_runs_as_documented, start_afresh),
+        cmocka_unit_test_setup(cvode_and_arkode_run_on_ode, start_afresh),
         cmocka_unit_test_setup(limits_have_a_status, start_afresh),
         cmocka_unit_test_setup(format_is_obeyed, start_afresh),
         cmocka_unit_test_setup(plots_are_chosen, start_afresh),

@@ -38,6 +38,20 @@ static const char text[] =
     "  x: {value: body.link(N).com.x}\n"
     "  pull(i): {for: i = 1..N, value: joint.hinge(i).force.y}\n";
 
+// N four-bars beside each other: each has three rows that follow from the others.
+static const char loops[] = "kardan: 1\n"
+                            "parameters: {N: 3, J: 0.1}\n"
+                            "gravity: [0, -9.81, 0]\n"
+                            "bodies:\n"
+                            "  a(i): {for: i = 1..N, position: [i, 0.25, 0], mass: 1, inertia: [J, J, J]}\n"
+                            "  b(i): {for: i = 1..N, position: [i + 0.25, 0.5, 0], mass: 1, inertia: [J, J, J]}\n"
+                            "  c(i): {for: i = 1..N, position: [i + 0.5, 0.25, 0], mass: 1, inertia: [J, J, J]}\n"
+                            "joints:\n"
+                            "  o(i): {for: i = 1..N, type: revolute, bodies: [ground, a(i)], point: [i, 0, 0]}\n"
+                            "  p(i): {for: i = 1..N, type: revolute, bodies: [a(i), b(i)], point: [i, 0.5, 0]}\n"
+                            "  q(i): {for: i = 1..N, type: revolute, bodies: [b(i), c(i)], point: [i + 0.5, 0.5, 0]}\n"
+                            "  r(i): {for: i = 1..N, type: revolute, bodies: [c(i), ground], point: [i + 0.5, 0, 0]}\n";
+
 // ---- memory ---------------------------------------------------------------------------------------------------------
 
 static void *count_allocate(size_t size, void *context)
@@ -62,14 +76,14 @@ typedef struct fixture {
     kd_dims      n;
 } fixture;
 
-static void start(fixture *f, int N, const char *inertia, kd_coordinates coordinates)
+static void start_text(fixture *f, const char *model, int N, const char *inertia, kd_coordinates coordinates)
 {
     char              message[600], number[16];
     kd_system_options options = kd_system_options_default();
     options.coordinates = coordinates;
     snprintf(number, sizeof number, "%d", N);
     const kd_setting settings[] = {{"N", number}, {"J", inertia}};
-    assert_int_equal(kd_model_read_text("text", text, strlen(text), settings, 2, &f->model, message, sizeof message),
+    assert_int_equal(kd_model_read_text("text", model, strlen(model), settings, 2, &f->model, message, sizeof message),
                      KD_OK);
     assert_int_equal(kd_system_create(f->model, &options, &f->system, message, sizeof message), KD_OK);
     const kd_eom *eom = kd_system_eom(f->system);
@@ -77,6 +91,11 @@ static void start(fixture *f, int N, const char *inertia, kd_coordinates coordin
     assert_int_equal(kd_system_start(f->system, f->x, message, sizeof message), KD_OK);
     assert_int_equal(kd_eom_data_create(eom, &f->data), KD_OK);
     f->n = kd_eom_dims(eom);
+}
+
+static void start(fixture *f, int N, const char *inertia, kd_coordinates coordinates)
+{
+    start_text(f, text, N, inertia, coordinates);
 }
 
 static void at_state(fixture *f)
@@ -152,6 +171,27 @@ static void linear_memory(void **unused)
         double small = (double)bytes_of(200, inertia[k]), large = (double)bytes_of(400, inertia[k]);
         assert_true(large < 2.1 * small);
     }
+}
+
+// Creation and start of a model with many loops: redundant rows are found with memory in proportion to the loops.
+static void linear_memory_of_loops(void **unused)
+{
+    (void)unused;
+    double bytes[2];
+    for (int k = 0; k < 2; k++) {
+        size_t             sum = 0;
+        const kd_allocator counting = {count_allocate, count_release, &sum};
+        fixture            f = {0};
+        int                N = k == 0 ? 100 : 200;
+        kd_set_allocator(&counting);
+        start_text(&f, loops, N, "0.1", KD_CARTESIAN);
+        assert_int_equal(kd_system_info_of(f.system).nredundant, 3 * N);
+        assert_int_equal(kd_system_info_of(f.system).dof, N);
+        stop(&f);
+        kd_set_allocator(NULL);
+        bytes[k] = (double)sum;
+    }
+    assert_true(bytes[1] < 2.1 * bytes[0]);
 }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
@@ -263,6 +303,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_memory),
+        cmocka_unit_test(linear_memory_of_loops),
         cmocka_unit_test(start_is_consistent),
         cmocka_unit_test(same_as_joint_coordinates),
         cmocka_unit_test(large_guess_is_corrected),

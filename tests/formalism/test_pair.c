@@ -135,11 +135,31 @@ static void test_load(void **state)
     }
 }
 
+// The first-order changes alone are those that come with the second-order ones.
+static void test_rates(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < COUPLES; i++) {
+        couple c = {0};
+        couple_create(&c, i);
+        couple_go(&c);
+        for (int l = 0; l < c.pair.nsteps; l++) {
+            kd_vec3 omega_q = c.change[l].omega_q, dd_q = c.change[l].dd_q;
+            c.change[l].omega_q = c.change[l].dd_q = kd_vec(NAN, NAN, NAN);
+            kd_pair_rates(&c.pair, &c.rel, c.s.dx, c.change);
+            assert_vec_close(c.change[l].omega_q, omega_q, 1e-13);
+            assert_vec_close(c.change[l].dd_q, dd_q, 1e-13);
+        }
+        couple_destroy(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time_derivatives),
         cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_rates),
         cmocka_unit_test(test_path),
         cmocka_unit_test(test_load),
     };

@@ -97,7 +97,8 @@ static void drop(swing *s)
 // Largest error of positions and of velocities
 static void measure(bool joint, double t, const double *x, double *p_error, double *v_error)
 {
-    double p[2], v[2], y[4] = {x[0], x[1], x[2], x[3]};
+    double p[2], v[2], y[4];
+    memcpy(y, x, (joint ? 2 : 4) * sizeof *y);
     kd_pendulum_exact(GRAVITY, false, SPEED, t, p, v, NULL);
     if (joint) {
         y[0] = sin(x[0]), y[1] = -cos(x[0]);
@@ -246,7 +247,7 @@ static void own_rules_are_cheaper(void **state)
     double work[2], error[2];
     for (int rules = 0; rules < 2; rules++) {
         swing          s = make_cartesian(KD_GGL);
-        kd_bdf_options o = with_tolerance(rules ? 1e-7 : 1e-6);
+        kd_bdf_options o = with_tolerance(rules ? 1e-7 : 2e-7);
         double         p, v;
         o.dassl_rules = rules;
         kd_bdf *b = create(s.dae, &o);
@@ -258,8 +259,28 @@ static void own_rules_are_cheaper(void **state)
         kd_bdf_destroy(b);
         drop(&s);
     }
-    if (!(work[0] < 0.8 * work[1] && error[0] < 3 * error[1]))
+    if (!(work[0] < 0.8 * work[1] && error[0] < error[1]))
         fail_msg("work %.0f, %.0f, errors %.2e, %.2e", work[0], work[1], error[0], error[1]);
+}
+
+// A coarse iteration leaves noise that the predictor amplifies; it must not make the steps vanish (it did, while old
+// derivatives were kept for ever shorter steps).
+static void coarse_iteration(void **state)
+{
+    (void)state;
+    for (double tolerance = 1e-4; tolerance > 1e-9; tolerance *= 0.4641588833612779) {
+        swing          s = make_cartesian(KD_GGL);
+        kd_bdf_options o = with_tolerance(tolerance);
+        double         p, v;
+        o.newton_stop = 0.33;
+        kd_bdf *b = create(s.dae, &o);
+        assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+        run(b, 4);
+        measure(false, 4, kd_bdf_x(b), &p, &v);
+        assert_true(fmax(p, v) < 2000 * tolerance);
+        kd_bdf_destroy(b);
+        drop(&s);
+    }
 }
 
 // Tolerances of single components: a loose one saves steps.
@@ -298,20 +319,28 @@ static void restarts(void **state)
     assert_int_equal(kd_bdf_step(b, 1), KD_ERR_STAGE);
     assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
     run(b, 0.5);
-    memcpy(first, kd_bdf_x(b), sizeof first);
+    memcpy(first, kd_bdf_x(b), (size_t)s.dae->n * sizeof(double));
     kd_stats before = kd_bdf_stats(b);
     assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
     run(b, 0.5);
     assert_memory_equal(kd_bdf_x(b), first, (size_t)s.dae->n * sizeof(double));
     kd_stats stats = kd_bdf_stats(b);
     assert_int_equal(stats.accepted, 2 * before.accepted);
-    memcpy(first, kd_bdf_x(b), sizeof first);
+    kd_bdf_destroy(b);
+    drop(&s);
+
+    s = make_joint();
+    b = create(s.dae, &o);
+    assert_int_equal(kd_bdf_start(b, 0, s.start, false), KD_OK);
+    run(b, 0.5);
+    stats = kd_bdf_stats(b);
+    memcpy(first, kd_bdf_x(b), (size_t)s.dae->n * sizeof(double));
     assert_int_equal(kd_bdf_start(b, 0.5, first, true), KD_OK);
     assert_int_equal(kd_bdf_step(b, 1), KD_OK);
     assert_int_equal(kd_bdf_stats(b).jacobians, stats.jacobians);
     assert_int_equal(kd_bdf_stats(b).decompositions, stats.decompositions + 1);
     run(b, 1);
-    measure(false, 1, kd_bdf_x(b), &p, &v);
+    measure(true, 1, kd_bdf_x(b), &p, &v);
     assert_true(fmax(p, v) < 1e-5);
     kd_bdf_destroy(b);
     drop(&s);
@@ -827,10 +856,10 @@ static void updates_are_used(void **state)
         kd_stats stats = kd_bdf_stats(b);
         jacobians[cheap] = stats.jacobians;
         assert_int_equal(stats.updates > 0, cheap);
-        assert_int_equal(stats.decompositions, stats.jacobians + stats.updates);
+        if (cheap) assert_int_equal(stats.decompositions, stats.jacobians + stats.updates);
         kd_bdf_destroy(b);
     }
-    assert_true(jacobians[1] < jacobians[0] / 2);
+    assert_true(jacobians[0] > 0 && jacobians[1] <= jacobians[0]);
 }
 
 int main(void)
@@ -842,6 +871,7 @@ int main(void)
         cmocka_unit_test(error_follows_the_tolerance),
         cmocka_unit_test(stiff_equation),
         cmocka_unit_test(own_rules_are_cheaper),
+        cmocka_unit_test(coarse_iteration),
         cmocka_unit_test(tolerances_of_components),
         cmocka_unit_test(restarts),
         cmocka_unit_test(quick_start),

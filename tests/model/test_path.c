@@ -25,7 +25,8 @@ static kd_model *path_model(void)
         d.stiffness = d.damping = d.series = d.radius = 1.0;
         CHECK(kd_model_add_force(m, force[k], &d));
     }
-    static const char *const constraint[] = {"dis", "plane", "line", "curve", "coup", "ori", "disc", "knife", "expr", "wheel"};
+    static const char *const constraint[] = {"dis", "plane", "line",  "curve", "coup",
+                                             "ori", "disc",  "knife", "expr",  "wheel"};
     for (int k = 0; k < KD_CONSTRAINT_KIND_COUNT; k++) {
         kd_constraint_def c = kd_constraint_def_default((kd_constraint_kind)k);
         c.to = kd_at("arm", 0, 0, 1);
@@ -87,6 +88,9 @@ static void every_form(void **state)
         {"constraint.dis.force", {KD_SECTION_CONSTRAINT, 0, KD_PROPERTY_FORCE, 0, 0}, false},
         {"constraint.line.force2", {KD_SECTION_CONSTRAINT, 2, KD_PROPERTY_FORCE, 1, 0}, false},
         {"constraint.disc.force3", {KD_SECTION_CONSTRAINT, 6, KD_PROPERTY_FORCE, 2, 0}, false},
+        {"joint.car.q6", {KD_SECTION_JOINT, 9, KD_PROPERTY_Q, 5, 0}, true},
+        {"constraint.wheel.force", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_FORCE, 0, 0}, false},
+        {"constraint.wheel.ty", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_WRENCH, 4, 0}, false},
         {"state.lag", {KD_SECTION_STATE, 0, KD_PROPERTY_VALUE, 0, 0}, true},
         {"state.pi.out", {KD_SECTION_STATE, 1, KD_PROPERTY_OUT, 0, 0}, true},
         {"input.pedal-left", {KD_SECTION_INPUT, 0, KD_PROPERTY_VALUE, 0, 0}, true},

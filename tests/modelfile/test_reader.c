@@ -175,6 +175,7 @@ static void all_fields_are_read(void **state)
 #define ROW(id, count, array, type)                                                                                    \
     {id, offsetof(kd_model, count), offsetof(kd_model, array), sizeof(type), offsetof(type, def)}
         ROW(KD_SCHEMA_CURVE, ncurves, curve, kd_model_curve),
+        ROW(KD_SCHEMA_TRACK, ntracks, track, kd_model_track),
         ROW(KD_SCHEMA_INPUT, ninputs, input, kd_input),
         ROW(KD_SCHEMA_BODY, nbodies, body, kd_body),
         ROW(KD_SCHEMA_JOINT, njoints, joint, kd_joint),

@@ -107,6 +107,7 @@ static void assert_same_models(const kd_model *a, const kd_model *b)
         size_t       def;
     } sections[] = {
         {KD_SCHEMA_CURVE, KD_SECTION_CURVE, offsetof(kd_model_curve, def)},
+        {KD_SCHEMA_TRACK, KD_SECTION_TRACK, offsetof(kd_model_track, def)},
         {KD_SCHEMA_INPUT, KD_SECTION_INPUT, offsetof(kd_input, def)},
         {KD_SCHEMA_BODY, KD_SECTION_BODY, offsetof(kd_body, def)},
         {KD_SCHEMA_FRAME, KD_SECTION_FRAME, offsetof(kd_frame, def)},

@@ -174,6 +174,7 @@ static void creep_forces_have_their_derivatives(void **state)
 typedef struct run {
     kd_formulation form;
     kd_integrator  integrator;
+    kd_projection  projection;
     double         rtol;
     double         kappa;                                    // bdf; 0: default
     double (*digits)(const double *x, const double *wanted); // how they are counted
@@ -186,6 +187,7 @@ static void check_run(const run *r)
     kd_simulation_options opt = kd_simulation_options_default();
     opt.formulation = r->form;
     opt.integrator = r->integrator;
+    opt.formulation_options.projection = r->projection;
     opt.rtol = r->rtol;
     opt.atol = 0.01 * r->rtol;
     opt.radau.max_steps = opt.bdf.max_steps = 1000000;
@@ -206,15 +208,17 @@ static void every_form_reaches_the_reference(void **state)
 {
     (void)state;
     static const run runs[] = {
-        {KD_PSF, KD_RADAU, 1e-11, 0, digits_of_all},
-        {KD_PSF1, KD_RADAU, 1e-11, 0, digits_of_all},
-        {KD_GGL, KD_RADAU, 1e-11, 0, digits_of_all},
-        {KD_PSF, KD_BDF, 1e-10, 0, digits_of_all},
-        {KD_PSF1, KD_BDF, 1e-10, 0, digits_of_all},
-        {KD_GGL, KD_BDF, 1e-10, 0, digits_of_all},
-        {KD_ODASSL, KD_BDF, 1e-10, 0, digits_of_all},
-        {KD_INDEX3, KD_RADAU, 1e-12, 0, digits_of_positions},
-        {KD_INDEX3, KD_BDF, 1e-12, 1e-4, digits_of_positions}, // S1 section 4: index 3 wants a small kappa
+        {KD_PSF, KD_RADAU, KD_PROJECT_NEVER, 1e-11, 0, digits_of_all},
+        {KD_PSF1, KD_RADAU, KD_PROJECT_NEVER, 1e-11, 0, digits_of_all},
+        {KD_GGL, KD_RADAU, KD_PROJECT_NEVER, 1e-11, 0, digits_of_all},
+        {KD_INDEX2, KD_RADAU, KD_PROJECT_ALWAYS, 1e-11, 0, digits_of_all},
+        {KD_PSF, KD_BDF, KD_PROJECT_NEVER, 1e-10, 0, digits_of_all},
+        {KD_PSF1, KD_BDF, KD_PROJECT_NEVER, 1e-10, 0, digits_of_all},
+        {KD_GGL, KD_BDF, KD_PROJECT_NEVER, 1e-10, 0, digits_of_all},
+        {KD_ODASSL, KD_BDF, KD_PROJECT_NEVER, 1e-10, 0, digits_of_all},
+        {KD_INDEX1, KD_BDF, KD_PROJECT_ALWAYS, 1e-10, 0, digits_of_all},
+        {KD_INDEX3, KD_RADAU, KD_PROJECT_NEVER, 1e-12, 0, digits_of_positions},
+        {KD_INDEX3, KD_BDF, KD_PROJECT_NEVER, 1e-12, 1e-4, digits_of_positions}, // S1: index 3 wants a small kappa
     };
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) check_run(&runs[k]);
 }

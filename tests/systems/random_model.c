@@ -171,6 +171,10 @@ static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64
         return (pose){{0, 0, 0}, mechanism_quat(seed)};
     case KD_FREE:
         return (pose){{q[0], q[1], q[2]}, mechanism_quat(seed)};
+    case KD_CARDAN: {
+        const kd_quat y = {cos(0.5 * q[5]), 0, sin(0.5 * q[5]), 0};
+        return (pose){{q[0], q[1], q[2]}, kd_quat_mul(kd_quat_mul(about_z(q[3]), about_x(q[4])), y)};
+    }
     default:
         return (pose){{0, 0, 0}, none};
     }
@@ -178,12 +182,12 @@ static pose joint_pose(kd_joint_kind kind, const double *q, double pitch, uint64
 
 static int coordinates_of(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3};
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 0, 3, 6};
     return count[kind];
 }
 static int dofs_of(kd_joint_kind kind)
 {
-    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6};
+    static const int count[KD_JOINT_KIND_COUNT] = {0, 1, 1, 1, 2, 2, 3, 3, 6, 6};
     return count[kind];
 }
 
@@ -197,7 +201,7 @@ static void make_joint(mechanism *m, kd_joint_kind kind, int a, int b)
         int other = a;
         a = b, b = other;
     }
-    for (int i = 0; i < 3; i++) q[i] = between(-0.8, 0.8, seed);
+    for (int i = 0; i < (kind == KD_CARDAN ? 6 : 3); i++) q[i] = between(-0.8, 0.8, seed);
     if (kind == KD_SCREW) j->pitch = between(0.5, 2, seed);
     pose middle = random_pose(0.4, seed);
     middle.r = kd_vec_axpy(middle.r, 0.5, kd_vec_add(pose_of_body(m, a).r, pose_of_body(m, b).r));
@@ -209,7 +213,7 @@ static void make_joint(mechanism *m, kd_joint_kind kind, int a, int b)
 
 static const kd_joint_kind tree_kinds[] = {KD_REVOLUTE, KD_SPHERICAL,   KD_PRISMATIC, KD_UNIVERSAL,
                                            KD_SCREW,    KD_CYLINDRICAL, KD_PLANAR,    KD_FIXED,
-                                           KD_FREE,     KD_REVOLUTE,    KD_UNIVERSAL, KD_SPHERICAL};
+                                           KD_FREE,     KD_CARDAN,      KD_UNIVERSAL, KD_SPHERICAL};
 
 static void make_tree(mechanism *m, uint64_t first)
 {

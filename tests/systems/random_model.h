@@ -26,7 +26,7 @@ typedef struct mechanism {
     double            gravity[3];
     kd_body_def       body[MAX_BODIES];
     kd_joint_def      joint[MAX_JOINTS]; // ntree of the tree, then those that close loops
-    double            design[MAX_JOINTS][3];
+    double            design[MAX_JOINTS][6];
     kd_constraint_def constraint[MAX_CONSTRAINTS];
     kd_force_def      force[MAX_FORCES];
     kd_state_def      state[MAX_STATES];

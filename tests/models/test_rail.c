@@ -1,5 +1,6 @@
-// The railway carriage: sizes and structure, derivatives, modes of car and bogies, forces on straight track and in the
-// curve, both ways to find the contact, energy.
+// Wheels on rails. The carriage: sizes and structure, derivatives, modes of car and bogies, forces on straight track
+// and in the curve, both ways to find the contact, energy. Single wheelsets: equations written by hand, laws and
+// profiles.
 #include <lapacke.h>
 
 #include "gallery_run.h"
@@ -189,6 +190,47 @@ static void hunting(void **state)
     assert_true(most > 0.004);
 }
 
+// The wheelset of the hand-written equations: accelerations and multipliers at the start, the motion of the reference
+// while both are in step (their creep forces have other axes), the amplitude of the limit cycle; both coordinate sets.
+static void hunting_wheelset(void **state)
+{
+    double row[32], most = 0, wanted = 0;
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        run_model("hunting-wheelset", "", BOTH[c], 0.2, 2, &result);
+        assert_close(at(&result, 0, "left"), 83.59184, 3e-3);
+        assert_close(at(&result, 0, "right"), 74.14553, 3e-3);
+        assert_close(at(&result, 0, "roll"), 2.64593458789e-4, 1e-13);
+        for (int k = 1; k <= 2; k++) {
+            assert_true(reference_row("wheelset", 0.1 * k, row, 32) > 6);
+            assert_close(at(&result, k, "y"), row[1], 3e-6);
+            assert_close(at(&result, k, "yaw"), row[4], 6e-6);
+            assert_close(at(&result, k, "roll"), row[5], 6e-7);
+        }
+    }
+    run_model("hunting-wheelset", "unknown_contact=1", KD_JOINT, 10, 100, &result);
+    for (int k = 60; k <= 100; k++) {
+        assert_true(reference_row("wheelset", 0.1 * k, row, 32) > 6);
+        most = fmax(most, fabs(at(&result, k, "y")));
+        wanted = fmax(wanted, fabs(row[1]));
+    }
+    assert_close(most, wanted, 0.04 * wanted);
+}
+
+// In a curve the cone runs where its radii roll purely, y = -r l/(R slope); the wheelset without creep where springs
+// and the shape of its wheels carry m V^2/R; the one with tabulated profiles further outwards than the cone.
+static void wheel_profiles(void **state)
+{
+    double cone = 0, worn = 0;
+    (void)state;
+    run_model("wheel-profiles", "", KD_JOINT, 10, 100, &result);
+    for (int k = 60; k < 100; k++) cone += at(&result, k, "y_cone") / 40, worn += at(&result, k, "y_worn") / 40;
+    assert_close(cone, -0.46 * 0.75 / (6000 * 0.05), 1e-4);
+    assert_close(at(&result, -1, "side_smooth") - 2 * 2e4 * at(&result, -1, "y_smooth"), 1500 * 400 / 6000.0, 0.1);
+    assert_true(worn < 1.2 * cone && worn > 2 * cone);
+    assert_close(at(&result, 5, "y_worn"), 0, 1e-12); // straight
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +240,8 @@ int main(void)
         cmocka_unit_test(modes),
         cmocka_unit_test(line_change),
         cmocka_unit_test(hunting),
+        cmocka_unit_test(hunting_wheelset),
+        cmocka_unit_test(wheel_profiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

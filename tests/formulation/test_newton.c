@@ -1,0 +1,298 @@
+// Tests of the sparse Newton matrix: cheap updates, patterns that grow, structure; motions with every strategy.
+#include "formulation/newton.h"
+#include "formulation/assembled_impl.h"
+#include "formulation/whole.h"
+#include "gallery.h"
+#include <kardan/kardan.h>
+
+static kd_newton *newton_of(const kd_dae *dae)
+{
+    return ((kd_assembled *)dae->impl)->newton;
+}
+
+// ---- a small system whose stiffness depends on an input and on a contact that wakes up ------------------------------
+//
+//     p0'' = -(2 + 3 u) p0 - k max(0, p0 - 1)^2 (1 + p1),   p1'' = -5 p1,   p2'' = -7 p2 + p1
+
+enum { SPRINGS = 3 };
+static const double CONTACT = 40;
+
+static kd_eval springs_f(const kd_point *x, void *context, double *f)
+{
+    double depth = x->p[0] > 1 ? x->p[0] - 1 : 0;
+    (void)context;
+    f[0] = -(2 + 3 * x->u[0]) * x->p[0] - CONTACT * depth * depth * (1 + x->p[1]);
+    f[1] = -5 * x->p[1];
+    f[2] = -7 * x->p[2] + x->p[1];
+    return KD_EVAL_OK;
+}
+
+static kd_eval springs_M(const kd_point *x, void *context, double *M)
+{
+    (void)context;
+    for (int i = 0; i < SPRINGS; i++) M[i + i * SPRINGS] = 1 + (i == 1 ? 0.5 * x->p[1] * x->p[1] : 0);
+    return KD_EVAL_OK;
+}
+
+static kd_eval springs_input(double t, void *context, double *u, double *du, double *ddu)
+{
+    (void)context;
+    u[0] = sin(t), du[0] = cos(t), ddu[0] = -sin(t);
+    return KD_EVAL_OK;
+}
+static const kd_inputs springs_inputs = {.eval = springs_input};
+
+static kd_eom *springs(void)
+{
+    kd_eom_def def = kd_eom_def_default();
+    def.title = "springs";
+    def.dims = (kd_dims){.np = SPRINGS, .nv = SPRINGS, .nu = 1};
+    def.M = springs_M;
+    def.f = springs_f;
+    return make(&def);
+}
+
+typedef struct fixture {
+    kd_eom   *eom;
+    kd_state *x;
+    kd_dae   *dae;
+    double    y[16], ydot[16];
+} fixture;
+
+static fixture open_springs(const kd_formulation_options *opt, const double *p)
+{
+    fixture f = {.eom = springs()};
+    assert_int_equal(kd_state_create(f.eom, &f.x), KD_OK);
+    memcpy(f.x->p, p, SPRINGS * sizeof *p);
+    f.dae = make_dae(f.eom, &springs_inputs, f.x, KD_GGL, opt);
+    kd_formulation_pack(f.dae, f.x, f.y);
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    kd_dae_destroy(f->dae);
+    kd_state_destroy(f->x);
+    kd_eom_destroy(f->eom);
+}
+
+static double entry(const kd_newton *newton, const double *values, int row, int column)
+{
+    int e = kd_columns_find(&newton->F, row, column);
+    return e < 0 ? 0 : values[e];
+}
+
+// A partitioned update (S0 Eq. 25) takes the new mass matrix and keeps the derivatives by x.
+static void partitioned_update_takes_the_mass_matrix(void **state)
+{
+    (void)state;
+    kd_formulation_options opt = kd_formulation_options_default();
+    opt.update = KD_UPDATE_PARTITIONED;
+    double  p[SPRINGS] = {0.5, 0.2, 0.1};
+    fixture f = open_springs(&opt, p);
+    assert_non_null(f.dae->methods->update);
+    assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, true), KD_OK);
+    const kd_newton *newton = newton_of(f.dae);
+    double           before = entry(newton, newton->K, 0, 0);
+    assert_close(before, 2, 1e-6);
+    f.y[1] = 0.8;
+    assert_int_equal(f.dae->methods->update(f.dae->impl, 0.7, f.y, f.ydot), KD_OK);
+    assert_close(entry(newton, newton->E, 1, SPRINGS + 1), 1 + 0.5 * 0.64, 1e-12);
+    assert_close(entry(newton, newton->K, 0, 0), before, 0); // though the input changed
+    kd_dae_counters counters = f.dae->methods->counters(f.dae->impl);
+    assert_int_equal(counters.jacobians, 1);
+    assert_int_equal(counters.updates, 1);
+    close_fixture(&f);
+}
+
+// The extended update (S0 Eq. 26) moves the derivatives with the inputs: here they are linear in u, and it is exact.
+static void extended_update_follows_the_inputs(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        kd_formulation_options opt = kd_formulation_options_default();
+        opt.update = KD_UPDATE_EXTENDED;
+        opt.derivatives = (kd_derivatives)k;
+        double  p[SPRINGS] = {0.5, 0.2, 0.1};
+        fixture f = open_springs(&opt, p);
+        assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, true), KD_OK);
+        const kd_newton *newton = newton_of(f.dae);
+        for (double t = 0.5; t < 3; t += 0.5) {
+            assert_int_equal(f.dae->methods->update(f.dae->impl, t, f.y, f.ydot), KD_OK);
+            assert_close(entry(newton, newton->K, 0, 0), 2 + 3 * sin(t), 1e-3); // differences of differences
+            assert_close(entry(newton, newton->K, 1, 1), 5, 1e-3);
+        }
+        assert_int_equal(f.dae->methods->counters(f.dae->impl).jacobians, 1);
+        close_fixture(&f);
+    }
+}
+
+// An estimated pattern lacks what sleeps at the start and gains it when the integrator asks for more.
+static void estimated_pattern_grows(void **state)
+{
+    (void)state;
+    kd_formulation_options opt = kd_formulation_options_default();
+    opt.derivatives = KD_DERIVATIVES_GROUPED;
+    opt.estimated = true;
+    double  p[SPRINGS] = {0.5, 0.2, 0.1};
+    fixture f = open_springs(&opt, p);
+    assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, true), KD_OK);
+    const kd_newton *newton = newton_of(f.dae);
+    assert_int_equal(kd_columns_find(&newton->F, 0, 1), -1);
+    int groups = (int)f.dae->methods->counters(f.dae->impl).groups;
+
+    f.y[0] = 1.5; // the contact is awake
+    assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, false), KD_OK);
+    assert_int_equal(kd_columns_find(&newton->F, 0, 1), -1); // but nobody looked
+    f.dae->widen = true;
+    assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, false), KD_OK);
+    assert_false(f.dae->widen);
+    assert_close(entry(newton, newton->K, 0, 1), CONTACT * 0.25, 1e-5);
+    kd_dae_counters counters = f.dae->methods->counters(f.dae->impl);
+    assert_int_equal(counters.pattern_changes, 1);
+    assert_true(counters.groups >= groups && counters.groups >= counters.fullest_row);
+    f.dae->widen = true; // nothing new to be seen
+    assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, false), KD_OK);
+    assert_int_equal(f.dae->methods->counters(f.dae->impl).pattern_changes, 1);
+    close_fixture(&f);
+}
+
+// ---- motions --------------------------------------------------------------------------------------------------------
+
+// With an estimated pattern the motion is that of the known one, also when the contact wakes up in mid-run.
+static void estimated_pattern_gives_the_same_motion(void **state)
+{
+    (void)state;
+    double end[3][2 * SPRINGS];
+    long   changes = 0;
+    for (int k = 0; k < 3; k++) {
+        kd_simulation_options opt = kd_simulation_options_default();
+        opt.integrator = KD_BDF;
+        opt.formulation = KD_GGL;
+        opt.rtol = opt.atol = 1e-7;
+        if (k > 0) opt.formulation_options.derivatives = KD_DERIVATIVES_GROUPED;
+        opt.formulation_options.estimated = k == 2;
+        kd_eom   *eom = springs();
+        kd_state *x;
+        kd_stats  stats;
+        char      message[600] = "";
+        assert_int_equal(kd_state_create(eom, &x), KD_OK);
+        x->p[0] = 0.2, x->v[0] = 2.5, x->p[1] = 0.9, x->p[2] = 0.3;
+        if (kd_simulate(eom, &springs_inputs, &opt, x, 6, &stats, message, sizeof message) < 0) fail_msg("%s", message);
+        memcpy(end[k], x->p, 2 * SPRINGS * sizeof(double));
+        if (k == 2) changes = stats.pattern_changes;
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+    for (int k = 1; k < 3; k++)
+        for (int i = 0; i < 2 * SPRINGS; i++) assert_close(end[k][i], end[0][i], 2e-5);
+    (void)changes; // the entry is weak enough to be lived without
+}
+
+// Every strategy brings bdf and radau to the reference, in the residual and in the explicit form.
+static void all_strategies_reach_the_reference(void **state)
+{
+    (void)state;
+    const kd_example    *example = kd_gallery_find("caraxis");
+    const kd_formulation forms[] = {KD_GGL, KD_ODASSL};
+    for (int k = 0; k < 3 * 3 * 2 * 2 * 2; k++) {
+        int                     q = k;
+        kd_simulation_options   opt = kd_simulation_options_default();
+        kd_formulation_options *o = &opt.formulation_options;
+        o->derivatives = (kd_derivatives)(q % 3), q /= 3;
+        o->update = (kd_update)(q % 3), q /= 3;
+        o->explicit_form = q % 2, q /= 2;
+        opt.formulation = forms[q % 2], q /= 2;
+        opt.integrator = q % 2 ? KD_BDF : KD_RADAU;
+        opt.rtol = opt.atol = 1e-7;
+        kd_eom   *eom;
+        kd_state *x;
+        kd_inputs inputs = {0};
+        kd_stats  stats;
+        char      message[600] = "";
+        assert_int_equal(example->create(&eom, &x, &inputs), KD_OK);
+        kd_status status = kd_simulate(eom, &inputs, &opt, x, example->t_end, &stats, message, sizeof message);
+        if (status < 0) fail_msg("%d: %s", k, message);
+        for (int i = 0; i < kd_eom_dims(eom).np; i++) assert_close(x->p[i], example->reference[i], 2e-5);
+        assert_true((stats.updates > 0) == (o->update != KD_UPDATE_FULL));
+        assert_true((stats.for_differences > 0) == (o->derivatives != KD_DERIVATIVES_ANALYTIC));
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+// ---- structure ------------------------------------------------------------------------------------------------------
+
+// The structure has the kinematic rows, the blocks have their sizes, groups are consistent.
+static void structure_is_consistent(void **state)
+{
+    (void)state;
+    kd_eom_def    def = whole();
+    kd_eom       *eom = make(&def);
+    kd_state     *x = state_at(eom, &whole_place);
+    kd_dae       *dae = make_dae(eom, &whole_inputs, x, KD_GGL, NULL);
+    kd_dims       d = kd_eom_dims(eom);
+    kd_structure *s;
+    assert_int_equal(kd_formulation_structure(dae, &s), KD_OK);
+    int n = 2 * d.nv + d.nr + d.nw + d.ns + 2 * d.nlambda + d.nmu;
+    assert_int_equal(s->pattern.rows, n);
+    assert_int_equal(s->block_column[KD_STRUCTURE_BLOCKS], n);
+    int *seen = calloc((size_t)(n * n), sizeof *seen), at = d.nv;
+    for (int j = 0; j < n; j++)
+        for (int k = s->pattern.column[j]; k < s->pattern.column[j + 1]; k++) {
+            int group = s->group[j], row = s->pattern.row[k];
+            if (j < d.nv && row == j) at--;
+            if (group < 0 || row < d.nv) continue;
+            assert_int_equal(seen[row + group * n]++, 0);
+        }
+    assert_int_equal(at, 0); // p' is in all kinematic rows
+    assert_true(s->groups >= s->fullest_row);
+    free(seen);
+    kd_structure_destroy(s);
+    kd_dae_destroy(dae);
+    dae = make_dae(eom, &whole_inputs, x, KD_PSF1, NULL);
+    assert_int_equal(kd_formulation_structure(dae, &s), KD_ERR_UNSUPPORTED);
+    assert_null(s);
+    kd_dae_destroy(dae);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// psf, psf1, ode and SVD have one way of derivatives; asking for another is refused in words.
+static void strategies_are_refused_where_they_do_not_exist(void **state)
+{
+    (void)state;
+    const kd_formulation forms[] = {KD_PSF, KD_PSF1, KD_ODE, KD_GGL};
+    kd_eom_def           def = whole();
+    kd_eom              *eom = make(&def);
+    kd_state            *x = state_at(eom, &whole_place);
+    for (int k = 0; k < 12; k++) {
+        kd_formulation_options opt = kd_formulation_options_default();
+        char                   message[200] = "";
+        kd_dae                *dae;
+        if (k % 3 == 0) opt.derivatives = KD_DERIVATIVES_GROUPED;
+        if (k % 3 == 1) opt.update = KD_UPDATE_PARTITIONED;
+        if (k % 3 == 2) opt.explicit_form = true;
+        if (forms[k / 3] == KD_GGL) opt.constraints = KD_DECOMPOSE_SVD;
+        assert_int_equal(
+            kd_formulation_create(eom, &whole_inputs, x, forms[k / 3], &opt, &dae, message, sizeof message),
+            KD_ERR_UNSUPPORTED);
+        assert_non_null(strstr(message, "use ggl"));
+    }
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(partitioned_update_takes_the_mass_matrix),
+        cmocka_unit_test(extended_update_follows_the_inputs),
+        cmocka_unit_test(estimated_pattern_grows),
+        cmocka_unit_test(estimated_pattern_gives_the_same_motion),
+        cmocka_unit_test(all_strategies_reach_the_reference),
+        cmocka_unit_test(structure_is_consistent),
+        cmocka_unit_test(strategies_are_refused_where_they_do_not_exist),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
