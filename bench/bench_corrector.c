@@ -13,6 +13,8 @@ int main(int argc, char **argv)
     bench_head(b);
     corrector_tables(b);
     corrector_ratios(b);
+    corrector_growth(b);
+    corrector_pictures(b);
     bench_report(b);
     bench_destroy(b);
     return EXIT_SUCCESS;
