@@ -129,6 +129,11 @@ bool bench_quick(const bench *b)
     return b->quick;
 }
 
+bool bench_json(const bench *b)
+{
+    return b->json;
+}
+
 const char *bench_plots(const bench *b)
 {
     return mkdir(b->plots, 0777) == 0 || errno == EEXIST ? b->plots : NULL;

@@ -25,6 +25,7 @@ typedef struct bench bench;
 bench      *bench_create(int argc, char **argv, const char *about, int *exit_status);
 void        bench_destroy(bench *b);
 bool        bench_quick(const bench *b);
+bool        bench_json(const bench *b);
 const char *bench_plots(const bench *b); // folder for plots, made on first use; NULL: cannot be made
 
 // Does --only allow rows of this name? A name that ends with a dot or star stands for all that begin with it.

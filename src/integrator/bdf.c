@@ -20,10 +20,12 @@ static const int    MAX_SINGULAR = 10;       // singular Newton matrices in a ro
 static const double ESTIMATE_FLOOR = 1e-4;   // added to safety times estimate
 static const double MOST_GROWTH = 2;         // of the step size
 static const double NOISE = 1e-13;           // steps shorter than this times t: x' is rounding
+static const double FIRST_PART = 1e-3;       // of the span: most of a first step
 static const double LEAST_FIRST = 0.01;      // part of a first step that is left after an error
 static const double PROBE = 1e-4;            // part of the time in which x changes by its own size, for differences
 static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
 static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
+static const double FIRST_PART = 0.01;       // of the span, at most: what rests at the start need not rest for long
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
 
@@ -399,19 +401,19 @@ static bool second_derivative(kd_bdf *b, double h)
 
 // The first step. DASSL: |h x'| is half a tolerance, order 1. Otherwise x'' makes it possible to start with order 2,
 // and |h^3 x^(3)| is a tenth of the tolerance with |x^(3)| = |x''|^2 / |x'|; not longer than a tenth of the time in
-// which x' changes by its own size.
+// which x' changes by its own size. What begins later than at the start is not foreseen: never longer than FIRST_PART.
 static void prepare_first_step(kd_bdf *b, double span)
 {
     double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
-    double h = fmin(1e-3 * span, d1 > 0 ? 0.5 / d1 : span);
+    double h = d1 > 0 ? 0.5 / d1 : span;
     double probe = fmin(1e-5 * span, d1 > 0 ? PROBE * fmax(d0, 1) / d1 : span);
     if (!b->opt.dassl_rules && b->order_max > 1 && second_derivative(b, probe)) {
         double d2 = controlled_norm(b, b->xdot);
         kd_bdf_history_curvature(&b->past, b->xdot);
         b->order = 2;
-        h = d2 > 0 ? fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2) : d1 > 0 ? 0.1 * fmax(d0, 1) / d1 : 1e-3 * span;
+        h = d2 > 0 ? fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2) : d1 > 0 ? 0.1 * fmax(d0, 1) / d1 : span;
     }
-    if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), span);
+    if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), FIRST_PART * span);
 }
 
 kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
