@@ -96,6 +96,9 @@ typedef struct kd_dae_class {
     // Move x onto the position and velocity constraints (S1 Eq. 36) if they are violated by more than the bound of the
     // formulation's options; *moved tells. NULL: nothing to project, or not wanted. The error estimate is taken before.
     kd_eval (*project)(void *impl, double t, double *x, bool *moved);
+    // State-space forms: after an accepted step the coordinates may be chosen anew; x is then rewritten in the new ones
+    // and *changed set: derivatives and past stages are void. x' of the new coordinates comes from rhs. NULL: never.
+    kd_eval (*relabel)(void *impl, double t, double *x, bool *changed);
     // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL:
     // integrator's.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);

@@ -146,10 +146,9 @@ static inline void sample_destroy(sample *s)
     kd_tree_release(&s->tree);
 }
 
-static const kd_tree_joint all_joints[] = {KD_TREE_FIXED,  KD_TREE_REVOLUTE,    KD_TREE_PRISMATIC,
-                                           KD_TREE_SCREW,  KD_TREE_CYLINDRICAL, KD_TREE_UNIVERSAL,
-                                           KD_TREE_PLANAR, KD_TREE_SPHERICAL,   KD_TREE_FREE,
-                                           KD_TREE_CARDAN};
+static const kd_tree_joint all_joints[] = {KD_TREE_FIXED,       KD_TREE_REVOLUTE,  KD_TREE_PRISMATIC, KD_TREE_SCREW,
+                                           KD_TREE_CYLINDRICAL, KD_TREE_UNIVERSAL, KD_TREE_PLANAR,    KD_TREE_SPHERICAL,
+                                           KD_TREE_FREE,        KD_TREE_CARDAN};
 enum { ALL_JOINTS = sizeof all_joints / sizeof *all_joints };
 
 // One sample after the other: each kind of joint alone and all mixed, as chain, branched and single, with and without

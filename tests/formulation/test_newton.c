@@ -1,6 +1,6 @@
 // Tests of the sparse Newton matrix: cheap updates, patterns that grow, structure; motions with every strategy.
-#include "formulation/newton.h"
 #include "formulation/assembled_impl.h"
+#include "formulation/newton.h"
 #include "formulation/whole.h"
 #include "gallery.h"
 #include <kardan/kardan.h>

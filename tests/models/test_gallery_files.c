@@ -625,9 +625,12 @@ static void is_complete(const char *name, void *context)
 // Every model file has a title and plots, no warnings, a test, and a place in the guide and in the list.
 static void all_are_complete(void **state)
 {
-    static const char *const name[] = {"tests/models/test_gallery_files.c", "tests/models/test_gallery_features.c",
-                                       "tests/models/test_vehicles.c", "tests/models/test_rail.c",
-                                       "docs/guide/gallery.md", "models/README.md"};
+    static const char *const name[] = {"tests/models/test_gallery_files.c",
+                                       "tests/models/test_gallery_features.c",
+                                       "tests/models/test_vehicles.c",
+                                       "tests/models/test_rail.c",
+                                       "docs/guide/gallery.md",
+                                       "models/README.md"};
     static char              text[6][MAX_TEXT];
     const char              *page[6];
     (void)state;
