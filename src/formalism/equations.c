@@ -323,6 +323,16 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
 }
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
+// Moments that work along one turn of a cardan joint each: dual to its axes z of `from`, line of nodes, y of `to`.
+static kd_vec3 cardan_moment(int i, const kd_relative *rel)
+{
+    kd_vec3 z = {0, 0, 1}, nodes = kd_vec_cross(rel->C.y, z), y = rel->C.y;
+    double  cosine = kd_vec_norm(nodes);
+    nodes = kd_vec_scale(1.0 / cosine, nodes);
+    kd_vec3 dual = i == 3 ? kd_vec_cross(nodes, y) : i == 4 ? kd_vec_cross(y, z) : kd_vec_cross(z, nodes);
+    return kd_vec_scale(1.0 / cosine, dual);
+}
+
 // What a unit force along coordinate i of a joint is on the body of `to` (axes of `from`, at the origin of `to`).
 static kd_wrench coordinate_load(kd_joint_kind kind, int i, const kd_relative *rel)
 {
@@ -339,12 +349,8 @@ static kd_wrench coordinate_load(kd_joint_kind kind, int i, const kd_relative *r
         return (kd_wrench){.N = i == 0 ? z : rel->C.x};
     case KD_PLANAR:
         return i == 2 ? (kd_wrench){.N = z} : (kd_wrench){.F = i == 0 ? x : y};
-    case KD_CARDAN: // turns about z of `from`, the line of nodes, y of `to`
-        if (i == 3) return (kd_wrench){.N = z};
-        if (i == 4)
-            return (kd_wrench){.N = kd_vec_scale(1.0 / hypot(rel->C.y.x, rel->C.y.y), kd_vec_cross(rel->C.y, z))};
-        if (i == 5) return (kd_wrench){.N = rel->C.y};
-        return (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z};
+    case KD_CARDAN:
+        return i < 3 ? (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z} : (kd_wrench){.N = cardan_moment(i, rel)};
     case KD_FREE:
         return (kd_wrench){.F = i == 0 ? x : i == 1 ? y : z};
     default:

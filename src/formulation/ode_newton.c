@@ -5,7 +5,7 @@
 //     (a, lambda, mu, w)_x = -Phi_y \ (Phi_x + Phi_s s_x),   s_p = -c_s \ c_p,
 //     b: b_x + b_s s_x + b_y (a, lambda, mu, w)_x
 // Derivatives by coordinates p: D_p Z+, and differences along the normals of the manifold (quaternions). Where Phi_y is
-// singular (redundant rows) or differences are asked for, rhs is differenced column by column. With p' = v the rows of
+// singular (redundant rows, SVD), rhs is differenced column by column. With p' = v the rows of
 // p are eliminated: (gamma I - a_v - a_p / gamma) dv = ...
 #include "core/text.h"
 #include "formulation/ode_impl.h"
@@ -301,7 +301,7 @@ static kd_eval differences(kd_ode *self, double t)
 kd_status kd_ode_linearize(void *impl, double t, const double *x, const double *xdot, bool restart)
 {
     kd_ode   *self = impl;
-    bool      singular = self->opt.derivatives != KD_DERIVATIVES_ANALYTIC || self->opt.constraints == KD_DECOMPOSE_SVD;
+    bool      singular = self->opt.constraints == KD_DECOMPOSE_SVD; // redundant rows, probably
     kd_status status = kd_ode_newton_ready(self);
     (void)xdot, (void)restart;
     if (status < 0) return status;

@@ -25,6 +25,7 @@ static const double LEAST_FIRST = 0.01;      // part of a first step that is lef
 static const double PROBE = 1e-4;            // part of the time in which x changes by its own size, for differences
 static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
 static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
+static const double FIRST_PART = 0.01;       // of the span, at most: what rests at the start need not rest for long
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const double SLOW = 0.9;      // rate of convergence that is given up
-static const int    MOST_SHRUNK = 2; // times that the step became much shorter with the same derivatives
+static const int    MOST_SHRUNK = 3; // times in a row that the step became much shorter with the same derivatives
 static const double AGEING = 1.5;    // growth of a measured rate in a step without measurement
 static const double ROUNDING = 100;  // increments below this many units in the last place are converged
 
@@ -71,7 +71,7 @@ static kd_status renew(kd_corrector *c, kd_matrix_action action, double t, doubl
     kd_status      status = KD_OK;
     kd_matrix_news news = KD_MATRIX_FACTORED;
     dae->gamma = cj;
-    c->shrunk = action == KD_MATRIX_EVALUATE ? 0 : c->shrunk + (c->cj_factored > 0 && cj > c->cj_factored);
+    c->shrunk = action != KD_MATRIX_EVALUATE && cj > c->cj_factored ? c->shrunk + 1 : 0;
     c->cj_factored = 0;
     c->secants.count = 0;
     c->rate = 1;

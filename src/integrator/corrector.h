@@ -32,7 +32,7 @@ typedef struct kd_matrix_state {
     bool   failed;     // the iteration with the present matrix failed or was slow
     bool   has_update; // the formulation offers cheap updates
     bool   scales;     // differential rows are known: a change of cj is met by the factor c (S0 Eq. 18)
-    int    shrunk;     // factored or updated for a larger cj so often since all derivatives were evaluated
+    int    shrunk;     // factored or updated for a larger cj so often in a row, without new derivatives
     double ratio;      // cj / cj of the factors; 0: there are no factors
 } kd_matrix_state;
 

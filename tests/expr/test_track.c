@@ -130,13 +130,33 @@ static void test_refused(void **state)
     kd_track_destroy(NULL);
 }
 
+// Memory that runs out at any allocation is said, and nothing is lost.
+static void test_out_of_memory(void **state)
+{
+    double kappa = 0.01;
+    (void)state;
+    for (long fail_at = 1;; fail_at++) {
+        failing_allocator f = {.fail_at = fail_at};
+        kd_track         *t = NULL;
+        failing_allocator_use(&f);
+        kd_status status = kd_track_create(0, 10, 10, constant, &kappa, &t);
+        kd_curve *curve = status == KD_OK ? kd_curve_of_track(t, KD_TRACK_X) : NULL;
+        kd_curve_destroy(curve);
+        kd_track_destroy(t);
+        kd_set_allocator(NULL);
+        assert_int_equal(f.live, 0);
+        if (status == KD_OK && curve) break;
+        if (status != KD_OK) assert_int_equal(status, KD_ERR_MEMORY);
+        assert_true(fail_at < 20);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes_of_line),
-        cmocka_unit_test(test_circle),
-        cmocka_unit_test(test_derivatives),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_changes_of_line), cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_derivatives),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

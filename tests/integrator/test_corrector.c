@@ -33,10 +33,10 @@ static void rules_line_by_line(void **state)
         {"cj too small", {.exists = true, .scales = true, .ratio = 0.5}, KD_MATRIX_FACTOR, KD_MATRIX_EVALUATE},
         {"cj too large", {.exists = true, .scales = true, .ratio = 1.7}, KD_MATRIX_FACTOR, KD_MATRIX_EVALUATE},
         {"cj too large again and again",
-         {.exists = true, .scales = true, .has_update = true, .shrunk = 2, .ratio = 1.7},
+         {.exists = true, .scales = true, .has_update = true, .shrunk = 3, .ratio = 1.7},
          KD_MATRIX_EVALUATE,
          KD_MATRIX_EVALUATE},
-        {"cj too small after that", {.exists = true, .shrunk = 2, .ratio = 0.5}, KD_MATRIX_FACTOR, KD_MATRIX_EVALUATE},
+        {"cj too small after that", {.exists = true, .shrunk = 3, .ratio = 0.5}, KD_MATRIX_FACTOR, KD_MATRIX_EVALUATE},
         {"cj too large, with update",
          {.exists = true, .scales = true, .has_update = true, .ratio = 1.7},
          KD_MATRIX_UPDATE,
@@ -146,7 +146,9 @@ static void matrix_is_kept(void **state)
     assert_int_equal(solve_at(&f, 0.32, 400), KD_OK);
     assert_int_equal(f.c.news, KD_MATRIX_FACTORED);
     assert_int_equal(f.d.counters.jacobians, 1);
-    assert_int_equal(solve_at(&f, 0.32, 800), KD_OK); // the third time that the step becomes so much shorter
+    assert_int_equal(solve_at(&f, 0.32, 800), KD_OK);
+    assert_int_equal(f.c.news, KD_MATRIX_FACTORED);
+    assert_int_equal(solve_at(&f, 0.32, 1600), KD_OK); // the fourth time that the step becomes so much shorter
     assert_int_equal(f.c.news, KD_MATRIX_EVALUATED);
     drop(&f);
 }

@@ -3,6 +3,7 @@
 // profiles.
 #include <lapacke.h>
 
+#include "core/failing_allocator.h"
 #include "gallery_run.h"
 
 static table result, other;
@@ -231,6 +232,27 @@ static void wheel_profiles(void **state)
     assert_close(at(&result, 5, "y_worn"), 0, 1e-12); // straight
 }
 
+// Memory that runs out while the wheelset is read and made into equations is said, and nothing is lost.
+static void out_of_memory(void **state)
+{
+    (void)state;
+    long all = 0;
+    for (long fail_at = 0; fail_at <= all; fail_at += 1 + all / 40) {
+        failing_allocator f = {.fail_at = fail_at};
+        kd_model         *model = NULL;
+        kd_system        *system = NULL;
+        failing_allocator_use(&f);
+        kd_status status = kd_model_read(KD_SOURCE_DIR "/models/wheel-profiles.yaml", NULL, 0, &model, NULL, 0);
+        if (status >= 0) status = kd_system_create(model, NULL, &system, NULL, 0);
+        kd_system_destroy(system);
+        kd_model_destroy(model);
+        kd_set_allocator(NULL);
+        assert_int_equal(f.live, 0);
+        if (fail_at == 0) all = f.calls;
+        assert_true(fail_at == 0 ? status >= 0 : status == KD_ERR_MEMORY || f.calls < fail_at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +264,7 @@ int main(void)
         cmocka_unit_test(hunting),
         cmocka_unit_test(hunting_wheelset),
         cmocka_unit_test(wheel_profiles),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -499,7 +499,7 @@ static void make_tyre(mechanism *m, kd_force_def *f, int b)
     f->damping = m->opt.conservative ? 0 : between(0.1, 1, &m->seed);
     f->preload = between(-1, 1, &m->seed);
     f->road =
-        text(m, "%.17g + 0.1*sin(3*x%s)", f->to.position[2] - f->radius + 0.1, m->opt.conservative ? "" : " + 2*t");
+        text(m, "%.17g + 0.06*sin(3*x%s)", f->to.position[2] - f->radius + 0.1, m->opt.conservative ? "" : " + 2*t");
     f->lifts_off = !m->opt.smooth && chance(0.5, &m->seed);
     if (m->opt.conservative || chance(0.5, &m->seed)) return;
     f->friction = between(0.3, 1, &m->seed);
@@ -688,7 +688,7 @@ void mechanism_make(mechanism *m, uint64_t seed, const mechanism_options *opt)
         reduce(m);
     }
     for (int i = 0; i < opt->constraints; i++) {
-        (void)make_constraint(m, (kd_constraint_kind)mechanism_below(KD_CONSTRAINT_KIND_COUNT, &m->seed));
+        (void)make_constraint(m, (kd_constraint_kind)mechanism_below(KD_WHEEL_RAIL, &m->seed));
         reduce(m);
     }
     if (opt->states && !opt->conservative) make_states(m);
