@@ -20,7 +20,6 @@ static const int    MAX_SINGULAR = 10;       // singular Newton matrices in a ro
 static const double ESTIMATE_FLOOR = 1e-4;   // added to safety times estimate
 static const double MOST_GROWTH = 2;         // of the step size
 static const double NOISE = 1e-13;           // steps shorter than this times t: x' is rounding
-static const double FIRST_PART = 1e-3;       // of the span: most of a first step
 static const double LEAST_FIRST = 0.01;      // part of a first step that is left after an error
 static const double PROBE = 1e-4;            // part of the time in which x changes by its own size, for differences
 static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
@@ -405,7 +404,7 @@ static bool second_derivative(kd_bdf *b, double h)
 static void prepare_first_step(kd_bdf *b, double span)
 {
     double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
-    double h = d1 > 0 ? 0.5 / d1 : span;
+    double h = fmin(1e-3 * span, d1 > 0 ? 0.5 / d1 : span);
     double probe = fmin(1e-5 * span, d1 > 0 ? PROBE * fmax(d0, 1) / d1 : span);
     if (!b->opt.dassl_rules && b->order_max > 1 && second_derivative(b, probe)) {
         double d2 = controlled_norm(b, b->xdot);
