@@ -13,6 +13,7 @@
 
 static const double SLOW = 0.9;      // rate of convergence that is given up
 static const int    MOST_SHRUNK = 3; // times in a row that the step became much shorter with the same derivatives
+static const int    WORTH = 8;       // iterations that new factors cost, about
 static const double AGEING = 1.5;    // growth of a measured rate in a step without measurement
 static const double ROUNDING = 100;  // increments below this many units in the last place are converged
 
@@ -35,7 +36,7 @@ void kd_corrector_start(kd_corrector *c, bool keep)
     c->restart = !c->exists;
     c->cj_factored = 0; // the leading coefficient is new in any case
     c->evaluate_next = false;
-    c->shrunk = 0;
+    c->shrunk = c->spent = c->iterations = 0;
     c->rate = 1;
     c->secants.count = 0;
 }
@@ -53,6 +54,7 @@ kd_matrix_action kd_corrector_decide(const kd_corrector_options *opt, const kd_m
     if (s->ratio == 0) return opt->dassl_rules ? KD_MATRIX_EVALUATE : KD_MATRIX_FACTOR;
     if (!in_bounds && (opt->dassl_rules || (s->ratio > 1 && s->shrunk >= MOST_SHRUNK))) return KD_MATRIX_EVALUATE;
     if (!in_bounds) return update ? KD_MATRIX_UPDATE : KD_MATRIX_FACTOR;
+    if (s->ratio != 1 && s->spent >= WORTH && !opt->dassl_rules) return update ? KD_MATRIX_UPDATE : KD_MATRIX_FACTOR;
     return s->scales || s->ratio == 1 ? KD_MATRIX_KEEP : KD_MATRIX_FACTOR;
 }
 
@@ -73,6 +75,7 @@ static kd_status renew(kd_corrector *c, kd_matrix_action action, double t, doubl
     dae->gamma = cj;
     c->shrunk = action != KD_MATRIX_EVALUATE && cj > c->cj_factored ? c->shrunk + 1 : 0;
     c->cj_factored = 0;
+    c->spent = 0;
     c->secants.count = 0;
     c->rate = 1;
     if (action == KD_MATRIX_EVALUATE) {
@@ -174,6 +177,8 @@ static void reset(kd_corrector *c, double h, double cj, const double *x, const d
     memcpy(c->xdot_start, xdot, bytes);
     c->dae->h = h;
     c->fresh = c->renewed = false;
+    c->settled = cj == c->cj_last;
+    if (c->settled && c->iterations > 1) c->spent += c->iterations - 1;
     c->iterations = 0;
     c->news = KD_MATRIX_KEPT;
     c->norm = 0;
@@ -195,6 +200,7 @@ kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, dou
                                        .has_update = dae->methods->update,
                                        .scales = dae->ndifferential > 0,
                                        .shrunk = c->shrunk,
+                                       .spent = c->settled ? c->spent : 0,
                                        .ratio = c->cj_factored > 0 ? cj / c->cj_factored : 0};
         kd_matrix_action      action = kd_corrector_decide(&c->opt, &state);
         if (action == KD_MATRIX_GIVE_UP) {
