@@ -145,12 +145,12 @@ static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double
     for (int m = 0; m < c->opt.max_newton; m++) {
         kd_status status = newton_step(c, m, t, cj, x, xdot);
         if (status < 0) return status;
-        if (c->norm <= rounding) return KD_OK;
         if (m == 0) first = c->norm;
-        if (m > 0) rate = pow(c->norm / first, 1.0 / m);
-        if (m > 0 && rate > SLOW) return KD_ERR_NEWTON;
+        if (m > 0) rate = pow(fmax(c->norm, rounding) / first, 1.0 / m);
         // what a fresh matrix does at its own point says nothing about the steps to come
-        if (m > 0 && (!c->renewed || c->opt.dassl_rules)) c->rate = rate;
+        if (m > 0 && rate <= SLOW && (!c->renewed || c->opt.dassl_rules)) c->rate = rate;
+        if (c->norm <= rounding) return KD_OK;
+        if (m > 0 && rate > SLOW) return KD_ERR_NEWTON;
         if (rate < 1 && rate / (1 - rate) * c->norm <= c->opt.stop) return KD_OK;
     }
     return KD_ERR_NEWTON;
