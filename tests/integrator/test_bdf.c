@@ -477,6 +477,34 @@ static void dense_output(void **state)
     }
 }
 
+// Multipliers have no derivative at a start; inside the first steps they are right all the same.
+static void multipliers_after_a_start(void **state)
+{
+    (void)state;
+    const kd_formulation forms[] = {KD_GGL, KD_INDEX2, KD_INDEX1};
+    for (int f = 0; f < 3; f++) {
+        swing          s = make_cartesian(forms[f]);
+        kd_bdf_options o = with_tolerance(1e-7);
+        kd_bdf        *b = create(s.dae, &o);
+        double         x[MOST], lambda;
+        kd_pendulum_exact(GRAVITY, false, SPEED, 0.3, s.start, s.start + 2, s.start + 4); // lambda' is not 0 there
+        assert_int_equal(kd_bdf_start(b, 0.3, s.start, false), KD_OK);
+        for (int k = 0; k < 20; k++) {
+            assert_int_equal(kd_bdf_step(b, 2), KD_OK);
+            double t0 = kd_bdf_time_old(b), t1 = kd_bdf_time(b);
+            for (int i = 0; i < 4; i++) {
+                double t = t0 + 0.25 * i * (t1 - t0);
+                assert_int_equal(kd_bdf_dense(b, t, x), KD_OK);
+                kd_pendulum_exact(GRAVITY, false, SPEED, t, NULL, NULL, &lambda);
+                if (!(fabs(x[4] - lambda) < 1e-3 * lambda))
+                    fail_msg("%s, step %d: %g, not %g", s.dae->methods->name, k, x[4], lambda);
+            }
+        }
+        kd_bdf_destroy(b);
+        drop(&s);
+    }
+}
+
 // Order of the dense output with fixed steps of order 4 and 5, in the middle of steps: 4 at least.
 static void order_of_dense_output(void **state)
 {
@@ -884,6 +912,7 @@ int main(void)
         cmocka_unit_test(end_times),
         cmocka_unit_test(first_and_largest_step),
         cmocka_unit_test(dense_output),
+        cmocka_unit_test(multipliers_after_a_start),
         cmocka_unit_test(order_of_dense_output),
         cmocka_unit_test(projection_keeps_the_order),
         cmocka_unit_test(projection_with_variable_steps),
