@@ -114,9 +114,9 @@ typedef struct kd_newton {
     int     normals;
     double *F_normal, *off; // ((np + m) x normals), (normals + 3 np)
 
-    double         *rho, *normal, *delta, *turn; // scratch (nv), (np), (nv), (nv)
+    double         *rho, *normal, *delta, *turn; // scratch, real and imaginary parts: (2 nv), (2 np), (2 nv), (2 nv)
     double complex *z;                           // (m)
-    double         *part;                        // (2 (nv + np)) real and imaginary parts
+    double         *rows;                        // (nv) dynamic rows before they are multiplied by M
 } kd_newton;
 
 kd_status kd_newton_create(struct kd_assembled *form, kd_newton **newton) KD_NODISCARD;
