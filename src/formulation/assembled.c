@@ -367,7 +367,8 @@ static void set_layout(kd_assembled *self)
     kd_dims d = self->dims;
     self->nc = d.nlambda + d.nmu;
     self->has_eta = (self->form == KD_GGL || self->form == KD_ODASSL) && d.nlambda > 0;
-    self->eta_in_x = self->has_eta && self->form == KD_GGL;
+    // the SVD combines the rows of g with eta: odassl is then the same as ggl
+    self->eta_in_x = self->has_eta && (self->form == KD_GGL || self->opt.constraints == KD_DECOMPOSE_SVD);
     self->has_selectors = self->form == KD_PSF1;
     self->xv = d.np;
     self->xr = self->xv + d.nv;
