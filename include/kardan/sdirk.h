@@ -36,7 +36,7 @@ typedef struct kd_sdirk_options {
     bool            classical;   // classical instead of predictive step control                          default false
     double          uround;      //                                                                       default 1e-16
     double          safety;      //                                                                       default 0.9
-    double          theta;       // keep the Jacobian while Newton contracts faster; < 0: never keep      default 0.02
+    double          theta;       // keep the Jacobian while Newton contracts faster; < 0: never keep; 0: chosen    default 0
     double          newton_stop; // Newton error relative to the tolerance; 0: chosen, see the method     default 0
     double          quot1;       // h is kept if quot1 <= h_new / h <= quot2                              default 1.0
     double          quot2;       //                                                                       default 1.2

@@ -12,13 +12,16 @@
 
 #define ORDER 4
 
-static const double UPDATE_THETA = 0.1;  // rate of Newton up to which derivatives are updated, not evaluated
-static const double RETRY_SHRINK = 0.25; // step after a function that could not be evaluated
-static const double FIRST_SHRINK = 0.1;  // step after an error failure in the first step
-static const int    MAX_SINGULAR = 5;    // singular Newton matrices in a row
-static const double NEWTON_STOP = 0.03;  // of the tolerance
-static const double NOISE = 1e-13;       // steps shorter than this times t: X' = Z / h is rounding
-static const double VANISHING = 1e-14;   // part of the first attempt at which a step is given up
+static const double UPDATE_THETA = 0.1;    // rate of Newton up to which derivatives are updated, not evaluated
+static const double RETRY_SHRINK = 0.25;   // step after a function that could not be evaluated
+static const double FIRST_SHRINK = 0.1;    // step after an error failure in the first step
+static const int    MAX_SINGULAR = 5;      // singular Newton matrices in a row
+static const double NEWTON_STOP = 0.003;   // of the tolerance
+static const double NEWTON_TIGHT = 0.3;    // times sqrt(rtol)
+static const double KEEP_RHS = 0.02;       // theta for x' = rhs: the error of an old J counts h times
+static const double KEEP_RESIDUAL = 0.001; // for F(t, x, x'): that of an old F_x' counts fully
+static const double NOISE = 1e-13;         // steps shorter than this times t: X' = Z / h is rounding
+static const double VANISHING = 1e-14;     // part of the first attempt at which a step is given up
 static const double ULPS = 10; // a t_end that lies so few units in the last place away is reached without a step
 static const double LAST_STEP = 1.0001; // a step that ends this close to t_end is stretched to it
 
@@ -32,7 +35,6 @@ kd_sdirk_options kd_sdirk_options_default(void)
         .max_newton = 10,
         .uround = 1e-16,
         .safety = 0.9,
-        .theta = 0.02,
         .quot1 = 1.0,
         .quot2 = 1.2,
         .fac_upper = 5,
@@ -89,7 +91,10 @@ static void set_tolerances(kd_sdirk *s)
         s->atol[i] = own && o->atol_each ? o->atol_each[i] : o->atol;
         tightest = fmin(tightest, s->rtol[i]);
     }
-    s->newton_stop = o->newton_stop > 0 ? o->newton_stop : fmax(10 * o->uround / tightest, NEWTON_STOP);
+    s->newton_stop = o->newton_stop > 0
+                         ? o->newton_stop
+                         : fmax(10 * o->uround / tightest, fmin(NEWTON_STOP, NEWTON_TIGHT * sqrt(tightest)));
+    if (o->theta == 0) s->opt.theta = s->dae->methods->rhs ? KEEP_RHS : KEEP_RESIDUAL;
     s->opt.rtol_each = s->opt.atol_each = NULL; // copied
 }
 
@@ -97,9 +102,9 @@ static void cut_arrays(kd_sdirk *s)
 {
     kd_arena *a = &s->arena;
     int       n = s->n;
-    double  **vector[] = {&s->x,      &s->x_old,         &s->xdot, &s->xdot_old, &s->base, &s->X,
-                          &s->Xdot,   &s->part,          &s->dx,   &s->err,      &s->rtol, &s->atol,
-                          &s->weight, &s->newton_weight, &s->share};
+    double  **vector[] = {&s->x,    &s->x_old,  &s->xdot,          &s->xdot_old, &s->base, &s->deviation,
+                          &s->X,    &s->Xdot,   &s->part,          &s->dx,       &s->err,  &s->rtol,
+                          &s->atol, &s->weight, &s->newton_weight, &s->share};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, n);
     s->F = kd_cut_double(a, s->dae->nrows);
     s->y = kd_cut_double(a, s->dae->nreduced_max);
@@ -107,7 +112,6 @@ static void cut_arrays(kd_sdirk *s)
         s->Z[i] = kd_cut_double(a, n);
         s->K[i] = kd_cut_double(a, n);
     }
-    for (int i = 0; i < KD_SDIRK_PREDICTED; i++) s->deviation[i] = kd_cut_double(a, n);
 }
 
 static void count_components(kd_sdirk *s)

@@ -6,8 +6,7 @@
 
 #include "core/memory.h"
 
-#define KD_SDIRK_STAGES 6    // the larger number of both methods
-#define KD_SDIRK_PREDICTED 2 // leading stages that are predicted from the last step, the others from the present one
+#define KD_SDIRK_STAGES 6 // the larger number of both methods
 
 static const double KD_SDIRK_SHRINK = 0.5; // step after divergence
 
@@ -24,7 +23,7 @@ struct kd_sdirk {
     double *xdot, *xdot_old; // (n) derivatives there
     // SDIRK: Z stage increments X_i - x_0, K stage derivatives. Rosenbrock: Z = U, K[0] = f_t
     double *Z[KD_SDIRK_STAGES], *K[KD_SDIRK_STAGES]; // (n)
-    double *deviation[KD_SDIRK_PREDICTED];           // (n) of the stages from the smooth motion, in the last step
+    double *deviation;                               // (n) of the first stage from the smooth motion, in the last step
     double *base;                                    // (n) h sum_j<i A_ij X_j'
     double *X, *Xdot;                                // (n) one stage
     double *F;                                       // (nrows)
@@ -70,12 +69,12 @@ double kd_sdirk_error_norm(const kd_sdirk *s, const double *err);
 // derivative linearly.
 void kd_sdirk_hermite(const kd_sdirk *s, double t, double *x);
 
-// The five stages of SDIRK 4/15 from r->x with step r->h: Z, K. KD_OK; KD_ERR_NEWTON with *shrink, the factor for the
+// The five stages of SDIRK 4/15 from s->x with step s->h: Z, K. KD_OK; KD_ERR_NEWTON with *shrink, the factor for the
 // next attempt; other failures as they come.
 kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink);
 // Error estimate of these stages to err and its norm.
 kd_status kd_sdirk_estimate(kd_sdirk *s, double *norm);
-// The accepted step has become the past: deviations of its stages.
+// The accepted step has become the past: deviation of its first stage.
 void kd_sdirk_remember(kd_sdirk *s);
 // The six stages of RODAS: Z, err and the norm of err.
 kd_status kd_sdirk_rosenbrock(kd_sdirk *s, double *norm);

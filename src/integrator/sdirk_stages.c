@@ -38,34 +38,35 @@ static void predict_from_stages(kd_sdirk *s, int i)
         for (int k = 0; k < s->n; k++) z[k] += alpha[i][j] * s->Z[j][k];
 }
 
-// The smooth motion of the last step, continued, plus the deviation of the stage from it. Stages are of order 1 only,
-// their deviation is C h^2 x'' where the motion is not stiff and 0 where it is; it hardly changes from step to step.
-static void predict_from_past(kd_sdirk *s, int i)
+// The smooth motion through the ends of the last step at time t to X
+static void smooth_motion(kd_sdirk *s, double t)
 {
-    double ratio = s->h / s->h_accepted, scale = ratio * ratio, t = s->t + sdirk_c[i] * s->h;
     kd_sdirk_hermite(s, t, s->X);
     if (s->dae->methods->extrapolate)
         s->dae->methods->extrapolate(s->dae->impl, s->t_old, s->x_old, s->t, s->x, t, s->X);
-    for (int k = 0; k < s->n; k++) s->Z[i][k] = s->X[k] - s->x[k] + scale * s->deviation[i][k];
 }
 
+// The first stage of the last step lies off the smooth motion: by h^2 gamma^2 x'' / 2 where the motion is not stiff, by
+// nothing where it is. That hardly changes from step to step.
 void kd_sdirk_remember(kd_sdirk *s)
 {
-    for (int i = 0; i < KD_SDIRK_PREDICTED; i++) {
-        double t = s->t_old + sdirk_c[i] * (s->t - s->t_old);
-        kd_sdirk_hermite(s, t, s->X);
-        if (s->dae->methods->extrapolate)
-            s->dae->methods->extrapolate(s->dae->impl, s->t_old, s->x_old, s->t, s->x, t, s->X);
-        for (int k = 0; k < s->n; k++) s->deviation[i][k] = s->x_old[k] + s->Z[i][k] - s->X[k];
-    }
+    smooth_motion(s, s->t_old + sdirk_c[0] * (s->t - s->t_old));
+    for (int k = 0; k < s->n; k++) s->deviation[k] = s->x_old[k] + s->Z[0][k] - s->X[k];
+}
+
+static void predict_from_past(kd_sdirk *s)
+{
+    double ratio = s->h / s->h_accepted;
+    smooth_motion(s, s->t + sdirk_c[0] * s->h);
+    for (int k = 0; k < s->n; k++) s->Z[0][k] = s->X[k] - s->x[k] + ratio * ratio * s->deviation[k];
 }
 
 static void predict(kd_sdirk *s, int i)
 {
     if (s->opt.start_zero)
         memset(s->Z[i], 0, (size_t)s->n * sizeof(double));
-    else if (i < KD_SDIRK_PREDICTED && s->has_past)
-        predict_from_past(s, i);
+    else if (i == 0 && s->has_past)
+        predict_from_past(s);
     else
         predict_from_stages(s, i);
 }
@@ -104,10 +105,10 @@ static kd_status newton_step(kd_sdirk *s, int i)
     if (status < 0) return status;
     f->solve_real(dae->impl, s->y);
     f->expand(dae->impl, s->part, s->y, s->dx);
-    double        sum = 0, discount = dae->part_discount;
+    double        sum = 0;
     const double *w = s->newton_weight;
     for (int k = 0; k < s->n; k++) {
-        double d = (s->dx[k] - discount * s->part[k]) * w[k];
+        double d = s->dx[k] * w[k];
         s->Z[i][k] += s->dx[k];
         sum += d * d;
     }
