@@ -455,8 +455,9 @@ static kd_status relabel(kd_sdirk *s)
         set_weights(s);
     }
     s->moved_on = false;
-    if (answer != KD_EVAL_OK) return (void)kd_sdirk_eval_cause(s, answer), s->cause;
-    return KD_OK;
+    if (answer == KD_EVAL_OK) return KD_OK;
+    kd_status status = kd_sdirk_eval_cause(s, answer);
+    return status == KD_ERR_CALLBACK_STOP ? status : s->cause;
 }
 
 static void exchange(double **a, double **b)
