@@ -1,4 +1,4 @@
-// integrator/sdirk_tableau.h: coefficients of SDIRK 4/15 (HW II, IV.6; S2 section 4) and of RODAS (HW II, IV.10).
+// integrator/sdirk_tableau.h: coefficients of SDIRK 4/15 (HW II, IV.6; S2 section 4) and of RODAS (HW II, VI.4).
 //
 // Order conditions, embedded formulas and stability functions are checked by tests/integrator/test_sdirk.c.
 #ifndef KD_INTEGRATOR_SDIRK_TABLEAU_H
@@ -25,7 +25,7 @@ static const double sdirk_A[5][5] = {
 static const double sdirk_b3[5] = {33665407.0 / 11668050, -2284766.0 / 15662025, 11244716.0 / 4704885,
                                    -96203066666797.0 / 23297141763930.0, 0};
 
-// RODAS, order 4, L-stable, in the variables U_i = sum_j gamma_ij k_j (HW IV Eq. 7.4), J = f_x:
+// RODAS, order 4, L-stable, in the variables U_i = sum_j gamma_ij k_j (HW II, IV.7), J = f_x:
 //     (1/(h gamma) - J) U_i = f(t_0 + c_i h, x_0 + sum_j a_ij U_j) + sum_j (C_ij / h) U_j + d_i h f_t
 //     x_1 = x_0 + sum_j a_6j U_j + U_6, of which U_6 is the difference to the embedded formula of order 3
 static const double rodas_gamma = 0.25;

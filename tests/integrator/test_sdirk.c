@@ -244,13 +244,12 @@ static void old_jacobians_are_replaced(void **state)
         dense_dae        d;
         opt.rtol = opt.atol = 1e-3;
         opt.theta = k == 0 ? 0.9 : 0;
-        opt.max_newton = k == 0 ? 3 : 10;
+        opt.max_newton = k == 0 ? 6 : 10;
         kd_sdirk *sdirk = make_sdirk(&d, k == 0 ? &waves : &index1, &opt);
         if (k == 1) d.methods.update = dense_update;
         run(sdirk, 5);
         kd_stats s = kd_sdirk_stats(sdirk);
-        printf("%ld %ld %ld %ld\n", s.jacobians, s.accepted, s.rejected_newton, s.rejected_error);
-        if (k == 0) assert_true(s.jacobians > 1 && s.jacobians < s.accepted && s.rejected_newton == 0);
+        if (k == 0) assert_true(s.jacobians > 1 + s.rejected_newton && s.jacobians < s.accepted / 4);
         if (k == 1) assert_true(s.updates > 0 && s.jacobians < s.accepted);
         assert_true(error_of(sdirk, k == 0 ? &waves : &index1) < 2e-2);
         kd_sdirk_destroy(sdirk);

@@ -31,7 +31,7 @@ static tableau sdirk_as_tableau(void)
     return t;
 }
 
-// Gamma = inv(I / gamma - C), alpha = a Gamma (HW IV Eq. 7.25)
+// Gamma = inv(I / gamma - C), alpha = a Gamma (HW II, IV.7)
 static tableau rodas_as_tableau(double Gamma[6][6])
 {
     tableau t = {.stages = 6};
@@ -53,7 +53,7 @@ static tableau rodas_as_tableau(double Gamma[6][6])
     return t;
 }
 
-// Largest violation of the conditions of the given order (HW IV Eq. 7.11) by the weights b
+// Largest violation of the conditions of the given order (HW II, IV.7) by the weights b
 static double violation(const tableau *t, const double *b, int order)
 {
     double a[6] = {0}, c[6] = {0}, most = 0, ac[6] = {0}, cc[6] = {0}, ca[6] = {0}, ccc[6] = {0};
