@@ -23,20 +23,20 @@ typedef enum kd_sdirk_method {
 } kd_sdirk_method;
 
 typedef struct kd_sdirk_options {
-    kd_sdirk_method method;      //                                                                       default sdirk
-    double          rtol;        // > 10 uround                                                           default 1e-6
-    double          atol;        // > 0                                                                   default 1e-6
-    const double   *rtol_each;   // (dae->nstate) or NULL; copied
-    const double   *atol_each;   // (dae->nstate) or NULL; copied
-    double          h_first;     // first step [s]; 0: estimated                                          default 0
-    double          h_max;       // 0: t_end - t                                                          default 0
-    long            max_steps;   // attempts of one run (kd_simulation_run); a further run goes on        default 100000
-    int             max_newton;  // Newton iterations of a stage                                          default 10
-    bool            start_zero;  // zero instead of predicted stage increments                            default false
-    bool            classical;   // classical instead of predictive step control                          default false
-    double          uround;      //                                                                       default 1e-16
-    double          safety;      //                                                                       default 0.9
-    double          theta;       // keep the Jacobian while Newton contracts faster; < 0: never keep; 0: chosen    default 0
+    kd_sdirk_method method;     //                                                                       default sdirk
+    double          rtol;       // > 10 uround                                                           default 1e-6
+    double          atol;       // > 0                                                                   default 1e-6
+    const double   *rtol_each;  // (dae->nstate) or NULL; copied
+    const double   *atol_each;  // (dae->nstate) or NULL; copied
+    double          h_first;    // first step [s]; 0: estimated                                          default 0
+    double          h_max;      // 0: t_end - t                                                          default 0
+    long            max_steps;  // attempts of one run (kd_simulation_run); a further run goes on        default 100000
+    int             max_newton; // Newton iterations of a stage                                          default 10
+    bool            start_zero; // zero instead of predicted stage increments                            default false
+    bool            classical;  // classical instead of predictive step control                          default false
+    double          uround;     //                                                                       default 1e-16
+    double          safety;     //                                                                       default 0.9
+    double          theta; // keep the Jacobian while Newton contracts faster; < 0: never keep; 0: chosen    default 0
     double          newton_stop; // Newton error relative to the tolerance; 0: chosen, see the method     default 0
     double          quot1;       // h is kept if quot1 <= h_new / h <= quot2                              default 1.0
     double          quot2;       //                                                                       default 1.2
@@ -47,7 +47,8 @@ typedef struct kd_sdirk_options {
 KD_API kd_sdirk_options kd_sdirk_options_default(void);
 
 // Allocates everything that steps need. dae must outlive it; opt NULL: defaults. On failure *sdirk is NULL and message
-// (may be NULL) says why: KD_ERR_UNSUPPORTED if the Rosenbrock method gets a form that has no rhs.
+// (may be NULL) says why: KD_ERR_UNSUPPORTED for forms with components of index 3, and without rhs for the
+// Rosenbrock method.
 KD_API kd_status kd_sdirk_create(kd_dae *dae, const kd_sdirk_options *opt, kd_sdirk **sdirk, char *message,
                                  size_t size) KD_NODISCARD;
 // Set the state (x consistent); forgets the past. Also after events.

@@ -225,11 +225,15 @@ static bool fits_integrator(const kd_method *m)
                       "--formulation ode");
     if (is_rosenbrock(m) && !ode)
         return refuse("--method rosenbrock", "it integrates ordinary differential equations", "--formulation ode");
+    if (o->integrator == KD_SDIRK && o->formulation == KD_INDEX3)
+        return refuse("--integrator sdirk with index3", "its stages of order 1 leave the multipliers wrong",
+                      "--formulation psf");
     if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
         return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
         return refuse("--derivatives, --update, --form or --jacobian-plots with ode", "its equations are solved inside",
-                      is_for_ode(o->integrator) ? "--integrator bdf --formulation ggl" : "--formulation ggl");
+                      is_for_ode(o->integrator) || is_rosenbrock(m) ? "--integrator bdf --formulation ggl"
+                                                                    : "--formulation ggl");
     if (o->integrator == KD_IDA && o->formulation_options.update != KD_UPDATE_FULL)
         return refuse("--update with ida", "it evaluates or keeps its matrix by its own rules", "--integrator bdf");
     if (o->integrator == KD_BDF && is_psf(o->formulation))

@@ -124,6 +124,24 @@ static void count_components(kd_sdirk *s)
     if (s->nn == 0) s->nn = 1;
 }
 
+// Rosenbrock methods need x' = rhs; multipliers of index 3 have an error that does not fall with h, as stages have
+// order 1
+static kd_status check_form(const kd_dae *dae, kd_sdirk_method method, char *message, size_t size)
+{
+    if (method == KD_SDIRK_ROSENBROCK && !dae->methods->rhs) {
+        kd_text(message, size, "the Rosenbrock method needs x' = rhs(t, x), which the form %s is not; ode works",
+                dae->methods->name);
+        return KD_ERR_UNSUPPORTED;
+    }
+    for (int i = 0; i < dae->n; i++) {
+        if (dae->index[i] < 3) continue;
+        kd_text(message, size,
+                "SDIRK has stages of order 1, which leave multipliers of index 3 wrong; psf, ggl or ode works");
+        return KD_ERR_UNSUPPORTED;
+    }
+    return KD_OK;
+}
+
 kd_status kd_sdirk_create(kd_dae *dae, const kd_sdirk_options *opt, kd_sdirk **sdirk, char *message, size_t size)
 {
     kd_sdirk_options o = opt ? *opt : kd_sdirk_options_default();
@@ -134,12 +152,8 @@ kd_status kd_sdirk_create(kd_dae *dae, const kd_sdirk_options *opt, kd_sdirk **s
         return KD_ERR_ARGUMENT;
     }
     kd_status status = check_options(&o, dae->nstate, message, size);
+    if (status >= 0) status = check_form(dae, o.method, message, size);
     if (status < 0) return status;
-    if (o.method == KD_SDIRK_ROSENBROCK && !dae->methods->rhs) {
-        kd_text(message, size, "the Rosenbrock method needs x' = rhs(t, x), which the form %s is not",
-                dae->methods->name);
-        return KD_ERR_UNSUPPORTED;
-    }
     kd_sdirk *s = kd_alloc(sizeof *s);
     if (!s) goto no_memory;
     s->dae = dae;

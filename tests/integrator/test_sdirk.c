@@ -568,6 +568,9 @@ static void options_are_validated(void **state)
     opt.method = KD_SDIRK_ROSENBROCK;
     assert_int_equal(kd_sdirk_create(&d.dae, &opt, &sdirk, message, sizeof message), KD_ERR_UNSUPPORTED);
     assert_non_null(strstr(message, "rhs"));
+    d.index[1] = 3;
+    assert_int_equal(kd_sdirk_create(&d.dae, NULL, &sdirk, message, sizeof message), KD_ERR_UNSUPPORTED);
+    assert_non_null(strstr(message, "index 3"));
     assert_int_equal(kd_sdirk_create(NULL, NULL, &sdirk, NULL, 0), KD_ERR_ARGUMENT);
     assert_int_equal(kd_sdirk_create(&d.dae, NULL, NULL, NULL, 0), KD_ERR_ARGUMENT);
     assert_int_equal(kd_sdirk_start(NULL, 0, NULL), KD_ERR_ARGUMENT);
