@@ -108,7 +108,7 @@ static void systems_move_as_known(void **state)
         if (system->redundant) fo.constraints = KD_DECOMPOSE_SVD;
         if (form == KD_ODE) fo.projection = KD_PROJECT_ALWAYS;
         opt.method = METHODS[k % 3 == 1];
-        opt.rtol = opt.atol = 1e-7;
+        opt.rtol = opt.atol = 1e-6;
         assert_int_equal(system->create(&eom, &x), KD_OK);
         assert_int_equal(kd_state_create(eom, &exact), KD_OK);
         kd_dae *dae = make_dae(eom, NULL, x, form, &fo);
