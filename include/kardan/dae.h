@@ -106,7 +106,8 @@ typedef struct kd_dae_class {
     // components of x, a first guess at time t, that are known better (p and v from positions, velocities and
     // accelerations at both ends). NULL: none.
     void (*extrapolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
-    // x' = rhs(t, x), for integrators of ordinary differential equations. NULL: the form is none.
+    // x' = rhs(t, x), for integrators of ordinary differential equations; residual is then x' - rhs. NULL: the form is
+    // none.
     kd_eval (*rhs)(void *impl, double t, const double *x, double *xdot);
     // What a state has behind the leading nstate components, [w s lambda mu | a] for the form ode, at (t, x); comes as
     // guess, which is left after a failure. NULL: x has all of [p v r w s lambda mu].

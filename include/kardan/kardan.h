@@ -16,6 +16,7 @@
 #include <kardan/initial.h>
 #include <kardan/model.h>
 #include <kardan/radau.h>
+#include <kardan/sdirk.h>
 #include <kardan/simulation.h>
 
 #endif

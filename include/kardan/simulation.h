@@ -10,6 +10,7 @@
 #include <kardan/ida.h>
 #include <kardan/initial.h>
 #include <kardan/radau.h>
+#include <kardan/sdirk.h>
 
 KD_EXTERN_C_BEGIN
 
@@ -18,7 +19,8 @@ KD_EXTERN_C_BEGIN
     X(KD_BDF, "bdf", "variable-order BDF with fixed leading coefficient")                                              \
     X(KD_IDA, "ida", "SUNDIALS IDA, variable-order BDF")                                                               \
     X(KD_CVODE, "cvode", "SUNDIALS CVODE, variable-order BDF or Adams methods, on the formulation ode")                \
-    X(KD_ARKODE, "arkode", "SUNDIALS ARKODE, explicit or diagonally implicit Runge-Kutta, on the formulation ode")
+    X(KD_ARKODE, "arkode", "SUNDIALS ARKODE, explicit or diagonally implicit Runge-Kutta, on the formulation ode")     \
+    X(KD_SDIRK, "sdirk", "SDIRK 4/15 of order 4, or a Rosenbrock method of order 4")
 
 typedef enum kd_integrator {
 #define KD_INTEGRATOR_ENUM(name, word, sentence) name,
@@ -45,6 +47,7 @@ typedef struct kd_simulation_options {
     kd_ida_options         ida;
     kd_cvode_options       cvode;
     kd_arkode_options      arkode;
+    kd_sdirk_options       sdirk;
     kd_initial_options     initial;
     double                 rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
     kd_output              output;     // may be NULL

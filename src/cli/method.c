@@ -19,7 +19,8 @@ static const char *const FORMS[] = {"residual", "explicit"};
 static const char *const CVODE_METHODS[] = {
 #define WORD_OF_LIST(name, word, sentence) [name] = word,
     KD_CVODE_METHOD_LIST(WORD_OF_LIST)};
-static const char *const ARKODE_METHODS[] = {KD_ARKODE_METHOD_LIST(WORD_OF_LIST)
+static const char *const ARKODE_METHODS[] = {KD_ARKODE_METHOD_LIST(WORD_OF_LIST)};
+static const char *const SDIRK_METHODS[] = {KD_SDIRK_METHOD_LIST(WORD_OF_LIST)
 #undef WORD_OF_LIST
 };
 static const char *const PROJECTIONS[] = {"never", "bound", "always"};
@@ -42,7 +43,9 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
     const kd_cli_option list[] = {
         {"--formulation", "F", KD_FORMULATION_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->formulation},
         {"--integrator", "I", KD_INTEGRATOR_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->integrator},
-        {"--method", "M", "of cvode: bdf (default), adams; of arkode: erk (default), dirk", KD_CLI_TEXT, &m->family},
+        {"--method", "M",
+         "of cvode: bdf (default), adams; of arkode: erk (default), dirk; of sdirk: sdirk (default), rosenbrock",
+         KD_CLI_TEXT, &m->family},
         {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
          KD_CLI_TEXT, &m->decomposition},
         {"--derivatives", "D", "of the Newton matrix: analytic (default), dense or grouped differences", KD_CLI_TEXT,
@@ -108,6 +111,9 @@ static bool read_integrator_options(kd_method *m)
     } else if (m->family && o->integrator == KD_ARKODE) {
         if (!choose("method of arkode", m->family, ARKODE_METHODS, KD_ARKODE_METHOD_COUNT, &i)) return false;
         o->arkode.method = (kd_arkode_method)i;
+    } else if (m->family && o->integrator == KD_SDIRK) {
+        if (!choose("method of sdirk", m->family, SDIRK_METHODS, KD_SDIRK_METHOD_COUNT, &i)) return false;
+        o->sdirk.method = (kd_sdirk_method)i;
     }
     if (m->order_max > 0) o->bdf.order_max = o->cvode.order_max = o->arkode.order = m->order_max;
     return true;
@@ -144,6 +150,7 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
         {bounded, {"projection_bound", "projection above", NULL}, o->projection_bound},
         {m->options.integrator == KD_CVODE, {"method", "method", CVODE_METHODS[m->options.cvode.method]}, 0},
         {m->options.integrator == KD_ARKODE, {"method", "method", ARKODE_METHODS[m->options.arkode.method]}, 0},
+        {m->options.integrator == KD_SDIRK, {"method", "method", SDIRK_METHODS[m->options.sdirk.method]}, 0},
         {m->order_max > 0, {"order_max", "highest order", NULL}, m->order_max},
     };
     for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
@@ -171,12 +178,18 @@ static bool is_psf(kd_formulation form)
     return form == KD_PSF || form == KD_PSF1;
 }
 
+static bool is_rosenbrock(const kd_method *m)
+{
+    return m->options.integrator == KD_SDIRK && m->options.sdirk.method == KD_SDIRK_ROSENBROCK;
+}
+
 // Is what was asked for possible with psf?
 static bool psf_can(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
-    return m->options.integrator == KD_RADAU && o->derivatives == KD_DERIVATIVES_ANALYTIC &&
-           o->update == KD_UPDATE_FULL && !o->explicit_form && o->projection == KD_PROJECT_NEVER && !m->shows_matrix;
+    const bool                    one_step = m->options.integrator == KD_RADAU || m->options.integrator == KD_SDIRK;
+    return one_step && !is_rosenbrock(m) && o->derivatives == KD_DERIVATIVES_ANALYTIC && o->update == KD_UPDATE_FULL &&
+           !o->explicit_form && o->projection == KD_PROJECT_NEVER && !m->shows_matrix;
 }
 
 // psf differentiates and eliminates level by level
@@ -210,11 +223,17 @@ static bool fits_integrator(const kd_method *m)
     if (is_for_ode(o->integrator) && !ode)
         return refuse("--integrator cvode or arkode", "they integrate ordinary differential equations",
                       "--formulation ode");
+    if (is_rosenbrock(m) && !ode)
+        return refuse("--method rosenbrock", "it integrates ordinary differential equations", "--formulation ode");
+    if (o->integrator == KD_SDIRK && o->formulation == KD_INDEX3)
+        return refuse("--integrator sdirk with index3", "its stages of order 1 leave the multipliers wrong",
+                      "--formulation psf");
     if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
         return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
         return refuse("--derivatives, --update, --form or --jacobian-plots with ode", "its equations are solved inside",
-                      is_for_ode(o->integrator) ? "--integrator bdf --formulation ggl" : "--formulation ggl");
+                      is_for_ode(o->integrator) || is_rosenbrock(m) ? "--integrator bdf --formulation ggl"
+                                                                    : "--formulation ggl");
     if (o->integrator == KD_IDA && o->formulation_options.update != KD_UPDATE_FULL)
         return refuse("--update with ida", "it evaluates or keeps its matrix by its own rules", "--integrator bdf");
     if (o->integrator == KD_BDF && is_psf(o->formulation))
@@ -255,8 +274,9 @@ static bool fits_projection(const kd_method *m)
 static bool fits_order(const kd_method *m)
 {
     kd_integrator integrator = m->options.integrator;
-    if (m->family && !is_for_ode(integrator))
-        return refuse("--method", "only cvode and arkode have more than one", "--integrator cvode --method adams");
+    if (m->family && !is_for_ode(integrator) && integrator != KD_SDIRK)
+        return refuse("--method", "only cvode, arkode and sdirk have more than one",
+                      "--integrator cvode --method adams");
     if (m->order_max > 5 && integrator == KD_BDF)
         return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5");
     if (m->order_max > 5 && integrator == KD_CVODE && m->options.cvode.method == KD_CVODE_BDF)
@@ -334,7 +354,7 @@ static const char *praise(const kd_method *m, kd_dims d)
 // Where psf is not possible
 static kd_formulation formulation_for(const kd_method *m)
 {
-    if (is_for_ode(m->options.integrator)) return KD_ODE;
+    if (is_for_ode(m->options.integrator) || is_rosenbrock(m)) return KD_ODE;
     return m->options.formulation_options.projection != KD_PROJECT_NEVER ? KD_INDEX2 : KD_GGL;
 }
 

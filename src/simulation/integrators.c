@@ -47,6 +47,7 @@ KD_INTEGRATOR_ADAPT(bdf)
 KD_INTEGRATOR_ADAPT(ida)
 KD_INTEGRATOR_ADAPT(cvode)
 KD_INTEGRATOR_ADAPT(arkode)
+KD_INTEGRATOR_ADAPT(sdirk)
 
 static void take_tolerances(const kd_simulation_options *opt, double *rtol, double *atol)
 {
@@ -116,6 +117,17 @@ static kd_status arkode_create(kd_dae *dae, kd_simulation_options *opt, void **s
     return status;
 }
 
+static kd_status sdirk_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
+                              size_t size)
+{
+    kd_sdirk *sdirk = NULL;
+    take_tolerances(opt, &opt->sdirk.rtol, &opt->sdirk.atol);
+    *max_steps = opt->sdirk.max_steps;
+    kd_status status = kd_sdirk_create(dae, &opt->sdirk, &sdirk, message, size);
+    *self = sdirk;
+    return status;
+}
+
 static kd_status radau_start(void *self, double t, const double *x, bool keep_matrix)
 {
     (void)keep_matrix;
@@ -145,6 +157,12 @@ static kd_status arkode_start(void *self, double t, const double *x, bool keep_m
     return kd_arkode_start(self, t, x);
 }
 
+static kd_status sdirk_start(void *self, double t, const double *x, bool keep_matrix)
+{
+    (void)keep_matrix;
+    return kd_sdirk_start(self, t, x);
+}
+
 // the class of functions name_create, name_start, ...
 #define KD_INTEGRATOR_CLASS(name)                                                                                      \
     {                                                                                                                  \
@@ -155,7 +173,7 @@ static kd_status arkode_start(void *self, double t, const double *x, bool keep_m
 static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
     [KD_RADAU] = KD_INTEGRATOR_CLASS(radau),   [KD_BDF] = KD_INTEGRATOR_CLASS(bdf),
     [KD_IDA] = KD_INTEGRATOR_CLASS(ida),       [KD_CVODE] = KD_INTEGRATOR_CLASS(cvode),
-    [KD_ARKODE] = KD_INTEGRATOR_CLASS(arkode),
+    [KD_ARKODE] = KD_INTEGRATOR_CLASS(arkode), [KD_SDIRK] = KD_INTEGRATOR_CLASS(sdirk),
 };
 
 const kd_integrator_class *kd_integrator_find(kd_integrator integrator)

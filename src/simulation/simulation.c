@@ -19,6 +19,7 @@ kd_simulation_options kd_simulation_options_default(void)
         .ida = kd_ida_options_default(),
         .cvode = kd_cvode_options_default(),
         .arkode = kd_arkode_options_default(),
+        .sdirk = kd_sdirk_options_default(),
         .initial = kd_initial_options_default(),
     };
 }

@@ -435,6 +435,30 @@ static void cvode_and_arkode_run_on_ode(void **state)
     }
 }
 
+// sdirk runs on psf, on what it is told and, as a Rosenbrock method, on ode; the report has its method.
+static void sdirk_has_two_methods(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments, *expected;
+        int         status;
+    } runs[] = {
+        {"--integrator sdirk", "psf with sdirk", 0},
+        {"--integrator sdirk --method sdirk --formulation ode --projection always", "to rounding", 0},
+        {"--integrator sdirk --method rosenbrock", "ode with sdirk: a formulation that", 0},
+        {"--integrator sdirk --method rosenbrock --json", "\"method\": \"rosenbrock\"", 0},
+        {"--integrator sdirk --method rosenbrock --formulation psf", "--formulation ode works", 2},
+        {"--integrator sdirk --formulation index3", "--formulation psf works", 2},
+        {"--integrator sdirk --method adams", "known are sdirk, rosenbrock", 2},
+        {"--integrator sdirk --order-max 3", "--integrator bdf works", 2},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char arguments[300];
+        snprintf(arguments, sizeof arguments, "simulate pendulum --t-end 0.1 %s --output '" OUT "'", runs[i].arguments);
+        expect(arguments, runs[i].status, runs[i].expected);
+    }
+}
+
 // A limit that is kept changes nothing; one that is broken gives status 3 and a sentence that says which; all is
 // written all the same.
 static void limits_have_a_status(void **state)
@@ -608,6 +632,7 @@ int main(void)
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
         cmocka_unit_test_setup(ida_runs_as_documented, start_afresh),
         cmocka_unit_test_setup(cvode_and_arkode_run_on_ode, start_afresh),
+        cmocka_unit_test_setup(sdirk_has_two_methods, start_afresh),
         cmocka_unit_test_setup(limits_have_a_status, start_afresh),
         cmocka_unit_test_setup(format_is_obeyed, start_afresh),
         cmocka_unit_test_setup(plots_are_chosen, start_afresh),

@@ -418,9 +418,9 @@ static void unknown_choices(void **state)
     char           message[300] = "";
     make_pendulum(&eom, &x);
     kd_simulation_options opt = with_tolerance(1e-6);
-    opt.integrator = (kd_integrator)7;
+    opt.integrator = (kd_integrator)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
-    assert_string_equal(message, "options.integrator = 7 is none of radau, bdf, ida, cvode, arkode");
+    assert_string_equal(message, "options.integrator = 99 is none of radau, bdf, ida, cvode, arkode, sdirk");
     opt = with_tolerance(1e-6);
     opt.formulation = (kd_formulation)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
@@ -1173,9 +1173,16 @@ static bool can_integrate(kd_integrator integrator, kd_formulation form)
     case KD_CVODE:
     case KD_ARKODE:
         return form == KD_ODE;
+    case KD_SDIRK:
+        return form != KD_INDEX3;
     default:
         return true;
     }
+}
+
+static bool has_index_2(kd_formulation form)
+{
+    return form == KD_PSF1 || form == KD_GGL || form == KD_ODASSL || form == KD_INDEX2 || form == KD_BAUMGARTE2;
 }
 
 // Every formulation with every integrator that can take it reaches the reference; others are refused with a sentence
@@ -1216,7 +1223,8 @@ static void all_combinations(void **state)
                     assert_true(all_finite(x));
                     kd_consistency c; // also the accelerations are those of the end
                     assert_true(kd_initial_residuals(eom, &in, x, &c) >= 0);
-                    if (c.dynamics > 1e-3 || c.acceleration > 1e-2)
+                    bool low = integrator == KD_SDIRK && has_index_2((kd_formulation)form); // order 1 in lambda
+                    if (c.dynamics > (low ? 5e-2 : 1e-3) || c.acceleration > (low ? 1e-1 : 1e-2))
                         fail_msg("%s: a is off by %g, %g", word, c.dynamics, c.acceleration);
                 }
                 kd_state_destroy(x);
