@@ -10,6 +10,7 @@
 typedef struct statespace_problem {
     kd_model     *model;
     kd_system    *system;
+    kd_eom       *written; // equations written in C
     const kd_eom *eom;
     kd_eom_data  *data;
     kd_state     *start;
@@ -18,7 +19,10 @@ typedef struct statespace_problem {
 // A model of the folder models/; settings: (nsettings) or NULL. false: message says why.
 bool statespace_open(statespace_problem *problem, const char *file, const kd_setting *settings, int nsettings,
                      kd_coordinates coordinates, char *message, size_t size);
-void statespace_close(statespace_problem *problem);
+// The double pendulum of S2 in planar Cartesian coordinates; outputs as those of the model file
+bool      statespace_open_planar(statespace_problem *problem);
+void      statespace_close(statespace_problem *problem);
+kd_status statespace_planar(kd_eom **eom, kd_state **x);
 // Outputs at a state; false: they cannot be evaluated.
 bool statespace_outputs(const statespace_problem *problem, const kd_state *x, double *y);
 // Largest |g| and |gI| at a state

@@ -59,9 +59,11 @@ typedef struct series {
     double steps[TOLERANCES], position[TOLERANCES], velocity[TOLERANCES];
 } series;
 
-// factor: inertias I = factor m L^2
-static void measure(const bench *b, const statespace_method *method, kd_coordinates coordinates, double factor,
-                    const reference *r, series *out)
+typedef enum coordinates { ANGLES, PLANAR, SPATIAL } coordinates;
+
+// factor: inertias I = factor m L^2, not for PLANAR
+static void measure(const bench *b, const statespace_method *method, coordinates c, double factor, const reference *r,
+                    series *out)
 {
     static const double end = 2;
     statespace_problem  problem;
@@ -69,7 +71,9 @@ static void measure(const bench *b, const statespace_method *method, kd_coordina
     kd_setting          settings[2] = {{"I1", value[0]}, {"I2", value[1]}};
     kd_text(value[0], sizeof value[0], "%.17g", factor * 3);
     kd_text(value[1], sizeof value[1], "%.17g", factor * 0.3 * 1.5 * 1.5);
-    bool open = statespace_open(&problem, "stiff-double-pendulum", settings, 2, coordinates, message, sizeof message);
+    bool open = c == PLANAR ? statespace_open_planar(&problem)
+                            : statespace_open(&problem, "stiff-double-pendulum", settings, 2,
+                                              c == ANGLES ? KD_JOINT : KD_CARTESIAN, message, sizeof message);
     if (!open) bench_say(b, "%s\n", message);
     for (int k = 0; k < TOLERANCES; k++) {
         watch          w = {.problem = &problem, .reference = r};
@@ -118,7 +122,7 @@ static void inertia_row(bench *b, const statespace_method *method)
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
         series s;
         double sum = 0;
-        measure(b, method, KD_JOINT, factors[i], NULL, &s);
+        measure(b, method, ANGLES, factors[i], NULL, &s);
         for (int k = 0; k < TOLERANCES; k++) sum += pow(log(s.steps[k] / paper_ode[k]), 2);
         sum = sqrt(sum / TOLERANCES);
         used +=
@@ -133,15 +137,19 @@ void statespace_pendulum(bench *b)
     static reference        r;
     const statespace_method angles = {.form = "ode", .integrator = "sdirk"};
     const statespace_method sode = {.form = statespace_form(), .integrator = "sdirk"};
-    series                  ode, dae;
+    series                  ode, dae, spatial;
     if (!bench_wants(b, "steps*") && !bench_wants(b, "error*") && !bench_wants(b, "inertia*")) return;
     if (!statespace_known(&sode)) {
         bench_say(b, "the integrator sdirk is not built\n");
         return;
     }
     if (!read_reference(&r)) bench_say(b, "no reference of the double pendulum\n");
-    measure(b, &angles, KD_JOINT, 1.0 / 3, &r, &ode);
-    measure(b, &sode, KD_CARTESIAN, 1.0 / 3, &r, &dae);
+    measure(b, &angles, ANGLES, 1.0 / 3, &r, &ode);
+    measure(b, &sode, PLANAR, 1.0 / 3, &r, &dae);
+    measure(b, &sode, SPATIAL, 1.0 / 3, &r, &spatial);
     table_rows(b, &ode, &dae);
+    for (int k = 0; k < TOLERANCES; k++)
+        bench_row(b, bench_no_goal(false), NAN, spatial.steps[k], "", "with quaternions, the angles are no coordinates",
+                  "steps.spatial.1e%d", -2 - k);
     inertia_row(b, &angles);
 }

@@ -22,11 +22,20 @@ bool statespace_open(statespace_problem *problem, const char *file, const kd_set
            kd_system_start(problem->system, problem->start, message, size) >= 0;
 }
 
+bool statespace_open_planar(statespace_problem *problem)
+{
+    *problem = (statespace_problem){0};
+    if (statespace_planar(&problem->written, &problem->start) < 0) return false;
+    problem->eom = problem->written;
+    return kd_eom_data_create(problem->eom, &problem->data) >= 0;
+}
+
 void statespace_close(statespace_problem *problem)
 {
     kd_eom_data_destroy(problem->data);
     kd_state_destroy(problem->start);
     kd_system_destroy(problem->system);
+    kd_eom_destroy(problem->written);
     kd_model_destroy(problem->model);
     *problem = (statespace_problem){0};
 }
