@@ -20,9 +20,9 @@ typedef struct statespace_problem {
 bool statespace_open(statespace_problem *problem, const char *file, const kd_setting *settings, int nsettings,
                      kd_coordinates coordinates, char *message, size_t size);
 // The double pendulum of S2 in planar Cartesian coordinates; outputs as those of the model file
-bool      statespace_open_planar(statespace_problem *problem);
+bool      statespace_open_planar(statespace_problem *problem, char *message, size_t size);
 void      statespace_close(statespace_problem *problem);
-kd_status statespace_planar(kd_eom **eom, kd_state **x);
+kd_status statespace_planar(kd_eom **eom, kd_state **x, char *message, size_t size);
 // Outputs at a state; false: they cannot be evaluated.
 bool statespace_outputs(const statespace_problem *problem, const kd_state *x, double *y);
 // Largest |g| and |gI| at a state

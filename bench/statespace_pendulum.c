@@ -71,7 +71,7 @@ static void measure(const bench *b, const statespace_method *method, coordinates
     kd_setting          settings[2] = {{"I1", value[0]}, {"I2", value[1]}};
     kd_text(value[0], sizeof value[0], "%.17g", factor * 3);
     kd_text(value[1], sizeof value[1], "%.17g", factor * 0.3 * 1.5 * 1.5);
-    bool open = c == PLANAR ? statespace_open_planar(&problem)
+    bool open = c == PLANAR ? statespace_open_planar(&problem, message, sizeof message)
                             : statespace_open(&problem, "stiff-double-pendulum", settings, 2,
                                               c == ANGLES ? KD_JOINT : KD_CARTESIAN, message, sizeof message);
     if (!open) bench_say(b, "%s\n", message);

@@ -7,7 +7,11 @@
 #include <math.h>
 
 #define PI 3.14159265358979323846
-static const double m1 = 3, m2 = 0.3, L1 = 1, L2 = 1.5, gravity = 9.81;
+// Lengths in units of 10 m: the levers in G are then smaller than 1, and full pivoting takes the shifts as dependent
+// and the angles as independent coordinates, in which the springs are linear. With the shifts as coordinates the stiff
+// spring would cost the method its order.
+#define UNIT 10.0
+static const double unit = UNIT, m1 = 3, m2 = 0.3, L1 = 1 / UNIT, L2 = 1.5 / UNIT, gravity = 9.81 / UNIT;
 
 static kd_eval mass(const kd_point *x, void *context, double *out)
 {
@@ -20,8 +24,9 @@ static kd_eval mass(const kd_point *x, void *context, double *out)
 
 static kd_eval force(const kd_point *x, void *context, double *out)
 {
-    const double T1 = -400 * (x->p[2] - 1.5 * PI) - 15 * x->v[2];
-    const double T2 = -3e5 * (x->p[5] - x->p[2]) - 5e4 * (x->v[5] - x->v[2]);
+    const double k = 1 / (unit * unit);
+    const double T1 = k * (-400 * (x->p[2] - 1.5 * PI) - 15 * x->v[2]);
+    const double T2 = k * (-3e5 * (x->p[5] - x->p[2]) - 5e4 * (x->v[5] - x->v[2]));
     (void)context;
     out[0] = out[3] = 0;
     out[1] = -m1 * gravity;
@@ -94,7 +99,7 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
         for (int i = 0; i < 24; i++) out[i] = G[i];
         return KD_EVAL_OK;
     }
-    const double a = var == KD_P ? 3e5 : 5e4, b = var == KD_P ? 400 : 15; // KD_FORCE
+    const double k = 1 / (unit * unit), a = k * (var == KD_P ? 3e5 : 5e4), b = k * (var == KD_P ? 400 : 15); // KD_FORCE
     out[2 + 6 * 2] = -b - a;
     out[2 + 6 * 5] = a;
     out[5 + 6 * 2] = a;
@@ -102,21 +107,23 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
     return KD_EVAL_OK;
 }
 
-kd_status statespace_planar(kd_eom **eom, kd_state **x)
+kd_status statespace_planar(kd_eom **eom, kd_state **x, char *message, size_t size)
 {
-    const kd_eom_def def = {.title = "double pendulum in planar Cartesian coordinates",
-                            .dims = {.np = 6, .nv = 6, .nlambda = 4, .ny = 5},
-                            .M = mass,
-                            .f = force,
-                            .g = position,
-                            .gI = velocity,
-                            .gII = acceleration,
-                            .y = outputs,
-                            .derivative = derivative,
-                            .given = {[KD_G] = KD_BIT(KD_P), [KD_FORCE] = KD_BIT(KD_P) | KD_BIT(KD_V)},
-                            .mass_structure = KD_MASS_DIAGONAL_CONSTANT};
-    const double     theta2 = 23 * PI / 12, rate = 10;
-    kd_status        status = kd_eom_create(&def, eom, NULL, 0);
+    kd_eom_def def = kd_eom_def_default();
+    def.title = "double pendulum in planar Cartesian coordinates";
+    def.dims = (kd_dims){.np = 6, .nv = 6, .nlambda = 4, .ny = 5};
+    def.M = mass;
+    def.f = force;
+    def.g = position;
+    def.gI = velocity;
+    def.gII = acceleration;
+    def.y = outputs;
+    def.derivative = derivative;
+    def.given[KD_G] = KD_BIT(KD_P);
+    def.given[KD_FORCE] = KD_BIT(KD_P) | KD_BIT(KD_V);
+    def.mass_structure = KD_MASS_DIAGONAL_CONSTANT;
+    const double theta2 = 23 * PI / 12, rate = 10;
+    kd_status    status = kd_eom_create(&def, eom, message, size);
     if (status >= 0) status = kd_state_create(*eom, x);
     if (status < 0) return status;
     const double p[6] = {L1, 0, 2 * PI, 2 * L1 + L2 * cos(theta2), L2 * sin(theta2), theta2};

@@ -22,10 +22,10 @@ bool statespace_open(statespace_problem *problem, const char *file, const kd_set
            kd_system_start(problem->system, problem->start, message, size) >= 0;
 }
 
-bool statespace_open_planar(statespace_problem *problem)
+bool statespace_open_planar(statespace_problem *problem, char *message, size_t size)
 {
     *problem = (statespace_problem){0};
-    if (statespace_planar(&problem->written, &problem->start) < 0) return false;
+    if (statespace_planar(&problem->written, &problem->start, message, size) < 0) return false;
     problem->eom = problem->written;
     return kd_eom_data_create(problem->eom, &problem->data) >= 0;
 }
