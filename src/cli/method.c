@@ -199,16 +199,21 @@ static bool fits_psf(const kd_method *m)
 
 static bool is_for_ode(kd_integrator integrator)
 {
+    return integrator == KD_CVODE || integrator == KD_ARKODE || integrator == KD_DOPRI5 || integrator == KD_DOP853;
+}
+
+static bool has_methods(kd_integrator integrator)
+{
     return integrator == KD_CVODE || integrator == KD_ARKODE;
 }
 
-// cvode and arkode solve ordinary differential equations, the others implicit ones
+// cvode, arkode, dopri5 and dop853 solve ordinary differential equations, the others implicit ones
 static bool fits_integrator(const kd_method *m)
 {
     const kd_simulation_options *o = &m->options;
     const bool                   ode = o->formulation == KD_ODE;
     if (is_for_ode(o->integrator) && !ode)
-        return refuse("--integrator cvode or arkode", "they integrate ordinary differential equations",
+        return refuse("--integrator cvode, arkode, dopri5 or dop853", "they integrate ordinary differential equations",
                       "--formulation ode");
     if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
         return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
@@ -240,11 +245,11 @@ static bool fits_projection(const kd_method *m)
 static bool fits_order(const kd_method *m)
 {
     kd_integrator integrator = m->options.integrator;
-    if (m->family && !is_for_ode(integrator))
+    if (m->family && !has_methods(integrator))
         return refuse("--method", "only cvode and arkode have more than one", "--integrator cvode --method adams");
     if (m->order_max > 5 && integrator == KD_BDF)
         return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5");
-    if (m->order_max > 0 && integrator != KD_BDF && !is_for_ode(integrator))
+    if (m->order_max > 0 && integrator != KD_BDF && !has_methods(integrator))
         return refuse("--order-max", "only bdf, cvode and arkode have an order that can be chosen", "--integrator bdf");
     return true;
 }
