@@ -29,7 +29,7 @@ typedef struct kd_explicit_options {
     double             h_max;       // 0: t_end - t                                                     default 0
     double             h_fixed;     // [s] > 0: constant steps without error control                    default 0
     long               max_steps;   // attempts of one run (kd_simulation_run)                          default 100000
-    double             safety;      // 0 .. 1, factor of the proposed step                              default 0.9
+    double             safety;      // < 1, factor of the proposed step; 0: the method's                default 0
     double             beta;        // 0 .. 0.2, integral part of the step control; < 0: the method's   default -1
     int                stiff_steps; // stiffness is looked for every so many steps; 0: never            default 50
 } kd_explicit_options;

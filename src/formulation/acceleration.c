@@ -383,7 +383,8 @@ static kd_eval factor_definite(kd_acceleration *self, double t, const double *p,
     blocks *b = &self->block;
     *done = self->shared = false;
     if (self->svd || !b->M || !all_active(self)) return KD_EVAL_OK;
-    kd_eval answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
+    kd_eval answer = kd_eom_definition(self->eom)->M ? kd_eom_eval(self->data, KD_MASS, b->M)
+                                                     : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
     if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
     if (answer != KD_EVAL_OK) return note(self, answer);
     *done = self->definite = kd_kkt_factor(&self->kkt, b->M, d.nlambda, b->GZ, d.nmu, b->HZ);

@@ -29,7 +29,7 @@ struct kd_explicit {
     kd_dae                    *dae;
     kd_explicit_options        opt;
     const kd_explicit_tableau *tableau;
-    double                     beta;
+    double                     safety, beta;
     int                        n;
     double                     t, t_old, t_end, h, h_next, h_least, h_dense;
     double                    *x, *x_old, *x_new, *X; // (n) X: last stage
@@ -52,8 +52,7 @@ struct kd_explicit {
 
 kd_explicit_options kd_explicit_options_default(void)
 {
-    return (kd_explicit_options){
-        .rtol = 1e-6, .atol = 1e-6, .max_steps = 100000, .safety = 0.9, .beta = -1, .stiff_steps = 50};
+    return (kd_explicit_options){.rtol = 1e-6, .atol = 1e-6, .max_steps = 100000, .beta = -1, .stiff_steps = 50};
 }
 
 static const kd_explicit_tableau *const tableau_of[KD_EXPLICIT_METHOD_COUNT] = {
@@ -76,7 +75,7 @@ static kd_status check_options(const kd_dae *dae, const kd_explicit_options *o, 
                 tableau_of[o->method]->name);
         return KD_ERR_ARGUMENT;
     }
-    if (!(o->safety > 0) || !(o->safety < 1) || !(o->beta <= 0.2) || o->stiff_steps < 0) {
+    if (!(o->safety >= 0) || !(o->safety < 1) || !(o->beta <= 0.2) || o->stiff_steps < 0) {
         kd_text(message, size,
                 "%s: safety = %g must lie between 0 and 1, beta = %g below 0.2, stiff_steps = %d not "
                 "below 0",
@@ -123,6 +122,7 @@ kd_status kd_explicit_create(kd_dae *dae, const kd_explicit_options *opt, kd_exp
         self->opt = options;
         self->tableau = tableau_of[options.method];
         self->beta = options.beta < 0 ? self->tableau->beta : options.beta;
+        self->safety = options.safety > 0 ? options.safety : self->tableau->safety;
         self->n = dae->n;
         cut_arrays(self);
     }
@@ -432,7 +432,7 @@ static double proposal(const kd_explicit *self, double err)
     const kd_explicit_tableau *b = self->tableau;
     double                     least = self->rejected ? fmin(1, b->fac_upper) : b->fac_upper;
     if (err == 0) return self->h * least;
-    double factor = self->opt.safety * pow(err, -(1.0 / b->order - 0.75 * self->beta)) *
+    double factor = self->safety * pow(err, -(1.0 / b->order - 0.75 * self->beta)) *
                     (self->beta > 0 ? pow(self->error_last, self->beta) : 1);
     return self->h * fmax(b->fac_lower, fmin(least, factor));
 }
@@ -526,7 +526,7 @@ kd_status kd_explicit_step(kd_explicit *self, double t_end)
             self->stats.rejected_error++;
             find_worst(self);
             report(self, self->t, KD_ATTEMPT_ERROR, err);
-            double factor = self->opt.safety * pow(err, -1.0 / self->tableau->order);
+            double factor = self->safety * pow(err, -1.0 / self->tableau->order);
             reject(self, fmax(self->tableau->fac_lower, factor));
         } else {
             status = after_failure(self, status);

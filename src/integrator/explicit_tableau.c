@@ -8,7 +8,7 @@
 // clang-format off
 const kd_explicit_tableau kd_dopri5_tableau = {
     .name = "dopri5",
-    .order = 5, .stages = 6, .all_stages = 7, .dense_order = 4, .ndense = 1, .stiff = 3.25, .beta = 0.04,
+    .order = 5, .stages = 6, .all_stages = 7, .dense_order = 4, .ndense = 1, .stiff = 3.25, .safety = 0.9, .beta = 0.04,
     .fac_lower = 0.2, .fac_upper = 10,
     .c = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1},
     .a = {
@@ -29,7 +29,7 @@ const kd_explicit_tableau kd_dopri5_tableau = {
 
 const kd_explicit_tableau kd_dop853_tableau = {
     .name = "dop853",
-    .order = 8, .stages = 12, .all_stages = 16, .dense_order = 7, .ndense = 4, .stiff = 6.1, .beta = 0,
+    .order = 8, .stages = 12, .all_stages = 16, .dense_order = 7, .ndense = 4, .stiff = 6.1, .safety = 0.75, .beta = 0.01,
     .fac_lower = 0.333, .fac_upper = 6,
     .c = {0, 0.526001519587677318785587544488e-01, 0.789002279381515978178381316732e-01,
           0.118350341907227396726757197510, 0.281649658092772603273242802490, 0.333333333333333333333333333333, 0.25,

@@ -18,7 +18,7 @@ typedef struct kd_explicit_tableau {
     int         dense_order;
     int         ndense;               // rows of dense
     double      stiff;                // h rho at the border of the stability region
-    double      beta;                 // of the PI controller
+    double      safety, beta;         // of the PI controller; dop853: measured, see docs/methods/explicit.md
     double      fac_lower, fac_upper; // fac_lower <= h_new / h <= fac_upper
     double      c[KD_EXPLICIT_STAGES];
     double      a[KD_EXPLICIT_STAGES][KD_EXPLICIT_STAGES];
