@@ -138,6 +138,12 @@ static kd_status newton_step(kd_corrector *c, int m, double t, double cj, double
     return isfinite(c->norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
+// of m iterations
+static double mean_rate(double reduction, int m)
+{
+    return m == 1 ? reduction : m == 2 ? sqrt(reduction) : pow(reduction, 1.0 / m);
+}
+
 // Iterate with the present matrix. KD_ERR_NEWTON: too slow
 static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double *xdot)
 {
@@ -146,7 +152,7 @@ static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double
         kd_status status = newton_step(c, m, t, cj, x, xdot);
         if (status < 0) return status;
         if (m == 0) first = c->norm;
-        if (m > 0) rate = pow(fmax(c->norm, rounding) / first, 1.0 / m);
+        if (m > 0) rate = mean_rate(fmax(c->norm, rounding) / first, m);
         // what a fresh matrix does at its own point says nothing about the steps to come
         if (m > 0 && rate <= SLOW && (!c->renewed || c->opt.dassl_rules)) c->rate = rate;
         if (c->norm <= rounding) return KD_OK;

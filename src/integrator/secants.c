@@ -74,9 +74,10 @@ static void orthogonalise(kd_secants *s, const double *weight)
         for (int j = 0; j < m; j++) take_away(n, product(s, weight, s->Q[j], Q) / size[j], s->P[j], s->Q[j], P, Q);
         size[m] = product(s, weight, Q, Q);
         if (!(size[m] > PARALLEL * before) || !isfinite(size[m])) continue;
+        double *R = s->R[m], *S = s->S[m], inverse = 1 / size[m];
         for (int i = 0; i < n; i++) {
-            s->R[m][i] = weight[i] * weight[i] * Q[i] / size[m];
-            s->S[m][i] = P[i] + Q[i];
+            R[i] = weight[i] * weight[i] * Q[i] * inverse;
+            S[i] = P[i] + Q[i];
         }
         s->used++;
     }
