@@ -23,18 +23,41 @@ void kd_kkt_cut(kd_kkt *self, kd_arena *arena, int nv, int nrows)
     self->inverse = kd_cut_double(arena, nv + nrows);
 }
 
+// y -= sum_k l_k x_k over columns x_k of X (m rows, ld apart): sums stay in registers. All factors below are made of
+// it.
+static inline void subtract(int m, int count, const double *l, int stride, const double *X, int ld, double *y)
+{
+    int i = 0;
+    for (; i + 4 <= m; i += 4) {
+        kd_pair a = kd_pair_load(y + i), b = kd_pair_load(y + i + 2);
+        for (int k = 0; k < count; k++) {
+            const kd_pair s = kd_pair_both(l[k * stride]);
+            a -= s * kd_pair_load(X + i + k * ld);
+            b -= s * kd_pair_load(X + i + 2 + k * ld);
+        }
+        kd_pair_store(y + i, a);
+        kd_pair_store(y + i + 2, b);
+    }
+    for (; i + 2 <= m; i += 2) {
+        kd_pair a = kd_pair_load(y + i);
+        for (int k = 0; k < count; k++) a -= kd_pair_both(l[k * stride]) * kd_pair_load(X + i + k * ld);
+        kd_pair_store(y + i, a);
+    }
+    for (; i < m; i++)
+        for (int k = 0; k < count; k++) y[i] -= l[k * stride] * X[i + k * ld];
+}
+
 // Lower triangle in place, reciprocals of its diagonal; false: a pivot below least times the entry that it was
 static bool cholesky(int n, double *A, double *inverse, double least)
 {
-    for (int k = 0; k < n; k++) inverse[k] = A[k + k * n];
     for (int k = 0; k < n; k++) {
-        double *x = A + k * n;
-        if (!(x[k] > least * inverse[k])) return false;
-        double root = sqrt(x[k]), r = 1 / root;
-        x[k] = root;
-        inverse[k] = r;
-        for (int i = k + 1; i < n; i++) x[i] *= r;
-        for (int j = k + 1; j < n; j++) kd_kernel_sub(n - j, x[j], x + j, A + j + j * n);
+        double *x = A + k + k * n, entry = *x;
+        subtract(n - k, k, A + k, n, A + k, n, x);
+        if (!(*x > least * entry)) return false;
+        double root = sqrt(*x);
+        inverse[k] = 1 / root;
+        *x = root;
+        for (int i = 1; i < n - k; i++) x[i] *= inverse[k];
     }
     return true;
 }
@@ -55,7 +78,7 @@ static void backward(int n, const double *L, const double *inverse, double *x)
         x[k] = (x[k] - kd_kernel_dot(n - k - 1, L + k + 1 + k * n, x + k + 1)) * inverse[k];
 }
 
-// W' = C inv(L'), column by column: w_i = (c_i - sum_k<i l_ik w_k) / l_ii, four columns at a time
+// W' = C inv(L'), column by column: w_i = (c_i - sum_k<i l_ik w_k) / l_ii
 static void reduce_rows(kd_kkt *self, int nlambda, const double *GZ, int nmu, const double *HZ)
 {
     int nv = self->nv, m = self->nrows;
@@ -63,31 +86,21 @@ static void reduce_rows(kd_kkt *self, int nlambda, const double *GZ, int nmu, co
         double *w = self->W + i * m;
         for (int j = 0; j < nlambda; j++) w[j] = GZ[j + i * nlambda];
         for (int j = 0; j < nmu; j++) w[nlambda + j] = HZ[j + i * nmu];
-        int k = 0;
-        for (; k + 4 <= i; k += 4) {
-            const double *l = self->L + i + k * nv;
-            const double  four[4] = {l[0], l[nv], l[2 * nv], l[3 * nv]};
-            kd_kernel_sub4(m, four, self->W + k * m, m, w);
-        }
-        for (; k < i; k++) kd_kernel_sub(m, self->L[i + k * nv], self->W + k * m, w);
+        subtract(m, i, self->L + i, nv, self->W, m, w);
         for (int j = 0; j < m; j++) w[j] *= self->inverse[i];
     }
 }
 
-// lower triangle of R = W' W
+// lower triangle of W' W
 static void multiply_rows(kd_kkt *self)
 {
     int     nv = self->nv, m = self->nrows;
     double *R = self->R;
-    memset(R, 0, (size_t)m * (size_t)m * sizeof *R);
     for (int j = 0; j < m; j++) {
-        int k = 0;
-        for (; k + 4 <= nv; k += 4) {
-            const double *w = self->W + j + k * m;
-            const double  four[4] = {-w[0], -w[m], -w[2 * m], -w[3 * m]};
-            kd_kernel_sub4(m - j, four, w, m, R + j + j * m);
-        }
-        for (; k < nv; k++) kd_kernel_sub(m - j, -self->W[j + k * m], self->W + j + k * m, R + j + j * m);
+        double *r = R + j + j * m;
+        for (int i = 0; i < m - j; i++) r[i] = 0;
+        subtract(m - j, nv, self->W + j, m, self->W + j, m, r);
+        for (int i = 0; i < m - j; i++) r[i] = -r[i];
     }
 }
 
