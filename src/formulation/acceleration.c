@@ -601,8 +601,8 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
         if (answer != KD_EVAL_OK) return answer;
         if (done) {
             memcpy(a, self->solution, (size_t)d.nv * sizeof *a);
-            memcpy(lambda, self->solution + d.nv, (size_t)d.nlambda * sizeof *a);
-            memcpy(mu, self->solution + d.nv + d.nlambda, (size_t)d.nmu * sizeof *a);
+            for (int i = 0; i < d.nlambda; i++) lambda[i] = self->solution[d.nv + i];
+            for (int i = 0; i < d.nmu; i++) mu[i] = self->solution[d.nv + d.nlambda + i];
             return KD_EVAL_OK;
         }
     }
