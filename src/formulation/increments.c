@@ -79,7 +79,6 @@ static void cut_blocks(kd_increments *self, kd_arena *arena)
     self->rate = kd_cut_double(arena, self->z_start[self->nblocks]);
     self->S = kd_cut_double(arena, self->s_start[self->nblocks]);
     self->gram = kd_cut_double(arena, most * most);
-    self->work = kd_cut_double(arena, most);
     self->shifted = kd_arena_cut(arena, (size_t)most * (size_t)most, sizeof *self->shifted);
     self->unit = kd_arena_cut(arena, (size_t)most * (size_t)most, sizeof *self->unit);
     self->pivot = kd_cut_int(arena, most);

@@ -23,7 +23,7 @@ typedef struct kd_increments {
     int            *z_place, *s_place; // place of each value in Z and in rate
     double         *z_value, *s_value; // values of the pattern, or the dense matrices (np x nv)
     double         *rate;              // D_p(Z v), in blocks like Z
-    double         *gram, *work;       // (largest block)
+    double         *gram;              // (largest block)
     double complex *shifted, *unit;    // (largest block)
     int            *pivot;
 } kd_increments;

@@ -32,7 +32,7 @@ static void cut_arrays(kd_newton *self)
     self->delta = kd_cut_double(arena, 2 * self->nv);
     self->turn = kd_cut_double(arena, 2 * self->nv);
     self->z = kd_arena_cut(arena, (size_t)self->m, sizeof *self->z);
-    self->part = kd_cut_double(arena, 2 * self->m);
+    self->rows = kd_cut_double(arena, self->nv);
     self->F_normal = kd_cut_double(arena, (self->np + self->m) * self->normals);
     self->off = kd_cut_double(arena, self->normals + 3 * self->np);
     kd_increments_cut(&self->increments, arena, self->eom);
@@ -113,7 +113,8 @@ void kd_newton_eliminate(const kd_newton *self, const double *K_p, double *W)
         for (int l = self->row_start[k]; l < self->row_start[k + 1]; l++) {
             double     factor = D[k] * self->GZ[self->row_value[l]];
             const int *column = self->F.column + self->row_column[l];
-            for (int e = column[0]; e < column[1]; e++) W[self->product[q++]] -= factor * K_p[e];
+            for (int e = column[0]; e < column[1]; e++, q++)
+                if (self->product[q] >= 0) W[self->product[q]] -= factor * K_p[e];
         }
 }
 
@@ -256,11 +257,11 @@ kd_status kd_newton_factor(kd_newton *self, double gamma_real, double gamma_re, 
 static void multiply_mass(kd_newton *self, double *z)
 {
     const kd_source *M = &self->source[self->mass];
-    memcpy(self->part, z, (size_t)self->nv * sizeof *z);
+    memcpy(self->rows, z, (size_t)self->nv * sizeof *z);
     memset(z, 0, (size_t)self->nv * sizeof *z);
     for (int j = 0; j < self->nv; j++)
         for (int k = M->pattern.column[j]; k < M->pattern.column[j + 1]; k++)
-            z[M->pattern.row[k]] += M->value[k] * self->part[j];
+            z[M->pattern.row[k]] += M->value[k] * self->rows[j];
 }
 
 // rho (nv) and what is normal to the manifold, from the kinematic rows
