@@ -32,6 +32,7 @@ KD_EXTERN_C_BEGIN
     X(KD_STOPPED, 1, "stopped on request of the output function [-1101]")                                              \
     X(KD_CORRECTED, 2, "initial values were corrected to be consistent")                                               \
     X(KD_REDUNDANT, 3, "constraints are redundant: multipliers are not unique, the motion is")                         \
+    X(KD_STIFF, 4, "the equations are stiff: an implicit method would need less work than the explicit one")           \
     X(KD_ERR_ARGUMENT, -1, "an argument is missing or out of range [-1001]")                                           \
     X(KD_ERR_MEMORY, -2, "out of memory")                                                                              \
     X(KD_ERR_STAGE, -3, "a quantity was asked for before the state that it depends on was set")                        \

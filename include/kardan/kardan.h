@@ -10,6 +10,7 @@
 #include <kardan/dae.h>
 #include <kardan/eom.h>
 #include <kardan/explain.h>
+#include <kardan/explicit.h>
 #include <kardan/formalism.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>

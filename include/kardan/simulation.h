@@ -6,6 +6,7 @@
 #include <kardan/bdf.h>
 #include <kardan/cvode.h>
 #include <kardan/eom.h>
+#include <kardan/explicit.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>
 #include <kardan/initial.h>
@@ -20,7 +21,9 @@ KD_EXTERN_C_BEGIN
     X(KD_IDA, "ida", "SUNDIALS IDA, variable-order BDF")                                                               \
     X(KD_CVODE, "cvode", "SUNDIALS CVODE, variable-order BDF or Adams methods, on the formulation ode")                \
     X(KD_ARKODE, "arkode", "SUNDIALS ARKODE, explicit or diagonally implicit Runge-Kutta, on the formulation ode")     \
-    X(KD_SDIRK, "sdirk", "SDIRK 4/15 of order 4, or a Rosenbrock method of order 4")
+    X(KD_SDIRK, "sdirk", "SDIRK 4/15 of order 4, or a Rosenbrock method of order 4")                                   \
+    X(KD_DOPRI5, "dopri5", "explicit Runge-Kutta method of Dormand and Prince of order 5, on the formulation ode")     \
+    X(KD_DOP853, "dop853", "explicit Runge-Kutta method of Dormand and Prince of order 8, on the formulation ode")
 
 typedef enum kd_integrator {
 #define KD_INTEGRATOR_ENUM(name, word, sentence) name,
@@ -48,6 +51,7 @@ typedef struct kd_simulation_options {
     kd_cvode_options       cvode;
     kd_arkode_options      arkode;
     kd_sdirk_options       sdirk;
+    kd_explicit_options    explicit_rk; // of dopri5 and dop853; its method follows from the integrator
     kd_initial_options     initial;
     double                 rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
     kd_output              output;     // may be NULL
@@ -69,7 +73,8 @@ typedef struct kd_simulation kd_simulation;
 KD_API kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
                                       kd_state *x, kd_simulation **simulation, char *message, size_t size) KD_NODISCARD;
 // Run to t_end (again later to go on); x is the state at the end or, after a failure, the last accepted one. t_end
-// equal to the time of x: consistent values only. KD_OK, KD_STOPPED, or < 0. After KD_ERR_TOO_MANY_STEPS call again to
+// equal to the time of x: consistent values only. KD_OK, KD_STOPPED, KD_STIFF (t_end was reached, but the message
+// advises another integrator), or < 0. After KD_ERR_TOO_MANY_STEPS call again to
 // continue.
 KD_API kd_status kd_simulation_run(kd_simulation *simulation, double t_end) KD_NODISCARD;
 // Use the changed x (after an event, other active rows): consistent values again, fresh start. Answers as creation
@@ -92,8 +97,9 @@ KD_API const char *kd_simulation_message(const kd_simulation *simulation);
 KD_API void kd_simulation_destroy(kd_simulation *simulation);
 
 // All of the above in one call. KD_OK, or > 0 with news: KD_STOPPED; t_end was reached, but from a start that was
-// corrected (KD_CORRECTED) or has redundant constraints (KD_REDUNDANT), message says more. < 0: failed, message says
-// why. So compare with < 0, not with KD_OK. stats (may be NULL) are all 0 if the simulation could not be created.
+// corrected (KD_CORRECTED) or has redundant constraints (KD_REDUNDANT), or KD_STIFF, message says more. < 0: failed,
+// message says why. So compare with < 0, not with KD_OK. stats (may be NULL) are all 0 if the simulation could not be
+// created.
 KD_API kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
                              double t_end, kd_stats *stats, char *message, size_t size) KD_NODISCARD;
 

@@ -212,16 +212,21 @@ static bool fits_psf(const kd_method *m)
 
 static bool is_for_ode(kd_integrator integrator)
 {
+    return integrator == KD_CVODE || integrator == KD_ARKODE || integrator == KD_DOPRI5 || integrator == KD_DOP853;
+}
+
+static bool has_methods(kd_integrator integrator)
+{
     return integrator == KD_CVODE || integrator == KD_ARKODE;
 }
 
-// cvode and arkode solve ordinary differential equations, the others implicit ones
+// cvode, arkode, dopri5 and dop853 solve ordinary differential equations, the others implicit ones
 static bool fits_integrator(const kd_method *m)
 {
     const kd_simulation_options *o = &m->options;
     const bool                   ode = o->formulation == KD_ODE;
     if (is_for_ode(o->integrator) && !ode)
-        return refuse("--integrator cvode or arkode", "they integrate ordinary differential equations",
+        return refuse("--integrator cvode, arkode, dopri5 or dop853", "they integrate ordinary differential equations",
                       "--formulation ode");
     if (is_rosenbrock(m) && !ode)
         return refuse("--method rosenbrock", "it integrates ordinary differential equations", "--formulation ode");
@@ -274,7 +279,7 @@ static bool fits_projection(const kd_method *m)
 static bool fits_order(const kd_method *m)
 {
     kd_integrator integrator = m->options.integrator;
-    if (m->family && !is_for_ode(integrator) && integrator != KD_SDIRK)
+    if (m->family && !has_methods(integrator) && integrator != KD_SDIRK)
         return refuse("--method", "only cvode, arkode and sdirk have more than one",
                       "--integrator cvode --method adams");
     if (m->order_max > 5 && integrator == KD_BDF)
@@ -288,7 +293,7 @@ static bool fits_order(const kd_method *m)
         (m->order_max == 1 || m->order_max == 7 || m->order_max > (erk ? 8 : 5)))
         return refuse("--order-max", erk ? "erk has the orders 2 to 6 and 8" : "dirk has the orders 2 to 5",
                       "--order-max 5");
-    if (m->order_max > 0 && integrator != KD_BDF && !is_for_ode(integrator))
+    if (m->order_max > 0 && integrator != KD_BDF && !has_methods(integrator))
         return refuse("--order-max", "only bdf, cvode and arkode have an order that can be chosen", "--integrator bdf");
     return true;
 }

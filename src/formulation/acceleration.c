@@ -13,6 +13,7 @@
 #include "formulation/acceleration.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "formulation/kkt.h"
 #include "formulation/position.h"
 #include "math/dense.h"
 #include <float.h>
@@ -26,6 +27,8 @@
 #define LARGE 20        // unknowns from which on the elimination along the topology is the faster one
 #define RESERVED 600    // unknowns up to which the full matrices are made at once
 #define SINGULAR 1e-14  // reciprocal condition of the scaled matrix that counts as redundant rows
+#define PIVOTS 1e-7     // smallest pivot relative to the largest above which the condition is not estimated
+#define NEAR 1e-4       // distance from the point of a matrix, relative, up to which it serves a neighbouring one
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
 
@@ -52,6 +55,13 @@ struct kd_acceleration {
     bool            least_change;
     bool            euclidean;
     bool            by_definition; // the projector in use was factored by the definition
+    bool            definite;      // the matrix in use was factored by Cholesky's method
+    bool            shares;        // a matrix may serve points close to its own
+    bool            shared;        // it is [M C'; C 0] at (t_matrix, p_matrix), with its solution
+    double          t_matrix, *p_matrix;
+    double         *solution; // (nk) a, lambda, mu there
+    bool            solved;
+    kd_kkt          kkt;
     double          rank_tolerance;
     double         *u, *du, *ddu;
     blocks          block;
@@ -121,13 +131,14 @@ static void cut_blocks(kd_acceleration *self)
 // The full matrices; false: out of memory.
 static bool reserve(kd_acceleration *self)
 {
+    if (self->A) return true;
     kd_arena *full = &self->full;
     int       nf = self->nf, work = kd_svd_work(nf, nf);
-    if (self->A) return true;
     cut_blocks(self);
     self->U = kd_cut_matrix(full, nf, nf);
     self->Vt = kd_cut_matrix(full, nf, nf);
     self->work = kd_cut_double(full, work > 4 * nf ? work : 4 * nf);
+    kd_kkt_cut(&self->kkt, full, self->dims.nv, self->nk - self->dims.nv);
     self->A = kd_cut_matrix(full, nf, nf);
     if (!full->failed) return true;
     self->A = NULL;
@@ -160,6 +171,8 @@ static void cut_arrays(kd_acceleration *self)
     self->e = kd_cut_double(arena, d.ne);
     self->S = kd_cut_matrix(arena, d.ne, d.ne);
     self->small = kd_cut_double(arena, d.ns);
+    self->p_matrix = kd_cut_double(arena, d.np);
+    self->solution = kd_cut_double(arena, self->nk);
     self->pivot = kd_cut_int(arena, nf);
     self->pivot_small = kd_cut_int(arena, d.ns > d.ne ? d.ns : d.ne);
     self->iwork = kd_cut_int(arena, nf);
@@ -302,6 +315,11 @@ static void switch_off(const kd_acceleration *self, int n)
     }
 }
 
+static double larger(double x, double y)
+{
+    return x > y ? x : y;
+}
+
 // Scale: accelerations by 1/sqrt(M_ii), all multipliers by one number (their minimum norm keeps its meaning), rows and
 // auxiliary columns to maximum 1.
 static void scale(kd_acceleration *self, int n)
@@ -309,23 +327,23 @@ static void scale(kd_acceleration *self, int n)
     int     nv = self->dims.nv, nk = self->nk;
     double *A = self->A, *row = self->row, *column = self->column;
     double  largest = 0, force = 0;
-    for (int i = 0; i < nv; i++) largest = fmax(largest, fabs(A[i + i * n]));
+    for (int i = 0; i < nv; i++) largest = larger(largest, fabs(A[i + i * n]));
     if (largest == 0) largest = 1;
     for (int i = 0; i < nv; i++) {
         double m = fabs(A[i + i * n]);
         row[i] = column[i] = 1 / sqrt(m > 1e-12 * largest ? m : largest);
     }
     for (int j = nv; j < nk; j++)
-        for (int i = 0; i < nv; i++) force = fmax(force, row[i] * fabs(A[i + j * n]));
+        for (int i = 0; i < nv; i++) force = larger(force, row[i] * fabs(A[i + j * n]));
     for (int j = nv; j < nk; j++) column[j] = force > 0 ? 1 / force : 1;
     for (int j = nk; j < n; j++) {
         double most = 0;
-        for (int i = 0; i < n; i++) most = fmax(most, (i < nv ? row[i] : 1) * fabs(A[i + j * n]));
+        for (int i = 0; i < n; i++) most = larger(most, (i < nv ? row[i] : 1) * fabs(A[i + j * n]));
         column[j] = most > 0 ? 1 / most : 1;
     }
     for (int i = nv; i < n; i++) row[i] = 0;
     for (int j = 0; j < n; j++)
-        for (int i = nv; i < n; i++) row[i] = fmax(row[i], column[j] * fabs(A[i + j * n]));
+        for (int i = nv; i < n; i++) row[i] = larger(row[i], column[j] * fabs(A[i + j * n]));
     for (int i = nv; i < n; i++) row[i] = row[i] > 0 ? 1 / row[i] : 1;
     for (int j = 0; j < n; j++)
         for (int i = 0; i < n; i++) A[i + j * n] *= row[i] * column[j];
@@ -342,11 +360,9 @@ static double norm_1(int n, const double *A)
     return most;
 }
 
-// ... and with the rows that are active now?
-static bool has_own_solution(const kd_acceleration *self)
+static bool all_active(const kd_acceleration *self)
 {
     kd_dims d = self->dims;
-    if (!may_have_own_solution(self)) return false;
     for (int i = 0; i < d.nlambda; i++)
         if (!self->state->active_lambda[i]) return false;
     for (int i = 0; i < d.nmu; i++)
@@ -354,17 +370,65 @@ static bool has_own_solution(const kd_acceleration *self)
     return true;
 }
 
+// ... and with the rows that are active now?
+static bool has_own_solution(const kd_acceleration *self)
+{
+    return may_have_own_solution(self) && all_active(self);
+}
+
+// M and C at the present point by Cholesky's method, where that is safe; *done tells. The acceleration must be set.
+static kd_eval factor_definite(kd_acceleration *self, double t, const double *p, bool *done)
+{
+    kd_dims d = self->dims;
+    blocks *b = &self->block;
+    *done = self->shared = false;
+    if (self->svd || !b->M || !all_active(self)) return KD_EVAL_OK;
+    kd_eval answer = kd_eom_definition(self->eom)->M ? kd_eom_eval(self->data, KD_MASS, b->M)
+                                                     : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
+    if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    *done = self->definite = kd_kkt_factor(&self->kkt, b->M, d.nlambda, b->GZ, d.nmu, b->HZ);
+    self->shared = *done;
+    self->solved = false;
+    self->t_matrix = t;
+    memcpy(self->p_matrix, p, (size_t)d.np * sizeof *p);
+    return KD_EVAL_OK;
+}
+
+// Does the matrix in use serve (t, p) as well? *far: largest distance of a coordinate
+static bool is_near(const kd_acceleration *self, double t, const double *p, double *far)
+{
+    *far = 0;
+    if (!self->shares || !self->shared || self->t_matrix != t || !all_active(self)) return false;
+    for (int i = 0; i < self->dims.np; i++) *far = larger(*far, fabs(p[i] - self->p_matrix[i]));
+    return *far <= NEAR;
+}
+
+// Does a pivot fall so much below the others that the matrix may be singular? Estimating its condition costs as much as
+// the LU of a small matrix.
+static bool has_small_pivot(int n, const double *LU)
+{
+    double least = INFINITY, most = 0;
+    for (int i = 0; i < n; i++) {
+        double u = fabs(LU[i + i * n]);
+        least = u < least ? u : least;
+        most = u > most ? u : most;
+    }
+    return !(least > PIVOTS * most);
+}
+
 // LU of the scaled matrix, or its SVD where rows are redundant. false: neither.
 static bool factor(kd_acceleration *self, int n)
 {
+    self->definite = self->shared = false;
     scale(self, n);
     size_t bytes = (size_t)n * (size_t)n * sizeof(double);
     self->truncated = self->svd;
     if (!self->svd) {
-        double norm = norm_1(n, self->A);
         memcpy(self->U, self->A, bytes);
         self->truncated = kd_lu_factor(n, self->A, self->pivot) != 0 ||
-                          kd_lu_rcond(n, self->A, self->pivot, norm, self->work, self->iwork) < SINGULAR;
+                          (has_small_pivot(n, self->A) && kd_lu_rcond(n, self->A, self->pivot, norm_1(n, self->U),
+                                                                      self->work, self->iwork) < SINGULAR);
         if (!self->truncated) return true;
         memcpy(self->A, self->U, bytes);
     }
@@ -376,6 +440,10 @@ static void solve(kd_acceleration *self, int n, double *b)
 {
     if (self->by_definition) {
         kd_eom_kkt_solve(self->data, b);
+        return;
+    }
+    if (self->definite) {
+        kd_kkt_solve(&self->kkt, b);
         return;
     }
     for (int i = 0; i < n; i++) b[i] *= self->row[i];
@@ -468,9 +536,52 @@ void kd_acceleration_least_change(kd_acceleration *self)
     self->least_change = true;
 }
 
+void kd_acceleration_share(kd_acceleration *self)
+{
+    self->shares = true;
+}
+
 void kd_acceleration_euclidean(kd_acceleration *self)
 {
     self->euclidean = true;
+}
+
+// self->solution += K \ -(residual, gII, hI) at the present point; *step, *size: largest parts of a
+static kd_eval improve(kd_acceleration *self, const double *w, double *step, double *size)
+{
+    int     nv = self->dims.nv, nlambda = self->dims.nlambda;
+    double *x = self->solution;
+    kd_eom_at_acceleration(self->data, x, w, x + nv, x + nv + nlambda);
+    kd_eval answer = evaluate_rows(self, x + nv, x + nv + nlambda);
+    if (answer != KD_EVAL_OK) return answer;
+    solve(self, self->nk, self->rhs);
+    kd_axpy(self->nk, 1, self->rhs, x);
+    *step = kd_norm_max(nv, self->rhs);
+    *size = kd_norm_max(nv, x);
+    return KD_EVAL_OK;
+}
+
+// Linear equations with definite M and independent rows, at the point that the data are at. Close to the point of the
+// last matrix its solution is corrected with that matrix: what that leaves is bilinear in correction and distance.
+static kd_eval solve_definite(kd_acceleration *self, double t, const double *p, const double *w, bool *done)
+{
+    double  far, step, size;
+    kd_eval answer = KD_EVAL_OK;
+    *done = false;
+    if (is_near(self, t, p, &far) && self->solved) {
+        answer = improve(self, w, &step, &size);
+        *done = answer == KD_EVAL_OK && step * far <= DBL_EPSILON * size;
+        if (*done || answer != KD_EVAL_OK) return answer;
+    }
+    memset(self->solution, 0, (size_t)self->nk * sizeof(double));
+    kd_eom_at_acceleration(self->data, self->solution, w, self->solution, self->solution);
+    answer = factor_definite(self, t, p, done);
+    if (answer != KD_EVAL_OK || !*done) return answer;
+    answer = improve(self, w, &step, &size);
+    if (answer == KD_EVAL_OK && !isfinite(step))
+        answer = no_solution(self, KD_ERR_NOT_FINITE, t, "no finite acceleration");
+    self->solved = answer == KD_EVAL_OK;
+    return answer;
 }
 
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
@@ -484,6 +595,17 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
     if (has_own_solution(self) && kd_eom_accelerations(self->data, a, lambda, mu) == KD_EVAL_OK) return KD_EVAL_OK;
     self->by_definition = false;
     if (!reserve(self)) return no_room(self, t);
+    if (self->linear) {
+        bool done;
+        answer = solve_definite(self, t, p, w, &done);
+        if (answer != KD_EVAL_OK) return answer;
+        if (done) {
+            memcpy(a, self->solution, (size_t)d.nv * sizeof *a);
+            for (int i = 0; i < d.nlambda; i++) lambda[i] = self->solution[d.nv + i];
+            for (int i = 0; i < d.nmu; i++) mu[i] = self->solution[d.nv + d.nlambda + i];
+            return KD_EVAL_OK;
+        }
+    }
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         kd_eom_at_acceleration(self->data, a, w, lambda, mu);
         answer = evaluate_matrix(self);
@@ -541,8 +663,12 @@ kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *
 }
 
 // K = [M C'; C 0] with C = [GZ; HZ], or I for M
-static kd_eval evaluate_projector(kd_acceleration *self)
+static kd_eval evaluate_projector(kd_acceleration *self, double t, const double *p, double *far)
 {
+    bool done;
+    if (!self->euclidean && is_near(self, t, p, far)) return KD_EVAL_OK;
+    *far = 0;
+    self->definite = self->shared = false;
     self->by_definition = !self->euclidean && has_own_solution(self) && kd_eom_kkt_factor(self->data) == KD_EVAL_OK;
     if (self->by_definition) return KD_EVAL_OK;
     if (!reserve(self)) return no_room(self, kd_eom_point(self->data)->t);
@@ -550,6 +676,10 @@ static kd_eval evaluate_projector(kd_acceleration *self)
     int     nv = d.nv, n = self->nk, at_mu = nv + d.nlambda;
     blocks *b = &self->block;
     kd_eom_at_acceleration(self->data, self->zero, self->zero, self->zero, self->zero);
+    if (!self->euclidean) {
+        kd_eval definite = factor_definite(self, t, p, &done);
+        if (definite != KD_EVAL_OK || done) return definite;
+    }
     kd_eval answer = self->euclidean ? KD_EVAL_OK : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
     if (answer == KD_EVAL_OK) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
     if (answer != KD_EVAL_OK) return note(self, answer);
@@ -770,11 +900,11 @@ kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, doub
 
     kd_eom_at_position(self->data, p, s);
     kd_eom_at_velocity(self->data, v, r);
-    answer = evaluate_projector(self);
-    if (answer != KD_EVAL_OK) return answer;
-    if (!(self->by_definition || factor(self, self->nk)))
-        return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
     double far = 0;
+    answer = evaluate_projector(self, t, p, &far);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!(self->by_definition || self->definite || factor(self, self->nk)))
+        return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
     answer = project_levels(self, t, p, s, v, r, &far);
     return answer == KD_EVAL_OK && invariants ? project_invariants(self, t, p, s, v, r, &far) : answer;
 }

@@ -23,6 +23,10 @@ void kd_acceleration_least_change(kd_acceleration *self);
 // Projections: the closest point from now on in the Euclidean norm of the increments instead of that of M.
 void kd_acceleration_euclidean(kd_acceleration *self);
 
+// Accelerations and projections close to a point, at the same time, with the matrix of that point from now on,
+// corrected to rounding: a step ends with one factorisation. Last bits then depend on what was asked before.
+void kd_acceleration_share(kd_acceleration *self);
+
 // a, w, lambda, mu at (t, p, s, v, r); w, lambda, mu come as guess. The arrays must stay unchanged during the call
 // only.
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,

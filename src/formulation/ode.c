@@ -323,6 +323,7 @@ static kd_status create_parts(kd_ode *self, const kd_inputs *inputs)
     bool      projects = self->methods.project && self->opt.projection == KD_PROJECT_ALWAYS;
     kd_status status = kd_acceleration_create(self->eom, inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0 && !self->opt.project_mass) kd_acceleration_euclidean(self->acceleration);
+    if (status >= 0) kd_acceleration_share(self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, projects, &self->dense);
     if (status >= 0 && self->nwhole > self->n)
         memcpy(self->guess, self->state->w, (size_t)(self->nwhole - self->n) * sizeof *self->guess);

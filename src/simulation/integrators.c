@@ -48,6 +48,7 @@ KD_INTEGRATOR_ADAPT(ida)
 KD_INTEGRATOR_ADAPT(cvode)
 KD_INTEGRATOR_ADAPT(arkode)
 KD_INTEGRATOR_ADAPT(sdirk)
+KD_INTEGRATOR_ADAPT(explicit)
 
 static void take_tolerances(const kd_simulation_options *opt, double *rtol, double *atol)
 {
@@ -128,6 +129,18 @@ static kd_status sdirk_create(kd_dae *dae, kd_simulation_options *opt, void **se
     return status;
 }
 
+static kd_status explicit_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
+                                 size_t size)
+{
+    kd_explicit *explicit_rk = NULL;
+    opt->explicit_rk.method = opt->integrator == KD_DOP853 ? KD_EXPLICIT_DOP853 : KD_EXPLICIT_DOPRI5;
+    take_tolerances(opt, &opt->explicit_rk.rtol, &opt->explicit_rk.atol);
+    *max_steps = opt->explicit_rk.max_steps;
+    kd_status status = kd_explicit_create(dae, &opt->explicit_rk, &explicit_rk, message, size);
+    *self = explicit_rk;
+    return status;
+}
+
 static kd_status radau_start(void *self, double t, const double *x, bool keep_matrix)
 {
     (void)keep_matrix;
@@ -163,6 +176,12 @@ static kd_status sdirk_start(void *self, double t, const double *x, bool keep_ma
     return kd_sdirk_start(self, t, x);
 }
 
+static kd_status explicit_start(void *self, double t, const double *x, bool keep_matrix)
+{
+    (void)keep_matrix;
+    return kd_explicit_start(self, t, x);
+}
+
 // the class of functions name_create, name_start, ...
 #define KD_INTEGRATOR_CLASS(name)                                                                                      \
     {                                                                                                                  \
@@ -171,9 +190,10 @@ static kd_status sdirk_start(void *self, double t, const double *x, bool keep_ma
         .message = name##_message, .destroy = name##_destroy                                                           \
     }
 static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
-    [KD_RADAU] = KD_INTEGRATOR_CLASS(radau),   [KD_BDF] = KD_INTEGRATOR_CLASS(bdf),
-    [KD_IDA] = KD_INTEGRATOR_CLASS(ida),       [KD_CVODE] = KD_INTEGRATOR_CLASS(cvode),
-    [KD_ARKODE] = KD_INTEGRATOR_CLASS(arkode), [KD_SDIRK] = KD_INTEGRATOR_CLASS(sdirk),
+    [KD_RADAU] = KD_INTEGRATOR_CLASS(radau),     [KD_BDF] = KD_INTEGRATOR_CLASS(bdf),
+    [KD_IDA] = KD_INTEGRATOR_CLASS(ida),         [KD_CVODE] = KD_INTEGRATOR_CLASS(cvode),
+    [KD_ARKODE] = KD_INTEGRATOR_CLASS(arkode),   [KD_SDIRK] = KD_INTEGRATOR_CLASS(sdirk),
+    [KD_DOPRI5] = KD_INTEGRATOR_CLASS(explicit), [KD_DOP853] = KD_INTEGRATOR_CLASS(explicit),
 };
 
 const kd_integrator_class *kd_integrator_find(kd_integrator integrator)

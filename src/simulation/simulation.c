@@ -20,6 +20,7 @@ kd_simulation_options kd_simulation_options_default(void)
         .cvode = kd_cvode_options_default(),
         .arkode = kd_arkode_options_default(),
         .sdirk = kd_sdirk_options_default(),
+        .explicit_rk = kd_explicit_options_default(),
         .initial = kd_initial_options_default(),
     };
 }
@@ -41,7 +42,8 @@ struct kd_simulation {
     bool                       shown;     // the start has been shown
     bool                       unseen;    // the end of the last step has not been shown yet
     kd_status                  started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
-    char                       news[800]; // the same in words
+    char                       news[800]; // the same in words, and advice of the integrator
+    bool                       stiff;     // advised in this run
     kd_consistency             assumed;   // residuals of a start that was assumed to be consistent
     char                       message[800];
 };
@@ -56,10 +58,20 @@ static kd_status integrator_start(kd_simulation *s, bool keep_matrix)
     return status;
 }
 
+// News of a step, kept until the next start
+static void take_advice(kd_simulation *s)
+{
+    const char *advice = s->methods->message(s->integrator);
+    s->stiff = true;
+    kd_text_append(s->news, sizeof s->news, "%s%s", s->news[0] ? "; " : "", advice);
+    memcpy(s->message, s->news, sizeof s->message);
+}
+
 static kd_status integrator_step(kd_simulation *s, double t_end)
 {
     kd_status status = s->methods->step(s->integrator, t_end);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
+    if (status == KD_STIFF) take_advice(s);
     return status;
 }
 
@@ -352,9 +364,10 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
         kd_text(s->message, sizeof s->message, "the end time %g lies before the present time %g", t_end, s->x->t);
         return KD_ERR_TIME;
     }
+    s->stiff = false;
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     if (status < 0) recall_assumed(s);
-    return status;
+    return status == KD_OK && s->stiff ? KD_STIFF : status;
 }
 
 kd_dae *kd_simulation_dae(const kd_simulation *s)

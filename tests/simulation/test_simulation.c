@@ -420,7 +420,8 @@ static void unknown_choices(void **state)
     kd_simulation_options opt = with_tolerance(1e-6);
     opt.integrator = (kd_integrator)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
-    assert_string_equal(message, "options.integrator = 99 is none of radau, bdf, ida, cvode, arkode, sdirk");
+    assert_string_equal(message,
+                        "options.integrator = 99 is none of radau, bdf, ida, cvode, arkode, sdirk, dopri5, dop853");
     opt = with_tolerance(1e-6);
     opt.formulation = (kd_formulation)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
@@ -1172,6 +1173,8 @@ static bool can_integrate(kd_integrator integrator, kd_formulation form)
         return form != KD_PSF && form != KD_PSF1 && form != KD_ODASSL;
     case KD_CVODE:
     case KD_ARKODE:
+    case KD_DOPRI5:
+    case KD_DOP853:
         return form == KD_ODE;
     case KD_SDIRK:
         return form != KD_INDEX3;

@@ -1,0 +1,621 @@
+// explicit.c: explicit Runge-Kutta methods on x' = f(t, x), with step size control, dense output and detection of
+// stiffness (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.4 to II.6, II.10, and II, IV.2).
+//
+// After an accepted step x_1 is projected onto the constraints by the formulation. The value f(t_1, x_1) that the error
+// estimate or the projection needed is that of the next step where x_1 did not move; otherwise f is asked for once
+// more, which costs one solve where the formulation still has the matrix of x_1. The error has been estimated before.
+// Method: docs/methods/explicit.md
+#include <kardan/explicit.h>
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "integrator/explicit_tableau.h"
+
+#define RETRY_SHRINK 0.25 // step after a function that could not be evaluated
+#define NOT_FINITE 0.1    // step after values that are not finite
+#define VANISHING 1e-14   // part of the first attempt at which a step is given up
+#define ULPS 10           // a t_end so few units in the last place away is reached without a step
+#define LAST_STEP 1.01    // a step that ends this close to t_end is stretched to it (HNW: 1.01)
+#define STIFF_HITS 15     // tests in a row with a spectral radius at the border of stability (HNW II, IV.2)
+#define STIFF_MISSES 6    // tests in a row that take it back
+#define SMALLEST_ERROR 1e-4
+
+struct kd_explicit {
+    kd_arena                   arena;
+    kd_dae                    *dae;
+    kd_explicit_options        opt;
+    const kd_explicit_tableau *tableau;
+    double                     safety, beta;
+    int                        n;
+    double                     t, t_old, t_end, h, h_next, h_least, h_dense;
+    double                    *x, *x_old, *x_new, *X; // (n) X: last stage
+    double                    *k[KD_EXPLICIT_STAGES]; // (n)
+    double                    *k_next;                // (n) f at the end of the last step, x_new after projection
+    double                    *r[KD_EXPLICIT_DENSE];  // (n) of the dense output
+    double                    *err;                   // (n) weighted errors
+    double                    *share;                 // (n) of a report
+    double                     error_last;            // of the last accepted step
+    bool                       has_past, to_end, rejected, started, dense_known, stiff, told;
+    long                       since_start; // accepted steps
+    int                        hits, misses;
+    int                        worst;
+    kd_status                  cause;
+    kd_stats                   stats;
+    char                       message[600];
+};
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+kd_explicit_options kd_explicit_options_default(void)
+{
+    return (kd_explicit_options){.rtol = 1e-6, .atol = 1e-6, .max_steps = 100000, .beta = -1, .stiff_steps = 50};
+}
+
+static const kd_explicit_tableau *const tableau_of[KD_EXPLICIT_METHOD_COUNT] = {
+    [KD_EXPLICIT_DOPRI5] = &kd_dopri5_tableau,
+    [KD_EXPLICIT_DOP853] = &kd_dop853_tableau,
+};
+
+static kd_status check_options(const kd_dae *dae, const kd_explicit_options *o, char *message, size_t size)
+{
+    if ((int)o->method < 0 || (int)o->method >= KD_EXPLICIT_METHOD_COUNT) {
+        kd_text(message, size, "the explicit method %d is none of dopri5, dop853", (int)o->method);
+        return KD_ERR_ARGUMENT;
+    }
+    if (!(o->rtol > 0) || !(o->atol > 0) || !isfinite(o->rtol) || !isfinite(o->atol)) {
+        kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive", o->rtol, o->atol);
+        return KD_ERR_TOLERANCE;
+    }
+    if (!(o->h_first >= 0) || !(o->h_max >= 0) || !(o->h_fixed >= 0) || !isfinite(o->h_fixed) || o->max_steps < 1) {
+        kd_text(message, size, "%s: h_first, h_max and h_fixed must not be negative, max_steps must be at least 1",
+                tableau_of[o->method]->name);
+        return KD_ERR_ARGUMENT;
+    }
+    if (!(o->safety >= 0) || !(o->safety < 1) || !(o->beta <= 0.2) || o->stiff_steps < 0) {
+        kd_text(message, size,
+                "%s: safety = %g must lie between 0 and 1, beta = %g below 0.2, stiff_steps = %d not "
+                "below 0",
+                tableau_of[o->method]->name, o->safety, o->beta, o->stiff_steps);
+        return KD_ERR_ARGUMENT;
+    }
+    if (!dae->methods->rhs) {
+        kd_text(message, size,
+                "%s integrates ordinary differential equations, which the %s form is not; use the formulation ode",
+                tableau_of[o->method]->name, dae->methods->name);
+        return KD_ERR_UNSUPPORTED;
+    }
+    return KD_OK;
+}
+
+static void cut_arrays(kd_explicit *self)
+{
+    kd_arena *arena = &self->arena;
+    int       n = self->n;
+    self->x = kd_cut_double(arena, n);
+    self->x_old = kd_cut_double(arena, n);
+    self->x_new = kd_cut_double(arena, n);
+    self->X = kd_cut_double(arena, n);
+    self->k_next = kd_cut_double(arena, n);
+    self->err = kd_cut_double(arena, n);
+    self->share = kd_cut_double(arena, n);
+    for (int i = 0; i < self->tableau->all_stages; i++) self->k[i] = kd_cut_double(arena, n);
+    for (int i = 0; i < self->tableau->ndense; i++) self->r[i] = kd_cut_double(arena, n);
+}
+
+kd_status kd_explicit_create(kd_dae *dae, const kd_explicit_options *opt, kd_explicit **out, char *message, size_t size)
+{
+    if (out) *out = NULL;
+    if (!dae || !out) {
+        kd_text(message, size, "an explicit method needs a DAE");
+        return KD_ERR_ARGUMENT;
+    }
+    kd_explicit_options options = opt ? *opt : kd_explicit_options_default();
+    kd_status           status = check_options(dae, &options, message, size);
+    if (status < 0) return status;
+    kd_explicit *self = kd_alloc(sizeof *self);
+    if (self) {
+        self->dae = dae;
+        self->opt = options;
+        self->tableau = tableau_of[options.method];
+        self->beta = options.beta < 0 ? self->tableau->beta : options.beta;
+        self->safety = options.safety > 0 ? options.safety : self->tableau->safety;
+        self->n = dae->n;
+        cut_arrays(self);
+    }
+    if (!self || self->arena.failed) {
+        kd_text(message, size, "%s: %s", tableau_of[options.method]->name, kd_status_sentence(KD_ERR_MEMORY));
+        kd_explicit_destroy(self);
+        return KD_ERR_MEMORY;
+    }
+    *out = self;
+    return KD_OK;
+}
+
+void kd_explicit_destroy(kd_explicit *self)
+{
+    if (!self) return;
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+// ---- answers --------------------------------------------------------------------------------------------------------
+
+// Keep the reason of an answer that was not OK
+static kd_status eval_cause(kd_explicit *self, kd_eval answer)
+{
+    const char *text = "";
+    self->cause = self->dae->methods->fault ? self->dae->methods->fault(self->dae->impl, &text) : KD_OK;
+    if (self->cause >= 0) self->cause = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+    kd_text(self->message, sizeof self->message, "%s", text);
+    return answer == KD_EVAL_STOP ? self->cause : KD_ERR_RETRY_FAILED;
+}
+
+static kd_status rhs(kd_explicit *self, double t, const double *x, double *xdot)
+{
+    kd_eval answer = self->dae->methods->rhs(self->dae->impl, t, x, xdot);
+    self->stats.residuals++;
+    return answer == KD_EVAL_OK ? KD_OK : eval_cause(self, answer);
+}
+
+static kd_status fail(kd_explicit *self, kd_status status)
+{
+    char name[160], reason[400];
+    kd_text(reason, sizeof reason, "%s", self->message);
+    kd_text(self->message, sizeof self->message, "at t = %.9g, h = %.3g: %s", self->t, self->h, self->tableau->name);
+    if (reason[0]) kd_text_append(self->message, sizeof self->message, ": %s", reason);
+    if (self->worst >= 0 && self->dae->methods->component_name)
+        kd_text_append(self->message, sizeof self->message, "; worst component: %s",
+                       self->dae->methods->component_name(self->dae->impl, self->worst, name, sizeof name));
+    if (self->stiff)
+        kd_text_append(self->message, sizeof self->message,
+                       "; the equations are stiff here: take an implicit method, radau or bdf");
+    else if (status == KD_ERR_STEP_TOO_SMALL)
+        kd_text_append(self->message, sizeof self->message,
+                       "; look for a discontinuity or a singular position near this time, or loosen the tolerances");
+    return status;
+}
+
+// share of each component in the square of the norm
+static const double *shares(kd_explicit *self)
+{
+    double sum = 0;
+    for (int i = 0; i < self->n; i++) sum += self->err[i] * self->err[i];
+    if (!(sum > 0) || !isfinite(sum)) return NULL;
+    for (int i = 0; i < self->n; i++) self->share[i] = self->err[i] * self->err[i] / sum;
+    return self->share;
+}
+
+static void report(kd_explicit *self, double t, kd_attempt outcome, double error)
+{
+    if (!self->dae->observe) return;
+    const kd_attempt_report told = {
+        .t = t,
+        .h = self->h,
+        .order = self->tableau->order,
+        .outcome = outcome,
+        .matrix = KD_MATRIX_KEPT,
+        .error = error,
+        .share = outcome == KD_ATTEMPT_EVALUATE || self->opt.h_fixed > 0 ? NULL : shares(self),
+    };
+    self->dae->observe(&told, self->dae->observer);
+}
+
+// ---- stages and errors ----------------------------------------------------------------------------------------------
+
+// out = x + h sum_j a_j k_j; x NULL: without it. Coefficients that are 0 are left out.
+static void combine(const kd_explicit *self, const double *x, double h, const double *a, int count, double *out)
+{
+    int           n = self->n, m = 0;
+    const double *k[KD_EXPLICIT_STAGES];
+    double        w[KD_EXPLICIT_STAGES];
+    for (int j = 0; j < count; j++) {
+        if (a[j] == 0) continue;
+        k[m] = self->k[j];
+        w[m++] = h * a[j];
+    }
+    for (int i = 0; i < n; i++) {
+        double sum = 0;
+        for (int j = 0; j < m; j++) sum += w[j] * k[j][i];
+        out[i] = x ? x[i] + sum : sum;
+    }
+}
+
+// k_1 .. and x_new; k_0 is known
+static kd_status solve_stages(kd_explicit *self)
+{
+    const kd_explicit_tableau *b = self->tableau;
+    for (int i = 1; i < b->stages; i++) {
+        combine(self, self->x, self->h, b->a[i], i, self->X);
+        kd_status status = rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
+        if (status < 0) return status;
+    }
+    combine(self, self->x, self->h, b->a[b->stages], b->stages, self->x_new);
+    return KD_OK;
+}
+
+static double end_time(const kd_explicit *self)
+{
+    return self->to_end ? self->t_end : self->t + self->h;
+}
+
+static double scale(const kd_explicit *self, int i)
+{
+    return self->opt.atol + self->opt.rtol * fmax(fabs(self->x[i]), fabs(self->x_new[i]));
+}
+
+// root mean square of h sum e_j k_j over the scales; keep: its terms in err
+static double norm_of(kd_explicit *self, const double *e, double *terms)
+{
+    double sum = 0;
+    combine(self, NULL, self->h, e, self->tableau->stages + 1, terms);
+    for (int i = 0; i < self->n; i++) {
+        terms[i] = self->dae->controlled[i] ? terms[i] / scale(self, i) : 0;
+        sum += terms[i] * terms[i];
+    }
+    return sum;
+}
+
+// HNW II.4 Eq. 4.11 and, for dop853, II.10 Eq. 10.17: err5^2 / sqrt(err5^2 + 0.01 err3^2)
+static double error_norm(kd_explicit *self)
+{
+    int    counted = 0;
+    double low = 0, high;
+    for (int i = 0; i < self->n; i++) counted += self->dae->controlled[i];
+    if (self->tableau->order == 8) low = norm_of(self, self->tableau->error_low, self->err);
+    high = norm_of(self, self->tableau->error, self->err);
+    if (!(high > 0)) return high == 0 ? 0 : NAN;
+    return high / sqrt((high + 0.01 * low) * counted);
+}
+
+static void find_worst(kd_explicit *self)
+{
+    self->worst = 0;
+    for (int i = 1; i < self->n; i++)
+        if (fabs(self->err[i]) > fabs(self->err[self->worst])) self->worst = i;
+}
+
+// ---- stiffness ------------------------------------------------------------------------------------------------------
+
+// h |k_end - k_last| / |x_1 - X_last| at the same time t + h estimates h times the largest eigenvalue (HNW II, IV.2)
+static void watch_stiffness(kd_explicit *self, const double *k_end)
+{
+    const kd_explicit_tableau *b = self->tableau;
+    int                        every = self->opt.stiff_steps;
+    double                     num = 0, den = 0;
+    if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return;
+    for (int i = 0; i < self->n; i++) {
+        num += pow(k_end[i] - self->k[b->stages - 1][i], 2);
+        den += pow(self->x_new[i] - self->X[i], 2);
+    }
+    if (den > 0 && self->h * sqrt(num / den) > b->stiff) {
+        self->misses = 0;
+        self->stiff = ++self->hits >= STIFF_HITS;
+    } else if (self->hits > 0 && ++self->misses >= STIFF_MISSES) {
+        self->hits = self->misses = 0;
+    }
+}
+
+static kd_status advise(kd_explicit *self)
+{
+    if (!self->stiff || self->told) return KD_OK;
+    self->told = true;
+    kd_text(self->message, sizeof self->message,
+            "at t = %.9g, h = %.3g: the equations are stiff: stability, not accuracy, limits the steps of %s; an "
+            "implicit method, radau or bdf, would take longer ones",
+            self->t, self->h, self->tableau->name);
+    return KD_STIFF;
+}
+
+// ---- start ----------------------------------------------------------------------------------------------------------
+
+// size of y over the scales of x
+static double weighted(const kd_explicit *self, const double *y, const double *minus)
+{
+    double sum = 0;
+    for (int i = 0; i < self->n; i++)
+        if (self->dae->controlled[i])
+            sum += pow((y[i] - (minus ? minus[i] : 0)) / (self->opt.atol + self->opt.rtol * fabs(self->x[i])), 2);
+    return sqrt(sum);
+}
+
+// HNW II.4: a trial step of Euler's method gives the second derivative. *h = 0: not possible here
+static kd_status first_step(kd_explicit *self, double span)
+{
+    double d0 = weighted(self, self->x, NULL), d1 = weighted(self, self->k_next, NULL);
+    double h = d0 > 1e-5 && d1 > 1e-5 ? 0.01 * d0 / d1 : 1e-6;
+    h = fmin(h, span);
+    for (int i = 0; i < self->n; i++) self->X[i] = self->x[i] + h * self->k_next[i];
+    kd_status status = rhs(self, self->t + h, self->X, self->k[1]);
+    self->h_next = h;
+    if (status == KD_ERR_RETRY_FAILED) return KD_OK; // the step itself will try and shrink
+    if (status < 0) return status;
+    double d2 = weighted(self, self->k[1], self->k_next) / h, most = fmax(d1, d2);
+    double h1 = most <= 1e-15 ? fmax(1e-6, 1e-3 * h) : pow(0.01 / most, 1.0 / self->tableau->order);
+    self->h_next = fmin(fmin(100 * h, h1), span);
+    return KD_OK;
+}
+
+kd_status kd_explicit_start(kd_explicit *self, double t, const double *x)
+{
+    if (!self || !x) return KD_ERR_ARGUMENT;
+    size_t bytes = (size_t)self->n * sizeof *x;
+    self->started = false;
+    self->t = self->t_old = t;
+    memcpy(self->x, x, bytes);
+    memcpy(self->x_old, x, bytes);
+    self->message[0] = '\0';
+    self->cause = KD_OK;
+    const kd_dae_class *f = self->dae->methods;
+    kd_eval             answer = KD_EVAL_OK;
+    if (f->start) answer = f->start(self->dae->impl, t, self->x, self->k_next);
+    if (answer == KD_EVAL_OK) {
+        answer = f->rhs(self->dae->impl, t, self->x, self->k_next);
+        self->stats.residuals++;
+    }
+    if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->cause;
+    self->h_next = self->opt.h_fixed > 0 ? self->opt.h_fixed : self->opt.h_first;
+    self->error_last = SMALLEST_ERROR;
+    self->has_past = self->rejected = self->stiff = self->told = self->dense_known = false;
+    self->since_start = 0;
+    self->hits = self->misses = 0;
+    self->started = true;
+    return KD_OK;
+}
+
+// ---- the step -------------------------------------------------------------------------------------------------------
+
+static kd_status choose_step(kd_explicit *self, double t_end)
+{
+    double span = t_end - self->t, limit = self->opt.h_max > 0 ? fmin(self->opt.h_max, span) : span;
+    if (self->h_next <= 0) {
+        kd_status status = first_step(self, limit);
+        if (status < 0) return status;
+    }
+    self->h = fmin(self->h_next, limit);
+    self->t_end = t_end;
+    self->to_end = self->h * (self->opt.h_fixed > 0 ? 1 + 1e-9 : LAST_STEP) >= span;
+    if (self->to_end) self->h = span;
+    self->h_least = VANISHING * self->h;
+    return KD_OK;
+}
+
+static bool too_small(const kd_explicit *self)
+{
+    return self->t + 0.1 * self->h == self->t || self->h <= self->h_least;
+}
+
+// State-space forms may go on in other coordinates: k_0 anew. Before a step, so that dense output of the last one is in
+// the coordinates of its own.
+static kd_status relabel(kd_explicit *self)
+{
+    bool changed = false;
+    if (!self->dae->methods->relabel || !self->has_past) return KD_OK;
+    kd_eval answer = self->dae->methods->relabel(self->dae->impl, self->t, self->x, &changed);
+    if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->cause;
+    return changed ? rhs(self, self->t, self->x, self->k_next) : KD_OK;
+}
+
+// f at the end, before projection: of the error estimate or, for dop853, of an accepted step
+static kd_status evaluate_end(kd_explicit *self)
+{
+    return rhs(self, end_time(self), self->x_new, self->k[self->tableau->stages]);
+}
+
+// Norms of quaternions, projection, and f of the next step
+static kd_status complete(kd_explicit *self)
+{
+    const kd_dae_class *f = self->dae->methods;
+    double              t1 = end_time(self);
+    bool                moved = false;
+    kd_eval             answer = KD_EVAL_OK;
+    watch_stiffness(self, self->k[self->tableau->stages]);
+    if (f->correct) {
+        moved = true;
+        self->dae->keep = true;
+        answer = f->correct(self->dae->impl, t1, self->x_new, self->k[self->tableau->stages]);
+    }
+    bool projected = false;
+    if (answer == KD_EVAL_OK && f->project) answer = f->project(self->dae->impl, t1, self->x_new, &projected);
+    if (answer != KD_EVAL_OK) return eval_cause(self, answer);
+    if (moved || projected) return rhs(self, t1, self->x_new, self->k_next);
+    memcpy(self->k_next, self->k[self->tableau->stages], (size_t)self->n * sizeof(double));
+    return KD_OK;
+}
+
+// PI control (HNW IV.2 Eq. 2.43): h_new = h safety err^-(1/p - 3/4 beta) err_last^beta
+static double proposal(const kd_explicit *self, double err)
+{
+    const kd_explicit_tableau *b = self->tableau;
+    double                     least = self->rejected ? fmin(1, b->fac_upper) : b->fac_upper;
+    if (err == 0) return self->h * least;
+    double factor = self->safety * pow(err, -(1.0 / b->order - 0.75 * self->beta)) *
+                    (self->beta > 0 ? pow(self->error_last, self->beta) : 1);
+    return self->h * fmax(b->fac_lower, fmin(least, factor));
+}
+
+static void accept(kd_explicit *self, double err)
+{
+    double  h_new = self->opt.h_fixed > 0 ? self->opt.h_fixed : proposal(self, err);
+    double *old = self->x_old;
+    // a step that was cut short by t_end says nothing against the longer one that was proposed before
+    if (!self->rejected && self->h < self->h_next && h_new >= self->h) h_new = fmax(h_new, self->h_next);
+    self->x_old = self->x;
+    self->x = self->x_new;
+    self->x_new = old;
+    self->t_old = self->t;
+    self->t = end_time(self);
+    self->h_dense = self->h;
+    self->h_next = h_new;
+    self->error_last = fmax(err, SMALLEST_ERROR);
+    self->stats.h_last = self->h;
+    self->stats.accepted++;
+    self->since_start++;
+    self->has_past = true;
+    self->dense_known = false;
+    report(self, self->t_old, KD_ATTEMPT_ACCEPTED, err);
+}
+
+static void reject(kd_explicit *self, double factor)
+{
+    self->h *= factor;
+    self->rejected = true;
+    self->to_end = false;
+}
+
+// One attempt: KD_OK with *err; error too large: x_new is not complete
+static kd_status attempt(kd_explicit *self, double *err)
+{
+    bool      fixed = self->opt.h_fixed > 0, early = self->tableau->error[self->tableau->stages] == 0;
+    kd_status status = solve_stages(self);
+    if (status == KD_OK && !early) status = evaluate_end(self);
+    if (status < 0) return status;
+    *err = error_norm(self);
+    if (!isfinite(*err)) return KD_ERR_NOT_FINITE;
+    if (fixed) *err = 0;
+    if (*err >= 1) return KD_OK;
+    if (early) status = evaluate_end(self);
+    return status < 0 ? status : complete(self);
+}
+
+// KD_OK: try again with a smaller step
+static kd_status after_failure(kd_explicit *self, kd_status status)
+{
+    if (status != KD_ERR_RETRY_FAILED && status != KD_ERR_NOT_FINITE) return status;
+    if (status == KD_ERR_NOT_FINITE) {
+        self->cause = status;
+        kd_text(self->message, sizeof self->message, "the right-hand side is not finite");
+    }
+    self->stats.rejected_newton++;
+    report(self, self->t, KD_ATTEMPT_EVALUATE, 0);
+    reject(self, status == KD_ERR_NOT_FINITE ? NOT_FINITE : RETRY_SHRINK);
+    return too_small(self) || self->opt.h_fixed > 0 ? self->cause : KD_OK;
+}
+
+kd_status kd_explicit_step(kd_explicit *self, double t_end)
+{
+    if (!self) return KD_ERR_ARGUMENT;
+    self->rejected = false;
+    self->cause = KD_OK;
+    self->worst = -1;
+    self->message[0] = '\0';
+    if (!self->started) return kd_text(self->message, sizeof self->message, "start comes before step"), KD_ERR_STAGE;
+    if (!(t_end >= self->t)) return fail(self, KD_ERR_TIME);
+    if (t_end - self->t <= ULPS * DBL_EPSILON * fabs(self->t)) { // no time in which anything could happen
+        self->t = t_end;
+        return KD_OK;
+    }
+    kd_status status = relabel(self);
+    if (status == KD_OK) status = choose_step(self, t_end);
+    if (status < 0) return fail(self, status);
+    memcpy(self->k[0], self->k_next, (size_t)self->n * sizeof(double));
+    self->dense_known = false;
+    for (;;) {
+        double err = 0;
+        self->stats.steps++;
+        if (too_small(self)) return fail(self, KD_ERR_STEP_TOO_SMALL);
+        status = attempt(self, &err);
+        if (status == KD_OK && err < 1) {
+            accept(self, err);
+            return advise(self);
+        }
+        if (status == KD_OK) {
+            self->stats.rejected_error++;
+            find_worst(self);
+            report(self, self->t, KD_ATTEMPT_ERROR, err);
+            double factor = self->safety * pow(err, -1.0 / self->tableau->order);
+            reject(self, fmax(self->tableau->fac_lower, factor));
+        } else {
+            status = after_failure(self, status);
+            if (status < 0) return fail(self, status);
+        }
+    }
+}
+
+// ---- dense output ---------------------------------------------------------------------------------------------------
+
+// k of the further stages and r
+static kd_status prepare_dense(kd_explicit *self)
+{
+    const kd_explicit_tableau *b = self->tableau;
+    for (int i = b->stages + 1; i < b->all_stages; i++) {
+        combine(self, self->x_old, self->h_dense, b->a[i], i, self->X);
+        kd_status status = rhs(self, self->t_old + b->c[i] * self->h_dense, self->X, self->k[i]);
+        if (status < 0) return status;
+    }
+    for (int i = 0; i < b->ndense; i++) combine(self, NULL, self->h_dense, b->dense[i], b->all_stages, self->r[i]);
+    self->dense_known = true;
+    return KD_OK;
+}
+
+static void interpolate(const kd_explicit *self, double s, double *x)
+{
+    const kd_explicit_tableau *b = self->tableau;
+    const double              *k_end = self->k[b->stages];
+    double                     h = self->h_dense;
+    for (int i = 0; i < self->n; i++) {
+        double d = self->x[i] - self->x_old[i], start = h * self->k[0][i] - d, tail = 0;
+        for (int j = b->ndense - 1; j >= 0; j--) tail = self->r[j][i] + (j % 2 == 0 ? s : 1 - s) * tail;
+        x[i] = self->x_old[i] + s * (d + (1 - s) * (start + s * (d - h * k_end[i] - start + (1 - s) * tail)));
+    }
+}
+
+kd_status kd_explicit_dense(kd_explicit *self, double t, double *x)
+{
+    if (!self || !x) return KD_ERR_ARGUMENT;
+    const kd_dae_class *f = self->dae->methods;
+    if (!(t >= self->t_old && t <= self->t)) {
+        kd_text(self->message, sizeof self->message, "t = %.9g lies outside of the last step", t);
+        return KD_ERR_TIME;
+    }
+    if (t == self->t || !self->has_past) {
+        memcpy(x, self->x, (size_t)self->n * sizeof *x);
+        return KD_OK;
+    }
+    self->cause = KD_OK;
+    if (!self->dense_known && prepare_dense(self) < 0) return self->cause;
+    interpolate(self, (t - self->t_old) / self->h_dense, x);
+    bool    moved;
+    kd_eval answer = KD_EVAL_OK;
+    self->dae->keep = true;
+    if (f->correct) answer = f->correct(self->dae->impl, t, x, self->k[0]);
+    if (answer == KD_EVAL_OK && f->project) answer = f->project(self->dae->impl, t, x, &moved);
+    return answer == KD_EVAL_OK ? KD_OK : ((void)eval_cause(self, answer), self->cause);
+}
+
+// ---- queries --------------------------------------------------------------------------------------------------------
+
+double kd_explicit_time(const kd_explicit *self)
+{
+    return self->t;
+}
+
+double kd_explicit_time_old(const kd_explicit *self)
+{
+    return self->t_old;
+}
+
+const double *kd_explicit_x(const kd_explicit *self)
+{
+    return self->x;
+}
+
+const char *kd_explicit_message(const kd_explicit *self)
+{
+    return self->message;
+}
+
+kd_stats kd_explicit_stats(const kd_explicit *self)
+{
+    kd_stats stats = self->stats;
+    stats.order_last = self->tableau->order;
+    if (!self->dae->methods->counters) return stats;
+    kd_dae_counters c = self->dae->methods->counters(self->dae->impl);
+    stats.for_differences = c.for_differences;
+    stats.mass = c.mass;
+    stats.projections = c.projections;
+    return stats;
+}

@@ -1,0 +1,603 @@
+// Tests of dopri5 and dop853: known motions, orders, projection, dense output, stiffness, other coordinates on the way,
+// attempts, memory, failures with words.
+#include "core/failing_allocator.h"
+#include "formulation/whole.h"
+#include "pendulum.h"
+#include "systems/systems.h"
+#include <kardan/explicit.h>
+#include <kardan/simulation.h>
+
+#define GRAVITY 13.75
+#define SPEED 2.9
+
+typedef struct fixture {
+    kd_eom      *eom;
+    kd_state    *x;
+    kd_dae      *dae;
+    kd_explicit *solver;
+    double       y[8];
+} fixture;
+
+static fixture make_fixture(const kd_explicit_options *opt, kd_projection projection)
+{
+    const double           p0[2] = {0, -1}, v0[2] = {SPEED, 0};
+    fixture                f = {0};
+    char                   message[200] = "";
+    kd_formulation_options form = kd_formulation_options_default();
+    form.projection = projection;
+    assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &f.eom, &f.x), KD_OK);
+    f.dae = make_dae(f.eom, NULL, f.x, KD_ODE, &form);
+    kd_formulation_pack(f.dae, f.x, f.y);
+    if (kd_explicit_create(f.dae, opt, &f.solver, message, sizeof message) < 0) fail_msg("%s", message);
+    return f;
+}
+
+static void drop_fixture(fixture *f)
+{
+    kd_explicit_destroy(f->solver);
+    kd_dae_destroy(f->dae);
+    kd_state_destroy(f->x);
+    kd_eom_destroy(f->eom);
+}
+
+static kd_explicit_options options_of(kd_explicit_method method, double tol)
+{
+    kd_explicit_options opt = kd_explicit_options_default();
+    opt.method = method;
+    opt.rtol = opt.atol = tol;
+    return opt;
+}
+
+static void run(fixture *f, double t_end)
+{
+    while (kd_explicit_time(f->solver) < t_end)
+        if (kd_explicit_step(f->solver, t_end) != KD_OK) fail_msg("%s", kd_explicit_message(f->solver));
+}
+
+// |g|, |gI| of the pendulum
+static double violation(const double *y)
+{
+    return fmax(fabs(y[0] * y[0] + y[1] * y[1] - 1), fabs(y[0] * y[2] + y[1] * y[3]));
+}
+
+static double error_of(const double *y, double t)
+{
+    double exact[4], most = 0;
+    kd_pendulum_exact(GRAVITY, false, SPEED, t, exact, exact + 2, NULL);
+    for (int i = 0; i < 4; i++) most = fmax(most, fabs(y[i] - exact[i]));
+    return most;
+}
+
+// The pendulum moves as its exact solution, projected or not, and its constraints hold to rounding where projected.
+static void pendulum_moves_exactly(void **state)
+{
+    (void)state;
+    double exact[5];
+    kd_pendulum_exact(GRAVITY, false, SPEED, 2, exact, exact + 2, exact + 4);
+    for (int kind = 0; kind < 4; kind++) {
+        bool                projected = kind % 2;
+        kd_explicit_options opt = options_of((kd_explicit_method)(kind / 2), 1e-9);
+        fixture             f = make_fixture(&opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
+        assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+        while (kd_explicit_time(f.solver) < 2) {
+            assert_int_equal(kd_explicit_step(f.solver, 2), KD_OK);
+            if (projected) assert_true(violation(kd_explicit_x(f.solver)) < 1e-13);
+        }
+        assert_close(kd_explicit_time(f.solver), 2, 0);
+        assert_true(error_of(kd_explicit_x(f.solver), 2) < 1e-6);
+        if (!projected) assert_true(violation(kd_explicit_x(f.solver)) > 1e-13);
+        kd_formulation_unpack(f.dae, 2, kd_explicit_x(f.solver), f.x);
+        assert_close(f.x->lambda[0], exact[4], 1e-5);
+        kd_stats stats = kd_explicit_stats(f.solver);
+        int      per_step = kind < 2 ? 6 : 12;
+        assert_int_equal(stats.order_last, kind < 2 ? 5 : 8);
+        assert_true(stats.accepted > 10 && stats.steps == stats.accepted + stats.rejected_error);
+        assert_true(stats.residuals <= (per_step + projected) * stats.steps + 3);
+        assert_int_equal(stats.projections, projected ? stats.accepted : 0);
+        drop_fixture(&f);
+    }
+}
+
+// Largest error at the ends of constant steps, or inside of them
+static double fixed_step_error(kd_explicit_method method, kd_projection projection, int steps, bool inside)
+{
+    kd_explicit_options opt = options_of(method, 1e-6);
+    opt.h_fixed = 1.5 / steps;
+    fixture f = make_fixture(&opt, projection);
+    double  error = 0, y[8];
+    assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+    while (kd_explicit_time(f.solver) < 1.5) {
+        assert_int_equal(kd_explicit_step(f.solver, 1.5), KD_OK);
+        double t0 = kd_explicit_time_old(f.solver), h = kd_explicit_time(f.solver) - t0;
+        for (int k = 1; k < 8 && inside; k++) {
+            assert_int_equal(kd_explicit_dense(f.solver, t0 + k * h / 8, y), KD_OK);
+            error = fmax(error, error_of(y, t0 + k * h / 8));
+        }
+    }
+    if (!inside) error = error_of(kd_explicit_x(f.solver), 1.5);
+    drop_fixture(&f);
+    return error;
+}
+
+// The slope of the error over constant steps is the order of the method, projected or not, and that of the dense output
+// one more than its order.
+static void orders_are_measured(void **state)
+{
+    (void)state;
+    const struct {
+        kd_explicit_method method;
+        bool               inside;
+        int                steps;
+        double             order;
+    } kind[] = {{KD_EXPLICIT_DOPRI5, false, 64, 5},
+                {KD_EXPLICIT_DOP853, false, 16, 8},
+                {KD_EXPLICIT_DOPRI5, true, 24, 5},
+                {KD_EXPLICIT_DOP853, true, 12, 8}};
+    for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
+        for (int projected = 0; projected < 2; projected++) {
+            kd_projection projection = projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
+            double        coarse = fixed_step_error(kind[k].method, projection, kind[k].steps, kind[k].inside);
+            double        fine = fixed_step_error(kind[k].method, projection, 2 * kind[k].steps, kind[k].inside);
+            double        order = log2(coarse / fine);
+            if (!(order > kind[k].order - 0.5 && order < kind[k].order + 1.5))
+                fail_msg("method %d, dense %d, projected %d: order %.2f (%.2g, %.2g)", (int)kind[k].method,
+                         kind[k].inside, projected, order, coarse, fine);
+        }
+    }
+}
+
+// The error follows the tolerance.
+static void error_follows_the_tolerance(void **state)
+{
+    (void)state;
+    for (int method = 0; method < KD_EXPLICIT_METHOD_COUNT; method++) {
+        double last = INFINITY;
+        for (double tol = 1e-4; tol > 1e-11; tol /= 100) {
+            kd_explicit_options opt = options_of((kd_explicit_method)method, tol);
+            fixture             f = make_fixture(&opt, KD_PROJECT_ALWAYS);
+            assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+            run(&f, 3);
+            double error = error_of(kd_explicit_x(f.solver), 3);
+            assert_true(error < 0.2 * last && error < 500 * tol);
+            last = error;
+            drop_fixture(&f);
+        }
+    }
+}
+
+// Dense output is exact at the end of a step, on the constraints inside, refused outside.
+static void dense_output_ends_in_the_steps(void **state)
+{
+    (void)state;
+    for (int method = 0; method < KD_EXPLICIT_METHOD_COUNT; method++) {
+        kd_explicit_options opt = options_of((kd_explicit_method)method, 1e-8);
+        fixture             f = make_fixture(&opt, KD_PROJECT_ALWAYS);
+        double              y[8];
+        assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+        assert_int_equal(kd_explicit_dense(f.solver, 0, y), KD_OK);
+        assert_memory_equal(y, f.y, 4 * sizeof(double));
+        for (int k = 0; k < 30; k++) {
+            assert_int_equal(kd_explicit_step(f.solver, 50), KD_OK);
+            double t0 = kd_explicit_time_old(f.solver), t1 = kd_explicit_time(f.solver);
+            assert_int_equal(kd_explicit_dense(f.solver, t0 + 0.3 * (t1 - t0), y), KD_OK);
+            assert_true(error_of(y, t0 + 0.3 * (t1 - t0)) < 1e-4);
+            assert_true(violation(y) < 1e-13);
+            assert_int_equal(kd_explicit_dense(f.solver, t1, y), KD_OK);
+            assert_memory_equal(y, kd_explicit_x(f.solver), (size_t)f.dae->n * sizeof(double));
+            assert_int_equal(kd_explicit_dense(f.solver, t1 + 1, y), KD_ERR_TIME);
+            assert_int_equal(kd_explicit_dense(f.solver, t0 - 1e-3, y), KD_ERR_TIME);
+        }
+        drop_fixture(&f);
+    }
+}
+
+// Dense output does not change the steps that follow.
+static void dense_output_leaves_no_trace(void **state)
+{
+    (void)state;
+    kd_explicit_options opt = options_of(KD_EXPLICIT_DOP853, 1e-8);
+    double              end[2][4], y[8];
+    for (int k = 0; k < 2; k++) {
+        fixture f = make_fixture(&opt, KD_PROJECT_ALWAYS);
+        assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+        while (kd_explicit_time(f.solver) < 2) {
+            assert_int_equal(kd_explicit_step(f.solver, 2), KD_OK);
+            double t0 = kd_explicit_time_old(f.solver), t1 = kd_explicit_time(f.solver);
+            if (k == 1) assert_int_equal(kd_explicit_dense(f.solver, 0.5 * (t0 + t1), y), KD_OK);
+        }
+        memcpy(end[k], kd_explicit_x(f.solver), sizeof end[k]);
+        drop_fixture(&f);
+    }
+    for (int i = 0; i < 4; i++) assert_close(end[0][i], end[1][i], 1e-13);
+}
+
+// All test systems: quaternions stay normed, contact coordinates and auxiliary variables are solved for.
+static void systems_move_as_known(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2 * KD_TEST_SYSTEM_COUNT; k++) {
+        const kd_test_system  *system = &kd_test_systems[k / 2];
+        kd_formulation_options form = kd_formulation_options_default();
+        kd_explicit_options    opt = options_of((kd_explicit_method)(k % 2), 1e-8);
+        kd_eom                *eom;
+        kd_state              *x, *exact;
+        kd_explicit           *solver;
+        double                 y[100];
+        if (system->redundant) form.constraints = KD_DECOMPOSE_SVD;
+        form.projection = KD_PROJECT_ALWAYS;
+        assert_int_equal(system->create(&eom, &x), KD_OK);
+        assert_int_equal(kd_state_create(eom, &exact), KD_OK);
+        kd_dae *dae = make_dae(eom, NULL, x, KD_ODE, &form);
+        kd_dims d = kd_eom_dims(eom);
+        assert_true(dae->n <= 100);
+        kd_formulation_pack(dae, x, y);
+        assert_int_equal(kd_explicit_create(dae, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_explicit_start(solver, 0, y), KD_OK);
+        while (kd_explicit_time(solver) < system->t_end)
+            if (kd_explicit_step(solver, system->t_end) < 0)
+                fail_msg("%s: %s", system->name, kd_explicit_message(solver));
+        kd_formulation_unpack(dae, system->t_end, kd_explicit_x(solver), x);
+        system->solution(system->t_end, exact);
+        for (int i = 0; i < d.np + d.nv + d.nr + d.nw + d.ns; i++)
+            if (fabs(x->p[i] - exact->p[i]) > 1e-4 * fmax(1, fabs(exact->p[i])))
+                fail_msg("%s: component %d is %.12g, not %.12g", system->name, i, x->p[i], exact->p[i]);
+        if (d.nq == 1)
+            assert_close(x->p[3] * x->p[3] + x->p[4] * x->p[4] + x->p[5] * x->p[5] + x->p[6] * x->p[6], 1, 1e-14);
+        kd_explicit_destroy(solver);
+        kd_dae_destroy(dae);
+        kd_state_destroy(exact);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+// ---- a small equation that can be told what to do -------------------------------------------------------------------
+
+typedef struct toy {
+    kd_dae       dae;
+    kd_dae_class methods;
+    double       rate;   // x' = -rate (x - cos t)
+    double       sign;   // of the coordinate, which relabel turns
+    double       beyond; // refuses later times
+    bool         nan;    // ... or answers NaN
+    long         relabelled;
+    kd_component component[1];
+    int          index[1];
+    bool         controlled[1];
+} toy;
+
+static kd_eval toy_rhs(void *impl, double t, const double *x, double *xdot)
+{
+    toy *self = impl;
+    if (t > self->beyond && !self->nan) return KD_EVAL_RETRY;
+    xdot[0] = -self->rate * (x[0] - self->sign * cos(t)) - self->sign * sin(t);
+    if (t > self->beyond) xdot[0] = NAN;
+    return KD_EVAL_OK;
+}
+
+static kd_status toy_fault(void *impl, const char **message)
+{
+    (void)impl;
+    if (message) *message = "the toy is broken";
+    return KD_ERR_RETRY_FAILED;
+}
+
+static kd_eval toy_relabel(void *impl, double t, double *x, bool *changed)
+{
+    toy *self = impl;
+    (void)t;
+    *changed = ++self->relabelled % 5 == 0;
+    if (!*changed) return KD_EVAL_OK;
+    self->sign = -self->sign;
+    x[0] = -x[0];
+    return KD_EVAL_OK;
+}
+
+static void toy_init(toy *self, double rate)
+{
+    *self = (toy){.rate = rate, .sign = 1, .beyond = INFINITY};
+    self->methods = (kd_dae_class){.name = "toy", .rhs = toy_rhs, .fault = toy_fault};
+    self->controlled[0] = true;
+    self->dae = (kd_dae){.methods = &self->methods,
+                         .impl = self,
+                         .n = 1,
+                         .component = self->component,
+                         .index = self->index,
+                         .controlled = self->controlled,
+                         .nstate = 1};
+}
+
+// A form that chooses other coordinates now and then goes on without loss, and dense output is in those of its step.
+static void coordinates_may_change(void **state)
+{
+    (void)state;
+    for (int method = 0; method < KD_EXPLICIT_METHOD_COUNT; method++) {
+        toy                 small;
+        kd_explicit        *solver;
+        kd_explicit_options opt = options_of((kd_explicit_method)method, 1e-9);
+        double              x = 1;
+        toy_init(&small, 1);
+        small.methods.relabel = toy_relabel;
+        assert_int_equal(kd_explicit_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_explicit_start(solver, 0, &x), KD_OK);
+        while (kd_explicit_time(solver) < 20) {
+            assert_int_equal(kd_explicit_step(solver, 20), KD_OK);
+            double t = 0.5 * (kd_explicit_time_old(solver) + kd_explicit_time(solver));
+            assert_int_equal(kd_explicit_dense(solver, t, &x), KD_OK);
+            assert_close(x, small.sign * cos(t), 1e-6);
+        }
+        assert_true(small.relabelled > 10);
+        assert_close(kd_explicit_x(solver)[0], small.sign * cos(20), 1e-7);
+        kd_explicit_destroy(solver);
+    }
+}
+
+// Stiffness is told once, with the name of an implicit method; a slow equation is not called stiff.
+static void stiffness_is_told(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        bool                stiff = kind % 2;
+        toy                 small;
+        kd_explicit        *solver;
+        kd_explicit_options opt = options_of((kd_explicit_method)(kind / 2), 1e-5);
+        double              x = 1;
+        int                 told = 0;
+        toy_init(&small, stiff ? 1e4 : 1);
+        assert_int_equal(kd_explicit_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_explicit_start(solver, 0, &x), KD_OK);
+        while (kd_explicit_time(solver) < (stiff ? 2 : 100)) {
+            kd_status status = kd_explicit_step(solver, stiff ? 2 : 100);
+            assert_true(status >= 0);
+            if (status != KD_STIFF) continue;
+            told++;
+            assert_non_null(strstr(kd_explicit_message(solver), "radau or bdf"));
+        }
+        assert_int_equal(told, stiff);
+        kd_explicit_destroy(solver);
+    }
+}
+
+// Functions that cannot be evaluated make the steps smaller and end the run with words near the border.
+static void refusing_functions_end_with_words(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        toy                 small;
+        kd_explicit        *solver;
+        kd_explicit_options opt = options_of((kd_explicit_method)(kind / 2), 1e-6);
+        double              x = 1;
+        kd_status           status = KD_OK;
+        toy_init(&small, 1);
+        small.beyond = 3;
+        small.nan = kind % 2;
+        assert_int_equal(kd_explicit_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_explicit_step(solver, 5), KD_ERR_STAGE);
+        assert_int_equal(kd_explicit_start(solver, 0, &x), KD_OK);
+        for (int k = 0; k < 2000 && status >= 0; k++) status = kd_explicit_step(solver, 5);
+        assert_int_equal(status, small.nan ? KD_ERR_NOT_FINITE : KD_ERR_RETRY_FAILED);
+        assert_close(kd_explicit_time(solver), 3, 1e-6);
+        assert_non_null(strstr(kd_explicit_message(solver), small.nan ? "not finite" : "the toy is broken"));
+        assert_true(kd_explicit_stats(solver).rejected_newton > 3);
+        kd_explicit_destroy(solver);
+    }
+}
+
+// ---- contracts ------------------------------------------------------------------------------------------------------
+
+// A second start forgets the past, gives the same numbers again and keeps counting.
+static void restart_repeats(void **state)
+{
+    (void)state;
+    fixture f = make_fixture(NULL, KD_PROJECT_ALWAYS);
+    double  first[4];
+    assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+    run(&f, 0.5);
+    memcpy(first, kd_explicit_x(f.solver), sizeof first);
+    long steps = kd_explicit_stats(f.solver).accepted;
+    assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+    run(&f, 0.5);
+    for (int i = 0; i < 4; i++) assert_close(kd_explicit_x(f.solver)[i], first[i], 1e-14);
+    assert_int_equal(kd_explicit_stats(f.solver).accepted, 2 * steps);
+    assert_int_equal(kd_explicit_step(f.solver, 0.4), KD_ERR_TIME);
+    assert_int_equal(kd_explicit_step(f.solver, 0.5), KD_OK); // nothing to do
+    drop_fixture(&f);
+}
+
+// Refused with words: tolerances that are none, methods that are none, every formulation but ode.
+static void wrong_arguments_are_refused(void **state)
+{
+    (void)state;
+    fixture             f = make_fixture(NULL, KD_PROJECT_NEVER);
+    kd_explicit_options opt = kd_explicit_options_default();
+    kd_explicit        *solver;
+    char                message[200];
+    opt.rtol = 0;
+    assert_int_equal(kd_explicit_create(f.dae, &opt, &solver, message, sizeof message), KD_ERR_TOLERANCE);
+    opt = kd_explicit_options_default();
+    opt.max_steps = 0;
+    assert_int_equal(kd_explicit_create(f.dae, &opt, &solver, message, sizeof message), KD_ERR_ARGUMENT);
+    opt = kd_explicit_options_default();
+    opt.method = (kd_explicit_method)7;
+    assert_int_equal(kd_explicit_create(f.dae, &opt, &solver, message, sizeof message), KD_ERR_ARGUMENT);
+    opt = kd_explicit_options_default();
+    opt.safety = 1.5;
+    assert_int_equal(kd_explicit_create(f.dae, &opt, &solver, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_explicit_create(NULL, NULL, &solver, message, sizeof message), KD_ERR_ARGUMENT);
+    for (int form = 0; form < KD_FORMULATION_COUNT; form++) {
+        kd_dae *dae = make_dae(f.eom, NULL, f.x, (kd_formulation)form, NULL);
+        if (!dae->methods->rhs) {
+            assert_int_equal(kd_explicit_create(dae, NULL, &solver, message, sizeof message), KD_ERR_UNSUPPORTED);
+            assert_non_null(strstr(message, "use the formulation ode"));
+            assert_null(solver);
+        }
+        kd_dae_destroy(dae);
+    }
+    drop_fixture(&f);
+}
+
+typedef struct listener {
+    long   accepted, rejected;
+    double t; // end of the last accepted step
+} listener;
+
+static void listen(const kd_attempt_report *report, void *context)
+{
+    listener *l = context;
+    double    sum = 0;
+    assert_close(report->t, l->t, 1e-13);
+    assert_true(report->h > 0);
+    assert_non_null(report->share);
+    for (int i = 0; i < 4; i++) sum += report->share[i];
+    assert_close(sum, 1, 1e-12);
+    if (report->outcome == KD_ATTEMPT_ACCEPTED) {
+        assert_true(report->error < 1);
+        l->accepted++;
+        l->t = report->t + report->h;
+    } else {
+        assert_int_equal(report->outcome, KD_ATTEMPT_ERROR);
+        assert_true(report->error >= 1);
+        l->rejected++;
+    }
+}
+
+// Every attempt is reported with the parts of the components in its error.
+static void attempts_are_reported(void **state)
+{
+    (void)state;
+    for (int method = 0; method < KD_EXPLICIT_METHOD_COUNT; method++) {
+        kd_explicit_options opt = options_of((kd_explicit_method)method, 1e-7);
+        opt.h_first = 0.4; // too long
+        fixture  f = make_fixture(&opt, KD_PROJECT_ALWAYS);
+        listener l = {0};
+        f.dae->observe = listen;
+        f.dae->observer = &l;
+        assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+        run(&f, 2);
+        kd_stats stats = kd_explicit_stats(f.solver);
+        assert_true(l.rejected > 0);
+        assert_int_equal(l.accepted, stats.accepted);
+        assert_int_equal(l.rejected, stats.rejected_error);
+        drop_fixture(&f);
+    }
+}
+
+// Steps and dense output do not allocate; creation without memory answers so and leaks nothing.
+static void memory_is_taken_at_creation_only(void **state)
+{
+    (void)state;
+    for (int method = 0; method < KD_EXPLICIT_METHOD_COUNT; method++) {
+        kd_explicit_options opt = options_of((kd_explicit_method)method, 1e-7);
+        fixture             f = make_fixture(&opt, KD_PROJECT_ALWAYS);
+        kd_explicit        *solver;
+        double              y[8];
+        assert_int_equal(kd_explicit_start(f.solver, 0, f.y), KD_OK);
+        failing_allocator memory = {0};
+        failing_allocator_use(&memory);
+        for (int k = 0; k < 40; k++) {
+            assert_int_equal(kd_explicit_step(f.solver, 5), KD_OK);
+            double t = 0.5 * (kd_explicit_time_old(f.solver) + kd_explicit_time(f.solver));
+            assert_int_equal(kd_explicit_dense(f.solver, t, y), KD_OK);
+        }
+        assert_int_equal(memory.calls, 0);
+        kd_status status;
+        do {
+            memory.calls = 0;
+            memory.fail_at++;
+            status = kd_explicit_create(f.dae, &opt, &solver, NULL, 0);
+            if (status == KD_OK) kd_explicit_destroy(solver);
+            assert_int_equal(memory.live, 0);
+        } while (status == KD_ERR_MEMORY);
+        kd_set_allocator(NULL);
+        assert_int_equal(status, KD_OK);
+        assert_true(memory.fail_at > 1);
+        drop_fixture(&f);
+    }
+}
+
+// Two ways to ask for the methods, one motion: the driver gives the pendulum's exact one, on the constraints.
+static void simulations_run(void **state)
+{
+    (void)state;
+    const double          p0[2] = {0, -1}, v0[2] = {SPEED, 0};
+    kd_eom               *eom;
+    kd_state             *x;
+    char                  message[600];
+    kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_ODE;
+    opt.rtol = opt.atol = 1e-8;
+    opt.formulation_options.projection = KD_PROJECT_ALWAYS;
+    for (int k = 0; k < 2; k++) {
+        kd_stats stats;
+        opt.integrator = k == 0 ? KD_DOPRI5 : KD_DOP853;
+        assert_int_equal(kd_pendulum_create(GRAVITY, p0, v0, false, &eom, &x), KD_OK);
+        assert_int_equal(kd_simulate(eom, NULL, &opt, x, 2, &stats, message, sizeof message), KD_OK);
+        assert_true(error_of(x->p, 2) < 1e-5 && violation(x->p) < 1e-13);
+        assert_int_equal(stats.order_last, k == 0 ? 5 : 8);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+static kd_eval damper_mass(const kd_point *x, void *context, double *M)
+{
+    (void)x, (void)context;
+    M[0] = 1;
+    return KD_EVAL_OK;
+}
+
+// v' = -1e4 (v - cos t): v is soon cos t
+static kd_eval damper_force(const kd_point *x, void *context, double *f)
+{
+    (void)context;
+    f[0] = -1e4 * (x->v[0] - cos(x->t));
+    return KD_EVAL_OK;
+}
+
+// A simulation of a stiff model reaches its end and tells that an implicit method would do better.
+static void simulations_pass_the_advice_on(void **state)
+{
+    (void)state;
+    kd_eom_def            def = kd_eom_def_default();
+    kd_simulation_options opt = kd_simulation_options_default();
+    kd_eom               *eom;
+    kd_state             *x;
+    char                  message[800];
+    def.dims.np = def.dims.nv = 1;
+    def.M = damper_mass;
+    def.f = damper_force;
+    opt.formulation = KD_ODE;
+    for (int k = 0; k < 2; k++) {
+        opt.integrator = k == 0 ? KD_DOPRI5 : KD_DOP853;
+        eom = make(&def);
+        assert_int_equal(kd_state_create(eom, &x), KD_OK);
+        kd_status status = kd_simulate(eom, NULL, &opt, x, 1, NULL, message, sizeof message);
+        if (status != KD_STIFF) fail_msg("%s: %s", kd_status_name(status), message);
+        assert_non_null(strstr(message, "radau or bdf"));
+        assert_close(x->v[0], cos(1), 1e-3);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pendulum_moves_exactly),
+        cmocka_unit_test(orders_are_measured),
+        cmocka_unit_test(error_follows_the_tolerance),
+        cmocka_unit_test(dense_output_ends_in_the_steps),
+        cmocka_unit_test(dense_output_leaves_no_trace),
+        cmocka_unit_test(systems_move_as_known),
+        cmocka_unit_test(coordinates_may_change),
+        cmocka_unit_test(stiffness_is_told),
+        cmocka_unit_test(refusing_functions_end_with_words),
+        cmocka_unit_test(restart_repeats),
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(attempts_are_reported),
+        cmocka_unit_test(memory_is_taken_at_creation_only),
+        cmocka_unit_test(simulations_run),
+        cmocka_unit_test(simulations_pass_the_advice_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
