@@ -206,14 +206,14 @@ static bool is_for_ode(kd_integrator integrator)
 static bool fits_integrator(const kd_method *m)
 {
     const kd_simulation_options *o = &m->options;
-    const bool                   ode = o->formulation == KD_ODE;
+    const bool                   ode = o->formulation == KD_ODE || o->formulation == KD_STATESPACE;
     if (is_for_ode(o->integrator) && !ode)
         return refuse("--integrator cvode or arkode", "they integrate ordinary differential equations",
-                      "--formulation ode");
+                      "--formulation ode or statespace");
     if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
         return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
-        return refuse("--derivatives, --update, --form or --jacobian-plots with ode", "its equations are solved inside",
+        return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace", "its equations are solved inside",
                       "--formulation ggl");
     if (o->integrator == KD_BDF && is_psf(o->formulation))
         return refuse("--integrator bdf with psf", "it needs the residual of the whole system", "--formulation ggl");
