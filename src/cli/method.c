@@ -213,8 +213,8 @@ static bool fits_integrator(const kd_method *m)
     if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
         return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
-        return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace", "its equations are solved inside",
-                      "--formulation ggl");
+        return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace",
+                      "its equations are solved inside", "--formulation ggl");
     if (o->integrator == KD_BDF && is_psf(o->formulation))
         return refuse("--integrator bdf with psf", "it needs the residual of the whole system", "--formulation ggl");
     return true;

@@ -391,9 +391,11 @@ static kd_eval statespace_interpolate(void *impl, double t0, const double *x0, d
         answer = kd_statespace_note(
             self, kd_dense_output_eval(self->dense, t0, self->ends[0].p, t1, self->ends[1].p, t, self->whole, NULL),
             "");
-    if (answer == KD_EVAL_OK)
-        encode(self, chart_at(self, t), self->whole, self->whole + d.np, self->whole + d.np + d.nv, x);
-    return answer;
+    if (answer != KD_EVAL_OK) return answer;
+    encode(self, chart_at(self, t), self->whole, self->whole + d.np, self->whole + d.np + d.nv, x);
+    self->last.known = false; // what follows will ask for this state: the best guess there is
+    memcpy(self->last.p, self->whole, (size_t)(d.np + d.nv) * sizeof *x);
+    return KD_EVAL_OK;
 }
 
 // ---- names and numbers ----------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@
 #define FAR 10.0          // increments may grow by this factor over the smallest one
 #define SPARSE_FROM 160   // order from which on sparse factors pay
 #define SINGULAR 1e-13    // reciprocal condition of a matrix that is not used
+#define LEAST_COLUMN 1e-6 // smaller columns of the scaled constraint matrix are rounding
 #define PROBES 3          // vectors that estimate the norm of a sparse inverse
 
 // ---- storage --------------------------------------------------------------------------------------------------------
@@ -36,6 +37,7 @@ static void cut_level(kd_statespace *self, kd_level *level, int n)
     level->rows = kd_cut_int(arena, m);
     level->C = kd_cut_matrix(arena, m, d.nv);
     level->row = kd_cut_double(arena, most + m);
+    level->scale = kd_cut_double(arena, d.nv);
     level->LU = kd_cut_matrix(arena, d.nv, d.nv);
     level->pivot = kd_cut_int(arena, d.nv);
 }
@@ -89,8 +91,8 @@ static double entry(const kd_statespace *self, int i, int j)
     return i < d.nlambda ? self->GZ[i + (ptrdiff_t)j * d.nlambda] : self->HZ[i - d.nlambda + (ptrdiff_t)j * d.nmu];
 }
 
-// GZ, HZ and, where Z is no identity, Z and q_p at (t, p, s)
-static kd_eval evaluate(kd_statespace *self, double t, const double *p, const double *s)
+// GZ, HZ and, where Z is no identity, Z at (t, p, s); plain: Z+ and q_p as well
+static kd_eval evaluate(kd_statespace *self, double t, const double *p, const double *s, bool plain)
 {
     kd_eom_data *data = kd_acceleration_data(self->acceleration);
     kd_dims      d = self->dims;
@@ -98,7 +100,8 @@ static kd_eval evaluate(kd_statespace *self, double t, const double *p, const do
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
     if (d.nlambda + d.nmu > 0)
         answer = kd_eom_constraint_matrices(data, d.nlambda > 0 ? self->GZ : NULL, d.nmu > 0 ? self->HZ : NULL);
-    if (answer == KD_EVAL_OK && !self->identity) answer = kd_position_update(&self->position, data);
+    if (answer == KD_EVAL_OK && !self->identity)
+        answer = plain ? kd_position_update(&self->position, data) : kd_eom_Z(data, self->position.Z);
     return kd_statespace_note_data(self, answer);
 }
 
@@ -122,7 +125,7 @@ static void tell_rank(kd_statespace *self, double t, const int *rows, int rank, 
 // ---- choice of coordinates ------------------------------------------------------------------------------------------
 
 // Rows to largest entry 1, then columns by the largest entry that they have had so far: lengths and angles become
-// comparable, and a column does not gain from being small just now.
+// comparable, and a column does not gain from being small just now. column NULL: rows only (quaternions have size 1).
 static void scale_full(int m, int n, double *A, double *column)
 {
     for (int i = 0; i < m; i++) {
@@ -130,9 +133,10 @@ static void scale_full(int m, int n, double *A, double *column)
         for (int j = 0; j < n; j++) most = fmax(most, fabs(A[i + (ptrdiff_t)j * m]));
         for (int j = 0; j < n && most > 0; j++) A[i + (ptrdiff_t)j * m] /= most;
     }
-    for (int j = 0; j < n; j++) {
+    for (int j = 0; j < n && column; j++) {
+        column[j] = fmax(column[j], LEAST_COLUMN);
         for (int i = 0; i < m; i++) column[j] = fmax(column[j], fabs(A[i + (ptrdiff_t)j * m]));
-        for (int i = 0; i < m && column[j] > 0; i++) A[i + (ptrdiff_t)j * m] /= column[j];
+        for (int i = 0; i < m; i++) A[i + (ptrdiff_t)j * m] /= column[j];
     }
 }
 
@@ -237,11 +241,12 @@ static int velocity_rows(kd_statespace *self, const kd_level *p, int *rows)
 kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s)
 {
     kd_dims d = self->dims;
-    kd_eval answer = evaluate(self, t, p, s);
+    kd_eval answer = evaluate(self, t, p, s, true);
     if (answer != KD_EVAL_OK) return answer;
     self->counters.selectors++;
     int count = position_rows(self, chart->p.rows);
-    answer = pivot(self, &chart->p, t, self->column_p, count, self->identity ? 0 : d.nq, &self->rank_p);
+    answer = pivot(self, &chart->p, t, self->identity ? self->column_p : NULL, count, self->identity ? 0 : d.nq,
+                   &self->rank_p);
     if (answer != KD_EVAL_OK || self->shared) return answer;
     count = velocity_rows(self, &chart->p, chart->v.rows);
     return pivot(self, &chart->v, t, self->column_v, count, 0, &self->rank_v);
@@ -265,7 +270,7 @@ static int order(const kd_statespace *self, const kd_level *level)
     return level->reduced ? level->rank : self->dims.nv;
 }
 
-// LU = matrix of the level with rows scaled to largest entry 1
+// LU = matrix of the level with rows of constraints scaled to largest entry 1
 static void assemble(kd_statespace *self, kd_chart *chart, kd_level *level)
 {
     int     nv = self->dims.nv, rank = level->rank, n = order(self, level), first = n - rank;
@@ -279,9 +284,13 @@ static void assemble(kd_statespace *self, kd_chart *chart, kd_level *level)
             level->C[i + (ptrdiff_t)j * rank] = entry(self, level->rows[i], j) * level->row[first + i];
     }
     if (level->reduced) {
-        for (int j = 0; j < rank; j++)
-            memcpy(A + (ptrdiff_t)j * rank, level->C + (ptrdiff_t)level->independent[level->nind + j] * rank,
-                   (size_t)rank * sizeof *A);
+        const double *largest = level == &chart->p ? self->column_p : self->column_v;
+        for (int j = 0; j < rank; j++) {
+            int k = level->independent[level->nind + j];
+            level->scale[j] = largest[k] > 0 ? 1 / largest[k] : 1;
+            for (int i = 0; i < rank; i++)
+                A[i + (ptrdiff_t)j * rank] = level->scale[j] * level->C[i + (ptrdiff_t)k * rank];
+        }
         return;
     }
     for (int j = 0; j < nv; j++) {
@@ -295,12 +304,9 @@ static void assemble(kd_statespace *self, kd_chart *chart, kd_level *level)
         memcpy(column + first, level->C + (ptrdiff_t)j * rank, (size_t)rank * sizeof *column);
     }
     for (int i = 0; i < first && !level->S && !kinematic; i++) A[i + (ptrdiff_t)level->independent[i] * n] = 1;
-    for (int i = 0; i < first; i++) {
-        double most = 0;
-        for (int j = 0; j < nv; j++) most = fmax(most, fabs(A[i + (ptrdiff_t)j * n]));
-        level->row[i] = most > 0 ? 1 / most : 1;
-        for (int j = 0; j < nv; j++) A[i + (ptrdiff_t)j * n] *= level->row[i];
-    }
+    // not scaled: a row of S Z that vanishes must show, a quaternion's component has reached its extremum
+    for (int i = 0; i < first; i++) level->row[i] = 1;
+    for (int j = 0; j < nv; j++) level->scale[j] = 1;
 }
 
 static double norm_1(int n, const double *A)
@@ -360,7 +366,7 @@ static bool factor_level(kd_statespace *self, kd_level *level)
 
 kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
 {
-    kd_eval answer = evaluate(self, t, p, s);
+    kd_eval answer = evaluate(self, t, p, s, false);
     *regular = false;
     if (answer != KD_EVAL_OK) return answer;
     assemble(self, chart, &chart->p);
@@ -390,6 +396,7 @@ void kd_level_solve(kd_statespace *self, kd_level *level, const double *rind, do
         for (int i = 0; i < nind; i++) e[i] = rind ? level->row[i] * rind[i] : 0;
         for (int i = 0; i < rank; i++) e[nind + i] = level->row[nind + i] * rc[i];
         back_substitute(level, nv, e);
+        for (int j = 0; j < nv; j++) e[j] *= level->scale[j];
         return;
     }
     for (int i = 0; i < rank; i++) rc[i] *= level->row[i];
@@ -399,7 +406,7 @@ void kd_level_solve(kd_statespace *self, kd_level *level, const double *rind, do
         if (known != 0) kd_axpy(rank, -known, level->C + (ptrdiff_t)level->independent[j] * rank, rc);
     }
     back_substitute(level, rank, rc);
-    for (int j = 0; j < rank; j++) e[level->independent[nind + j]] = rc[j];
+    for (int j = 0; j < rank; j++) e[level->independent[nind + j]] = level->scale[j] * rc[j];
 }
 
 // ---- dependent positions and velocities -----------------------------------------------------------------------------

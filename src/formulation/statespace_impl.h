@@ -25,8 +25,8 @@ typedef struct kd_level {
     int         *rows;        // (rank) kept rows, numbers in [g; h]
     double      *C;           // (rank x nv) scaled by row
     double      *row;         // (nv) scale factors of the rows that are factored
+    double      *scale;       // (nv) scale factors of its columns
     double      *LU;          // (order x order)
-    double      *norms;       // (order x order) kept for the sparse kind
     int         *pivot;
     kd_linsolve *sparse; // NULL: dense
     int          sparse_order;

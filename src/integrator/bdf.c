@@ -548,6 +548,8 @@ static kd_status complete(kd_bdf *b)
         if (!dae->keep) b->corrector.cj_factored = 0; // it linearised
         moved = true;
     }
+    if (answer == KD_EVAL_OK && dae->methods->relabel) // does the last correction lie in the range of the coordinates?
+        answer = dae->methods->rhs(dae->impl, b->step.t, b->x, b->xdot);
     if (answer != KD_EVAL_OK) return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
     for (int i = 0; moved && i < b->n; i++) b->e[i] = b->x[i] - b->predicted[i];
     return KD_OK;

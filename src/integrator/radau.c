@@ -687,6 +687,10 @@ static kd_status complete(kd_radau *r, double h_new)
         kd_eval answer = dae->methods->project(dae->impl, t1, r->X, &moved);
         if (answer != KD_EVAL_OK) return eval_cause(r, answer);
     }
+    if (dae->methods->relabel) { // the last Newton correction may have left the range of the coordinates
+        kd_eval answer = dae->methods->rhs(dae->impl, t1, r->X, r->Xdot);
+        if (answer != KD_EVAL_OK) return eval_cause(r, answer);
+    }
     double *old = r->x_old;
     r->x_old = r->x;
     r->x = r->X;
