@@ -96,7 +96,7 @@ static double distance(int n, const double *a, const double *b)
 static void guess_position(kd_statespace *self, kd_chart *chart, const double *y, kd_statespace_point *at)
 {
     int nind = chart->p.nind;
-    kd_level_pick(&chart->p, at->p, self->rind);
+    kd_chart_pick(&chart->p, at->p, self->rind);
     if (distance(nind, y, self->rind) <= distance(nind, y, chart->y)) return;
     memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *at->p);
 }
@@ -166,8 +166,8 @@ static void encode(const kd_statespace *self, const kd_chart *chart, const doubl
                    double *x)
 {
     int nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind, nr = self->dims.nr;
-    kd_level_pick(&chart->p, p, x);
-    kd_level_pick(kd_chart_velocity(self, chart), v, x + nip);
+    kd_chart_pick(&chart->p, p, x);
+    kd_chart_pick(kd_chart_velocity(self, chart), v, x + nip);
     memcpy(x + nip + niv, r, (size_t)nr * sizeof *x);
     for (int i = nip + niv + nr; i < self->dae->n; i++) x[i] = 0;
 }
@@ -402,13 +402,13 @@ static kd_eval statespace_interpolate(void *impl, double t0, const double *x0, d
 
 static const char *statespace_component_name(void *impl, int i, char *buffer, size_t size)
 {
-    kd_statespace  *self = impl;
-    const kd_level *p = &self->chart->p, *v = kd_chart_velocity(self, self->chart);
-    int             nip = p->nind, niv = v->nind;
-    bool            tangent = p->S;
-    const char     *word = i < nip ? "position" : i < nip + niv ? "velocity" : "inner state";
-    kd_kind         kind = i < nip ? KD_NAME_P : i < nip + niv ? KD_NAME_V : KD_NAME_R;
-    char            name[128];
+    kd_statespace        *self = impl;
+    const kd_chart_level *p = &self->chart->p, *v = kd_chart_velocity(self, self->chart);
+    int                   nip = p->nind, niv = v->nind;
+    bool                  tangent = p->S;
+    const char           *word = i < nip ? "position" : i < nip + niv ? "velocity" : "inner state";
+    kd_kind               kind = i < nip ? KD_NAME_P : i < nip + niv ? KD_NAME_V : KD_NAME_R;
+    char                  name[128];
     if ((tangent && i < nip + niv) || i >= nip + niv + self->dims.nr) {
         kd_text(buffer, size, "independent %s %d", word, i < nip ? i : i - nip);
         return buffer;
@@ -614,6 +614,7 @@ kd_status kd_statespace_create(const kd_eom *eom, const kd_inputs *inputs, const
     };
     describe(self);
     self->chart->valid = false; // chosen by pack
+    self->counters = (kd_dae_counters){0};
     *dae = object;
 done:
     if (status < 0) {

@@ -15,7 +15,8 @@
 #define CONVERGED 1e-14   // estimated error of dependent coordinates beside the largest coordinate
 #define STAGNATED 1e-11   // accepted when increments no longer fall
 #define MAX_ITERATIONS 25 // with one matrix
-#define SLOW 0.3          // rate of convergence from which on the matrix is renewed
+#define FIRST_RATE 0.3    // assumed before it is known
+#define SLOW 0.1          // rate of convergence from which on the matrix is renewed
 #define MAX_RENEWALS 8    // matrices of one solution: the later ones are those of Newton's method itself
 #define FAR 10.0          // increments may grow by this factor over the smallest one
 #define SPARSE_FROM 160   // order from which on sparse factors pay
@@ -25,7 +26,7 @@
 
 // ---- storage --------------------------------------------------------------------------------------------------------
 
-static void cut_level(kd_statespace *self, kd_level *level, int n)
+static void cut_level(kd_statespace *self, kd_chart_level *level, int n)
 {
     kd_arena *arena = &self->arena;
     kd_dims   d = self->dims;
@@ -57,17 +58,17 @@ void kd_chart_release(kd_chart *chart)
     chart->p.sparse = chart->v.sparse = NULL;
 }
 
-static kd_level *velocity_level(const kd_statespace *self, kd_chart *chart)
+static kd_chart_level *velocity_level(const kd_statespace *self, kd_chart *chart)
 {
     return self->shared ? &chart->p : &chart->v;
 }
 
-const kd_level *kd_chart_velocity(const kd_statespace *self, const kd_chart *chart)
+const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_chart *chart)
 {
     return self->shared ? &chart->p : &chart->v;
 }
 
-void kd_level_pick(const kd_level *level, const double *from, double *to)
+void kd_chart_pick(const kd_chart_level *level, const double *from, double *to)
 {
     if (!level->S) {
         for (int i = 0; i < level->nind; i++) to[i] = from[level->independent[i]];
@@ -151,7 +152,7 @@ static void sort(int n, int *x)
 }
 
 // S = rows of V' that belong to zero singular values of A (m x n), rank known
-static bool null_space(kd_statespace *self, kd_level *level, int m, double *A, int rank)
+static bool null_space(kd_statespace *self, kd_chart_level *level, int m, double *A, int rank)
 {
     int n = level->n;
     if (m > 0) {
@@ -168,7 +169,8 @@ static bool null_space(kd_statespace *self, kd_level *level, int m, double *A, i
 
 // Full pivoting of the count rows (numbers in rows) and nq norm equations in self->full. rows: the kept ones come
 // first.
-static kd_eval pivot(kd_statespace *self, kd_level *level, double t, double *column, int count, int nq, int *rank_known)
+static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, double *column, int count, int nq,
+                     int *rank_known)
 {
     int     m = count + nq, n = level->n, *rows = level->rows, kept = 0;
     bool    tangent = level->S;
@@ -228,7 +230,7 @@ static int position_rows(kd_statespace *self, int *rows)
 }
 
 // The rows kept for positions, and HZ
-static int velocity_rows(kd_statespace *self, const kd_level *p, int *rows)
+static int velocity_rows(kd_statespace *self, const kd_chart_level *p, int *rows)
 {
     kd_dims d = self->dims;
     memcpy(rows, p->rows, (size_t)p->rank * sizeof *rows);
@@ -252,7 +254,7 @@ kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const do
     return pivot(self, &chart->v, t, self->column_v, count, 0, &self->rank_v);
 }
 
-static bool same_level(const kd_level *a, const kd_level *b)
+static bool same_level(const kd_chart_level *a, const kd_chart_level *b)
 {
     return !a->S && a->nind == b->nind && a->rank == b->rank &&
            memcmp(a->independent, b->independent, (size_t)a->n * sizeof(int)) == 0;
@@ -265,13 +267,19 @@ bool kd_chart_same(const kd_statespace *self, const kd_chart *a, const kd_chart 
 
 // ---- factors --------------------------------------------------------------------------------------------------------
 
-static int order(const kd_statespace *self, const kd_level *level)
+static int order(const kd_statespace *self, const kd_chart_level *level)
 {
     return level->reduced ? level->rank : self->dims.nv;
 }
 
+// Sizes that columns of the reduced matrix are divided by
+static const double *largest_columns(const kd_statespace *self, const kd_chart *chart, const kd_chart_level *level)
+{
+    return level == &chart->p ? self->column_p : self->column_v;
+}
+
 // LU = matrix of the level with rows of constraints scaled to largest entry 1
-static void assemble(kd_statespace *self, kd_chart *chart, kd_level *level)
+static void assemble(kd_statespace *self, kd_chart *chart, kd_chart_level *level)
 {
     int     nv = self->dims.nv, rank = level->rank, n = order(self, level), first = n - rank;
     bool    kinematic = level == &chart->p && !self->identity;
@@ -284,7 +292,7 @@ static void assemble(kd_statespace *self, kd_chart *chart, kd_level *level)
             level->C[i + (ptrdiff_t)j * rank] = entry(self, level->rows[i], j) * level->row[first + i];
     }
     if (level->reduced) {
-        const double *largest = level == &chart->p ? self->column_p : self->column_v;
+        const double *largest = largest_columns(self, chart, level);
         for (int j = 0; j < rank; j++) {
             int k = level->independent[level->nind + j];
             level->scale[j] = largest[k] > 0 ? 1 / largest[k] : 1;
@@ -298,7 +306,7 @@ static void assemble(kd_statespace *self, kd_chart *chart, kd_level *level)
         const double *Z = kinematic ? self->position.Z + (ptrdiff_t)j * self->dims.np : NULL;
         for (int i = 0; i < first; i++) column[i] = 0;
         if (kinematic)
-            kd_level_pick(level, Z, column);
+            kd_chart_pick(level, Z, column);
         else if (level->S)
             memcpy(column, level->S + (ptrdiff_t)j * first, (size_t)first * sizeof *column);
         memcpy(column + first, level->C + (ptrdiff_t)j * rank, (size_t)rank * sizeof *column);
@@ -309,19 +317,31 @@ static void assemble(kd_statespace *self, kd_chart *chart, kd_level *level)
     for (int j = 0; j < nv; j++) level->scale[j] = 1;
 }
 
-static double norm_1(int n, const double *A)
+static double norm_1(int m, int n, const double *A)
 {
     double most = 0;
     for (int j = 0; j < n; j++) {
         double sum = 0;
-        for (int i = 0; i < n; i++) sum += fabs(A[i + (ptrdiff_t)j * n]);
+        for (int i = 0; i < m; i++) sum += fabs(A[i + (ptrdiff_t)j * m]);
         most = fmax(most, sum);
     }
     return most;
 }
 
+// |Phi_q|_1 of all scaled columns. The condition number is |Phi_q| |inv(Phi_u)|: that of Phi_u itself is 1 for a single
+// constraint, however small its entry has become.
+static double constraint_norm(const kd_statespace *self, const kd_chart *chart, const kd_chart_level *level)
+{
+    const double *largest = largest_columns(self, chart, level);
+    double        most = 0;
+    for (int j = 0; j < self->dims.nv; j++)
+        if (largest[j] > 0)
+            most = fmax(most, norm_1(level->rank, 1, level->C + (ptrdiff_t)j * level->rank) / largest[j]);
+    return most;
+}
+
 // lower bound of |inv(A)|_1 from a few vectors of signs
-static double inverse_norm(kd_statespace *self, kd_level *level, int n)
+static double inverse_norm(kd_statespace *self, kd_chart_level *level, int n)
 {
     double most = 0;
     for (int k = 0; k < PROBES; k++) {
@@ -334,7 +354,7 @@ static double inverse_norm(kd_statespace *self, kd_level *level, int n)
     return most;
 }
 
-static kd_status factor_sparse(kd_statespace *self, kd_level *level, int n, double norm)
+static kd_status factor_sparse(kd_statespace *self, kd_chart_level *level, int n, double norm)
 {
     kd_status status = KD_OK;
     if (level->sparse && level->sparse_order != n) {
@@ -350,10 +370,10 @@ static kd_status factor_sparse(kd_statespace *self, kd_level *level, int n, doub
 }
 
 // Factor the assembled matrix; false: singular
-static bool factor_level(kd_statespace *self, kd_level *level)
+static bool factor_level(kd_statespace *self, kd_chart *chart, kd_chart_level *level)
 {
     int    n = order(self, level);
-    double norm = norm_1(n, level->LU);
+    double norm = level->reduced ? constraint_norm(self, chart, level) : norm_1(n, n, level->LU);
     self->counters.predecompositions++;
     level->condition = 1;
     if (n == 0) return true;
@@ -370,17 +390,17 @@ kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const do
     *regular = false;
     if (answer != KD_EVAL_OK) return answer;
     assemble(self, chart, &chart->p);
-    *regular = factor_level(self, &chart->p);
+    *regular = factor_level(self, chart, &chart->p);
     if (*regular && !self->shared) {
         assemble(self, chart, &chart->v);
-        *regular = factor_level(self, &chart->v);
+        *regular = factor_level(self, chart, &chart->v);
     }
     if (p != chart->position) memcpy(chart->position, p, (size_t)self->dims.np * sizeof *p);
-    kd_level_pick(&chart->p, p, chart->y);
+    kd_chart_pick(&chart->p, p, chart->y);
     return KD_EVAL_OK;
 }
 
-static void back_substitute(kd_level *level, int n, double *b)
+static void back_substitute(kd_chart_level *level, int n, double *b)
 {
     if (n == 0) return;
     if (n >= SPARSE_FROM)
@@ -389,7 +409,7 @@ static void back_substitute(kd_level *level, int n, double *b)
         kd_lu_solve(n, level->LU, level->pivot, b, 1);
 }
 
-void kd_level_solve(kd_statespace *self, kd_level *level, const double *rind, double *rc, double *e)
+void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *rind, double *rc, double *e)
 {
     int nv = self->dims.nv, rank = level->rank, nind = nv - rank;
     if (!level->reduced) {
@@ -423,7 +443,7 @@ static verdict judge(progress *now, double size, double scale)
 {
     if (!isfinite(size)) return GIVE_UP;
     bool first = now->iteration++ == 0;
-    now->rate = first ? SLOW : now->last > 0 ? size / now->last : 0;
+    now->rate = first ? FIRST_RATE : now->last > 0 ? size / now->last : 0;
     bool   falls = now->rate < 1;
     double left = falls ? size * now->rate / (1 - now->rate) : size;
     now->last = size;
@@ -437,7 +457,7 @@ static verdict judge(progress *now, double size, double scale)
 }
 
 // The constraint that is violated most, in words
-static kd_eval no_solution(kd_statespace *self, const kd_level *level, double t, const char *what)
+static kd_eval no_solution(kd_statespace *self, const kd_chart_level *level, double t, const char *what)
 {
     int    worst = -1, nlambda = self->dims.nlambda;
     double most = -1;
@@ -498,17 +518,17 @@ static kd_eval move(kd_statespace *self, double *p, const double *s)
 
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p, double *s)
 {
-    kd_level *level = &chart->p;
-    progress  now = {0};
-    kd_eval   answer = kd_acceleration_at(self->acceleration, t, p, s, self->zero, self->zero);
+    kd_chart_level *level = &chart->p;
+    progress        now = {0};
+    kd_eval         answer = kd_acceleration_at(self->acceleration, t, p, s, self->zero, self->zero);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
     for (;;) {
         answer = position_values(self, t, p, s);
         if (answer != KD_EVAL_OK) return answer;
-        kd_level_pick(level, p, self->rind);
+        kd_chart_pick(level, p, self->rind);
         for (int i = 0; i < level->nind; i++) self->rind[i] = y[i] - self->rind[i];
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
-        kd_level_solve(self, level, self->rind, self->rc, self->e);
+        kd_chart_solve(self, level, self->rind, self->rc, self->e);
         double  scale = fmax(1, kd_norm_max(self->dims.np, p));
         verdict next = judge(&now, kd_norm_max(self->dims.nv, self->e), scale);
         if (next == GIVE_UP) return no_solution(self, level, t, "positions");
@@ -532,21 +552,21 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
 kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, const double *v_ind, const double *p,
                             const double *s, const double *r, double *v)
 {
-    kd_level    *level = velocity_level(self, chart);
-    kd_eom_data *data = kd_acceleration_data(self->acceleration);
-    kd_dims      d = self->dims;
-    progress     now = {0};
-    kd_eval      answer = kd_acceleration_at(self->acceleration, t, p, s, v, r);
+    kd_chart_level *level = velocity_level(self, chart);
+    kd_eom_data    *data = kd_acceleration_data(self->acceleration);
+    kd_dims         d = self->dims;
+    progress        now = {0};
+    kd_eval         answer = kd_acceleration_at(self->acceleration, t, p, s, v, r);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
     for (;;) {
         kd_eom_at_velocity(data, v, r);
         if (d.nlambda > 0) answer = kd_eom_eval(data, KD_GI, self->values);
         if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(data, KD_H, self->values + d.nlambda);
         if (answer != KD_EVAL_OK) return kd_statespace_note_data(self, answer);
-        kd_level_pick(level, v, self->rind);
+        kd_chart_pick(level, v, self->rind);
         for (int i = 0; i < level->nind; i++) self->rind[i] = v_ind[i] - self->rind[i];
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
-        kd_level_solve(self, level, self->rind, self->rc, self->e);
+        kd_chart_solve(self, level, self->rind, self->rc, self->e);
         double  scale = fmax(1, kd_norm_max(d.nv, v));
         verdict next = judge(&now, kd_norm_max(d.nv, self->e), scale);
         if (next == GIVE_UP) return no_solution(self, level, t, "velocities");

@@ -16,7 +16,7 @@
 //     [ C   ]     [ rows        ]        C = kept rows of [GZ; HZ] (GZ alone for positions)
 //
 // With unit rows S and S Z = S only Phi_u, the columns of C for the dependent coordinates, is factored (reduced).
-typedef struct kd_level {
+typedef struct kd_chart_level {
     int          n;           // coordinates that S picks from: np or nv
     int          nind, rank;  // independent coordinates, kept rows
     bool         reduced;     // unit rows S alone
@@ -31,15 +31,15 @@ typedef struct kd_level {
     kd_linsolve *sparse; // NULL: dense
     int          sparse_order;
     double       condition, reference;
-} kd_level;
+} kd_chart_level;
 
 // Coordinates in which the motion is described from time t on
 typedef struct kd_chart {
-    bool     valid;
-    double   t;
-    kd_level p, v;
-    double  *position; // (np) where the matrices were factored
-    double  *y;        // (np) S position
+    bool           valid;
+    double         t;
+    kd_chart_level p, v;
+    double        *position; // (np) where the matrices were factored
+    double        *y;        // (np) S position
 } kd_chart;
 
 // Everything that belongs to one (t, x): the whole state [p v r w s lambda mu | a] and x'.
@@ -141,10 +141,10 @@ kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const do
 kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s,
                         bool *regular) KD_NODISCARD;
 bool    kd_chart_same(const kd_statespace *self, const kd_chart *a, const kd_chart *b);
-void    kd_level_pick(const kd_level *level, const double *from, double *to);
+void    kd_chart_pick(const kd_chart_level *level, const double *from, double *to);
 // e from independent parts and rows of constraints; rind NULL: zero. rc is overwritten.
-void            kd_level_solve(kd_statespace *self, kd_level *level, const double *rind, double *rc, double *e);
-const kd_level *kd_chart_velocity(const kd_statespace *self, const kd_chart *chart);
+void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *rind, double *rc, double *e);
+const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_chart *chart);
 // p and s with S p = y, g = 0, c = 0; p, s come as guess. Then v with S v = v_ind, gI = 0, h = 0.
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p,
                            double *s) KD_NODISCARD;

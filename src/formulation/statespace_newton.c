@@ -167,19 +167,19 @@ static void by_x(kd_statespace *self, kd_fn fn, double *out)
 }
 
 // N = null space along which one independent coordinate after the other moves
-static void null_space(kd_statespace *self, kd_level *level, double *N)
+static void null_space(kd_statespace *self, kd_chart_level *level, double *N)
 {
     kd_statespace_newton *newton = &self->newton;
     for (int j = 0; j < level->nind; j++) {
         memset(newton->rind, 0, (size_t)level->nind * sizeof(double));
         memset(newton->rc, 0, (size_t)level->rank * sizeof(double));
         newton->rind[j] = 1;
-        kd_level_solve(self, level, newton->rind, newton->rc, N + (ptrdiff_t)j * self->dims.nv);
+        kd_chart_solve(self, level, newton->rind, newton->rc, N + (ptrdiff_t)j * self->dims.nv);
     }
 }
 
 // rc = kept rows of column j of [A; B], the blocks of holonomic and nonholonomic rows (NULL: zero), times factor
-static void kept_rows(kd_statespace *self, const kd_level *level, const double *A, const double *B, int j,
+static void kept_rows(kd_statespace *self, const kd_chart_level *level, const double *A, const double *B, int j,
                       double factor)
 {
     kd_dims d = self->dims;
@@ -198,7 +198,7 @@ static void directions(kd_statespace *self, kd_chart *chart)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
-    kd_level             *v = self->shared ? &chart->p : &chart->v;
+    kd_chart_level       *v = self->shared ? &chart->p : &chart->v;
     null_space(self, &chart->p, newton->N_p);
     if (self->shared)
         memcpy(newton->N_v, newton->N_p, (size_t)d.nv * (size_t)newton->niv * sizeof(double));
@@ -217,14 +217,14 @@ static void directions(kd_statespace *self, kd_chart *chart)
     }
     for (int j = 0; j < newton->nip; j++) {
         kept_rows(self, v, gI_y, h_y, j, -1);
-        kd_level_solve(self, v, NULL, newton->rc, newton->V_y + (ptrdiff_t)j * d.nv);
+        kd_chart_solve(self, v, NULL, newton->rc, newton->V_y + (ptrdiff_t)j * d.nv);
     }
 }
 
 // ---- accelerations --------------------------------------------------------------------------------------------------
 
 // First niv rows of K and E = M^ (S2 Eq. 34, 40)
-static void projected(kd_statespace *self, kd_level *v)
+static void projected(kd_statespace *self, kd_chart_level *v)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
@@ -236,7 +236,7 @@ static void projected(kd_statespace *self, kd_level *v)
     if (d.nmu > 0) by_x(self, KD_HI, HI_x);
     for (int j = 0; j < nx; j++) {
         kept_rows(self, v, newton->C_x, HI_x, j, 1);
-        kd_level_solve(self, v, NULL, newton->rc, newton->P_x + (ptrdiff_t)j * d.nv);
+        kd_chart_solve(self, v, NULL, newton->rc, newton->P_x + (ptrdiff_t)j * d.nv);
     }
     kd_gemm(d.nv, niv, d.nv, 1, M, newton->N_v, 0, newton->MN);
     kd_gemm_tn(niv, niv, d.nv, 1, newton->N_v, newton->MN, 0, newton->E);
@@ -249,7 +249,7 @@ static void projected(kd_statespace *self, kd_level *v)
 }
 
 // rows of fn by (a, kept multipliers, w) to the implicit matrix, from row first on; by x to the explicit part
-static void implicit_rows(kd_statespace *self, const kd_level *v, kd_fn fn, int first, int nf)
+static void implicit_rows(kd_statespace *self, const kd_chart_level *v, kd_fn fn, int first, int nf)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
@@ -269,7 +269,7 @@ static void implicit_rows(kd_statespace *self, const kd_level *v, kd_fn fn, int 
 }
 
 // Kept rows of gII and hI
-static void implicit_constraints(kd_statespace *self, const kd_level *v, int first, int nf)
+static void implicit_constraints(kd_statespace *self, const kd_chart_level *v, int first, int nf)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
@@ -305,7 +305,7 @@ static bool solve_implicit(kd_statespace_newton *newton, int nf)
 }
 
 // First niv rows of K with E = I; explicit_part holds (a, lambda, mu, w)_x
-static bool general(kd_statespace *self, const kd_level *v)
+static bool general(kd_statespace *self, const kd_chart_level *v)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
@@ -315,14 +315,14 @@ static bool general(kd_statespace *self, const kd_level *v)
     if (d.nw > 0) implicit_rows(self, v, KD_D, d.nv + v->rank, nf);
     if (!solve_implicit(newton, nf)) return false;
     for (int j = 0; j < newton->ncolumns; j++)
-        kd_level_pick(v, newton->explicit_part + (ptrdiff_t)j * nf, newton->K + (ptrdiff_t)j * nz);
+        kd_chart_pick(v, newton->explicit_part + (ptrdiff_t)j * nf, newton->K + (ptrdiff_t)j * nz);
     memset(newton->E, 0, (size_t)niv * (size_t)niv * sizeof(double));
     for (int i = 0; i < niv; i++) newton->E[i + (ptrdiff_t)i * niv] = 1;
     return true;
 }
 
 // Rows of r' behind the niv first ones of K
-static void inner_states(kd_statespace *self, const kd_level *v)
+static void inner_states(kd_statespace *self, const kd_chart_level *v)
 {
     kd_statespace_newton *newton = &self->newton;
     kd_dims               d = self->dims;
@@ -360,7 +360,7 @@ static void kinematics(kd_statespace *self, const kd_chart *chart)
         const double *column = !self->identity ? newton->F_x + (ptrdiff_t)j * d.np
                                : j < nip       ? newton->V_y + (ptrdiff_t)j * d.nv
                                                : newton->N_v + (ptrdiff_t)(j - nip) * d.nv;
-        kd_level_pick(&chart->p, column,
+        kd_chart_pick(&chart->p, column,
                       j < nip ? newton->K_y + (ptrdiff_t)j * nip : newton->K_v + (ptrdiff_t)(j - nip) * nip);
     }
 }
@@ -425,7 +425,7 @@ kd_status kd_statespace_linearize(void *impl, double t, const double *x, const d
     if (answer == KD_EVAL_OK && regular) answer = evaluate_blocks(self);
     if (answer != KD_EVAL_OK) return self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
     if (!regular || !contacts_follow(self)) return refuse(self, t);
-    kd_level *v = self->shared ? &chart->p : &chart->v;
+    kd_chart_level *v = self->shared ? &chart->p : &chart->v;
     newton->nip = chart->p.nind;
     newton->niv = v->nind;
     newton->nr = self->dims.nr;

@@ -449,6 +449,7 @@ void kd_sundials_formulation_stats(const kd_sundials *self, bool own, kd_stats *
     if (!methods->counters) return;
     kd_dae_counters c = methods->counters(self->dae->impl);
     stats->projections = c.projections;
+    stats->selectors = c.selectors;
     if (!own) return;
     stats->for_differences = c.for_differences;
     stats->mass = c.mass;
