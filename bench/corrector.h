@@ -17,6 +17,7 @@ typedef struct corrector_problem {
     kd_inputs     inputs;
     kd_state     *x; // consistent initial state
     double        t_end;
+    long          steps;     // a run ends after so many; 0: at t_end
     double       *reference; // (np) positions at t_end; NULL: none
 } corrector_problem;
 

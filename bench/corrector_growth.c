@@ -6,9 +6,8 @@
 #include "corrector.h"
 #include <math.h>
 
-enum { MAX_SIZES = 8 };
+enum { MAX_SIZES = 8, STEPS = 300 };
 #define TOLERANCE 1e-6
-#define SPAN 2 // [s]
 
 typedef struct series {
     const char    *name;
@@ -27,8 +26,8 @@ static double measure(const bench *b, const series *s, int rods)
     char                          settings[40], message[300] = "";
     kd_text(settings, sizeof settings, "N=%d", rods);
     bool open = corrector_open_model(&problem, "chain", settings, s->coordinates, message, sizeof message);
-    problem.t_end = SPAN;
-    for (int r = 0; open && r < (bench_quick(b) ? 1 : 3); r++)
+    problem.steps = STEPS;
+    for (int r = 0; open && r < (bench_quick(b) ? 1 : 2); r++)
         corrector_again(&problem, &method, TOLERANCE, TOLERANCE, INFINITY, r == 0, &best);
     corrector_close(&problem);
     if (best.status < 0) {
@@ -47,7 +46,7 @@ void corrector_growth(bench *b)
                             {"joint", KD_JOINT, 3, {64, 128, 256}, {0}, {0}}};
     kd_series     curves[2];
     if (!bench_wants(b, "growth.chain") && !bench_wants(b, "growth.chain_joint")) return;
-    bench_say(b, "\nchains over [0, %d], tolerance %g\n%-10s %6s %8s %8s %8s %12s\n", SPAN, TOLERANCE, "", "rods",
+    bench_say(b, "\nchains, %d steps, tolerance %g\n%-10s %6s %8s %8s %8s %12s\n", STEPS, TOLERANCE, "", "rods",
               "steps", "#fcw", "matrices", "us per step");
     for (int k = 0; k < 2; k++) {
         series *s = &both[k];

@@ -193,9 +193,10 @@ static void run(bench *b, contest *c)
                                  : corrector_open_example(&problem, c->example, message, sizeof message);
     if (c->t_end > 0) problem.t_end = c->t_end;
     for (int k = 0; k < c->ntol; k++) c->tol[k] = c->first * pow(10, -k);
-    double begin = bench_cpu_seconds();
-    if (open) open = corrector_make_reference(&problem, 1e-12, message, sizeof message);
-    bench_say(b, "\nreference %g s\n", bench_cpu_seconds() - begin);
+    if (open) // large models come to the limits of rounding
+        open = corrector_make_reference(&problem, 1e-12, message, sizeof message) ||
+               corrector_make_reference(&problem, 1e-11, message, sizeof message);
+
     if (open) {
         measure(b, c, &problem);
         say(b, c, &problem);

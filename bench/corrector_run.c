@@ -192,7 +192,7 @@ static kd_status integrate(solver *s, const corrector_problem *problem, double m
 {
     const double limit = bench_cpu_seconds() + max_seconds;
     kd_status    status = start(s, problem->x->t);
-    for (long n = 1; status >= 0 && time_of(s) < problem->t_end; n++) {
+    for (long n = 1; status >= 0 && time_of(s) < problem->t_end && (problem->steps == 0 || n <= problem->steps); n++) {
         if ((n % CLOCK_STEPS == 0 || s->dae->n > LARGE) && bench_cpu_seconds() > limit) {
             kd_text(s->message, sizeof s->message, "given up at t = %.6g after %.3g s", time_of(s), max_seconds);
             return KD_ERR_TOO_MANY_STEPS;

@@ -150,6 +150,7 @@ static void tell_elements(const kd_model *m)
         tell_element("state", m->state[i].name, word_of(KD_SCHEMA_STATE, (int)m->state[i].def.kind));
     for (int i = 0; i < m->ninputs; i++) tell_element("input", m->input[i].name, m->input[i].def.value);
     for (int i = 0; i < m->ncurves; i++) tell_element("curve", m->curve[i].name, NULL);
+    for (int i = 0; i < m->ntracks; i++) tell_element("track", m->track[i].name, m->track[i].def.curvature);
     for (int i = 0; i < m->nsensors; i++) tell_element("sensor", m->sensor[i].name, m->sensor[i].def.value);
 }
 

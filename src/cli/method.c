@@ -214,10 +214,26 @@ static bool fits_integrator(const kd_method *m)
         return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
         return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace",
-                      "its equations are solved inside", "--formulation ggl");
+                      "its equations are solved inside",
+                      is_for_ode(o->integrator) ? "--integrator bdf --formulation ggl" : "--formulation ggl");
+    if (o->integrator == KD_IDA && o->formulation_options.update != KD_UPDATE_FULL)
+        return refuse("--update with ida", "it evaluates or keeps its matrix by its own rules", "--integrator bdf");
     if (o->integrator == KD_BDF && is_psf(o->formulation))
         return refuse("--integrator bdf with psf", "it needs the residual of the whole system", "--formulation ggl");
     return true;
+}
+
+// Redundant constraints: rows are combined by singular vectors that change with the point
+static bool fits_decomposition(const kd_method *m)
+{
+    const kd_formulation_options *o = &m->options.formulation_options;
+    bool                          special =
+        o->derivatives != KD_DERIVATIVES_ANALYTIC || o->update != KD_UPDATE_FULL || o->explicit_form || m->shows_matrix;
+    if (o->constraints != KD_DECOMPOSE_SVD || !special) return true;
+    return refuse("--derivatives, --update, --form or --jacobian-plots with svd",
+                  m->decomposition ? "its rows are combinations that change with the position"
+                                   : "the constraints are redundant at the start, which svd alone can solve",
+                  m->decomposition ? "--decomposition lu" : "leaving these options out");
 }
 
 static bool fits_projection(const kd_method *m)
@@ -244,6 +260,15 @@ static bool fits_order(const kd_method *m)
         return refuse("--method", "only cvode and arkode have more than one", "--integrator cvode --method adams");
     if (m->order_max > 5 && integrator == KD_BDF)
         return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5");
+    if (m->order_max > 5 && integrator == KD_CVODE && m->options.cvode.method == KD_CVODE_BDF)
+        return refuse("--order-max", "the BDF formulas are stable up to order 5", "--order-max 5 or --method adams");
+    if (m->order_max > 12 && integrator == KD_CVODE)
+        return refuse("--order-max", "the formulas of Adams go up to order 12", "--order-max 12");
+    bool erk = m->options.arkode.method == KD_ARKODE_ERK;
+    if (integrator == KD_ARKODE && m->order_max > 0 &&
+        (m->order_max == 1 || m->order_max == 7 || m->order_max > (erk ? 8 : 5)))
+        return refuse("--order-max", erk ? "erk has the orders 2 to 6 and 8" : "dirk has the orders 2 to 5",
+                      "--order-max 5");
     if (m->order_max > 0 && integrator != KD_BDF && !is_for_ode(integrator))
         return refuse("--order-max", "only bdf, cvode and arkode have an order that can be chosen", "--integrator bdf");
     return true;
@@ -254,7 +279,7 @@ bool kd_method_fits(const kd_method *m)
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
         return refuse("--pattern", "only grouped differences have a pattern", "--derivatives grouped");
-    return fits_order(m) && fits_integrator(m) && fits_psf(m) && fits_projection(m);
+    return fits_order(m) && fits_integrator(m) && fits_psf(m) && fits_decomposition(m) && fits_projection(m);
 }
 
 // ---- choice ---------------------------------------------------------------------------------------------------------

@@ -489,14 +489,20 @@ static void add_multiplier(kd_work *w, const kd_row *row, double multiplier, int
         if (at.kind == KD_SLOT_MEASURE && at.level == level) freeze(w, at.index, -multiplier * w->small[i]);
     }
     if (!is_nonlinear(row)) return;
+    // with an unknown coordinate of contact, i moves it and j does not
+    bool symmetric = level == 0 && !(row->wheel && row->wheel->unknown);
     for (int i = 0; i < row->nterms; i++) {
         kd_slot at = s->slot[row->slot[i]];
         if (at.kind != KD_SLOT_MEASURE || at.level != level) continue;
         if (row->wheel && row->wheel->unknown)
             add_contact_column(w, row, i, multiplier * mixed(w, row, i, row->nterms));
-        for (int j = 0; j < row->nterms; j++)
-            if (is_measure(w, row->slot[j]) && s->slot[row->slot[j]].level == 0)
-                add_outer(w, &w->residual_p, at.index, row->slot[j], -multiplier * mixed(w, row, i, j), false);
+        for (int j = symmetric ? i : 0; j < row->nterms; j++) {
+            kd_slot other = s->slot[row->slot[j]];
+            if (!is_measure(w, row->slot[j]) || other.level != 0) continue;
+            double change = -multiplier * mixed(w, row, i, j);
+            add_outer(w, &w->residual_p, at.index, row->slot[j], change, false);
+            if (symmetric && j > i) add_outer(w, &w->residual_p, other.index, row->slot[i], change, false);
+        }
     }
 }
 

@@ -480,6 +480,8 @@ static kd_wrench wheel_wrench(kd_work *w, const kd_point *x, int constraint)
 
 static double wheel_component(kd_work *w, const kd_point *x, int constraint, int i)
 {
+    const kd_row *row = &w->system->row_g[w->system->constraint_row[constraint]];
+    if (i > 5) return w->xi[row->wheel - w->system->wheel];
     kd_wrench sum = wheel_wrench(w, x, constraint);
     return component_of(&sum, i);
 }

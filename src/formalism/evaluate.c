@@ -49,6 +49,14 @@ static int gradient_size(const kd_system *s)
     return size;
 }
 
+// Does a law read an acceleration?
+static bool reads_accelerations(const kd_system *s)
+{
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_MEASURE && s->slot[i].level == 2) return true;
+    return false;
+}
+
 static void cut_arrays(kd_work *w)
 {
     const kd_system *s = w->system;
@@ -71,6 +79,7 @@ static void cut_arrays(kd_work *w)
     w->acceleration = kd_cut_double(arena, s->nmeasures);
     w->slot = kd_cut_double(arena, s->nslots);
     w->jet = kd_arena_cut(arena, (size_t)s->nslots, sizeof *w->jet);
+    w->reads_accelerations = reads_accelerations(s);
     w->expr_work = kd_cut_double(arena, expr_work_size(s));
     w->gradient = kd_cut_double(arena, gradient_size(s));
     w->out_weight = kd_cut_double(arena, s->model->nstates);
@@ -217,12 +226,24 @@ static void fill_accelerations(kd_work *w)
 static void fill_slots(kd_work *w, int level)
 {
     const kd_system *s = w->system;
+    const double    *known = level == 0 ? w->value : level == 1 ? w->rate : w->acceleration;
     for (int i = 0; i < s->nslots; i++) {
         if (s->slot[i].kind != KD_SLOT_MEASURE) continue;
-        int    m = s->slot[i].index, at = s->slot[i].level;
-        double jet[3] = {w->value[m], level > 0 ? w->rate[m] : 0.0, level > 1 ? w->acceleration[m] : 0.0};
-        if (at <= level) w->slot[i] = jet[at];
-        w->jet[i] = (kd_jet){.x = jet[at], .x1 = at < 2 ? jet[at + 1] : 0.0, .x2 = at < 1 ? jet[2] : 0.0};
+        double y = known[s->slot[i].index];
+        switch (level - s->slot[i].level) {
+        case 0:
+            w->slot[i] = y;
+            w->jet[i] = (kd_jet){.x = y};
+            break;
+        case 1:
+            w->jet[i].x1 = y;
+            break;
+        case 2:
+            w->jet[i].x2 = y;
+            break;
+        default:
+            break;
+        }
     }
 }
 
@@ -304,14 +325,23 @@ static kd_vec3 gravity_of(const kd_system *s)
     return kd_vec_of(s->model->gravity);
 }
 
+// Accelerations of the links alone
+static void accelerate_links(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    if (w->link_acceleration_stamp == x->acceleration_stamp) return;
+    kd_work_velocity(w, x);
+    w->link_acceleration_stamp = x->acceleration_stamp;
+    spread(s, x->a, w->ddx);
+    kd_tree_accelerate(&s->tree, w->dx, w->ddx, gravity_of(s), &w->motion);
+}
+
 void kd_work_acceleration(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     if (w->acceleration_stamp == x->acceleration_stamp) return;
-    kd_work_velocity(w, x);
+    accelerate_links(w, x);
     w->acceleration_stamp = x->acceleration_stamp;
-    spread(s, x->a, w->ddx);
-    kd_tree_accelerate(&s->tree, w->dx, w->ddx, gravity_of(s), &w->motion);
     for (int i = 0; i < s->npairs; i++) kd_pair_accelerate(&s->pair[i], &w->motion, &w->rel[i]);
     fill_accelerations(w);
     fill_slots(w, 2);
@@ -367,7 +397,10 @@ void kd_work_spread_forces(kd_work *w)
 
 kd_eval kd_work_residual(kd_work *w, const kd_point *x)
 {
-    kd_work_acceleration(w, x);
+    if (w->reads_accelerations)
+        kd_work_acceleration(w, x);
+    else
+        accelerate_links(w, x);
     kd_eval answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     kd_work_clear_forces(w);
@@ -387,6 +420,6 @@ bool kd_work_explicit(kd_work *w, const kd_point *x, int *bad)
     kd_work_apply_loads(w);
     kd_work_apply_rows(w, x->lambda, x->mu);
     kd_work_spread_forces(w);
-    w->acceleration_stamp = 0;
+    w->acceleration_stamp = w->link_acceleration_stamp = 0;
     return kd_tree_explicit(&s->tree, &w->motion, w->dx, gravity_of(s), w->load, w->joint_force, w->ddx, bad);
 }

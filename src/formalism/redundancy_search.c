@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "math/dense.h"
+#include "math/pattern.h"
 
 #define ZERO_ENTRY 1e-12       // entries of GZ below this part of the largest in their column are rounding
 #define ROUNDS 10              // in which the units are found ..
@@ -108,12 +109,6 @@ static void gather_pattern(kd_search *f)
     }
 }
 
-static int root_of(int *parent, int i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 static void unite(kd_search *f)
 {
     const int m = f->n.nlambda, n = f->n.nv;
@@ -121,7 +116,7 @@ static void unite(kd_search *f)
     for (int j = 0; j < n; j++)
         for (int k = f->column[j]; k < f->column[j + 1]; k++) {
             if (f->W[k] == 0) continue;
-            int a = root_of(f->parent, f->row[k]), b = root_of(f->parent, m + j);
+            int a = kd_root_of(f->parent, f->row[k]), b = kd_root_of(f->parent, m + j);
             // the smallest row names the cluster
             if (a < b)
                 f->parent[b] = a;
@@ -139,13 +134,13 @@ void kd_search_find_clusters(kd_search *f)
     unite(f);
     f->nclusters = 0;
     for (int i = 0; i < m; i++) {
-        if (root_of(f->parent, i) != i) continue;
+        if (kd_root_of(f->parent, i) != i) continue;
         place[i] = f->nclusters;
         f->cluster[f->nclusters++] = (kd_cluster){.reach = 1};
     }
-    for (int i = 0; i < m; i++) f->cluster[place[root_of(f->parent, i)]].m++;
+    for (int i = 0; i < m; i++) f->cluster[place[kd_root_of(f->parent, i)]].m++;
     for (int j = 0; j < n; j++)
-        if (root_of(f->parent, m + j) < m) f->cluster[place[root_of(f->parent, m + j)]].n++;
+        if (kd_root_of(f->parent, m + j) < m) f->cluster[place[kd_root_of(f->parent, m + j)]].n++;
     for (int k = 0; k < f->nclusters; k++) {
         kd_cluster *c = &f->cluster[k];
         c->row = member, member += c->m;
@@ -153,15 +148,15 @@ void kd_search_find_clusters(kd_search *f)
         c->m = c->n = 0;
     }
     for (int i = 0; i < m; i++) {
-        int         home = place[root_of(f->parent, i)];
+        int         home = place[kd_root_of(f->parent, i)];
         kd_cluster *c = &f->cluster[home];
         f->home[i] = home;
         f->local[i] = c->m;
         c->row[c->m++] = i;
     }
     for (int j = 0; j < n; j++) {
-        if (root_of(f->parent, m + j) >= m) continue;
-        kd_cluster *c = &f->cluster[place[root_of(f->parent, m + j)]];
+        if (kd_root_of(f->parent, m + j) >= m) continue;
+        kd_cluster *c = &f->cluster[place[kd_root_of(f->parent, m + j)]];
         c->column[c->n++] = j;
     }
 }

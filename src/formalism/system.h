@@ -216,8 +216,9 @@ typedef struct kd_work {
     double              *kkt_values; // with pivoting: of all of K
     struct kd_sparse_lu *kkt_lu;
     // stamps of what is current
-    unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, load_stamp, derivative_stamp,
-        second_stamp, axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
+    bool          reads_accelerations; // a law does; otherwise the residual needs those of the links only
+    unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, link_acceleration_stamp, load_stamp,
+        derivative_stamp, second_stamp, axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
 } kd_work;
 
 // topology.c: tree, links, design coordinates

@@ -281,7 +281,8 @@ static kd_eval right_side(kd_work *w, const kd_point *x, double *b)
     rest.a = rest.lambda = rest.mu = w->kkt_zero;
     rest.acceleration_stamp = ULONG_MAX;
     kd_eval answer = kd_work_residual(w, &rest);
-    w->acceleration_stamp = 0;
+    if (answer == KD_EVAL_OK) kd_work_acceleration(w, &rest); // for the rows
+    w->acceleration_stamp = w->link_acceleration_stamp = 0;
     if (answer != KD_EVAL_OK) return answer;
     const int *place = s->topological.place;
     for (int i = 0; i < s->nv; i++) b[place[i]] = -w->tau[s->tree.v_dof[i]];

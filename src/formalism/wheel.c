@@ -6,7 +6,8 @@
 #include "formalism/kalker.h"
 
 enum { MOST_ITERATIONS = 30 };
-static const double FLAT = 1e6; // radius of a tread that counts as a cone [m]
+static const double FLAT = 1e6;  // radius of a tread that counts as a cone [m]
+static const double REACH = 0.7; // distance from the rolling circle at which the search ends [m]
 
 // ---- profiles -------------------------------------------------------------------------------------------------------
 // f and four derivatives
@@ -69,12 +70,9 @@ void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *trea
     w->head = arc(def->rail_radius, def->conicity, 1.0);
     if (tread) w->tread = (kd_profile){.kind = KD_PROFILE_CURVE, .curve = tread};
     if (head) w->head = (kd_profile){.kind = KD_PROFILE_CURVE, .curve = head};
-    // in the middle of the track
-    const double   in[KD_WHEEL_INPUTS] = {0.0, def->radius, 0.0, 1.0, 0.0};
-    double         xi = kd_wheel_solve(w, in), R[5], S[5];
-    kd_wheel_point at;
+    const double in[KD_WHEEL_INPUTS] = {0.0, def->radius, 0.0, 1.0, 0.0}; // in the middle of the track
+    double       xi = kd_wheel_solve(w, in), R[5], S[5];
     kd_wheel_tread(w, xi, R);
-    kd_wheel_at(w, in, xi, &at);
     kd_wheel_head(w, xi, S);
     double slope = 1.0 + S[1] * S[1], steep = 1.0 + R[1] * R[1];
     double along = 0.5 / (R[0] * sqrt(steep)); // 1/(2 radius of curvature)
@@ -138,17 +136,16 @@ static double best_of_grid(const kd_wheel *w, const double *in, double from, dou
 
 double kd_wheel_solve(const kd_wheel *w, const double in[KD_WHEEL_INPUTS])
 {
-    const double   reach = 0.07; // of a profile to both sides
     bool           table = w->tread.kind == KD_PROFILE_CURVE || w->head.kind == KD_PROFILE_CURVE;
     double         xi = table ? best_of_grid(w, in, -0.05, 0.05, 200) : kd_wheel_nominal(w);
     kd_wheel_point at;
     for (int i = 0; i < MOST_ITERATIONS; i++) {
         kd_wheel_at(w, in, xi, &at);
         double step = -at.c / at.c_x[KD_WHEEL_INPUTS], most = table ? 1e-3 : 0.02;
-        if (!(fabs(step) < HUGE_VAL) || fabs(w->side * xi - w->def->spacing) > 10.0 * reach) return NAN;
+        if (!(fabs(step) < HUGE_VAL) || fabs(w->side * xi - w->def->spacing) > REACH) return NAN;
         step = fmax(-most, fmin(most, step));
         xi += step;
-        if (fabs(step) < 1e-15 * w->def->spacing) return xi;
+        if (fabs(step) < 1e-9) return xi; // converges quadratically: what is left is rounding
     }
     kd_wheel_at(w, in, xi, &at);
     return fabs(at.c) < 1e-12 ? xi : NAN;

@@ -236,20 +236,11 @@ kd_status kd_assembled_update(void *impl, double t, const double *x, const doubl
 
 // ---- factors --------------------------------------------------------------------------------------------------------
 
-// nearest smaller power of 2
-static double power_of_2(double x)
-{
-    int exponent;
-    if (!(x > 0) || !isfinite(x)) return 1;
-    frexp(x, &exponent);
-    return ldexp(1, exponent - 1);
-}
-
 // Row and column factors of A (m x m) for gamma: powers of gamma first, then rows and columns to maximum about 1.
 static void set_scales(kd_assembled *self, int m, double gamma)
 {
     const int    *power = self->column_power;
-    double       *row = self->row, *column = self->column, base = power_of_2(gamma);
+    double       *row = self->row, *column = self->column, base = kd_power_of_2(gamma);
     const double *A = self->A;
     for (int i = 0; i < m; i++) row[i] = 0;
     for (int j = 0; j < m; j++) {
@@ -259,14 +250,14 @@ static void set_scales(kd_assembled *self, int m, double gamma)
             if (entry > row[i]) row[i] = entry;
         }
     }
-    for (int i = 0; i < m; i++) row[i] = row[i] > 0 ? 1 / power_of_2(row[i]) : 1;
+    for (int i = 0; i < m; i++) row[i] = row[i] > 0 ? 1 / kd_power_of_2(row[i]) : 1;
     for (int j = 0; j < m; j++) {
         double most = 0;
         for (int i = 0; i < m; i++) {
             double entry = fabs(A[i + j * m]) * row[i];
             if (entry > most) most = entry;
         }
-        if (most > 0) column[j] = 1 / power_of_2(most);
+        if (most > 0) column[j] = 1 / kd_power_of_2(most);
     }
 }
 

@@ -5,19 +5,13 @@
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
-static int root_of(int *parent, int i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 // parent[] of np + nv nodes: coordinates and velocities that Z connects belong together
 static void connect(const kd_increments *self, const kd_pattern *Z, int *parent)
 {
     for (int i = 0; i < self->np + self->nv; i++) parent[i] = i;
     for (int j = 0; j < self->nv; j++)
         for (int k = Z ? Z->column[j] : 0; k < (Z ? Z->column[j + 1] : self->np); k++) {
-            int a = root_of(parent, Z ? Z->row[k] : k), b = root_of(parent, self->np + j);
+            int a = kd_root_of(parent, Z ? Z->row[k] : k), b = kd_root_of(parent, self->np + j);
             if (a < b)
                 parent[b] = a;
             else
@@ -44,7 +38,7 @@ static void find_blocks(kd_increments *self, kd_arena *arena, const kd_pattern *
         return;
     }
     connect(self, Z, parent);
-    for (int i = 0; i < n; i++) block[i] = root_of(parent, i) == i ? self->nblocks++ : block[root_of(parent, i)];
+    for (int i = 0; i < n; i++) block[i] = kd_root_of(parent, i) == i ? self->nblocks++ : block[kd_root_of(parent, i)];
     self->p_start = kd_cut_int(arena, self->nblocks + 2);
     self->v_start = kd_cut_int(arena, self->nblocks + 2);
     self->p_of = kd_cut_int(arena, self->np);

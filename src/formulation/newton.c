@@ -160,19 +160,10 @@ static bool eliminate_turning(kd_newton *self, double complex gamma)
 
 // ---- factors --------------------------------------------------------------------------------------------------------
 
-// nearest smaller power of 2
-static double power_of_2(double x)
-{
-    int exponent;
-    if (!(x > 0) || !isfinite(x)) return 1;
-    frexp(x, &exponent);
-    return ldexp(1, exponent - 1);
-}
-
 // Row and column factors of A: powers of gamma first, then rows and columns to maximum about 1.
 static void set_scales(kd_newton *self, double gamma)
 {
-    double       *row = self->row, *column = self->column, base = power_of_2(fabs(gamma));
+    double       *row = self->row, *column = self->column, base = kd_power_of_2(fabs(gamma));
     const double *A = self->value;
     const int    *start = self->A.column, *number = self->A.row;
     memset(row, 0, (size_t)self->m * sizeof *row);
@@ -184,14 +175,14 @@ static void set_scales(kd_newton *self, double gamma)
         }
         column[j] = factor;
     }
-    for (int i = 0; i < self->m; i++) row[i] = row[i] > 0 ? 1 / power_of_2(row[i]) : 1;
+    for (int i = 0; i < self->m; i++) row[i] = row[i] > 0 ? 1 / kd_power_of_2(row[i]) : 1;
     for (int j = 0; j < self->m; j++) {
         double most = 0;
         for (int e = start[j]; e < start[j + 1]; e++) {
             double entry = fabs(A[e]) * row[number[e]];
             if (entry > most) most = entry;
         }
-        if (most > 0) column[j] = 1 / power_of_2(most);
+        if (most > 0) column[j] = 1 / kd_power_of_2(most);
     }
 }
 

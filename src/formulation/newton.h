@@ -59,13 +59,11 @@ typedef struct kd_newton {
     bool                   lambda_differenced;   // so does f, b or d: their columns are not the constraint matrix alone
     kd_increments          increments;
 
-    int        nsources, npieces, gz, hz, mass; // gz, hz, mass: numbers of sources, -1: none
-    kd_source  source[KD_NEWTON_SOURCES];
-    kd_piece   piece[KD_NEWTON_PIECES];
-    kd_blocks  wanted; // of sources that are not sparse
-    bool       wants;
-    kd_pattern full[2]; // of GZ and HZ where they are dense
-    double    *dense_gz, *dense_hz;
+    int       nsources, npieces, gz, hz, mass; // gz, hz, mass: numbers of sources, -1: none
+    kd_source source[KD_NEWTON_SOURCES];
+    kd_piece  piece[KD_NEWTON_PIECES];
+    kd_blocks wanted; // of sources that are not sparse
+    bool      wants;
 
     kd_columns F;                                  // (m x (nv + m)) pattern; columns delta, then the others
     double    *K, *E;                              // values of F_x and F_x'
@@ -98,17 +96,18 @@ typedef struct kd_newton {
     kd_colouring *colouring;
     bool         *differenced_column; // (nv + m)
     bool         *found;              // (m (nv + m)) estimated pattern
+    bool          grown;              // something was found that the pattern lacks
     double       *increment;          // (nv + m)
-    double       *x_moved, *xdot_moved, *F0, *F1;
-    double        gamma_differences;
-    double       *M, *solution; // explicit form: factors of the mass matrix, a column
+    double       *x_moved, *F0;       // (np + m), (m) moved unknowns; rows at those that did not move
+    double       *M, *solution;       // explicit form: factors of the mass matrix, a column
     long          evaluations, updates, pattern_changes;
 
     // extended update
     int     nu;
     bool    has_second;
-    double *second; // (entries of F x nu)
-    double *u_old;  // (nu) inputs that belong to K
+    double *second;           // (entries of F x nu)
+    double *K_kept, *GZ_kept; // while inputs are shifted
+    double *u_old;            // (nu) inputs that belong to K
 
     // derivatives of the rows along the normals of the manifold, by differences: equations that come with patterns are
     // those of models, where rotations normalise their quaternions and nothing depends on the norm

@@ -22,7 +22,7 @@ kd_status kd_newton_cut_differences(kd_newton *self)
     if (!self->differenced) return arena->failed ? KD_ERR_MEMORY : KD_OK;
     self->differenced_column = kd_cut_bool(arena, columns);
     self->increment = kd_cut_double(arena, columns);
-    self->F0 = kd_cut_double(arena, self->form->nraw);
+    self->F0 = kd_cut_double(arena, self->m);
     if (self->opt.estimated) self->found = kd_arena_cut(arena, (size_t)columns * (size_t)self->m, sizeof *self->found);
     if (self->opt.explicit_form) {
         self->M = kd_arena_cut(arena, (size_t)self->nv * (size_t)self->nv, sizeof *self->M);
@@ -67,7 +67,6 @@ static kd_eval rows_at(kd_newton *self, double t, const double *x, const double 
     return answer;
 }
 
-// The rows at the moved point, then back to x
 static kd_eval moved_rows(kd_newton *self, double t, const double *xdot)
 {
     return rows_at(self, t, self->x_moved, xdot);
@@ -150,8 +149,8 @@ kd_eval kd_newton_normals(kd_newton *self, double t, const double *x, const doub
 
 // ---- estimated patterns ---------------------------------------------------------------------------------------------
 
-// Mark what a full difference matrix at (t, x, x') shows; *grown if something is new.
-static kd_eval look(kd_newton *self, double t, const double *x, const double *xdot, bool *grown)
+// Mark what a full difference matrix at (t, x, x') shows; grown if something is new.
+static kd_eval look(kd_newton *self, double t, const double *x, const double *xdot)
 {
     kd_eval answer = base_rows(self, t, x, xdot);
     for (int j = 0; j < self->nv + self->m && answer == KD_EVAL_OK; j++) {
@@ -162,7 +161,7 @@ static kd_eval look(kd_newton *self, double t, const double *x, const double *xd
         const double *F1 = self->form->raw + self->np;
         bool         *found = self->found + (ptrdiff_t)j * self->m;
         for (int i = 0; i < self->m && answer == KD_EVAL_OK; i++)
-            if (F1[i] != self->F0[i] && !found[i]) found[i] = *grown = true;
+            if (F1[i] != self->F0[i] && !found[i]) found[i] = self->grown = true;
     }
     return answer;
 }
@@ -183,22 +182,23 @@ static void move_state(const kd_newton *self, const double *x, int sample, doubl
 
 kd_status kd_newton_estimate(kd_newton *self, double t, const double *x, const double *xdot)
 {
-    bool      first = !self->A.column, grown = false;
+    bool      first = !self->A.column;
     kd_arena  scratch = {0};
     double   *moved = kd_cut_double(&scratch, self->form->n);
     kd_eval   answer = scratch.failed ? KD_EVAL_STOP : kd_increments_update(&self->increments, self->form->data);
     kd_status status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
-    if (answer == KD_EVAL_OK) answer = look(self, t, x, xdot, &grown);
+    if (answer == KD_EVAL_OK) answer = look(self, t, x, xdot);
     for (int k = 0; k < STATES && first && answer == KD_EVAL_OK; k++) {
         move_state(self, x, k, moved);
-        if (look(self, t, moved, xdot, &grown) == KD_EVAL_STOP) answer = KD_EVAL_STOP; // no value there: no matter
+        if (look(self, t, moved, xdot) == KD_EVAL_STOP) answer = KD_EVAL_STOP; // no value there: no matter
     }
     kd_arena_release(&scratch);
-    if (answer == KD_EVAL_OK && (grown || first)) {
+    if (answer == KD_EVAL_OK && (self->grown || first)) {
         if (!first) self->pattern_changes++;
         status = kd_newton_set_pattern(self);
+        if (status >= 0) self->grown = false;
     }
-    if (status < 0) return status;
+    if (status < 0) return kd_assembled_fail(self->form, status, "%s", kd_status_sentence(status));
     if (answer == KD_EVAL_OK) answer = kd_assembled_at(self->form, t, x, xdot);
     if (answer == KD_EVAL_OK) return KD_OK;
     kd_assembled_note(self->form, answer);

@@ -207,22 +207,16 @@ typedef struct spread {
     int  nv;
 } spread;
 
-static int root_of(int *parent, int i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 static void find_components(const kd_newton *self, int *component)
 {
     const kd_pattern *M = &self->source[self->mass].pattern;
     for (int i = 0; i < self->nv; i++) component[i] = i;
     for (int j = 0; j < M->columns; j++)
         for (int k = M->column[j]; k < M->column[j + 1]; k++) {
-            int a = root_of(component, M->row[k]), b = root_of(component, j);
+            int a = kd_root_of(component, M->row[k]), b = kd_root_of(component, j);
             component[a > b ? a : b] = a > b ? b : a;
         }
-    for (int i = 0; i < self->nv; i++) component[i] = root_of(component, i);
+    for (int i = 0; i < self->nv; i++) component[i] = kd_root_of(component, i);
 }
 
 // One entry, with the rows of the same component and the increments of the same block
@@ -370,7 +364,10 @@ static void cut_values(kd_newton *self)
     }
     self->value = kd_cut_double(arena, nA);
     self->value_complex = kd_arena_cut(arena, (size_t)nA, sizeof *self->value_complex);
+    if (self->nu == 0) return;
     self->second = kd_arena_cut(arena, (size_t)nF * (size_t)self->nu, sizeof *self->second);
+    self->K_kept = kd_cut_double(arena, nF);
+    self->GZ_kept = kd_cut_double(arena, self->gz < 0 ? 0 : self->source[self->gz].pattern.column[self->nv]);
 }
 
 static bool dense_pays(const kd_newton *self)
@@ -403,6 +400,7 @@ void kd_newton_release_pattern(kd_newton *self)
     self->solver = NULL;
     self->colouring = NULL;
     self->pattern = (kd_arena){0};
+    self->F = self->A = (kd_columns){0};
 }
 
 static kd_status set_groups(kd_newton *self)
@@ -425,5 +423,6 @@ kd_status kd_newton_set_pattern(kd_newton *self)
     if (status >= 0) status = set_solver(self);
     if (status >= 0) status = set_groups(self);
     self->has_second = false;
+    if (status < 0) kd_newton_release_pattern(self); // all or nothing
     return status;
 }

@@ -241,25 +241,32 @@ static kd_eval evaluate(kd_newton *self, double t, const double *x, const double
 // Second derivatives by the inputs (S0 Eq. 26): differences of F_x
 #define INPUT_INCREMENT 1e-4
 
-static kd_eval evaluate_second(kd_newton *self, double t, const double *x, const double *xdot)
+// The same point with input i shifted: second[i] = change of F_x. An input that cannot be shifted counts as one without
+// influence.
+static kd_eval evaluate_shifted(kd_newton *self, int i, double t, const double *x, const double *xdot)
 {
     kd_assembled *form = self->form;
     int           count = kd_columns_count(&self->F);
-    kd_arena      scratch = {0};
-    double       *K = kd_cut_double(&scratch, count);
-    kd_eval       answer = scratch.failed ? KD_EVAL_STOP : KD_EVAL_OK;
-    if (answer == KD_EVAL_OK) memcpy(K, self->K, (size_t)count * sizeof *K);
-    for (int i = 0; i < self->nu && answer == KD_EVAL_OK; i++) {
-        double step = INPUT_INCREMENT * fmax(fabs(form->u[i]), 1);
-        form->u_shift[i] = step;
-        answer = kd_assembled_at(form, t, x, xdot);
-        if (answer == KD_EVAL_OK) answer = evaluate(self, t, x, xdot);
-        form->u_shift[i] = 0;
-        double *second = self->second + (ptrdiff_t)i * count;
-        for (int e = 0; e < count; e++) second[e] = (self->K[e] - K[e]) / step;
-    }
-    if (answer == KD_EVAL_OK) memcpy(self->K, K, (size_t)count * sizeof *K);
-    kd_arena_release(&scratch);
+    double       *second = self->second + (ptrdiff_t)i * count, step = INPUT_INCREMENT * fmax(fabs(form->u[i]), 1);
+    form->u_shift[i] = step;
+    kd_eval answer = kd_assembled_at(form, t, x, xdot);
+    if (answer == KD_EVAL_OK) answer = evaluate(self, t, x, xdot);
+    form->u_shift[i] = 0;
+    for (int e = 0; e < count; e++) second[e] = answer == KD_EVAL_OK ? (self->K[e] - self->K_kept[e]) / step : 0;
+    return answer == KD_EVAL_RETRY ? KD_EVAL_OK : answer;
+}
+
+static kd_eval evaluate_second(kd_newton *self, double t, const double *x, const double *xdot)
+{
+    kd_assembled *form = self->form;
+    size_t        bytes = (size_t)kd_columns_count(&self->F) * sizeof *self->K;
+    size_t        bytes_G = self->gz < 0 ? 0 : (size_t)self->source[self->gz].pattern.column[self->nv] * sizeof(double);
+    kd_eval       answer = KD_EVAL_OK;
+    memcpy(self->K_kept, self->K, bytes);
+    if (bytes_G > 0) memcpy(self->GZ_kept, self->GZ, bytes_G);
+    for (int i = 0; i < self->nu && answer == KD_EVAL_OK; i++) answer = evaluate_shifted(self, i, t, x, xdot);
+    memcpy(self->K, self->K_kept, bytes);
+    if (bytes_G > 0) memcpy(self->GZ, self->GZ_kept, bytes_G);
     if (answer == KD_EVAL_OK) answer = kd_assembled_at(form, t, x, xdot);
     if (answer == KD_EVAL_OK) answer = set_E(self, false);
     if (answer == KD_EVAL_OK) answer = kd_increments_update(&self->increments, form->data);
@@ -311,9 +318,8 @@ kd_status kd_newton_update(kd_newton *self)
         kd_axpy(count, change, self->second + (ptrdiff_t)i * count, self->K);
         self->u_old[i] = self->form->u[i];
     }
-    if (self->has_second)
-        finish(self);
-    else
-        set_inactive(self), gather_E(self);
+    set_inactive(self);
+    gather_E(self);
+    if (self->has_second) gather_K(self);
     return KD_OK;
 }

@@ -404,7 +404,7 @@ static bool second_derivative(kd_bdf *b, double h)
 static void prepare_first_step(kd_bdf *b, double span)
 {
     double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
-    double h = d1 > 0 ? 0.5 / d1 : span;
+    double h = fmin(1e-3 * span, d1 > 0 ? 0.5 / d1 : span);
     double probe = fmin(1e-5 * span, d1 > 0 ? PROBE * fmax(d0, 1) / d1 : span);
     if (!b->opt.dassl_rules && b->order_max > 1 && second_derivative(b, probe)) {
         double d2 = controlled_norm(b, b->xdot);

@@ -90,10 +90,10 @@ void kd_bdf_history_accept(kd_bdf_history *history, const kd_bdf_coefficients *c
     memcpy(last, e, (size_t)n * sizeof *e);
     for (int j = k; j >= 0; j--) {
         double *D = history->D[j], *above = history->D[j + 1];
-        double  pi = c->pi[j], divisor = c->pi[j + 1];
+        double  pi = c->pi[j], inverse = 1 / c->pi[j + 1];
         for (int i = 0; i < n; i++) {
             D[i] = pi * D[i] + above[i];
-            above[i] /= divisor;
+            above[i] *= inverse;
         }
     }
     memmove(history->t + 1, history->t, (KD_BDF_TERMS - 1) * sizeof *history->t);

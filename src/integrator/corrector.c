@@ -13,6 +13,7 @@
 
 static const double SLOW = 0.9;      // rate of convergence that is given up
 static const int    MOST_SHRUNK = 3; // times in a row that the step became much shorter with the same derivatives
+static const int    WORTH = 8;       // iterations that new factors cost, about
 static const double AGEING = 1.5;    // growth of a measured rate in a step without measurement
 static const double ROUNDING = 100;  // increments below this many units in the last place are converged
 
@@ -35,7 +36,7 @@ void kd_corrector_start(kd_corrector *c, bool keep)
     c->restart = !c->exists;
     c->cj_factored = 0; // the leading coefficient is new in any case
     c->evaluate_next = false;
-    c->shrunk = 0;
+    c->shrunk = c->spent = c->iterations = 0;
     c->rate = 1;
     c->secants.count = 0;
 }
@@ -53,6 +54,7 @@ kd_matrix_action kd_corrector_decide(const kd_corrector_options *opt, const kd_m
     if (s->ratio == 0) return opt->dassl_rules ? KD_MATRIX_EVALUATE : KD_MATRIX_FACTOR;
     if (!in_bounds && (opt->dassl_rules || (s->ratio > 1 && s->shrunk >= MOST_SHRUNK))) return KD_MATRIX_EVALUATE;
     if (!in_bounds) return update ? KD_MATRIX_UPDATE : KD_MATRIX_FACTOR;
+    if (s->ratio != 1 && s->spent >= WORTH && !opt->dassl_rules) return update ? KD_MATRIX_UPDATE : KD_MATRIX_FACTOR;
     return s->scales || s->ratio == 1 ? KD_MATRIX_KEEP : KD_MATRIX_FACTOR;
 }
 
@@ -73,6 +75,7 @@ static kd_status renew(kd_corrector *c, kd_matrix_action action, double t, doubl
     dae->gamma = cj;
     c->shrunk = action != KD_MATRIX_EVALUATE && cj > c->cj_factored ? c->shrunk + 1 : 0;
     c->cj_factored = 0;
+    c->spent = 0;
     c->secants.count = 0;
     c->rate = 1;
     if (action == KD_MATRIX_EVALUATE) {
@@ -135,6 +138,12 @@ static kd_status newton_step(kd_corrector *c, int m, double t, double cj, double
     return isfinite(c->norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
+// of m iterations
+static double mean_rate(double reduction, int m)
+{
+    return m == 1 ? reduction : m == 2 ? sqrt(reduction) : pow(reduction, 1.0 / m);
+}
+
 // Iterate with the present matrix. KD_ERR_NEWTON: too slow
 static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double *xdot)
 {
@@ -142,12 +151,12 @@ static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double
     for (int m = 0; m < c->opt.max_newton; m++) {
         kd_status status = newton_step(c, m, t, cj, x, xdot);
         if (status < 0) return status;
-        if (c->norm <= rounding) return KD_OK;
         if (m == 0) first = c->norm;
-        if (m > 0) rate = pow(c->norm / first, 1.0 / m);
-        if (m > 0 && rate > SLOW) return KD_ERR_NEWTON;
+        if (m > 0) rate = mean_rate(fmax(c->norm, rounding) / first, m);
         // what a fresh matrix does at its own point says nothing about the steps to come
-        if (m > 0 && (!c->renewed || c->opt.dassl_rules)) c->rate = rate;
+        if (m > 0 && rate <= SLOW && (!c->renewed || c->opt.dassl_rules)) c->rate = rate;
+        if (c->norm <= rounding) return KD_OK;
+        if (m > 0 && rate > SLOW) return KD_ERR_NEWTON;
         if (rate < 1 && rate / (1 - rate) * c->norm <= c->opt.stop) return KD_OK;
     }
     return KD_ERR_NEWTON;
@@ -174,6 +183,8 @@ static void reset(kd_corrector *c, double h, double cj, const double *x, const d
     memcpy(c->xdot_start, xdot, bytes);
     c->dae->h = h;
     c->fresh = c->renewed = false;
+    c->settled = cj == c->cj_last;
+    if (c->settled && c->iterations > 1) c->spent += c->iterations - 1;
     c->iterations = 0;
     c->news = KD_MATRIX_KEPT;
     c->norm = 0;
@@ -195,6 +206,7 @@ kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, dou
                                        .has_update = dae->methods->update,
                                        .scales = dae->ndifferential > 0,
                                        .shrunk = c->shrunk,
+                                       .spent = c->settled ? c->spent : 0,
                                        .ratio = c->cj_factored > 0 ? cj / c->cj_factored : 0};
         kd_matrix_action      action = kd_corrector_decide(&c->opt, &state);
         if (action == KD_MATRIX_GIVE_UP) {

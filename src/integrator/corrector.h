@@ -33,6 +33,7 @@ typedef struct kd_matrix_state {
     bool   has_update; // the formulation offers cheap updates
     bool   scales;     // differential rows are known: a change of cj is met by the factor c (S0 Eq. 18)
     int    shrunk;     // factored or updated for a larger cj so often in a row, without new derivatives
+    int    spent;      // iterations beyond the first of a step, with these factors and a cj that stays; 0: cj is new
     double ratio;      // cj / cj of the factors; 0: there are no factors
 } kd_matrix_state;
 
@@ -57,6 +58,8 @@ typedef struct kd_corrector {
     bool           restart;                // tell the next linearize to forget
     double         cj_factored;            // 0: no factors
     double         cj_last;                // of the last attempt
+    bool           settled;                // cj is that of the last attempt
+    int            spent;                  // see kd_matrix_state
     double         rate;                   // of convergence, carried on from step to step; 1: unknown
     int            iterations;             // of the last attempt, all matrices together
     kd_matrix_news news;                   // the most expensive thing that the last attempt did

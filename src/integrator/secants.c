@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/dense.h"
+
 static const double PARALLEL = 1e-2; // a pair that keeps less than this of |dZ|^2 beside newer ones says nothing new
 
 void kd_secants_cut(kd_secants *s, kd_arena *arena, int n)
@@ -16,6 +18,8 @@ void kd_secants_cut(kd_secants *s, kd_arena *arena, int n)
         s->dZ[k] = kd_cut_double(arena, n);
         s->P[k] = kd_cut_double(arena, n);
         s->Q[k] = kd_cut_double(arena, n);
+        s->R[k] = kd_cut_double(arena, n);
+        s->S[k] = kd_cut_double(arena, n);
     }
 }
 
@@ -34,6 +38,7 @@ void kd_secants_add(kd_secants *s, const double *dx, const double *z, const doub
         dZ[i] = z[i] - z_old[i];
     }
     if (s->count < KD_SECANTS) s->count++;
+    s->known = -1;
 }
 
 static double product(const kd_secants *s, const double *weight, const double *a, const double *b)
@@ -52,23 +57,36 @@ static void take_away(int n, double g, const double *P, const double *Q, double 
     }
 }
 
-// The least squares problem by Gram and Schmidt, the newest pair first: combinations of pairs are pairs, too.
-void kd_secants_improve(kd_secants *s, const double *weight, const double *z, double *dx)
+// Gram and Schmidt, the newest pair first: combinations of pairs are pairs, too.
+static void orthogonalise(kd_secants *s, const double *weight)
 {
-    int    n = s->n, used = 0;
-    size_t bytes = (size_t)n * sizeof *z;
+    int    n = s->n;
+    size_t bytes = (size_t)n * sizeof *weight;
     double size[KD_SECANTS];
-    memcpy(dx, z, bytes);
+    s->used = 0;
+    s->known = s->count;
     for (int k = 0; k < s->count; k++) {
-        double *P = s->P[used], *Q = s->Q[used];
+        int     m = s->used;
+        double *P = s->P[m], *Q = s->Q[m];
         memcpy(P, s->dX[k], bytes);
         memcpy(Q, s->dZ[k], bytes);
         double before = product(s, weight, Q, Q);
-        for (int j = 0; j < used; j++) take_away(n, product(s, weight, s->Q[j], Q) / size[j], s->P[j], s->Q[j], P, Q);
-        size[used] = product(s, weight, Q, Q);
-        if (!(size[used] > PARALLEL * before) || !isfinite(size[used])) continue;
-        double g = product(s, weight, Q, z) / size[used];
-        for (int i = 0; i < n; i++) dx[i] -= g * (P[i] + Q[i]);
-        used++;
+        for (int j = 0; j < m; j++) take_away(n, product(s, weight, s->Q[j], Q) / size[j], s->P[j], s->Q[j], P, Q);
+        size[m] = product(s, weight, Q, Q);
+        if (!(size[m] > PARALLEL * before) || !isfinite(size[m])) continue;
+        double *R = s->R[m], *S = s->S[m], inverse = 1 / size[m];
+        for (int i = 0; i < n; i++) {
+            R[i] = weight[i] * weight[i] * Q[i] * inverse;
+            S[i] = P[i] + Q[i];
+        }
+        s->used++;
     }
+}
+
+// The least squares problem. Weights change slowly: those of the time when the newest pair came are good enough.
+void kd_secants_improve(kd_secants *s, const double *weight, const double *z, double *dx)
+{
+    memcpy(dx, z, (size_t)s->n * sizeof *z);
+    if (s->known != s->count) orthogonalise(s, weight);
+    for (int k = 0; k < s->used; k++) kd_axpy(s->n, -kd_dot(s->n, s->R[k], z), s->S[k], dx);
 }

@@ -12,7 +12,9 @@ enum { KD_SECANTS = 3 };
 typedef struct kd_secants {
     int     n, count;
     double *dX[KD_SECANTS], *dZ[KD_SECANTS]; // (n) the newest first
-    double *P[KD_SECANTS], *Q[KD_SECANTS];   // (n) scratch: combinations of them with orthogonal Q
+    double *P[KD_SECANTS], *Q[KD_SECANTS];   // (n) combinations of them with orthogonal Q
+    double *R[KD_SECANTS], *S[KD_SECANTS];   // (n) weight^2 Q / |Q|^2, P + Q
+    int     used, known;                     // number of these; pairs that they are made of, -1: others
 } kd_secants;
 
 void kd_secants_cut(kd_secants *s, kd_arena *arena, int n);

@@ -71,6 +71,14 @@ double kd_norm_max(int n, const double *x)
     return norm;
 }
 
+double kd_power_of_2(double x)
+{
+    int exponent;
+    if (!(x > 0) || !isfinite(x)) return 1;
+    frexp(x, &exponent);
+    return ldexp(1, exponent - 1);
+}
+
 double kd_dot(int n, const double *x, const double *y)
 {
     return kd_kernel_dot(n, x, y);

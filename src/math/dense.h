@@ -10,8 +10,7 @@
 #define KD_SMALL_COMPLEX 28 // the same for complex matrices
 
 // ---- products -------------------------------------------------------------------------------------------------------
-// y = beta y +
-// alpha A x,  A (m x n). beta = 0 overwrites y (also NaN).
+// y = beta y + alpha A x,  A (m x n). beta = 0 overwrites y (also NaN).
 void kd_gemv(int m, int n, double alpha, const double *A, const double *x, double beta, double *y);
 // y = beta y + alpha A' x,  A (m x n)
 void kd_gemv_t(int m, int n, double alpha, const double *A, const double *x, double beta, double *y);
@@ -58,6 +57,8 @@ int kd_svd_work(int m, int n);
 
 // ---- small vector helpers -------------------------------------------------------------------------------------------
 double kd_norm_max(int n, const double *x);
+// Largest power of 2 that is not above x, a scale factor that adds no rounding; 1 if x is not positive and finite
+double kd_power_of_2(double x);
 double kd_dot(int n, const double *x, const double *y);
 void   kd_axpy(int n, double alpha, const double *x, double *y); // y += alpha x
 

@@ -29,4 +29,12 @@ static inline int kd_columns_count(const kd_columns *pattern)
 // Number of the entry; -1: not in the pattern.
 int kd_columns_find(const kd_columns *pattern, int row, int column);
 
+// Connected parts by union and find: the representative of i. parent[i] = i at first; joined by parent[root] = other
+// root. Paths are halved on the way.
+static inline int kd_root_of(int *parent, int i)
+{
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
 #endif

@@ -71,7 +71,6 @@ static const char *unit_along(kd_property property, bool angle, bool six, int i)
     case KD_PROPERTY_A:
         return unit_of_motion(angle, 2);
     case KD_PROPERTY_FORCE:
-    case KD_PROPERTY_WRENCH:
         return unit_of_force(six ? i >= 3 : angle);
     default:
         return "";
@@ -100,6 +99,8 @@ static const char *unit_of_force_element(const kd_model *m, const kd_path *path)
 
 static const char *unit_of_constraint(const kd_model *m, const kd_path *path)
 {
+    if (path->property == KD_PROPERTY_WRENCH)
+        return path->i > 5 ? unit_of_motion(false, 0) : unit_of_force(path->i > 2);
     switch (m->constraint[path->element].def.kind) {
     case KD_COUPLING:
     case KD_EXPRESSION:

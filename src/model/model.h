@@ -60,7 +60,7 @@ typedef struct kd_constraint {
     kd_constraint_def def;
     kd_anchor         from, to;
     int               curve;                   // point on curve; -1
-    int               wheel_curve, rail_curve; // profiles of a wheel on a rail; -1
+    int               wheel_curve, rail_curve; // profiles of a wheel on a rail; 6: coordinate of the contact; -1
 } kd_constraint;
 
 typedef struct kd_force {
@@ -147,8 +147,8 @@ struct kd_model {
 //     force.NAME.q .v .force             forces in joints
 //     force.NAME.fx .fy .fz .tx .ty .tz  wrench on `to`, axes of `from` (bushing, contact, applied)
 //     constraint.NAME.force (force1 ..)  multipliers
-//     constraint.NAME.fx .. .tz          wrench on `to`, axes of `from` (wheel_rail)
-//     state.NAME  state.NAME.out  input.NAME  sensor.NAME  energy.kinetic .potential .total
+//     constraint.NAME.fx .. .tz          wrench on `to`, axes of `from` (wheel_rail); .contact: coordinate along the
+//     axle state.NAME  state.NAME.out  input.NAME  sensor.NAME  energy.kinetic .potential .total
 // With frames and signs: docs/guide/sensors.md
 typedef enum kd_section {
     KD_SECTION_BODY,

@@ -67,6 +67,7 @@ static const property of_constraint[] = {
 static const property of_wheel[] = {
     {"fx", KD_PROPERTY_WRENCH, 0, 0}, {"fy", KD_PROPERTY_WRENCH, 1, 0}, {"fz", KD_PROPERTY_WRENCH, 2, 0},
     {"tx", KD_PROPERTY_WRENCH, 3, 0}, {"ty", KD_PROPERTY_WRENCH, 4, 0}, {"tz", KD_PROPERTY_WRENCH, 5, 0},
+    {"contact", KD_PROPERTY_WRENCH, 6, 0},
 };
 static const property of_signal[] = { // state, input, sensor; the second of PI states only
     {"", KD_PROPERTY_VALUE, 0, 0}, {"out", KD_PROPERTY_OUT, 0, 0},

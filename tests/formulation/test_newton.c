@@ -1,4 +1,5 @@
 // Tests of the sparse Newton matrix: cheap updates, patterns that grow, structure; motions with every strategy.
+#include "core/failing_allocator.h"
 #include "formulation/assembled_impl.h"
 #include "formulation/newton.h"
 #include "formulation/whole.h"
@@ -17,10 +18,18 @@ static kd_newton *newton_of(const kd_dae *dae)
 enum { SPRINGS = 3 };
 static const double CONTACT = 40;
 
+// What the forces refuse, with KD_EVAL_RETRY
+typedef struct refusals {
+    int    call;  // this call, counted down to 0
+    double input; // inputs above this one; 0: none
+} refusals;
+
 static kd_eval springs_f(const kd_point *x, void *context, double *f)
 {
-    double depth = x->p[0] > 1 ? x->p[0] - 1 : 0;
-    (void)context;
+    double    depth = x->p[0] > 1 ? x->p[0] - 1 : 0;
+    refusals *refused = context;
+    if (refused && refused->call > 0 && --refused->call == 0) return KD_EVAL_RETRY;
+    if (refused && refused->input > 0 && x->u[0] > refused->input) return KD_EVAL_RETRY;
     f[0] = -(2 + 3 * x->u[0]) * x->p[0] - CONTACT * depth * depth * (1 + x->p[1]);
     f[1] = -5 * x->p[1];
     f[2] = -7 * x->p[2] + x->p[1];
@@ -42,10 +51,11 @@ static kd_eval springs_input(double t, void *context, double *u, double *du, dou
 }
 static const kd_inputs springs_inputs = {.eval = springs_input};
 
-static kd_eom *springs(void)
+static kd_eom *springs(refusals *refused)
 {
     kd_eom_def def = kd_eom_def_default();
     def.title = "springs";
+    def.context = refused;
     def.dims = (kd_dims){.np = SPRINGS, .nv = SPRINGS, .nu = 1};
     def.M = springs_M;
     def.f = springs_f;
@@ -59,14 +69,19 @@ typedef struct fixture {
     double    y[16], ydot[16];
 } fixture;
 
-static fixture open_springs(const kd_formulation_options *opt, const double *p)
+static fixture open_refusing(const kd_formulation_options *opt, const double *p, refusals *refused)
 {
-    fixture f = {.eom = springs()};
+    fixture f = {.eom = springs(refused)};
     assert_int_equal(kd_state_create(f.eom, &f.x), KD_OK);
     memcpy(f.x->p, p, SPRINGS * sizeof *p);
     f.dae = make_dae(f.eom, &springs_inputs, f.x, KD_GGL, opt);
     kd_formulation_pack(f.dae, f.x, f.y);
     return f;
+}
+
+static fixture open_springs(const kd_formulation_options *opt, const double *p)
+{
+    return open_refusing(opt, p, NULL);
 }
 
 static void close_fixture(fixture *f)
@@ -157,6 +172,153 @@ static void estimated_pattern_grows(void **state)
     close_fixture(&f);
 }
 
+// A look that is broken off loses nothing: what it found by then is in the pattern after the next one.
+static void interrupted_look_loses_nothing(void **state)
+{
+    (void)state;
+    kd_formulation_options opt = kd_formulation_options_default();
+    opt.derivatives = KD_DERIVATIVES_GROUPED;
+    opt.estimated = true;
+    for (int call = 1;; call++) {
+        double   p[SPRINGS] = {0.5, 0.2, 0.1};
+        refusals refused = {0};
+        fixture  f = open_refusing(&opt, p, &refused);
+        assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, true), KD_OK);
+        f.y[0] = 1.5;
+        f.dae->widen = true;
+        refused.call = call;
+        kd_status status = f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, false);
+        if (status < 0) {
+            assert_int_equal(status, KD_ERR_RETRY_FAILED);
+            f.dae->widen = true;
+            assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, false), KD_OK);
+        }
+        const kd_newton *newton = newton_of(f.dae);
+        assert_close(entry(newton, newton->K, 0, 1), CONTACT * 0.25, 1e-5);
+        close_fixture(&f);
+        if (status >= 0) break;
+    }
+}
+
+// Memory that is short while the pattern grows: an error, and the next attempt finds everything in order.
+static void growing_without_memory(void **state)
+{
+    (void)state;
+    kd_formulation_options opt = kd_formulation_options_default();
+    opt.derivatives = KD_DERIVATIVES_GROUPED;
+    opt.estimated = true;
+    opt.update = KD_UPDATE_EXTENDED;
+    for (int fail_at = 1;; fail_at++) {
+        double            p[SPRINGS] = {0.5, 0.2, 0.1};
+        fixture           f = open_springs(&opt, p);
+        failing_allocator a = {.fail_at = fail_at};
+        const char       *message;
+        assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, true), KD_OK);
+        f.y[0] = 1.5;
+        f.dae->widen = true;
+        failing_allocator_use(&a);
+        kd_status status = f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, false);
+        kd_set_allocator(NULL);
+        if (status < 0) {
+            assert_int_equal(status, KD_ERR_MEMORY);
+            assert_int_equal(f.dae->methods->fault(f.dae->impl, &message), KD_ERR_MEMORY);
+            assert_string_equal(message, kd_status_sentence(KD_ERR_MEMORY));
+            (void)f.dae->methods->counters(f.dae->impl);
+            assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, false), KD_OK);
+        }
+        const kd_newton *newton = newton_of(f.dae);
+        assert_close(entry(newton, newton->K, 0, 1), CONTACT * 0.25, 1e-5);
+        close_fixture(&f);
+        if (status >= 0) break;
+    }
+}
+
+// Every strategy: an allocation that fails while the form is created leaks nothing.
+static void creation_without_memory(void **state)
+{
+    (void)state;
+    kd_eom_def def = whole();
+    kd_eom    *eom = make(&def);
+    kd_state  *x = state_at(eom, &whole_place);
+    for (int k = 0; k < 4; k++) {
+        kd_formulation_options opt = kd_formulation_options_default();
+        opt.derivatives = k < 1 ? KD_DERIVATIVES_DENSE : KD_DERIVATIVES_GROUPED;
+        opt.estimated = k == 2;
+        opt.explicit_form = k == 1;
+        opt.sparse = k == 3;
+        opt.update = KD_UPDATE_EXTENDED;
+        for (int fail_at = 1;; fail_at++) {
+            failing_allocator a = {.fail_at = fail_at};
+            kd_dae           *dae;
+            failing_allocator_use(&a);
+            kd_status status = kd_formulation_create(eom, &whole_inputs, x, KD_GGL, &opt, &dae, NULL, 0);
+            if (status == KD_OK) kd_dae_destroy(dae);
+            kd_set_allocator(NULL);
+            assert_int_equal(a.live, 0);
+            if (status == KD_OK) break;
+            assert_int_equal(status, KD_ERR_MEMORY);
+        }
+    }
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+static kd_eval decay(const kd_point *x, void *context, double *b)
+{
+    (void)context;
+    b[0] = -x->r[0] + x->u[0];
+    return KD_EVAL_OK;
+}
+
+// Equations without bodies: inner states alone, in every form and with every strategy.
+static void inner_states_alone(void **state)
+{
+    (void)state;
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.nr = 1, .nu = 1};
+    def.b = decay;
+    kd_eom *eom = make(&def);
+    for (int k = 0; k < KD_FORMULATION_COUNT * 4; k++) {
+        kd_simulation_options   opt = kd_simulation_options_default();
+        kd_formulation_options *o = &opt.formulation_options;
+        kd_state               *x;
+        kd_stats                stats;
+        char                    message[600] = "";
+        opt.formulation = (kd_formulation)(k / 4);
+        bool choice = opt.formulation != KD_PSF && opt.formulation != KD_PSF1 && opt.formulation != KD_ODE;
+        opt.integrator = opt.formulation == KD_PSF || opt.formulation == KD_PSF1 || k % 4 == 3 ? KD_RADAU : KD_BDF;
+        opt.rtol = opt.atol = 1e-8;
+        if (choice && k % 4 == 1) o->derivatives = KD_DERIVATIVES_DENSE;
+        if (choice && k % 4 == 2) o->derivatives = KD_DERIVATIVES_GROUPED, o->estimated = true;
+        if (choice && k % 4 == 2) o->update = KD_UPDATE_EXTENDED, o->explicit_form = true;
+        assert_int_equal(kd_state_create(eom, &x), KD_OK);
+        x->r[0] = 1;
+        if (kd_simulate(eom, &springs_inputs, &opt, x, 2, &stats, message, sizeof message) < 0)
+            fail_msg("%s, %d: %s", kd_formulation_word(opt.formulation), k % 4, message);
+        assert_close(x->r[0], 1.5 * exp(-2) + 0.5 * (sin(2) - cos(2)), 1e-6);
+        kd_state_destroy(x);
+    }
+    kd_eom_destroy(eom);
+}
+
+// An input that cannot be shifted has no second derivatives; the others are not in the way of a linearization.
+static void inputs_at_their_limit(void **state)
+{
+    (void)state;
+    kd_formulation_options opt = kd_formulation_options_default();
+    opt.update = KD_UPDATE_EXTENDED;
+    double   p[SPRINGS] = {0.5, 0.2, 0.1};
+    refusals refused = {.input = 1e-6};
+    fixture  f = open_refusing(&opt, p, &refused);
+    assert_int_equal(f.dae->methods->linearize(f.dae->impl, 0, f.y, f.ydot, true), KD_OK);
+    const kd_newton *newton = newton_of(f.dae);
+    assert_close(entry(newton, newton->K, 0, 0), 2, 1e-6);
+    refused.input = 0;
+    assert_int_equal(f.dae->methods->update(f.dae->impl, 0.5, f.y, f.ydot), KD_OK);
+    assert_close(entry(newton, newton->K, 0, 0), 2, 1e-6);
+    close_fixture(&f);
+}
+
 // ---- motions --------------------------------------------------------------------------------------------------------
 
 // With an estimated pattern the motion is that of the known one, also when the contact wakes up in mid-run.
@@ -172,7 +334,7 @@ static void estimated_pattern_gives_the_same_motion(void **state)
         opt.rtol = opt.atol = 1e-7;
         if (k > 0) opt.formulation_options.derivatives = KD_DERIVATIVES_GROUPED;
         opt.formulation_options.estimated = k == 2;
-        kd_eom   *eom = springs();
+        kd_eom   *eom = springs(NULL);
         kd_state *x;
         kd_stats  stats;
         char      message[600] = "";
@@ -289,6 +451,11 @@ int main(void)
         cmocka_unit_test(partitioned_update_takes_the_mass_matrix),
         cmocka_unit_test(extended_update_follows_the_inputs),
         cmocka_unit_test(estimated_pattern_grows),
+        cmocka_unit_test(interrupted_look_loses_nothing),
+        cmocka_unit_test(growing_without_memory),
+        cmocka_unit_test(creation_without_memory),
+        cmocka_unit_test(inner_states_alone),
+        cmocka_unit_test(inputs_at_their_limit),
         cmocka_unit_test(estimated_pattern_gives_the_same_motion),
         cmocka_unit_test(all_strategies_reach_the_reference),
         cmocka_unit_test(structure_is_consistent),

@@ -90,6 +90,7 @@ static void every_form(void **state)
         {"constraint.disc.force3", {KD_SECTION_CONSTRAINT, 6, KD_PROPERTY_FORCE, 2, 0}, false},
         {"joint.car.q6", {KD_SECTION_JOINT, 9, KD_PROPERTY_Q, 5, 0}, true},
         {"constraint.wheel.force", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_FORCE, 0, 0}, false},
+        {"constraint.wheel.contact", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_WRENCH, 6, 0}, false},
         {"constraint.wheel.ty", {KD_SECTION_CONSTRAINT, 9, KD_PROPERTY_WRENCH, 4, 0}, false},
         {"state.lag", {KD_SECTION_STATE, 0, KD_PROPERTY_VALUE, 0, 0}, true},
         {"state.pi.out", {KD_SECTION_STATE, 1, KD_PROPERTY_OUT, 0, 0}, true},

@@ -207,6 +207,7 @@ static void hunting_wheelset(void **state)
             assert_close(at(&result, k, "y"), row[1], 3e-6);
             assert_close(at(&result, k, "yaw"), row[4], 6e-6);
             assert_close(at(&result, k, "roll"), row[5], 6e-7);
+            assert_close(at(&result, k, "contact"), row[14], 3e-6);
         }
     }
     run_model("hunting-wheelset", "unknown_contact=1", KD_JOINT, 10, 100, &result);
