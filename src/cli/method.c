@@ -23,6 +23,7 @@ static const char *const ARKODE_METHODS[] = {KD_ARKODE_METHOD_LIST(WORD_OF_LIST)
 #undef WORD_OF_LIST
 };
 static const char *const PROJECTIONS[] = {"never", "bound", "always"};
+static const char *const PARAMETRISATIONS[] = {"partition", "tangent"};
 
 const char *kd_method_decomposition(const kd_method *m)
 {
@@ -56,6 +57,7 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
          &m->projection},
         {"--projection-bound", "B", "largest violation that is left alone; default 1e-8", KD_CLI_POSITIVE,
          &m->projection_bound},
+        {"--parametrisation", "P", "of statespace: partition (default), tangent", KD_CLI_TEXT, &m->parametrisation},
         {"--order-max", "K", "highest order of bdf and cvode, order of arkode; default: 5, adams 12", KD_CLI_COUNT,
          &m->order_max},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
@@ -76,13 +78,14 @@ static bool choose(const char *what, const char *word, const char *const *list, 
 static bool read_formulation_options(kd_method *m)
 {
     kd_formulation_options *o = &m->options.formulation_options;
-    int                     decomposition, derivatives, pattern, update, form, projection;
+    int                     decomposition, derivatives, pattern, update, form, projection, parametrisation;
     if (!choose("decomposition", m->decomposition, DECOMPOSITIONS, 3, &decomposition) ||
         !choose("word for --derivatives", m->derivatives, DERIVATIVES, 3, &derivatives) ||
         !choose("word for --pattern", m->pattern, PATTERNS, 2, &pattern) ||
         !choose("word for --update", m->update, UPDATES, 3, &update) ||
         !choose("word for --form", m->form, FORMS, 2, &form) ||
-        !choose("word for --projection", m->projection, PROJECTIONS, 3, &projection))
+        !choose("word for --projection", m->projection, PROJECTIONS, 3, &projection) ||
+        !choose("word for --parametrisation", m->parametrisation, PARAMETRISATIONS, 2, &parametrisation))
         return false;
     if (m->decomposition) o->constraints = (kd_decomposition)decomposition;
     if (m->derivatives) o->derivatives = (kd_derivatives)derivatives;
@@ -90,6 +93,7 @@ static bool read_formulation_options(kd_method *m)
     if (m->update) o->update = (kd_update)update;
     if (m->form) o->explicit_form = form == 1;
     if (m->projection) o->projection = (kd_projection)projection;
+    if (m->parametrisation) o->parametrisation = (kd_parametrisation)parametrisation;
     if (m->projection_bound > 0) {
         o->projection_bound = m->projection_bound;
         if (!m->projection) o->projection = KD_PROJECT_BOUND;
@@ -142,6 +146,7 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
         {o->explicit_form, {"form", "form of the dynamics", FORMS[o->explicit_form]}, 0},
         {o->projection != KD_PROJECT_NEVER, {"projection", "projection", PROJECTIONS[o->projection]}, 0},
         {bounded, {"projection_bound", "projection above", NULL}, o->projection_bound},
+        {m->parametrisation != NULL, {"parametrisation", "parametrisation", PARAMETRISATIONS[o->parametrisation]}, 0},
         {m->options.integrator == KD_CVODE, {"method", "method", CVODE_METHODS[m->options.cvode.method]}, 0},
         {m->options.integrator == KD_ARKODE, {"method", "method", ARKODE_METHODS[m->options.arkode.method]}, 0},
         {m->order_max > 0, {"order_max", "highest order", NULL}, m->order_max},
@@ -279,6 +284,8 @@ bool kd_method_fits(const kd_method *m)
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
         return refuse("--pattern", "only grouped differences have a pattern", "--derivatives grouped");
+    if (m->parametrisation && m->options.formulation != KD_STATESPACE)
+        return refuse("--parametrisation", "only statespace has coordinates of its own", "--formulation statespace");
     return fits_order(m) && fits_integrator(m) && fits_psf(m) && fits_decomposition(m) && fits_projection(m);
 }
 

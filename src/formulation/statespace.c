@@ -258,36 +258,19 @@ static void describe(kd_statespace *self)
     }
 }
 
-static bool same_rows(const kd_statespace *self)
-{
-    kd_dims d = self->dims;
-    return self->rank_p >= 0 && memcmp(self->active, self->state->active_lambda, (size_t)d.nlambda) == 0 &&
-           memcmp(self->active + d.nlambda, self->state->active_mu, (size_t)d.nmu) == 0;
-}
-
 // Size of x in the coordinates of a chart
 static int size_of_x(const kd_statespace *self, const kd_chart *chart)
 {
     return chart->p.nind + kd_chart_velocity(self, chart)->nind + self->dims.nr;
 }
 
-// A start: coordinates anew unless those of before still serve
+// A start: coordinates anew, nothing of before counts
 static kd_eval start_chart(kd_statespace *self, double t, const double *p, const double *s)
 {
-    kd_dims d = self->dims;
-    bool    keep = self->chart->valid && same_rows(self), regular = false;
-    kd_eval answer = KD_EVAL_OK;
-    self->previous->valid = false;
-    if (keep) {
-        answer = kd_chart_factor(self, self->chart, t, p, s, &regular);
-        if (answer != KD_EVAL_OK) return answer;
-        keep = regular && well_conditioned(self, self->chart);
-    }
-    self->chart->valid = false;
-    if (keep) return KD_EVAL_OK;
+    self->previous->valid = self->chart->valid = false;
     self->rank_p = self->rank_v = -1;
-    memcpy(self->active, self->state->active_lambda, (size_t)d.nlambda);
-    memcpy(self->active + d.nlambda, self->state->active_mu, (size_t)d.nmu);
+    memset(self->column_p, 0, (size_t)self->dims.np * sizeof *p);
+    memset(self->column_v, 0, (size_t)self->dims.nv * sizeof *p);
     return choose(self, self->chart, t, p, s);
 }
 
@@ -497,7 +480,6 @@ static void cut_pivoting(kd_statespace *self)
     self->column = kd_cut_int(arena, n);
     self->column_p = kd_cut_double(arena, d.np);
     self->column_v = kd_cut_double(arena, d.nv);
-    self->active = kd_arena_cut(arena, (size_t)(d.nlambda + d.nmu), 1);
     if (!tangent) return;
     int work = kd_svd_work(m, n);
     self->U = kd_cut_matrix(arena, m, m);
@@ -539,13 +521,15 @@ static kd_status measure_size(kd_statespace *self, const kd_inputs *inputs)
     kd_state          *near = NULL;
     kd_initial_options opt = kd_initial_options_default();
     kd_status          status = kd_state_create(self->eom, &near);
-    kd_eval            answer;
     if (status < 0) return status;
     kd_state_copy(self->state, near);
-    if (kd_initial_consistent(self->eom, inputs, &opt, near, NULL, 0) < 0) kd_state_copy(self->state, near);
+    status = kd_initial_consistent(self->eom, inputs, &opt, near, NULL, 0);
+    if (status < 0) kd_state_copy(self->state, near);
     self->dae->n = self->nx_max;
-    answer = start_chart(self, near->t, near->p, near->s);
-    status = answer == KD_EVAL_OK ? KD_OK : self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
+    if (status != KD_ERR_MEMORY) {
+        kd_eval answer = start_chart(self, near->t, near->p, near->s);
+        status = answer == KD_EVAL_OK ? KD_OK : self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
+    }
     if (status >= 0) self->dae->n = size_of_x(self, self->chart);
     kd_state_destroy(near);
     return status;

@@ -104,7 +104,6 @@ typedef struct kd_statespace {
     kd_chart               charts[2];
     kd_chart              *chart, *previous;
     int                    rank_p, rank_v;      // of the present active rows; -1: not yet determined
-    unsigned char         *active;              // (nlambda + nmu) rows that these belong to
     double                *column_p, *column_v; // (np), (nv) scales of columns for pivoting: largest entries so far
     kd_statespace_point    last;                // solved last
     kd_statespace_point    ends[2];             // of an interpolated step

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FORMS "ggl, index2, index1, baumgarte2, baumgarte1, ode or index3" // that IDA can integrate
+#define FORMS "ggl, index2, index1, baumgarte2, baumgarte1, ode, statespace or index3" // that IDA can integrate
 #define INTERNAL_FLOOR 1e-8                                                // smallest atol of internal components
 
 struct kd_ida {

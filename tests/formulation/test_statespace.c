@@ -508,6 +508,35 @@ static void wrong_options_are_refused(void **state)
     kd_eom_destroy(eom);
 }
 
+// A failed allocation at creation leaves nothing behind.
+static void failed_allocation_leaves_nothing(void **state)
+{
+    (void)state;
+    kd_eom_def def = whole();
+    kd_eom    *eom = make(&def);
+    kd_state  *x = state_at(eom, &whole_place);
+    double     y[9], ydot[9];
+    make_consistent(eom, &whole_inputs, x);
+    for (long fail_at = 1;; fail_at++) {
+        failing_allocator a = {.fail_at = fail_at};
+        kd_dae           *dae;
+        failing_allocator_use(&a);
+        kd_status status = kd_formulation_create(eom, &whole_inputs, x, KD_STATESPACE, NULL, &dae, NULL, 0);
+        if (status >= 0) {
+            kd_formulation_pack(dae, x, y);
+            assert_int_equal(dae->methods->start(dae->impl, 0, y, ydot), KD_EVAL_OK);
+            status = dae->methods->linearize(dae->impl, 0, y, ydot, true);
+        }
+        kd_dae_destroy(dae);
+        kd_set_allocator(NULL);
+        assert_int_equal(a.live, 0);
+        if (status == KD_OK) break;
+        assert_int_equal(status, KD_ERR_MEMORY);
+    }
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 int main(void)
 {
     silence_unused_whole();
@@ -522,6 +551,7 @@ int main(void)
         cmocka_unit_test(relabelling_keeps_the_state),
         cmocka_unit_test(lock_up_is_told),
         cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(failed_allocation_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -545,6 +545,7 @@ static void changed_active_rows(void **state)
 {
     (void)state;
     for (int form = 0; form < KD_FORMULATION_COUNT; form++) {
+        if (form == KD_STATESPACE) continue; // its size is that of the rows at creation
         switch_rows((kd_formulation)form, KD_RADAU);
         switch_rows((kd_formulation)form, KD_BDF);
     }
@@ -1172,7 +1173,7 @@ static bool can_integrate(kd_integrator integrator, kd_formulation form)
         return form != KD_PSF && form != KD_PSF1 && form != KD_ODASSL;
     case KD_CVODE:
     case KD_ARKODE:
-        return form == KD_ODE;
+        return form == KD_ODE || form == KD_STATESPACE;
     default:
         return true;
     }
