@@ -269,8 +269,6 @@ static kd_eval start_chart(kd_statespace *self, double t, const double *p, const
 {
     self->previous->valid = self->chart->valid = false;
     self->rank_p = self->rank_v = -1;
-    memset(self->column_p, 0, (size_t)self->dims.np * sizeof *p);
-    memset(self->column_v, 0, (size_t)self->dims.nv * sizeof *p);
     return choose(self, self->chart, t, p, s);
 }
 
@@ -478,8 +476,6 @@ static void cut_pivoting(kd_statespace *self)
     self->full = kd_cut_matrix(arena, m, tangent ? 2 * n : n);
     self->row = kd_cut_int(arena, m);
     self->column = kd_cut_int(arena, n);
-    self->column_p = kd_cut_double(arena, d.np);
-    self->column_v = kd_cut_double(arena, d.nv);
     if (!tangent) return;
     int work = kd_svd_work(m, n);
     self->U = kd_cut_matrix(arena, m, m);

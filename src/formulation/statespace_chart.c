@@ -21,7 +21,6 @@
 #define FAR 10.0          // increments may grow by this factor over the smallest one
 #define SPARSE_FROM 160   // order from which on sparse factors pay
 #define SINGULAR 1e-13    // reciprocal condition of a matrix that is not used
-#define LEAST_COLUMN 1e-6 // smaller columns of the scaled constraint matrix are rounding
 #define PROBES 3          // vectors that estimate the norm of a sparse inverse
 
 // ---- storage --------------------------------------------------------------------------------------------------------
@@ -38,7 +37,6 @@ static void cut_level(kd_statespace *self, kd_chart_level *level, int n)
     level->rows = kd_cut_int(arena, m);
     level->C = kd_cut_matrix(arena, m, d.nv);
     level->row = kd_cut_double(arena, most + m);
-    level->scale = kd_cut_double(arena, d.nv);
     level->LU = kd_cut_matrix(arena, d.nv, d.nv);
     level->pivot = kd_cut_int(arena, d.nv);
 }
@@ -125,19 +123,13 @@ static void tell_rank(kd_statespace *self, double t, const int *rows, int rank, 
 
 // ---- choice of coordinates ------------------------------------------------------------------------------------------
 
-// Rows to largest entry 1, then columns by the largest entry that they have had so far: lengths and angles become
-// comparable, and a column does not gain from being small just now. column NULL: rows only (quaternions have size 1).
-static void scale_full(int m, int n, double *A, double *column)
+// Rows to largest entry 1. Columns stay: one that is small just now must not gain from it.
+static void scale_rows(int m, int n, double *A)
 {
     for (int i = 0; i < m; i++) {
         double most = 0;
         for (int j = 0; j < n; j++) most = fmax(most, fabs(A[i + (ptrdiff_t)j * m]));
         for (int j = 0; j < n && most > 0; j++) A[i + (ptrdiff_t)j * m] /= most;
-    }
-    for (int j = 0; j < n && column; j++) {
-        column[j] = fmax(column[j], LEAST_COLUMN);
-        for (int i = 0; i < m; i++) column[j] = fmax(column[j], fabs(A[i + (ptrdiff_t)j * m]));
-        for (int i = 0; i < m; i++) A[i + (ptrdiff_t)j * m] /= column[j];
     }
 }
 
@@ -169,14 +161,13 @@ static bool null_space(kd_statespace *self, kd_chart_level *level, int m, double
 
 // Full pivoting of the count rows (numbers in rows) and nq norm equations in self->full. rows: the kept ones come
 // first.
-static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, double *column, int count, int nq,
-                     int *rank_known)
+static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int count, int nq, int *rank_known)
 {
     int     m = count + nq, n = level->n, *rows = level->rows, kept = 0;
     bool    tangent = level->S;
     double *copy = tangent ? self->full + (ptrdiff_t)m * n : NULL;
     if (tangent) memcpy(copy, self->full, (size_t)m * (size_t)n * sizeof(double));
-    scale_full(m, n, self->full, column);
+    scale_rows(m, n, self->full);
     int rank = m > 0 ? kd_lu_full(m, n, self->full, self->row, self->column, self->opt.rank_tolerance) : 0;
     if (m == 0)
         for (int j = 0; j < n; j++) self->column[j] = j;
@@ -247,11 +238,10 @@ kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const do
     if (answer != KD_EVAL_OK) return answer;
     self->counters.selectors++;
     int count = position_rows(self, chart->p.rows);
-    answer = pivot(self, &chart->p, t, self->identity ? self->column_p : NULL, count, self->identity ? 0 : d.nq,
-                   &self->rank_p);
+    answer = pivot(self, &chart->p, t, count, self->identity ? 0 : d.nq, &self->rank_p);
     if (answer != KD_EVAL_OK || self->shared) return answer;
     count = velocity_rows(self, &chart->p, chart->v.rows);
-    return pivot(self, &chart->v, t, self->column_v, count, 0, &self->rank_v);
+    return pivot(self, &chart->v, t, count, 0, &self->rank_v);
 }
 
 static bool same_level(const kd_chart_level *a, const kd_chart_level *b)
@@ -272,12 +262,6 @@ static int order(const kd_statespace *self, const kd_chart_level *level)
     return level->reduced ? level->rank : self->dims.nv;
 }
 
-// Sizes that columns of the reduced matrix are divided by
-static const double *largest_columns(const kd_statespace *self, const kd_chart *chart, const kd_chart_level *level)
-{
-    return level == &chart->p ? self->column_p : self->column_v;
-}
-
 // LU = matrix of the level with rows of constraints scaled to largest entry 1
 static void assemble(kd_statespace *self, kd_chart *chart, kd_chart_level *level)
 {
@@ -292,13 +276,9 @@ static void assemble(kd_statespace *self, kd_chart *chart, kd_chart_level *level
             level->C[i + (ptrdiff_t)j * rank] = entry(self, level->rows[i], j) * level->row[first + i];
     }
     if (level->reduced) {
-        const double *largest = largest_columns(self, chart, level);
-        for (int j = 0; j < rank; j++) {
-            int k = level->independent[level->nind + j];
-            level->scale[j] = largest[k] > 0 ? 1 / largest[k] : 1;
-            for (int i = 0; i < rank; i++)
-                A[i + (ptrdiff_t)j * rank] = level->scale[j] * level->C[i + (ptrdiff_t)k * rank];
-        }
+        for (int j = 0; j < rank; j++)
+            memcpy(A + (ptrdiff_t)j * rank, level->C + (ptrdiff_t)level->independent[level->nind + j] * rank,
+                   (size_t)rank * sizeof *A);
         return;
     }
     for (int j = 0; j < nv; j++) {
@@ -314,7 +294,6 @@ static void assemble(kd_statespace *self, kd_chart *chart, kd_chart_level *level
     for (int i = 0; i < first && !level->S && !kinematic; i++) A[i + (ptrdiff_t)level->independent[i] * n] = 1;
     // not scaled: a row of S Z that vanishes must show, a quaternion's component has reached its extremum
     for (int i = 0; i < first; i++) level->row[i] = 1;
-    for (int j = 0; j < nv; j++) level->scale[j] = 1;
 }
 
 static double norm_1(int m, int n, const double *A)
@@ -325,18 +304,6 @@ static double norm_1(int m, int n, const double *A)
         for (int i = 0; i < m; i++) sum += fabs(A[i + (ptrdiff_t)j * m]);
         most = fmax(most, sum);
     }
-    return most;
-}
-
-// |Phi_q|_1 of all scaled columns. The condition number is |Phi_q| |inv(Phi_u)|: that of Phi_u itself is 1 for a single
-// constraint, however small its entry has become.
-static double constraint_norm(const kd_statespace *self, const kd_chart *chart, const kd_chart_level *level)
-{
-    const double *largest = largest_columns(self, chart, level);
-    double        most = 0;
-    for (int j = 0; j < self->dims.nv; j++)
-        if (largest[j] > 0)
-            most = fmax(most, norm_1(level->rank, 1, level->C + (ptrdiff_t)j * level->rank) / largest[j]);
     return most;
 }
 
@@ -370,10 +337,12 @@ static kd_status factor_sparse(kd_statespace *self, kd_chart_level *level, int n
 }
 
 // Factor the assembled matrix; false: singular
-static bool factor_level(kd_statespace *self, kd_chart *chart, kd_chart_level *level)
+static bool factor_level(kd_statespace *self, kd_chart_level *level)
 {
-    int    n = order(self, level);
-    double norm = level->reduced ? constraint_norm(self, chart, level) : norm_1(n, n, level->LU);
+    int n = order(self, level);
+    // |C| |inv(Phi_u)| with all columns of C: the condition number of Phi_u itself is 1 for a single constraint,
+    // however small its entry has become
+    double norm = level->reduced ? norm_1(n, self->dims.nv, level->C) : norm_1(n, n, level->LU);
     self->counters.predecompositions++;
     level->condition = 1;
     if (n == 0) return true;
@@ -390,10 +359,10 @@ kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const do
     *regular = false;
     if (answer != KD_EVAL_OK) return answer;
     assemble(self, chart, &chart->p);
-    *regular = factor_level(self, chart, &chart->p);
+    *regular = factor_level(self, &chart->p);
     if (*regular && !self->shared) {
         assemble(self, chart, &chart->v);
-        *regular = factor_level(self, chart, &chart->v);
+        *regular = factor_level(self, &chart->v);
     }
     if (p != chart->position) memcpy(chart->position, p, (size_t)self->dims.np * sizeof *p);
     kd_chart_pick(&chart->p, p, chart->y);
@@ -416,7 +385,6 @@ void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *ri
         for (int i = 0; i < nind; i++) e[i] = rind ? level->row[i] * rind[i] : 0;
         for (int i = 0; i < rank; i++) e[nind + i] = level->row[nind + i] * rc[i];
         back_substitute(level, nv, e);
-        for (int j = 0; j < nv; j++) e[j] *= level->scale[j];
         return;
     }
     for (int i = 0; i < rank; i++) rc[i] *= level->row[i];
@@ -426,7 +394,7 @@ void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *ri
         if (known != 0) kd_axpy(rank, -known, level->C + (ptrdiff_t)level->independent[j] * rank, rc);
     }
     back_substitute(level, rank, rc);
-    for (int j = 0; j < rank; j++) e[level->independent[nind + j]] = level->scale[j] * rc[j];
+    for (int j = 0; j < rank; j++) e[level->independent[nind + j]] = rc[j];
 }
 
 // ---- dependent positions and velocities -----------------------------------------------------------------------------

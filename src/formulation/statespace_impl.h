@@ -25,7 +25,6 @@ typedef struct kd_chart_level {
     int         *rows;        // (rank) kept rows, numbers in [g; h]
     double      *C;           // (rank x nv) scaled by row
     double      *row;         // (nv) scale factors of the rows that are factored
-    double      *scale;       // (nv) scale factors of its columns
     double      *LU;          // (order x order)
     int         *pivot;
     kd_linsolve *sparse; // NULL: dense
@@ -103,14 +102,13 @@ typedef struct kd_statespace {
     kd_position            position;
     kd_chart               charts[2];
     kd_chart              *chart, *previous;
-    int                    rank_p, rank_v;      // of the present active rows; -1: not yet determined
-    double                *column_p, *column_v; // (np), (nv) scales of columns for pivoting: largest entries so far
-    kd_statespace_point    last;                // solved last
-    kd_statespace_point    ends[2];             // of an interpolated step
-    double                *guess;               // (nw + ns + nlambda + nmu) of the last point that had a solution
-    double                *whole;               // (nwhole)
-    double                *zero;                // (nv)
-    double                *GZ, *HZ, *full;      // full: rectangular workspace of pivoting
+    int                    rank_p, rank_v; // of the present active rows; -1: not yet determined
+    kd_statespace_point    last;           // solved last
+    kd_statespace_point    ends[2];        // of an interpolated step
+    double                *guess;          // (nw + ns + nlambda + nmu) of the last point that had a solution
+    double                *whole;          // (nwhole)
+    double                *zero;           // (nv)
+    double                *GZ, *HZ, *full; // full: rectangular workspace of pivoting
     double                *U, *Vt, *sigma, *svd_work;
     int                   *row, *column;
     double                *rind, *rc, *e, *moved, *values, *work;

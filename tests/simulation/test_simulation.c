@@ -426,7 +426,7 @@ static void unknown_choices(void **state)
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
     assert_string_equal(message,
                         "the formulation 99 is none of psf, psf1, ggl, odassl, index3, index2, index1, baumgarte2, "
-                        "baumgarte1, ode");
+                        "baumgarte1, ode, statespace");
     assert_int_equal(kd_formulation_create(NULL, NULL, x, KD_PSF, NULL, &dae, message, sizeof message),
                      KD_ERR_ARGUMENT);
     assert_string_equal(message, "kd_formulation_create: eom is NULL");
