@@ -54,8 +54,7 @@ static void instants_of(const bench *b, const corrector_problem *problem, const 
     bench_say(b, "%s: %ld evaluations, %ld updates\n", method->name, o.stats.jacobians, o.stats.updates);
     kd_text(path, sizeof path, "%s/corrector-chain16-%s.svg", folder,
             method->update == KD_UPDATE_FULL ? "standard" : "extended");
-    kd_text(title, sizeof title, "Chain of 16 pendulums, %s: %ld evaluations, %ld updates", method->name,
-            o.stats.jacobians, o.stats.updates);
+    kd_text(title, sizeof title, "Chain of 16 pendulums, %s", method->name);
     if (kd_instants_save(instants, title, "x of the suspension", t, y, CURVE, 1, path, message, sizeof message) < 0)
         report(method->name, message);
     kd_instants_destroy(instants);

@@ -113,7 +113,8 @@ void kd_newton_eliminate(const kd_newton *self, const double *K_p, double *W)
         for (int l = self->row_start[k]; l < self->row_start[k + 1]; l++) {
             double     factor = D[k] * self->GZ[self->row_value[l]];
             const int *column = self->F.column + self->row_column[l];
-            for (int e = column[0]; e < column[1]; e++) W[self->product[q++]] -= factor * K_p[e];
+            for (int e = column[0]; e < column[1]; e++, q++)
+                if (self->product[q] >= 0) W[self->product[q]] -= factor * K_p[e];
         }
 }
 

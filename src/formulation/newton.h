@@ -71,7 +71,7 @@ typedef struct kd_newton {
     int       *diagonal_row, *g_diagonal;          // entries (phi_i, lambda_i) and (h_i, mu_i); (g_i, eta_i)
     int       *row_start, *row_column, *row_value; // GZ by rows: start (nlambda + 1), columns, number in its values
     double    *GZ;                                 // values of the source gz that belong to the matrix
-    int       *product;                            // places in A of the products K_p (GZ)', in order
+    int       *product;                            // places in A of the products K_p (GZ)', in order; -1: left out
     kd_columns A;                                  // (m x m)
     double    *A_E, *A_K, *W, *W_im;               // A = gamma A_E + A_K + W; where Z = I, W / gamma
     double    *T_real;                             // blocks of T for the real gamma

@@ -8,6 +8,7 @@
 #define DENSE_PART 0.3  // part of the entries from which on it is so for larger ones
 #define SPARSE_FROM 400 // order from which on only a nearly full matrix is treated as dense
 #define NEARLY_FULL 0.6
+#define DECOUPLED_FROM 100 // order from which on eta is left out of the rows that it hardly touches
 
 // ---- sources --------------------------------------------------------------------------------------------------------
 
@@ -317,6 +318,13 @@ static void place_diagonals(kd_newton *self)
 
 // ---- what elimination leaves ----------------------------------------------------------------------------------------
 
+// Of the products K_p (GZ)', rows that are not position constraints may do without (docs/methods/newton.md, ODASSL).
+static bool is_needed(const kd_newton *self, int row)
+{
+    bool position = row >= self->g && row < self->g + self->nlambda;
+    return position || self->form->form != KD_ODASSL || self->m < DECOUPLED_FROM;
+}
+
 static kd_status set_A(kd_newton *self)
 {
     kd_places places = {.rows = self->m, .columns = self->m};
@@ -326,7 +334,7 @@ static kd_status set_A(kd_newton *self)
             kd_places_add(&places, self->F.row[e], j < self->nv ? j : j - self->nv);
     KD_EACH_PRODUCT(self, k, l, e)
     {
-        kd_places_add(&places, self->F.row[e], self->xe + k);
+        if (is_needed(self, self->F.row[e])) kd_places_add(&places, self->F.row[e], self->xe + k);
         products++;
     }
     kd_status status = kd_places_sort(&places, &self->A, &self->pattern);
@@ -339,7 +347,10 @@ static kd_status set_A(kd_newton *self)
             self->to_A[e] = kd_columns_find(&self->A, self->F.row[e], j < self->nv ? j : j - self->nv);
     products = 0;
     KD_EACH_PRODUCT(self, k, l, e)
-    self->product[products++] = kd_columns_find(&self->A, self->F.row[e], self->xe + k);
+    {
+        bool needed = is_needed(self, self->F.row[e]);
+        self->product[products++] = needed ? kd_columns_find(&self->A, self->F.row[e], self->xe + k) : -1;
+    }
     return KD_OK;
 }
 

@@ -574,6 +574,15 @@ static void collect_grid(kd_bdf *b)
     set_weights(b);
 }
 
+// A start gives no x' of multipliers, auxiliary variables and contact coordinates. Their differences of the start's
+// multiple node are not theirs: without them they have fewer points, which is what predictor and dense output need.
+static void forget_start(kd_bdf *b)
+{
+    for (int j = b->past.terms - 1; j > b->accepted_since_start; j--)
+        for (int i = 0; i < b->n; i++)
+            if (b->dae->component[i] > KD_COMPONENT_INNER) b->past.D[j][i] = 0;
+}
+
 static void accept(kd_bdf *b, const estimates *s)
 {
     int k = b->step.order;
@@ -585,6 +594,7 @@ static void accept(kd_bdf *b, const estimates *s)
     b->order_old = k;
     if (b->opt.order_fixed == b->order) b->order_least = b->order;
     b->accepted_since_start++;
+    forget_start(b);
     b->stats.accepted++;
     b->stats.h_last = b->h;
     b->stats.order_last = k;

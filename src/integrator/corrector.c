@@ -116,6 +116,17 @@ static double weighted_norm(const kd_corrector *c, const double *x)
     return sqrt(sum / c->counted);
 }
 
+static double larger_norm(const kd_corrector *c, const double *a, const double *b)
+{
+    double one = 0, two = 0;
+    for (int i = 0; i < c->dae->n; i++) {
+        double x = a[i] * c->weight[i], y = b[i] * c->weight[i];
+        one += x * x;
+        two += y * y;
+    }
+    return sqrt((one <= two ? two : one) / c->counted);
+}
+
 // Iteration number m; the increment is c->dx, its size c->norm.
 static kd_status newton_step(kd_corrector *c, int m, double t, double cj, double *x, double *xdot)
 {
@@ -134,7 +145,7 @@ static kd_status newton_step(kd_corrector *c, int m, double t, double cj, double
         x[i] += c->dx[i];
         xdot[i] += cj * c->dx[i];
     }
-    c->norm = fmax(weighted_norm(c, c->dx), weighted_norm(c, c->z)); // the parts of dx may cancel
+    c->norm = larger_norm(c, c->dx, c->z); // the parts of dx may cancel
     return isfinite(c->norm) ? KD_OK : KD_ERR_NEWTON;
 }
 

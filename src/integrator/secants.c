@@ -41,11 +41,11 @@ void kd_secants_add(kd_secants *s, const double *dx, const double *z, const doub
     s->known = -1;
 }
 
-static double product(const kd_secants *s, const double *weight, const double *a, const double *b)
+// R = weight^2 Q; the answer is |Q|^2
+static double weigh(int n, const double *weight, const double *Q, double *R)
 {
-    double sum = 0;
-    for (int i = 0; i < s->n; i++) sum += a[i] * b[i] * weight[i] * weight[i];
-    return sum;
+    for (int i = 0; i < n; i++) R[i] = weight[i] * weight[i] * Q[i];
+    return kd_dot(n, R, Q);
 }
 
 // (p, q) -= g (P, Q)
@@ -62,21 +62,20 @@ static void orthogonalise(kd_secants *s, const double *weight)
 {
     int    n = s->n;
     size_t bytes = (size_t)n * sizeof *weight;
-    double size[KD_SECANTS];
     s->used = 0;
     s->known = s->count;
     for (int k = 0; k < s->count; k++) {
         int     m = s->used;
-        double *P = s->P[m], *Q = s->Q[m];
+        double *P = s->P[m], *Q = s->Q[m], *R = s->R[m], *S = s->S[m];
         memcpy(P, s->dX[k], bytes);
         memcpy(Q, s->dZ[k], bytes);
-        double before = product(s, weight, Q, Q);
-        for (int j = 0; j < m; j++) take_away(n, product(s, weight, s->Q[j], Q) / size[j], s->P[j], s->Q[j], P, Q);
-        size[m] = product(s, weight, Q, Q);
-        if (!(size[m] > PARALLEL * before) || !isfinite(size[m])) continue;
-        double *R = s->R[m], *S = s->S[m], inverse = 1 / size[m];
+        double before = weigh(n, weight, Q, R);
+        for (int j = 0; j < m; j++) take_away(n, kd_dot(n, s->R[j], Q), s->P[j], s->Q[j], P, Q);
+        double size = m > 0 ? weigh(n, weight, Q, R) : before;
+        if (!(size > PARALLEL * before) || !isfinite(size)) continue;
+        double inverse = 1 / size;
         for (int i = 0; i < n; i++) {
-            R[i] = weight[i] * weight[i] * Q[i] * inverse;
+            R[i] *= inverse;
             S[i] = P[i] + Q[i];
         }
         s->used++;

@@ -66,6 +66,7 @@ static void check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_st
     assert_int_equal(f->start(dae->impl, t, y, ydot), KD_EVAL_OK);
     for (size_t i = 0; i < n; i++) ydot[i] += 0.3 * scatter(&seed);
     assert_true(f->linearize(dae->impl, t, y, ydot, true) >= 0);
+    if (f->update) assert_int_equal(f->update(dae->impl, t, y, ydot), KD_OK); // changes nothing at the same point
     assert_int_equal(f->factor(dae->impl, gamma, creal(gamma_complex), cimag(gamma_complex)), KD_OK);
 
     for (int k = 0; k < 4; k++) {
@@ -109,7 +110,7 @@ static void check_all_forms(kd_eom_def def, const kd_inputs *inputs, const place
     kd_state *state = state_at(eom, x);
     state->t = 0.4;
     make_consistent(eom, inputs, state);
-    bool strategy = opt->derivatives != KD_DERIVATIVES_ANALYTIC || opt->explicit_form;
+    bool strategy = opt->derivatives != KD_DERIVATIVES_ANALYTIC || opt->explicit_form || opt->update;
     for (int k = 0; k < FORMS; k++) {
         if (strategy && forms[k] == KD_PSF1) continue; // has analytic derivatives of the residual only
         for (double gamma = kd_eom_dims(eom).nq > 0 ? 10 : 3; gamma < 1e3; gamma *= 20)
@@ -157,6 +158,7 @@ static void newton_matrix_by_differences(void **state)
         opt.derivatives = k < 2 ? KD_DERIVATIVES_DENSE : KD_DERIVATIVES_GROUPED;
         opt.estimated = k >= 4;
         opt.explicit_form = k % 2;
+        opt.update = k < 2 ? KD_UPDATE_FULL : k < 4 ? KD_UPDATE_PARTITIONED : KD_UPDATE_EXTENDED;
         check_all_forms(whole(), &whole_inputs, &whole_place, &opt);
         check_all_forms(pendulum(), NULL, &pendulum_place, &opt);
         check_all_forms(skate(), NULL, &skate_place, &opt);
@@ -181,6 +183,10 @@ static void inactive_rows_read_zero(void **state)
             kd_formulation_options opt = kd_formulation_options_default();
             check_newton(eom, &whole_inputs, x, forms[k], &opt, 50);
             opt.constraints = KD_DECOMPOSE_SVD;
+            check_newton(eom, &whole_inputs, x, forms[k], &opt, 50);
+            if (forms[k] == KD_PSF1) continue;
+            opt = kd_formulation_options_default();
+            opt.update = KD_UPDATE_EXTENDED;
             check_newton(eom, &whole_inputs, x, forms[k], &opt, 50);
         }
         x->active_mu[0] = 0;
@@ -250,8 +256,7 @@ static void factors_are_accurate_for_small_steps(void **state)
     }
 }
 
-// ---- motions
-// --------------------------------------------------------------------------------------------------------
+// ---- motions --------------------------------------------------------------------------------------------------------
 
 // All forms move the pendulum as its exact solution does.
 static void pendulum_moves_exactly(void **state)
@@ -382,8 +387,7 @@ static void forms_agree_with_explicit_integration(void **state)
     check_motion(whole(), &whole_inputs, &whole_place, 1, &opt);
 }
 
-// ---- psf1
-// -----------------------------------------------------------------------------------------------------------
+// ---- psf1 -----------------------------------------------------------------------------------------------------------
 
 // Accepted points of psf1 meet position and velocity constraints and quaternion norms to rounding.
 static void psf1_keeps_constraints_to_rounding(void **state)
@@ -469,8 +473,7 @@ static void psf1_keeps_the_energy(void **state)
     }
 }
 
-// ---- starting values
-// ------------------------------------------------------------------------------------------------
+// ---- starting values ------------------------------------------------------------------------------------------------
 
 // The smooth continuation of exact accepted points has an error of order 6 in p, 5 in v; without accepted points at
 // those times nothing is changed.
@@ -535,8 +538,7 @@ static void index3_multipliers_have_order_2(void **state)
     kd_eom_destroy(eom);
 }
 
-// ---- redundant constraints
-// ------------------------------------------------------------------------------------------
+// ---- redundant constraints ------------------------------------------------------------------------------------------
 
 static kd_eval twice_g(const kd_point *x, void *context, double *g)
 {
@@ -628,8 +630,7 @@ static void redundant_rows_need_svd(void **state)
     kd_eom_destroy(eom);
 }
 
-// ---- contracts
-// ------------------------------------------------------------------------------------------------------
+// ---- contracts ------------------------------------------------------------------------------------------------------
 
 // Components have names, kinds, an index and a place in the error norm.
 static void components_are_described(void **state)
