@@ -214,7 +214,7 @@ static bool fits_integrator(const kd_method *m)
     const bool                   ode = o->formulation == KD_ODE || o->formulation == KD_STATESPACE;
     if (is_for_ode(o->integrator) && !ode)
         return refuse("--integrator cvode or arkode", "they integrate ordinary differential equations",
-                      "--formulation ode or statespace");
+                      "--formulation ode");
     if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
         return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
