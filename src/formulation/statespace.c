@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define RESERVED 600        // size of x up to which Newton matrices are allocated at creation
-#define GROWTH 1.25         // of the condition number, from which on coordinates are chosen anew (S2 section 4)
 #define FORGOTTEN_ROWS 1e-6 // violation of a row that was left out as redundant
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
@@ -212,18 +211,6 @@ static kd_eval statespace_complete(void *impl, double t, const double *x, double
 
 // ---- coordinates ----------------------------------------------------------------------------------------------------
 
-static bool well_conditioned(const kd_statespace *self, const kd_chart *chart)
-{
-    return chart->p.condition <= GROWTH * chart->p.reference &&
-           (self->shared || chart->v.condition <= GROWTH * chart->v.reference);
-}
-
-static void set_reference(kd_chart *chart)
-{
-    chart->p.reference = chart->p.condition;
-    chart->v.reference = chart->v.condition;
-}
-
 static kd_eval singular(kd_statespace *self, double t)
 {
     self->fault = KD_ERR_RANK_CHANGE;
@@ -240,7 +227,7 @@ static kd_eval choose(kd_statespace *self, kd_chart *chart, double t, const doub
     if (answer == KD_EVAL_OK) answer = kd_chart_factor(self, chart, t, p, s, &regular);
     if (answer != KD_EVAL_OK) return answer;
     if (!regular) return singular(self, t);
-    set_reference(chart);
+    (void)kd_chart_serves(self, chart, true);
     return KD_EVAL_OK;
 }
 
@@ -327,13 +314,13 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     if (answer != KD_EVAL_OK || self->last.chart != self->chart) return answer;
     const kd_statespace_point *at = &self->last;
     answer = kd_chart_factor(self, self->chart, t, at->p, at->s, &regular);
-    if (answer != KD_EVAL_OK || (regular && well_conditioned(self, self->chart))) return answer;
+    if (answer != KD_EVAL_OK || (regular && kd_chart_serves(self, self->chart, false))) return answer;
     answer = choose(self, self->previous, t, at->p, at->s);
     if (answer != KD_EVAL_OK) return answer;
     kd_chart *chosen = self->previous;
     if (kd_chart_same(self, self->chart, chosen)) { // the best there is: a new reference
         self->previous->valid = false;
-        set_reference(self->chart);
+        (void)kd_chart_serves(self, self->chart, true);
         return KD_EVAL_OK;
     }
     self->previous = self->chart;

@@ -12,16 +12,18 @@
 #include "formulation/statespace_impl.h"
 #include "math/dense.h"
 
-#define CONVERGED 1e-14   // estimated error of dependent coordinates beside the largest coordinate
-#define STAGNATED 1e-11   // accepted when increments no longer fall
-#define MAX_ITERATIONS 25 // with one matrix
-#define FIRST_RATE 0.3    // assumed before it is known
-#define SLOW 0.1          // rate of convergence from which on the matrix is renewed
-#define MAX_RENEWALS 8    // matrices of one solution: the later ones are those of Newton's method itself
-#define FAR 10.0          // increments may grow by this factor over the smallest one
-#define SPARSE_FROM 160   // order from which on sparse factors pay
-#define SINGULAR 1e-13    // reciprocal condition of a matrix that is not used
-#define PROBES 3          // vectors that estimate the norm of a sparse inverse
+#define CONVERGED 1e-14     // estimated error of dependent coordinates beside the largest coordinate
+#define STAGNATED 1e-11     // accepted when increments no longer fall
+#define MAX_ITERATIONS 25   // with one matrix
+#define FIRST_RATE 0.3      // assumed before it is known
+#define SLOW 0.1            // rate of convergence from which on the matrix is renewed
+#define MAX_RENEWALS 8      // matrices of one solution: the later ones are those of Newton's method itself
+#define FAR 10.0            // increments may grow by this factor over the smallest one
+#define SPARSE_FROM 160     // order from which on sparse factors pay
+#define SINGULAR 1e-13      // reciprocal condition of a matrix that is not used
+#define GROWTH 1.25         // of the condition number, from which on coordinates are chosen anew (S2 section 4)
+#define GROWTH_OF_REACH 1.6 // the same for a single direction
+#define PROBES 3            // vectors that estimate the norm of a sparse inverse
 
 // ---- storage --------------------------------------------------------------------------------------------------------
 
@@ -37,6 +39,7 @@ static void cut_level(kd_statespace *self, kd_chart_level *level, int n)
     level->rows = kd_cut_int(arena, m);
     level->C = kd_cut_matrix(arena, m, d.nv);
     level->row = kd_cut_double(arena, most + m);
+    level->reach = kd_cut_double(arena, n);
     level->LU = kd_cut_matrix(arena, d.nv, d.nv);
     level->pivot = kd_cut_int(arena, d.nv);
 }
@@ -395,6 +398,30 @@ void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *ri
     }
     back_substitute(level, rank, rc);
     for (int j = 0; j < rank; j++) e[level->independent[nind + j]] = rc[j];
+}
+
+// Condition number and, as other parts of a large mechanism may hide it there, the rates of all coordinates along each
+// independent one
+static bool serves(kd_statespace *self, kd_chart_level *level, bool reset)
+{
+    bool good = reset || level->condition <= GROWTH * level->reference;
+    if (reset) level->reference = level->condition;
+    for (int j = 0; j < level->nind && good; j++) {
+        memset(self->rind, 0, (size_t)level->nind * sizeof(double));
+        memset(self->rc, 0, (size_t)level->rank * sizeof(double));
+        self->rind[j] = 1;
+        kd_chart_solve(self, level, self->rind, self->rc, self->e);
+        double reach = kd_norm_max(self->dims.nv, self->e);
+        if (reset) level->reach[j] = reach;
+        good = reach <= GROWTH_OF_REACH * level->reach[j];
+    }
+    return good;
+}
+
+bool kd_chart_serves(kd_statespace *self, kd_chart *chart, bool reset)
+{
+    bool good = serves(self, &chart->p, reset);
+    return self->shared ? good : serves(self, &chart->v, reset) && good;
 }
 
 // ---- dependent positions and velocities -----------------------------------------------------------------------------

@@ -30,6 +30,7 @@ typedef struct kd_chart_level {
     kd_linsolve *sparse; // NULL: dense
     int          sparse_order;
     double       condition, reference;
+    double      *reach; // (nind) largest rate of a coordinate along each independent one, at the choice
 } kd_chart_level;
 
 // Coordinates in which the motion is described from time t on
@@ -137,8 +138,10 @@ kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const do
 // Factor the matrices of the chart there; false in *regular: they are singular.
 kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s,
                         bool *regular) KD_NODISCARD;
-bool    kd_chart_same(const kd_statespace *self, const kd_chart *a, const kd_chart *b);
-void    kd_chart_pick(const kd_chart_level *level, const double *from, double *to);
+// Is the choice still a good one at the point of the factors? reset: take it as the new reference
+bool kd_chart_serves(kd_statespace *self, kd_chart *chart, bool reset);
+bool kd_chart_same(const kd_statespace *self, const kd_chart *a, const kd_chart *b);
+void kd_chart_pick(const kd_chart_level *level, const double *from, double *to);
 // e from independent parts and rows of constraints; rind NULL: zero. rc is overwritten.
 void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *rind, double *rc, double *e);
 const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_chart *chart);
