@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define FORMS "ggl, index2, index1, baumgarte2, baumgarte1, ode, statespace or index3" // that IDA can integrate
-#define INTERNAL_FLOOR 1e-8                                                // smallest atol of internal components
+#define INTERNAL_FLOOR 1e-8 // smallest atol of internal components
 
 struct kd_ida {
     kd_sundials    base; // first: the callbacks see it
