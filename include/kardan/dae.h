@@ -97,7 +97,9 @@ typedef struct kd_dae_class {
     // formulation's options; *moved tells. NULL: nothing to project, or not wanted. The error estimate is taken before.
     kd_eval (*project)(void *impl, double t, double *x, bool *moved);
     // State-space forms: after an accepted step the coordinates may be chosen anew; x is then rewritten in the new ones
-    // and *changed set: derivatives and past stages are void. x' of the new coordinates comes from rhs. NULL: never.
+    // and *changed set: derivatives and past stages are void. x' of the new coordinates comes from rhs. Best called
+    // before the next step, when dense output of the last one is no longer wanted; times before t keep the coordinates
+    // of before. NULL: never.
     kd_eval (*relabel)(void *impl, double t, double *x, bool *changed);
     // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL:
     // integrator's.
@@ -109,6 +111,9 @@ typedef struct kd_dae_class {
     // x' = rhs(t, x), for integrators of ordinary differential equations; residual is then x' - rhs. NULL: the form is
     // none.
     kd_eval (*rhs)(void *impl, double t, const double *x, double *xdot);
+    // x of the whole state [p v r w s lambda mu | a] at a start, where coordinates are chosen anew; a failure is told
+    // by start, too. NULL: x begins with the state.
+    kd_eval (*pack)(void *impl, double t, const double *whole, double *x);
     // What a state has behind the leading nstate components, [w s lambda mu | a] for the form ode, at (t, x); comes as
     // guess, which is left after a failure. NULL: x has all of [p v r w s lambda mu].
     kd_eval (*complete)(void *impl, double t, const double *x, double *rest);
@@ -135,7 +140,7 @@ struct kd_dae {
                                    // S0 Eq. 18 belongs to these rows only
     int nderivative;               // leading components whose derivative occurs in F; 0: all
     int nstate;                    // first nstate components are those of kd_state: [p v r w s lambda mu] or, where the
-                                   // rest is solved for (complete), [p v r]
+                                   // rest is solved for (complete), [p v r]; none (pack)
     double part_discount;          // how much less than 1 the particular part counts in the Newton norm; 0: fully
     bool   keep;  // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
     double h;     // step size that the integrator is about to try, a hint for linearize; 0: unknown

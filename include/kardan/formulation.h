@@ -20,7 +20,8 @@ KD_EXTERN_C_BEGIN
     X(KD_INDEX1, "index1", "constraints on acceleration level; positions and velocities drift")                        \
     X(KD_BAUMGARTE2, "baumgarte2", "gI + alpha g = 0")                                                                 \
     X(KD_BAUMGARTE1, "baumgarte1", "gII + 2 alpha gI + beta^2 g = 0")                                                  \
-    X(KD_ODE, "ode", "ordinary differential equations of p, v, r, the rest solved inside; p and v drift")
+    X(KD_ODE, "ode", "ordinary differential equations of p, v, r, the rest solved inside; p and v drift")              \
+    X(KD_STATESPACE, "statespace", "ordinary differential equations of independent coordinates: constraints hold (S2)")
 
 typedef enum kd_formulation {
 #define KD_FORMULATION_ENUM(name, word, sentence) name,
@@ -57,6 +58,12 @@ typedef enum kd_projection {
     KD_PROJECT_ALWAYS // after every step
 } kd_projection;
 
+// How the state-space form chooses its coordinates (S2 sections 1 and 2).
+typedef enum kd_parametrisation {
+    KD_PARAMETRISATION_PARTITION, // independent ones among p and v
+    KD_PARAMETRISATION_TANGENT,   // along the null space of the constraints (SVD)
+} kd_parametrisation;
+
 typedef struct kd_formulation_options {
     kd_decomposition constraints;         // DECOMPC: algebraic part                                      default LU
     bool             differential_qr;     // DECOMPD = 1: QR instead of LU for the differential part      default false
@@ -74,7 +81,9 @@ typedef struct kd_formulation_options {
     kd_projection    projection;       // index2, index1, baumgarte, ode: onto g, gI, h                   default never
     bool             project_mass;     // in the norm of M instead of the Euclidean one                   default true
     double           projection_bound; // KD_PROJECT_BOUND: largest |g|, |gI|, |h| that is left alone     default 1e-8
-    kd_part          part;             // derivatives of all or of the stiff elements only             default all
+    kd_parametrisation
+            parametrisation; // statespace                                                     default partition
+    kd_part part;            // derivatives of all or of the stiff elements only             default all
 } kd_formulation_options;
 
 // The defaults given above.
@@ -108,8 +117,9 @@ typedef struct kd_structure {
 KD_API kd_status kd_formulation_structure(const kd_dae *dae, kd_structure **structure) KD_NODISCARD;
 KD_API void      kd_structure_destroy(kd_structure *structure); // NULL is fine
 
-// Components of a state <-> vector of the DAE (internal components from a, or 0). Unpacking the form ode solves for w,
-// s, lambda, mu and a as well; what the state has there serves as guess, and stays if there is no solution.
+// Components of a state <-> vector of the DAE (internal components from a, or 0). Unpacking the forms ode and
+// statespace solves for w, s, lambda, mu and a as well; what the state has there serves as guess, and stays if there is
+// no solution.
 KD_API void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x);
 KD_API void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_state *state);
 

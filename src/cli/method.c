@@ -24,6 +24,7 @@ static const char *const SDIRK_METHODS[] = {KD_SDIRK_METHOD_LIST(WORD_OF_LIST)
 #undef WORD_OF_LIST
 };
 static const char *const PROJECTIONS[] = {"never", "bound", "always"};
+static const char *const PARAMETRISATIONS[] = {"partition", "tangent"};
 
 const char *kd_method_decomposition(const kd_method *m)
 {
@@ -59,6 +60,7 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
          &m->projection},
         {"--projection-bound", "B", "largest violation that is left alone; default 1e-8", KD_CLI_POSITIVE,
          &m->projection_bound},
+        {"--parametrisation", "P", "of statespace: partition (default), tangent", KD_CLI_TEXT, &m->parametrisation},
         {"--order-max", "K", "highest order of bdf and cvode, order of arkode; default: 5, adams 12", KD_CLI_COUNT,
          &m->order_max},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
@@ -79,13 +81,14 @@ static bool choose(const char *what, const char *word, const char *const *list, 
 static bool read_formulation_options(kd_method *m)
 {
     kd_formulation_options *o = &m->options.formulation_options;
-    int                     decomposition, derivatives, pattern, update, form, projection;
+    int                     decomposition, derivatives, pattern, update, form, projection, parametrisation;
     if (!choose("decomposition", m->decomposition, DECOMPOSITIONS, 3, &decomposition) ||
         !choose("word for --derivatives", m->derivatives, DERIVATIVES, 3, &derivatives) ||
         !choose("word for --pattern", m->pattern, PATTERNS, 2, &pattern) ||
         !choose("word for --update", m->update, UPDATES, 3, &update) ||
         !choose("word for --form", m->form, FORMS, 2, &form) ||
-        !choose("word for --projection", m->projection, PROJECTIONS, 3, &projection))
+        !choose("word for --projection", m->projection, PROJECTIONS, 3, &projection) ||
+        !choose("word for --parametrisation", m->parametrisation, PARAMETRISATIONS, 2, &parametrisation))
         return false;
     if (m->decomposition) o->constraints = (kd_decomposition)decomposition;
     if (m->derivatives) o->derivatives = (kd_derivatives)derivatives;
@@ -93,6 +96,7 @@ static bool read_formulation_options(kd_method *m)
     if (m->update) o->update = (kd_update)update;
     if (m->form) o->explicit_form = form == 1;
     if (m->projection) o->projection = (kd_projection)projection;
+    if (m->parametrisation) o->parametrisation = (kd_parametrisation)parametrisation;
     if (m->projection_bound > 0) {
         o->projection_bound = m->projection_bound;
         if (!m->projection) o->projection = KD_PROJECT_BOUND;
@@ -148,6 +152,7 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
         {o->explicit_form, {"form", "form of the dynamics", FORMS[o->explicit_form]}, 0},
         {o->projection != KD_PROJECT_NEVER, {"projection", "projection", PROJECTIONS[o->projection]}, 0},
         {bounded, {"projection_bound", "projection above", NULL}, o->projection_bound},
+        {m->parametrisation != NULL, {"parametrisation", "parametrisation", PARAMETRISATIONS[o->parametrisation]}, 0},
         {m->options.integrator == KD_CVODE, {"method", "method", CVODE_METHODS[m->options.cvode.method]}, 0},
         {m->options.integrator == KD_ARKODE, {"method", "method", ARKODE_METHODS[m->options.arkode.method]}, 0},
         {m->options.integrator == KD_SDIRK, {"method", "method", SDIRK_METHODS[m->options.sdirk.method]}, 0},
@@ -224,7 +229,7 @@ static bool has_methods(kd_integrator integrator)
 static bool fits_integrator(const kd_method *m)
 {
     const kd_simulation_options *o = &m->options;
-    const bool                   ode = o->formulation == KD_ODE;
+    const bool                   ode = o->formulation == KD_ODE || o->formulation == KD_STATESPACE;
     if (is_for_ode(o->integrator) && !ode)
         return refuse("--integrator cvode, arkode, dopri5 or dop853", "they integrate ordinary differential equations",
                       "--formulation ode");
@@ -236,7 +241,8 @@ static bool fits_integrator(const kd_method *m)
     if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
         return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
-        return refuse("--derivatives, --update, --form or --jacobian-plots with ode", "its equations are solved inside",
+        return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace",
+                      "its equations are solved inside",
                       is_for_ode(o->integrator) || is_rosenbrock(m) ? "--integrator bdf --formulation ggl"
                                                                     : "--formulation ggl");
     if (o->integrator == KD_IDA && o->formulation_options.update != KD_UPDATE_FULL)
@@ -303,6 +309,8 @@ bool kd_method_fits(const kd_method *m)
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
         return refuse("--pattern", "only grouped differences have a pattern", "--derivatives grouped");
+    if (m->parametrisation && m->options.formulation != KD_STATESPACE)
+        return refuse("--parametrisation", "only statespace has coordinates of its own", "--formulation statespace");
     return fits_order(m) && fits_integrator(m) && fits_psf(m) && fits_decomposition(m) && fits_projection(m);
 }
 

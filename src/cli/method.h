@@ -8,12 +8,12 @@
 typedef struct kd_method {
     // as asked for on the command line or in the model file; NULL: to be chosen
     const char *formulation, *integrator, *decomposition;
-    const char *derivatives, *pattern, *update, *form, *projection; // NULL: the formulation's
-    const char *family;                                             // of cvode or arkode; NULL: the integrator's
-    double      projection_bound;                                   // 0: the formulation's
-    int         order_max;                                          // 0: the integrator's
-    bool        shows_matrix;                                       // pictures of the Newton matrix are wanted
-    double      rtol, atol; // 0: rtol alone sets both; neither: the integrator's
+    const char *derivatives, *pattern, *update, *form, *projection, *parametrisation; // NULL: the formulation's
+    const char *family;           // of cvode or arkode; NULL: the integrator's
+    double      projection_bound; // 0: the formulation's
+    int         order_max;        // 0: the integrator's
+    bool        shows_matrix;     // pictures of the Newton matrix are wanted
+    double      rtol, atol;       // 0: rtol alone sets both; neither: the integrator's
     // what is taken
     kd_simulation_options options;
     char                  reason[300]; // "psf with radau: keeps the constraints on all levels to rounding"
@@ -24,7 +24,7 @@ const char *kd_method_decomposition(const kd_method *method);
 const char *kd_method_coordinates(const kd_subject *subject); // of a model file
 
 // Options that set the words, at most KD_METHOD_OPTIONS; returns their number.
-enum { KD_METHOD_OPTIONS = 13 };
+enum { KD_METHOD_OPTIONS = 14 };
 int kd_method_options(kd_method *method, kd_cli_option *options);
 
 // What of it differs from the usual, as (name, value) for the settings of a run and (key, value) for JSON; i counts

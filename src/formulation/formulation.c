@@ -3,6 +3,7 @@
 #include "formulation/assembled.h"
 #include "formulation/ode.h"
 #include "formulation/psf.h"
+#include "formulation/statespace.h"
 #include <math.h>
 #include <string.h>
 
@@ -80,6 +81,10 @@ static kd_status check_options(const kd_formulation_options *opt, char *message,
         kd_text(message, size, "the projection %d is none of never, bound, always", (int)opt->projection);
         return KD_ERR_ARGUMENT;
     }
+    if ((int)opt->parametrisation < KD_PARAMETRISATION_PARTITION || opt->parametrisation > KD_PARAMETRISATION_TANGENT) {
+        kd_text(message, size, "the parametrisation %d is none of partition, tangent", (int)opt->parametrisation);
+        return KD_ERR_ARGUMENT;
+    }
     if (opt->projection == KD_PROJECT_BOUND && !(opt->projection_bound > 0 && isfinite(opt->projection_bound))) {
         kd_text(message, size, "the bound of projection must be positive and finite");
         return KD_ERR_TOLERANCE;
@@ -96,7 +101,8 @@ static kd_status check_strategy(kd_formulation form, const kd_formulation_option
         return KD_ERR_ARGUMENT;
     }
     bool standard = opt->derivatives == KD_DERIVATIVES_ANALYTIC && opt->update == KD_UPDATE_FULL && !opt->explicit_form;
-    bool combined = form == KD_PSF || form == KD_PSF1 || form == KD_ODE || opt->constraints == KD_DECOMPOSE_SVD;
+    bool combined = form == KD_PSF || form == KD_PSF1 || form == KD_ODE || form == KD_STATESPACE ||
+                    opt->constraints == KD_DECOMPOSE_SVD;
     if (standard || !combined) return KD_OK;
     kd_text(message, size,
             "the %s form%s has no choice of derivatives, updates or the explicit form; use ggl or odassl with LU",
@@ -124,6 +130,7 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
     if (status >= 0) status = check_strategy(form, opt, message, size);
     if (status < 0) return status;
     if (form == KD_PSF) return kd_psf_create(eom, inputs, x, opt, dae, message, size);
+    if (form == KD_STATESPACE) return kd_statespace_create(eom, inputs, x, opt, dae, message, size);
     if (form == KD_ODE) return kd_ode_create(eom, inputs, x, opt, dae, message, size);
     return kd_assembled_create(eom, inputs, x, form, opt, dae, message, size);
 }
@@ -138,6 +145,10 @@ static bool keeps_acceleration(const kd_dae *dae, const kd_state *state)
 
 void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x)
 {
+    if (dae->methods->pack) {
+        (void)dae->methods->pack(dae->impl, state->t, state->p, x); // start tells what was wrong
+        return;
+    }
     memcpy(x, state->p, (size_t)dae->nstate * sizeof *x);
     size_t inside = (size_t)(dae->n - dae->nstate);
     if (keeps_acceleration(dae, state))

@@ -424,7 +424,7 @@ kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
     b->cause = KD_OK;
     b->worst = -1;
     b->h = 0;
-    memcpy(b->x, x, bytes);
+    memmove(b->x, x, bytes);
     memset(b->xdot, 0, bytes);
     kd_eval answer = f->start ? f->start(b->dae->impl, t, b->x, b->xdot) : KD_EVAL_OK;
     kd_bdf_history_start(&b->past, t, b->x, b->xdot);
@@ -548,6 +548,8 @@ static kd_status complete(kd_bdf *b)
         if (!dae->keep) b->corrector.cj_factored = 0; // it linearised
         moved = true;
     }
+    if (answer == KD_EVAL_OK && dae->methods->relabel) // does the last correction lie in the range of the coordinates?
+        answer = dae->methods->rhs(dae->impl, b->step.t, b->x, b->xdot);
     if (answer != KD_EVAL_OK) return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
     for (int i = 0; moved && i < b->n; i++) b->e[i] = b->x[i] - b->predicted[i];
     return KD_OK;
@@ -669,6 +671,24 @@ static kd_status fixed_step(kd_bdf *b, double t_end)
     return KD_OK;
 }
 
+// State-space forms may change their coordinates between two steps: the history, which is in the old ones, is void.
+static kd_status relabel(kd_bdf *b)
+{
+    const kd_dae_class *f = b->dae->methods;
+    bool                changed = false;
+    double              t = b->past.t[0];
+    if (!f->relabel || b->accepted_since_start == 0) return KD_OK;
+    memcpy(b->x, b->past.D[0], (size_t)b->n * sizeof *b->x);
+    kd_eval answer = f->relabel(b->dae->impl, t, b->x, &changed);
+    if (answer != KD_EVAL_OK) {
+        keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+        return fail(b, b->cause);
+    }
+    if (!changed) return KD_OK;
+    kd_status status = kd_bdf_start(b, t, b->x, false);
+    return status < 0 ? fail(b, status) : KD_OK;
+}
+
 kd_status kd_bdf_step(kd_bdf *b, double t_end)
 {
     if (!b) return KD_ERR_ARGUMENT;
@@ -686,6 +706,8 @@ kd_status kd_bdf_step(kd_bdf *b, double t_end)
         b->past.t[0] = t_end;
         return KD_OK;
     }
+    kd_status relabelled = relabel(b);
+    if (relabelled < 0) return relabelled;
     if (b->opt.h_fixed > 0 && b->grid_wanted == 0) return fixed_step(b, t_end);
     if (b->grid_wanted == 0) return variable_step(b, t_end);
     if (b->grid_count == 0) collect_grid(b); // the start itself

@@ -169,12 +169,26 @@ kd_status kd_cvode_start(kd_cvode *self, double t, const double *x)
     return KD_OK;
 }
 
+// New coordinates of a state-space form: a new start at the same place
+static kd_status relabel(kd_cvode *self)
+{
+    long      steps = self->base.steps;
+    bool      changed;
+    kd_status status = kd_sundials_relabel(&self->base, &changed);
+    if (status < 0 || !changed) return status;
+    status = kd_cvode_start(self, self->base.t, self->base.accepted);
+    self->base.steps = steps;
+    return status;
+}
+
 kd_status kd_cvode_step(kd_cvode *self, double t_end)
 {
     kd_sundials *base = &self->base;
     bool         go;
     kd_status    status = kd_sundials_may_step(base, t_end, &go);
     if (!go) return status;
+    status = relabel(self);
+    if (status < 0) return status;
     double t = base->t;
     int    flag = CVodeSetStopTime(base->memory, t_end);
     if (flag == CV_SUCCESS) flag = CVode(base->memory, t_end, base->x, &t, CV_ONE_STEP);

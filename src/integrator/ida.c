@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FORMS "ggl, index2, index1, baumgarte2, baumgarte1, ode or index3" // that IDA can integrate
-#define INTERNAL_FLOOR 1e-8                                                // smallest atol of internal components
+#define FORMS "ggl, index2, index1, baumgarte2, baumgarte1, ode, statespace or index3" // that IDA can integrate
+#define INTERNAL_FLOOR 1e-8 // smallest atol of internal components
 
 struct kd_ida {
     kd_sundials    base; // first: the callbacks see it
@@ -216,12 +216,22 @@ static double first_step(const kd_ida *self, double span)
     return rate > 0 ? fmin(fmax(1e-2 * size, 0.5) / rate, 1e-3 * span) : 1e-3 * span;
 }
 
+// New coordinates of a state-space form: a new start at the same place
+static kd_status relabel(kd_ida *self)
+{
+    bool      changed;
+    kd_status status = kd_sundials_relabel(&self->base, &changed);
+    return status < 0 || !changed ? status : kd_ida_start(self, self->base.t, self->base.accepted);
+}
+
 kd_status kd_ida_step(kd_ida *self, double t_end)
 {
     kd_sundials *base = &self->base;
     bool         go;
     kd_status    status = kd_sundials_may_step(base, t_end, &go);
     if (!go) return status;
+    status = relabel(self);
+    if (status < 0) return status;
     double t = base->t;
     int    flag = IDASetStopTime(base->memory, t_end);
     if (base->steps == 0 && self->opt.h_first == 0)

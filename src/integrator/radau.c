@@ -687,6 +687,10 @@ static kd_status complete(kd_radau *r, double h_new)
         kd_eval answer = dae->methods->project(dae->impl, t1, r->X, &moved);
         if (answer != KD_EVAL_OK) return eval_cause(r, answer);
     }
+    if (dae->methods->relabel) { // the last Newton correction may have left the range of the coordinates
+        kd_eval answer = dae->methods->rhs(dae->impl, t1, r->X, r->Xdot);
+        if (answer != KD_EVAL_OK) return eval_cause(r, answer);
+    }
     double *old = r->x_old;
     r->x_old = r->x;
     r->x = r->X;
@@ -786,6 +790,24 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
     return KD_OK;
 }
 
+// State-space forms may change their coordinates between two steps: a new matrix and no past, but the same step size.
+static kd_status relabel(kd_radau *r)
+{
+    const kd_dae_class *f = r->dae->methods;
+    bool                changed = false;
+    if (!f->relabel || !r->has_past) return KD_OK;
+    kd_eval answer = f->relabel(r->dae->impl, r->t, r->x, &changed);
+    if (answer == KD_EVAL_OK && changed) answer = f->rhs(r->dae->impl, r->t, r->x, r->xdot);
+    if (answer != KD_EVAL_OK) return (void)eval_cause(r, answer), fail(r, r->cause);
+    if (!changed) return KD_OK;
+    r->has_past = r->jacobian_current = false;
+    r->restart = true;
+    r->h_factored = 0;
+    r->contraction = 1;
+    set_weights(r);
+    return KD_OK;
+}
+
 // Length of the first attempt: the proposal, not beyond t_end, stretched to it where it nearly reaches it
 static void choose_step(kd_radau *r, double t_end)
 {
@@ -811,6 +833,8 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
         r->t = t_end;
         return KD_OK;
     }
+    kd_status relabelled = relabel(r);
+    if (relabelled < 0) return relabelled;
     choose_step(r, t_end);
     for (;;) {
         double shrink = NEWTON_SHRINK, err = 0;

@@ -322,7 +322,7 @@ kd_status kd_sundials_begin(kd_sundials *self, double t, const double *x, double
     const kd_dae_class *methods = self->dae->methods;
     size_t              bytes = (size_t)self->dae->n * sizeof *x;
     kd_sundials_clear(self);
-    memcpy(self->accepted, x, bytes);
+    memmove(self->accepted, x, bytes);
     memcpy(N_VGetArrayPointer(self->x), x, bytes);
     if (!xdot) xdot = self->F;
     memset(xdot, 0, bytes);
@@ -393,6 +393,17 @@ kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go)
     return KD_OK;
 }
 
+kd_status kd_sundials_relabel(kd_sundials *self, bool *changed)
+{
+    const kd_dae_class *methods = self->dae->methods;
+    *changed = false;
+    if (!methods->relabel || self->steps == 0) return KD_OK;
+    kd_eval answer = methods->relabel(self->dae->impl, self->t, self->accepted, changed);
+    if (answer == KD_EVAL_OK) return KD_OK;
+    (void)kd_sundials_note(self, answer);
+    return kd_sundials_fail(self, self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED);
+}
+
 kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_end)
 {
     if (self->dae->observe) report_failures(self);
@@ -438,6 +449,7 @@ void kd_sundials_formulation_stats(const kd_sundials *self, bool own, kd_stats *
     if (!methods->counters) return;
     kd_dae_counters c = methods->counters(self->dae->impl);
     stats->projections = c.projections;
+    stats->selectors = c.selectors;
     if (!own) return;
     stats->for_differences = c.for_differences;
     stats->mass = c.mass;

@@ -92,6 +92,8 @@ kd_status kd_sundials_begin(kd_sundials *self, double t, const double *x, double
 kd_status kd_sundials_no_start(kd_sundials *self); // memory refused
 // May a step to t_end be tried? KD_OK with *go, or the answer of the step.
 kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go) KD_NODISCARD;
+// State-space forms may change their coordinates between two steps; *changed: the solver must start again at (t, x).
+kd_status kd_sundials_relabel(kd_sundials *self, bool *changed) KD_NODISCARD;
 // The solver answered flag, self->x at t: the answer of the step.
 kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_end) KD_NODISCARD;
 // Dense output: what get_dky, e.g. CVodeGetDky, has at t, corrected

@@ -289,7 +289,8 @@ static void inner_states_alone(void **state)
         kd_stats                stats;
         char                    message[600] = "";
         opt.formulation = (kd_formulation)(k / 4);
-        bool choice = opt.formulation != KD_PSF && opt.formulation != KD_PSF1 && opt.formulation != KD_ODE;
+        bool choice = opt.formulation != KD_PSF && opt.formulation != KD_PSF1 && opt.formulation != KD_ODE &&
+                      opt.formulation != KD_STATESPACE;
         opt.integrator = opt.formulation == KD_PSF || opt.formulation == KD_PSF1 || k % 4 == 3 ? KD_RADAU : KD_BDF;
         opt.rtol = opt.atol = 1e-8;
         if (choice && k % 4 == 1) o->derivatives = KD_DERIVATIVES_DENSE;

@@ -185,7 +185,8 @@ static void ida_reaches_every_system(void **state)
     }
 }
 
-// Without the SVD redundant constraints are refused at once, in every form, and the redundant rows are named.
+// Without the SVD redundant constraints are refused at once, in every form that needs it, and the redundant rows are
+// named.
 static void redundancy_is_named(void **state)
 {
     (void)state;
@@ -193,6 +194,7 @@ static void redundancy_is_named(void **state)
         const kd_test_system *system = &kd_test_systems[k];
         if (!system->redundant) continue;
         for (int form = 0; form < KD_FORMULATION_COUNT; form++) {
+            if (form == KD_STATESPACE) continue; // leaves redundant rows out by itself
             for (int decomposition = 0; decomposition < 2; decomposition++) {
                 kd_simulation_options opt = with_tolerance(1e-6);
                 opt.formulation = (kd_formulation)form;
