@@ -13,10 +13,20 @@ typedef double complex kd_dual;
 
 #define KD_DUAL_STEP 1e-100
 
+// a + i b (CMPLX is missing from some compilers)
+static inline kd_dual kd_dual_of(double a, double b)
+{
+    const union {
+        double  part[2];
+        kd_dual z;
+    } number = {{a, b}};
+    return number.z;
+}
+
 // f(z) with f(a) and f'(a) known
 static inline kd_dual kd_dual_lift(kd_dual z, double value, double slope)
 {
-    return CMPLX(value, slope * cimag(z));
+    return kd_dual_of(value, slope * cimag(z));
 }
 
 static inline kd_dual kd_dual_sin(kd_dual z)

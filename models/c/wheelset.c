@@ -448,7 +448,7 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
     for (int j = 0; j < columns; j++) {
         const number kept = moved[j];
         if (is_empty(fn, var, j)) continue;
-        moved[j] = CMPLX(creal(kept), KD_DUAL_STEP);
+        moved[j] = kd_dual_of(creal(kept), KD_DUAL_STEP);
         evaluate(fn, &y, f);
         moved[j] = kept;
         for (int i = 0; i < rows; i++) *kd_entry(out, rows, i, j) = cimag(f[i]) / KD_DUAL_STEP;

@@ -109,7 +109,7 @@ static void dual_numbers_differentiate(void **state)
 {
     (void)state;
     const double  x = 0.7;
-    const kd_dual z = CMPLX(x, KD_DUAL_STEP);
+    const kd_dual z = kd_dual_of(x, KD_DUAL_STEP);
     const kd_dual f[] = {kd_dual_sin(z),  kd_dual_cos(z),  kd_dual_sqrt(z),       kd_dual_cbrt(z),
                          kd_dual_tanh(z), kd_dual_abs(-z), (1 + z * z) / (2 - z), kd_dual_cbrt(-z)};
     const double  slope[] = {cos(x),
