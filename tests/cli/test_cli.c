@@ -531,9 +531,9 @@ static void interrupted_run_keeps_its_results(void **state)
     (void)state;
     static const char *const signals[] = {"INT", "TERM"};
     for (int i = 0; i < 2; i++) {
-        char line[1000];
+        char line[1000]; // in the foreground timeout sends one signal, otherwise a second one to the group
         snprintf(line, sizeof line,
-                 "rm -f '" OUT "'/*; timeout --preserve-status -s %s 3 '" KD_BINARY_DIR
+                 "rm -f '" OUT "'/*; timeout --foreground --preserve-status -s %s 3 '" KD_BINARY_DIR
                  "/kardan' simulate pendulum --t-end 1e7 "
                  "--intervals 100000 --output '" OUT "'; echo \"status $?\"",
                  signals[i]);
