@@ -528,13 +528,19 @@ static void complain_key(kd_reader *r, const kd_schema *schema, int kind, const 
     }
 }
 
+// a key of the short form of places, not of the element itself
+static bool is_short_key(const kd_schema *schema, int kind, const char *key)
+{
+    return has_places(schema, kind) && !kd_schema_field(schema, kind, key) && kd_reader_is_place_key(schema, kind, key);
+}
+
 static bool is_handled_elsewhere(const kd_schema *schema, int kind, const kd_node *map, const char *key)
 {
     if (strcmp(key, "for") == 0 || (strcmp(key, "type") == 0 && schema->kinds && !schema->kind_by_key)) return true;
     if (schema == kd_schema_of(KD_SCHEMA_SHAPE) && kd_node_find(map, "from")) { // read_span has read these
         return strcmp(key, "from") == 0 || strcmp(key, "to") == 0 || strcmp(key, schema->kinds[kind].word) == 0;
     }
-    return has_places(schema, kind) && !kd_schema_field(schema, kind, key) && kd_reader_is_place_key(schema, kind, key);
+    return is_short_key(schema, kind, key);
 }
 
 // the frame of the model for `from` and `to`, or the joint that they come from
@@ -582,12 +588,24 @@ static bool check_required(kd_reader *r, const kd_schema *schema, int kind, cons
     return fine;
 }
 
+// point, axis, ... beside 'from' and 'to' (or 'joint') would say nothing
+static bool check_short_key(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, const kd_node *key)
+{
+    bool otherwise = kd_node_find(map, "from") || kd_node_find(map, "to") || has_places_otherwise(schema, kind, map);
+    if (!is_short_key(schema, kind, key->text) || kd_reader_has_short_places(map) || !otherwise) return true;
+    bool both = kd_reader_is_place_key(schema, kind, "bodies");
+    kd_reader_complain(r, key, "'%s' belongs to '%s'; beside %s it is not read: write it inside of %s", key->text,
+                       both ? "bodies" : "body", both ? "'from' and 'to'" : "'to'", both ? "these" : "it");
+    return false;
+}
+
 bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
 {
     bool fine = true;
     for (int i = 0; i < map->n && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
         kd_node        *key = &map->item[2 * i], *value = &map->item[2 * i + 1];
         const kd_field *field = kd_schema_field(schema, kind, key->text);
+        if (!check_short_key(r, schema, kind, map, key)) fine = false;
         if (is_handled_elsewhere(schema, kind, map, key->text)) continue;
         if (!field) {
             complain_key(r, schema, kind, key);
