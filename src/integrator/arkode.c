@@ -265,77 +265,13 @@ kd_stats kd_arkode_stats(const kd_arkode *self)
 
 #else // without SUNDIALS
 
-#include "core/text.h"
+#include "integrator/sundials_absent.h"
 
 kd_arkode_options kd_arkode_options_default(void)
 {
     return (kd_arkode_options){.rtol = 1e-6, .atol = 1e-6, .max_steps = 100000, .order = 5};
 }
 
-bool kd_arkode_available(void)
-{
-    return false;
-}
-
-kd_status kd_arkode_create(kd_dae *dae, const kd_arkode_options *opt, kd_arkode **arkode, char *message, size_t size)
-{
-    (void)dae, (void)opt;
-    if (arkode) *arkode = NULL;
-    kd_text(message, size, "ARKODE: %s", kd_status_sentence(KD_ERR_UNAVAILABLE));
-    return KD_ERR_UNAVAILABLE;
-}
-
-kd_status kd_arkode_start(kd_arkode *arkode, double t, const double *x)
-{
-    (void)arkode, (void)t, (void)x;
-    return KD_ERR_UNAVAILABLE;
-}
-
-kd_status kd_arkode_step(kd_arkode *arkode, double t_end)
-{
-    (void)arkode, (void)t_end;
-    return KD_ERR_UNAVAILABLE;
-}
-
-kd_status kd_arkode_dense(kd_arkode *arkode, double t, double *x)
-{
-    (void)arkode, (void)t, (void)x;
-    return KD_ERR_UNAVAILABLE;
-}
-
-double kd_arkode_time(const kd_arkode *arkode)
-{
-    (void)arkode;
-    return 0;
-}
-
-double kd_arkode_time_old(const kd_arkode *arkode)
-{
-    (void)arkode;
-    return 0;
-}
-
-const double *kd_arkode_x(const kd_arkode *arkode)
-{
-    (void)arkode;
-    return NULL;
-}
-
-kd_stats kd_arkode_stats(const kd_arkode *arkode)
-{
-    (void)arkode;
-    return (kd_stats){0};
-}
-
-const char *kd_arkode_message(const kd_arkode *arkode)
-{
-    (void)arkode;
-    return kd_status_sentence(KD_ERR_UNAVAILABLE);
-}
-
-void kd_arkode_destroy(kd_arkode *arkode)
-{
-    (void)arkode;
-}
+KD_SUNDIALS_ABSENT(arkode, "ARKODE")
 
 #endif

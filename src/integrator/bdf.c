@@ -12,6 +12,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "integrator/attempt.h"
 #include "integrator/bdf_history.h"
 #include "integrator/corrector.h"
 
@@ -206,20 +207,6 @@ static void set_index_weights(kd_bdf *b)
 {
     double h = fmin(b->h, 1), factor[] = {0, 1, h, h * h};
     for (int i = 0; i < b->n; i++) b->index_weight[i] = b->weight[i] * factor[b->dae->index[i]];
-}
-
-// component with the largest weighted entry of x, for messages
-static void find_worst(kd_bdf *b, const double *x)
-{
-    double most = -1;
-    for (int i = 0; i < b->n; i++) {
-        double size = fabs(x[i] * b->index_weight[i]);
-        if (size > most || isnan(size)) {
-            most = size;
-            b->worst = i;
-        }
-        if (isnan(size)) return;
-    }
 }
 
 // ---- error estimates ------------------------------------------------------------------------------------------------
@@ -472,7 +459,7 @@ static void after_error(kd_bdf *b, const estimates *s, int failures)
     if (!is_noise(b)) {
         b->cause = KD_ERR_STEP_TOO_SMALL;
         b->message[0] = '\0';
-        find_worst(b, b->e);
+        b->worst = kd_attempt_worst(b->n, b->e, b->index_weight);
     }
     if (down) b->order = k - 1;
     if (failures > 2) b->order = b->order_least;
@@ -488,7 +475,7 @@ static kd_status after_failure(kd_bdf *b, kd_status status, int *singular)
         if (!is_noise(b)) {
             b->cause = KD_ERR_NEWTON;
             b->message[0] = '\0';
-            find_worst(b, b->corrector.dx);
+            b->worst = kd_attempt_worst(b->n, b->corrector.dx, b->index_weight);
         }
         report(b, KD_ATTEMPT_NEWTON, b->corrector.norm, b->corrector.dx);
     } else {
@@ -622,7 +609,7 @@ static kd_status variable_step(kd_bdf *b, double t_end)
     for (;;) {
         b->stats.steps++;
         if (too_small(b)) {
-            if (b->worst < 0 && b->accepted_since_start > 0) find_worst(b, b->e);
+            if (b->worst < 0 && b->accepted_since_start > 0) b->worst = kd_attempt_worst(b->n, b->e, b->index_weight);
             return fail(b, KD_ERR_STEP_TOO_SMALL);
         }
         kd_status status = attempt(b);
@@ -750,24 +737,9 @@ kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
 
 kd_stats kd_bdf_stats(const kd_bdf *b)
 {
-    kd_stats        s = b->stats;
-    kd_dae_counters c = b->dae->methods->counters(b->dae->impl);
-    s.residuals = c.residuals;
-    s.for_differences = c.for_differences;
-    s.mass = c.mass;
-    s.jacobians = c.jacobians;
-    s.selectors = c.selectors;
-    s.predecompositions = c.predecompositions;
-    s.decompositions = c.decompositions;
-    s.solves = c.solves;
-    s.updates = c.updates;
-    s.pattern_changes = c.pattern_changes;
-    s.groups = c.groups;
-    s.fullest_row = c.fullest_row;
-    s.factorizations = c.factorizations;
-    s.refactorizations = c.refactorizations;
-    s.projections = c.projections;
-    return s;
+    kd_stats stats = b->stats;
+    kd_attempt_counters(b->dae, &stats);
+    return stats;
 }
 
 const char *kd_bdf_message(const kd_bdf *b)

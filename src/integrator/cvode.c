@@ -257,77 +257,13 @@ kd_stats kd_cvode_stats(const kd_cvode *self)
 
 #else // without SUNDIALS
 
-#include "core/text.h"
+#include "integrator/sundials_absent.h"
 
 kd_cvode_options kd_cvode_options_default(void)
 {
     return (kd_cvode_options){.rtol = 1e-6, .atol = 1e-6, .max_steps = 100000};
 }
 
-bool kd_cvode_available(void)
-{
-    return false;
-}
-
-kd_status kd_cvode_create(kd_dae *dae, const kd_cvode_options *opt, kd_cvode **cvode, char *message, size_t size)
-{
-    (void)dae, (void)opt;
-    if (cvode) *cvode = NULL;
-    kd_text(message, size, "CVODE: %s", kd_status_sentence(KD_ERR_UNAVAILABLE));
-    return KD_ERR_UNAVAILABLE;
-}
-
-kd_status kd_cvode_start(kd_cvode *cvode, double t, const double *x)
-{
-    (void)cvode, (void)t, (void)x;
-    return KD_ERR_UNAVAILABLE;
-}
-
-kd_status kd_cvode_step(kd_cvode *cvode, double t_end)
-{
-    (void)cvode, (void)t_end;
-    return KD_ERR_UNAVAILABLE;
-}
-
-kd_status kd_cvode_dense(kd_cvode *cvode, double t, double *x)
-{
-    (void)cvode, (void)t, (void)x;
-    return KD_ERR_UNAVAILABLE;
-}
-
-double kd_cvode_time(const kd_cvode *cvode)
-{
-    (void)cvode;
-    return 0;
-}
-
-double kd_cvode_time_old(const kd_cvode *cvode)
-{
-    (void)cvode;
-    return 0;
-}
-
-const double *kd_cvode_x(const kd_cvode *cvode)
-{
-    (void)cvode;
-    return NULL;
-}
-
-kd_stats kd_cvode_stats(const kd_cvode *cvode)
-{
-    (void)cvode;
-    return (kd_stats){0};
-}
-
-const char *kd_cvode_message(const kd_cvode *cvode)
-{
-    (void)cvode;
-    return kd_status_sentence(KD_ERR_UNAVAILABLE);
-}
-
-void kd_cvode_destroy(kd_cvode *cvode)
-{
-    (void)cvode;
-}
+KD_SUNDIALS_ABSENT(cvode, "CVODE")
 
 #endif

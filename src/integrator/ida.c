@@ -300,77 +300,13 @@ kd_stats kd_ida_stats(const kd_ida *self)
 
 #else // without SUNDIALS
 
-#include "core/text.h"
+#include "integrator/sundials_absent.h"
 
 kd_ida_options kd_ida_options_default(void)
 {
     return (kd_ida_options){.rtol = 1e-6, .atol = 1e-6, .max_steps = 100000, .suppress_algebraic = true};
 }
 
-bool kd_ida_available(void)
-{
-    return false;
-}
-
-kd_status kd_ida_create(kd_dae *dae, const kd_ida_options *opt, kd_ida **ida, char *message, size_t size)
-{
-    (void)dae, (void)opt;
-    if (ida) *ida = NULL;
-    kd_text(message, size, "IDA: %s", kd_status_sentence(KD_ERR_UNAVAILABLE));
-    return KD_ERR_UNAVAILABLE;
-}
-
-kd_status kd_ida_start(kd_ida *ida, double t, const double *x)
-{
-    (void)ida, (void)t, (void)x;
-    return KD_ERR_UNAVAILABLE;
-}
-
-kd_status kd_ida_step(kd_ida *ida, double t_end)
-{
-    (void)ida, (void)t_end;
-    return KD_ERR_UNAVAILABLE;
-}
-
-kd_status kd_ida_dense(kd_ida *ida, double t, double *x)
-{
-    (void)ida, (void)t, (void)x;
-    return KD_ERR_UNAVAILABLE;
-}
-
-double kd_ida_time(const kd_ida *ida)
-{
-    (void)ida;
-    return 0;
-}
-
-double kd_ida_time_old(const kd_ida *ida)
-{
-    (void)ida;
-    return 0;
-}
-
-const double *kd_ida_x(const kd_ida *ida)
-{
-    (void)ida;
-    return NULL;
-}
-
-kd_stats kd_ida_stats(const kd_ida *ida)
-{
-    (void)ida;
-    return (kd_stats){0};
-}
-
-const char *kd_ida_message(const kd_ida *ida)
-{
-    (void)ida;
-    return kd_status_sentence(KD_ERR_UNAVAILABLE);
-}
-
-void kd_ida_destroy(kd_ida *ida)
-{
-    (void)ida;
-}
+KD_SUNDIALS_ABSENT(ida, "IDA")
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "integrator/attempt.h"
 #include "integrator/radau_tableau.h"
 
 #define STAGES 3
@@ -229,32 +230,6 @@ static void set_weights(kd_radau *r)
     for (int i = 0; i < r->n; i++) r->weight[i] = 1 / (r->atol[i] + r->rtol[i] * fabs(r->x[i]));
 }
 
-// increments of index-2 components count h times, of index 3 h^2 times
-static void set_newton_weights(kd_radau *r)
-{
-    for (int i = 0; i < r->n; i++) {
-        int index = r->dae->index[i];
-        r->newton_weight[i] = r->weight[i] * (index == 0   ? 0
-                                              : index == 1 ? 1
-                                              : index == 2 ? fmin(r->h, 1)
-                                                           : fmin(r->h * r->h, 1));
-    }
-}
-
-// component with the largest weighted entry of x, for messages
-static void find_worst(kd_radau *r, const double *x)
-{
-    double most = -1;
-    for (int i = 0; i < r->n; i++) {
-        double size = fabs(x[i] * r->newton_weight[i]);
-        if (size > most || isnan(size)) {
-            most = size;
-            r->worst = i;
-        }
-        if (isnan(size)) return;
-    }
-}
-
 static double error_norm(const kd_radau *r, const double *err)
 {
     double sum = 0;
@@ -269,21 +244,6 @@ static double error_norm(const kd_radau *r, const double *err)
 
 // ---- the observer ---------------------------------------------------------------------------------------------------
 
-// Part of each component in the square of the norm of x; controlled: of the error norm, else of Newton's. Components
-// that are not finite have all of it. NULL: all are zero.
-static const double *shares(kd_radau *r, const double *x, bool controlled)
-{
-    double sum = 0, lost = 0;
-    for (int i = 0; i < r->n; i++) {
-        const double e = controlled && !r->dae->controlled[i] ? 0 : x[i] * r->newton_weight[i];
-        r->share[i] = e * e;
-        sum += r->share[i];
-        lost += !isfinite(r->share[i]);
-    }
-    for (int i = 0; i < r->n; i++) r->share[i] = lost > 0 ? !isfinite(r->share[i]) / lost : r->share[i] / sum;
-    return lost > 0 || sum > 0 ? r->share : NULL;
-}
-
 // Tell who listens how the attempt from t ended.
 static void report(kd_radau *r, double t, kd_attempt outcome, double norm, const double *x)
 {
@@ -296,7 +256,7 @@ static void report(kd_radau *r, double t, kd_attempt outcome, double norm, const
         .outcome = outcome,
         .matrix = r->news,
         .error = norm,
-        .share = x ? shares(r, x, outcome != KD_ATTEMPT_NEWTON) : NULL,
+        .share = x ? kd_attempt_shares(r->dae, x, r->newton_weight, outcome != KD_ATTEMPT_NEWTON, r->share) : NULL,
     };
     r->dae->observe(&told, r->dae->observer);
 }
@@ -766,7 +726,7 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
         r->stats.rejected_newton++;
         if (!is_noise(r)) {
             r->cause = KD_ERR_NEWTON;
-            find_worst(r, r->dx);
+            r->worst = kd_attempt_worst(r->n, r->dx, r->newton_weight);
             r->message[0] = '\0';
         }
         report(r, r->t, KD_ATTEMPT_NEWTON, r->norm, r->dx);
@@ -841,10 +801,12 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
         r->news = KD_MATRIX_KEPT;
         r->stats.steps++;
         if (too_small(r)) {
-            if (r->worst < 0 && r->has_past) find_worst(r, r->err); // the last accepted error asked for such a step
+            if (r->worst < 0 && r->has_past)
+                r->worst =
+                    kd_attempt_worst(r->n, r->err, r->newton_weight); // the last accepted error asked for such a step
             return fail(r, KD_ERR_STEP_TOO_SMALL);
         }
-        set_newton_weights(r);
+        kd_attempt_weights(r->dae, r->h, r->weight, r->newton_weight);
         start_values(r);
         kd_status status = prepare_matrices(r);
         if (status == KD_OK) status = solve_stages(r, &shrink);
@@ -854,7 +816,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
             if (err >= 1) {
                 r->stats.rejected_error++;
                 r->cause = KD_ERR_STEP_TOO_SMALL;
-                find_worst(r, r->err);
+                r->worst = kd_attempt_worst(r->n, r->err, r->newton_weight);
                 report(r, r->t, KD_ATTEMPT_ERROR, err, r->err);
                 reject(r, r->first ? FIRST_SHRINK : 1 / quot);
                 continue;
@@ -925,24 +887,9 @@ kd_status kd_radau_dense(kd_radau *r, double t, double *x)
 
 kd_stats kd_radau_stats(const kd_radau *r)
 {
-    kd_stats        s = r->stats;
-    kd_dae_counters c = r->dae->methods->counters(r->dae->impl);
-    s.residuals = c.residuals;
-    s.for_differences = c.for_differences;
-    s.mass = c.mass;
-    s.jacobians = c.jacobians;
-    s.selectors = c.selectors;
-    s.predecompositions = c.predecompositions;
-    s.decompositions = c.decompositions;
-    s.solves = c.solves;
-    s.updates = c.updates;
-    s.pattern_changes = c.pattern_changes;
-    s.groups = c.groups;
-    s.fullest_row = c.fullest_row;
-    s.factorizations = c.factorizations;
-    s.refactorizations = c.refactorizations;
-    s.projections = c.projections;
-    return s;
+    kd_stats stats = r->stats;
+    kd_attempt_counters(r->dae, &stats);
+    return stats;
 }
 
 const char *kd_radau_message(const kd_radau *r)

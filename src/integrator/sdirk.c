@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "integrator/attempt.h"
 #include "integrator/sdirk_tableau.h"
 
 #define ORDER 4
@@ -186,32 +187,6 @@ static void set_weights(kd_sdirk *s)
     for (int i = 0; i < s->n; i++) s->weight[i] = 1 / (s->atol[i] + s->rtol[i] * fabs(s->x[i]));
 }
 
-// increments of index-2 components count h times, of index 3 h^2 times
-static void set_newton_weights(kd_sdirk *s)
-{
-    for (int i = 0; i < s->n; i++) {
-        int index = s->dae->index[i];
-        s->newton_weight[i] = s->weight[i] * (index == 0   ? 0
-                                              : index == 1 ? 1
-                                              : index == 2 ? fmin(s->h, 1)
-                                                           : fmin(s->h * s->h, 1));
-    }
-}
-
-// component with the largest weighted entry of x, for messages
-static void find_worst(kd_sdirk *s, const double *x)
-{
-    double most = -1;
-    for (int i = 0; i < s->n; i++) {
-        double size = fabs(x[i] * s->newton_weight[i]);
-        if (size > most || isnan(size)) {
-            most = size;
-            s->worst = i;
-        }
-        if (isnan(size)) return;
-    }
-}
-
 double kd_sdirk_error_norm(const kd_sdirk *s, const double *err)
 {
     double sum = 0;
@@ -226,21 +201,6 @@ double kd_sdirk_error_norm(const kd_sdirk *s, const double *err)
 
 // ---- the observer ---------------------------------------------------------------------------------------------------
 
-// Part of each component in the square of the norm of x; controlled: of the error norm, else of Newton's. Components
-// that are not finite have all of it. NULL: all are zero.
-static const double *shares(kd_sdirk *s, const double *x, bool controlled)
-{
-    double sum = 0, lost = 0;
-    for (int i = 0; i < s->n; i++) {
-        const double e = controlled && !s->dae->controlled[i] ? 0 : x[i] * s->newton_weight[i];
-        s->share[i] = e * e;
-        sum += s->share[i];
-        lost += !isfinite(s->share[i]);
-    }
-    for (int i = 0; i < s->n; i++) s->share[i] = lost > 0 ? !isfinite(s->share[i]) / lost : s->share[i] / sum;
-    return lost > 0 || sum > 0 ? s->share : NULL;
-}
-
 // Tell who listens how the attempt from t ended.
 static void report(kd_sdirk *s, double t, kd_attempt outcome, double norm, const double *x)
 {
@@ -253,7 +213,7 @@ static void report(kd_sdirk *s, double t, kd_attempt outcome, double norm, const
         .outcome = outcome,
         .matrix = s->news,
         .error = norm,
-        .share = x ? shares(s, x, outcome != KD_ATTEMPT_NEWTON) : NULL,
+        .share = x ? kd_attempt_shares(s->dae, x, s->newton_weight, outcome != KD_ATTEMPT_NEWTON, s->share) : NULL,
     };
     s->dae->observe(&told, s->dae->observer);
 }
@@ -558,7 +518,7 @@ static kd_status after_failure(kd_sdirk *s, kd_status status, double shrink, int
     if (status == KD_ERR_NEWTON) {
         if (!is_noise(s)) {
             s->cause = KD_ERR_NEWTON;
-            find_worst(s, s->dx);
+            s->worst = kd_attempt_worst(s->n, s->dx, s->newton_weight);
             s->message[0] = '\0';
         }
         report(s, s->t, KD_ATTEMPT_NEWTON, s->norm, s->dx);
@@ -617,7 +577,7 @@ static void reject_error(kd_sdirk *s, double err)
 {
     s->stats.rejected_error++;
     s->cause = KD_ERR_STEP_TOO_SMALL;
-    find_worst(s, s->err);
+    s->worst = kd_attempt_worst(s->n, s->err, s->newton_weight);
     report(s, s->t, KD_ATTEMPT_ERROR, err, s->err);
     reject(s, s->first ? FIRST_SHRINK : 1 / quotient(s, err));
 }
@@ -643,10 +603,12 @@ kd_status kd_sdirk_step(kd_sdirk *s, double t_end)
         s->news = KD_MATRIX_KEPT;
         s->stats.steps++;
         if (too_small(s)) {
-            if (s->worst < 0 && s->has_past) find_worst(s, s->err); // the last accepted error asked for such a step
+            if (s->worst < 0 && s->has_past)
+                s->worst =
+                    kd_attempt_worst(s->n, s->err, s->newton_weight); // the last accepted error asked for such a step
             return fail(s, KD_ERR_STEP_TOO_SMALL);
         }
-        set_newton_weights(s);
+        kd_attempt_weights(s->dae, s->h, s->weight, s->newton_weight);
         status = attempt(s, &shrink, &err);
         if (status == KD_OK && err >= 1) {
             reject_error(s, err);
@@ -707,23 +669,8 @@ kd_status kd_sdirk_dense(kd_sdirk *s, double t, double *x)
 
 kd_stats kd_sdirk_stats(const kd_sdirk *s)
 {
-    kd_stats        stats = s->stats;
-    kd_dae_counters c = s->dae->methods->counters(s->dae->impl);
-    stats.residuals = c.residuals;
-    stats.for_differences = c.for_differences;
-    stats.mass = c.mass;
-    stats.jacobians = c.jacobians;
-    stats.selectors = c.selectors;
-    stats.predecompositions = c.predecompositions;
-    stats.decompositions = c.decompositions;
-    stats.solves = c.solves;
-    stats.updates = c.updates;
-    stats.pattern_changes = c.pattern_changes;
-    stats.groups = c.groups;
-    stats.fullest_row = c.fullest_row;
-    stats.factorizations = c.factorizations;
-    stats.refactorizations = c.refactorizations;
-    stats.projections = c.projections;
+    kd_stats stats = s->stats;
+    kd_attempt_counters(s->dae, &stats);
     return stats;
 }
 

@@ -1,0 +1,59 @@
+// integrator/attempt.c: weights, blame, shares and counters, see attempt.h.
+#include "integrator/attempt.h"
+
+#include <math.h>
+
+void kd_attempt_weights(const kd_dae *dae, double h, const double *weight, double *weight_newton)
+{
+    const double of_index[] = {0, 1, fmin(h, 1), fmin(h * h, 1)};
+    for (int i = 0; i < dae->n; i++) weight_newton[i] = weight[i] * of_index[dae->index[i] < 3 ? dae->index[i] : 3];
+}
+
+int kd_attempt_worst(int n, const double *x, const double *weight)
+{
+    double most = -1;
+    int    worst = 0;
+    for (int i = 0; i < n; i++) {
+        double size = fabs(x[i] * weight[i]);
+        if (isnan(size)) return i;
+        if (size > most) {
+            most = size;
+            worst = i;
+        }
+    }
+    return worst;
+}
+
+const double *kd_attempt_shares(const kd_dae *dae, const double *x, const double *weight, bool controlled,
+                                double *share)
+{
+    double sum = 0, lost = 0;
+    for (int i = 0; i < dae->n; i++) {
+        const double e = controlled && !dae->controlled[i] ? 0 : x[i] * weight[i];
+        share[i] = e * e;
+        sum += share[i];
+        lost += !isfinite(share[i]);
+    }
+    for (int i = 0; i < dae->n; i++) share[i] = lost > 0 ? !isfinite(share[i]) / lost : share[i] / sum;
+    return lost > 0 || sum > 0 ? share : NULL;
+}
+
+void kd_attempt_counters(const kd_dae *dae, kd_stats *stats)
+{
+    const kd_dae_counters c = dae->methods->counters(dae->impl);
+    stats->residuals = c.residuals;
+    stats->for_differences = c.for_differences;
+    stats->mass = c.mass;
+    stats->jacobians = c.jacobians;
+    stats->selectors = c.selectors;
+    stats->predecompositions = c.predecompositions;
+    stats->decompositions = c.decompositions;
+    stats->solves = c.solves;
+    stats->updates = c.updates;
+    stats->pattern_changes = c.pattern_changes;
+    stats->groups = c.groups;
+    stats->fullest_row = c.fullest_row;
+    stats->factorizations = c.factorizations;
+    stats->refactorizations = c.refactorizations;
+    stats->projections = c.projections;
+}

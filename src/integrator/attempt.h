@@ -1,0 +1,19 @@
+// integrator/attempt.h: what kardan's own integrators share around an attempt of a step: weights of Newton increments,
+// the component to blame, its share in a norm, counters of the formulation.
+#ifndef KD_INTEGRATOR_ATTEMPT_H
+#define KD_INTEGRATOR_ATTEMPT_H
+
+#include <kardan/radau.h>
+
+// weight_newton (n) = weight times 1, min(h, 1), min(h^2, 1) for components of index 1, 2, 3; 0: not counted
+void kd_attempt_weights(const kd_dae *dae, double h, const double *weight, double *weight_newton);
+// Component with the largest |x_i weight_i|, or the first that is not a number
+int kd_attempt_worst(int n, const double *x, const double *weight);
+// share (n): part of each component in the square of the weighted norm of x; controlled: only those of the error test.
+// Components that are not finite have all of it. NULL: all are zero.
+const double *kd_attempt_shares(const kd_dae *dae, const double *x, const double *weight, bool controlled,
+                                double *share);
+// What the formulation counted, into the statistics of an integrator
+void kd_attempt_counters(const kd_dae *dae, kd_stats *stats);
+
+#endif
