@@ -298,6 +298,11 @@ kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // r
 void                    kd_work_axes(kd_work *w, const kd_point *x); // columns of all pairs, slopes of all measures
 void                    kd_work_G(kd_work *w, const kd_point *x);    // G and H only, position (H: velocity) stage
 
+// influence.c
+const char *kd_load_kind(const kd_load *load); // its type in model files
+// A state as a point of its own, with u (3 nu): inputs and their derivatives.
+kd_point kd_point_of(const kd_state *x, const double *u, int nu);
+
 // kinematic_matrices.c
 kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega);         // q omega / 2
 kd_quat kd_unit_quaternion(int k);                            // e_k

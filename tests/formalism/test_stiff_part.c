@@ -20,8 +20,8 @@ static const char text[] =
     "  one: {type: revolute, bodies: [ground, a], point: [0, 0, 0], axis: [0, 1, 0], q: 0.3, v: 1}\n"
     "  two: {type: revolute, bodies: [a, b], point: [1, 0, 0], axis: [0, 1, 0], q: 0.2, v: -2}\n"
     "forces:\n"
-    "  soft: {type: joint_spring, joint: one, stiffness: 3, damping: 0.5}\n"
-    "  hard: {type: joint_spring, joint: two, stiffness: 700, damping: 11, stiff: true}\n";
+    "  soft: {type: joint_spring, joint: one, stiffness: 3, damping: 0.5, stiff: false}\n"
+    "  hard: {type: joint_spring, joint: two, stiffness: 700, damping: 11}\n";
 
 // With KD_PART_STIFF only the spring that is marked stiff is differentiated; with KD_PART_ALL, asked before and after,
 // all is.
