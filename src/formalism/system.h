@@ -86,6 +86,14 @@ typedef struct kd_load {
     bool                     stiff;
 } kd_load;
 
+// Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read in
+// addition, then what only sensors and counted angles read. Each stage is evaluated as far as it is needed.
+typedef enum kd_extent { KD_FOR_ROWS, KD_FOR_LOADS, KD_FOR_ALL, KD_EXTENT_COUNT } kd_extent;
+
+typedef struct kd_counts {
+    int pairs, measures, slots;
+} kd_counts;
+
 // ---- the system -----------------------------------------------------------------------------------------------------
 typedef struct kd_tree_edge { // how a joint of the model is used
     int  link;                // link that it carries; 0: it closes a loop
@@ -127,6 +135,7 @@ struct kd_system {
     int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
     int         capacity[8];            // of the arrays above, while building
     bool        bare_paths;             // while building: the pairs that come now are not differentiated
+    kd_counts   upto[KD_EXTENT_COUNT];  // numbers of those that rows, rows and loads, all need
 
     int       nwheels; // wheels on rails
     kd_wheel *wheel;
@@ -216,7 +225,7 @@ typedef struct kd_work {
     double              *kkt_values; // with pivoting: of all of K
     struct kd_sparse_lu *kkt_lu;
     // stamps of what is current
-    bool          reads_accelerations; // a law does; otherwise the residual needs those of the links only
+    kd_counts     placed, moved_to, accelerated, turned; // up to where the stages and the columns of the paths are
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, link_acceleration_stamp, load_stamp,
         derivative_stamp, second_stamp, axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
 } kd_work;
@@ -267,9 +276,9 @@ enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 // evaluate.c: evaluation by stages; each brings everything up to its stage
 kd_work *kd_work_create(const kd_system *s);
 void     kd_work_destroy(kd_work *w);
-void     kd_work_position(kd_work *w, const kd_point *x);
-void     kd_work_velocity(kd_work *w, const kd_point *x);
-void     kd_work_acceleration(kd_work *w, const kd_point *x);
+void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
 // forces on links and dofs: clear, sum up by pair, spread to the links
 void    kd_work_clear_forces(kd_work *w);
@@ -295,7 +304,7 @@ kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_pa
 void                    kd_work_second_derivatives(kd_work *w, const kd_point *x); // those of gII and hI
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
 kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // residual_lambda alone
-void                    kd_work_axes(kd_work *w, const kd_point *x); // columns of all pairs, slopes of all measures
+void                    kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent); // columns of pairs, slopes of measures
 void                    kd_work_G(kd_work *w, const kd_point *x);    // G and H only, position (H: velocity) stage
 
 // influence.c
