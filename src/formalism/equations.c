@@ -158,7 +158,7 @@ static kd_eval acceleration(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
     int      bad;
-    kd_eval answer = kd_work_loads(w, x);
+    kd_eval  answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     if (!kd_work_explicit(w, x, &bad)) return KD_EVAL_RETRY;
     for (int i = 0; i < w->system->nv; i++) out[i] = w->ddx[w->system->tree.v_dof[i]];
@@ -582,6 +582,11 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
                              const kd_matrix_values **out)
 {
     const kd_matrix_plan *plan = plan_of(w->system, fn, var);
+    if (part == KD_PART_STIFF && w->stiff.p.value &&
+        (plan == &w->system->residual_p || plan == &w->system->residual_v)) {
+        *out = plan == &w->system->residual_p ? &w->stiff.p : &w->stiff.v;
+        return kd_work_stiff(w, x);
+    }
     *out = kd_work_matrix(w, plan);
     const kd_matrix_values *const of_position[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};
     for (size_t i = 0; i < sizeof of_position / sizeof *of_position; i++)

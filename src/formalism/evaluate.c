@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "formalism/system.h"
+#include "formalism/stiff_part.h"
 #include "math/linsolve.h"
 
 // ---- workspace ------------------------------------------------------------------------------------------------------
@@ -113,7 +113,9 @@ kd_work *kd_work_create(const kd_system *s)
     bool made = create_motion(w);
     cut_arrays(w);
     cut_changes(w);
-    if (!made || w->arena.failed || !kd_work_matrices(w)) {
+    bool whole = s->planned && s->dense_tree && !s->for_start; // otherwise there is no Jacobian to take a part of
+    made = made && !w->arena.failed && kd_work_matrices(w) && (!whole || kd_stiff_part_create(s, &w->arena, &w->stiff));
+    if (!made) {
         kd_work_destroy(w);
         return NULL;
     }
@@ -287,7 +289,7 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
 {
     const kd_system *s = w->system;
     const kd_counts  upto = s->upto[extent];
-    const bool       new = w->position_stamp != x->position_stamp;
+    const bool new = w->position_stamp != x->position_stamp;
     if (new) {
         w->position_stamp = x->position_stamp;
         w->placed = w->moved_to = w->accelerated = nothing;
@@ -296,7 +298,7 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
         kd_tree_place(&s->tree, w->x, &w->motion);
     }
     const kd_counts from = w->placed;
-    if (!new && from.slots >= upto.slots && from.pairs >= upto.pairs) return;
+    if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
     for (int i = from.pairs; i < upto.pairs; i++) kd_pair_place(&s->pair[i], &w->motion, &w->rel[i]);
     fill_values(w, x->p, from.measures, upto.measures);
     fill_slots(w, 0, from.slots, upto.slots);
@@ -309,7 +311,7 @@ void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
 {
     const kd_system *s = w->system;
     const kd_counts  upto = s->upto[extent];
-    const bool       new = w->velocity_stamp != x->velocity_stamp;
+    const bool new = w->velocity_stamp != x->velocity_stamp;
     kd_work_position(w, x, extent);
     if (new) {
         w->velocity_stamp = x->velocity_stamp;
@@ -318,7 +320,7 @@ void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
         kd_tree_move(&s->tree, w->dx, &w->motion);
     }
     const kd_counts from = w->moved_to;
-    if (!new && from.slots >= upto.slots && from.pairs >= upto.pairs) return;
+    if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
     for (int i = from.pairs; i < upto.pairs; i++) kd_pair_move(&s->pair[i], &w->motion, &w->rel[i]);
     fill_rates(w, from.measures, upto.measures);
     fill_slots(w, 1, from.slots, upto.slots);
@@ -346,7 +348,7 @@ void kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent)
 {
     const kd_system *s = w->system;
     const kd_counts  upto = s->upto[extent];
-    const bool       new = w->acceleration_stamp != x->acceleration_stamp;
+    const bool new = w->acceleration_stamp != x->acceleration_stamp;
     kd_work_velocity(w, x, extent);
     accelerate_links(w, x);
     if (new) {
@@ -354,7 +356,7 @@ void kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent)
         w->accelerated = nothing;
     }
     const kd_counts from = w->accelerated;
-    if (!new && from.slots >= upto.slots && from.pairs >= upto.pairs) return;
+    if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
     for (int i = from.pairs; i < upto.pairs; i++) kd_pair_accelerate(&s->pair[i], &w->motion, &w->rel[i]);
     fill_accelerations(w, from.measures, upto.measures);
     fill_slots(w, 2, from.slots, upto.slots);

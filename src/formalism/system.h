@@ -12,6 +12,7 @@
 #include "formalism/matrix.h"
 #include "formalism/measure.h"
 #include "formalism/pair.h"
+#include "formalism/path_product.h"
 #include "formalism/redundancy.h"
 #include "formalism/topological.h"
 #include "formalism/tree.h"
@@ -86,8 +87,8 @@ typedef struct kd_load {
     bool                     stiff;
 } kd_load;
 
-// Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read in
-// addition, then what only sensors and counted angles read. Each stage is evaluated as far as it is needed.
+// Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
+// in addition, then what only sensors and counted angles read. Each stage is evaluated as far as it is needed.
 typedef enum kd_extent { KD_FOR_ROWS, KD_FOR_LOADS, KD_FOR_ALL, KD_EXTENT_COUNT } kd_extent;
 
 typedef struct kd_counts {
@@ -177,6 +178,29 @@ struct kd_system {
     bool           time_dependent, driven, reads_energy;
 };
 
+// The stiff part of the residual's derivatives, stiff_part.c
+typedef struct kd_stiff_path { // a pair that stiff loads act between
+    int          pair;
+    kd_path_load load; // all of them together
+} kd_stiff_path;
+
+typedef struct kd_stiff_load {
+    int  number;
+    int  pair;              // of all channels and variables; -1: there are several
+    int *outer_p, *outer_v; // otherwise: places of the products of rows
+} kd_stiff_load;
+
+typedef struct kd_stiff_part {
+    int              nloads, npaths;
+    kd_stiff_load   *load;
+    kd_stiff_path   *path;
+    int             *path_of;   // (pairs of loads) number of the path; -1
+    bool             by_slopes; // products of rows need slopes of pairs
+    kd_path_scratch  scratch;
+    kd_matrix_values p, v; // in the patterns of residual_p, residual_v
+    unsigned long    stamp;
+} kd_stiff_part;
+
 // One thread's evaluation.
 typedef struct kd_work {
     const kd_system *system;
@@ -219,6 +243,7 @@ typedef struct kd_work {
     double          *slope;                    // ds/dq of all measures, along the steps of their paths
     int             *slope_at;                 // (nmeasures + 1)
     double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    kd_stiff_part    stiff;
     // factor of the accelerations' system
     double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
     int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
@@ -304,8 +329,11 @@ kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_pa
 void                    kd_work_second_derivatives(kd_work *w, const kd_point *x); // those of gII and hI
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
 kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // residual_lambda alone
-void                    kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent); // columns of pairs, slopes of measures
-void                    kd_work_G(kd_work *w, const kd_point *x);    // G and H only, position (H: velocity) stage
+void kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent);         // columns of pairs, slopes of measures
+void kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
+
+// stiff_part.c: at the velocity stage (forces of multipliers: acceleration stage) into w->stiff.p, w->stiff.v
+kd_eval kd_work_stiff(kd_work *w, const kd_point *x);
 
 // influence.c
 const char *kd_load_kind(const kd_load *load); // its type in model files
