@@ -308,6 +308,12 @@ static bool is_stiff(kd_stiffness given, bool usual)
     return given == KD_STIFFNESS_AUTO ? usual : given == KD_STIFFNESS_YES;
 }
 
+// A spring in a joint without stiffness and damping is a motor that follows its law.
+static bool is_motor(const kd_force_def *d)
+{
+    return (d->kind == KD_RSDA || d->kind == KD_JOINT_SPRING) && d->stiffness == 0.0 && d->damping == 0.0;
+}
+
 static void make_force(builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
@@ -316,7 +322,7 @@ static void make_force(builder *b, int force)
                     slips ? 6 : force_kind[f->def.kind].nchannels))
         return;
     b->load->def = &f->def;
-    b->load->stiff = is_stiff(f->def.stiff, force_kind[f->def.kind].stiff);
+    b->load->stiff = is_stiff(f->def.stiff, force_kind[f->def.kind].stiff && !is_motor(&f->def));
     if (slips)
         make_tyre_slip(b, force);
     else

@@ -390,7 +390,7 @@ static const kd_field force_fields[] = {
     {"friction", KD_FIELD_NUMBER, O(friction), 1, K(KD_TYRE), 0, 0, NOT_NEGATIVE, "",
      .doc = "coefficient of friction; 0: vertical force only"},
     {"stiff", KD_FIELD_WORD, O(stiff), 1, ALL, 0, KD_STIFFNESS_AUTO, ANY, "",
-     .doc = "belongs to the stiff part of the Jacobian; auto: all kinds but applied do", .words = words_stiff},
+     .doc = "belongs to the stiff part of the Jacobian; auto: all kinds but applied forces and motors do", .words = words_stiff},
 };
 #undef O
 

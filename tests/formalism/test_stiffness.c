@@ -22,6 +22,7 @@ static const char TEXT[] =
     "  push: {type: applied, body: a, force: [1 - 7*joint.slide.v, 0, 0]}\n"
     "  spring: {type: joint_spring, joint: slide, stiffness: 50, damping: 3, rest: 0}\n"
     "  soft: {type: joint_spring, joint: slide, stiffness: 50, damping: 3, rest: 0, stiff: false}\n"
+    "  motor: {type: joint_spring, joint: slide, law: 3*sin(t), rest: 0}\n"
     "  hard: {type: applied, body: a, force: [1, 0, 0], stiff: yes}\n"
     "  link: {type: tsda, from: a, to: b, stiffness: 800, damping: 0, length: 3}\n"
     "  mount: {type: bushing, from: {body: ground, point: [3, 0, 0]}, to: b, stiffness: [16, 36, 64, 0, 0, 0]}\n";
@@ -72,9 +73,9 @@ static void by_kind_and_by_key(void **state)
 {
     (void)state;
     fixture f = make(KD_JOINT);
-    assert_int_equal(kd_system_loads_count(f.system), 7);
+    assert_int_equal(kd_system_loads_count(f.system), 8);
     assert_true(is_stiff(&f, "spring") && is_stiff(&f, "link") && is_stiff(&f, "mount") && is_stiff(&f, "filter"));
-    assert_false(is_stiff(&f, "push") || is_stiff(&f, "soft"));
+    assert_false(is_stiff(&f, "push") || is_stiff(&f, "soft") || is_stiff(&f, "motor"));
     assert_true(is_stiff(&f, "hard"));
     assert_string_equal(kd_system_load_kind(f.system, load_named(f.system, "link")), "tsda");
     assert_string_equal(kd_system_load_kind(f.system, load_named(f.system, "filter")), "state");
@@ -107,7 +108,7 @@ static void speeds(void **state)
     (void)state;
     for (int k = 0; k < 2; k++) {
         fixture      f = make(k == 0 ? KD_JOINT : KD_CARTESIAN);
-        kd_influence list[7];
+        kd_influence list[8];
         assert_int_equal(kd_system_speeds(f.system, f.x, list), KD_OK);
         speed_is(&f, list, "push", 0.0, 3.5);
         speed_is(&f, list, "spring", 5.0, 1.5);
