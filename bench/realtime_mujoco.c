@@ -1,8 +1,8 @@
 // realtime_mujoco.c: the car of models/closed-loop-car.yaml in MuJoCo: the same bodies and joints as a tree, upper ball
 // joints as "connect" equalities, tie rods as equalities of tendons, springs and dampers as tendons with stiffness and
-// damping, tyres as a passive force with the law of docs/methods/tyre.md, here in plain numbers. Euler's method, Newton's
-// solver, which takes one iteration as nothing but equalities is there; the softness of the equalities is the least
-// that MuJoCo takes (solref 2 h, solimp near 1). Without MuJoCo the benchmark says so.
+// damping, tyres as a passive force with the law of docs/methods/tyre.md, here in plain numbers. Euler's method,
+// Newton's solver, which takes one iteration as nothing but equalities is there; the softness of the equalities is the
+// least that MuJoCo takes (solref 2 h, solimp near 1). Without MuJoCo the benchmark says so.
 #include "realtime.h"
 
 #include "core/memory.h"
@@ -118,12 +118,14 @@ static void add_corner(text *t, int k, double e, double s)
     ADD(t, "<body name='upper%d' pos='%.17g %.17g %.17g'><joint type='hinge' axis='1 0 0' pos='0 %.17g %.17g'/>\n", k,
         e * AXLE, s * 0.55, 0.445 - ORIGIN, s * (0.45 - 0.55), 0.44 - 0.445);
     add_inertial(t, 4, 0.02, 0.02, 0.035);
-    ADD(t, "</body><body name='lower%d' pos='%.17g %.17g %.17g'>"
-           "<joint name='lower%d' type='hinge' axis='1 0 0' pos='0 %.17g %.17g'/><site name='seat%d' pos='0 %.17g 0'/>\n",
+    ADD(t,
+        "</body><body name='lower%d' pos='%.17g %.17g %.17g'>"
+        "<joint name='lower%d' type='hinge' axis='1 0 0' pos='0 %.17g %.17g'/><site name='seat%d' pos='0 %.17g 0'/>\n",
         k, e * AXLE, s * 0.53, 0.195 - ORIGIN, k, s * (0.38 - 0.53), 0.20 - 0.195, k, s * (0.58 - 0.53));
     add_inertial(t, 8, 0.09, 0.06, 0.14);
-    ADD(t, "<body name='upright%d' pos='0 %.17g %.17g'><joint type='ball' pos='0 0 %.17g'/>"
-           "<site name='outer%d' pos='%.17g %.17g %.17g'/>\n",
+    ADD(t,
+        "<body name='upright%d' pos='0 %.17g %.17g'><joint type='ball' pos='0 0 %.17g'/>"
+        "<site name='outer%d' pos='%.17g %.17g %.17g'/>\n",
         k, s * (0.68 - 0.53), HEIGHT - 0.195, 0.19 - HEIGHT, k, -e * ARM, s * (0.675 - 0.68), 0.235 - HEIGHT);
     add_inertial(t, 15, 0.15, 0.15, 0.08);
     ADD(t, "<body name='wheel%d' pos='0 %.17g 0' user='%d'><joint name='spin%d' type='hinge' axis='0 1 0'/>\n", k,
@@ -146,9 +148,10 @@ static void add_model(text *t, double h, bool sparse)
     ADD(t, "</body></worldbody><tendon>\n");
     const double length = hypot(0.08, 0.62 - 0.195);
     for (int k = 0; k < 4; k++)
-        ADD(t, "<spatial name='rod%d'><site site='inner%d'/><site site='outer%d'/></spatial>"
-               "<spatial stiffness='%.17g' damping='%.17g' springlength='%.17g'><site site='top%d'/><site site='seat%d'/>"
-               "</spatial>\n",
+        ADD(t,
+            "<spatial name='rod%d'><site site='inner%d'/><site site='outer%d'/></spatial>"
+            "<spatial stiffness='%.17g' damping='%.17g' springlength='%.17g'><site site='top%d'/><site site='seat%d'/>"
+            "</spatial>\n",
             k, k, k, K, C, length + PUSH / K, k, k);
     ADD(t, "</tendon><equality>\n");
     for (int k = 0; k < 4; k++)
@@ -232,8 +235,7 @@ realtime_motion realtime_peer_motion(const realtime_peer *p)
     const mjtNum            *q = p->data->qpos;
     realtime_motion          out = {.x = q[0], .y = q[1], .z = q[2]};
     out.roll = atan2(2 * (q[3] * q[4] + q[5] * q[6]), 1 - 2 * (q[4] * q[4] + q[5] * q[5]));
-    for (int k = 0; k < 4; k++)
-        out.travel[k] = q[p->model->jnt_qposadr[mj_name2id(p->model, mjOBJ_JOINT, lower[k])]];
+    for (int k = 0; k < 4; k++) out.travel[k] = q[p->model->jnt_qposadr[mj_name2id(p->model, mjOBJ_JOINT, lower[k])]];
     return out;
 }
 

@@ -47,8 +47,8 @@ static void vehicle_close(vehicle *v)
 
 static bool vehicle_open(vehicle *v, const kd_realtime_options *opt, char *message, size_t size)
 {
-    static const char *const name[8] = {"x", "y", "height", "roll", "travel(1,1)", "travel(1,2)", "travel(2,1)",
-                                        "travel(2,2)"};
+    static const char *const name[8] = {"x",           "y",           "height",      "roll",
+                                        "travel(1,1)", "travel(1,2)", "travel(2,1)", "travel(2,2)"};
     *v = (vehicle){0};
     if (kd_model_read(KD_MODELS_DIR "/closed-loop-car.yaml", NULL, 0, &v->model, message, size) < 0) return false;
     if (kd_system_create(v->model, NULL, &v->system, message, size) < 0) return false;
@@ -59,8 +59,10 @@ static bool vehicle_open(vehicle *v, const kd_realtime_options *opt, char *messa
         return false;
     kd_state_copy(kd_realtime_state(v->stepper), v->start);
     v->steer = kd_realtime_input(v->stepper, "steer");
-    for (int i = 0; i < 8; i++) v->y[i] = kd_realtime_output(v->stepper, name[i]);
-    return kd_eom_dims(kd_system_eom(v->system)).ny <= OUTPUTS;
+    bool good = v->steer >= 0 && kd_eom_dims(kd_system_eom(v->system)).ny <= OUTPUTS;
+    for (int i = 0; i < 8; i++) good = (v->y[i] = kd_realtime_output(v->stepper, name[i])) >= 0 && good;
+    if (!good) kd_text(message, size, "the model has not the ports that are expected");
+    return good;
 }
 
 static bool vehicle_step(vehicle *v, double steer, double *outputs)
@@ -154,8 +156,7 @@ static void measure_defects(bench *b, vehicle *v, realtime_peer *peer)
     for (long k = 0; k < lrint(END / STEP); k++) {
         kd_realtime_defect defect = {NAN, NAN};
         double             outputs[OUTPUTS];
-        if (!vehicle_step(v, steer_at((double)(k + 1) * STEP), outputs) ||
-            kd_realtime_defects(v->stepper, &defect) < 0)
+        if (!vehicle_step(v, steer_at((double)(k + 1) * STEP), outputs) || kd_realtime_defects(v->stepper, &defect) < 0)
             own = NAN;
         own = defect.position > own ? defect.position : own;
         if (!peer) continue;
@@ -213,8 +214,7 @@ void realtime_vehicle(bench *b)
     if (!vehicle_open(&v, &opt, message, sizeof message)) {
         bench_row(b, bench_above(2), NAN, NAN, "", message, "ratio.mujoco.vehicle");
     } else {
-        realtime_peer *peer =
-            realtime_peer_version() ? faster_peer(&v, peer_message, sizeof peer_message) : NULL;
+        realtime_peer *peer = realtime_peer_version() ? faster_peer(&v, peer_message, sizeof peer_message) : NULL;
         if (!peer) bench_say(b, "MuJoCo is missing (package libmujoco-dev): no ratios\n");
         measure_ratio(b, &v, peer, "projection");
         measure_defects(b, &v, peer);

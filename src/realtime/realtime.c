@@ -296,12 +296,13 @@ kd_realtime_work kd_realtime_work_of(const kd_realtime *self)
 }
 
 // ---- ports ----------------------------------------------------------------------------------------------------------
-// A port is known by its whole name or by the part of it in quotes: "input 'steer'", "steer".
+// A port is known by its whole name, by the part of it in quotes ("input 'steer'") or behind its kind ("input.steer"):
+// "steer".
 static bool is_called(const char *full, const char *name)
 {
-    const char *quote = strchr(full, '\'');
+    const char *quote = strchr(full, '\''), *dot = strchr(full, '.');
     size_t      length = strlen(name);
-    if (strcmp(full, name) == 0) return true;
+    if (strcmp(full, name) == 0 || (dot && strcmp(dot + 1, name) == 0)) return true;
     return quote && length > 0 && strncmp(quote + 1, name, length) == 0 && quote[1 + length] == '\'';
 }
 
