@@ -6,6 +6,8 @@
 
 // Rows ratio.mujoco.vehicle, defect.*: the car of models/closed-loop-car.yaml in steps of 1 ms, beside MuJoCo.
 void realtime_vehicle(bench *b);
+// Rows ten_minutes.*: long drives round a figure eight.
+void realtime_long(bench *b);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The same car in MuJoCo.
