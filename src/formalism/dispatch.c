@@ -1,5 +1,6 @@
 // dispatch.c: the functions of tree.h that exist in variants for several processors, and the memory of a motion.
 #include "formalism/path_product.h"
+#include "formalism/tyre.h"
 #include "formalism/work.h"
 
 #include <stdint.h>
@@ -153,4 +154,10 @@ void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *
                      const double *dx, const kd_path_load *load, kd_path_scratch *scratch, double *p, double *v)
 {
     KD_CALL(kd_path_product, pair, tree, m, rel, dx, load, scratch, p, v);
+}
+
+bool kd_tyre_slopes(const kd_motion *m, const kd_force_def *d, const double a[KD_TYRE_INPUTS], double road_rate,
+                    double *out)
+{
+    return KD_CALL(kd_tyre_slopes, d, a, road_rate, out);
 }
