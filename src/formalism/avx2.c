@@ -16,6 +16,8 @@
 
 #include "formalism/newton_euler_derivatives.c"
 
+#include "formalism/pair_motion.c"
+
 #include "formalism/path_product.c"
 
 #include "formalism/tyre_slopes.c"

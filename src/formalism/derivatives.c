@@ -102,7 +102,7 @@ static void add_frozen_pair(kd_work *w, int i)
     const kd_system *s = w->system;
     const kd_pair   *pair = &s->pair[i];
     const kd_change *c = &w->change[w->change_at[i]];
-    kd_vec3          N = w->pair_N[i], F = w->pair_F[i];
+    kd_vec3          N = w->pair_load[i].N, F = w->pair_load[i].F;
     for (int l = 0; l < pair->nsteps; l++) {
         int column = s->tree.dof_v[pair->step[l].dof];
         if (column < 0) continue;

@@ -150,6 +150,27 @@ void kd_tree_residual_derivatives(const kd_tree *tree, kd_motion *m, const doubl
     KD_CALL(kd_residual_derivatives, tree, m, dx, ddx, by_position, by_velocity);
 }
 
+void kd_pair_place(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
+{
+    KD_CALL(kd_pair_place, pair, m, rel);
+}
+
+void kd_pair_move(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
+{
+    KD_CALL(kd_pair_move, pair, m, rel);
+}
+
+void kd_pair_axes(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, kd_change *out)
+{
+    KD_CALL(kd_pair_axes, pair, tree, m, rel, out);
+}
+
+void kd_pair_load(const kd_pair *pair, const kd_motion *m, const kd_relative *rel, const kd_wrench *between,
+                  kd_wrench *load)
+{
+    KD_CALL(kd_pair_load, pair, m, rel, between, load);
+}
+
 void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                      const double *dx, const kd_path_load *load, kd_path_scratch *scratch, double *p, double *v)
 {

@@ -394,6 +394,11 @@ void kd_row_gradient(const kd_row *row, kd_work *w, double *out)
         memcpy(out, row->coefficient, (size_t)row->nterms * sizeof *out);
 }
 
+static double *component(kd_vec3 *a, int i)
+{
+    return i == 0 ? &a->x : i == 1 ? &a->y : &a->z;
+}
+
 // A force along a measure.
 void kd_work_apply(kd_work *w, int measure, double force)
 {
@@ -402,10 +407,17 @@ void kd_work_apply(kd_work *w, int measure, double force)
         w->joint_force[m->dof] += force;
         return;
     }
-    kd_vec3 N, F;
-    kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-    w->pair_N[m->pair] = kd_vec_axpy(w->pair_N[m->pair], force, N);
-    w->pair_F[m->pair] = kd_vec_axpy(w->pair_F[m->pair], force, F);
+    kd_wrench *load = &w->pair_load[m->pair];
+    kd_vec3    N, F;
+    if (m->kind == KD_MEASURE_SHIFT) { // the gradient is a unit vector
+        *component(&load->F, m->i) += force;
+    } else if (m->kind == KD_MEASURE_TURN) {
+        *component(&load->N, m->i) += force;
+    } else {
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        load->N = kd_vec_axpy(load->N, force, N);
+        load->F = kd_vec_axpy(load->F, force, F);
+    }
 }
 
 // Force of a row on the bodies: -multiplier * gradient. Nonholonomic rows act along the measures whose rates they read.

@@ -229,10 +229,10 @@ typedef struct kd_work {
     double          *xi;         // (nwheels) coordinates of contacts
     double          *b;          // (nr)
     // derivative stage
-    kd_change       *change;          // columns of all pairs
-    int             *change_at;       // (npairs)
-    double          *small;           // (max_jacobian)
-    kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
+    kd_change       *change;    // columns of all pairs
+    int             *change_at; // (npairs)
+    double          *small;     // (max_jacobian)
+    kd_wrench       *pair_load; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
     kd_matrix_values g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
     kd_matrix_values Z, Z_p;
