@@ -137,12 +137,13 @@ static void fill_time(kd_work *w, const kd_point *x)
     if (w->time_stamp == x->time_stamp) return;
     w->time_stamp = x->time_stamp;
     w->t = x->t;
-    for (int i = 0; i < s->nslots; i++) { // variables that do not depend on the state
-        kd_slot at = s->slot[i];
-        if (at.kind == KD_SLOT_TIME) w->jet[i] = (kd_jet){.x = x->t, .x1 = 1.0}, w->slot[i] = x->t;
-        if (at.kind == KD_SLOT_INPUT)
-            w->jet[i] = (kd_jet){.x = x->u[at.index], .x1 = x->du[at.index], .x2 = x->ddu[at.index]},
-            w->slot[i] = x->u[at.index];
+    for (int k = 0; k < s->ntime_slots; k++) { // variables that do not depend on the state
+        const int     i = s->time_slot[k];
+        const kd_slot at = s->slot[i];
+        w->jet[i] = at.kind == KD_SLOT_TIME
+                        ? (kd_jet){.x = x->t, .x1 = 1.0}
+                        : (kd_jet){.x = x->u[at.index], .x1 = x->du[at.index], .x2 = x->ddu[at.index]};
+        w->slot[i] = w->jet[i].x;
     }
     for (int k = 0; s->prescribed && k < s->tree.ndof; k++) {
         if (!s->motion[k]) continue;

@@ -57,6 +57,7 @@ bool kd_pair_path(const kd_tree *tree, kd_pair *pair, kd_arena *arena)
             pair->step[--at] = (kd_step){.dof = dof, .sign = 1, .carried = is_rotation(tree, dof)};
     }
     for (int k = 0, block = 0; k < pair->nsteps; k++) {
+        pair->step[k].v = tree->dof_v[pair->step[k].dof];
         if (k > 0 && !same_block(tree, pair->step[k - 1].dof, pair->step[k].dof)) block++;
         pair->step[k].block = block;
     }

@@ -22,6 +22,7 @@
 // One dof on the way from a to b.
 typedef struct kd_step {
     int  dof;
+    int  v;       // its place in v; -1: prescribed
     int  sign;    // +1: between the common ancestor and b; -1: between a and the common ancestor
     int  block;   // number of the block: dofs of one spherical joint share it, all others have their own; rising
     bool carried; // the dofs of the block turn with B: they stand before each other

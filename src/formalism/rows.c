@@ -383,6 +383,23 @@ kd_jet kd_row_jet(const kd_row *row, kd_work *w)
     return sum;
 }
 
+// A linear row that does not depend on time, without the rest of the jet
+double kd_row_value(const kd_row *row, kd_work *w)
+{
+    if (!row->coefficient || row->target) return kd_row_jet(row, w).x;
+    double sum = -row->offset;
+    for (int i = 0; i < row->nterms; i++) sum += row->coefficient[i] * w->jet[row->slot[i]].x;
+    return sum;
+}
+
+double kd_row_rate(const kd_row *row, kd_work *w)
+{
+    if (!row->coefficient || row->target) return kd_row_jet(row, w).x1;
+    double sum = 0.0;
+    for (int i = 0; i < row->nterms; i++) sum += row->coefficient[i] * w->jet[row->slot[i]].x1;
+    return sum;
+}
+
 // Derivatives of the row by its terms.
 void kd_row_gradient(const kd_row *row, kd_work *w, double *out)
 {

@@ -235,6 +235,15 @@ static void mark_pairs(kd_system *s)
         if (s->slot[i].kind == KD_SLOT_REACTION) s->pair[s->edge[s->slot[i].index].pair].shifts_only = false;
 }
 
+static kd_status list_time_slots(kd_system *s)
+{
+    s->time_slot = kd_cut_int(&s->arena, s->nslots);
+    if (!s->time_slot) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_TIME || s->slot[i].kind == KD_SLOT_INPUT) s->time_slot[s->ntime_slots++] = i;
+    return KD_OK;
+}
+
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 static kd_status build(kd_system *s, char *message, size_t size)
 {
@@ -257,6 +266,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = compile_sensors(s, message, size);
     note_extent(s, KD_FOR_ALL);
     if (status == KD_OK) mark_pairs(s);
+    if (status == KD_OK) status = list_time_slots(s);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     s->time_dependent = reads_time(s);
