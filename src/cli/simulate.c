@@ -488,7 +488,9 @@ static void write_postmortem(task *t)
     kd_explanation_describe(&t->explanation, words, sizeof words);
     if (t->simulation &&
         kd_replay_save(t->replay, t->subject.x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0)
-        kd_replay_command(t->argc, t->argv, t->folder, t->states, from, t->t_end, t->command, sizeof t->command);
+        kd_replay_command(
+            &(kd_replay_words){"simulate", "--t-end", t->argc, t->argv, t->folder, t->states, from, t->t_end},
+            t->command, sizeof t->command);
     const kd_postmortem facts = {
         .title = t->subject.title,
         .eom = t->subject.eom,
