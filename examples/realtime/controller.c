@@ -11,18 +11,17 @@
 #include "control.h"
 #include "wire.h"
 
-static const double PATIENCE = 20; // [s] for the plant to appear, and between two of its messages
+typedef struct wishes {
+    long   drop, late; // 0: never
+    double patience;   // [s] for the plant to appear, and between two of its messages
+} wishes;
 
-typedef struct faults {
-    long drop, late; // 0: never
-} faults;
-
-static wire_status run(wire *w, control *c, const faults *f)
+static wire_status run(wire *w, control *c, const wishes *f)
 {
     double   time = 0, speed = 0, torque = 0, kept = 0;
     uint64_t number = 0, kept_number = 0; // an answer that waits
     for (;;) {
-        wire_status status = wire_receive(w, &number, &time, &speed, PATIENCE);
+        wire_status status = wire_receive(w, &number, &time, &speed, f->patience);
         if (status != WIRE_OK) return status;
         torque = control_update(c, time, speed);
         if (kept_number > 0) (void)wire_answer(w, kept_number, time, &kept);
@@ -41,17 +40,18 @@ int main(int argc, char **argv)
     const wire_ports ports = {.nreads = 1, .nwrites = 1, .read = {"speed"}, .write = {"input.torque"}};
     wire             w = {.socket = -1};
     control          c = control_default();
-    faults           f = {0};
+    wishes           f = {.patience = 20};
     int              port = argc > 1 ? atoi(argv[1]) : 0;
     for (int i = 2; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--drop") == 0) f.drop = atol(argv[i + 1]);
         if (strcmp(argv[i], "--late") == 0) f.late = atol(argv[i + 1]);
+        if (strcmp(argv[i], "--patience") == 0) f.patience = atof(argv[i + 1]);
     }
     if (port <= 0 || port > 65535) {
-        fputs("usage: controller PORT [--drop N] [--late N]\n", stderr);
+        fputs("usage: controller PORT [--drop N] [--late N] [--patience S]\n", stderr);
         return 2;
     }
-    wire_status status = wire_connect(&w, port, &ports, PATIENCE);
+    wire_status status = wire_connect(&w, port, &ports, f.patience);
     if (status == WIRE_OK) {
         status = run(&w, &c, &f);
         fprintf(stderr, "controller: %ld measurements%s\n", w.fresh, status == WIRE_HELD ? ", then silence" : "");

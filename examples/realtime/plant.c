@@ -15,14 +15,13 @@
 #include "control.h"
 #include "wire.h"
 
-enum { ROWS = 20 };                // printed
-static const double PATIENCE = 20; // [s] for the first word of a controller
+enum { ROWS = 20 }; // printed
 
 typedef struct plant {
     // as asked for
     const char *path;
-    double      h, timeout;     // [s] step; wait for an answer
-    long        steps, give_up; // answers missing in a row until the controller counts as lost
+    double      h, timeout, patience; // [s] step; wait for an answer, for the first word
+    long        steps, give_up;       // answers missing in a row until the controller counts as lost
     int         port;
     bool        inside, paced; // the same controller in this program; with the clock
     // the model
@@ -86,22 +85,25 @@ static bool find_ports(plant *p, char *refusal, size_t size)
     return refusal[0] == '\0';
 }
 
+static bool wait_for_controller(plant *p)
+{
+    if (wire_listen(&p->wire, &p->port) == WIRE_OK) {
+        printf("port %d\n", p->port);
+        fflush(stdout);
+        if (wire_accept(&p->wire, p->patience) == WIRE_OK) return true;
+    }
+    snprintf(p->message, sizeof p->message, "%s", p->wire.message);
+    return false;
+}
+
 // A controller that fits, from outside or from inside
 static kd_status meet_controller(plant *p)
 {
     char refusal[200] = "";
-    if (p->inside) {
+    if (p->inside)
         p->wire.ports = (wire_ports){.nreads = 1, .nwrites = 1, .read = {"speed"}, .write = {"input.torque"}};
-    } else {
-        if (wire_listen(&p->wire, &p->port) == WIRE_OK) {
-            printf("port %d\n", p->port);
-            fflush(stdout);
-            if (wire_accept(&p->wire, PATIENCE) == WIRE_OK) goto accepted;
-        }
-        snprintf(p->message, sizeof p->message, "%s", p->wire.message);
+    else if (!wait_for_controller(p))
         return KD_ERR_UNAVAILABLE;
-    }
-accepted:;
     kd_status status = make_stepper(p);
     if (status < 0) snprintf(refusal, sizeof refusal, "the model cannot be run");
     bool fits = status >= 0 && find_ports(p, refusal, sizeof refusal);
@@ -147,6 +149,7 @@ static kd_status run(plant *p)
 {
     struct timespec start;
     long            missing = 0; // answers in a row
+    long            every = p->steps > ROWS ? p->steps / ROWS : 1;
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (long n = 1; n <= p->steps; n++) {
         if (p->paced) wait_until(&start, (double)(n - 1) * p->h);
@@ -157,7 +160,7 @@ static kd_status run(plant *p)
         }
         p->late += status == KD_LATE;
         wire_status answer = exchange(p, n);
-        if (n % (p->steps / ROWS + 1) == 0 || n == p->steps) print_row(p);
+        if (n % every == 0 || n == p->steps) print_row(p);
         missing = answer == WIRE_OK ? 0 : missing + 1;
         if (answer == WIRE_FAILED || answer == WIRE_ENDED || missing >= p->give_up) {
             snprintf(p->message, sizeof p->message, "the controller is lost at t = %.6g s%s%s",
@@ -186,6 +189,8 @@ static bool read_arguments(plant *p, int argc, char **argv)
             p->h = atof(value), i++;
         else if (strcmp(argv[i], "--timeout") == 0)
             p->timeout = atof(value), i++;
+        else if (strcmp(argv[i], "--patience") == 0)
+            p->patience = atof(value), i++;
         else if (argv[i][0] != '-' && !p->path)
             p->path = argv[i];
         else
@@ -196,10 +201,16 @@ static bool read_arguments(plant *p, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    plant p = {
-        .h = 1e-3, .steps = 2000, .timeout = 1, .give_up = 50, .wire = {.socket = -1}, .control = control_default()};
+    plant p = {.h = 1e-3,
+               .steps = 2000,
+               .timeout = 1,
+               .patience = 20,
+               .give_up = 50,
+               .wire = {.socket = -1},
+               .control = control_default()};
     if (!read_arguments(&p, argc, argv)) {
-        fputs("usage: plant MODEL [--port P] [--step H] [--steps N] [--timeout S] [--give-up N] [--paced] [--inside]\n",
+        fputs("usage: plant MODEL [--port P] [--step H] [--steps N] [--timeout S] [--patience S] [--give-up N]\n"
+              "             [--paced] [--inside]\n",
               stderr);
         return 2;
     }

@@ -11,7 +11,7 @@
 
 typedef kd_realtime_task task;
 
-enum { BARS = 16, OUTLINE_BARS = 48, OUTLINE = 2 * OUTLINE_BARS + 2, WIDEST_BAR = 40, FACTS = 24, SETTINGS = 16 };
+enum { BARS = 32, OUTLINE_BARS = 48, OUTLINE = 2 * OUTLINE_BARS + 2, WIDEST_BAR = 40, FACTS = 24, SETTINGS = 16 };
 
 static const double PER_MILLE = 0.999; // the quantile that is told beside the median
 
@@ -40,10 +40,11 @@ enum { VALUE = 160 };
 
 static void add_time(facts *f, const task *t, const char *name, double seconds)
 {
-    char  words[40];
-    char *value = add(f, name);
-    kd_text(value, VALUE, "%s (%.2g %% of the step length)", kd_timing_words(seconds, words, sizeof words),
-            100 * seconds / t->options.h);
+    char   words[40];
+    char  *value = add(f, name);
+    double percent = 100 * seconds / t->options.h;
+    kd_text(value, VALUE, percent < 10 ? "%s (%.2g %% of the step length)" : "%s (%.0f %% of the step length)",
+            kd_timing_words(seconds, words, sizeof words), percent);
 }
 
 static void add_watched(facts *f, const char *name, const kd_watched *w)
@@ -294,8 +295,12 @@ static void print_histogram(const task *t)
     double        most = 1;
     for (int i = 0; i < n; i++) most = fmax(most, (double)bar[i].count);
     for (int i = 0; i < n; i++) {
+        if (bar[i].count == 0) { // a gap is one line
+            if (bar[i - 1].count > 0) printf("    %8s\n", "...");
+            continue;
+        }
         char   low[40], high[40], line[WIDEST_BAR + 1];
-        double share = bar[i].count > 0 ? log(1 + (double)bar[i].count) / log(1 + most) : 0;
+        double share = log(1 + (double)bar[i].count) / log(1 + most);
         int    length = (int)ceil(WIDEST_BAR * share);
         memset(line, '#', (size_t)length);
         line[length] = '\0';
