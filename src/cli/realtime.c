@@ -139,10 +139,13 @@ static bool choose_method(task *t)
 {
     kd_realtime_options *o = &t->options;
     int                  jacobian = t->jacobian ? CHOOSE("jacobian", t->jacobian, JACOBIANS) : (int)o->jacobian;
-    int                  stabilisation = t->stabilisation ? CHOOSE("stabilisation", t->stabilisation, STABILISATIONS)
-                                                          : (int)(t->index == 1 ? KD_REALTIME_PROJECTION : o->stabilisation);
-    int                  projector = t->projector ? CHOOSE("projector", t->projector, PROJECTORS) : (int)o->projector;
-    int                  stiff = CHOOSE("choice of stiff elements", t->stiff, STIFF);
+    // ggl is of index 2, and corrects positions before the velocities are known
+    bool ggl_fits = t->index != 1 && !o->velocities_first && jacobian != KD_REALTIME_EXACT;
+    int  stabilisation = t->stabilisation ? CHOOSE("stabilisation", t->stabilisation, STABILISATIONS)
+                         : ggl_fits       ? (int)o->stabilisation
+                                          : (int)KD_REALTIME_PROJECTION;
+    int  projector = t->projector ? CHOOSE("projector", t->projector, PROJECTORS) : (int)o->projector;
+    int  stiff = CHOOSE("choice of stiff elements", t->stiff, STIFF);
     if (jacobian < 0 || stabilisation < 0 || projector < 0 || stiff < 0) return false;
     o->jacobian = (kd_realtime_jacobian)jacobian;
     o->stabilisation = (kd_realtime_stabilisation)stabilisation;
@@ -155,6 +158,9 @@ static bool choose_method(task *t)
     bool explicit = o->jacobian == KD_REALTIME_EXPLICIT || o->jacobian == KD_REALTIME_J3;
     if (o->stabilisation == KD_REALTIME_GGL && o->index == 1)
         return complain("--stabilisation ggl is of index 2; --index 1 works with projection and baumgarte");
+    if (o->stabilisation == KD_REALTIME_GGL && !ggl_fits)
+        return complain("--stabilisation ggl corrects positions before the velocities are known; --velocities-first "
+                        "and --jacobian exact work with projection");
     if (o->stabilisation != KD_REALTIME_BAUMGARTE && (o->alpha >= 0 || o->beta >= 0))
         return complain("--alpha and --beta are for --stabilisation baumgarte");
     if (o->beta >= 0 && o->index == 2) return complain("--beta is for --index 1; index 2 has --alpha alone");
@@ -281,7 +287,8 @@ static kd_status check(task *t)
     kd_status          status = kd_realtime_defects(t->stepper, &defect);
     if (status >= 0) status = look_at_energy(t, x);
     if (status < 0) {
-        kd_text(t->message, sizeof t->message, "constraints and energies cannot be evaluated at t = %.9g s", x->t);
+        kd_text(t->message, sizeof t->message, "constraints and energies cannot be evaluated at t = %.9g s: %s", x->t,
+                kd_realtime_message(t->stepper));
         return status;
     }
     watch(&t->position, defect.position, x->t);
@@ -442,6 +449,7 @@ static void run(task *t)
     // the place where the run ended, also after a failure or a stop
     char      message[KD_REALTIME_MESSAGE];
     kd_status status = t->status;
+    t->exploded = kd_certifier_certificate(t->certifier).exploded;
     snprintf(message, sizeof message, "%s", t->message);
     t->pace.on = false;
     kd_status last = check(t);

@@ -54,6 +54,7 @@ typedef struct kd_realtime_task {
     double     wall_seconds;
     long       checks; // states that were looked at
     kd_watched position, velocity, balance;
+    bool       exploded; // positions or velocities grew beyond all bounds
     bool       has_energy;
     double     energy_start, energy_end, dissipated, supplied; // [J]
     double     energy_scale;                                   // [J] largest of kinetic energy and work done

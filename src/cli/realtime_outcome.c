@@ -11,9 +11,18 @@
 
 typedef kd_realtime_task task;
 
-enum { BARS = 32, OUTLINE_BARS = 48, OUTLINE = 2 * OUTLINE_BARS + 2, WIDEST_BAR = 40, FACTS = 24, SETTINGS = 16 };
+enum {
+    BARS = 32,
+    OUTLINE_BARS = 48,
+    OUTLINE = 2 * OUTLINE_BARS + 2,
+    WIDEST_BAR = 40,
+    FACTS = 24,
+    VALUE = 160,
+    SETTINGS = 16
+};
 
 static const double PER_MILLE = 0.999; // the quantile that is told beside the median
+static const double DOUBTFUL = 0.5;    // error of the energy balance, in parts of the energies involved
 
 // Simulated time for each second of computing; 0: nothing was computed
 static double real_time_factor(const task *t)
@@ -25,7 +34,7 @@ static double real_time_factor(const task *t)
 
 typedef struct facts {
     kd_result_setting list[FACTS];
-    char              value[FACTS][160];
+    char              value[FACTS][VALUE];
     int               n;
 } facts;
 
@@ -36,15 +45,18 @@ static char *add(facts *f, const char *name)
     return f->value[f->n++];
 }
 
-enum { VALUE = 160 };
+// A part of something: "0.35 %", "1600 %"
+static const char *percent(double part, char *buffer, size_t size)
+{
+    snprintf(buffer, size, 100 * part < 10 ? "%.2g %%" : "%.0f %%", 100 * part);
+    return buffer;
+}
 
 static void add_time(facts *f, const task *t, const char *name, double seconds)
 {
-    char   words[40];
-    char  *value = add(f, name);
-    double percent = 100 * seconds / t->options.h;
-    kd_text(value, VALUE, percent < 10 ? "%s (%.2g %% of the step length)" : "%s (%.0f %% of the step length)",
-            kd_timing_words(seconds, words, sizeof words), percent);
+    char words[40], part[40];
+    kd_text(add(f, name), VALUE, "%s (%s of the step length)", kd_timing_words(seconds, words, sizeof words),
+            percent(seconds / t->options.h, part, sizeof part));
 }
 
 static void add_watched(facts *f, const char *name, const kd_watched *w)
@@ -60,11 +72,13 @@ static bool has_constraints(const task *t)
 
 static void add_energy(facts *f, const task *t)
 {
+    char part[40];
     if (!t->has_energy) return;
     kd_text(add(f, "kinetic + potential energy"), VALUE, "%.6g J at the start, %.6g J at the end", t->energy_start,
             t->energy_end);
-    kd_text(add(f, "energy balance"), VALUE, "within %.2e J, %.2g %% of the energies involved, largest at t = %.6g s",
-            t->balance.most, 100 * t->balance.most / fmax(t->energy_scale, 1e-300), t->balance.most_at);
+    kd_text(add(f, "energy balance"), VALUE, "within %.2e J, %s of the energies involved, largest at t = %.6g s",
+            t->balance.most, percent(t->balance.most / fmax(t->energy_scale, 1e-300), part, sizeof part),
+            t->balance.most_at);
 }
 
 static void add_pace(facts *f, const task *t)
@@ -100,6 +114,26 @@ static void collect(facts *f, const task *t)
     }
     add_energy(f, t);
     kd_text(add(f, "states that were looked at"), VALUE, "%ld", t->checks);
+}
+
+// Is this still the motion of the model? NULL: nothing speaks against it
+static const char *doubt(const task *t)
+{
+    if (t->exploded) return "positions or velocities grew beyond all bounds: the steps are not stable";
+    if (t->has_energy && t->balance.most > DOUBTFUL * t->energy_scale)
+        return "energy comes from nowhere: the steps are too long, or not stable";
+    return NULL;
+}
+
+// Steps that are stable where these are not
+static const char *steadier(const task *t)
+{
+    const kd_realtime_options *o = &t->options;
+    if (o->jacobian != KD_REALTIME_J2 && o->jacobian != KD_REALTIME_EXACT)
+        return "--jacobian j2, which is stable for all stiff springs and dampers, or a smaller --step";
+    if (o->part == KD_PART_STIFF && t->subject.system && o->jacobian != KD_REALTIME_EXACT)
+        return "--stiff all, if an element is stiff and does not say so, or a smaller --step";
+    return "a smaller --step; 'kardan simulate' shows what the motion is like";
 }
 
 // ---- files ----------------------------------------------------------------------------------------------------------
@@ -237,11 +271,7 @@ const char *kd_realtime_advice(const task *t)
     case KD_ERR_NOT_FINITE:
     case KD_ERR_RETRY_FAILED:
     case KD_ERR_CALLBACK_STOP:
-        if (o->jacobian != KD_REALTIME_J2 && o->jacobian != KD_REALTIME_EXACT)
-            return "--jacobian j2, which is stable for all stiff springs and dampers; a smaller --step";
-        if (o->part == KD_PART_STIFF && t->subject.system && t->stiff_chosen < 0)
-            return "--stiff all or criterion, if an element is stiff and does not say so; a smaller --step";
-        return "a smaller --step; 'kardan simulate' shows what the motion is like";
+        return steadier(t);
     case KD_ERR_REDUNDANT:
     case KD_ERR_RANK_CHANGE:
     case KD_ERR_SINGULAR_MASS:
@@ -320,6 +350,7 @@ void kd_realtime_tell(const task *t, bool written)
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
     if (t->news[0]) printf("  note: %s\n", t->news);
     for (int i = 0; i < f.n; i++) printf("  %-28s %s\n", f.list[i].name, f.list[i].value);
+    if (doubt(t)) printf("  note: %s; try %s\n", doubt(t), steadier(t));
     print_histogram(t);
     if (!written) return;
     printf("table:  %s\n", t->csv);
@@ -387,6 +418,7 @@ void kd_realtime_tell_json(const task *t, bool written)
     kd_json_text(&json, "sentence", kd_status_sentence(t->status));
     kd_json_text(&json, "message", t->message);
     kd_json_text(&json, "advice", kd_realtime_advice(t));
+    kd_json_text(&json, "doubt", doubt(t) ? doubt(t) : "");
     tell_run(t, &json);
     if (t->has_postmortem) {
         kd_json_text(&json, "post_mortem", t->postmortem);
