@@ -134,31 +134,42 @@ static bool complain(const char *text)
 
 #define CHOOSE(what, word, list) ((word) ? kd_cli_choose(what, word, list, (int)(sizeof(list) / sizeof *(list))) : 0)
 
-// Words to options; what has no meaning together is refused
-static bool choose_method(task *t)
+// ggl is of index 2, and corrects positions before the velocities are known
+static bool ggl_fits(const task *t)
+{
+    return t->options.index == 2 && !t->options.velocities_first && t->options.jacobian != KD_REALTIME_EXACT;
+}
+
+// Words to options
+static bool choose_words(task *t)
 {
     kd_realtime_options *o = &t->options;
     int                  jacobian = t->jacobian ? CHOOSE("jacobian", t->jacobian, JACOBIANS) : (int)o->jacobian;
-    // ggl is of index 2, and corrects positions before the velocities are known
-    bool ggl_fits = t->index != 1 && !o->velocities_first && jacobian != KD_REALTIME_EXACT;
-    int  stabilisation = t->stabilisation ? CHOOSE("stabilisation", t->stabilisation, STABILISATIONS)
-                         : ggl_fits       ? (int)o->stabilisation
-                                          : (int)KD_REALTIME_PROJECTION;
-    int  projector = t->projector ? CHOOSE("projector", t->projector, PROJECTORS) : (int)o->projector;
-    int  stiff = CHOOSE("choice of stiff elements", t->stiff, STIFF);
-    if (jacobian < 0 || stabilisation < 0 || projector < 0 || stiff < 0) return false;
-    o->jacobian = (kd_realtime_jacobian)jacobian;
-    o->stabilisation = (kd_realtime_stabilisation)stabilisation;
-    o->projector = (kd_realtime_projector)projector;
-    o->part = stiff == 2 ? KD_PART_ALL : KD_PART_STIFF;
+    int                  projector = t->projector ? CHOOSE("projector", t->projector, PROJECTORS) : (int)o->projector;
+    int                  stiff = CHOOSE("choice of stiff elements", t->stiff, STIFF);
+    if (jacobian < 0 || projector < 0 || stiff < 0) return false;
     if (t->index > 2) return complain("--index wants 1 (acceleration level) or 2 (velocity level)");
     if (t->index > 0) o->index = t->index;
+    o->jacobian = (kd_realtime_jacobian)jacobian;
+    o->projector = (kd_realtime_projector)projector;
+    o->part = stiff == 2 ? KD_PART_ALL : KD_PART_STIFF;
+    int stabilisation = t->stabilisation ? CHOOSE("stabilisation", t->stabilisation, STABILISATIONS)
+                        : ggl_fits(t)    ? (int)o->stabilisation
+                                         : (int)KD_REALTIME_PROJECTION;
+    if (stabilisation < 0) return false;
+    o->stabilisation = (kd_realtime_stabilisation)stabilisation;
+    return true;
+}
 
+// What has no meaning together is refused, with what works
+static bool method_fits(const task *t)
+{
+    const kd_realtime_options *o = &t->options;
     bool projects = o->stabilisation == KD_REALTIME_PROJECTION || o->stabilisation == KD_REALTIME_GGL;
-    bool explicit = o->jacobian == KD_REALTIME_EXPLICIT || o->jacobian == KD_REALTIME_J3;
+    bool has_matrix = o->jacobian != KD_REALTIME_EXPLICIT && o->jacobian != KD_REALTIME_J3;
     if (o->stabilisation == KD_REALTIME_GGL && o->index == 1)
         return complain("--stabilisation ggl is of index 2; --index 1 works with projection and baumgarte");
-    if (o->stabilisation == KD_REALTIME_GGL && !ggl_fits)
+    if (o->stabilisation == KD_REALTIME_GGL && !ggl_fits(t))
         return complain("--stabilisation ggl corrects positions before the velocities are known; --velocities-first "
                         "and --jacobian exact work with projection");
     if (o->stabilisation != KD_REALTIME_BAUMGARTE && (o->alpha >= 0 || o->beta >= 0))
@@ -167,12 +178,13 @@ static bool choose_method(task *t)
     if (o->stabilisation != KD_REALTIME_REGULARISATION && o->epsilon >= 0)
         return complain("--epsilon is for --stabilisation regularisation");
     if (t->projector && !projects) return complain("--projector is for --stabilisation projection and ggl");
-    if (t->stiff && explicit)
+    if (t->stiff && !has_matrix)
         return complain("--stiff chooses derivatives in the matrix; --jacobian explicit and j3 have none there");
-    if (t->stiff && o->jacobian == KD_REALTIME_EXACT && stiff != 2)
+    if (t->stiff && o->jacobian == KD_REALTIME_EXACT && o->part != KD_PART_ALL)
         return complain("--jacobian exact takes all derivatives; --stiff elements and criterion work with j1 and j2");
     if (!isnan(t->max_misses) && t->max_misses != floor(t->max_misses))
         return complain("--max-misses wants a whole number");
+    if (t->priority > 99) return complain("--priority wants a number from 1 to 99");
     if (!isnan(t->from) && !t->start_state) return complain("--from is for --start-state");
     return true;
 }
@@ -536,7 +548,8 @@ int kd_cli_realtime(int argc, char **argv)
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;
-    if (!choose_method(&t) || !kd_channels_split(&t.channels, &t.request.watch)) goto done; // before the file is read
+    // before the file is read
+    if (!choose_words(&t) || !method_fits(&t) || !kd_channels_split(&t.channels, &t.request.watch)) goto done;
     if (!kd_subject_open(&t.subject, &t.request, &status)) goto done;
     status = KD_EXIT_USAGE;
     if (!choose_stiff(&t)) goto done;

@@ -132,7 +132,8 @@ static const char *steadier(const task *t)
     if (o->jacobian != KD_REALTIME_J2 && o->jacobian != KD_REALTIME_EXACT)
         return "--jacobian j2, which is stable for all stiff springs and dampers, or a smaller --step";
     if (o->part == KD_PART_STIFF && t->subject.system && o->jacobian != KD_REALTIME_EXACT)
-        return "--stiff all, if an element is stiff and does not say so, or a smaller --step";
+        return "--stiff all, for fast rotation and for elements that do not say that they are stiff, or a smaller "
+               "--step";
     return "a smaller --step; 'kardan simulate' shows what the motion is like";
 }
 

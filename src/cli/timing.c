@@ -23,6 +23,11 @@ static double start_of(int i)
     return ldexp(1 + (double)(i % KD_TIMING_PARTS) / KD_TIMING_PARTS, i / KD_TIMING_PARTS + LOWEST);
 }
 
+static double end_of(const kd_timing *t, int i)
+{
+    return i == KD_TIMING_CLASSES - 1 ? fmax(t->most, start_of(i + 1)) : start_of(i + 1); // the last one is open
+}
+
 void kd_timing_add(kd_timing *t, double seconds, double about)
 {
     if (t->count == 0 || seconds < t->least) t->least = seconds;
@@ -42,7 +47,7 @@ double kd_timing_quantile(const kd_timing *t, double part)
     if (t->count == 0) return 0;
     for (int i = 0; i < KD_TIMING_CLASSES; i++) {
         seen += t->in_class[i];
-        if (seen > 0 && (double)seen >= wanted) return fmax(t->least, fmin(t->most, start_of(i + 1)));
+        if (seen > 0 && (double)seen >= wanted) return fmax(t->least, fmin(t->most, end_of(t, i)));
     }
     return t->most;
 }
@@ -61,7 +66,7 @@ int kd_timing_histogram(const kd_timing *t, kd_timing_bar *bars, int size)
             n++;
         }
         bars[n - 1].count += t->in_class[i];
-        bars[n - 1].high = start_of(i + 1);
+        bars[n - 1].high = end_of(t, i);
     }
     return n;
 }
