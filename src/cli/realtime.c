@@ -280,12 +280,11 @@ static kd_status look_at_energy(task *t, const kd_state *x)
     if (t->checks == 0) {
         t->energy_start = e.kinetic + e.potential;
     } else {
-        double half = 0.5 * (x->t - t->power_time);
+        double half = 0.5 * (x->t - t->checked_at);
         t->dissipated += half * (t->power.dissipated + e.dissipated);
         t->supplied += half * (t->power.supplied + e.supplied);
     }
     t->power = e;
-    t->power_time = x->t;
     t->energy_end = e.kinetic + e.potential;
     t->energy_scale = fmax(t->energy_scale, fmax(fabs(e.kinetic), fmax(fabs(t->dissipated), fabs(t->supplied))));
     watch(&t->balance, fabs(t->energy_end + t->dissipated - t->supplied - t->energy_start), x->t);
@@ -305,7 +304,8 @@ static kd_status check(task *t)
     }
     watch(&t->position, defect.position, x->t);
     watch(&t->velocity, defect.velocity, x->t);
-    t->checks++;
+    t->checks += t->checks == 0 || x->t > t->checked_at; // states, not looks
+    t->checked_at = x->t;
     return KD_OK;
 }
 

@@ -45,7 +45,7 @@ typedef struct kd_realtime_task {
     double             *peak_time, *peak;        // (intervals + 2) largest cost of a step up to each output [s]
     double              peak_now;                // since the last one
     kd_energies         power;                   // at the last state that was looked at
-    double              power_time;              // its time
+    double              checked_at;              // its time
     // what came out
     kd_status  status;
     kd_timing  cost, lateness; // of the steps; of their starts

@@ -319,7 +319,8 @@ static void wrong_motion_is_doubted(void **state)
 {
     (void)state;
     expect("realtime " MODEL("stiff-double-pendulum") FAST "--jacobian explicit --step 0.002 --duration 0.01", 0,
-           "energy comes from nowhere");
+           "grew beyond all bounds");
+    expect("realtime " MODEL("heavy-top") FAST "--jacobian explicit --duration 1", 0, "energy comes from nowhere");
     command_result good = expect("realtime " CRANK FAST "--duration 0.1 --json", 0, "\"doubt\": \"\"");
     must_be_json(good.text);
 }
@@ -367,7 +368,7 @@ static void small_things(void **state)
     must_be_json(json.text);
     assert_int_equal(run_command("ln -sf /dev/full '" OUT "/caraxis.realtime.csv'").status, 0);
     expect("realtime caraxis " FAST "--duration 0.01 --output .", 1, "No space left on device");
-    expect("realtime caraxis " FAST "--duration 0.01 --check-every 3", 0, "states that were looked at   6");
+    expect("realtime caraxis " FAST "--duration 0.01 --check-every 3", 0, "states that were looked at   5");
     expect("realtime " CRANK FAST "--duration 0.01 --no-drawing", 0, "report: ");
 }
 
