@@ -231,7 +231,10 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
     if (status == KD_OK) news = status = kd_initial_consistent(eom, inputs, NULL, rt->now, message, size);
     bool redundant = news == KD_REDUNDANT && rt->opt.stabilisation != KD_REALTIME_REGULARISATION;
     if (status >= 0 && !redundant) status = prepare(rt, message, size);
-    if (redundant) status = KD_ERR_REDUNDANT;
+    if (redundant) {
+        kd_text_append(message, size, "; take the stabilisation regularisation, or remove the redundant constraints");
+        status = KD_ERR_REDUNDANT;
+    }
     if (status < 0) {
         kd_realtime_destroy(rt);
         return status;
@@ -296,13 +299,12 @@ kd_realtime_work kd_realtime_work_of(const kd_realtime *self)
 }
 
 // ---- ports ----------------------------------------------------------------------------------------------------------
-// A port is known by its whole name or by the part of it in quotes: "input 'steer'", "steer".
+// Inputs of models are called "input.steer"; "steer" is enough.
 static bool is_called(const char *full, const char *name)
 {
-    const char *quote = strchr(full, '\'');
-    size_t      length = strlen(name);
-    if (strcmp(full, name) == 0) return true;
-    return quote && length > 0 && strncmp(quote + 1, name, length) == 0 && quote[1 + length] == '\'';
+    static const char prefix[] = "input.";
+    const char       *rest = strncmp(full, prefix, sizeof prefix - 1) == 0 ? full + sizeof prefix - 1 : full;
+    return strcmp(full, name) == 0 || strcmp(rest, name) == 0;
 }
 
 static int find_port(const kd_realtime *rt, kd_kind kind, int n, const char *name)

@@ -12,7 +12,9 @@
 #include "core/text.h"
 #include "realtime/internal.h"
 
-#define REGULARISATION 1e-6 // default epsilon, relative to the mobility along a constraint
+// Default epsilon, relative to the mobility along a constraint. Redundant rows contradict each other a little beside the
+// manifold; much smaller values make them lock the mechanism.
+#define REGULARISATION 1e-3
 
 // ---- parts ----------------------------------------------------------------------------------------------------------
 typedef struct part {
