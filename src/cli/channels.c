@@ -10,8 +10,7 @@ bool kd_channels_split(kd_channels *c, kd_cli_list *watch)
 {
     if (!c->words) return true;
     snprintf(c->list, sizeof c->list, "%s", c->words);
-    for (char *word = strtok(c->list, ","); word; word = strtok(NULL, ",")) {
-        word += strspn(word, " ");
+    for (char *rest = c->list, *word; (word = kd_cli_next_word(&rest)) != NULL;) {
         if (c->nplots == KD_CHANNELS_PLOTS) {
             fprintf(stderr, "kardan: --plots has more than %d channels\n", KD_CHANNELS_PLOTS);
             return false;

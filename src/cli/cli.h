@@ -79,6 +79,9 @@ void kd_cli_unknown(const char *what, const char *word, const char *const *list,
 // The index of word in the list; -1 after a message on standard error.
 int kd_cli_choose(const char *what, const char *word, const char *const *list, int count);
 
+// The next word of a list "a, b(1,2), c", cut in place: commas inside parentheses belong to a word. NULL: no more.
+char *kd_cli_next_word(char **rest);
+
 // ---- files ----------------------------------------------------------------------------------------------------------
 // Create a folder and those above it, as far as they are missing; it must be one that can be written to.
 kd_status kd_cli_make_folder(const char *folder, char *message, size_t size) KD_NODISCARD;

@@ -66,7 +66,7 @@ static const char DETAILS[] =
     "  kardan realtime models/hmmwv.yaml --duration 60 --as-fast-as-possible\n"
     "  kardan realtime caraxis --stabilisation baumgarte --alpha 100\n"
     "  kardan realtime models/slider-crank.yaml --jacobian j3 --index 1 --stabilisation projection\n"
-    "  kardan realtime models/hmmwv.yaml --bound\n"
+    "  kardan realtime models/hmmwv.yaml --bound --stiff criterion\n"
     "  kardan realtime models/hmmwv.yaml --priority 80 --deadline 5e-4 --max-misses 0\n";
 
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
@@ -132,7 +132,7 @@ static bool complain(const char *text)
     return false;
 }
 
-#define CHOOSE(what, word, list) ((word) ? kd_cli_choose(what, word, list, (int)(sizeof(list) / sizeof *(list))) : 0)
+#define CHOOSE(what, word, list) kd_cli_choose(what, word, list, (int)(sizeof(list) / sizeof *(list)))
 
 // ggl is of index 2, and corrects positions before the velocities are known
 static bool ggl_fits(const task *t)
@@ -146,13 +146,11 @@ static bool choose_words(task *t)
     kd_realtime_options *o = &t->options;
     int                  jacobian = t->jacobian ? CHOOSE("jacobian", t->jacobian, JACOBIANS) : (int)o->jacobian;
     int                  projector = t->projector ? CHOOSE("projector", t->projector, PROJECTORS) : (int)o->projector;
-    int                  stiff = CHOOSE("choice of stiff elements", t->stiff, STIFF);
-    if (jacobian < 0 || projector < 0 || stiff < 0) return false;
+    if (jacobian < 0 || projector < 0) return false;
     if (t->index > 2) return complain("--index wants 1 (acceleration level) or 2 (velocity level)");
     if (t->index > 0) o->index = t->index;
     o->jacobian = (kd_realtime_jacobian)jacobian;
     o->projector = (kd_realtime_projector)projector;
-    o->part = stiff == 2 ? KD_PART_ALL : KD_PART_STIFF;
     int stabilisation = t->stabilisation ? CHOOSE("stabilisation", t->stabilisation, STABILISATIONS)
                         : ggl_fits(t)    ? (int)o->stabilisation
                                          : (int)KD_REALTIME_PROJECTION;
@@ -180,8 +178,8 @@ static bool method_fits(const task *t)
     if (t->projector && !projects) return complain("--projector is for --stabilisation projection and ggl");
     if (t->stiff && !has_matrix)
         return complain("--stiff chooses derivatives in the matrix; --jacobian explicit and j3 have none there");
-    if (t->stiff && o->jacobian == KD_REALTIME_EXACT && o->part != KD_PART_ALL)
-        return complain("--jacobian exact takes all derivatives; --stiff elements and criterion work with j1 and j2");
+    if (t->stiff && o->jacobian == KD_REALTIME_EXACT && strcmp(t->stiff, "all") != 0)
+        return complain("--jacobian exact takes all derivatives; --stiff chooses those of j1 and j2");
     if (!isnan(t->max_misses) && t->max_misses != floor(t->max_misses))
         return complain("--max-misses wants a whole number");
     if (t->priority > 99) return complain("--priority wants a number from 1 to 99");
@@ -229,18 +227,69 @@ static bool plan(task *t)
     return true;
 }
 
-// Which force elements count as stiff
-static bool choose_stiff(task *t)
+// One more element that is stiff, or ("-NAME") that is not
+static bool mark_stiff(const task *t, const char *word)
 {
-    if (!t->stiff || strcmp(t->stiff, "criterion") != 0) return true;
-    return complain("--stiff criterion is for model files; equations written in C say themselves what is stiff");
+    kd_system  *system = t->subject.system;
+    int         count = kd_system_loads_count(system), found = 0;
+    bool        stiff = word[0] != '-';
+    const char *name = stiff ? word : word + 1;
+    for (int i = 0; i < count; i++) {
+        if (strcmp(kd_system_load_name(system, i), name) != 0) continue;
+        kd_system_set_stiff(system, i, stiff);
+        found++;
+    }
+    if (found > 0) return true;
+    const char **names = malloc((size_t)(count + 3) * sizeof *names);
+    if (names) {
+        for (int i = 0; i < 3; i++) names[i] = STIFF[i];
+        for (int i = 0; i < count; i++) names[3 + i] = kd_system_load_name(system, i);
+        kd_cli_unknown("force element", name, names, count + 3);
+    }
+    free(names);
+    return false;
 }
 
-static const char *part_words(const task *t)
+// Elements that are stiff at the start by how fast they are
+static bool apply_criterion(const task *t)
 {
-    if (t->options.jacobian == KD_REALTIME_EXPLICIT || t->options.jacobian == KD_REALTIME_J3) return "";
-    if (t->options.part == KD_PART_ALL || t->options.jacobian == KD_REALTIME_EXACT) return " of all elements";
-    return t->stiff_chosen >= 0 ? " of the elements found to be stiff" : " of stiff elements";
+    kd_status status = kd_system_choose_stiff(t->subject.system, t->subject.x, t->options.h, 0);
+    if (status >= 0) return true;
+    fprintf(stderr, "kardan: --stiff criterion: %s; --stiff all works\n", kd_status_sentence(status));
+    return false;
+}
+
+// Which force elements count as stiff: "elements", "criterion", "all", names, and "-NAME" for what is not
+static bool choose_stiff(task *t)
+{
+    char list[KD_REALTIME_PATH];
+    if (!t->stiff) return true;
+    snprintf(list, sizeof list, "%s", t->stiff);
+    for (char *rest = list, *word; (word = kd_cli_next_word(&rest)) != NULL;) {
+        if (strcmp(word, "elements") == 0) continue;
+        if (strcmp(word, "all") == 0) {
+            t->options.part = KD_PART_ALL;
+            continue;
+        }
+        if (!t->subject.system)
+            return complain("equations written in C say themselves what is stiff; --stiff all takes everything");
+        if (strcmp(word, "criterion") == 0 ? !apply_criterion(t) : !mark_stiff(t, word)) return false;
+    }
+    return true;
+}
+
+// The derivatives that the matrix has: " of 4 stiff elements out of 20"
+static void describe_part(const task *t, char *text, size_t size)
+{
+    int count = t->subject.system ? kd_system_loads_count(t->subject.system) : 0, stiff = 0;
+    for (int i = 0; i < count; i++) stiff += kd_system_stiff(t->subject.system, i);
+    if (t->options.jacobian == KD_REALTIME_EXPLICIT || t->options.jacobian == KD_REALTIME_J3) return;
+    if (t->options.part == KD_PART_ALL || t->options.jacobian == KD_REALTIME_EXACT)
+        kd_text_append(text, size, " of all elements");
+    else if (count > 0)
+        kd_text_append(text, size, " of %d stiff element%s out of %d", stiff, stiff == 1 ? "" : "s", count);
+    else
+        kd_text_append(text, size, " of stiff elements");
 }
 
 static void describe_method(task *t)
@@ -248,7 +297,8 @@ static void describe_method(task *t)
     const kd_realtime_options *o = &t->options;
     const kd_dims              d = kd_eom_dims(t->subject.eom);
     char                      *text = t->method;
-    kd_text(text, sizeof t->method, "%s%s", JACOBIANS[o->jacobian], part_words(t));
+    kd_text(text, sizeof t->method, "%s", JACOBIANS[o->jacobian]);
+    describe_part(t, text, sizeof t->method);
     if (o->velocities_first) kd_text_append(text, sizeof t->method, ", velocities first");
     if (d.nlambda + d.nmu == 0) return;
     kd_text_append(text, sizeof t->method, ", index %d, %s", o->index, STABILISATIONS[o->stabilisation]);
@@ -541,7 +591,6 @@ int kd_cli_realtime(int argc, char **argv)
                .from = NAN,
                .max_misses = NAN,
                .check_every = 1,
-               .stiff_chosen = -1,
                .options = kd_realtime_options_default(),
                .argc = argc,
                .argv = argv};

@@ -58,7 +58,6 @@ typedef struct kd_realtime_task {
     bool       has_energy;
     double     energy_start, energy_end, dissipated, supplied; // [J]
     double     energy_scale;                                   // [J] largest of kinetic energy and work done
-    int        stiff_chosen;                                   // by the criterion; -1: not asked
     char       method[KD_REALTIME_WORDS];
     char       message[KD_REALTIME_MESSAGE], news[KD_REALTIME_MESSAGE];
     char       command[2 * KD_REALTIME_PATH]; // that replays the last second of a run that failed; "": none

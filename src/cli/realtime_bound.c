@@ -1,5 +1,7 @@
 // realtime_bound.c: kardan realtime --bound: what a step consists of. All numbers follow from the structure of the
 // model and the method; none depends on the state.
+#include <stdlib.h>
+
 #include "cli/method.h"
 #include "cli/realtime.h"
 
@@ -56,6 +58,23 @@ static void row(const char *what, long calls, long each)
         printf(" %12s %12s\n", "", "");
 }
 
+// How fast force elements are at the start, and whether they are in the matrix
+static void tell_elements(const task *t)
+{
+    const kd_system *system = t->subject.system;
+    const int        n = system ? kd_system_loads_count(system) : 0;
+    kd_influence    *speed = n > 0 ? malloc((size_t)n * sizeof *speed) : NULL;
+    if (speed && kd_system_speeds(system, t->subject.x, speed) >= 0) {
+        printf("\n  %-28s %-16s %12s %12s  %s\n", "force element, inner state", "kind", "rad/s", "1/s", "stiff");
+        for (int i = 0; i < n; i++)
+            printf("  %-28.28s %-16.16s %12.4g %12.4g  %s\n", kd_system_load_name(system, i),
+                   kd_system_load_kind(system, i), speed[i].frequency, speed[i].rate,
+                   kd_system_stiff(system, i) ? "yes" : "no");
+        printf("  A step of %.9g s resolves what is slower than about %.3g rad/s.\n", t->options.h, 0.1 / t->options.h);
+    }
+    free(speed);
+}
+
 static void tell_in_words(const task *t, const kd_realtime_work *w)
 {
     printf("%s: %s\n", t->subject.name, t->subject.title);
@@ -70,6 +89,7 @@ static void tell_in_words(const task *t, const kd_realtime_work *w)
     row("evaluations for differences", w->difference_calls, 0);
     printf("\n  linear algebra: %ld multiplications and additions in each step, whatever the state\n",
            linear_algebra(w));
+    tell_elements(t);
 }
 
 static void tell_as_json(const task *t, const kd_realtime_work *w)

@@ -193,6 +193,28 @@ static void bound_is_told(void **state)
     assert_string_equal(run_command("ls '" OUT "'").text, "");
 }
 
+// Stiff elements: as the model says, by the criterion, by name, all; the bound lists them with their speeds.
+static void stiff_elements_are_chosen(void **state)
+{
+    (void)state;
+#define TRUCK "realtime " MODEL("quarter-car") "--bound "
+    expect(TRUCK, 0, "j2 of 2 stiff elements out of 3");
+    expect(TRUCK "--stiff elements,-strut", 0, "j2 of 1 stiff element out of 3");
+    expect(TRUCK "--stiff -strut,-tyre", 0, "j2 of 0 stiff elements out of 3");
+    expect(TRUCK "--stiff boot", 0, "j2 of 3 stiff elements out of 3");
+    expect(TRUCK "--stiff all", 0, "j2 of all elements");
+    expect(TRUCK "--stiff criterion --step 1e-2", 0, "j2 of 2 stiff elements out of 3");
+    expect(TRUCK "--stiff criterion --step 1e-6", 0, "j2 of 0 stiff elements out of 3");
+    expect(TRUCK "--stiff criterion,boot --step 1e-6", 0, "j2 of 1 stiff element out of 3");
+    expect("realtime " MODEL("closed-loop-car") "--bound --stiff '-tyre(1,1), -tyre(2,2),drive(1)'", 0,
+           "j2 of 7 stiff elements out of 10");
+    expect("realtime " MODEL("closed-loop-car") FAST "--duration 0.01 --plots 'force.tyre(1,2).force,joint.body.q3'", 0,
+           "report: ");
+    command_result result = expect(TRUCK, 0, "force element, inner state");
+    must_contain(strstr(result.text, "tyre "), "yes\n");
+#undef TRUCK
+}
+
 // What has no meaning is refused in words, before anything runs.
 static void refusals_have_words(void **state)
 {
@@ -203,7 +225,8 @@ static void refusals_have_words(void **state)
         {"--jacobian j4", "unknown jacobian 'j4', did you mean 'j"},
         {"--stabilisation projektion", "did you mean 'projection'?"},
         {"--projector stop", "did you mean 'step'?"},
-        {"--stiff some", "unknown choice of stiff elements 'some'"},
+        {"--stiff some", "unknown force element 'some'; known are elements, criterion, all, gas"},
+        {"--stiff gass", "did you mean 'gas'?"},
         {"--index 3", "--index wants 1 (acceleration level) or 2 (velocity level)"},
         {"--index 0", "--index wants a whole number"},
         {"--index 1 --stabilisation ggl", "--index 1 works with projection and baumgarte"},
@@ -215,6 +238,8 @@ static void refusals_have_words(void **state)
         {"--stabilisation none --projector step", "--projector is for"},
         {"--jacobian j3 --stiff all", "--jacobian explicit and j3 have none there"},
         {"--jacobian exact --stiff elements", "--jacobian exact takes all derivatives"},
+        {"--stiff 'gas, -'", "unknown force element ''"},
+        {"--stiff 'gas(1,2'", "unknown force element 'gas(1,2'"},
         {"--max-misses 1.5", "--max-misses wants a whole number"},
         {"--max-misses -1", "--max-misses wants a number that is not negative"},
         {"--from 1", "--from is for --start-state"},
@@ -248,6 +273,7 @@ static void refusals_have_words(void **state)
     expect("realtime", 2, "MODEL is missing");
     expect("realtime nonsense", 2, "unknown example 'nonsense'");
     expect("realtime caraxis --stiff criterion", 2, "equations written in C say themselves what is stiff");
+    expect("realtime caraxis --stiff spring", 2, "equations written in C say themselves what is stiff");
     expect("realtime caraxis --set a=1", 2, "--set is for model files");
     expect("realtime nothing.yaml", 1, "nothing.yaml");
     expect("realtime --help", 0, "Examples:");
@@ -398,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup(paced_run_keeps_to_the_clock, start_afresh),
         cmocka_unit_test_setup(methods_run, start_afresh),
         cmocka_unit_test_setup(bound_is_told, start_afresh),
+        cmocka_unit_test_setup(stiff_elements_are_chosen, start_afresh),
         cmocka_unit_test_setup(refusals_have_words, start_afresh),
         cmocka_unit_test_setup(priority_is_tried, start_afresh),
         cmocka_unit_test_setup(failure_has_a_post_mortem, start_afresh),
