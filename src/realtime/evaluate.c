@@ -131,7 +131,8 @@ kd_eval kd_rt_velocity_rows(kd_realtime *rt, const kd_rt_constraints *C, const d
 {
     const kd_dims *n = &rt->n;
     kd_eval        answer = KD_EVAL_OK;
-    if (n->nmu > 0 || !rt->scleronomic) kd_eom_at_velocity(rt->data, v, rt->now->r);
+    bool           there = rt->opt.ahead && v == rt->now->v; // forces were evaluated with it
+    if (!there && (n->nmu > 0 || !rt->scleronomic)) kd_eom_at_velocity(rt->data, v, rt->now->r);
     if (rt->scleronomic) {
         memset(rt->rows, 0, (size_t)n->nlambda * sizeof *rt->rows);
         kd_rt_block_multiply(&C->G, 1.0, v, rt->rows);
@@ -208,11 +209,9 @@ static kd_eval find_drift(kd_realtime *rt)
     return kd_eom_eval(rt->data, KD_KINEMATICS, rt->drift);
 }
 
-kd_eval kd_rt_start(kd_realtime *rt)
+kd_eval kd_rt_evaluate(kd_realtime *rt)
 {
-    kd_eval answer = stand_at_now(rt);
-    if (rt->drifts && answer == KD_EVAL_OK) answer = find_drift(rt);
-    if (answer != KD_EVAL_OK) return answer;
+    kd_eval answer = KD_EVAL_OK;
     kd_eom_at_velocity(rt->data, rt->now->v, rt->now->r);
     if (rt->n.nw > 0) answer = find_auxiliary(rt);
     if (answer == KD_EVAL_OK) answer = values_at_rest(rt);
@@ -221,6 +220,18 @@ kd_eval kd_rt_start(kd_realtime *rt)
     if (answer == KD_EVAL_OK && !rt->start_known) answer = kd_rt_constraints_at(rt, &rt->start);
     rt->start_known = answer == KD_EVAL_OK;
     return answer;
+}
+
+kd_eval kd_rt_stand(kd_realtime *rt)
+{
+    kd_eval answer = stand_at_now(rt);
+    return rt->drifts && answer == KD_EVAL_OK ? find_drift(rt) : answer;
+}
+
+kd_eval kd_rt_start(kd_realtime *rt)
+{
+    kd_eval answer = kd_rt_stand(rt);
+    return answer == KD_EVAL_OK ? kd_rt_evaluate(rt) : answer;
 }
 
 kd_eval kd_rt_add_directional(kd_realtime *rt, double *y)

@@ -59,8 +59,8 @@ struct kd_realtime {
     bool                placed;      // data stands at time, inputs and position of now
     bool                start_known; // the matrices `start` are those of now
 
-    kd_rt_block       M, M_end;   // at the start, and where positions or velocities are projected
-    kd_rt_constraints start, end; // at the start of a step, and where its velocities have to fit
+    kd_rt_block       M, M_end;   // where forces are taken, and where positions or velocities are projected
+    kd_rt_constraints start, end; // where forces are taken, and where velocities have to fit
     kd_rt_block       derivative[KD_RT_DERIVATIVES];
     kd_blocks         full; // those that are not sparse
     bool              any_full;
@@ -98,7 +98,9 @@ bool kd_rt_factor_mass(kd_realtime *rt, const kd_rt_block *M, const kd_rt_constr
 bool    kd_rt_blocks_cut(kd_realtime *rt);
 kd_eval kd_rt_inputs(kd_realtime *rt, double t) KD_NODISCARD;                      // rt->u, du, ddu at a time
 kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s) KD_NODISCARD; // data there; s by Newton's method
-kd_eval kd_rt_start(kd_realtime *rt) KD_NODISCARD; // all that a step needs at now: w, f, b, M, C, derivatives
+kd_eval kd_rt_evaluate(kd_realtime *rt) KD_NODISCARD; // where data stands, with v, r of now: w, f, b, M, C, derivatives
+kd_eval kd_rt_stand(kd_realtime *rt) KD_NODISCARD;    // data at now, with the inputs of the caller; drift
+kd_eval kd_rt_start(kd_realtime *rt) KD_NODISCARD;    // both
 kd_eval kd_rt_constraints_at(kd_realtime *rt, kd_rt_constraints *out) KD_NODISCARD; // where data stands
 kd_eval kd_rt_mass_at(kd_realtime *rt, kd_rt_block *M) KD_NODISCARD;
 // rows = gI, h with velocity v, where data stands with the matrices C

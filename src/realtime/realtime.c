@@ -17,6 +17,7 @@ kd_realtime_options kd_realtime_options_default(void)
         .index = 2,
         .stabilisation = KD_REALTIME_GGL,
         .projector = KD_REALTIME_PROJECTOR_STEP,
+        .ahead = true,
         .part = KD_PART_STIFF,
         .alpha = -1.0,
         .beta = -1.0,
@@ -216,6 +217,8 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
     rt->nunknowns = rt->n.nv + rt->n.nr + rt->nrows;
     rt->opt = opt ? *opt : kd_realtime_options_default();
     if (rt->opt.jacobian == KD_REALTIME_EXACT) rt->opt.part = KD_PART_ALL;
+    bool matrix = rt->opt.jacobian == KD_REALTIME_J1 || rt->opt.jacobian == KD_REALTIME_J2;
+    rt->opt.ahead = rt->opt.ahead && matrix && !rt->opt.velocities_first;
     if (inputs) rt->inputs = *inputs;
     rt->next_sample = HUGE_VAL;
     set_damping(rt);

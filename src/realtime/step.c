@@ -1,11 +1,13 @@
 // step.c: one step of the linear-implicit Euler method for constrained systems (S4 sections 2 and 3).
 //
-//     positions first:   p~ = p0 oplus h v0, [p1 = p~ - P g(p~),] then v1, which fits p1 (index 2)
+//     ahead:             p~ = p0 oplus h v0, [p1 = p~ - P g(p~),] forces and matrices at p1, v1, which fits p1
+//     positions first:   the same with forces at p0, extrapolated by h f_p v0 (S4 Eq. 6)
 //     velocities first:  v1, then p1 = p0 oplus h v1
 //     projection:        p1 = p~ - P g(p~), then v1 = v~ - inv(M) C' mu with C v1 + gI0 = 0 at p1
 //
 // Index 2 asks 0 = gI(p, v1) + alpha g(p) at the new position (velocities first: at p0 oplus h v0), index 1 asks
-// 0 = gII + 2 alpha gI + beta g at the old one.
+// 0 = gII + 2 alpha gI + beta g where the forces are taken. For linear forces, ahead and S4's way are the same; those
+// that are left out of the matrix act as in the symplectic instead of the explicit Euler method.
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 #include <math.h>
 #include <string.h>
@@ -115,14 +117,14 @@ static kd_status project_onto_g(kd_realtime *rt)
 static kd_eval forces(kd_realtime *rt)
 {
     const double h = rt->opt.h, *v = rt->now->v;
-    const bool   ahead = !rt->opt.velocities_first;
+    const bool   extrapolate = !rt->opt.velocities_first && !rt->opt.ahead;
     double      *y = rt->x, *r = rt->x + rt->n.nv;
     kd_eval      answer = KD_EVAL_OK;
     for (int i = 0; i < rt->n.nv; i++) y[i] = rt->f[i];
     for (int i = 0; i < rt->n.nr; i++) r[i] = rt->b[i];
-    if (ahead) kd_rt_block_multiply(&rt->derivative[KD_RT_F_P], -h, v, y);
-    if (ahead) kd_rt_block_multiply(&rt->derivative[KD_RT_B_P], h, v, r);
-    if (ahead && rt->opt.jacobian == KD_REALTIME_J3) answer = kd_rt_add_directional(rt, y);
+    if (extrapolate) kd_rt_block_multiply(&rt->derivative[KD_RT_F_P], -h, v, y);
+    if (extrapolate) kd_rt_block_multiply(&rt->derivative[KD_RT_B_P], h, v, r);
+    if (extrapolate && rt->opt.jacobian == KD_REALTIME_J3) answer = kd_rt_add_directional(rt, y);
     for (int i = 0; i < rt->n.nv + rt->n.nr; i++) y[i] *= h;
     if (rt->opt.stabilisation != KD_REALTIME_REGULARISATION) return answer;
     kd_rt_block_multiply_t(&rt->start.G, -h, rt->now->lambda, y);
@@ -151,12 +153,11 @@ static kd_eval acceleration_rows(kd_realtime *rt)
     return answer;
 }
 
-// Index 2, where data stands: C (v1 - v0) = -gI(p, v0) - alpha g(p)
-static kd_eval velocity_rows(kd_realtime *rt)
+// Index 2, where data stands with the matrices C: C (v1 - v0) = -gI(p, v0) - alpha g(p)
+static kd_eval velocity_rows(kd_realtime *rt, const kd_rt_constraints *C)
 {
     double *y = rt->x + rt->n.nv + rt->n.nr;
-    kd_eval answer = kd_rt_constraints_at(rt, &rt->end);
-    if (answer == KD_EVAL_OK) answer = kd_rt_velocity_rows(rt, &rt->end, rt->now->v);
+    kd_eval answer = kd_rt_velocity_rows(rt, C, rt->now->v);
     for (int i = 0; i < rt->nrows; i++) y[i] = -rt->rows[i];
     if (answer != KD_EVAL_OK || !is_stabilised(rt) || rt->n.nlambda == 0) return answer;
     answer = kd_eom_eval(rt->data, KD_G, rt->rows);
@@ -223,7 +224,7 @@ static kd_status predict_positions(kd_realtime *rt)
 static kd_status velocities(kd_realtime *rt)
 {
     if (rt->opt.index == 1) return solve_velocities(rt, &rt->start);
-    if (velocity_rows(rt) != KD_EVAL_OK) return fault(rt);
+    if (kd_rt_constraints_at(rt, &rt->end) != KD_EVAL_OK || velocity_rows(rt, &rt->end) != KD_EVAL_OK) return fault(rt);
     return solve_velocities(rt, &rt->end);
 }
 
@@ -234,8 +235,33 @@ static kd_status project(kd_realtime *rt)
     return status == KD_OK && rt->nrows > 0 ? project_velocity(rt) : status;
 }
 
-// All but the sampling of discrete states and outputs. *ends: rt->end holds the constraint matrices of p1.
-static kd_status step(kd_realtime *rt, bool *ends)
+// A projection takes the matrix of the last step, or the mass matrix of the start; the first step has none.
+static kd_status provide_projector(kd_realtime *rt)
+{
+    bool projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION;
+    if ((!projects && rt->opt.stabilisation != KD_REALTIME_GGL) || rt->step.known) return KD_OK;
+    if (kd_rt_start(rt) != KD_EVAL_OK) return fault(rt);
+    if (!projects || rt->opt.projector != KD_REALTIME_PROJECTOR_START || rt->n.nlambda == 0) return KD_OK;
+    return kd_rt_factor_mass(rt, &rt->M, &rt->start) ? KD_OK : no_pivot(rt);
+}
+
+// Forces and matrices at the new position
+static kd_status step_ahead(kd_realtime *rt)
+{
+    if (rt->drifts && kd_rt_stand(rt) != KD_EVAL_OK) return fault(rt);
+    kd_status status = provide_projector(rt);
+    if (status == KD_OK) status = predict_positions(rt);
+    if (status != KD_OK) return status;
+    rt->start_known = false;
+    if (kd_rt_evaluate(rt) != KD_EVAL_OK || forces(rt) != KD_EVAL_OK) return fault(rt);
+    kd_eval answer = rt->opt.index == 1 ? acceleration_rows(rt) : velocity_rows(rt, &rt->start);
+    if (answer != KD_EVAL_OK) return fault(rt);
+    status = solve_velocities(rt, &rt->start);
+    return status == KD_OK && rt->opt.stabilisation == KD_REALTIME_PROJECTION ? project(rt) : status;
+}
+
+// Forces at the old one. *ends: rt->end holds the constraint matrices of p1.
+static kd_status step_from_start(kd_realtime *rt, bool *ends)
 {
     const bool projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION, late = implicit_positions(rt);
     kd_status  status = KD_OK;
@@ -306,10 +332,10 @@ static kd_status reject(kd_realtime *rt, kd_status status)
 
 static kd_status attempt(kd_realtime *rt, double *outputs)
 {
-    bool      ends;
+    bool      ends = false;
     kd_status status = rt->n.nz > 0 ? sample(rt) : KD_OK;
     rt->next->t = rt->now->t + rt->opt.h;
-    if (status == KD_OK) status = step(rt, &ends);
+    if (status == KD_OK) status = rt->opt.ahead ? step_ahead(rt) : step_from_start(rt, &ends);
     if (status == KD_OK && !is_finite(rt->next)) status = not_finite(rt);
     if (status != KD_OK) return reject(rt, status);
     if (outputs_at_end(rt, outputs) != KD_EVAL_OK) return reject(rt, fault(rt));

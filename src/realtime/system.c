@@ -12,8 +12,8 @@
 #include "core/text.h"
 #include "realtime/internal.h"
 
-// Default epsilon, relative to the mobility along a constraint. Redundant rows contradict each other a little beside the
-// manifold; much smaller values make them lock the mechanism.
+// Default epsilon, relative to the mobility along a constraint. Redundant rows contradict each other a little beside
+// the manifold; much smaller values make them lock the mechanism.
 #define REGULARISATION 1e-3
 
 // ---- parts ----------------------------------------------------------------------------------------------------------

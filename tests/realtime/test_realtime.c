@@ -82,9 +82,10 @@ static void ports(void **state)
     (void)state;
     loaded              l = load_text(slider, KD_JOINT);
     kd_realtime_options opt = kd_realtime_options_default();
-    kd_realtime        *rt = step_model(&l, &opt);
-    double              in[1] = {10.0}, out[2] = {0};
-    int                 push = kd_realtime_input(rt, "push"), place = kd_realtime_output(rt, "place");
+    opt.part = KD_PART_ALL;
+    kd_realtime *rt = step_model(&l, &opt);
+    double       in[1] = {10.0}, out[2] = {0};
+    int          push = kd_realtime_input(rt, "push"), place = kd_realtime_output(rt, "place");
     assert_int_equal(push, 0);
     assert_int_equal(kd_realtime_input(rt, "pull"), -1);
     assert_int_equal(kd_realtime_output(rt, "pus"), -1);
