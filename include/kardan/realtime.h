@@ -1,10 +1,11 @@
 // kardan/realtime.h: steps of fixed length and fixed work for simulation against a clock: linear-implicit Euler methods
 // for constrained systems (S4).  Method: docs/methods/realtime.md, guide: docs/guide/realtime.md
 //
-//     p1 = p0 oplus h v0,
-//     [M - h f_v - h^2 f_p  (GZ)'(p0)] [v1 - v0  ]   [h (f + h f_p v0)]
-//     [(GZ)(p1)             0        ] [h lambda ] = [-gI(p1, v0)     ]
+//     p1 = p0 oplus h v0, then onto g = 0 by one Newton step; everything else at p1:
+//     [M - h f_v - h^2 f_p  (GZ)'] [v1 - v0 ]   [h f(p1, v0)]
+//     [GZ                   0    ] [h lambda] = [-gI(p1, v0)]
 //
+// (S4 takes forces and matrices at p0 and h (f + h f_p v0) instead of h f: option ahead.)
 // The number of operations of a step does not depend on the state: pivots are chosen at creation, nothing iterates, and
 // a step does not allocate, lock, or touch a file.
 #ifndef KARDAN_REALTIME_H
@@ -66,11 +67,12 @@ typedef struct kd_realtime_options {
     kd_realtime_stabilisation stabilisation;    //                                                         default ggl
     kd_realtime_projector     projector;        // of projection and ggl                                   default step
     bool                      velocities_first; // v1, then p1 = p0 oplus h v1 (veDYNA, S4 4.3)            default false
-    kd_part                   part;        // derivatives of the stiff elements, or of all; exact: all default stiff
-    double                    alpha, beta; // Baumgarte; < 0: alpha = 0.1/h, beta = alpha^2           default -1
-    double                    epsilon;     // regularisation; < 0: from the matrices at the start     default -1
-    double                    deadline;    // a step that takes longer [s] answers KD_LATE; 0: none   default 0
-    const bool               *external;    // (nu) inputs that come with each step; NULL: all          default NULL
+    bool    ahead; // j1, j2, positions first: forces and matrices at p1                                  default true
+    kd_part part;  // derivatives of the stiff elements, or of all; exact: all default stiff
+    double  alpha, beta;  // Baumgarte; < 0: alpha = 0.1/h, beta = alpha^2           default -1
+    double  epsilon;      // regularisation; < 0: from the matrices at the start     default -1
+    double  deadline;     // a step that takes longer [s] answers KD_LATE; 0: none   default 0
+    const bool *external; // (nu) inputs that come with each step; NULL: all          default NULL
 } kd_realtime_options;
 KD_API kd_realtime_options kd_realtime_options_default(void);
 
