@@ -199,6 +199,7 @@ typedef struct kd_stiff_part {
     kd_stiff_path   *path;
     int             *path_of;   // (pairs of loads) number of the path; -1
     bool             by_slopes; // products of rows need slopes of pairs
+    int              longest;   // path
     kd_path_scratch  scratch;
     kd_matrix_values p, v; // in the patterns of residual_p, residual_v
     unsigned long    stamp;
