@@ -26,6 +26,7 @@ static const char *const JACOBIANS[] = {KD_REALTIME_JACOBIAN_LIST(WORD_OF_LIST)}
 static const char *const STABILISATIONS[] = {KD_REALTIME_STABILISATION_LIST(WORD_OF_LIST)};
 static const char *const PROJECTORS[] = {KD_REALTIME_PROJECTOR_LIST(WORD_OF_LIST)};
 #undef WORD_OF_LIST
+static const char *const FORCES[] = {"new", "old"};
 static const char *const STIFF[] = {"elements", "criterion", "all"};
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
@@ -87,6 +88,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          {"--stabilisation", "S", "none, baumgarte, projection, ggl (default), regularisation", KD_CLI_TEXT,
           &t->stabilisation},
          {"--projector", "P", "matrix of the projection: step (default), start, predicted", KD_CLI_TEXT, &t->projector},
+         {"--forces", "F", "of j1 and j2, forces and matrices at the new (default) or the old positions", KD_CLI_TEXT,
+          &t->forces},
          {"--velocities-first", NULL, "velocities before positions", KD_CLI_FLAG, &o->velocities_first},
          {"--stiff", "W", "derivatives of: elements that say so (default), criterion (found at the start), all",
           KD_CLI_TEXT, &t->stiff},
@@ -146,11 +149,13 @@ static bool choose_words(task *t)
     kd_realtime_options *o = &t->options;
     int                  jacobian = t->jacobian ? CHOOSE("jacobian", t->jacobian, JACOBIANS) : (int)o->jacobian;
     int                  projector = t->projector ? CHOOSE("projector", t->projector, PROJECTORS) : (int)o->projector;
-    if (jacobian < 0 || projector < 0) return false;
+    int                  forces = t->forces ? CHOOSE("forces", t->forces, FORCES) : 0;
+    if (jacobian < 0 || projector < 0 || forces < 0) return false;
     if (t->index > 2) return complain("--index wants 1 (acceleration level) or 2 (velocity level)");
     if (t->index > 0) o->index = t->index;
     o->jacobian = (kd_realtime_jacobian)jacobian;
     o->projector = (kd_realtime_projector)projector;
+    o->ahead = forces == 0;
     int stabilisation = t->stabilisation ? CHOOSE("stabilisation", t->stabilisation, STABILISATIONS)
                         : ggl_fits(t)    ? (int)o->stabilisation
                                          : (int)KD_REALTIME_PROJECTION;
@@ -180,6 +185,8 @@ static bool method_fits(const task *t)
         return complain("--stiff chooses derivatives in the matrix; --jacobian explicit and j3 have none there");
     if (t->stiff && o->jacobian == KD_REALTIME_EXACT && strcmp(t->stiff, "all") != 0)
         return complain("--jacobian exact takes all derivatives; --stiff chooses those of j1 and j2");
+    if (t->forces && (o->velocities_first || (o->jacobian != KD_REALTIME_J1 && o->jacobian != KD_REALTIME_J2)))
+        return complain("--forces is for --jacobian j1 and j2 with positions first; the others have no choice");
     if (!isnan(t->max_misses) && t->max_misses != floor(t->max_misses))
         return complain("--max-misses wants a whole number");
     if (t->priority > 99) return complain("--priority wants a number from 1 to 99");
@@ -300,6 +307,7 @@ static void describe_method(task *t)
     kd_text(text, sizeof t->method, "%s", JACOBIANS[o->jacobian]);
     describe_part(t, text, sizeof t->method);
     if (o->velocities_first) kd_text_append(text, sizeof t->method, ", velocities first");
+    if (!o->ahead) kd_text_append(text, sizeof t->method, ", forces at the old positions");
     if (d.nlambda + d.nmu == 0) return;
     kd_text_append(text, sizeof t->method, ", index %d, %s", o->index, STABILISATIONS[o->stabilisation]);
     if (o->stabilisation == KD_REALTIME_PROJECTION || o->stabilisation == KD_REALTIME_GGL)

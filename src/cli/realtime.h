@@ -20,8 +20,8 @@ typedef struct kd_realtime_task {
     kd_subject_request request;
     kd_channels        channels;
     const char        *folder, *start_state;
-    const char        *jacobian, *stabilisation, *projector, *stiff; // words; NULL: the default
-    double             duration, from, max_misses;                   // < 0: the model's; NaN: the last one; NaN: any
+    const char        *jacobian, *stabilisation, *projector, *stiff, *forces; // words; NULL: the default
+    double             duration, from, max_misses; // < 0: the model's; NaN: the last one; NaN: any
     int                index, intervals, priority, check_every;
     bool               fast, bound, quiet, json, no_drawing;
     int                argc; // the words themselves, for the replay
