@@ -13,6 +13,7 @@
 #include "formalism/path_product.h"
 
 #include "formalism/rows.h"
+#include "formalism/steps.h"
 
 // Motion of one step, change of (omega, d') by it; components are read one by one.
 typedef struct step_columns {
@@ -28,15 +29,6 @@ static inline int end_of_block(const kd_pair *pair, int k)
     return end;
 }
 
-// S_l, axes of A, about the origin of B
-static inline kd_v6 step_motion(const kd_step *step, const kd_tree *tree, const kd_motion *m, const kd_m3 *A, kd_v3 rB)
-{
-    const kd_axis *axis = &m->axis[step->dof];
-    const kd_v3    w = kd_v3_load(&axis->w), arm = kd_v3_sub(rB, kd_v3_load(&m->link[tree->dof_link[step->dof]].P));
-    const kd_v3    u = kd_v3_add(kd_v3_load(&axis->u), kd_v3_cross(w, arm));
-    return (kd_v6){kd_v3_scale(step->sign, kd_m3_tvec(A, w)), kd_v3_scale(step->sign, kd_m3_tvec(A, u))};
-}
-
 // S and R of all steps, S also as rows
 static void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                        const double *dx, int width, double *rows, step_columns *step)
@@ -48,7 +40,7 @@ static void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd_motion
         end = end_of_block(pair, k);
         kd_v6 behind = before;
         for (int l = k; l < end; l++) {
-            const kd_v6 s = step_motion(&pair->step[l], tree, m, &A, rB);
+            const kd_v6 s = kd_step_motion(&pair->step[l], tree, m, &A, rB);
             kd_six_put(&step[l].S, s);
             kd_rows_put(rows, width, l, s);
             behind.w = kd_v3_axpy(behind.w, dx[pair->step[l].dof], s.w);

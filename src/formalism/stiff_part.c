@@ -26,7 +26,7 @@ static int steps_of(const kd_system *s, int measure)
 static int step_v(const kd_system *s, int measure, int l)
 {
     const kd_measure *m = &s->measure[measure];
-    return s->tree.dof_v[m->kind == KD_MEASURE_DOF ? m->dof : s->pair[m->pair].step[l].dof];
+    return m->kind == KD_MEASURE_DOF ? s->tree.dof_v[m->dof] : s->pair[m->pair].step[l].v;
 }
 
 static bool is_measured(const kd_system *s, const kd_load *load, int j)
@@ -51,13 +51,12 @@ static int place_of(const kd_matrix_plan *plan, int row, int column)
     return low < plan->column[column + 1] && plan->row[low] == row ? low : none;
 }
 
-static int *places_of_pair(const kd_system *s, const kd_matrix_plan *plan, const kd_pair *pair, kd_arena *arena)
+static int *places_of_pair(const kd_matrix_plan *plan, const kd_pair *pair, kd_arena *arena)
 {
     int  n = pair->nsteps;
     int *place = kd_arena_cut(arena, (size_t)n * (size_t)n, sizeof *place);
     for (int l = 0; place && l < n; l++)
-        for (int k = 0; k < n; k++)
-            place[l * n + k] = place_of(plan, s->tree.dof_v[pair->step[k].dof], s->tree.dof_v[pair->step[l].dof]);
+        for (int k = 0; k < n; k++) place[l * n + k] = place_of(plan, pair->step[k].v, pair->step[l].v);
     return place;
 }
 
@@ -101,8 +100,8 @@ static bool add_path(kd_stiff_part *part, const kd_system *s, int pair, kd_arena
     if (part->path_of[pair] >= 0) return true;
     kd_stiff_path *path = &part->path[part->npaths];
     path->pair = pair;
-    path->load.place_p = places_of_pair(s, &s->residual_p, &s->pair[pair], arena);
-    path->load.place_v = places_of_pair(s, &s->residual_v, &s->pair[pair], arena);
+    path->load.place_p = places_of_pair(&s->residual_p, &s->pair[pair], arena);
+    path->load.place_v = places_of_pair(&s->residual_v, &s->pair[pair], arena);
     if (!path->load.place_p || !path->load.place_v) return false;
     part->path_of[pair] = part->npaths++;
     if (s->pair[pair].nsteps > part->scratch.width) part->scratch.width = s->pair[pair].nsteps;
@@ -115,6 +114,12 @@ static bool add_stiff_load(kd_stiff_part *part, const kd_system *s, int number, 
     kd_stiff_load *made = &part->load[part->nloads++];
     made->number = number;
     made->pair = single_pair(s, load);
+    made->plain = made->pair >= 0 && load->nchannels <= 6;
+    for (int k = 0; k < load->nchannels && made->plain; k++) {
+        const kd_measure *m = &s->measure[load->channel[k]];
+        made->plain = m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN;
+        made->part[k] = m->kind == KD_MEASURE_SHIFT ? 3 + m->i : m->i;
+    }
     for (int k = 0; k < load->nchannels; k++) {
         int pair = s->measure[load->channel[k]].pair;
         if (pair >= 0 && !add_path(part, s, pair, arena)) return false;
@@ -208,17 +213,32 @@ static void add_outer3(kd_mat3 *A, kd_vec3 a, kd_vec3 b)
     A->z = kd_vec_axpy(A->z, b.z, a);
 }
 
+static void add_turn_columns(kd_mat6 *A, const gradient *a, kd_vec3 N)
+{
+    add_outer3(&A->NN, a->N, N);
+    add_outer3(&A->FN, a->F, N);
+}
+
+static void add_shift_columns(kd_mat6 *A, const gradient *a, kd_vec3 F)
+{
+    add_outer3(&A->NF, a->N, F);
+    add_outer3(&A->FF, a->F, F);
+}
+
 static void add_outer6(kd_mat6 *A, const gradient *a, const gradient *b)
 {
-    add_outer3(&A->NN, a->N, b->N);
-    add_outer3(&A->NF, a->N, b->F);
-    add_outer3(&A->FN, a->F, b->N);
-    add_outer3(&A->FF, a->F, b->F);
+    add_turn_columns(A, a, b->N);
+    add_shift_columns(A, a, b->F);
 }
 
 static kd_vec3 *column3(kd_mat3 *A, int i)
 {
     return i == 0 ? &A->x : i == 1 ? &A->y : &A->z;
+}
+
+static double *component(kd_vec3 *a, int i)
+{
+    return i == 0 ? &a->x : i == 1 ? &a->y : &a->z;
 }
 
 // K += force * change of the gradient
@@ -242,33 +262,30 @@ static void add_curvature(kd_mat6 *K, const kd_measure *m, const kd_relative *re
 }
 
 // sum over the channels (N_k, F_k) J_kj of a variable
-static gradient wrench_of(const kd_system *s, const kd_load *load, const kd_relative *rel, const double *column)
+static gradient wrench_of(const kd_system *s, const kd_stiff_load *stiff, const kd_relative *rel, const double *column)
 {
-    double   unit_part[6] = {0, 0, 0, 0, 0, 0};
-    gradient sum;
-    for (int k = 0; k < load->nchannels; k++) {
-        const kd_measure *m = &s->measure[load->channel[k]];
-        if (m->kind == KD_MEASURE_SHIFT) unit_part[3 + m->i] += column[k];
-        if (m->kind == KD_MEASURE_TURN) unit_part[m->i] += column[k];
+    const kd_load *load = &s->load[stiff->number];
+    gradient       sum = {{0, 0, 0}, {0, 0, 0}};
+    if (stiff->plain) {
+        double all[6] = {0, 0, 0, 0, 0, 0};
+        for (int k = 0; k < load->nchannels; k++) all[stiff->part[k]] = column[k];
+        return (gradient){kd_vec_of(all), kd_vec_of(all + 3)};
     }
-    sum = (gradient){kd_vec_of(unit_part), kd_vec_of(unit_part + 3)};
     for (int k = 0; k < load->nchannels; k++) {
-        const kd_measure *m = &s->measure[load->channel[k]];
-        if (m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN) continue;
-        gradient g = gradient_of(m, rel);
+        gradient g = gradient_of(&s->measure[load->channel[k]], rel);
         sum.N = kd_vec_axpy(sum.N, column[k], g.N);
         sum.F = kd_vec_axpy(sum.F, column[k], g.F);
     }
     return sum;
 }
 
-static void add_variable_of_pair(kd_work *w, const kd_load *load, int j, const double *column, kd_path_load *out)
+static void add_variable_of_pair(kd_work *w, const kd_stiff_load *stiff, int j, const double *column, kd_path_load *out)
 {
     const kd_system   *s = w->system;
-    const kd_slot      at = s->slot[load->variable[j]];
+    const kd_slot      at = s->slot[s->load[stiff->number].variable[j]];
     const kd_measure  *m = &s->measure[at.index];
     const kd_relative *rel = &w->rel[m->pair];
-    const gradient     a = wrench_of(s, load, rel, column);
+    const gradient     a = wrench_of(s, stiff, rel, column);
     const bool         plain = m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN;
     if (plain) { // the gradient is a unit vector
         const bool turn = m->kind == KD_MEASURE_TURN;
@@ -280,7 +297,17 @@ static void add_variable_of_pair(kd_work *w, const kd_load *load, int j, const d
     }
     const gradient g = gradient_of(m, rel);
     if (at.level == 0) {
-        add_outer6(&out->K, &a, &g);
+        if (m->kind == KD_MEASURE_LENGTH)
+            add_shift_columns(&out->K, &a, g.F);
+        else if (m->kind == KD_MEASURE_COSINE)
+            add_turn_columns(&out->K, &a, g.N);
+        else
+            add_outer6(&out->K, &a, &g);
+        return;
+    }
+    if (m->kind == KD_MEASURE_LENGTH) {
+        add_shift_columns(&out->D, &a, g.F);
+        add_shift_columns(&out->K, &a, change_of_rate(m, rel).F);
         return;
     }
     const gradient e = change_of_rate(m, rel);
@@ -332,7 +359,11 @@ static void add_frozen(kd_work *w, int measure, double force)
     if (m->kind == KD_MEASURE_DOF) return;
     const kd_relative *rel = &w->rel[m->pair];
     kd_path_load      *out = &w->stiff.path[w->stiff.path_of[m->pair]].load;
-    const gradient     g = gradient_of(m, rel);
+    if (m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN) {
+        *component(m->kind == KD_MEASURE_SHIFT ? &out->load.F : &out->load.N, m->i) += force;
+        return;
+    }
+    const gradient g = gradient_of(m, rel);
     out->load.N = kd_vec_axpy(out->load.N, force, g.N);
     out->load.F = kd_vec_axpy(out->load.F, force, g.F);
     add_curvature(&out->K, m, rel, force);
@@ -353,7 +384,7 @@ static kd_eval add_load(kd_work *w, const kd_stiff_load *stiff)
     }
     for (int j = 0; j < load->nvariables; j++)
         if (is_measured(s, load, j))
-            add_variable_of_pair(w, load, j, w->small + rows * j, &w->stiff.path[w->stiff.path_of[stiff->pair]].load);
+            add_variable_of_pair(w, stiff, j, w->small + rows * j, &w->stiff.path[w->stiff.path_of[stiff->pair]].load);
     return KD_EVAL_OK;
 }
 
