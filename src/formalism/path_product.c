@@ -87,12 +87,11 @@ static inline void fill_changes(const kd_path_load *load, const int first, int n
 }
 
 // out_k = S_k a, rows `first` to 5, from step k on up to n and a little further; a: column l of rows
-static inline void dot_column(const double *restrict S, int width, int first, const double *restrict a, int l, int k,
-                              int n, double *restrict out)
+static inline void dot_column(const double *S, int width, int first, const double *a, int l, int k, int n, double *out)
 {
     const kd_lanes zero = {0};
-    const kd_lanes a0 = zero + a[l], a1 = zero + a[width + l], a2 = zero + a[2 * width + l];
-    const kd_lanes a3 = zero + a[3 * width + l], a4 = zero + a[4 * width + l], a5 = zero + a[5 * width + l];
+    const kd_lanes a0 = a[l] - zero, a1 = a[width + l] - zero, a2 = a[2 * width + l] - zero; // in all lanes
+    const kd_lanes a3 = a[3 * width + l] - zero, a4 = a[4 * width + l] - zero, a5 = a[5 * width + l] - zero;
     for (; k < n; k += KD_LANES) {
         kd_lanes sum = row_at(S, width, 3, k) * a3 + row_at(S, width, 4, k) * a4 + row_at(S, width, 5, k) * a5;
         if (first == 0) sum += row_at(S, width, 0, k) * a0 + row_at(S, width, 1, k) * a1 + row_at(S, width, 2, k) * a2;
@@ -101,12 +100,11 @@ static inline void dot_column(const double *restrict S, int width, int first, co
 }
 
 // Steps whose places follow each other are one run.
-static inline void subtract(const kd_path_load *load, const double *restrict from, const int *place,
-                            double *restrict values)
+static inline void subtract(int nruns, const int *run, const double *from, const int *place, double *values)
 {
-    for (int r = 0; r < load->nruns; r++) {
-        const int     n = load->run[r + 1] - load->run[r];
-        const double *f = from + load->run[r];
+    for (int r = 0; r < nruns; r++) {
+        const int     n = run[r + 1] - run[r];
+        const double *f = from + run[r];
         double       *v = values + place[r];
         int           k = 0;
         for (; k + KD_LANES <= n; k += KD_LANES) *(kd_lanes *)(v + k) -= kd_lanes_at(f + k);
@@ -115,37 +113,41 @@ static inline void subtract(const kd_path_load *load, const double *restrict fro
 }
 
 // Column l of the derivative by position; its block is first .. end - 1
-static inline void position_column(const kd_pair *pair, int width, const kd_path_scratch *at, int first, int l, int end)
+static inline void position_column(int n, bool carried, int width, const double *S, const double *before,
+                                   const double *other, int first, int l, int end, double *out)
 {
-    const int n = pair->nsteps;
-    if (!pair->step[l].carried) {
-        dot_column(at->S, width, 0, at->other, l, 0, end, at->column);
-        dot_column(at->S, width, 0, at->before, l, end, n, at->column);
+    if (!carried) {
+        dot_column(S, width, 0, other, l, 0, end, out);
+        dot_column(S, width, 0, before, l, end, n, out);
         return;
     }
-    dot_column(at->S, width, 0, at->other, l, 0, l + 1, at->column); // those of a carried block stand before each other
-    const double own = at->column[l];
-    dot_column(at->S, width, 0, at->before, l, first, n, at->column);
-    at->column[l] = own;
+    dot_column(S, width, 0, other, l, 0, l + 1, out); // those of a carried block stand before each other
+    const double own = out[l];
+    dot_column(S, width, 0, before, l, first, n, out);
+    out[l] = own;
 }
 
 void KD_KERNEL(kd_path_product)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                                 const double *dx, const kd_path_load *load, const kd_path_scratch *at, double *p,
                                 double *v)
 {
-    const int n = pair->nsteps, width = kd_path_width(n);
+    const int           n = pair->nsteps, width = kd_path_width(n), nruns = load->nruns, moments = load->first;
+    const double *const S = at->S, *const before = at->before, *const other = at->other, *const by_rate = at->by_rate;
+    const int *const run = load->run, *place_p = load->place_p, *place_v = load->place_v;
+    double *const    out = at->column;
     fill_steps(pair, tree, m, rel, dx, width, at->S, at->R);
-    if (load->first == 0) // apart, so that the loops have fixed lengths
+    if (moments == 0) // apart, so that the loops have fixed lengths
         fill_changes(load, 0, n, width, at);
     else
         fill_changes(load, 3, n, width, at);
     for (int k = 0, end; k < n; k = end) {
+        const bool carried = pair->step[k].carried;
         end = end_of_block(pair, k);
-        for (int l = k; l < end; l++) {
-            position_column(pair, width, at, k, l, end);
-            subtract(load, at->column, load->place_p + l * load->nruns, p);
-            dot_column(at->S, width, load->first, at->by_rate, l, 0, n, at->column);
-            subtract(load, at->column, load->place_v + l * load->nruns, v);
+        for (int l = k; l < end; l++, place_p += nruns, place_v += nruns) {
+            position_column(n, carried, width, S, before, other, k, l, end, out);
+            subtract(nruns, run, out, place_p, p);
+            dot_column(S, width, moments, by_rate, l, 0, n, out);
+            subtract(nruns, run, out, place_v, v);
         }
     }
 }
