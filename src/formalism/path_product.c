@@ -23,8 +23,8 @@ static inline int end_of_block(const kd_pair *pair, int k)
 }
 
 // S and R of all steps
-static void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                       const double *dx, int width, double *S, double *R)
+static inline void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                              const double *dx, int width, double *S, double *R)
 {
     const kd_m3 A = kd_m3_load(&rel->RA);
     const kd_v3 rB = kd_v3_load(&rel->rB), omega = kd_v3_load(&rel->omega), dd = kd_v3_load(&rel->dd);
@@ -49,6 +49,10 @@ static void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd_motion
     }
 }
 
+// Rows of the scratch memory, six each but the last: motion of B by each step; change of (omega, d') by it; change of
+// the load along step l as steps behind it see it, and all others; change of the load by the rate of step l; a column
+enum { ROWS_S = 0, ROWS_R = 6, ROWS_BEHIND = 12, ROWS_OTHER = 18, ROWS_RATE = 24, ROW_COLUMN = 30 };
+
 static inline kd_lanes row_at(const double *rows, int width, int i, int k)
 {
     return kd_lanes_at(rows + i * width + k);
@@ -59,54 +63,58 @@ static inline void put_row(double *rows, int width, int i, int k, kd_lanes a)
 }
 
 // Changes of the load along all steps: K S + D R, D S; and what other steps see of them, KD_LANES steps at once
-static inline void fill_changes(const kd_path_load *load, const int first, int n, int width, const kd_path_scratch *at)
+__attribute__((always_inline)) static inline void fill_changes(const kd_path_load *load, const int first, int n,
+                                                               const int width, double *rows)
 {
-    const double  *S = at->S, *R = at->R, *f = load->load;
+    const double  *f = load->load;
     const kd_lanes zero = {0};
     for (int k = 0; k < n; k += KD_LANES) {
         kd_lanes d[6] = {zero, zero, zero, zero, zero, zero};
         for (int i = first; i < 6; i++) {
             kd_lanes by_rate = zero;
             for (int j = first; j < 6; j++) {
-                const kd_lanes s = row_at(S, width, j, k);
+                const kd_lanes s = row_at(rows, width, ROWS_S + j, k);
                 by_rate += load->D[j][i] * s;
-                d[i] += load->K[j][i] * s + load->D[j][i] * row_at(R, width, j, k);
+                d[i] += load->K[j][i] * s + load->D[j][i] * row_at(rows, width, ROWS_R + j, k);
             }
-            put_row(at->by_rate, width, i, k, by_rate);
+            put_row(rows, width, ROWS_RATE + i, k, by_rate);
         }
         for (int i = 0; i < 3; i++) { // N x w + dN, F x w + dF;  u x F + dN, dF
             const int      y = (i + 1) % 3, z = (i + 2) % 3;
-            const kd_lanes wy = row_at(S, width, y, k), wz = row_at(S, width, z, k);
-            const kd_lanes uy = row_at(S, width, 3 + y, k), uz = row_at(S, width, 3 + z, k);
-            put_row(at->before, width, i, k, d[i] + f[y] * wz - f[z] * wy);
-            put_row(at->before, width, 3 + i, k, d[3 + i] + f[3 + y] * wz - f[3 + z] * wy);
-            put_row(at->other, width, i, k, d[i] + f[3 + z] * uy - f[3 + y] * uz);
-            put_row(at->other, width, 3 + i, k, d[3 + i]);
+            const kd_lanes wy = row_at(rows, width, ROWS_S + y, k), wz = row_at(rows, width, ROWS_S + z, k);
+            const kd_lanes uy = row_at(rows, width, ROWS_S + 3 + y, k), uz = row_at(rows, width, ROWS_S + 3 + z, k);
+            put_row(rows, width, ROWS_BEHIND + i, k, d[i] + f[y] * wz - f[z] * wy);
+            put_row(rows, width, ROWS_BEHIND + 3 + i, k, d[3 + i] + f[3 + y] * wz - f[3 + z] * wy);
+            put_row(rows, width, ROWS_OTHER + i, k, d[i] + f[3 + z] * uy - f[3 + y] * uz);
+            put_row(rows, width, ROWS_OTHER + 3 + i, k, d[3 + i]);
         }
     }
 }
 
-// out_k = S_k a, rows `first` to 5, from step k on up to n and a little further; a: column l of rows
-static inline void dot_column(const double *restrict S, int width, int first, const double *restrict a, int l, int k,
-                              int n, double *restrict out)
+// Into the column: S_k a, from step k on up to n and a little further; a: column l of the six rows from `of` on, of
+// which those before `first` are zero
+__attribute__((always_inline)) static inline void dot_column(double *rows, const int width, const int first,
+                                                             const int of, int l, int k, int n)
 {
     const kd_lanes zero = {0};
-    const kd_lanes a0 = zero + a[l], a1 = zero + a[width + l], a2 = zero + a[2 * width + l];
-    const kd_lanes a3 = zero + a[3 * width + l], a4 = zero + a[4 * width + l], a5 = zero + a[5 * width + l];
+    const double  *a = rows + of * width + l;
+    const kd_lanes a0 = a[0] - zero, a1 = a[width] - zero, a2 = a[2 * width] - zero; // in all lanes
+    const kd_lanes a3 = a[3 * width] - zero, a4 = a[4 * width] - zero, a5 = a[5 * width] - zero;
     for (; k < n; k += KD_LANES) {
-        kd_lanes sum = row_at(S, width, 3, k) * a3 + row_at(S, width, 4, k) * a4 + row_at(S, width, 5, k) * a5;
-        if (first == 0) sum += row_at(S, width, 0, k) * a0 + row_at(S, width, 1, k) * a1 + row_at(S, width, 2, k) * a2;
-        *(kd_lanes *)(out + k) = sum;
+        kd_lanes sum = row_at(rows, width, 3, k) * a3 + row_at(rows, width, 4, k) * a4 + row_at(rows, width, 5, k) * a5;
+        if (first == 0)
+            sum += row_at(rows, width, 0, k) * a0 + row_at(rows, width, 1, k) * a1 + row_at(rows, width, 2, k) * a2;
+        put_row(rows, width, ROW_COLUMN, k, sum);
     }
 }
 
 // Steps whose places follow each other are one run.
-static inline void subtract(const kd_path_load *load, const double *restrict from, const int *place,
-                            double *restrict values)
+__attribute__((always_inline)) static inline void subtract(int nruns, const int *run, const double *from,
+                                                           const int *place, double *values)
 {
-    for (int r = 0; r < load->nruns; r++) {
-        const int     n = load->run[r + 1] - load->run[r];
-        const double *f = from + load->run[r];
+    for (int r = 0; r < nruns; r++) {
+        const int     n = run[r + 1] - run[r];
+        const double *f = from + run[r];
         double       *v = values + place[r];
         int           k = 0;
         for (; k + KD_LANES <= n; k += KD_LANES) *(kd_lanes *)(v + k) -= kd_lanes_at(f + k);
@@ -115,37 +123,51 @@ static inline void subtract(const kd_path_load *load, const double *restrict fro
 }
 
 // Column l of the derivative by position; its block is first .. end - 1
-static inline void position_column(const kd_pair *pair, int width, const kd_path_scratch *at, int first, int l, int end)
+__attribute__((always_inline)) static inline void position_column(int n, bool carried, const int width, double *rows,
+                                                                  int first, int l, int end)
 {
-    const int n = pair->nsteps;
-    if (!pair->step[l].carried) {
-        dot_column(at->S, width, 0, at->other, l, 0, end, at->column);
-        dot_column(at->S, width, 0, at->before, l, end, n, at->column);
+    if (!carried) {
+        dot_column(rows, width, 0, ROWS_OTHER, l, 0, end);
+        dot_column(rows, width, 0, ROWS_BEHIND, l, end, n);
         return;
     }
-    dot_column(at->S, width, 0, at->other, l, 0, l + 1, at->column); // those of a carried block stand before each other
-    const double own = at->column[l];
-    dot_column(at->S, width, 0, at->before, l, first, n, at->column);
-    at->column[l] = own;
+    double *own = rows + ROW_COLUMN * width + l;
+    dot_column(rows, width, 0, ROWS_OTHER, l, 0, l + 1); // those of a carried block stand before each other
+    const double kept = *own;
+    dot_column(rows, width, 0, ROWS_BEHIND, l, first, n);
+    *own = kept;
 }
 
-void KD_KERNEL(kd_path_product)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                                const double *dx, const kd_path_load *load, const kd_path_scratch *at, double *p,
-                                double *v)
+// Inlined always: with constants in place of width and first it is half as long.
+__attribute__((always_inline)) static inline void path_product(const kd_pair *pair, const kd_path_load *load,
+                                                               const int width, const int first, double *rows,
+                                                               double *p, double *v)
 {
-    const int n = pair->nsteps, width = kd_path_width(n);
-    fill_steps(pair, tree, m, rel, dx, width, at->S, at->R);
-    if (load->first == 0) // apart, so that the loops have fixed lengths
-        fill_changes(load, 0, n, width, at);
-    else
-        fill_changes(load, 3, n, width, at);
+    const int        n = pair->nsteps, nruns = load->nruns;
+    const int *const run = load->run, *place_p = load->place_p, *place_v = load->place_v;
+    fill_changes(load, first, n, width, rows);
     for (int k = 0, end; k < n; k = end) {
+        const bool carried = pair->step[k].carried;
         end = end_of_block(pair, k);
-        for (int l = k; l < end; l++) {
-            position_column(pair, width, at, k, l, end);
-            subtract(load, at->column, load->place_p + l * load->nruns, p);
-            dot_column(at->S, width, load->first, at->by_rate, l, 0, n, at->column);
-            subtract(load, at->column, load->place_v + l * load->nruns, v);
+        for (int l = k; l < end; l++, place_p += nruns, place_v += nruns) {
+            position_column(n, carried, width, rows, k, l, end);
+            subtract(nruns, run, rows + ROW_COLUMN * width, place_p, p);
+            dot_column(rows, width, first, ROWS_RATE, l, 0, n);
+            subtract(nruns, run, rows + ROW_COLUMN * width, place_v, v);
         }
     }
+}
+
+// Short paths apart, so that the compiler knows the distance of the rows.
+void KD_KERNEL(kd_path_product)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                                const double *dx, const kd_path_load *load, double *rows, double *p, double *v)
+{
+    const int width = kd_path_width(pair->nsteps), usual = KD_PATH_SHORT + 4;
+    fill_steps(pair, tree, m, rel, dx, width, rows + ROWS_S * width, rows + ROWS_R * width);
+    if (width != usual)
+        path_product(pair, load, width, load->first, rows, p, v);
+    else if (load->first == 0)
+        path_product(pair, load, usual, 0, rows, p, v);
+    else
+        path_product(pair, load, usual, 3, rows, p, v);
 }

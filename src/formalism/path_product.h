@@ -16,27 +16,23 @@ typedef struct kd_path_load {
     const int *place_p, *place_v; // (nsteps x nruns) of the entry of each run in the values of two matrices
 } kd_path_load;
 
-// Room for a path of nsteps: rows of kd_path_width(nsteps) each.
-typedef struct kd_path_scratch {
-    double *S, *R;          // (6 rows) motion of B by each step, change of (omega, d') by it
-    double *before, *other; // (6 rows) change of the load along step l, as steps behind it and all others see it
-    double *by_rate;        // (6 rows) change of the load by the rate of step l
-    double *column;         // (1 row)
-} kd_path_scratch;
+// Scratch of kd_path_product: this many rows of kd_path_width(nsteps)
+enum { KD_PATH_ROWS = 31, KD_PATH_SHORT = 12 };
 
 static inline int kd_path_width(int nsteps)
 {
-    return (nsteps + 3) / 4 * 4 + 4; // four more, for vectors that begin anywhere
+    // four more, for vectors that begin anywhere; all short paths alike
+    return (nsteps < KD_PATH_SHORT ? KD_PATH_SHORT : (nsteps + 3) / 4 * 4) + 4;
 }
 
 // p -= derivative by increments, v -= derivative by rates of the forces along the steps; dx: rates of all dofs.
 void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                     const double *dx, const kd_path_load *load, const kd_path_scratch *scratch, double *p, double *v);
+                     const double *dx, const kd_path_load *load, double *scratch, double *p, double *v);
 
 #define KD_DECLARE_PATH_KERNELS(variant)                                                                               \
     void kd_path_product_##variant(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,                       \
                                    const kd_relative *rel, const double *dx, const kd_path_load *load,                 \
-                                   const kd_path_scratch *scratch, double *p, double *v);
+                                   double *scratch, double *p, double *v);
 
 KD_DECLARE_PATH_KERNELS(base)
 KD_DECLARE_PATH_KERNELS(avx2)

@@ -210,13 +210,7 @@ bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *pa
     for (int i = 0; i < npairs; i++) part->path_of[i] = -1;
     for (int i = 0; i < s->nloads; i++)
         if (acts(&s->load[i]) && !add_stiff_load(part, s, i, arena)) return false;
-    const int width = kd_path_width(part->longest);
-    part->scratch = (kd_path_scratch){.S = kd_cut_double(arena, 6 * width),
-                                      .R = kd_cut_double(arena, 6 * width),
-                                      .before = kd_cut_double(arena, 6 * width),
-                                      .other = kd_cut_double(arena, 6 * width),
-                                      .by_rate = kd_cut_double(arena, 6 * width),
-                                      .column = kd_cut_double(arena, width + 4)};
+    part->scratch = kd_cut_double(arena, KD_PATH_ROWS * kd_path_width(part->longest) + 4);
     return !arena->failed;
 }
 
@@ -443,7 +437,7 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x)
     for (int i = 0; i < part->npaths; i++) {
         const kd_stiff_path *path = &part->path[i];
         kd_path_product(&s->pair[path->pair], &s->tree, &w->motion, &w->rel[path->pair], w->dx, &path->load,
-                        &part->scratch, part->p.value, part->v.value);
+                        part->scratch, part->p.value, part->v.value);
     }
     part->stamp = stamp;
     return KD_EVAL_OK;

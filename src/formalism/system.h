@@ -200,8 +200,8 @@ typedef struct kd_stiff_part {
     int             *path_of;   // (pairs of loads) number of the path; -1
     bool             by_slopes; // products of rows need slopes of pairs
     int              longest;   // path
-    kd_path_scratch  scratch;
-    kd_matrix_values p, v; // in the patterns of residual_p, residual_v
+    double          *scratch;   // of kd_path_product
+    kd_matrix_values p, v;      // in the patterns of residual_p, residual_v
     unsigned long    stamp;
 } kd_stiff_part;
 
