@@ -154,12 +154,24 @@ static bool add_path(kd_stiff_part *part, const kd_system *s, int pair, kd_arena
     return true;
 }
 
+static bool is_spring(const kd_system *s, const kd_stiff_load *stiff)
+{
+    const kd_load *load = &s->load[stiff->number];
+    bool spring = stiff->pair >= 0 && load->nchannels == 1 && s->measure[load->channel[0]].kind == KD_MEASURE_LENGTH;
+    for (int j = 0; j < load->nvariables && spring; j++) {
+        const kd_slot at = s->slot[load->variable[j]];
+        if (at.kind == KD_SLOT_MEASURE) spring = at.index == load->channel[0] && at.level < 2;
+    }
+    return spring;
+}
+
 static bool add_stiff_load(kd_stiff_part *part, const kd_system *s, int number, kd_arena *arena)
 {
     const kd_load *load = &s->load[number];
     kd_stiff_load *made = &part->load[part->nloads++];
     made->number = number;
     made->pair = single_pair(s, load);
+    made->spring = is_spring(s, made);
     made->plain = made->pair >= 0 && load->nchannels <= 6;
     for (int k = 0; k < load->nchannels && made->plain; k++) {
         const kd_measure *m = &s->measure[load->channel[k]];
@@ -330,6 +342,36 @@ static void add_variable_of_pair(kd_work *w, const kd_stiff_load *stiff, int j, 
     add_outer(out->K, &a, &e, first, 6);
 }
 
+// A force along the distance of two points that depends on nothing else than the distance l and its rate: with n = d/l,
+// e = (d' - n n.d')/l, the derivatives k and c of its law
+//
+//     load f n,  K = n (k n + c e)' + f/l (1 - n n'),  D = c n n'
+static void add_spring(kd_work *w, const kd_stiff_load *stiff, const double *J, kd_path_load *out)
+{
+    const kd_system   *s = w->system;
+    const kd_load     *load = &s->load[stiff->number];
+    const kd_relative *rel = &w->rel[stiff->pair];
+    const double  f = w->force[w->force_at[stiff->number]], inverse = 1.0 / kd_vec_norm(rel->d), share = f * inverse;
+    const kd_vec3 n = kd_vec_scale(inverse, rel->d);
+    const kd_vec3 e = kd_vec_scale(inverse, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n));
+    double        by[2] = {0.0, 0.0};
+    for (int j = 0; j < load->nvariables; j++) {
+        const kd_slot at = s->slot[load->variable[j]];
+        if (at.kind == KD_SLOT_MEASURE) by[at.level] += J[j * (1 + load->nstates)];
+    }
+    const kd_vec3 along = kd_vec_axpy(kd_vec_scale(by[0] - share, n), by[1], e), rate = kd_vec_scale(by[1], n);
+    const double  unit_n[3] = {n.x, n.y, n.z}, of_pose[3] = {along.x, along.y, along.z};
+    const double  of_rate[3] = {rate.x, rate.y, rate.z};
+    for (int j = 0; j < 3; j++) {
+        for (int i = 0; i < 3; i++) {
+            out->K[3 + j][3 + i] += unit_n[i] * of_pose[j];
+            out->D[3 + j][3 + i] += unit_n[i] * of_rate[j];
+        }
+        out->K[3 + j][3 + j] += share;
+        out->load[3 + j] += f * unit_n[j];
+    }
+}
+
 // ---- products of rows -----------------------------------------------------------------------------------------------
 // Change of a variable along step l, by position
 static double change_along(const kd_work *w, int slot, int l)
@@ -391,6 +433,10 @@ static kd_eval add_load(kd_work *w, const kd_stiff_load *stiff)
     memset(w->small, 0, (size_t)(rows * load->nvariables) * sizeof *w->small);
     kd_eval answer = load->class->jacobian(load, w->slot, w, w->small);
     if (answer != KD_EVAL_OK) return answer;
+    if (stiff->spring) {
+        add_spring(w, stiff, w->small, &w->stiff.path[w->stiff.path_of[stiff->pair]].load);
+        return KD_EVAL_OK;
+    }
     for (int k = 0; k < load->nchannels; k++) add_frozen(w, load->channel[k], w->force[w->force_at[stiff->number] + k]);
     if (stiff->pair < 0) {
         add_products(w, stiff, w->small);

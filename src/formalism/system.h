@@ -187,6 +187,7 @@ typedef struct kd_stiff_path { // a pair that stiff loads act between
 
 typedef struct kd_stiff_load {
     int  number;
+    bool spring;            // along a distance, and depends on it and its rate only
     bool plain;             // all channels are shifts and turns, whose gradients are unit vectors:
     int  part[6];           // which ones, of (N, F)
     int  pair;              // of all channels and variables; -1: there are several
