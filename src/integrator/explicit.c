@@ -14,6 +14,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "integrator/explicit_tableau.h"
+#include "math/kernel.h"
 
 #define RETRY_SHRINK 0.25 // step after a function that could not be evaluated
 #define NOT_FINITE 0.1    // step after values that are not finite
@@ -217,7 +218,19 @@ static void combine(const kd_explicit *self, const double *x, double h, const do
         k[m] = self->k[j];
         w[m++] = h * a[j];
     }
-    for (int i = 0; i < n; i++) {
+    int i = 0;
+    for (; i + 4 <= n; i += 4) { // sums stay in registers
+        kd_pair low = kd_pair_both(0), high = low;
+        for (int j = 0; j < m; j++) {
+            const kd_pair both = kd_pair_both(w[j]);
+            low += both * kd_pair_load(k[j] + i);
+            high += both * kd_pair_load(k[j] + i + 2);
+        }
+        if (x) low = kd_pair_load(x + i) + low, high = kd_pair_load(x + i + 2) + high;
+        kd_pair_store(out + i, low);
+        kd_pair_store(out + i + 2, high);
+    }
+    for (; i < n; i++) {
         double sum = 0;
         for (int j = 0; j < m; j++) sum += w[j] * k[j][i];
         out[i] = x ? x[i] + sum : sum;
