@@ -4,7 +4,8 @@
 // After an accepted step x_1 is projected onto the constraints by the formulation. The value f(t_1, x_1) that the error
 // estimate or the projection needed is that of the next step where x_1 did not move; otherwise f is asked for once
 // more, which costs one solve where the formulation still has the matrix of x_1. The error has been estimated before.
-// Method: docs/methods/explicit.md
+// The half-explicit method takes its stages from the formulation's constraints on velocity level instead.
+// Methods: docs/methods/explicit.md, half-explicit.md
 #include <kardan/explicit.h>
 
 #include <float.h>
@@ -25,27 +26,29 @@
 #define SMALLEST_ERROR 1e-4
 
 struct kd_explicit {
-    kd_arena                   arena;
-    kd_dae                    *dae;
-    kd_explicit_options        opt;
-    const kd_explicit_tableau *tableau;
-    double                     safety, beta;
-    int                        n;
-    double                     t, t_old, t_end, h, h_next, h_least, h_dense;
-    double                    *x, *x_old, *x_new, *X; // (n) X: last stage
-    double                    *k[KD_EXPLICIT_STAGES]; // (n)
-    double                    *k_next;                // (n) f at the end of the last step, x_new after projection
-    double                    *r[KD_EXPLICIT_DENSE];  // (n) of the dense output
-    double                    *err;                   // (n) weighted errors
-    double                    *share;                 // (n) of a report
-    double                     error_last;            // of the last accepted step
-    bool                       has_past, to_end, rejected, started, dense_known, stiff, told;
-    long                       since_start; // accepted steps
-    int                        hits, misses;
-    int                        worst;
-    kd_status                  cause;
-    kd_stats                   stats;
-    char                       message[600];
+    kd_arena                     arena;
+    kd_dae                      *dae;
+    kd_explicit_options          opt;
+    const char                  *name;
+    const kd_explicit_tableau   *tableau;
+    const kd_constrained_points *points; // of the half-explicit method; NULL: explicit
+    double                       safety, beta;
+    int                          n;
+    double                       t, t_old, t_end, h, h_next, h_least, h_dense;
+    double                      *x, *x_old, *x_new, *X; // (n) X: last stage
+    double                      *k[KD_EXPLICIT_STAGES]; // (n)
+    double                      *k_next;                // (n) f at the end of the last step, x_new after projection
+    double                      *r[KD_EXPLICIT_DENSE];  // (n) of the dense output
+    double                      *err;                   // (n) weighted errors
+    double                      *share;                 // (n) of a report
+    double                       error_last;            // of the last accepted step
+    bool                         has_past, to_end, rejected, started, dense_known, stiff, told;
+    long                         since_start; // accepted steps
+    int                          hits, misses;
+    int                          worst;
+    kd_status                    cause;
+    kd_stats                     stats;
+    char                         message[600];
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -58,12 +61,39 @@ kd_explicit_options kd_explicit_options_default(void)
 static const kd_explicit_tableau *const tableau_of[KD_EXPLICIT_METHOD_COUNT] = {
     [KD_EXPLICIT_DOPRI5] = &kd_dopri5_tableau,
     [KD_EXPLICIT_DOP853] = &kd_dop853_tableau,
+    [KD_EXPLICIT_HALF] = &kd_dopri5_tableau,
 };
+
+static const char *const name_of[KD_EXPLICIT_METHOD_COUNT] = {
+#define NAME_OF_LIST(name, word, sentence) [name] = word,
+    KD_EXPLICIT_METHOD_LIST(NAME_OF_LIST)
+#undef NAME_OF_LIST
+};
+
+// Does the form have what the method needs?
+static kd_status check_form(const kd_dae *dae, kd_explicit_method method, char *message, size_t size)
+{
+    if (!dae->methods->rhs) {
+        kd_text(message, size, "%s integrates %s, which the %s form is not; use the formulation ode", name_of[method],
+                method == KD_EXPLICIT_HALF ? "equations of motion whose multipliers are solved for"
+                                           : "ordinary differential equations",
+                dae->methods->name);
+        return KD_ERR_UNSUPPORTED;
+    }
+    if (method == KD_EXPLICIT_HALF && !dae->methods->stage) {
+        kd_text(message, size,
+                "%s imposes the constraints on velocity level, which the %s form has eliminated; use the formulation "
+                "ode, or dopri5",
+                name_of[method], dae->methods->name);
+        return KD_ERR_UNSUPPORTED;
+    }
+    return KD_OK;
+}
 
 static kd_status check_options(const kd_dae *dae, const kd_explicit_options *o, char *message, size_t size)
 {
     if ((int)o->method < 0 || (int)o->method >= KD_EXPLICIT_METHOD_COUNT) {
-        kd_text(message, size, "the explicit method %d is none of dopri5, dop853", (int)o->method);
+        kd_text(message, size, "the explicit method %d is none of dopri5, dop853, half-explicit", (int)o->method);
         return KD_ERR_ARGUMENT;
     }
     if (!(o->rtol > 0) || !(o->atol > 0) || !isfinite(o->rtol) || !isfinite(o->atol)) {
@@ -72,23 +102,17 @@ static kd_status check_options(const kd_dae *dae, const kd_explicit_options *o, 
     }
     if (!(o->h_first >= 0) || !(o->h_max >= 0) || !(o->h_fixed >= 0) || !isfinite(o->h_fixed) || o->max_steps < 1) {
         kd_text(message, size, "%s: h_first, h_max and h_fixed must not be negative, max_steps must be at least 1",
-                tableau_of[o->method]->name);
+                name_of[o->method]);
         return KD_ERR_ARGUMENT;
     }
     if (!(o->safety >= 0) || !(o->safety < 1) || !(o->beta <= 0.2) || o->stiff_steps < 0) {
         kd_text(message, size,
                 "%s: safety = %g must lie between 0 and 1, beta = %g below 0.2, stiff_steps = %d not "
                 "below 0",
-                tableau_of[o->method]->name, o->safety, o->beta, o->stiff_steps);
+                name_of[o->method], o->safety, o->beta, o->stiff_steps);
         return KD_ERR_ARGUMENT;
     }
-    if (!dae->methods->rhs) {
-        kd_text(message, size,
-                "%s integrates ordinary differential equations, which the %s form is not; use the formulation ode",
-                tableau_of[o->method]->name, dae->methods->name);
-        return KD_ERR_UNSUPPORTED;
-    }
-    return KD_OK;
+    return check_form(dae, o->method, message, size);
 }
 
 static void cut_arrays(kd_explicit *self)
@@ -120,14 +144,16 @@ kd_status kd_explicit_create(kd_dae *dae, const kd_explicit_options *opt, kd_exp
     if (self) {
         self->dae = dae;
         self->opt = options;
+        self->name = name_of[options.method];
         self->tableau = tableau_of[options.method];
+        if (options.method == KD_EXPLICIT_HALF) self->points = &kd_half_explicit_points;
         self->beta = options.beta < 0 ? self->tableau->beta : options.beta;
         self->safety = options.safety > 0 ? options.safety : self->tableau->safety;
         self->n = dae->n;
         cut_arrays(self);
     }
     if (!self || self->arena.failed) {
-        kd_text(message, size, "%s: %s", tableau_of[options.method]->name, kd_status_sentence(KD_ERR_MEMORY));
+        kd_text(message, size, "%s: %s", name_of[options.method], kd_status_sentence(KD_ERR_MEMORY));
         kd_explicit_destroy(self);
         return KD_ERR_MEMORY;
     }
@@ -165,7 +191,7 @@ static kd_status fail(kd_explicit *self, kd_status status)
 {
     char name[160], reason[400];
     kd_text(reason, sizeof reason, "%s", self->message);
-    kd_text(self->message, sizeof self->message, "at t = %.9g, h = %.3g: %s", self->t, self->h, self->tableau->name);
+    kd_text(self->message, sizeof self->message, "at t = %.9g, h = %.3g: %s", self->t, self->h, self->name);
     if (reason[0]) kd_text_append(self->message, sizeof self->message, ": %s", reason);
     if (self->worst >= 0 && self->dae->methods->component_name)
         kd_text_append(self->message, sizeof self->message, "; worst component: %s",
@@ -224,13 +250,26 @@ static void combine(const kd_explicit *self, const double *x, double h, const do
     }
 }
 
+// k_i of the half-explicit method at the stage X; base is a workspace
+static kd_status stage(kd_explicit *self, int i, double *base)
+{
+    const kd_constrained_points *b = self->points;
+    double                       t = self->t, h = self->h;
+    combine(self, self->x, h, b->a[i], i, base);
+    kd_eval answer = self->dae->methods->stage(self->dae->impl, t + self->tableau->c[i] * h, self->X, t + b->c[i] * h,
+                                               base, h * b->a[i][i], self->k[i]);
+    self->stats.residuals++;
+    return answer == KD_EVAL_OK ? KD_OK : eval_cause(self, answer);
+}
+
 // k_1 .. and x_new; k_0 is known
 static kd_status solve_stages(kd_explicit *self)
 {
     const kd_explicit_tableau *b = self->tableau;
     for (int i = 1; i < b->stages; i++) {
         combine(self, self->x, self->h, b->a[i], i, self->X);
-        kd_status status = rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
+        kd_status status =
+            self->points ? stage(self, i, self->x_new) : rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
         if (status < 0) return status;
     }
     combine(self, self->x, self->h, b->a[b->stages], b->stages, self->x_new);
@@ -287,8 +326,16 @@ static void watch_stiffness(kd_explicit *self, const double *k_end)
     int                        every = self->opt.stiff_steps;
     double                     num = 0, den = 0;
     if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return;
+    const double *k_last = self->k[b->stages - 1];
+    if (self->points) { // whose multipliers do not belong to X alone
+        if (rhs(self, end_time(self), self->X, self->k_next) < 0) {
+            self->message[0] = '\0';
+            return;
+        }
+        k_last = self->k_next;
+    }
     for (int i = 0; i < self->n; i++) {
-        num += pow(k_end[i] - self->k[b->stages - 1][i], 2);
+        num += pow(k_end[i] - k_last[i], 2);
         den += pow(self->x_new[i] - self->X[i], 2);
     }
     if (den > 0 && self->h * sqrt(num / den) > b->stiff) {
@@ -306,7 +353,7 @@ static kd_status advise(kd_explicit *self)
     kd_text(self->message, sizeof self->message,
             "at t = %.9g, h = %.3g: the equations are stiff: stability, not accuracy, limits the steps of %s; an "
             "implicit method, radau or bdf, would take longer ones",
-            self->t, self->h, self->tableau->name);
+            self->t, self->h, self->name);
     return KD_STIFF;
 }
 

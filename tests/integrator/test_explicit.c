@@ -131,6 +131,8 @@ static void orders_are_measured(void **state)
         double             order;
     } kind[] = {{KD_EXPLICIT_DOPRI5, false, 64, 5},
                 {KD_EXPLICIT_DOP853, false, 16, 8},
+                {KD_EXPLICIT_HALF, false, 64, 5},
+                {KD_EXPLICIT_HALF, true, 24, 5},
                 {KD_EXPLICIT_DOPRI5, true, 24, 5},
                 {KD_EXPLICIT_DOP853, true, 12, 8}};
     for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
@@ -275,6 +277,14 @@ static kd_eval toy_rhs(void *impl, double t, const double *x, double *xdot)
     return KD_EVAL_OK;
 }
 
+// no constraints
+static kd_eval toy_stage(void *impl, double t, const double *x, double t_next, const double *base, double factor,
+                         double *xdot)
+{
+    (void)t_next, (void)base, (void)factor;
+    return toy_rhs(impl, t, x, xdot);
+}
+
 static kd_status toy_fault(void *impl, const char **message)
 {
     (void)impl;
@@ -296,7 +306,7 @@ static kd_eval toy_relabel(void *impl, double t, double *x, bool *changed)
 static void toy_init(toy *self, double rate)
 {
     *self = (toy){.rate = rate, .sign = 1, .beyond = INFINITY};
-    self->methods = (kd_dae_class){.name = "toy", .rhs = toy_rhs, .fault = toy_fault};
+    self->methods = (kd_dae_class){.name = "toy", .rhs = toy_rhs, .stage = toy_stage, .fault = toy_fault};
     self->controlled[0] = true;
     self->dae = (kd_dae){.methods = &self->methods,
                          .impl = self,
