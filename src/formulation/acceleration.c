@@ -29,6 +29,7 @@
 #define SINGULAR 1e-14  // reciprocal condition of the scaled matrix that counts as redundant rows
 #define PIVOTS 1e-7     // smallest pivot relative to the largest above which the condition is not estimated
 #define NEAR 1e-4       // distance from the point of a matrix, relative, up to which it serves a neighbouring one
+#define NEXT_TO 3       // corrections of a stage with the matrix of a neighbouring point
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
 
@@ -66,6 +67,7 @@ struct kd_acceleration {
     bool            staged;    // the rows are those of another point, next_GZ a + next_rows = 0
     double         *next_rows; // (nlambda + nmu) gI, h there over the factor of a
     double         *next_s;    // (ns)
+    double         *kept;      // (nk) solution at the point of the shared matrix
     bool           *left_out;  // (nlambda + nmu) not among the independent rows; stages only
     int            *row_order, *column_order;
     double          rank_tolerance;
@@ -183,6 +185,7 @@ static void cut_arrays(kd_acceleration *self)
     self->solution = kd_cut_double(arena, self->nk);
     self->next_rows = kd_cut_double(arena, self->nk - d.nv);
     self->next_s = kd_cut_double(arena, d.ns);
+    self->kept = kd_cut_double(arena, self->nk);
     self->left_out = kd_cut_bool(arena, self->nk - d.nv);
     self->row_order = kd_cut_int(arena, self->nk - d.nv);
     self->column_order = kd_cut_int(arena, d.nv);
@@ -618,6 +621,14 @@ static kd_eval solve_definite(kd_acceleration *self, double t, const double *p, 
     return answer;
 }
 
+static void take_solution(const kd_acceleration *self, double *a, double *lambda, double *mu)
+{
+    kd_dims d = self->dims;
+    memcpy(a, self->solution, (size_t)d.nv * sizeof *a);
+    for (int i = 0; i < d.nlambda; i++) lambda[i] = self->solution[d.nv + i];
+    for (int i = 0; i < d.nmu; i++) mu[i] = self->solution[d.nv + d.nlambda + i];
+}
+
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu)
 {
@@ -635,9 +646,7 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
         answer = solve_definite(self, t, p, w, &done);
         if (answer != KD_EVAL_OK) return answer;
         if (done) {
-            memcpy(a, self->solution, (size_t)d.nv * sizeof *a);
-            for (int i = 0; i < d.nlambda; i++) lambda[i] = self->solution[d.nv + i];
-            for (int i = 0; i < d.nmu; i++) mu[i] = self->solution[d.nv + d.nlambda + i];
+            take_solution(self, a, lambda, mu);
             return KD_EVAL_OK;
         }
     }
@@ -716,12 +725,39 @@ static kd_eval evaluate_next(kd_acceleration *self, const kd_next *next, const d
     return note(self, answer);
 }
 
+// A stage whose two points lie next to each other, as at the end of a step, with the matrix of the first one
+static kd_eval solve_next_to(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *w,
+                             bool *done)
+{
+    double  far_p, far, step, size;
+    kd_eval answer = KD_EVAL_OK;
+    *done = false;
+    if (!self->solved || next->t != t || !is_near(self, t, p, &far_p) || !is_near(self, t, next->p, &far))
+        return answer;
+    memcpy(self->kept, self->solution, (size_t)self->nk * sizeof *self->kept);
+    self->staged = true;
+    for (int k = 0; k < NEXT_TO && !*done && answer == KD_EVAL_OK; k++) {
+        answer = improve(self, w, &step, &size);
+        *done = answer == KD_EVAL_OK && step * (far_p + far) <= DBL_EPSILON * size;
+    }
+    self->staged = false;
+    return answer;
+}
+
 kd_eval kd_acceleration_stage(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *s,
                               const double *v, const double *r, double *a, double *w, double *lambda, double *mu)
 {
+    bool done;
     if (!reserve(self)) return no_room(self, t);
     kd_eval answer = evaluate_next(self, next, s, r);
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer == KD_EVAL_OK) answer = solve_next_to(self, next, t, p, w, &done);
     if (answer != KD_EVAL_OK) return answer;
+    if (done) {
+        take_solution(self, a, lambda, mu);
+        memcpy(self->solution, self->kept, (size_t)self->nk * sizeof *self->kept);
+        return KD_EVAL_OK;
+    }
     self->staged = true;
     answer = kd_acceleration_solve(self, t, p, s, v, r, a, w, lambda, mu);
     self->staged = self->definite = self->solved = false;

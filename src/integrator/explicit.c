@@ -38,6 +38,7 @@ struct kd_explicit {
     double                      *x, *x_old, *x_new, *X; // (n) X: last stage
     double                      *k[KD_EXPLICIT_STAGES]; // (n)
     double                      *k_next;                // (n) f at the end of the last step, x_new after projection
+    double                      *k_other;               // (n) at the same points with other multipliers; half-explicit
     double                      *r[KD_EXPLICIT_DENSE];  // (n) of the dense output
     double                      *err;                   // (n) weighted errors
     double                      *share;                 // (n) of a report
@@ -124,6 +125,7 @@ static void cut_arrays(kd_explicit *self)
     self->x_new = kd_cut_double(arena, n);
     self->X = kd_cut_double(arena, n);
     self->k_next = kd_cut_double(arena, n);
+    if (self->points) self->k_other = kd_cut_double(arena, n);
     self->err = kd_cut_double(arena, n);
     self->share = kd_cut_double(arena, n);
     for (int i = 0; i < self->tableau->all_stages; i++) self->k[i] = kd_cut_double(arena, n);
@@ -250,14 +252,24 @@ static void combine(const kd_explicit *self, const double *x, double h, const do
     }
 }
 
-// k_i of the half-explicit method at the stage X; base is a workspace
-static kd_status stage(kd_explicit *self, int i, double *base)
+static double end_time(const kd_explicit *self)
 {
-    const kd_constrained_points *b = self->points;
-    double                       t = self->t, h = self->h;
-    combine(self, self->x, h, b->a[i], i, base);
-    kd_eval answer = self->dae->methods->stage(self->dae->impl, t + self->tableau->c[i] * h, self->X, t + b->c[i] * h,
-                                               base, h * b->a[i][i], self->k[i]);
+    return self->to_end ? self->t_end : self->t + self->h;
+}
+
+static double time_of(const kd_explicit *self, double c)
+{
+    return c == 1 ? end_time(self) : self->t + c * self->h;
+}
+
+// k of a stage of the half-explicit method at X, time c, whose multipliers belong to the constrained point
+// x + h sum_{j <= i} a_j k_j, time c_constrained; base is a workspace
+static kd_status stage(kd_explicit *self, int i, double c, const double *X, double c_constrained, const double *a,
+                       double *base, double *k)
+{
+    combine(self, self->x, self->h, a, i, base);
+    kd_eval answer = self->dae->methods->stage(self->dae->impl, time_of(self, c), X, time_of(self, c_constrained), base,
+                                               self->h * a[i], k);
     self->stats.residuals++;
     return answer == KD_EVAL_OK ? KD_OK : eval_cause(self, answer);
 }
@@ -265,20 +277,16 @@ static kd_status stage(kd_explicit *self, int i, double *base)
 // k_1 .. and x_new; k_0 is known
 static kd_status solve_stages(kd_explicit *self)
 {
-    const kd_explicit_tableau *b = self->tableau;
+    const kd_explicit_tableau   *b = self->tableau;
+    const kd_constrained_points *half = self->points;
     for (int i = 1; i < b->stages; i++) {
         combine(self, self->x, self->h, b->a[i], i, self->X);
-        kd_status status =
-            self->points ? stage(self, i, self->x_new) : rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
+        kd_status status = half ? stage(self, i, b->c[i], self->X, half->c[i], half->a[i], self->x_new, self->k[i])
+                                : rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
         if (status < 0) return status;
     }
     combine(self, self->x, self->h, b->a[b->stages], b->stages, self->x_new);
     return KD_OK;
-}
-
-static double end_time(const kd_explicit *self)
-{
-    return self->to_end ? self->t_end : self->t + self->h;
 }
 
 static double scale(const kd_explicit *self, int i)
@@ -310,6 +318,27 @@ static double error_norm(kd_explicit *self)
     return high / sqrt((high + 0.01 * low) * counted);
 }
 
+// The embedded solution of the half-explicit method has multipliers of its own in its last stage, at x_1, with which it
+// satisfies the constraints as x_1 does: what one of them alone would leave of them is not an error of x_1.
+static kd_status embed(kd_explicit *self)
+{
+    const kd_explicit_tableau *b = self->tableau;
+    int                        last = b->stages;
+    double                     weights[KD_EXPLICIT_STAGES];
+    for (int j = 0; j <= last; j++) weights[j] = (j < last ? b->a[last][j] : 0) - b->error[j];
+    return stage(self, last, 1, self->x_new, 1, weights, self->err, self->k_other);
+}
+
+// error_norm with k_other instead of k_end
+static double embedded_error_norm(kd_explicit *self)
+{
+    double **k_end = &self->k[self->tableau->stages], *kept = *k_end;
+    *k_end = self->k_other;
+    double error = error_norm(self);
+    *k_end = kept;
+    return error;
+}
+
 static void find_worst(kd_explicit *self)
 {
     self->worst = 0;
@@ -328,11 +357,11 @@ static void watch_stiffness(kd_explicit *self, const double *k_end)
     if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return;
     const double *k_last = self->k[b->stages - 1];
     if (self->points) { // whose multipliers do not belong to X alone
-        if (rhs(self, end_time(self), self->X, self->k_next) < 0) {
+        if (rhs(self, end_time(self), self->X, self->k_other) < 0) {
             self->message[0] = '\0';
             return;
         }
-        k_last = self->k_next;
+        k_last = self->k_other;
     }
     for (int i = 0; i < self->n; i++) {
         num += pow(k_end[i] - k_last[i], 2);
@@ -519,8 +548,9 @@ static kd_status attempt(kd_explicit *self, double *err)
     bool      fixed = self->opt.h_fixed > 0, early = self->tableau->error[self->tableau->stages] == 0;
     kd_status status = solve_stages(self);
     if (status == KD_OK && !early) status = evaluate_end(self);
+    if (status == KD_OK && self->points && !fixed) status = embed(self);
     if (status < 0) return status;
-    *err = error_norm(self);
+    *err = self->points && !fixed ? embedded_error_norm(self) : error_norm(self);
     if (!isfinite(*err)) return KD_ERR_NOT_FINITE;
     if (fixed) *err = 0;
     if (*err >= 1) return KD_OK;
