@@ -1,5 +1,5 @@
-// Tests of dopri5 and dop853: known motions, orders, projection, dense output, stiffness, other coordinates on the way,
-// attempts, memory, failures with words.
+// Tests of dopri5, dop853 and half-explicit: known motions, orders, projection, dense output, stiffness, other
+// coordinates on the way, attempts, memory, failures with words.
 #include "core/failing_allocator.h"
 #include "formulation/whole.h"
 #include "pendulum.h"
@@ -129,12 +129,9 @@ static void orders_are_measured(void **state)
         bool               inside;
         int                steps;
         double             order;
-    } kind[] = {{KD_EXPLICIT_DOPRI5, false, 64, 5},
-                {KD_EXPLICIT_DOP853, false, 16, 8},
-                {KD_EXPLICIT_HALF, false, 64, 5},
-                {KD_EXPLICIT_HALF, true, 24, 5},
-                {KD_EXPLICIT_DOPRI5, true, 24, 5},
-                {KD_EXPLICIT_DOP853, true, 12, 8}};
+    } kind[] = {{KD_EXPLICIT_DOPRI5, false, 64, 5}, {KD_EXPLICIT_DOP853, false, 16, 8},
+                {KD_EXPLICIT_HALF, false, 64, 5},   {KD_EXPLICIT_HALF, true, 24, 5},
+                {KD_EXPLICIT_DOPRI5, true, 24, 5},  {KD_EXPLICIT_DOP853, true, 12, 8}};
     for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
         for (int projected = 0; projected < 2; projected++) {
             kd_projection projection = projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
@@ -217,10 +214,10 @@ static void dense_output_leaves_no_trace(void **state)
 static void systems_move_as_known(void **state)
 {
     (void)state;
-    for (int k = 0; k < 2 * KD_TEST_SYSTEM_COUNT; k++) {
-        const kd_test_system  *system = &kd_test_systems[k / 2];
+    for (int k = 0; k < KD_EXPLICIT_METHOD_COUNT * KD_TEST_SYSTEM_COUNT; k++) {
+        const kd_test_system  *system = &kd_test_systems[k / KD_EXPLICIT_METHOD_COUNT];
         kd_formulation_options form = kd_formulation_options_default();
-        kd_explicit_options    opt = options_of((kd_explicit_method)(k % 2), 1e-8);
+        kd_explicit_options    opt = options_of((kd_explicit_method)(k % KD_EXPLICIT_METHOD_COUNT), 1e-8);
         kd_eom                *eom;
         kd_state              *x, *exact;
         kd_explicit           *solver;
