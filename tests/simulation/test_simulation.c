@@ -1177,6 +1177,8 @@ static bool can_integrate(kd_integrator integrator, kd_formulation form)
     case KD_DOPRI5:
     case KD_DOP853:
         return form == KD_ODE || form == KD_STATESPACE;
+    case KD_HALF_EXPLICIT:
+        return form == KD_ODE;
     case KD_SDIRK:
         return form != KD_INDEX3;
     default:
