@@ -29,6 +29,7 @@
 #define SINGULAR 1e-14  // reciprocal condition of the scaled matrix that counts as redundant rows
 #define PIVOTS 1e-7     // smallest pivot relative to the largest above which the condition is not estimated
 #define NEAR 1e-4       // distance from the point of a matrix, relative, up to which it serves a neighbouring one
+#define BY_TOPOLOGY 25  // corrections of a stage with the factors of the definition
 #define NEXT_TO 3       // corrections of a stage with the matrix of a neighbouring point
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
@@ -744,12 +745,62 @@ static kd_eval solve_next_to(kd_acceleration *self, const kd_next *next, double 
     return answer;
 }
 
+// -(gI, h) / factor at the other point for the velocity v
+static kd_eval rows_elsewhere(kd_acceleration *self, const kd_next *next, const double *v, const double *r, double *y)
+{
+    kd_dims d = self->dims;
+    kd_eom_at_velocity(self->data, v, r);
+    kd_eval answer = d.nlambda > 0 ? kd_eom_eval(self->data, KD_GI, y) : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_H, y + d.nlambda);
+    for (int i = 0; i < d.nlambda + d.nmu; i++) y[i] /= -next->factor;
+    return note(self, answer);
+}
+
+// Large systems: K at (t, p), factored along the topology, corrects the rows of the other point until the velocity
+// there no longer moves; each correction is smaller by the distance of the two points. Not done where that is too far.
+static kd_eval solve_by_corrections(kd_acceleration *self, const kd_next *next, double t, const double *p,
+                                    const double *s, const double *v, const double *r, bool *done)
+{
+    kd_dims d = self->dims;
+    double *y = self->rhs, *x = self->solution, *moved = self->e_moved, last = INFINITY;
+    *done = false;
+    if (!has_own_solution(self)) return KD_EVAL_OK;
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK || kd_eom_kkt_factor(self->data) != KD_EVAL_OK) return answer;
+    kd_eom_at_acceleration(self->data, self->zero, self->zero, self->zero, self->zero);
+    answer = note(self, kd_eom_eval(self->data, KD_RESIDUAL, y));
+    for (int i = 0; i < d.nv; i++) y[i] = -y[i];
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, next->t, next->p, s, next->v, r);
+    self->solved = false;
+    memset(x, 0, (size_t)self->nk * sizeof *x);
+    memcpy(moved, next->v, (size_t)d.nv * sizeof *moved);
+    for (int k = 0; k < BY_TOPOLOGY && answer == KD_EVAL_OK && !*done; k++) {
+        answer = rows_elsewhere(self, next, moved, r, y + d.nv);
+        if (answer != KD_EVAL_OK) break;
+        kd_eom_kkt_solve(self->data, y);
+        kd_axpy(self->nk, 1, y, x);
+        kd_axpy(d.nv, next->factor, y, moved);
+        double step = fabs(next->factor) * kd_norm_max(d.nv, y), size = kd_norm_max(d.nv, moved);
+        *done = step * (k > 0 ? step / last : 1) <= DBL_EPSILON * size;
+        if (!(k == 0 || step < 0.5 * last)) break;
+        last = step;
+        memset(y, 0, (size_t)d.nv * sizeof *y);
+    }
+    return answer == KD_EVAL_OK ? kd_acceleration_at(self, t, p, s, v, r) : answer;
+}
+
 kd_eval kd_acceleration_stage(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *s,
                               const double *v, const double *r, double *a, double *w, double *lambda, double *mu)
 {
-    bool done;
+    bool    done;
+    kd_eval answer = solve_by_corrections(self, next, t, p, s, v, r, &done);
+    if (answer != KD_EVAL_OK) return answer;
+    if (done) {
+        take_solution(self, a, lambda, mu);
+        return KD_EVAL_OK;
+    }
     if (!reserve(self)) return no_room(self, t);
-    kd_eval answer = evaluate_next(self, next, s, r);
+    answer = evaluate_next(self, next, s, r);
     if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, t, p, s, v, r);
     if (answer == KD_EVAL_OK) answer = solve_next_to(self, next, t, p, w, &done);
     if (answer != KD_EVAL_OK) return answer;
