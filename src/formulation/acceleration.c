@@ -14,6 +14,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "formulation/kkt.h"
+#include "formulation/kkt_mixed.h"
 #include "formulation/position.h"
 #include "math/dense.h"
 #include <float.h>
@@ -65,7 +66,9 @@ struct kd_acceleration {
     double         *solution; // (nk) a, lambda, mu there
     bool            solved;
     kd_kkt          kkt;
+    kd_kkt_mixed    mixed;     // of stages
     bool            staged;    // the rows are those of another point, next_GZ a + next_rows = 0
+    bool            mixes;     // that factorisation is the one of a stage
     double         *next_rows; // (nlambda + nmu) gI, h there over the factor of a
     double         *next_s;    // (ns)
     double         *kept;      // (nk) solution at the point of the shared matrix
@@ -150,6 +153,7 @@ static bool reserve(kd_acceleration *self)
     self->Vt = kd_cut_matrix(full, nf, nf);
     self->work = kd_cut_double(full, work > 4 * nf ? work : 4 * nf);
     kd_kkt_cut(&self->kkt, full, self->dims.nv, self->nk - self->dims.nv);
+    kd_kkt_mixed_cut(&self->mixed, full, self->dims.nv, self->nk - self->dims.nv);
     self->A = kd_cut_matrix(full, nf, nf);
     if (!full->failed) return true;
     self->A = NULL;
@@ -408,9 +412,12 @@ static kd_eval factor_definite(kd_acceleration *self, double t, const double *p,
                                                      : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
     if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
     if (answer != KD_EVAL_OK) return note(self, answer);
-    *done = self->definite =
-        self->staged ? kd_kkt_factor_mixed(&self->kkt, b->M, d.nlambda, b->GZ, d.nmu, b->HZ, b->next_GZ, b->next_HZ)
-                     : kd_kkt_factor(&self->kkt, b->M, d.nlambda, b->GZ, d.nmu, b->HZ);
+    if (self->staged)
+        *done = kd_kkt_mixed_factor(&self->mixed, b->M, d.nlambda, b->GZ, b->next_GZ, d.nmu, b->HZ, b->next_HZ);
+    else
+        *done = kd_kkt_factor(&self->kkt, b->M, d.nlambda, b->GZ, d.nmu, b->HZ);
+    self->definite = *done;
+    self->mixes = self->staged;
     self->shared = *done && !self->staged;
     self->solved = false;
     self->t_matrix = t;
@@ -466,7 +473,10 @@ static void solve(kd_acceleration *self, int n, double *b)
         return;
     }
     if (self->definite) {
-        kd_kkt_solve(&self->kkt, b);
+        if (self->mixes)
+            kd_kkt_mixed_solve(&self->mixed, b);
+        else
+            kd_kkt_solve(&self->kkt, b);
         return;
     }
     for (int i = 0; i < n; i++) b[i] *= self->row[i];

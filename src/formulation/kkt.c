@@ -3,12 +3,9 @@
 //     M = L L',  W = inv(L) C',  W' W = R R';     z = inv(L) f,  lambda = inv(R R') (W' z - c),  a = inv(L') (z - W
 //     lambda)
 //
-// and, for other rows N below than beside M, V = inv(L) N':     lambda = inv(V' W) (V' z - c)
-//
 // Half the operations of an LU of the whole, without a search for pivots and without scaling: Cholesky's method does
 // not depend on the scales of rows. What it cannot do safely is left to the LU: pivots that cancel.
 #include "formulation/kkt.h"
-#include "math/dense.h"
 #include "math/kernel.h"
 #include <math.h>
 #include <string.h>
@@ -24,9 +21,6 @@ void kd_kkt_cut(kd_kkt *self, kd_arena *arena, int nv, int nrows)
     self->W = kd_cut_matrix(arena, nv, nrows);
     self->R = kd_cut_matrix(arena, nrows, nrows);
     self->inverse = kd_cut_double(arena, nv + nrows);
-    self->V = kd_cut_matrix(arena, nv, nrows);
-    self->length = kd_cut_double(arena, 2 * nrows);
-    self->pivot = kd_cut_int(arena, nrows);
 }
 
 // y -= sum_k l_k x_k over columns x_k of X (m rows, ld apart): sums stay in registers. All factors below are made of
@@ -85,14 +79,14 @@ static void backward(int n, const double *L, const double *inverse, double *x)
 }
 
 // W' = C inv(L'), column by column: w_i = (c_i - sum_k<i l_ik w_k) / l_ii
-static void reduce_rows(const kd_kkt *self, int nlambda, const double *GZ, int nmu, const double *HZ, double *W)
+static void reduce_rows(kd_kkt *self, int nlambda, const double *GZ, int nmu, const double *HZ)
 {
     int nv = self->nv, m = self->nrows;
     for (int i = 0; i < nv; i++) {
-        double *w = W + i * m;
+        double *w = self->W + i * m;
         for (int j = 0; j < nlambda; j++) w[j] = GZ[j + i * nlambda];
         for (int j = 0; j < nmu; j++) w[nlambda + j] = HZ[j + i * nmu];
-        subtract(m, i, self->L + i, nv, W, m, w);
+        subtract(m, i, self->L + i, nv, self->W, m, w);
         for (int j = 0; j < m; j++) w[j] *= self->inverse[i];
     }
 }
@@ -115,52 +109,9 @@ bool kd_kkt_factor(kd_kkt *self, const double *M, int nlambda, const double *GZ,
     int nv = self->nv, m = self->nrows;
     memcpy(self->L, M, (size_t)nv * (size_t)nv * sizeof *M);
     if (!cholesky(nv, self->L, self->inverse, DEFINITE)) return false;
-    self->mixed = false;
-    reduce_rows(self, nlambda, GZ, nmu, HZ, self->W);
+    reduce_rows(self, nlambda, GZ, nmu, HZ);
     multiply_rows(self);
     return cholesky(m, self->R, self->inverse + nv, INDEPENDENT);
-}
-
-// reciprocal lengths of the columns of W; one that vanishes keeps its length
-static void measure_rows(const kd_kkt *self, const double *W, double *length)
-{
-    int nv = self->nv, m = self->nrows;
-    for (int j = 0; j < m; j++) {
-        double sum = 0;
-        for (int i = 0; i < nv; i++) sum += W[j + i * m] * W[j + i * m];
-        length[j] = sum > 0 ? 1 / sqrt(sum) : 1;
-    }
-}
-
-// R = D_V V' W D_W with unit columns: cosines of angles between rows
-static void multiply_mixed(kd_kkt *self)
-{
-    int           nv = self->nv, m = self->nrows;
-    const double *of_W = self->length, *of_V = self->length + m;
-    for (int j = 0; j < m; j++) {
-        double *r = self->R + j * m;
-        for (int i = 0; i < m; i++) r[i] = 0;
-        subtract(m, nv, self->W + j, m, self->V, m, r);
-        for (int i = 0; i < m; i++) r[i] *= -of_V[i] * of_W[j];
-    }
-}
-
-bool kd_kkt_factor_mixed(kd_kkt *self, const double *M, int nlambda, const double *GZ, int nmu, const double *HZ,
-                         const double *next_GZ, const double *next_HZ)
-{
-    int nv = self->nv, m = self->nrows;
-    memcpy(self->L, M, (size_t)nv * (size_t)nv * sizeof *M);
-    if (!cholesky(nv, self->L, self->inverse, DEFINITE)) return false;
-    self->mixed = true;
-    reduce_rows(self, nlambda, GZ, nmu, HZ, self->W);
-    reduce_rows(self, nlambda, next_GZ, nmu, next_HZ, self->V);
-    measure_rows(self, self->W, self->length);
-    measure_rows(self, self->V, self->length + m);
-    multiply_mixed(self);
-    if (kd_lu_factor(m, self->R, self->pivot) != 0) return false;
-    for (int j = 0; j < m; j++)
-        if (!(fabs(self->R[j + j * m]) > INDEPENDENT)) return false;
-    return true;
 }
 
 void kd_kkt_solve(const kd_kkt *self, double *b)
@@ -169,16 +120,9 @@ void kd_kkt_solve(const kd_kkt *self, double *b)
     double *lambda = b + nv;
     forward(nv, self->L, self->inverse, b);
     for (int j = 0; j < m; j++) lambda[j] = -lambda[j];
-    const double *below = self->mixed ? self->V : self->W;
-    for (int i = 0; i < nv; i++) kd_kernel_sub(m, -b[i], below + i * m, lambda);
-    if (self->mixed) {
-        for (int j = 0; j < m; j++) lambda[j] *= self->length[m + j];
-        kd_lu_solve(m, self->R, self->pivot, lambda, 1);
-        for (int j = 0; j < m; j++) lambda[j] *= self->length[j];
-    } else {
-        forward(m, self->R, self->inverse + nv, lambda);
-        backward(m, self->R, self->inverse + nv, lambda);
-    }
+    for (int i = 0; i < nv; i++) kd_kernel_sub(m, -b[i], self->W + i * m, lambda);
+    forward(m, self->R, self->inverse + nv, lambda);
+    backward(m, self->R, self->inverse + nv, lambda);
     for (int i = 0; i < nv; i++) b[i] -= kd_kernel_dot(m, self->W + i * m, lambda);
     backward(nv, self->L, self->inverse, b);
 }

@@ -122,49 +122,9 @@ static void no_memory(void **state)
     assert_int_equal(memory.live, 0);
 }
 
-// Other rows below than beside M, close to them or not: the same solution as by an LU of the whole.
-static void mixed_rows_agree_with_lu(void **state)
-{
-    (void)state;
-    unsigned seed = 11;
-    for (int nv = 1; nv <= 9; nv++) {
-        for (int m = 0; m <= nv && m <= 6; m++) {
-            for (int far = 0; far < 2; far++) {
-                saddle   s = {.nv = nv, .nlambda = m - m / 3, .nmu = m / 3}, next = s;
-                kd_arena arena = {0};
-                kd_kkt   kkt;
-                double   K[4 * MOST * MOST], other[4 * MOST * MOST], b[2 * MOST], x[2 * MOST];
-                int      pivot[2 * MOST], n = nv + m;
-                random_saddle(&s, &seed);
-                random_saddle(&next, &seed);
-                for (int i = 0; i < s.nlambda * nv && !far; i++) next.GZ[i] = s.GZ[i] + 0.01 * next.GZ[i];
-                for (int i = 0; i < s.nmu * nv && !far; i++) next.HZ[i] = s.HZ[i] + 0.01 * next.HZ[i];
-                whole_matrix(&s, K);
-                whole_matrix(&next, other);
-                for (int j = 0; j < nv; j++)
-                    for (int i = nv; i < n; i++) K[i + j * n] = other[i + j * n];
-                kd_kkt_cut(&kkt, &arena, nv, m);
-                assert_false(arena.failed);
-                if (!kd_kkt_factor_mixed(&kkt, s.M, s.nlambda, s.GZ, s.nmu, s.HZ, next.GZ, next.HZ))
-                    fail_msg("nv = %d, %d rows", nv, m);
-                for (int i = 0; i < n; i++) b[i] = x[i] = scatter(&seed);
-                assert_int_equal(kd_lu_factor(n, K, pivot), 0);
-                kd_lu_solve(n, K, pivot, b, 1);
-                kd_kkt_solve(&kkt, x);
-                for (int i = 0; i < n; i++) assert_true(fabs(x[i] - b[i]) <= 1e-8 * (1 + kd_norm_max(n, b)));
-                memset(next.GZ, 0, sizeof next.GZ); // rows that vanish
-                if (s.nlambda > 0)
-                    assert_false(kd_kkt_factor_mixed(&kkt, s.M, s.nlambda, s.GZ, s.nmu, s.HZ, next.GZ, next.HZ));
-                kd_arena_release(&arena);
-            }
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixed_rows_agree_with_lu),
         cmocka_unit_test(agrees_with_lu),
         cmocka_unit_test(unsafe_systems_are_refused),
         cmocka_unit_test(no_memory),

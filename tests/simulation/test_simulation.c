@@ -420,8 +420,9 @@ static void unknown_choices(void **state)
     kd_simulation_options opt = with_tolerance(1e-6);
     opt.integrator = (kd_integrator)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
-    assert_string_equal(message,
-                        "options.integrator = 99 is none of radau, bdf, ida, cvode, arkode, sdirk, dopri5, dop853, half-explicit");
+    assert_string_equal(
+        message,
+        "options.integrator = 99 is none of radau, bdf, ida, cvode, arkode, sdirk, dopri5, dop853, half-explicit");
     opt = with_tolerance(1e-6);
     opt.formulation = (kd_formulation)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
