@@ -111,6 +111,10 @@ typedef struct kd_dae_class {
     // x' = rhs(t, x), for integrators of ordinary differential equations; residual is then x' - rhs. NULL: the form is
     // none.
     kd_eval (*rhs)(void *impl, double t, const double *x, double *xdot);
+    // Half-explicit methods: x' at (t, x) with those multipliers for which base + factor x' satisfies the constraints
+    // on velocity level at t_next. NULL: the form has no such stages.
+    kd_eval (*stage)(void *impl, double t, const double *x, double t_next, const double *base, double factor,
+                     double *xdot);
     // x of the whole state [p v r w s lambda mu | a] at a start, where coordinates are chosen anew; a failure is told
     // by start, too. NULL: x begins with the state.
     kd_eval (*pack)(void *impl, double t, const double *whole, double *x);
