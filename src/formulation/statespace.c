@@ -171,6 +171,36 @@ static void encode(const kd_statespace *self, const kd_chart *chart, const doubl
     for (int i = nip + niv + nr; i < self->dae->n; i++) x[i] = 0;
 }
 
+// ---- the past -------------------------------------------------------------------------------------------------------
+
+// The point belongs to the past from now on; a second one at the same time replaces the first.
+static void remember(kd_statespace *self, const kd_statespace_point *at)
+{
+    kd_statespace_past *past = &self->past;
+    kd_dims             d = self->dims;
+    if (past->count == 0 || past->t[past->newest] != at->t) {
+        past->newest = (past->newest + 1) % KD_STATESPACE_PAST;
+        if (past->count < KD_STATESPACE_PAST) past->count++;
+    }
+    past->t[past->newest] = at->t;
+    memcpy(past->point[past->newest], at->p, (size_t)(d.np + d.nv + d.nr) * sizeof *at->p);
+}
+
+// Every coordinate of a past point is known, so that new independent ones need only be picked.
+static bool statespace_recall(void *impl, double t, double *x)
+{
+    kd_statespace            *self = impl;
+    const kd_statespace_past *past = &self->past;
+    for (int k = 0; k < past->count; k++) {
+        int           i = (past->newest + KD_STATESPACE_PAST - k) % KD_STATESPACE_PAST;
+        const double *p = past->point[i], *v = p + self->dims.np;
+        if (past->t[i] != t) continue;
+        encode(self, self->chart, p, v, v + self->dims.nv, x);
+        return true;
+    }
+    return false;
+}
+
 // ---- right-hand side ------------------------------------------------------------------------------------------------
 
 static kd_eval plain_rhs(kd_statespace *self, double t, const double *x, double *xdot)
@@ -278,6 +308,9 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     }
     self->chart->valid = true;
     self->chart->t = t;
+    self->last.t = t;
+    self->past.count = 0;
+    remember(self, &self->last);
     describe(self);
     encode(self, self->chart, self->last.p, self->last.v, self->last.r, x);
     return KD_EVAL_OK;
@@ -313,6 +346,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     if (answer == KD_EVAL_OK) answer = check_redundant(self, &self->last);
     if (answer != KD_EVAL_OK || self->last.chart != self->chart) return answer;
     const kd_statespace_point *at = &self->last;
+    remember(self, at);
     answer = kd_chart_factor(self, self->chart, t, at->p, at->s, &regular);
     if (answer != KD_EVAL_OK || (regular && kd_chart_serves(self, self->chart, false))) return answer;
     answer = choose(self, self->previous, t, at->p, at->s);
@@ -420,6 +454,7 @@ static const kd_dae_class statespace_class = {
     .solve_complex = kd_statespace_solve_complex,
     .expand = kd_statespace_expand,
     .relabel = statespace_relabel,
+    .recall = statespace_recall,
     .interpolate = statespace_interpolate,
     .rhs = statespace_rhs,
     .pack = statespace_pack,
@@ -481,6 +516,7 @@ static void cut_arrays(kd_statespace *self)
         cut_point(self, &self->ends[k]);
         kd_chart_cut(self, &self->charts[k]);
     }
+    for (int k = 0; k < KD_STATESPACE_PAST; k++) self->past.point[k] = kd_cut_double(arena, d.np + d.nv + d.nr);
     self->guess = kd_cut_double(arena, self->nwhole - d.np - d.nv - d.nr);
     self->whole = kd_cut_double(arena, self->nwhole);
     self->zero = kd_cut_double(arena, wide);

@@ -54,6 +54,14 @@ typedef struct kd_statespace_point {
     unsigned char  *active;                              // (nlambda + nmu)
 } kd_statespace_point;
 
+// Accepted points of the past, for multistep methods: all of p, v, r, whatever the coordinates were
+enum { KD_STATESPACE_PAST = 10 };
+typedef struct kd_statespace_past {
+    int     count, newest;
+    double  t[KD_STATESPACE_PAST];
+    double *point[KD_STATESPACE_PAST]; // (np + nv + nr)
+} kd_statespace_past;
+
 typedef struct kd_statespace_newton {
     kd_arena        arena;
     bool            ready;
@@ -106,6 +114,7 @@ typedef struct kd_statespace {
     int                    rank_p, rank_v; // of the present active rows; -1: not yet determined
     kd_statespace_point    last;           // solved last
     kd_statespace_point    ends[2];        // of an interpolated step
+    kd_statespace_past     past;
     double                *guess;          // (nw + ns + nlambda + nmu) of the last point that had a solution
     double                *whole;          // (nwhole)
     double                *zero;           // (nv)
