@@ -75,7 +75,7 @@ static void set_point(const kd_statespace *self, kd_statespace_point *point, dou
 {
     kd_dims         d = self->dims;
     const kd_state *state = self->state;
-    point->known = false;
+    point->known = point->looked_at = false;
     point->t = t;
     point->chart = chart_at(self, t);
     memmove(point->x, x, (size_t)self->dae->n * sizeof *x);
@@ -89,6 +89,38 @@ static double distance(int n, const double *a, const double *b)
     double most = 0;
     for (int i = 0; i < n; i++) most = fmax(most, fabs(a[i] - b[i]));
     return most;
+}
+
+// The point belongs to the past from now on; a second one at the same time replaces the first.
+static void remember(kd_statespace *self, const kd_statespace_point *at)
+{
+    kd_statespace_past *past = &self->past;
+    kd_dims             d = self->dims;
+    if (past->count == 0 || past->t[past->newest] != at->t) {
+        past->newest = (past->newest + 1) % KD_STATESPACE_PAST;
+        if (past->count < KD_STATESPACE_PAST) past->count++;
+    }
+    past->t[past->newest] = at->t;
+    memcpy(past->point[past->newest], at->p, (size_t)(d.np + d.nv + d.nr + d.nw + d.ns) * sizeof *at->p);
+}
+
+// Iterates that led nowhere are no guess, and factors made on their way no factors: back to the last accepted point.
+static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+{
+    const kd_statespace_past *past = &self->past;
+    kd_dims                   d = self->dims;
+    bool                      regular;
+    kd_status                 fault = self->fault;
+    char                      message[sizeof self->message];
+    memcpy(message, self->message, sizeof message);
+    memset(at->v, 0, (size_t)d.nv * sizeof *at->v);
+    memcpy(at->p, past->count > 0 ? past->point[past->newest] : chart->position, (size_t)d.np * sizeof *at->p);
+    if (past->count > 0) {
+        const double *s = past->point[past->newest] + d.np + d.nv + d.nr + d.nw;
+        (void)!kd_chart_factor(self, chart, past->t[past->newest], at->p, s, &regular);
+    }
+    self->fault = fault; // the reason is what counts
+    memcpy(self->message, message, sizeof message);
 }
 
 // Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer.
@@ -142,6 +174,12 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     int                  nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind;
     if (!chart->valid) return KD_EVAL_RETRY; // pack has said why
     if (same_point(self, at, t, x)) return KD_EVAL_OK;
+    if (same_point(self, &self->kept, t, x)) {
+        kd_statespace_point other = self->kept;
+        self->kept = self->last;
+        self->last = other;
+        return KD_EVAL_OK;
+    }
     set_point(self, at, t, x);
     guess_position(self, chart, at->x, at);
     memcpy(at->w, self->guess, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
@@ -150,14 +188,36 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     if (answer == KD_EVAL_OK) answer = kd_chart_velocities(self, chart, t, at->x + nip, at->p, at->s, at->r, at->v);
     if (answer == KD_EVAL_OK) answer = accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = rates(self, at);
-    if (answer != KD_EVAL_OK) { // iterates that led nowhere are no guess
-        memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *x);
-        memset(at->v, 0, (size_t)self->dims.nv * sizeof *x);
+    if (answer != KD_EVAL_OK) {
+        go_home(self, chart, at);
         return answer;
     }
     memcpy(self->guess, at->w, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
     at->known = true;
     return KD_EVAL_OK;
+}
+
+// Keep the end of a step while times inside of it are looked at: it will be wanted again, and near a singular position
+// it may be hard to find again.
+static void step_aside(kd_statespace *self)
+{
+    kd_statespace_point *last = &self->last, *kept = &self->kept, other = *kept;
+    if (!last->known || last->looked_at) return;
+    *kept = *last;
+    *last = other;
+    memcpy(last->p, kept->p, (size_t)(self->nwhole + self->dims.nv) * sizeof *last->p); // the guess
+    last->known = false;
+}
+
+// self->last at a time between steps
+static kd_eval look_at(kd_statespace *self, double t, const double *x)
+{
+    if (same_point(self, &self->last, t, x) || same_point(self, &self->kept, t, x))
+        return kd_statespace_solve(self, t, x);
+    step_aside(self);
+    kd_eval answer = kd_statespace_solve(self, t, x);
+    self->last.looked_at = true;
+    return answer;
 }
 
 // x of a whole state [p v r ..] in the coordinates of a chart
@@ -172,19 +232,6 @@ static void encode(const kd_statespace *self, const kd_chart *chart, const doubl
 }
 
 // ---- the past -------------------------------------------------------------------------------------------------------
-
-// The point belongs to the past from now on; a second one at the same time replaces the first.
-static void remember(kd_statespace *self, const kd_statespace_point *at)
-{
-    kd_statespace_past *past = &self->past;
-    kd_dims             d = self->dims;
-    if (past->count == 0 || past->t[past->newest] != at->t) {
-        past->newest = (past->newest + 1) % KD_STATESPACE_PAST;
-        if (past->count < KD_STATESPACE_PAST) past->count++;
-    }
-    past->t[past->newest] = at->t;
-    memcpy(past->point[past->newest], at->p, (size_t)(d.np + d.nv + d.nr) * sizeof *at->p);
-}
 
 // Every coordinate of a past point is known, so that new independent ones need only be picked.
 static bool statespace_recall(void *impl, double t, double *x)
@@ -234,7 +281,7 @@ static kd_eval statespace_start(void *impl, double t, const double *x, double *x
 static kd_eval statespace_complete(void *impl, double t, const double *x, double *rest)
 {
     kd_statespace *self = impl;
-    kd_eval        answer = kd_statespace_solve(self, t, x);
+    kd_eval        answer = look_at(self, t, x);
     if (answer == KD_EVAL_OK) memcpy(rest, self->last.p, (size_t)(self->nwhole + self->dims.nv) * sizeof *rest);
     return answer;
 }
@@ -295,7 +342,7 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     kd_dims        d = self->dims;
     memcpy(self->last.p, whole, (size_t)(self->nwhole + d.nv) * sizeof *x);
     memcpy(self->guess, self->last.w, (size_t)(self->nwhole - d.np - d.nv - d.nr) * sizeof *x);
-    self->last.known = self->ends[0].known = self->ends[1].known = false;
+    self->last.known = self->kept.known = self->ends[0].known = self->ends[1].known = false;
     memset(x, 0, (size_t)self->dae->n * sizeof *x);
     kd_eval answer = start_chart(self, t, self->last.p, self->last.s);
     if (answer != KD_EVAL_OK) return answer;
@@ -359,6 +406,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     }
     self->previous = self->chart;
     self->chart = chosen;
+    self->kept.known = false;
     chosen->valid = true;
     chosen->t = t;
     encode(self, chosen, at->p, at->v, at->r, x);
@@ -374,7 +422,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
 static kd_eval set_end(kd_statespace *self, kd_statespace_point *end, double t, const double *x)
 {
     if (same_point(self, end, t, x)) return KD_EVAL_OK;
-    kd_eval answer = kd_statespace_solve(self, t, x);
+    kd_eval answer = look_at(self, t, x);
     if (answer != KD_EVAL_OK) return answer;
     set_point(self, end, t, x);
     memcpy(end->p, self->last.p, (size_t)self->nwhole * sizeof *x);
@@ -395,6 +443,7 @@ static kd_eval statespace_interpolate(void *impl, double t0, const double *x0, d
             "");
     if (answer != KD_EVAL_OK) return answer;
     encode(self, chart_at(self, t), self->whole, self->whole + d.np, self->whole + d.np + d.nv, x);
+    step_aside(self);
     self->last.known = false; // what follows will ask for this state: the best guess there is
     memcpy(self->last.p, self->whole, (size_t)(d.np + d.nv) * sizeof *x);
     return KD_EVAL_OK;
@@ -512,11 +561,13 @@ static void cut_arrays(kd_statespace *self)
     kd_arena *arena = &self->arena;
     int       most = d.np > d.nv ? d.np : d.nv, wide = most > d.nr ? most : d.nr;
     cut_point(self, &self->last);
+    cut_point(self, &self->kept);
     for (int k = 0; k < 2; k++) {
         cut_point(self, &self->ends[k]);
         kd_chart_cut(self, &self->charts[k]);
     }
-    for (int k = 0; k < KD_STATESPACE_PAST; k++) self->past.point[k] = kd_cut_double(arena, d.np + d.nv + d.nr);
+    for (int k = 0; k < KD_STATESPACE_PAST; k++)
+        self->past.point[k] = kd_cut_double(arena, d.np + d.nv + d.nr + d.nw + d.ns);
     self->guess = kd_cut_double(arena, self->nwhole - d.np - d.nv - d.nr);
     self->whole = kd_cut_double(arena, self->nwhole);
     self->zero = kd_cut_double(arena, wide);
@@ -524,6 +575,7 @@ static void cut_arrays(kd_statespace *self)
     self->rind = kd_cut_double(arena, most);
     self->rc = kd_cut_double(arena, d.nlambda + d.nmu);
     self->e = kd_cut_double(arena, d.nv);
+    self->from = kd_cut_double(arena, d.np);
     self->moved = kd_cut_double(arena, d.np);
     self->values = kd_cut_double(arena, d.nlambda + d.nmu);
     self->work = kd_cut_double(arena, 4 * d.nv);

@@ -19,6 +19,8 @@
 #define SLOW 0.1            // rate of convergence from which on the matrix is renewed
 #define MAX_RENEWALS 8      // matrices of one solution: the later ones are those of Newton's method itself
 #define FAR 10.0            // increments may grow by this factor over the smallest one
+#define ASTRAY 3.0          // the solution may lie this much further from the guess than the first increment says
+#define NEARBY 1e-3         // whatever that was, beside the largest coordinate
 #define SPARSE_FROM 160     // order from which on sparse factors pay
 #define SINGULAR 1e-13      // reciprocal condition of a matrix that is not used
 #define GROWTH 1.25         // of the condition number, from which on coordinates are chosen anew (S2 section 4)
@@ -511,12 +513,22 @@ static kd_eval move(kd_statespace *self, double *p, const double *s)
     return kd_statespace_note_data(self, answer);
 }
 
+// Has the iteration left the neighbourhood of its guess, towards another branch or to nowhere?
+static bool astray(const kd_statespace *self, const double *p, double first, double scale)
+{
+    double far = 0;
+    for (int i = 0; i < self->dims.np; i++) far = fmax(far, fabs(p[i] - self->from[i]));
+    return far > fmax(ASTRAY * first, NEARBY * scale);
+}
+
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p, double *s)
 {
     kd_chart_level *level = &chart->p;
     progress        now = {0};
+    double          scale = fmax(1, kd_norm_max(self->dims.np, p)), first = -1;
     kd_eval         answer = kd_acceleration_at(self->acceleration, t, p, s, self->zero, self->zero);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    memcpy(self->from, p, (size_t)self->dims.np * sizeof *p);
     for (;;) {
         answer = position_values(self, t, p, s);
         if (answer != KD_EVAL_OK) return answer;
@@ -524,11 +536,12 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         for (int i = 0; i < level->nind; i++) self->rind[i] = y[i] - self->rind[i];
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
         kd_chart_solve(self, level, self->rind, self->rc, self->e);
-        double  scale = fmax(1, kd_norm_max(self->dims.np, p));
         verdict next = judge(&now, kd_norm_max(self->dims.nv, self->e), scale);
+        if (first < 0) first = now.last;
         if (next == GIVE_UP) return no_solution(self, level, t, "positions");
         answer = move(self, p, s);
         if (answer != KD_EVAL_OK) return answer;
+        if (astray(self, p, first, scale)) return no_solution(self, level, t, "positions");
         if (next == RENEW) {
             bool regular;
             answer = renew(self, chart, t, p, s, &regular);

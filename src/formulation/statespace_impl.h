@@ -45,6 +45,7 @@ typedef struct kd_chart {
 // Everything that belongs to one (t, x): the whole state [p v r w s lambda mu | a] and x'.
 typedef struct kd_statespace_point {
     bool            known;
+    bool            looked_at; // between steps, not for one
     double          t;
     const kd_chart *chart;
     double         *x;                                   // (n)
@@ -54,12 +55,13 @@ typedef struct kd_statespace_point {
     unsigned char  *active;                              // (nlambda + nmu)
 } kd_statespace_point;
 
-// Accepted points of the past, for multistep methods: all of p, v, r, whatever the coordinates were
+// Accepted points of the past: all of p, v, r, w, s, whatever the coordinates were. For multistep methods, and to begin
+// again from after a failure.
 enum { KD_STATESPACE_PAST = 10 };
 typedef struct kd_statespace_past {
     int     count, newest;
     double  t[KD_STATESPACE_PAST];
-    double *point[KD_STATESPACE_PAST]; // (np + nv + nr)
+    double *point[KD_STATESPACE_PAST]; // (np + nv + nr + nw + ns)
 } kd_statespace_past;
 
 typedef struct kd_statespace_newton {
@@ -113,6 +115,7 @@ typedef struct kd_statespace {
     kd_chart              *chart, *previous;
     int                    rank_p, rank_v; // of the present active rows; -1: not yet determined
     kd_statespace_point    last;           // solved last
+    kd_statespace_point    kept;           // the end of a step, while times inside of it are looked at
     kd_statespace_point    ends[2];        // of an interpolated step
     kd_statespace_past     past;
     double                *guess;          // (nw + ns + nlambda + nmu) of the last point that had a solution
@@ -121,7 +124,7 @@ typedef struct kd_statespace {
     double                *GZ, *HZ, *full; // full: rectangular workspace of pivoting
     double                *U, *Vt, *sigma, *svd_work;
     int                   *row, *column;
-    double                *rind, *rc, *e, *moved, *values, *work;
+    double                *rind, *rc, *e, *moved, *from, *values, *work;
     int                   *iwork;
     kd_statespace_newton   newton;
     kd_component          *component;
