@@ -15,6 +15,9 @@
 #include <string.h>
 
 #define RESERVED 600        // size of x up to which Newton matrices are allocated at creation
+#define PATH_STEP 0.25      // part of a step beyond which positions are not followed: it had better be shorter
+#define PATH_LEAST 0.01     // the same where it was not too long
+#define FOLLOWED 0.2        // part of the size of positions by which prescribed ones may move at once
 #define FORGOTTEN_ROWS 1e-6 // violation of a row that was left out as redundant
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
@@ -100,7 +103,7 @@ static void remember(kd_statespace *self, const kd_statespace_point *at)
         past->newest = (past->newest + 1) % KD_STATESPACE_PAST;
         if (past->count < KD_STATESPACE_PAST) past->count++;
     }
-    past->t[past->newest] = at->t;
+    past->t[past->newest] = self->reached = at->t;
     memcpy(past->point[past->newest], at->p, (size_t)(d.np + d.nv + d.nr + d.nw + d.ns) * sizeof *at->p);
 }
 
@@ -110,17 +113,13 @@ static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
     const kd_statespace_past *past = &self->past;
     kd_dims                   d = self->dims;
     bool                      regular;
-    kd_status                 fault = self->fault;
-    char                      message[sizeof self->message];
-    memcpy(message, self->message, sizeof message);
+    const double             *home = past->count > 0 ? past->point[past->newest] : NULL;
     memset(at->v, 0, (size_t)d.nv * sizeof *at->v);
-    memcpy(at->p, past->count > 0 ? past->point[past->newest] : chart->position, (size_t)d.np * sizeof *at->p);
-    if (past->count > 0) {
-        const double *s = past->point[past->newest] + d.np + d.nv + d.nr + d.nw;
-        (void)!kd_chart_factor(self, chart, past->t[past->newest], at->p, s, &regular);
-    }
-    self->fault = fault; // the reason is what counts
-    memcpy(self->message, message, sizeof message);
+    memcpy(at->p, home ? home : chart->position, (size_t)d.np * sizeof *at->p);
+    if (!home) return;
+    self->guess_t = past->t[past->newest];
+    memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
+    (void)!kd_chart_factor(self, chart, past->t[past->newest], at->p, at->s, &regular);
 }
 
 // Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer.
@@ -130,6 +129,45 @@ static void guess_position(kd_statespace *self, kd_chart *chart, const double *y
     kd_chart_pick(&chart->p, at->p, self->rind);
     if (distance(nind, y, self->rind) <= distance(nind, y, chart->y)) return;
     memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *at->p);
+}
+
+// Where everything is prescribed, no error makes the integrator choose its steps: time that the fastest coordinate
+// needs for a part of the size of positions
+static double followed_time(const kd_statespace *self)
+{
+    const kd_statespace_past *past = &self->past;
+    if (self->dae->n > 0 || past->count == 0) return INFINITY;
+    return FOLLOWED * self->scale / kd_norm_max(self->dims.nv, past->point[past->newest] + self->dims.np);
+}
+
+// p and s: directly or, where that leads astray, along a path from the last accepted point
+static kd_eval positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+{
+    const kd_statespace_past *past = &self->past;
+    double                    longest = followed_time(self), least = at->t <= self->reached ? PATH_LEAST : PATH_STEP;
+    guess_position(self, chart, at->x, at);
+    if (past->count == 0 || fabs(at->t - self->guess_t) <= longest) {
+        kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, at->p, at->s);
+        if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
+    }
+    double t_home = past->t[past->newest], most = longest / fabs(at->t - t_home);
+    go_home(self, chart, at);
+    if (most >= least) return kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, least, most);
+    self->fault = KD_ERR_RETRY_FAILED;
+    kd_text(self->message, sizeof self->message, "t = %.9g: the prescribed motion is too far away to be followed",
+            at->t);
+    return KD_EVAL_RETRY;
+}
+
+// Back home, with the reason of the failure
+static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+{
+    kd_status fault = self->fault;
+    char      message[sizeof self->message];
+    memcpy(message, self->message, sizeof message);
+    go_home(self, chart, at);
+    self->fault = fault;
+    memcpy(self->message, message, sizeof message);
 }
 
 // a of the explicit formalism, for equations without multipliers and auxiliary variables
@@ -178,22 +216,24 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
         kd_statespace_point other = self->kept;
         self->kept = self->last;
         self->last = other;
+        self->guess_t = t;
         return KD_EVAL_OK;
     }
     set_point(self, at, t, x);
-    guess_position(self, chart, at->x, at);
     memcpy(at->w, self->guess, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
     memcpy(at->r, at->x + nip + niv, (size_t)self->dims.nr * sizeof *x);
-    kd_eval answer = kd_chart_positions(self, chart, t, at->x, at->p, at->s);
+    kd_eval answer = positions(self, chart, at);
     if (answer == KD_EVAL_OK) answer = kd_chart_velocities(self, chart, t, at->x + nip, at->p, at->s, at->r, at->v);
     if (answer == KD_EVAL_OK) answer = accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = rates(self, at);
     if (answer != KD_EVAL_OK) {
-        go_home(self, chart, at);
+        give_up(self, chart, at);
         return answer;
     }
     memcpy(self->guess, at->w, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
     at->known = true;
+    self->guess_t = t;
+    self->reached = fmax(self->reached, t);
     return KD_EVAL_OK;
 }
 
@@ -355,7 +395,8 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     }
     self->chart->valid = true;
     self->chart->t = t;
-    self->last.t = t;
+    self->last.t = self->guess_t = t;
+    self->scale = fmax(1, kd_norm_max(d.np, self->last.p));
     self->past.count = 0;
     remember(self, &self->last);
     describe(self);
@@ -445,6 +486,7 @@ static kd_eval statespace_interpolate(void *impl, double t0, const double *x0, d
     encode(self, chart_at(self, t), self->whole, self->whole + d.np, self->whole + d.np + d.nv, x);
     step_aside(self);
     self->last.known = false; // what follows will ask for this state: the best guess there is
+    self->guess_t = t;
     memcpy(self->last.p, self->whole, (size_t)(d.np + d.nv) * sizeof *x);
     return KD_EVAL_OK;
 }
@@ -575,7 +617,9 @@ static void cut_arrays(kd_statespace *self)
     self->rind = kd_cut_double(arena, most);
     self->rc = kd_cut_double(arena, d.nlambda + d.nmu);
     self->e = kd_cut_double(arena, d.nv);
-    self->from = kd_cut_double(arena, d.np);
+    self->aim = kd_cut_double(arena, d.np);
+    self->before = kd_cut_double(arena, d.np + d.ns);
+    self->path = kd_cut_double(arena, 2 * d.np);
     self->moved = kd_cut_double(arena, d.np);
     self->values = kd_cut_double(arena, d.nlambda + d.nmu);
     self->work = kd_cut_double(arena, 4 * d.nv);

@@ -19,8 +19,9 @@
 #define SLOW 0.1            // rate of convergence from which on the matrix is renewed
 #define MAX_RENEWALS 8      // matrices of one solution: the later ones are those of Newton's method itself
 #define FAR 10.0            // increments may grow by this factor over the smallest one
-#define ASTRAY 3.0          // the solution may lie this much further from the guess than the first increment says
-#define NEARBY 1e-3         // whatever that was, beside the largest coordinate
+#define CURVED 0.25         // what later increments may do beside the first one, without leaving its branch
+#define NEARBY 1e-3         // the same beside the size of the coordinates at the start
+#define PATH_FIRST 0.5      // part of a path that is tried first
 #define SPARSE_FROM 160     // order from which on sparse factors pay
 #define SINGULAR 1e-13      // reciprocal condition of a matrix that is not used
 #define GROWTH 1.25         // of the condition number, from which on coordinates are chosen anew (S2 section 4)
@@ -513,12 +514,13 @@ static kd_eval move(kd_statespace *self, double *p, const double *s)
     return kd_statespace_note_data(self, answer);
 }
 
-// Has the iteration left the neighbourhood of its guess, towards another branch or to nowhere?
-static bool astray(const kd_statespace *self, const double *p, double first, double scale)
+// Have later increments moved p far away from where the first one led? That may be the way to another branch or to
+// nowhere.
+static bool astray(const kd_statespace *self, const double *p, double first)
 {
     double far = 0;
-    for (int i = 0; i < self->dims.np; i++) far = fmax(far, fabs(p[i] - self->from[i]));
-    return far > fmax(ASTRAY * first, NEARBY * scale);
+    for (int i = 0; i < self->dims.np; i++) far = fmax(far, fabs(p[i] - self->aim[i]));
+    return far > fmax(CURVED * first, NEARBY * self->scale);
 }
 
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p, double *s)
@@ -528,7 +530,6 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
     double          scale = fmax(1, kd_norm_max(self->dims.np, p)), first = -1;
     kd_eval         answer = kd_acceleration_at(self->acceleration, t, p, s, self->zero, self->zero);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
-    memcpy(self->from, p, (size_t)self->dims.np * sizeof *p);
     for (;;) {
         answer = position_values(self, t, p, s);
         if (answer != KD_EVAL_OK) return answer;
@@ -537,11 +538,14 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
         kd_chart_solve(self, level, self->rind, self->rc, self->e);
         verdict next = judge(&now, kd_norm_max(self->dims.nv, self->e), scale);
-        if (first < 0) first = now.last;
         if (next == GIVE_UP) return no_solution(self, level, t, "positions");
         answer = move(self, p, s);
         if (answer != KD_EVAL_OK) return answer;
-        if (astray(self, p, first, scale)) return no_solution(self, level, t, "positions");
+        if (first < 0) {
+            memcpy(self->aim, p, (size_t)self->dims.np * sizeof *p);
+            first = now.last;
+        }
+        if (astray(self, p, first)) return no_solution(self, level, t, "positions");
         if (next == RENEW) {
             bool regular;
             answer = renew(self, chart, t, p, s, &regular);
@@ -555,6 +559,42 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         for (int i = 0; i < level->nind; i++) p[level->independent[i]] = y[i];
     return self->dims.ns > 0 ? kd_statespace_note(self, kd_acceleration_contacts(self->acceleration, t, p, s), "")
                              : KD_EVAL_OK;
+}
+
+// One part of the path: to (t, y) from the present p, s, which stay after a failure, with new factors there
+static kd_eval next_on_path(kd_statespace *self, kd_chart *chart, double t_now, double t, const double *y, double *p,
+                            double *s)
+{
+    kd_dims d = self->dims;
+    bool    regular;
+    memcpy(self->before, p, (size_t)d.np * sizeof *p);
+    memcpy(self->before + d.np, s, (size_t)d.ns * sizeof *s);
+    kd_eval answer = kd_chart_positions(self, chart, t, y, p, s);
+    if (answer != KD_EVAL_RETRY) return answer;
+    memcpy(p, self->before, (size_t)d.np * sizeof *p);
+    memcpy(s, self->before + d.np, (size_t)d.ns * sizeof *s);
+    (void)!kd_chart_factor(self, chart, t_now, p, s, &regular);
+    return answer;
+}
+
+kd_eval kd_chart_follow(kd_statespace *self, kd_chart *chart, double t_from, double t, const double *y, double *p,
+                        double *s, double least, double most)
+{
+    int     nind = chart->p.nind;
+    double  done = 0, part = fmin(PATH_FIRST, most), *y_from = self->path, *y_next = self->path + nind, t_now = t_from;
+    kd_eval answer = KD_EVAL_OK;
+    kd_chart_pick(&chart->p, p, y_from);
+    while (done < 1) {
+        double next = fmin(1, done + part), t_next = next < 1 ? t_from + next * (t - t_from) : t;
+        for (int i = 0; i < nind; i++) y_next[i] = next < 1 ? y_from[i] + next * (y[i] - y_from[i]) : y[i];
+        answer = next_on_path(self, chart, t_now, t_next, y_next, p, s);
+        if (answer == KD_EVAL_STOP || (answer != KD_EVAL_OK && part <= least)) return answer;
+        part = answer == KD_EVAL_OK ? fmin(2 * part, most) : 0.5 * part;
+        if (answer != KD_EVAL_OK) continue;
+        done = next;
+        t_now = t_next;
+    }
+    return answer;
 }
 
 kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, const double *v_ind, const double *p,
