@@ -174,7 +174,8 @@ static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int c
     double *copy = tangent ? self->full + (ptrdiff_t)m * n : NULL;
     if (tangent) memcpy(copy, self->full, (size_t)m * (size_t)n * sizeof(double));
     scale_rows(m, n, self->full);
-    int rank = m > 0 ? kd_lu_full(m, n, self->full, self->row, self->column, self->opt.rank_tolerance) : 0;
+    int rank =
+        m > 0 ? kd_lu_full_sparse(m, n, self->full, self->row, self->column, self->opt.rank_tolerance, self->most) : 0;
     if (m == 0)
         for (int j = 0; j < n; j++) self->column[j] = j;
     if (*rank_known >= 0 && rank != *rank_known) {
@@ -212,15 +213,14 @@ static int position_rows(kd_statespace *self, int *rows)
 {
     kd_dims d = self->dims;
     int     count = list_active(self, 0, d.nlambda, rows), nq = self->identity ? 0 : d.nq, m = count + nq;
-    for (int k = 0; k < count; k++)
-        for (int j = 0; j < d.np; j++) {
-            double sum = 0;
-            if (self->identity)
-                sum = entry(self, rows[k], j);
-            else
-                for (int l = 0; l < d.nv; l++) sum += entry(self, rows[k], l) * self->position.Zplus[l + j * d.nv];
-            self->full[k + (ptrdiff_t)j * m] = sum;
+    for (int j = 0; j < d.np; j++) {
+        double *column = self->full + (ptrdiff_t)j * m;
+        memset(column, 0, (size_t)count * sizeof *column);
+        for (int l = self->identity ? j : 0; l < (self->identity ? j + 1 : d.nv); l++) {
+            double z = self->identity ? 1 : self->position.Zplus[l + (ptrdiff_t)j * d.nv];
+            for (int k = 0; k < count && z != 0; k++) column[k] += z * entry(self, rows[k], l);
         }
+    }
     for (int k = 0; k < nq; k++)
         for (int j = 0; j < d.np; j++) self->full[count + k + (ptrdiff_t)j * m] = self->position.q_p[k + j * nq];
     return count;

@@ -127,6 +127,7 @@ typedef struct kd_statespace {
     double                *GZ, *HZ, *full; // full: rectangular workspace of pivoting
     double                *U, *Vt, *sigma, *svd_work;
     int                   *row, *column;
+    double                *most; // (np)
     double                *rind, *rc, *e, *moved, *aim, *before, *path, *values, *work;
     int                   *iwork;
     kd_statespace_newton   newton;
