@@ -274,13 +274,18 @@ static void assemble(kd_statespace *self, kd_chart *chart, kd_chart_level *level
     int     nv = self->dims.nv, rank = level->rank, n = order(self, level), first = n - rank;
     bool    kinematic = level == &chart->p && !self->identity;
     double *A = level->LU;
-    for (int i = 0; i < rank; i++) {
-        double most = 0;
-        for (int j = 0; j < nv; j++) most = fmax(most, fabs(entry(self, level->rows[i], j)));
-        level->row[first + i] = most > 0 ? 1 / most : 1;
-        for (int j = 0; j < nv; j++)
-            level->C[i + (ptrdiff_t)j * rank] = entry(self, level->rows[i], j) * level->row[first + i];
+    double *row = level->row + first;
+    memset(row, 0, (size_t)rank * sizeof *row);
+    for (int j = 0; j < nv; j++) {
+        double *C = level->C + (ptrdiff_t)j * rank;
+        for (int i = 0; i < rank; i++) {
+            C[i] = entry(self, level->rows[i], j);
+            if (fabs(C[i]) > row[i]) row[i] = fabs(C[i]);
+        }
     }
+    for (int i = 0; i < rank; i++) row[i] = row[i] > 0 ? 1 / row[i] : 1;
+    for (int j = 0; j < nv; j++)
+        for (int i = 0; i < rank; i++) level->C[i + (ptrdiff_t)j * rank] *= row[i];
     if (level->reduced) {
         for (int j = 0; j < rank; j++)
             memcpy(A + (ptrdiff_t)j * rank, level->C + (ptrdiff_t)level->independent[level->nind + j] * rank,
