@@ -676,8 +676,11 @@ static kd_status set_layout(kd_statespace *self, char *message, size_t size)
     self->rank_p = self->rank_v = -1;
     self->methods = statespace_class;
     if (d.np - d.nq == d.nv) return KD_OK;
-    kd_text(message, size, "the state-space form needs np - nq = nv, but np = %d, nq = %d, nv = %d; use psf or ggl",
-            d.np, d.nq, d.nv);
+    kd_text(
+        message, size,
+        "the state-space form needs as many norm equations q(p) as there are more positions than velocities, but np = "
+        "%d, nq = %d, nv = %d; give all of q, or use psf or ggl",
+        d.np, d.nq, d.nv);
     return KD_ERR_UNSUPPORTED;
 }
 
