@@ -201,7 +201,7 @@ static kd_eval g(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
     kd_work_position(w, x, KD_FOR_ROWS);
-    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_jet(&w->system->row_g[w->system->kept[i]], w).x;
+    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_value(&w->system->row_g[w->system->kept[i]], w);
     return KD_EVAL_OK;
 }
 
@@ -209,7 +209,7 @@ static kd_eval gI(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
     kd_work_velocity(w, x, KD_FOR_ROWS);
-    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_jet(&w->system->row_g[w->system->kept[i]], w).x1;
+    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_rate(&w->system->row_g[w->system->kept[i]], w);
     return KD_EVAL_OK;
 }
 

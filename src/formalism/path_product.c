@@ -13,13 +13,7 @@
 #include "formalism/path_product.h"
 
 #include "formalism/rows.h"
-
-// Motion of one step, change of (omega, d') by it; components are read one by one.
-typedef struct step_columns {
-    kd_six S, R;
-} step_columns;
-
-_Static_assert(sizeof(step_columns) <= KD_STEP_SIZE, "kd_path_scratch has the room");
+#include "formalism/steps.h"
 
 static inline int end_of_block(const kd_pair *pair, int k)
 {
@@ -28,104 +22,130 @@ static inline int end_of_block(const kd_pair *pair, int k)
     return end;
 }
 
-// S_l, axes of A, about the origin of B
-static inline kd_v6 step_motion(const kd_step *step, const kd_tree *tree, const kd_motion *m, const kd_m3 *A, kd_v3 rB)
-{
-    const kd_axis *axis = &m->axis[step->dof];
-    const kd_v3    w = kd_v3_load(&axis->w), arm = kd_v3_sub(rB, kd_v3_load(&m->link[tree->dof_link[step->dof]].P));
-    const kd_v3    u = kd_v3_add(kd_v3_load(&axis->u), kd_v3_cross(w, arm));
-    return (kd_v6){kd_v3_scale(step->sign, kd_m3_tvec(A, w)), kd_v3_scale(step->sign, kd_m3_tvec(A, u))};
-}
-
-// S and R of all steps, S also as rows
+// S and R of all steps
 static void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                       const double *dx, int width, double *rows, step_columns *step)
+                       const double *dx, int width, double *S, double *R)
 {
     const kd_m3 A = kd_m3_load(&rel->RA);
     const kd_v3 rB = kd_v3_load(&rel->rB), omega = kd_v3_load(&rel->omega), dd = kd_v3_load(&rel->dd);
-    kd_v6       before = {kd_v3_zero(), kd_v3_zero()};
+    kd_v6       before = {kd_v3_zero(), kd_v3_zero()}, own[3];
     for (int k = 0, end; k < pair->nsteps; k = end) {
         end = end_of_block(pair, k);
         kd_v6 behind = before;
         for (int l = k; l < end; l++) {
-            const kd_v6 s = step_motion(&pair->step[l], tree, m, &A, rB);
-            kd_six_put(&step[l].S, s);
-            kd_rows_put(rows, width, l, s);
+            const kd_v6 s = own[l - k] = kd_step_motion(&pair->step[l], tree, m, &A, rB);
+            kd_rows_put(S, width, l, s);
             behind.w = kd_v3_axpy(behind.w, dx[pair->step[l].dof], s.w);
             behind.u = kd_v3_axpy(behind.u, dx[pair->step[l].dof], s.u);
         }
         const kd_v6 *upto = pair->step[k].carried ? &before : &behind;
         const kd_v3  w = kd_v3_sub(omega, upto->w), u = kd_v3_sub(dd, upto->u); // V_K
         for (int l = k; l < end; l++) {
-            const kd_v3 sw = kd_v3_load(&step[l].S.w.v), su = kd_v3_load(&step[l].S.u.v);
-            const kd_v3 linear = kd_v3_add(kd_v3_cross(sw, u), kd_v3_cross(su, w));
-            kd_six_put(&step[l].R, (kd_v6){kd_v3_cross(sw, w), kd_v3_add(linear, kd_v3_cross(omega, su))});
+            const kd_v6 s = own[l - k];
+            const kd_v3 linear = kd_v3_add(kd_v3_cross(s.w, u), kd_v3_cross(s.u, w));
+            kd_rows_put(R, width, l, (kd_v6){kd_v3_cross(s.w, w), kd_v3_add(linear, kd_v3_cross(omega, s.u))});
         }
         before = behind;
     }
 }
 
-typedef struct matrix6 { // [NN NF; FN FF]
-    kd_m3 NN, NF, FN, FF;
-} matrix6;
-
-static inline matrix6 load6(const kd_mat6 *A)
+static inline kd_lanes row_at(const double *rows, int width, int i, int k)
 {
-    return (matrix6){kd_m3_load(&A->NN), kd_m3_load(&A->NF), kd_m3_load(&A->FN), kd_m3_load(&A->FF)};
+    return kd_lanes_at(rows + i * width + k);
+}
+static inline void put_row(double *rows, int width, int i, int k, kd_lanes a)
+{
+    *(kd_lanes *)(rows + i * width + k) = a;
 }
 
-// a + A b
-static inline kd_v6 mat6_axpy(kd_v6 a, const matrix6 *A, const kd_six *b)
+// Changes of the load along all steps: K S + D R, D S; and what other steps see of them, KD_LANES steps at once
+static inline void fill_changes(const kd_path_load *load, const int first, int n, int width, const kd_path_scratch *at)
 {
-    return (kd_v6){kd_m3_axpy(kd_m3_axpy(a.w, &A->NN, &b->w.v), &A->NF, &b->u.v),
-                   kd_m3_axpy(kd_m3_axpy(a.u, &A->FN, &b->w.v), &A->FF, &b->u.v)};
+    const double  *S = at->S, *R = at->R, *f = load->load;
+    const kd_lanes zero = {0};
+    for (int k = 0; k < n; k += KD_LANES) {
+        kd_lanes d[6] = {zero, zero, zero, zero, zero, zero};
+        for (int i = first; i < 6; i++) {
+            kd_lanes by_rate = zero;
+            for (int j = first; j < 6; j++) {
+                const kd_lanes s = row_at(S, width, j, k);
+                by_rate += load->D[j][i] * s;
+                d[i] += load->K[j][i] * s + load->D[j][i] * row_at(R, width, j, k);
+            }
+            put_row(at->by_rate, width, i, k, by_rate);
+        }
+        for (int i = 0; i < 3; i++) { // N x w + dN, F x w + dF;  u x F + dN, dF
+            const int      y = (i + 1) % 3, z = (i + 2) % 3;
+            const kd_lanes wy = row_at(S, width, y, k), wz = row_at(S, width, z, k);
+            const kd_lanes uy = row_at(S, width, 3 + y, k), uz = row_at(S, width, 3 + z, k);
+            put_row(at->before, width, i, k, d[i] + f[y] * wz - f[z] * wy);
+            put_row(at->before, width, 3 + i, k, d[3 + i] + f[3 + y] * wz - f[3 + z] * wy);
+            put_row(at->other, width, i, k, d[i] + f[3 + z] * uy - f[3 + y] * uz);
+            put_row(at->other, width, 3 + i, k, d[3 + i]);
+        }
+    }
 }
 
-static inline void subtract(int n, const double *out, const int *place, double *values)
+// out_k = S_k a, rows `first` to 5, from step k on up to n and a little further; a: column l of rows
+static inline void dot_column(const double *restrict S, int width, int first, const double *restrict a, int l, int k,
+                              int n, double *restrict out)
 {
-    for (int k = 0; k < n; k++) values[place[k]] -= out[k];
+    const kd_lanes zero = {0};
+    const kd_lanes a0 = zero + a[l], a1 = zero + a[width + l], a2 = zero + a[2 * width + l];
+    const kd_lanes a3 = zero + a[3 * width + l], a4 = zero + a[4 * width + l], a5 = zero + a[5 * width + l];
+    for (; k < n; k += KD_LANES) {
+        kd_lanes sum = row_at(S, width, 3, k) * a3 + row_at(S, width, 4, k) * a4 + row_at(S, width, 5, k) * a5;
+        if (first == 0) sum += row_at(S, width, 0, k) * a0 + row_at(S, width, 1, k) * a1 + row_at(S, width, 2, k) * a2;
+        *(kd_lanes *)(out + k) = sum;
+    }
 }
 
-// Column l of the derivative by position; the block of l ends before `end` and starts with `first`
-static inline void position_column(const kd_pair *pair, int width, const double *rows, const kd_wrench *load, kd_v6 d,
-                                   const kd_six *S, int first, int l, int end, double *out)
+// Steps whose places follow each other are one run.
+static inline void subtract(const kd_path_load *load, const double *restrict from, const int *place,
+                            double *restrict values)
 {
-    const kd_v3 w = kd_v3_load(&S->w.v), u = kd_v3_load(&S->u.v);
-    const kd_v3 N = kd_v3_load_exactly(&load->N), F = kd_v3_load_exactly(&load->F);
-    kd_six      behind, other;
-    kd_six_put(&behind, (kd_v6){kd_v3_add(kd_v3_cross(N, w), d.w), kd_v3_add(kd_v3_cross(F, w), d.u)});
-    kd_six_put(&other, (kd_v6){kd_v3_add(kd_v3_cross(u, F), d.w), d.u});
+    for (int r = 0; r < load->nruns; r++) {
+        const int     n = load->run[r + 1] - load->run[r];
+        const double *f = from + load->run[r];
+        double       *v = values + place[r];
+        int           k = 0;
+        for (; k + KD_LANES <= n; k += KD_LANES) *(kd_lanes *)(v + k) -= kd_lanes_at(f + k);
+        for (; k < n; k++) v[k] -= f[k];
+    }
+}
+
+// Column l of the derivative by position; its block is first .. end - 1
+static inline void position_column(const kd_pair *pair, int width, const kd_path_scratch *at, int first, int l, int end)
+{
+    const int n = pair->nsteps;
     if (!pair->step[l].carried) {
-        kd_rows_dot(width, rows, &other, 0, end, out);
-        kd_rows_dot(width, rows, &behind, end, pair->nsteps, out + end);
+        dot_column(at->S, width, 0, at->other, l, 0, end, at->column);
+        dot_column(at->S, width, 0, at->before, l, end, n, at->column);
         return;
     }
-    kd_rows_dot(width, rows, &other, 0, l + 1, out); // those of a carried block stand before each other
-    const double own = out[l];
-    kd_rows_dot(width, rows, &behind, first, pair->nsteps, out + first);
-    out[l] = own;
+    dot_column(at->S, width, 0, at->other, l, 0, l + 1, at->column); // those of a carried block stand before each other
+    const double own = at->column[l];
+    dot_column(at->S, width, 0, at->before, l, first, n, at->column);
+    at->column[l] = own;
 }
 
 void KD_KERNEL(kd_path_product)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                                const double *dx, const kd_path_load *load, kd_path_scratch *scratch, double *p,
+                                const double *dx, const kd_path_load *load, const kd_path_scratch *at, double *p,
                                 double *v)
 {
-    const int     n = pair->nsteps, width = scratch->width;
-    const matrix6 K = load6(&load->K), D = load6(&load->D);
-    const kd_v6   zero = {kd_v3_zero(), kd_v3_zero()};
-    step_columns *step = scratch->steps;
-    fill_steps(pair, tree, m, rel, dx, width, scratch->rows, step);
+    const int n = pair->nsteps, width = kd_path_width(n);
+    fill_steps(pair, tree, m, rel, dx, width, at->S, at->R);
+    if (load->first == 0) // apart, so that the loops have fixed lengths
+        fill_changes(load, 0, n, width, at);
+    else
+        fill_changes(load, 3, n, width, at);
     for (int k = 0, end; k < n; k = end) {
         end = end_of_block(pair, k);
         for (int l = k; l < end; l++) {
-            kd_six by_rate;
-            position_column(pair, width, scratch->rows, &load->load,
-                            mat6_axpy(mat6_axpy(zero, &K, &step[l].S), &D, &step[l].R), &step[l].S, k, l, end,
-                            scratch->column);
-            subtract(n, scratch->column, load->place_p + l * n, p);
-            kd_six_put(&by_rate, mat6_axpy(zero, &D, &step[l].S));
-            kd_rows_dot(width, scratch->rows, &by_rate, 0, n, scratch->column);
-            subtract(n, scratch->column, load->place_v + l * n, v);
+            position_column(pair, width, at, k, l, end);
+            subtract(load, at->column, load->place_p + l * load->nruns, p);
+            dot_column(at->S, width, load->first, at->by_rate, l, 0, n, at->column);
+            subtract(load, at->column, load->place_v + l * load->nruns, v);
         }
     }
 }
