@@ -101,6 +101,10 @@ typedef struct kd_dae_class {
     // before the next step, when dense output of the last one is no longer wanted; times before t keep the coordinates
     // of before. NULL: never.
     kd_eval (*relabel)(void *impl, double t, double *x, bool *changed);
+    // After relabel has changed the coordinates: x of an earlier point in the new ones, for the history of multistep
+    // methods. t is a time at which relabel or pack was called; about the last ten are known. false: this one is not.
+    // NULL: none is.
+    bool (*recall)(void *impl, double t, double *x);
     // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL:
     // integrator's.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);

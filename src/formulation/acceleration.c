@@ -22,16 +22,19 @@
 #include <string.h>
 
 #define MAX_ITERATIONS 25
-#define CONVERGED 1e-13 // increment relative to the largest scaled unknown: rounding
-#define STAGNATED 1e-8  // accepted when increments no longer fall
-#define PROJECTIONS 4   // largest number of iterations of one projection
-#define LARGE 20        // unknowns from which on the elimination along the topology is the faster one
-#define RESERVED 600    // unknowns up to which the full matrices are made at once
-#define SINGULAR 1e-14  // reciprocal condition of the scaled matrix that counts as redundant rows
-#define PIVOTS 1e-7     // smallest pivot relative to the largest above which the condition is not estimated
-#define NEAR 1e-4       // distance from the point of a matrix, relative, up to which it serves a neighbouring one
-#define BY_TOPOLOGY 25  // corrections of a stage with the factors of the definition
-#define NEXT_TO 3       // corrections of a stage with the matrix of a neighbouring point
+#define CONVERGED 1e-13   // increment relative to the largest scaled unknown: rounding
+#define STAGNATED 1e-8    // accepted when increments no longer fall
+#define KEPT_ITERATIONS 8 // with the matrix of an earlier point
+#define KEPT_RATE 0.15    // slowest convergence with it
+#define KEPT_LEFT 1e-14   // estimated error relative to the largest scaled unknown
+#define PROJECTIONS 4     // largest number of iterations of one projection
+#define LARGE 20          // unknowns from which on the elimination along the topology is the faster one
+#define RESERVED 600      // unknowns up to which the full matrices are made at once
+#define SINGULAR 1e-14    // reciprocal condition of the scaled matrix that counts as redundant rows
+#define PIVOTS 1e-7       // smallest pivot relative to the largest above which the condition is not estimated
+#define NEAR 1e-4         // distance from the point of a matrix, relative, up to which it serves a neighbouring one
+#define BY_TOPOLOGY 25    // corrections of a stage with the factors of the definition
+#define NEXT_TO 3         // corrections of a stage with the matrix of a neighbouring point
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
 
@@ -88,7 +91,13 @@ struct kd_acceleration {
     double         *p_kept, *s_kept, *v_kept;
     double         *e, *S; // (ne), (ne x ne)
     double         *small; // (ns)
-    int            *pivot, *iwork, *pivot_small;
+    double         *c_LU;  // (ns x ns) of c_s at an earlier point
+    bool            c_known;
+    double         *kept_point;  // (nf) a, lambda, mu, w of the last solution
+    double         *guess;       // (nf) lambda, mu, w that came as guess, behind nv places
+    unsigned char  *kept_active; // (nlambda + nmu) rows of the matrix that may serve once more
+    bool            keeps;
+    int            *pivot, *iwork, *pivot_small, *c_pivot;
     kd_status       fault;
     char            message[256];
 };
@@ -186,6 +195,11 @@ static void cut_arrays(kd_acceleration *self)
     self->e = kd_cut_double(arena, d.ne);
     self->S = kd_cut_matrix(arena, d.ne, d.ne);
     self->small = kd_cut_double(arena, d.ns);
+    self->c_LU = kd_cut_matrix(arena, d.ns, d.ns);
+    self->c_pivot = kd_cut_int(arena, d.ns);
+    self->kept_point = kd_cut_double(arena, nf);
+    self->guess = kd_cut_double(arena, nf);
+    self->kept_active = kd_arena_cut(arena, (size_t)(d.nlambda + d.nmu), 1);
     self->p_matrix = kd_cut_double(arena, d.np);
     self->solution = kd_cut_double(arena, self->nk);
     self->next_rows = kd_cut_double(arena, self->nk - d.nv);
@@ -450,7 +464,7 @@ static bool has_small_pivot(int n, const double *LU)
 // LU of the scaled matrix, or its SVD where rows are redundant. false: neither.
 static bool factor(kd_acceleration *self, int n)
 {
-    self->definite = self->shared = false;
+    self->definite = self->shared = self->keeps = false;
     scale(self, n);
     size_t bytes = (size_t)n * (size_t)n * sizeof(double);
     self->truncated = self->svd && !self->staged;
@@ -640,6 +654,67 @@ static void take_solution(const kd_acceleration *self, double *a, double *lambda
     for (int i = 0; i < d.nmu; i++) mu[i] = self->solution[d.nv + d.nlambda + i];
 }
 
+// (a, lambda, mu, w) to or from one array
+static void save(const kd_acceleration *self, const double *a, const double *w, const double *lambda, const double *mu,
+                 double *to)
+{
+    kd_dims d = self->dims;
+    memcpy(to, a, (size_t)d.nv * sizeof *a);
+    memcpy(to + d.nv, lambda, (size_t)d.nlambda * sizeof *a);
+    memcpy(to + d.nv + d.nlambda, mu, (size_t)d.nmu * sizeof *a);
+    memcpy(to + self->nk, w, (size_t)d.nw * sizeof *a);
+}
+static void restore(const kd_acceleration *self, const double *from, double *a, double *w, double *lambda, double *mu)
+{
+    kd_dims d = self->dims;
+    memcpy(a, from, (size_t)d.nv * sizeof *a);
+    memcpy(lambda, from + d.nv, (size_t)d.nlambda * sizeof *a);
+    memcpy(mu, from + d.nv + d.nlambda, (size_t)d.nmu * sizeof *a);
+    memcpy(w, from + self->nk, (size_t)d.nw * sizeof *a);
+}
+
+// The matrix in use may serve later points with the same rows, unless it was truncated.
+static void keep_matrix(kd_acceleration *self, const double *a, const double *w, const double *lambda, const double *mu)
+{
+    kd_dims d = self->dims;
+    save(self, a, w, lambda, mu, self->kept_point);
+    self->keeps = !self->truncated;
+    memcpy(self->kept_active, self->state->active_lambda, (size_t)d.nlambda);
+    memcpy(self->kept_active + d.nlambda, self->state->active_mu, (size_t)d.nmu);
+}
+
+// Simplified Newton's method with the matrix of an earlier point, from its accelerations and the guess that came;
+// *done: it has converged. Otherwise all is as before.
+static kd_eval solve_with_kept(kd_acceleration *self, double *a, double *w, double *lambda, double *mu, bool *done)
+{
+    kd_dims d = self->dims;
+    double  last = 0;
+    *done = false;
+    if (!self->keeps || memcmp(self->kept_active, self->state->active_lambda, (size_t)d.nlambda) != 0 ||
+        memcmp(self->kept_active + d.nlambda, self->state->active_mu, (size_t)d.nmu) != 0)
+        return KD_EVAL_OK;
+    save(self, a, w, lambda, mu, self->guess);
+    memcpy(a, self->kept_point, (size_t)d.nv * sizeof *a);
+    for (int k = 0; k < KEPT_ITERATIONS; k++) {
+        kd_eom_at_acceleration(self->data, a, w, lambda, mu);
+        kd_eval answer = evaluate_rows(self, lambda, mu);
+        if (answer == KD_EVAL_STOP) return answer;
+        if (answer != KD_EVAL_OK) break;
+        solve(self, self->nf, self->rhs);
+        double step = scaled_increment(self), rate = k > 0 && last > 0 ? step / last : KEPT_RATE;
+        if (!isfinite(step) || rate > KEPT_RATE) break;
+        add_increment(self, a, w, lambda, mu);
+        *done = step * rate / (1 - rate) <= KEPT_LEFT * scaled_size(self, a, w, lambda, mu);
+        if (*done) {
+            save(self, a, w, lambda, mu, self->kept_point);
+            return KD_EVAL_OK;
+        }
+        last = step;
+    }
+    restore(self, self->guess, a, w, lambda, mu);
+    return KD_EVAL_OK;
+}
+
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu)
 {
@@ -660,6 +735,10 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
             take_solution(self, a, lambda, mu);
             return KD_EVAL_OK;
         }
+    } else {
+        bool done;
+        answer = solve_with_kept(self, a, w, lambda, mu, &done);
+        if (answer != KD_EVAL_OK || done) return answer;
     }
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         kd_eom_at_acceleration(self->data, a, w, lambda, mu);
@@ -680,7 +759,10 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
         if (self->linear)
             return isfinite(step) ? KD_EVAL_OK : no_solution(self, KD_ERR_NOT_FINITE, t, "no finite acceleration");
         double size = scaled_size(self, a, w, lambda, mu);
-        if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) return KD_EVAL_OK;
+        if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) {
+            keep_matrix(self, a, w, lambda, mu);
+            return KD_EVAL_OK;
+        }
         if (!isfinite(step)) break;
         last = step;
     }
@@ -827,6 +909,19 @@ kd_eval kd_acceleration_stage(kd_acceleration *self, const kd_next *next, double
 
 // ---- projection -----------------------------------------------------------------------------------------------------
 
+// LU of c_s at the point that the data are at
+static kd_eval factor_contacts(kd_acceleration *self, double t)
+{
+    int     ns = self->dims.ns;
+    kd_eval answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_c);
+    self->c_known = false;
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    if (self->block.c_s) memcpy(self->c_LU, self->block.c_s, (size_t)ns * (size_t)ns * sizeof(double));
+    self->c_known = self->block.c_s && kd_lu_factor(ns, self->c_LU, self->c_pivot) == 0;
+    return self->c_known ? KD_EVAL_OK
+                         : no_solution(self, KD_ERR_SINGULAR_CS, t, kd_status_sentence(KD_ERR_SINGULAR_CS));
+}
+
 kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *p, double *s)
 {
     int ns = self->dims.ns;
@@ -837,11 +932,12 @@ kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         kd_eom_at_position(self->data, p, s);
         answer = kd_eom_eval(self->data, KD_C, c);
-        if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_c);
         if (answer != KD_EVAL_OK) return note(self, answer);
-        if (!self->block.c_s || kd_lu_factor(ns, self->block.c_s, self->pivot_small) != 0)
-            return no_solution(self, KD_ERR_SINGULAR_CS, t, kd_status_sentence(KD_ERR_SINGULAR_CS));
-        kd_lu_solve(ns, self->block.c_s, self->pivot_small, c, 1);
+        if (k > 0 || !self->c_known) { // at first with the matrix of an earlier point: often there is little to do
+            answer = factor_contacts(self, t);
+            if (answer != KD_EVAL_OK) return answer;
+        }
+        kd_lu_solve(ns, self->c_LU, self->c_pivot, c, 1);
         kd_axpy(ns, -1, c, s);
         double step = kd_norm_max(ns, c), size = kd_norm_max(ns, s) + 1e-3;
         if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) {
@@ -859,7 +955,7 @@ static kd_eval evaluate_projector(kd_acceleration *self, double t, const double 
     bool done;
     if (!self->euclidean && is_near(self, t, p, far)) return KD_EVAL_OK;
     *far = 0;
-    self->definite = self->shared = false;
+    self->definite = self->shared = self->keeps = false;
     self->by_definition = !self->euclidean && has_own_solution(self) && kd_eom_kkt_factor(self->data) == KD_EVAL_OK;
     if (self->by_definition) return KD_EVAL_OK;
     if (!reserve(self)) return no_room(self, kd_eom_point(self->data)->t);
