@@ -62,29 +62,12 @@ static int place_of(const kd_matrix_plan *plan, int row, int column)
     return low < plan->column[column + 1] && plan->row[low] == row ? low : none;
 }
 
-static bool find_runs(const kd_pair *pair, kd_path_load *out, kd_arena *arena)
-{
-    int *run = kd_cut_int(arena, pair->nsteps + 1);
-    if (!run) return false;
-    for (int k = 0; k < pair->nsteps; k++) {
-        bool follows = k > 0 && pair->step[k - 1].v >= 0 && pair->step[k].v == pair->step[k - 1].v + 1;
-        if (!follows) run[out->nruns++] = k;
-    }
-    run[out->nruns] = pair->nsteps;
-    out->run = run;
-    return true;
-}
-
-// A path whose loads read rates has all its entries in both matrices; others may miss some by rates, which get zeros at
-// places of others then.
-static const int *find_places(const kd_matrix_plan *plan, const kd_pair *pair, const kd_path_load *runs,
-                              kd_arena *arena)
+static const int *find_places(const kd_matrix_plan *plan, const kd_pair *pair, kd_arena *arena)
 {
     int  n = pair->nsteps;
-    int *place = kd_arena_cut(arena, (size_t)n * (size_t)runs->nruns, sizeof *place);
+    int *place = kd_arena_cut(arena, (size_t)n * (size_t)n, sizeof *place);
     for (int l = 0; place && l < n; l++)
-        for (int r = 0; r < runs->nruns; r++)
-            place[l * runs->nruns + r] = place_of(plan, pair->step[runs->run[r]].v, pair->step[l].v);
+        for (int k = 0; k < n; k++) place[l * n + k] = place_of(plan, pair->step[k].v, pair->step[l].v);
     return place;
 }
 
@@ -145,9 +128,8 @@ static bool add_path(kd_stiff_part *part, const kd_system *s, int pair, kd_arena
     kd_stiff_path *path = &part->path[part->npaths];
     path->pair = pair;
     path->load.first = 3;
-    if (!find_runs(&s->pair[pair], &path->load, arena)) return false;
-    path->load.place_p = find_places(&s->residual_p, &s->pair[pair], &path->load, arena);
-    path->load.place_v = find_places(&s->residual_v, &s->pair[pair], &path->load, arena);
+    path->load.place_p = find_places(&s->residual_p, &s->pair[pair], arena);
+    path->load.place_v = find_places(&s->residual_v, &s->pair[pair], arena);
     if (!path->load.place_p || !path->load.place_v) return false;
     part->path_of[pair] = part->npaths++;
     if (s->pair[pair].nsteps > part->longest) part->longest = s->pair[pair].nsteps;
@@ -202,10 +184,10 @@ static bool acts(const kd_load *load)
     return load->stiff && load->nchannels > 0;
 }
 
-// more: for entries that are not there, a run at most
+// one more: for entries that are not there
 static double *room_for(const kd_matrix_plan *plan, kd_arena *arena)
 {
-    return kd_cut_double(arena, plan->column[plan->columns] + plan->rows + 1);
+    return kd_cut_double(arena, plan->column[plan->columns] + 1);
 }
 
 bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *part)
@@ -222,7 +204,7 @@ bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *pa
     for (int i = 0; i < npairs; i++) part->path_of[i] = -1;
     for (int i = 0; i < s->nloads; i++)
         if (acts(&s->load[i]) && !add_stiff_load(part, s, i, arena)) return false;
-    part->scratch = kd_cut_double(arena, KD_PATH_ROWS * kd_path_width(part->longest) + 4);
+    part->scratch = kd_arena_cut(arena, kd_path_scratch(part->longest), sizeof *part->scratch);
     return !arena->failed;
 }
 
