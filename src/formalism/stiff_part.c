@@ -244,9 +244,8 @@ static six curvature_along(const kd_measure *m, const kd_relative *rel, int i)
 static six change_of_rate(const kd_measure *m, const kd_relative *rel)
 {
     if (m->kind == KD_MEASURE_LENGTH) { // (d' - n n.d') / l
-        const double  l = kd_vec_norm(rel->d);
-        const kd_vec3 n = kd_vec_scale(1.0 / l, rel->d), none = {0, 0, 0};
-        return six_of(none, kd_vec_scale(1.0 / l, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n)));
+        const kd_vec3 n = rel->n, none = {0, 0, 0};
+        return six_of(none, kd_vec_scale(1.0 / rel->length, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n)));
     }
     six e;
     for (int i = 0; i < 6; i++) {
@@ -271,8 +270,8 @@ static void add_outer(double A[6][6], const six *a, const six *b, int first, int
 static void add_curvature(double K[6][6], const kd_measure *m, const kd_relative *rel, double force)
 {
     if (m->kind == KD_MEASURE_LENGTH) { // (1 - n n') / l
-        const double  l = kd_vec_norm(rel->d), f = force / l;
-        const kd_vec3 n = kd_vec_scale(1.0 / l, rel->d), none = {0, 0, 0};
+        const double  f = force / rel->length;
+        const kd_vec3 n = rel->n, none = {0, 0, 0};
         const six     a = six_of(none, kd_vec_scale(-f, n)), b = six_of(none, n);
         add_outer(K, &a, &b, 3, 6);
         for (int i = 3; i < 6; i++) K[i][i] += f;
@@ -333,10 +332,10 @@ static void add_spring(kd_work *w, const kd_stiff_load *stiff, const double *J, 
     const kd_system   *s = w->system;
     const kd_load     *load = &s->load[stiff->number];
     const kd_relative *rel = &w->rel[stiff->pair];
-    const double  f = w->force[w->force_at[stiff->number]], inverse = 1.0 / kd_vec_norm(rel->d), share = f * inverse;
-    const kd_vec3 n = kd_vec_scale(inverse, rel->d);
-    const kd_vec3 e = kd_vec_scale(inverse, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n));
-    double        by[2] = {0.0, 0.0};
+    const double       f = w->force[w->force_at[stiff->number]], inverse = 1.0 / rel->length, share = f * inverse;
+    const kd_vec3      n = kd_vec_scale(inverse, rel->d);
+    const kd_vec3      e = kd_vec_scale(inverse, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n));
+    double             by[2] = {0.0, 0.0};
     for (int j = 0; j < load->nvariables; j++) {
         const kd_slot at = s->slot[load->variable[j]];
         if (at.kind == KD_SLOT_MEASURE) by[at.level] += J[j * (1 + load->nstates)];
