@@ -398,7 +398,8 @@ static void small_things(void **state)
     must_be_json(json.text);
     assert_int_equal(run_command("ln -sf /dev/full '" OUT "/caraxis.realtime.csv'").status, 0);
     expect("realtime caraxis " FAST "--duration 0.01 --output .", 1, "No space left on device");
-    expect("realtime caraxis " FAST "--duration 0.01 --check-every 3", 0, "states that were looked at   5");
+    expect("realtime caraxis " FAST "--duration 0.01 --check-every 3 --intervals 1", 0,
+           "states that were looked at   5");
     expect("realtime " CRANK FAST "--duration 0.01 --no-drawing", 0, "report: ");
 }
 
