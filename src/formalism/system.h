@@ -187,6 +187,7 @@ typedef struct kd_stiff_path { // a pair that stiff loads act between
 
 typedef struct kd_stiff_load {
     int  number;
+    bool spring;            // along a distance, and depends on it and its rate only
     bool plain;             // all channels are shifts and turns, whose gradients are unit vectors:
     int  part[6];           // which ones, of (N, F)
     int  pair;              // of all channels and variables; -1: there are several
@@ -199,8 +200,9 @@ typedef struct kd_stiff_part {
     kd_stiff_path   *path;
     int             *path_of;   // (pairs of loads) number of the path; -1
     bool             by_slopes; // products of rows need slopes of pairs
-    kd_path_scratch  scratch;
-    kd_matrix_values p, v; // in the patterns of residual_p, residual_v
+    int              longest;   // path
+    double          *scratch;   // of kd_path_product
+    kd_matrix_values p, v;      // in the patterns of residual_p, residual_v
     unsigned long    stamp;
 } kd_stiff_part;
 

@@ -101,25 +101,34 @@ INLINE double dot_on_lanes(int n, const double *x, const double *y)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// x = inv(L) x: what is not known yet is zero in work, so that rows may be read beyond L.
+// x = inv(L) x. Pivots one number at a time: a vector that contains a number just written has to wait for it.
 INLINE void lower_on_lanes(const front *f, const double *restrict F, double *restrict x, double *restrict work)
 {
     const int w = f->pivots;
-    for (int j = 0; j < w + LANES; j++) work[j] = 0.0;
-    for (int i = 0; i < w; i++) work[i] = x[f->first + i] -= dot_on_lanes(i, F + i * f->ld, work);
+    for (int i = 0; i < w; i++) {
+        const double *row = F + i * f->ld;
+        double        sum = x[f->first + i];
+        for (int j = 0; j < i; j++) sum -= row[j] * work[j];
+        work[i] = x[f->first + i] = sum;
+    }
+    for (int j = w; j < w + LANES; j++) work[j] = 0.0;
     for (int i = w; i < f->order; i++) x[f->place[i]] -= dot_on_lanes(w, F + i * f->ld, work);
 }
 
-// x = inv(U) x: the front's unknowns side by side, zero behind them.
+// x = inv(U) x: first the border's part of all rows, which does not wait for anything.
 INLINE void upper_on_lanes(const front *f, const double *restrict F, const double *restrict inverse, double *restrict x,
                            double *restrict work)
 {
-    const int w = f->pivots, n = f->order;
-    for (int j = w; j < n; j++) work[j] = x[f->place[j]];
-    for (int j = n; j < n + LANES; j++) work[j] = 0.0;
+    const int w = f->pivots, border = f->order - w;
+    double   *y = x + f->first;
+    for (int j = 0; j < border; j++) work[j] = x[f->place[w + j]];
+    for (int j = border; j < border + LANES; j++) work[j] = 0.0;
+    for (int i = 0; i < w && border > 0; i++) y[i] -= dot_on_lanes(border, F + i * f->ld + w, work);
     for (int i = w - 1; i >= 0; i--) {
-        const double rest = dot_on_lanes(n - 1 - i, F + i * f->ld + i + 1, work + i + 1);
-        work[i] = x[f->first + i] = (x[f->first + i] - rest) * inverse[i];
+        const double *row = F + i * f->ld;
+        double        sum = y[i];
+        for (int j = w - 1; j > i; j--) sum -= row[j] * y[j];
+        y[i] = sum * inverse[i];
     }
 }
 
