@@ -171,3 +171,43 @@ void KD_KERNEL(kd_path_product)(const kd_pair *pair, const kd_tree *tree, const 
     else
         path_product(pair, load, usual, 3, rows, p, v);
 }
+
+// ---- stiffness and damping alone ------------------------------------------------------------------------------------
+static inline void fill_motions(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                                int width, double *S)
+{
+    const kd_m3 A = kd_m3_load(&rel->RA);
+    const kd_v3 rB = kd_v3_load(&rel->rB);
+    for (int l = 0; l < pair->nsteps; l++) kd_rows_put(S, width, l, kd_step_motion(&pair->step[l], tree, m, &A, rB));
+}
+
+__attribute__((always_inline)) static inline void path_congruence(const kd_pair *pair, const kd_path_load *load,
+                                                                  const int width, const int first, double *rows,
+                                                                  double *values)
+{
+    const int        n = pair->nsteps, nruns = load->nruns;
+    const int *const run = load->run, *place = load->place_p;
+    for (int k = 0; k < n; k += KD_LANES)
+        for (int i = first; i < 6; i++) {
+            kd_lanes sum = {0};
+            for (int j = first; j < 6; j++) sum += load->K[j][i] * row_at(rows, width, ROWS_S + j, k);
+            put_row(rows, width, ROWS_RATE + i, k, sum);
+        }
+    for (int l = 0; l < n; l++, place += nruns) {
+        dot_column(rows, width, first, ROWS_RATE, l, 0, n);
+        subtract(nruns, run, rows + ROW_COLUMN * width, place, values);
+    }
+}
+
+void KD_KERNEL(kd_path_congruence)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                                   const kd_path_load *load, double *rows, double *values)
+{
+    const int width = kd_path_width(pair->nsteps), usual = KD_PATH_SHORT + 4;
+    fill_motions(pair, tree, m, rel, width, rows + ROWS_S * width);
+    if (width != usual)
+        path_congruence(pair, load, width, load->first, rows, values);
+    else if (load->first == 0)
+        path_congruence(pair, load, usual, 0, rows, values);
+    else
+        path_congruence(pair, load, usual, 3, rows, values);
+}

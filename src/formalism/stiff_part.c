@@ -400,6 +400,11 @@ static void add_products(kd_work *w, const kd_stiff_load *load, const double *J)
             for (int c = 0; c < steps_of(s, at.index); c++, p += n, v += n) {
                 const double by_p = J[k + rows * j] * change_along(w, l->variable[j], c);
                 const double by_v = at.level == 1 ? J[k + rows * j] * w->slope[w->slope_at[at.index] + c] : 0.0;
+                if (part->together) {
+                    const double sum = part->by_p * by_p + part->by_v * by_v;
+                    for (int i = 0; i < n; i++) part->together[p[i]] -= along[i] * sum;
+                    continue;
+                }
                 for (int i = 0; i < n; i++) {
                     part->p.value[p[i]] -= along[i] * by_p;
                     part->v.value[v[i]] -= along[i] * by_v;
@@ -448,10 +453,8 @@ static kd_eval add_load(kd_work *w, const kd_stiff_load *stiff)
     return KD_EVAL_OK;
 }
 
-static void clear(kd_stiff_part *part)
+static void clear_paths(kd_stiff_part *part)
 {
-    kd_matrix_start(&part->p);
-    kd_matrix_start(&part->v);
     for (int i = 0; i < part->npaths; i++) {
         kd_path_load *load = &part->path[i].load;
         memset(load->load, 0, sizeof load->load);
@@ -469,6 +472,17 @@ static void fill_columns(kd_work *w, const kd_point *x)
         kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
 }
 
+// K, D and load of all paths; products of rows
+static kd_eval add_loads(kd_work *w, const kd_point *x)
+{
+    kd_stiff_part *part = &w->stiff;
+    kd_eval        answer = KD_EVAL_OK;
+    if (part->by_slopes) fill_columns(w, x);
+    clear_paths(part);
+    for (int i = 0; i < part->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, &part->load[i]);
+    return answer;
+}
+
 kd_eval kd_work_stiff(kd_work *w, const kd_point *x)
 {
     const kd_system    *s = w->system;
@@ -476,9 +490,9 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x)
     kd_eval             answer = kd_work_loads(w, x);
     const unsigned long stamp = s->by_multipliers ? x->acceleration_stamp : x->velocity_stamp;
     if (answer != KD_EVAL_OK || part->stamp == stamp) return answer;
-    if (part->by_slopes) fill_columns(w, x);
-    clear(part);
-    for (int i = 0; i < part->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, &part->load[i]);
+    kd_matrix_start(&part->p);
+    kd_matrix_start(&part->v);
+    answer = add_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < part->npaths; i++) {
         const kd_stiff_path *path = &part->path[i];
@@ -486,5 +500,31 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x)
                         part->scratch, part->p.value, part->v.value);
     }
     part->stamp = stamp;
+    return KD_EVAL_OK;
+}
+
+// Entries that are not there go behind the values: there is room for them in part->p only.
+kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, double *values)
+{
+    const kd_system *s = w->system;
+    kd_stiff_part   *part = &w->stiff;
+    kd_eval          answer = kd_work_loads(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_matrix_start(&part->p);
+    part->stamp = 0;
+    part->by_p = by_p;
+    part->by_v = by_v;
+    part->together = part->p.value;
+    answer = add_loads(w, x);
+    part->together = NULL;
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < part->npaths; i++) {
+        kd_stiff_path *path = &part->path[i];
+        for (int j = 0; j < 6; j++)
+            for (int k = 0; k < 6; k++) path->load.K[j][k] = by_p * path->load.K[j][k] + by_v * path->load.D[j][k];
+        kd_path_congruence(&s->pair[path->pair], &s->tree, &w->motion, &w->rel[path->pair], &path->load, part->scratch,
+                           part->p.value);
+    }
+    memcpy(values, part->p.value, (size_t)part->p.plan->column[part->p.plan->columns] * sizeof *values);
     return KD_EVAL_OK;
 }

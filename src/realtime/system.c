@@ -45,11 +45,14 @@ static void list_parts(const kd_realtime *rt, const origin *of, part list[KD_RT_
     if (of->mass || rt->opt.jacobian == KD_REALTIME_EXPLICIT) return;
     list[KD_RT_B_R] = (part){&d[KD_RT_B_R], r, r, false, -h};
     if (rt->opt.jacobian == KD_REALTIME_J3) return;
-    list[KD_RT_F_V] = (part){&d[KD_RT_F_V], 0, 0, false, h};
+    if (rt->together)
+        list[KD_RT_F_P] = (part){&d[KD_RT_F_P], 0, 0, false, 1.0};
+    else
+        list[KD_RT_F_V] = (part){&d[KD_RT_F_V], 0, 0, false, h};
     list[KD_RT_F_R] = (part){&d[KD_RT_F_R], 0, r, false, h};
     list[KD_RT_B_V] = (part){&d[KD_RT_B_V], r, 0, false, -h};
     if (rt->opt.jacobian == KD_REALTIME_J1) return;
-    list[KD_RT_F_P] = (part){&d[KD_RT_F_P], 0, 0, false, h * h};
+    if (!rt->together) list[KD_RT_F_P] = (part){&d[KD_RT_F_P], 0, 0, false, h * h};
     list[KD_RT_B_P] = (part){&d[KD_RT_B_P], r, 0, false, -h * h};
 }
 
