@@ -198,7 +198,7 @@ static void measure_difference(bench *b, const kd_realtime_options *usual)
     }
     if (peer) {
         kd_text(message, sizeof message, "height, roll, arms; the largest is 0.17 rad; steps of %g s", opt.h);
-        bench_row(b, bench_below(bench_quick(b) ? 2e-3 : 1e-3), NAN, good ? worst : NAN, "m, rad", message,
+        bench_row(b, bench_below(bench_quick(b) ? 3e-3 : 1e-3), NAN, good ? worst : NAN, "m, rad", message,
                   "vehicle.difference");
     }
     realtime_peer_destroy(peer);
