@@ -12,6 +12,9 @@ int main(int argc, char **argv)
         bench_create(argc, argv, "Steps in real time: the experiments of S4 made again, and vehicles.", &exit_status);
     if (!b) return exit_status;
     bench_head(b);
+    realtime_stability(b);
+    realtime_track(b);
+    realtime_axis(b);
     realtime_vehicle(b);
     realtime_long(b);
     bench_report(b);
