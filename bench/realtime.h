@@ -17,9 +17,10 @@ void realtime_hitch(bench *b);
 // Rows cost.*: a step of 1 ms of larger models.
 void realtime_cost(bench *b);
 // Row work.variation: instructions of 1000 steps on a smooth road and over a bump, counted by callgrind. The program
-// calls itself for it: arguments --steps SETTING make only these steps.
+// calls itself for it: arguments --steps TIME COUNT make only these, with the bump
+// at a time; exit status.
 void realtime_work(bench *b);
-int  realtime_work_steps(const char *setting);
+int  realtime_work_steps(const char *reach, const char *count);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // A model file with its stepper.
