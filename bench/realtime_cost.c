@@ -13,10 +13,10 @@ typedef struct piece_times {
     double defect; // largest |g|
 } piece_times;
 
-static bool one_round(realtime_ride *r, piece_times *t)
+static bool one_round(realtime_ride *r, int pieces, piece_times *t)
 {
     bool good = kd_realtime_restore(r->stepper, r->x) >= 0;
-    for (int i = 0; i < PIECES && good; i++) {
+    for (int i = 0; i < pieces && good; i++) {
         kd_realtime_defect defect = {NAN, NAN};
         const double       start = bench_cpu_seconds();
         for (int k = 0; k < PIECE && good; k++) good = kd_realtime_step(r->stepper, NULL, NULL) >= 0;
@@ -34,15 +34,17 @@ static void measure(bench *b, const char *name, kd_realtime_stabilisation stabil
     piece_times         t = {.defect = 0};
     char                message[500] = "";
     double              sum = 0;
+    const int           pieces = bench_quick(b) ? 3 : PIECES, rounds = bench_quick(b) ? 1 : 10;
     if (!bench_wants(b, "cost.%s.%s", name, word)) return;
     opt.stabilisation = stabilisation;
     for (int i = 0; i < PIECES; i++) t.seconds[i] = INFINITY;
     bool good = realtime_ride_open(&ride, name, NULL, 0, NULL, &opt, message, sizeof message);
-    for (int r = 0; r < (bench_quick(b) ? 2 : 10) && good; r++)
-        if (!(good = one_round(&ride, &t))) kd_text(message, sizeof message, "%s", kd_realtime_message(ride.stepper));
-    for (int i = 0; i < PIECES; i++) sum += t.seconds[i];
+    for (int r = 0; r < rounds && good; r++)
+        if (!(good = one_round(&ride, pieces, &t)))
+            kd_text(message, sizeof message, "%s", kd_realtime_message(ride.stepper));
+    for (int i = 0; i < pieces; i++) sum += t.seconds[i];
     if (good) kd_text(message, sizeof message, "steps of 1 ms; largest |g| %.1e", t.defect);
-    bench_row(b, bench_no_goal(false), NAN, good ? 1e6 * sum / (PIECES * PIECE) : NAN, "us", message, "cost.%s.%s",
+    bench_row(b, bench_no_goal(false), NAN, good ? 1e6 * sum / (pieces * PIECE) : NAN, "us", message, "cost.%s.%s",
               name, word);
     realtime_ride_close(&ride);
 }

@@ -77,8 +77,7 @@ static void rows_of(bench *b, const track_drift *d, long steps)
     char note[200];
     while (d[0].t[middle] < COMPARED) middle++;
     bench_row(b, bench_no_goal(false), NAN, slope_of(&d[0]), "",
-              "of log |g| over log t while |g| < 0.1: the controller takes the quadratic part away",
-              "track.slope.index1");
+              "of log |g| over log t while |g| < 0.1: where the speed is held, gI hardly drifts", "track.slope.index1");
     bench_row(b, bench_between(0.9, 1.1, false), 1, slope_of(&d[1]), "", "of log |g| over log t while |g| < 0.1",
               "track.slope.index2");
     kd_text(note, sizeof note, "drift of index 1 over that of index 2 at t = %.3g s", d[0].t[middle]);

@@ -30,27 +30,29 @@ int realtime_work_steps(const char *reach, const char *count)
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-// Exit status of valgrind with this program; -1: it could not be started
-static int run_callgrind(const char *file, const char *reach, const char *count)
+typedef struct count {
+    char  path[BENCH_PATH + 50]; // what callgrind writes
+    pid_t child;                 // <= 0: not started
+} count;
+
+// Starts valgrind with this program.
+static void count_start(count *c, const bench *b, const char *reach, const char *steps)
 {
     posix_spawn_file_actions_t actions;
-    char                       self[BENCH_PATH] = "", out[BENCH_PATH + 50];
-    pid_t                      child = 0;
-    int                        status = -1;
-    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return -1;
-    kd_text(out, sizeof out, "--callgrind-out-file=%s", file);
+    char                       self[BENCH_PATH] = "", out[BENCH_PATH + 80];
+    c->child = 0;
+    if (!bench_plots(b) || readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return;
+    kd_text(c->path, sizeof c->path, "%s/realtime-work.%ld.%s.callgrind", bench_plots(b), (long)getpid(), reach);
+    kd_text(out, sizeof out, "--callgrind-out-file=%s", c->path);
     // clang-format off
     const char *arguments[] = {"valgrind", "--tool=callgrind", "--collect-atstart=no", "--toggle-collect=kd_realtime_step",
-                               out, self, "--steps", reach, count, NULL};
+                               out, self, "--steps", reach, steps, NULL};
     // clang-format on
-    if (posix_spawn_file_actions_init(&actions) != 0) return -1;
+    if (posix_spawn_file_actions_init(&actions) != 0) return;
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (posix_spawnp(&child, "valgrind", &actions, NULL, (char *const *)arguments, environ) == 0)
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-        }
+    if (posix_spawnp(&c->child, "valgrind", &actions, NULL, (char *const *)arguments, environ) != 0) c->child = 0;
     posix_spawn_file_actions_destroy(&actions);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static double total_in(const char *path)
@@ -64,29 +66,31 @@ static double total_in(const char *path)
     return total;
 }
 
-static double instructions(const bench *b, const char *reach, const char *count)
+// Instructions; NaN: it did not run to its end
+static double count_end(const count *c)
 {
-    char path[BENCH_PATH + 50];
-    if (!bench_plots(b)) return NAN;
-    kd_text(path, sizeof path, "%s/realtime-work.%ld.callgrind", bench_plots(b), (long)getpid());
-    const double total = run_callgrind(path, reach, count) == 0 ? total_in(path) : NAN;
-    (void)remove(path);
+    int status = -1;
+    if (c->child <= 0) return NAN;
+    while (waitpid(c->child, &status, 0) < 0 && errno == EINTR) {
+    }
+    const double total = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? total_in(c->path) : NAN;
+    (void)remove(c->path);
     return total;
 }
 
 void realtime_work(bench *b)
 {
-    const char *count = bench_quick(b) ? "200" : "1000";
-    char        note[200];
+    const char *steps = bench_quick(b) ? "100" : "1000";
+    char        note[200] = "valgrind is missing, or does not run this program";
+    count       counts[2];
     if (!bench_wants(b, "work.variation") && !bench_wants(b, "work.instructions")) return;
-    const double bump = instructions(b, ON_BUMP, count),
-                 smooth = isnan(bump) ? NAN : instructions(b, BEFORE_BUMP, count);
-    if (isnan(bump) || isnan(smooth))
-        kd_text(note, sizeof note, "valgrind is missing, or does not run this program");
-    else
+    count_start(&counts[0], b, ON_BUMP, steps);
+    count_start(&counts[1], b, BEFORE_BUMP, steps);
+    const double bump = count_end(&counts[0]), smooth = count_end(&counts[1]);
+    if (isfinite(bump) && isfinite(smooth))
         kd_text(note, sizeof note, "%s steps of the HMMWV: %.0f instructions over the bump, %.0f on a smooth road",
-                count, bump, smooth);
+                steps, bump, smooth);
     bench_row(b, bench_below(0.01), NAN, fabs(bump / smooth - 1), "", note, "work.variation");
-    bench_row(b, bench_no_goal(false), NAN, smooth / strtod(count, NULL), "", "of one step of the HMMWV",
+    bench_row(b, bench_no_goal(false), NAN, smooth / strtod(steps, NULL), "", "of one step of the HMMWV",
               "work.instructions");
 }
