@@ -349,13 +349,24 @@ static double clock_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+// Held over the step; their rates are those from the last step to this one, for constraints that they move.
+static void take_inputs(kd_realtime *rt, const double *inputs)
+{
+    for (int i = 0; i < rt->n.nu; i++) {
+        if (!rt->external[i]) continue;
+        const double value = inputs ? inputs[i] : rt->held[i];
+        rt->held_rate[i] = rt->fed ? (value - rt->held[i]) / rt->opt.h : 0.0;
+        rt->held[i] = value;
+    }
+    rt->fed = rt->fed || inputs;
+}
+
 kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs)
 {
     const bool watched = rt->opt.deadline > 0.0;
     double     start = watched ? clock_seconds() : 0.0;
     rt->message[0] = '\0';
-    for (int i = 0; inputs && i < rt->n.nu; i++)
-        if (rt->external[i]) rt->held[i] = inputs[i];
+    take_inputs(rt, inputs);
     kd_status status = attempt(rt, outputs);
     rt->seconds = watched ? clock_seconds() - start : 0.0;
     if (status != KD_OK || !watched || rt->seconds <= rt->opt.deadline) return status;
