@@ -220,7 +220,7 @@ static double end_time(const kd_explicit *self)
 }
 
 // f at the end, before projection: of the error estimate or, for dop853, of an accepted step
-static kd_status evaluate_end(kd_explicit *self)
+kd_status kd_explicit_evaluate_end(kd_explicit *self)
 {
     self->end_known = true;
     return kd_explicit_rhs(self, end_time(self), self->x_new, self->k_end);
@@ -272,7 +272,7 @@ static kd_status stages_solve(kd_explicit *self, double *err)
 {
     bool      early = self->tableau->error[self->tableau->stages] == 0;
     kd_status status = solve_stages(self);
-    if (status == KD_OK && !early) status = evaluate_end(self);
+    if (status == KD_OK && !early) status = kd_explicit_evaluate_end(self);
     if (status == KD_OK) *err = error_norm(self);
     return status;
 }
@@ -485,7 +485,7 @@ static kd_status attempt(kd_explicit *self, double *err)
     if (!isfinite(*err)) return KD_ERR_NOT_FINITE;
     if (self->opt.h_fixed > 0) *err = 0;
     if (*err >= 1) return KD_OK;
-    if (!self->end_known) status = evaluate_end(self);
+    if (!self->end_known) status = kd_explicit_evaluate_end(self);
     return status < 0 ? status : complete(self);
 }
 

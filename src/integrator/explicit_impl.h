@@ -57,6 +57,7 @@ kd_status kd_explicit_check(const kd_dae *dae, const kd_explicit_options *opt, c
 void      kd_explicit_init(kd_explicit *self, kd_dae *dae, const kd_explicit_options *opt, const kd_explicit_class *how,
                            const char *name);
 kd_status kd_explicit_rhs(kd_explicit *self, double t, const double *x, double *xdot);
+kd_status kd_explicit_evaluate_end(kd_explicit *self);       // k_end = f(t + h, x_new)
 double    kd_explicit_scale(const kd_explicit *self, int i); // of errors: atol + rtol max(|x|, |x_new|)
 
 #endif
