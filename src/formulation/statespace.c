@@ -91,13 +91,16 @@ static double distance(int n, const double *a, const double *b)
     return most;
 }
 
-// Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer.
+// Where Newton's method for the positions starts: the last solution or the accepted one, whichever is nearer. Not the
+// point of the factors: an attempt that was given up may have left it on another branch.
 static void guess_position(kd_statespace *self, kd_chart *chart, const double *y, kd_statespace_point *at)
 {
     int nind = chart->p.nind;
     kd_chart_pick(&chart->p, at->p, self->rind);
-    if (distance(nind, y, self->rind) <= distance(nind, y, chart->y)) return;
-    memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *at->p);
+    double from_last = distance(nind, y, self->rind);
+    kd_chart_pick(&chart->p, self->accepted, self->rind);
+    if (from_last <= distance(nind, y, self->rind)) return;
+    memcpy(at->p, self->accepted, (size_t)self->dims.np * sizeof *at->p);
 }
 
 // a of the explicit formalism, for equations without multipliers and auxiliary variables
@@ -151,7 +154,7 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     if (answer == KD_EVAL_OK) answer = accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = rates(self, at);
     if (answer != KD_EVAL_OK) { // iterates that led nowhere are no guess
-        memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *x);
+        memcpy(at->p, self->accepted, (size_t)self->dims.np * sizeof *x);
         memset(at->v, 0, (size_t)self->dims.nv * sizeof *x);
         return answer;
     }
@@ -264,6 +267,7 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     kd_statespace *self = impl;
     kd_dims        d = self->dims;
     memcpy(self->last.p, whole, (size_t)(self->nwhole + d.nv) * sizeof *x);
+    memcpy(self->accepted, whole, (size_t)d.np * sizeof *x);
     memcpy(self->guess, self->last.w, (size_t)(self->nwhole - d.np - d.nv - d.nr) * sizeof *x);
     self->last.known = self->ends[0].known = self->ends[1].known = false;
     memset(x, 0, (size_t)self->dae->n * sizeof *x);
@@ -311,6 +315,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     *changed = false;
     kd_eval answer = kd_statespace_solve(self, t, x);
     if (answer == KD_EVAL_OK) answer = check_redundant(self, &self->last);
+    if (answer == KD_EVAL_OK) memcpy(self->accepted, self->last.p, (size_t)self->dims.np * sizeof *x);
     if (answer != KD_EVAL_OK || self->last.chart != self->chart) return answer;
     const kd_statespace_point *at = &self->last;
     answer = kd_chart_factor(self, self->chart, t, at->p, at->s, &regular);
@@ -482,6 +487,7 @@ static void cut_arrays(kd_statespace *self)
         kd_chart_cut(self, &self->charts[k]);
     }
     self->guess = kd_cut_double(arena, self->nwhole - d.np - d.nv - d.nr);
+    self->accepted = kd_cut_double(arena, d.np);
     self->whole = kd_cut_double(arena, self->nwhole);
     self->zero = kd_cut_double(arena, wide);
     cut_pivoting(self);

@@ -4,8 +4,8 @@
 //
 // Column j divides the step in n_j parts, sigma = h / n_j, and works with d_i = x_i - x_0:
 //
-//     d_1 = sigma f(t_0, x_0),   d_i+1 = d_i-1 + 2 sigma f(t_0 + i sigma, x_0 + d_i),   T_j1 = (d_n + d_n-1 + sigma
-//     f_n) / 2 T_j,l+1 = T_jl + (T_jl - T_j-1,l) / ((n_j / n_j-l)^2 - 1)
+//     d_1 = sigma f(t_0, x_0),   d_i+1 = d_i-1 + 2 sigma f_i,   f_i = f(t_0 + i sigma, x_0 + d_i),
+//     T_j1 = (d_n + d_n-1 + sigma f_n) / 2,   T_j,l+1 = T_jl + (T_jl - T_j-1,l) / ((n_j / n_j-l)^2 - 1)
 //
 // The n_j are even, so that errors have even powers of sigma only: x_0 + T_kk is of order 2 k, and |T_kk - T_k,k-1|
 // estimates the error of the order 2 k - 2. Projection, f of the next step, failures: explicit.c.
@@ -20,9 +20,9 @@
 
 #define COLUMNS (KD_EXTRAPOLATION_ORDER_MAX / 2)
 #define FIRST_SAFETY 0.65 // h_k = h safety (FIRST_SAFETY / err_k)^(1 / (2 k - 1)) (HNW Eq. 9.24 and ODEX)
-#define SAFETY 0.94
-#define LIMIT 0.02       // LIMIT^(1 / (2 k - 1)) / FALL <= h_k / h <= LIMIT^(-1 / (2 k - 1)) (HNW Eq. 9.24)
-#define FALL 4           //
+#define SAFETY 0.94       // default of the option
+#define LIMIT 0.02        // LIMIT^(1 / (2 k - 1)) / FALL <= h_k / h <= LIMIT^(-1 / (2 k - 1)) (HNW Eq. 9.24)
+#define FALL 4
 #define LOWER 0.8        // order is lowered if the work per unit step is so much less
 #define RAISE 0.9        // order is raised if the last column made it so much less
 #define DIVERGES 4       // growth of the error from a column to the next that ends an attempt
@@ -132,16 +132,15 @@ static void extrapolate(kd_extrapolation *self, int j)
         raise_order(self, self->T[l], self->T[l - 1], (double)self->parts[j] / self->parts[l - 1]);
 }
 
-// Root mean square of T_jj - T_j,j-1 over the scales
-static double error_norm(kd_extrapolation *self)
+// Root mean square of the errors in terms over the scales, by which they are divided
+static double norm(const kd_explicit *frame, double *terms)
 {
-    kd_explicit *frame = &self->frame;
-    double       sum = 0;
-    int          counted = 0;
+    double sum = 0;
+    int    counted = 0;
     for (int i = 0; i < frame->n; i++) {
         bool counts = frame->dae->controlled[i];
-        frame->err[i] = counts ? (self->T[0][i] - self->T[1][i]) / kd_explicit_scale(frame, i) : 0;
-        sum += frame->err[i] * frame->err[i];
+        terms[i] = counts ? terms[i] / kd_explicit_scale(frame, i) : 0;
+        sum += terms[i] * terms[i];
         counted += counts;
     }
     return counted > 0 ? sqrt(sum / counted) : 0;
@@ -153,7 +152,8 @@ static void judge(kd_extrapolation *self, int j)
     kd_explicit *frame = &self->frame;
     for (int i = 0; i < frame->n; i++) frame->x_new[i] = frame->x[i] + self->T[0][i];
     if (j == 0) return;
-    double power = 1.0 / (2 * j + 1), most = pow(LIMIT, -power), err = self->error[j] = error_norm(self);
+    for (int i = 0; i < frame->n; i++) frame->err[i] = self->T[0][i] - self->T[1][i];
+    double power = 1.0 / (2 * j + 1), most = pow(LIMIT, -power), err = self->error[j] = norm(frame, frame->err);
     double factor = err > 0 ? frame->safety * pow(FIRST_SAFETY / err, power) : most;
     double h = frame->h * fmax(1 / (FALL * most), fmin(most, factor));
     self->h_of[j] = frame->opt.h_max > 0 ? fmin(h, frame->opt.h_max) : h;
@@ -231,22 +231,17 @@ static double bubble_most(double c)
 }
 
 // The polynomial of the attempt; its last two terms stand for its error (ODEX takes the last one, which a jump of f can
-// leave at 0)
+// leave at 0), where it is too large in err as well
 static double error_inside(kd_extrapolation *self)
 {
     kd_explicit *frame = &self->frame;
-    double       sum = 0;
-    int          counted = 0;
     make_polynomial(self, frame->x, frame->x_new, frame->h);
     const double  most[2] = {bubble_most(self->degree - 1), bubble_most(self->degree)};
     const double *q[2] = {self->q[self->degree - 1], self->q[self->degree]};
-    for (int i = 0; i < frame->n; i++) {
-        bool counts = frame->dae->controlled[i];
-        frame->err[i] = counts ? (fabs(most[0] * q[0][i]) + fabs(most[1] * q[1][i])) / kd_explicit_scale(frame, i) : 0;
-        sum += frame->err[i] * frame->err[i];
-        counted += counts;
-    }
-    return counted > 0 ? sqrt(sum / counted) : 0;
+    for (int i = 0; i < frame->n; i++) self->X[i] = fabs(most[0] * q[0][i]) + fabs(most[1] * q[1][i]);
+    double error = norm(frame, self->X);
+    if (error > INSIDE) memcpy(frame->err, self->X, (size_t)frame->n * sizeof *self->X);
+    return error;
 }
 
 // ---- the step -------------------------------------------------------------------------------------------------------
@@ -331,18 +326,14 @@ static double size_for(const kd_extrapolation *self, int k)
 static double proposal(kd_explicit *frame, double err)
 {
     kd_extrapolation *self = whole(frame);
+    int               k = self->constant ? self->k : best_columns(self);
     (void)err;
-    if (self->constant)
-        return fmin(frame->rejected ? frame->h : size_inside(self), fmin(self->h_of[self->k - 1], size_inside(self)));
-    int    k = best_columns(self);
-    double h = size_for(self, frame->rejected && k > self->columns ? self->columns : k);
-    if (frame->rejected) {
-        k = k < self->columns ? k : self->columns;
-        h = fmin(h, frame->h);
-    }
+    if (frame->rejected && k > self->columns) k = self->columns;
+    double h = fmin(size_for(self, k), size_inside(self));
+    if (frame->rejected) h = fmin(h, frame->h);
     bool cut = !frame->rejected && frame->h < frame->h_next; // by t_end: says nothing against what was planned
     if (!cut || h < frame->h || h > frame->h_next) self->k = k;
-    return fmin(h, size_inside(self));
+    return h;
 }
 
 static double shrink(kd_explicit *frame, double err)
@@ -350,12 +341,8 @@ static double shrink(kd_explicit *frame, double err)
     kd_extrapolation *self = whole(frame);
     (void)err;
     if (self->inside > INSIDE) return fmin(size_inside(self) / frame->h, frame->safety);
-    if (!self->constant) {
-        int most = self->kmax;
-        if (self->k > self->columns) self->k = self->columns;
-        if (self->k > most) self->k = most;
-        if (self->k > 2 && self->cost[self->k - 2] < LOWER * self->cost[self->k - 1]) self->k--;
-    }
+    if (self->k > self->columns) self->k = self->columns;
+    if (!self->constant && self->k > 2 && self->cost[self->k - 2] < LOWER * self->cost[self->k - 1]) self->k--;
     return fmin(self->h_of[self->k - 1] / frame->h, frame->safety);
 }
 
