@@ -84,6 +84,20 @@ static void set_point(const kd_statespace *self, kd_statespace_point *point, dou
     memcpy(point->active + d.nlambda, state->active_mu, (size_t)d.nmu);
 }
 
+static void copy_point(const kd_statespace *self, const kd_statespace_point *from, kd_statespace_point *to)
+{
+    kd_dims d = self->dims;
+    to->known = from->known;
+    to->t = from->t;
+    to->chart = from->chart;
+    memcpy(to->x, from->x, (size_t)self->dae->n * sizeof *to->x);
+    memcpy(to->p, from->p, (size_t)(self->nwhole + d.nv) * sizeof *to->p);
+    memcpy(to->pdot, from->pdot, (size_t)d.np * sizeof *to->pdot);
+    if (d.nr > 0) memcpy(to->rdot, from->rdot, (size_t)d.nr * sizeof *to->rdot);
+    if (d.nz > 0) memcpy(to->z, from->z, (size_t)d.nz * sizeof *to->z);
+    memcpy(to->active, from->active, (size_t)(d.nlambda + d.nmu));
+}
+
 static double distance(int n, const double *a, const double *b)
 {
     double most = 0;
@@ -91,16 +105,17 @@ static double distance(int n, const double *a, const double *b)
     return most;
 }
 
-// Where Newton's method for the positions starts: the last solution or the accepted one, whichever is nearer. Not the
-// point of the factors: an attempt that was given up may have left it on another branch.
-static void guess_position(kd_statespace *self, kd_chart *chart, const double *y, kd_statespace_point *at)
+// Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer;
+// where time goes back, as in another attempt of a step, the accepted solution instead of the latter, which an attempt
+// that was given up may have left on another branch.
+static void guess_position(kd_statespace *self, kd_chart *chart, bool back, const double *y, kd_statespace_point *at)
 {
-    int nind = chart->p.nind;
+    int           nind = chart->p.nind;
+    const double *other = back ? self->accepted.p : chart->position;
     kd_chart_pick(&chart->p, at->p, self->rind);
     double from_last = distance(nind, y, self->rind);
-    kd_chart_pick(&chart->p, self->accepted, self->rind);
-    if (from_last <= distance(nind, y, self->rind)) return;
-    memcpy(at->p, self->accepted, (size_t)self->dims.np * sizeof *at->p);
+    kd_chart_pick(&chart->p, other, self->rind);
+    if (from_last > distance(nind, y, self->rind)) memcpy(at->p, other, (size_t)self->dims.np * sizeof *at->p);
 }
 
 // a of the explicit formalism, for equations without multipliers and auxiliary variables
@@ -145,8 +160,13 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     int                  nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind;
     if (!chart->valid) return KD_EVAL_RETRY; // pack has said why
     if (same_point(self, at, t, x)) return KD_EVAL_OK;
+    if (same_point(self, &self->accepted, t, x)) { // asked for again after attempts that led nowhere
+        copy_point(self, &self->accepted, at);
+        return KD_EVAL_OK;
+    }
+    bool back = t < at->t;
     set_point(self, at, t, x);
-    guess_position(self, chart, at->x, at);
+    guess_position(self, chart, back, at->x, at);
     memcpy(at->w, self->guess, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
     memcpy(at->r, at->x + nip + niv, (size_t)self->dims.nr * sizeof *x);
     kd_eval answer = kd_chart_positions(self, chart, t, at->x, at->p, at->s);
@@ -154,7 +174,7 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     if (answer == KD_EVAL_OK) answer = accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = rates(self, at);
     if (answer != KD_EVAL_OK) { // iterates that led nowhere are no guess
-        memcpy(at->p, self->accepted, (size_t)self->dims.np * sizeof *x);
+        memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *x);
         memset(at->v, 0, (size_t)self->dims.nv * sizeof *x);
         return answer;
     }
@@ -267,9 +287,9 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     kd_statespace *self = impl;
     kd_dims        d = self->dims;
     memcpy(self->last.p, whole, (size_t)(self->nwhole + d.nv) * sizeof *x);
-    memcpy(self->accepted, whole, (size_t)d.np * sizeof *x);
+    memcpy(self->accepted.p, whole, (size_t)d.np * sizeof *x);
     memcpy(self->guess, self->last.w, (size_t)(self->nwhole - d.np - d.nv - d.nr) * sizeof *x);
-    self->last.known = self->ends[0].known = self->ends[1].known = false;
+    self->last.known = self->accepted.known = self->ends[0].known = self->ends[1].known = false;
     memset(x, 0, (size_t)self->dae->n * sizeof *x);
     kd_eval answer = start_chart(self, t, self->last.p, self->last.s);
     if (answer != KD_EVAL_OK) return answer;
@@ -315,7 +335,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     *changed = false;
     kd_eval answer = kd_statespace_solve(self, t, x);
     if (answer == KD_EVAL_OK) answer = check_redundant(self, &self->last);
-    if (answer == KD_EVAL_OK) memcpy(self->accepted, self->last.p, (size_t)self->dims.np * sizeof *x);
+    if (answer == KD_EVAL_OK) copy_point(self, &self->last, &self->accepted);
     if (answer != KD_EVAL_OK || self->last.chart != self->chart) return answer;
     const kd_statespace_point *at = &self->last;
     answer = kd_chart_factor(self, self->chart, t, at->p, at->s, &regular);
@@ -335,6 +355,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     encode(self, chosen, at->p, at->v, at->r, x);
     memcpy(self->last.x, x, (size_t)self->dae->n * sizeof *x);
     self->last.chart = chosen;
+    copy_point(self, &self->last, &self->accepted);
     *changed = true;
     return KD_EVAL_OK;
 }
@@ -482,12 +503,12 @@ static void cut_arrays(kd_statespace *self)
     kd_arena *arena = &self->arena;
     int       most = d.np > d.nv ? d.np : d.nv, wide = most > d.nr ? most : d.nr;
     cut_point(self, &self->last);
+    cut_point(self, &self->accepted);
     for (int k = 0; k < 2; k++) {
         cut_point(self, &self->ends[k]);
         kd_chart_cut(self, &self->charts[k]);
     }
     self->guess = kd_cut_double(arena, self->nwhole - d.np - d.nv - d.nr);
-    self->accepted = kd_cut_double(arena, d.np);
     self->whole = kd_cut_double(arena, self->nwhole);
     self->zero = kd_cut_double(arena, wide);
     cut_pivoting(self);

@@ -106,7 +106,7 @@ typedef struct kd_statespace {
     int                    rank_p, rank_v; // of the present active rows; -1: not yet determined
     kd_statespace_point    last;           // solved last
     kd_statespace_point    ends[2];        // of an interpolated step
-    double                *accepted;       // (np) p at the last start or relabel
+    kd_statespace_point    accepted;       // of the last relabel; p of the last start before
     double                *guess;          // (nw + ns + nlambda + nmu) of the last point that had a solution
     double                *whole;          // (nwhole)
     double                *zero;           // (nv)

@@ -287,7 +287,7 @@ static void find_worst(kd_explicit *self)
 // ---- stiffness ------------------------------------------------------------------------------------------------------
 
 // h |k_end - k_last| / |x_1 - X_last| at the same time t + h estimates h times the largest eigenvalue (HNW II, IV.2)
-static double stages_radius(const kd_explicit *self)
+static double stages_radius(kd_explicit *self)
 {
     const kd_explicit_tableau *b = self->tableau;
     double                     num = 0, den = 0;

@@ -17,7 +17,7 @@ typedef struct kd_explicit_class {
     kd_status (*solve)(kd_explicit *self, double *err);
     double (*proposal)(kd_explicit *self, double err); // size of the next step after an accepted one
     double (*shrink)(kd_explicit *self, double err);   // factor of the step after an error that was too large
-    double (*radius)(const kd_explicit *self);         // h |f_x| over the border of stability; 0: not known
+    double (*radius)(kd_explicit *self);               // h |f_x| over the border of stability; 0: not known
     kd_status (*prepare_dense)(kd_explicit *self);     // after an accepted step, at the first call only
     void (*interpolate)(const kd_explicit *self, double s, double *x); // x(t_old + s h), 0 <= s < 1
 } kd_explicit_class;

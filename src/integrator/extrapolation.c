@@ -51,8 +51,7 @@ struct kd_extrapolation {
     double      cost[COLUMNS];        // work per unit step
     double     *T[COLUMNS];           // (n) T[i] = T_j,j-i+1 of the last column j
     double     *X, *f, *before, *now; // (n) a point, f there; d_i-1, d_i
-    double     *middle_d, *middle_f;  // (n) d and f of the last column at t + h / 2
-    double      rho;                  // largest eigenvalue, estimated with the last two columns
+    double     *lower;                // (n) x + T_k,k-1
     member      member[COLUMNS];
     bool        watches_inside; // the error of the dense output is controlled
     double      inside;         // that error
@@ -67,19 +66,6 @@ static kd_extrapolation *whole(kd_explicit *frame)
 }
 
 // ---- columns --------------------------------------------------------------------------------------------------------
-
-// |df| / |dx| between this column and the last one, both at t + h / 2, estimates the largest eigenvalue (HNW II, IV.2)
-static void look_at_middle(kd_extrapolation *self, const double *d, const double *f)
-{
-    double num = 0, den = 0;
-    for (int i = 0; i < self->frame.n; i++) {
-        num += (f[i] - self->middle_f[i]) * (f[i] - self->middle_f[i]);
-        den += (d[i] - self->middle_d[i]) * (d[i] - self->middle_d[i]);
-        self->middle_f[i] = f[i];
-        self->middle_d[i] = d[i];
-    }
-    self->rho = den > 0 ? sqrt(num / den) : 0;
-}
 
 // T_j1 of a step from x; keep: d at the midpoint and f at all points, NULL: not wanted
 static kd_status column(kd_extrapolation *self, double t, const double *x, double h, int parts, member *keep,
@@ -97,10 +83,7 @@ static kd_status column(kd_extrapolation *self, double t, const double *x, doubl
         for (int i = 0; i < n; i++) self->X[i] = x[i] + now[i];
         kd_status status = kd_explicit_rhs(&self->frame, t + step * sigma, self->X, f);
         if (status < 0) return status;
-        if (2 * step == parts) {
-            if (keep) memcpy(keep->middle, now, (size_t)n * sizeof *now);
-            look_at_middle(self, now, f);
-        }
+        if (keep && 2 * step == parts) memcpy(keep->middle, now, (size_t)n * sizeof *now);
         for (int i = 0; i < n && step < parts; i++) {
             double next = before[i] + 2 * sigma * f[i];
             before[i] = now[i];
@@ -281,7 +264,9 @@ static kd_status solve(kd_explicit *frame, double *err)
     self->q_known = false;
     for (int l = 0; l < COLUMNS; l++) self->member[l].known = false;
     kd_status status = add_columns(self, err);
-    if (status < 0 || !(*err < 1) || !self->watches_inside) return status;
+    if (status < 0 || !(*err < 1)) return status;
+    for (int i = 0; i < frame->n && self->columns > 1; i++) self->lower[i] = frame->x[i] + self->T[1][i];
+    if (!self->watches_inside) return KD_OK;
     status = kd_explicit_evaluate_end(frame);
     if (status < 0) return status;
     self->inside = error_inside(self);
@@ -348,11 +333,18 @@ static double shrink(kd_explicit *frame, double err)
 
 // ---- stiffness ------------------------------------------------------------------------------------------------------
 
-static double radius(const kd_explicit *frame)
+// h |df| / |dx| between the last two approximations at t + h, whose difference is that of the stiff components where
+// stability limits the step (HNW II, IV.2); one more evaluation
+static double radius(kd_explicit *frame)
 {
-    const kd_extrapolation *self = (const kd_extrapolation *)frame;
-    if (self->columns < 2) return 0;
-    return frame->h * self->rho / (AT_BORDER * self->border[self->columns - 1]);
+    kd_extrapolation *self = whole(frame);
+    double            num = 0, den = 0;
+    if (self->columns < 2 || kd_explicit_rhs(frame, frame->t + frame->h, self->lower, self->f) < 0) return 0;
+    for (int i = 0; i < frame->n; i++) {
+        num += pow(frame->k_end[i] - self->f[i], 2);
+        den += pow(frame->x_new[i] - self->lower[i], 2);
+    }
+    return den > 0 ? frame->h * sqrt(num / den) / (AT_BORDER * self->border[self->columns - 1]) : 0;
 }
 
 // Growth of x' = -z x in a step with columns 0 .. j
@@ -465,8 +457,7 @@ static void init_columns(kd_extrapolation *self, const kd_extrapolation_options 
     self->f = kd_cut_double(arena, n);
     self->before = kd_cut_double(arena, n);
     self->now = kd_cut_double(arena, n);
-    self->middle_d = kd_cut_double(arena, n);
-    self->middle_f = kd_cut_double(arena, n);
+    self->lower = kd_cut_double(arena, n);
     self->frame.k_start = kd_cut_double(arena, n);
     self->frame.k_end = kd_cut_double(arena, n);
 }
