@@ -23,10 +23,14 @@ typedef struct method {
 } method;
 
 static const method methods[] = {
-    {"dopri5", KD_DOPRI5, 0, true},           {"dop853", KD_DOP853, 0, true},
-    {"dop853 drifting", KD_DOP853, 0, false}, {"arkode erk 4", KD_ARKODE, 4, false},
-    {"arkode erk 5", KD_ARKODE, 5, false},    {"arkode erk 6", KD_ARKODE, 6, false},
-    {"arkode erk 8", KD_ARKODE, 8, false},    {"cvode adams", KD_CVODE, 0, false},
+    {"dopri5", KD_DOPRI5, 0, true},
+    {"dop853", KD_DOP853, 0, true},
+    {"dop853 drifting", KD_DOP853, 0, false},
+    {"arkode erk 4", KD_ARKODE, 4, false},
+    {"arkode erk 5", KD_ARKODE, 5, false},
+    {"arkode erk 6", KD_ARKODE, 6, false},
+    {"arkode erk 8", KD_ARKODE, 8, false},
+    {"cvode adams", KD_CVODE, 0, false},
     {"extrapolation", KD_EXTRAPOLATION, 0, true},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
