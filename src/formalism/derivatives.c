@@ -35,7 +35,7 @@ static int column_dof(const kd_work *w, const kd_measure *m, int l)
 // place in v of column l of a measure; -1: prescribed
 static int column_v(const kd_work *w, const kd_measure *m, int l)
 {
-    return w->system->tree.dof_v[column_dof(w, m, l)];
+    return m->kind == KD_MEASURE_DOF ? w->system->tree.dof_v[m->dof] : w->system->pair[m->pair].step[l].v;
 }
 
 static const kd_change *change_of(const kd_work *w, const kd_measure *m, int l)
@@ -49,23 +49,40 @@ static double slope(const kd_work *w, const kd_measure *m, int l)
     return w->slope[w->slope_at[m - w->system->measure] + l];
 }
 
-// The slopes of all measures, from the columns w, u of their pairs.
-static void fill_slopes(kd_work *w)
+static double component(const kd_vec3 *a, int i)
+{
+    return i == 0 ? a->x : i == 1 ? a->y : a->z;
+}
+
+// The slopes of a measure from the columns w, u of its pair
+static void fill_slope(kd_work *w, const kd_measure *m, double *out)
+{
+    const kd_change *c = change_of(w, m, 0);
+    const int        n = w->system->pair[m->pair].nsteps;
+    kd_vec3          N, F;
+    switch (m->kind) {
+    case KD_MEASURE_SHIFT:
+        for (int l = 0; l < n; l++) out[l] = component(&c[l].u, m->i);
+        break;
+    case KD_MEASURE_LENGTH:
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        for (int l = 0; l < n; l++) out[l] = kd_vec_dot(F, c[l].u);
+        break;
+    default:
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        for (int l = 0; l < n; l++) out[l] = kd_vec_dot(N, c[l].w) + kd_vec_dot(F, c[l].u);
+        break;
+    }
+}
+
+static void fill_slopes(kd_work *w, int first, int end)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nmeasures; i++) {
-        const kd_measure *m = &s->measure[i];
-        double           *out = w->slope + w->slope_at[i];
-        kd_vec3           N, F;
-        if (m->kind == KD_MEASURE_DOF) {
-            out[0] = 1.0;
-            continue;
-        }
-        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
-            const kd_change *c = change_of(w, m, l);
-            out[l] = kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
-        }
+    for (int i = first; i < end; i++) {
+        if (s->measure[i].kind == KD_MEASURE_DOF)
+            w->slope[w->slope_at[i]] = 1.0;
+        else
+            fill_slope(w, &s->measure[i], w->slope + w->slope_at[i]);
     }
 }
 
@@ -102,7 +119,7 @@ static void add_frozen_pair(kd_work *w, int i)
     const kd_system *s = w->system;
     const kd_pair   *pair = &s->pair[i];
     const kd_change *c = &w->change[w->change_at[i]];
-    kd_vec3          N = w->pair_N[i], F = w->pair_F[i];
+    kd_vec3          N = w->pair_load[i].N, F = w->pair_load[i].F;
     for (int l = 0; l < pair->nsteps; l++) {
         int column = s->tree.dof_v[pair->step[l].dof];
         if (column < 0) continue;
@@ -298,17 +315,34 @@ static bool is_measure(const kd_work *w, int slot)
     return w->system->slot[slot].kind == KD_SLOT_MEASURE;
 }
 
+// out[row, :] += factor * slope
+static void add_slopes(kd_work *w, kd_matrix_values *out, int row, const kd_measure *m, double factor)
+{
+    const double  *along = w->slope + w->slope_at[m - w->system->measure];
+    const kd_step *step = m->kind == KD_MEASURE_DOF ? NULL : w->system->pair[m->pair].step;
+    const int      n = column_count(w, m);
+    if (out->recording || !step) {
+        for (int l = 0; l < n; l++)
+            if (column_v(w, m, l) >= 0) kd_matrix_add(out, row, column_v(w, m, l), factor * along[l]);
+        return;
+    }
+    const int *place = out->plan->place + out->next; // as kd_matrix_add does it
+    double    *value = out->value;
+    int        added = 0;
+    for (int l = 0; l < n; l++)
+        if (step[l].v >= 0) value[place[added++]] += factor * along[l];
+    out->next += added;
+}
+
 // G (or H): derivatives of a row by increments (by velocities), from the slopes of its terms.
 static void add_gradient_row(kd_work *w, kd_matrix_values *out, const kd_row *row, int number, int level)
 {
-    kd_row_gradient(row, w, w->small);
+    const kd_system *s = w->system;
+    const double    *by = row->coefficient ? row->coefficient : w->small;
+    if (!row->coefficient) kd_row_gradient(row, w, w->small);
     for (int i = 0; i < row->nterms; i++) {
-        if (!is_measure(w, row->slot[i]) || w->system->slot[row->slot[i]].level != level) continue;
-        const kd_measure *m = &w->system->measure[w->system->slot[row->slot[i]].index];
-        for (int l = 0; l < column_count(w, m); l++) {
-            int column = column_v(w, m, l);
-            if (column >= 0) kd_matrix_add(out, number, column, w->small[i] * slope(w, m, l));
-        }
+        const kd_slot at = s->slot[row->slot[i]];
+        if (at.kind == KD_SLOT_MEASURE && at.level == level) add_slopes(w, out, number, &s->measure[at.index], by[i]);
     }
 }
 
@@ -622,7 +656,7 @@ static void add_second_rows(kd_work *w)
 
 static void clear_frozen(kd_work *w)
 {
-    size_t n = (size_t)w->change_at[w->system->npairs];
+    size_t n = (size_t)w->change_at[w->system->upto[KD_FOR_LOADS].pairs];
     kd_work_clear_forces(w);
     memset(w->frozen_N, 0, n * sizeof *w->frozen_N);
     memset(w->frozen_F, 0, n * sizeof *w->frozen_F);
@@ -645,30 +679,29 @@ static kd_eval assemble(kd_work *w, const double *lambda, const double *mu)
     add_tree(w);
     for (int i = 0; i < s->nloads && answer == KD_EVAL_OK && !s->for_start; i++) answer = add_load(w, i);
     add_rows(w, lambda, mu);
-    for (int i = 0; i < s->npairs && !s->for_start; i++) add_frozen_pair(w, i);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs && !s->for_start; i++) add_frozen_pair(w, i);
     return answer;
 }
 
-static void fill_axes(kd_work *w)
+void kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->npairs; i++)
-        kd_pair_axes(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->change + w->change_at[i]);
-    fill_slopes(w);
-}
-
-void kd_work_axes(kd_work *w, const kd_point *x)
-{
-    kd_work_position(w, x);
-    if (w->axes_stamp == x->position_stamp) return;
+    const kd_counts  upto = s->upto[extent];
+    kd_work_position(w, x, extent);
+    if (w->axes_stamp != x->position_stamp) w->turned = (kd_counts){0};
     w->axes_stamp = x->position_stamp;
-    fill_axes(w);
+    const kd_counts from = w->turned;
+    if (from.pairs >= upto.pairs && from.measures >= upto.measures) return;
+    for (int i = from.pairs; i < upto.pairs; i++)
+        kd_pair_axes(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->change + w->change_at[i]);
+    fill_slopes(w, from.measures, upto.measures);
+    w->turned = upto;
 }
 
 void kd_work_G(kd_work *w, const kd_point *x)
 {
-    if (w->system->nmu > 0) kd_work_velocity(w, x);
-    kd_work_axes(w, x);
+    if (w->system->nmu > 0) kd_work_velocity(w, x, KD_FOR_ROWS);
+    kd_work_axes(w, x, KD_FOR_ROWS);
     if (w->G_stamp == x->position_stamp) return;
     w->G_stamp = x->position_stamp;
     kd_matrix_values *const made[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};
@@ -679,14 +712,15 @@ void kd_work_G(kd_work *w, const kd_point *x)
 kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
 {
     const kd_system *s = w->system;
-    kd_work_acceleration(w, x);
+    kd_work_acceleration(w, x, KD_FOR_LOADS);
     kd_eval answer = kd_work_loads(w, x);
     bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == part;
     if (answer != KD_EVAL_OK || current) return answer;
     w->part = part;
-    kd_work_axes(w, x);
+    kd_work_axes(w, x, KD_FOR_LOADS);
     w->G_stamp = x->position_stamp;
-    for (int i = 0; i < s->npairs; i++) kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
+        kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
     start_matrices(w);
     add_constraint_matrices(w);
     answer = assemble(w, x->lambda, x->mu);
@@ -698,11 +732,11 @@ void kd_work_second_derivatives(kd_work *w, const kd_point *x)
 {
     const kd_system        *s = w->system;
     kd_matrix_values *const second[] = {&w->gII_p, &w->gII_v, &w->gII_s, &w->hI_p, &w->hI_v};
-    kd_work_acceleration(w, x);
+    kd_work_acceleration(w, x, KD_FOR_LOADS);
     if (w->second_stamp == x->acceleration_stamp) return;
     w->second_stamp = x->acceleration_stamp;
-    kd_work_axes(w, x);
-    for (int i = 0; i < s->npairs; i++)
+    kd_work_axes(w, x, KD_FOR_LOADS);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
         kd_pair_changes(&s->pair[i], &w->rel[i], w->dx, w->ddx, w->change + w->change_at[i]);
     for (size_t i = 0; i < sizeof second / sizeof *second; i++) kd_matrix_start(second[i]);
     add_second_rows(w);
@@ -712,12 +746,12 @@ void kd_work_second_derivatives(kd_work *w, const kd_point *x)
 kd_eval kd_work_multipliers(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
-    kd_work_acceleration(w, x);
+    kd_work_acceleration(w, x, KD_FOR_LOADS);
     kd_eval answer = kd_work_loads(w, x);
     bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == KD_PART_ALL;
     if (answer != KD_EVAL_OK || current) return answer;
     w->derivative_stamp = 0; // the matrices are no longer of one point
-    kd_work_axes(w, x);
+    kd_work_axes(w, x, KD_FOR_LOADS);
     kd_matrix_start(&w->residual_lambda);
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *load = &s->load[i];

@@ -1,0 +1,523 @@
+// elimination.c: sparse LU with a fixed order of pivots, by dense fronts.
+//
+// Order: least degree among the unknowns that may be eliminated (Markowitz' count on a symmetric pattern). A row of C
+// has a zero on the diagonal; after its neighbours are gone the pivot is minus the mobility that they leave to it.
+//
+// Pivots that follow each other in the elimination tree and see nearly the same unknowns share a front: a full matrix
+// of w pivots and b unknowns of its border, eliminated later. Its first w columns are eliminated in place, and what is
+// left of the border is added to the front above (Duff, Erisman, Reid: Direct Methods for Sparse Matrices, ch. 12).
+// Rows are padded with zeros, so that the inner loop always takes whole vectors.
+#include "math/elimination.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "math/kernel.h"
+
+#define SOUND 0.05     // part of its full size that a pivot must have to be taken early
+#define VANISHED 1e-10 // part of a pivot at creation below which it counts as lost
+
+#define LANES 4        // numbers per vector
+#define SMALL_FRONT 20 // fronts up to this order are joined whatever zeros that costs
+#define ZEROS 0.3      // larger ones only for at most this part of zeros
+
+typedef struct front {
+    int  first, pivots, order; // places first .. first + pivots - 1; order = pivots + border
+    int  above;                // front that takes the border; -1: none
+    int  row, ld;              // numbers between rows; LANES - 1 of them behind the last column are padding
+    int *place;                // (order) places of its unknowns
+    int *target;               // (border x border) where the border's numbers go in the front above, from values
+} front;
+
+typedef void (*partial_lu)(int n, int w, int ld, double *restrict F, double *restrict inverse);
+
+struct kd_elimination {
+    int        n, nfronts;
+    int       *unknown; // (n) in the order of elimination
+    front     *fronts;  // from the leaves to the root
+    partial_lu eliminate;
+    size_t     nvalues;
+    double    *values, *inverse; // of all fronts; (n) reciprocals of the pivots
+    double    *least;            // (n) below this a pivot has vanished
+    double    *x, *border;       // (n) the solution in the order of elimination; of one front
+    kd_arena   arena;
+    int        entries;
+    long       factor_operations, solve_operations;
+};
+
+// ---- the inner loop -------------------------------------------------------------------------------------------------
+typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+
+// The first w columns of F (n x n, row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k, two
+// pivots at a time; reading and writing goes on into the padding.
+static inline __attribute__((always_inline)) void partial_lu_on_lanes(int n, int w, int ld, double *restrict F,
+                                                                      double *restrict inverse)
+{
+    int k = 0;
+    for (; k + 2 <= w; k += 2) {
+        const double *restrict a = F + k * ld, *restrict b = a + ld;
+        double *restrict second = F + (k + 1) * ld;
+        const double ra = inverse[k] = 1.0 / a[k], lb = second[k] *= ra;
+        for (int j = k + 1; j < n; j++) second[j] -= lb * a[j];
+        const double rb = inverse[k + 1] = 1.0 / b[k + 1];
+        for (int i = k + 2; i < n; i++) {
+            double *restrict y = F + i * ld;
+            const double l = y[k] * ra, m = (y[k + 1] - l * a[k + 1]) * rb;
+            y[k] = l;
+            y[k + 1] = m;
+            const lanes ls = {l, l, l, l}, ms = {m, m, m, m};
+            for (int j = k + 2; j < n; j += LANES)
+                *(lanes *)(y + j) -= ls * *(const lanes *)(a + j) + ms * *(const lanes *)(b + j);
+        }
+    }
+    if (k == w) return;
+    const double *restrict a = F + k * ld;
+    const double ra = inverse[k] = 1.0 / a[k];
+    for (int i = k + 1; i < n; i++) {
+        double *restrict y = F + i * ld;
+        const double l = y[k] *= ra;
+        const lanes  ls = {l, l, l, l};
+        for (int j = k + 1; j < n; j += LANES) *(lanes *)(y + j) -= ls * *(const lanes *)(a + j);
+    }
+}
+
+static void partial_lu_base(int n, int w, int ld, double *restrict F, double *restrict inverse)
+{
+    partial_lu_on_lanes(n, w, ld, F, inverse);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) static void partial_lu_avx2(int n, int w, int ld, double *restrict F,
+                                                            double *restrict inverse)
+{
+    partial_lu_on_lanes(n, w, ld, F, inverse);
+}
+
+static partial_lu choose_partial_lu(void)
+{
+    return __builtin_cpu_supports("avx2") ? partial_lu_avx2 : partial_lu_base;
+}
+#else
+static partial_lu choose_partial_lu(void)
+{
+    return partial_lu_base;
+}
+#endif
+
+// ---- order ----------------------------------------------------------------------------------------------------------
+typedef struct planner {
+    int            n;
+    const int     *block;
+    double        *A;         // (n x n) what is left of K, row-major
+    unsigned char *linked;    // (n x n) its pattern
+    bool          *gone;      // (n)
+    double        *full;      // (n) size of a pivot at its best
+    int           *degree;    // (n)
+    int           *waits_for; // (n) by block: the last question whose row was found to wait for it
+    int            questions;
+    kd_arena       arena;
+} planner;
+
+static bool planner_cut(planner *p, int n, const int *block)
+{
+    p->n = n;
+    p->block = block;
+    p->A = kd_cut_matrix(&p->arena, n, n);
+    p->linked = kd_arena_cut(&p->arena, (size_t)n * (size_t)n, 1);
+    p->gone = kd_cut_bool(&p->arena, n);
+    p->full = kd_cut_double(&p->arena, n);
+    p->degree = kd_cut_int(&p->arena, n);
+    p->waits_for = kd_cut_int(&p->arena, n);
+    return !p->arena.failed;
+}
+
+static size_t at(const planner *p, int i, int j)
+{
+    return (size_t)i * (size_t)p->n + (size_t)j;
+}
+
+static void link(planner *p, int i, int j)
+{
+    if (i == j || p->linked[at(p, i, j)]) return;
+    p->linked[at(p, i, j)] = p->linked[at(p, j, i)] = 1;
+    p->degree[i]++;
+    p->degree[j]++;
+}
+
+// full: of A the diagonal, of a row of C the mobility of the diagonal of A along it
+static void planner_fill(planner *p, const kd_entries *e)
+{
+    for (int k = 0; k < e->count; k++) {
+        p->A[at(p, e->row[k], e->column[k])] += e->value[k];
+        link(p, e->row[k], e->column[k]);
+    }
+    for (int i = 0; i < p->n; i++)
+        if (p->block[i] >= 0) p->full[i] = fabs(p->A[at(p, i, i)]);
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; p->block[i] < 0 && j < p->n; j++)
+            if (p->block[j] >= 0 && p->full[j] > 0)
+                p->full[i] += fabs(p->A[at(p, i, j)] * p->A[at(p, j, i)]) / p->full[j];
+}
+
+static bool is_sound(const planner *p, int i, double part)
+{
+    double pivot = fabs(p->A[at(p, i, i)]);
+    return pivot > part * p->full[i] && pivot >= DBL_MIN && pivot <= DBL_MAX;
+}
+
+// Are all neighbours of row i in A gone, or all those of one block?
+static bool is_ripe(planner *p, int i)
+{
+    bool waiting = false;
+    int  question = ++p->questions;
+    for (int j = 0; j < p->n; j++) {
+        if (!p->linked[at(p, i, j)] || p->block[j] < 0 || p->gone[j]) continue;
+        p->waits_for[p->block[j]] = question;
+        waiting = true;
+    }
+    for (int j = 0; j < p->n && waiting; j++)
+        if (p->linked[at(p, i, j)] && p->block[j] >= 0 && p->gone[j] && p->waits_for[p->block[j]] != question)
+            return true;
+    return !waiting;
+}
+
+// Least degree of those that may go; if none may, the soundest of all.
+static int next_pivot(planner *p)
+{
+    int best = -1, rescue = -1;
+    for (int i = 0; i < p->n; i++) {
+        if (p->gone[i]) continue;
+        bool ripe = p->block[i] >= 0 || is_ripe(p, i);
+        if (ripe && is_sound(p, i, SOUND) && (best < 0 || p->degree[i] < p->degree[best])) best = i;
+        if (is_sound(p, i, 0.0) &&
+            (rescue < 0 || fabs(p->A[at(p, i, i)]) * p->full[rescue] > fabs(p->A[at(p, rescue, rescue)]) * p->full[i]))
+            rescue = i;
+    }
+    return best >= 0 ? best : rescue;
+}
+
+static void eliminate(planner *p, int k, int *neighbour)
+{
+    int count = 0;
+    p->gone[k] = true;
+    for (int j = 0; j < p->n; j++)
+        if (p->linked[at(p, k, j)] && !p->gone[j]) {
+            neighbour[count++] = j;
+            p->degree[j]--;
+        }
+    double r = 1.0 / p->A[at(p, k, k)];
+    for (int a = 0; a < count; a++) {
+        double l = p->A[at(p, neighbour[a], k)] * r;
+        for (int b = 0; b < count; b++) {
+            p->A[at(p, neighbour[a], neighbour[b])] -= l * p->A[at(p, k, neighbour[b])];
+            if (b < a) link(p, neighbour[a], neighbour[b]);
+        }
+    }
+}
+
+// unknown (n): the order; least (n); the pattern with all fill stays in p->linked. -1, or the unknown without pivot.
+static int plan_order(planner *p, int *unknown, double *least, int *neighbour)
+{
+    for (int k = 0; k < p->n; k++) {
+        int i = next_pivot(p);
+        if (i < 0) {
+            for (i = 0; p->gone[i]; i++) continue;
+            return i;
+        }
+        unknown[k] = i;
+        least[k] = VANISHED * fabs(p->A[at(p, i, i)]);
+        eliminate(p, i, neighbour);
+    }
+    return -1;
+}
+
+// ---- fronts ---------------------------------------------------------------------------------------------------------
+typedef struct tree {
+    int *parent;       // (n) by place: the first of the later places that it is linked with; -1: none
+    int *count;        // (n) number of these
+    int *child, *next; // (n) lists of children
+    int *order;        // (n) places in postorder
+} tree;
+
+static int is_linked(const planner *p, const int *unknown, int i, int j)
+{
+    return p->linked[at(p, unknown[i], unknown[j])];
+}
+
+static void find_parents(const planner *p, const int *unknown, tree *t)
+{
+    for (int k = 0; k < p->n; k++) {
+        t->parent[k] = -1;
+        t->count[k] = 0;
+        for (int j = p->n - 1; j > k; j--)
+            if (is_linked(p, unknown, k, j)) {
+                t->parent[k] = j;
+                t->count[k]++;
+            }
+    }
+}
+
+// Children before parents and next to them: the same fill, and fronts without gaps.
+static void sort_postorder(const planner *p, int *unknown, double *least, tree *t, int *copy, double *values)
+{
+    int at_ = 0, n = p->n;
+    for (int k = 0; k < n; k++) t->child[k] = -1;
+    for (int k = n - 1; k >= 0; k--)
+        if (t->parent[k] >= 0) {
+            t->next[k] = t->child[t->parent[k]];
+            t->child[t->parent[k]] = k;
+        }
+    for (int root = 0; root < n; root++) {
+        if (t->parent[root] >= 0) continue;
+        for (int k = root; k >= 0;) { // down the first children that are left, then take the place itself
+            if (t->child[k] >= 0) {
+                int child = t->child[k];
+                t->child[k] = t->next[child];
+                k = child;
+            } else {
+                t->order[at_++] = k;
+                k = k == root ? -1 : t->parent[k];
+            }
+        }
+    }
+    memcpy(copy, unknown, (size_t)n * sizeof *copy);
+    memcpy(values, least, (size_t)n * sizeof *values);
+    for (int k = 0; k < n; k++) {
+        unknown[k] = copy[t->order[k]];
+        least[k] = values[t->order[k]];
+    }
+}
+
+// Zeros that a front of w pivots stores when place k, the parent of its last one, joins it
+static bool may_join(const tree *t, int first, int k)
+{
+    int  order = k - first + 1 + t->count[k];
+    long stored = (long)order * order - (long)t->count[k] * t->count[k], needed = 0;
+    if (t->parent[k - 1] != k) return false;
+    for (int i = first; i <= k; i++) needed += 2L * t->count[i] + 1;
+    return order <= SMALL_FRONT || (double)(stored - needed) <= ZEROS * (double)stored;
+}
+
+static void set_places(const planner *p, const int *unknown, front *f)
+{
+    int last = f->first + f->pivots - 1, count = 0;
+    for (int j = f->first; j <= last; j++) f->place[count++] = j;
+    for (int j = last + 1; j < p->n; j++)
+        if (is_linked(p, unknown, last, j)) f->place[count++] = j;
+}
+
+static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
+{
+    s->fronts = kd_arena_cut(&s->arena, (size_t)s->n, sizeof *s->fronts);
+    if (s->arena.failed) return false;
+    for (int k = 0; k < s->n; s->nfronts++) {
+        front *f = &s->fronts[s->nfronts];
+        f->first = k++;
+        while (k < s->n && may_join(t, f->first, k)) k++;
+        f->pivots = k - f->first;
+        f->order = f->pivots + t->count[k - 1];
+        f->ld = (f->order + 2 * (LANES - 1)) / LANES * LANES;
+        f->row = (int)s->nvalues;
+        s->nvalues += (size_t)f->order * (size_t)f->ld;
+        int border = f->order - f->pivots;
+        f->place = kd_cut_int(&s->arena, f->order);
+        f->target = kd_arena_cut(&s->arena, (size_t)border * (size_t)border, sizeof *f->target);
+        if (s->arena.failed) return false;
+        set_places(p, s->unknown, f);
+        for (int i = 0; i < f->pivots; i++) {
+            long rest = f->order - 1 - i;
+            s->factor_operations += 2 * rest * rest + rest + 1;
+            s->solve_operations += 4 * rest + 1;
+        }
+        s->factor_operations += (long)border * border;
+    }
+    s->values = kd_arena_cut(&s->arena, s->nvalues, sizeof *s->values);
+    return !s->arena.failed;
+}
+
+// Position of a place in a front; it is there.
+static int find_place(const front *f, int place)
+{
+    int i = 0;
+    while (f->place[i] != place) i++;
+    return i;
+}
+
+static void link_fronts(kd_elimination *s)
+{
+    for (int k = 0, f_above = 0; k < s->nfronts; k++) {
+        front *f = &s->fronts[k];
+        int    border = f->order - f->pivots;
+        f->above = -1;
+        if (border == 0) continue;
+        for (f_above = k; f->place[f->pivots] >= s->fronts[f_above].first + s->fronts[f_above].pivots;) f_above++;
+        const front *g = &s->fronts[f->above = f_above];
+        for (int i = 0; i < border; i++)
+            for (int j = 0; j < border; j++)
+                f->target[i * border + j] =
+                    g->row + find_place(g, f->place[f->pivots + i]) * g->ld + find_place(g, f->place[f->pivots + j]);
+    }
+}
+
+static bool set_slots(kd_elimination *s, const kd_entries *e, int *slot)
+{
+    kd_arena scratch = {0};
+    int     *place = kd_cut_int(&scratch, s->n), *home = kd_cut_int(&scratch, s->n);
+    bool    *seen = kd_arena_cut(&scratch, s->nvalues, sizeof *seen);
+    bool     ok = !scratch.failed;
+    for (int k = 0; ok && k < s->n; k++) place[s->unknown[k]] = k;
+    for (int k = 0; ok && k < s->nfronts; k++)
+        for (int i = 0; i < s->fronts[k].pivots; i++) home[s->fronts[k].first + i] = k;
+    for (int k = 0; ok && k < e->count; k++) {
+        int          i = place[e->row[k]], j = place[e->column[k]];
+        const front *f = &s->fronts[home[i < j ? i : j]];
+        slot[k] = f->row + find_place(f, i) * f->ld + find_place(f, j);
+        s->entries += !seen[slot[k]];
+        seen[slot[k]] = true;
+    }
+    kd_arena_release(&scratch);
+    return ok;
+}
+
+static bool build_fronts(kd_elimination *s, planner *p, int *copy)
+{
+    int  n = s->n;
+    tree t = {.parent = kd_cut_int(&p->arena, n),
+              .count = kd_cut_int(&p->arena, n),
+              .child = kd_cut_int(&p->arena, n),
+              .next = kd_cut_int(&p->arena, n),
+              .order = kd_cut_int(&p->arena, n)};
+    if (p->arena.failed) return false;
+    find_parents(p, s->unknown, &t);
+    sort_postorder(p, s->unknown, s->least, &t, copy, s->x);
+    find_parents(p, s->unknown, &t);
+    if (!cut_fronts(s, p, &t)) return false;
+    link_fronts(s);
+    return true;
+}
+
+static kd_status plan(kd_elimination *s, const int *block, const kd_entries *entries, int *slot, int *bad)
+{
+    planner   p = {0};
+    kd_status status = KD_ERR_MEMORY;
+    int      *neighbour = kd_cut_int(&p.arena, s->n);
+    if (!planner_cut(&p, s->n, block)) goto done;
+    planner_fill(&p, entries);
+    *bad = plan_order(&p, s->unknown, s->least, neighbour);
+    if (*bad >= 0)
+        status = KD_ERR_DECOMPOSITION;
+    else if (build_fronts(s, &p, neighbour) && set_slots(s, entries, slot))
+        status = KD_OK;
+done:
+    kd_arena_release(&p.arena);
+    return status;
+}
+
+kd_status kd_elimination_create(int n, const int *block, const kd_entries *entries, int *slot, kd_elimination **self,
+                                int *bad)
+{
+    kd_elimination *s = kd_alloc(sizeof *s);
+    kd_status       status = KD_ERR_MEMORY;
+    *self = NULL;
+    *bad = -1;
+    if (!s) return status;
+    s->n = n;
+    s->unknown = kd_cut_int(&s->arena, n);
+    s->eliminate = choose_partial_lu();
+    s->inverse = kd_cut_double(&s->arena, n);
+    s->least = kd_cut_double(&s->arena, n);
+    s->x = kd_cut_double(&s->arena, n);
+    s->border = kd_cut_double(&s->arena, n);
+    if (!s->arena.failed) status = plan(s, block, entries, slot, bad);
+    if (status == KD_OK)
+        *self = s;
+    else
+        kd_elimination_destroy(s);
+    return status;
+}
+
+void kd_elimination_destroy(kd_elimination *self)
+{
+    if (!self) return;
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+// ---- numbers --------------------------------------------------------------------------------------------------------
+double *kd_elimination_clear(kd_elimination *self)
+{
+    memset(self->values, 0, self->nvalues * sizeof *self->values);
+    return self->values;
+}
+
+static void give_border(const front *f, double *values)
+{
+    const int *target = f->target;
+    for (int i = f->pivots; i < f->order; i++) {
+        const double *row = values + f->row + i * f->ld;
+        for (int j = f->pivots; j < f->order; j++) values[*target++] += row[j];
+    }
+}
+
+int kd_elimination_factor(kd_elimination *self)
+{
+    int bad = self->n;
+    for (int k = 0; k < self->nfronts; k++) {
+        const front *f = &self->fronts[k];
+        double      *F = self->values + f->row;
+        self->eliminate(f->order, f->pivots, f->ld, F, self->inverse + f->first);
+        for (int i = 0; i < f->pivots; i++) {
+            const double pivot = fabs(F[i * f->ld + i]);
+            const bool   sound = pivot > self->least[f->first + i] && pivot <= DBL_MAX;
+            bad = !sound && f->first + i < bad ? f->first + i : bad;
+        }
+        give_border(f, self->values);
+    }
+    return bad < self->n ? self->unknown[bad] : -1;
+}
+
+static void solve_lower(const kd_elimination *s, const front *f)
+{
+    const double *F = s->values + f->row;
+    double       *x = s->x + f->first;
+    for (int i = 1; i < f->pivots; i++) x[i] -= kd_kernel_dot(i, F + i * f->ld, x);
+    for (int i = f->pivots; i < f->order; i++) s->x[f->place[i]] -= kd_kernel_dot(f->pivots, F + i * f->ld, x);
+}
+
+static void solve_upper(const kd_elimination *s, const front *f)
+{
+    const double *F = s->values + f->row;
+    double       *x = s->x + f->first;
+    const int     border = f->order - f->pivots;
+    for (int i = 0; i < border; i++) s->border[i] = s->x[f->place[f->pivots + i]];
+    for (int i = f->pivots - 1; i >= 0; i--) {
+        const double *row = F + i * f->ld;
+        const double  inner = kd_kernel_dot(f->pivots - 1 - i, row + i + 1, x + i + 1);
+        const double  outer = kd_kernel_dot(border, row + f->pivots, s->border);
+        x[i] = (x[i] - inner - outer) * s->inverse[f->first + i];
+    }
+}
+
+void kd_elimination_solve(const kd_elimination *self, double *b)
+{
+    for (int i = 0; i < self->n; i++) self->x[i] = b[self->unknown[i]];
+    for (int k = 0; k < self->nfronts; k++) solve_lower(self, &self->fronts[k]);
+    for (int k = self->nfronts - 1; k >= 0; k--) solve_upper(self, &self->fronts[k]);
+    for (int i = 0; i < self->n; i++) b[self->unknown[i]] = self->x[i];
+}
+
+kd_elimination_size kd_elimination_size_of(const kd_elimination *self)
+{
+    int places = 0;
+    for (int k = 0; k < self->nfronts; k++) {
+        const front *f = &self->fronts[k];
+        places += f->order * f->order - (f->order - f->pivots) * (f->order - f->pivots);
+    }
+    return (kd_elimination_size){.entries = self->entries,
+                                 .fill = places - self->entries,
+                                 .factor = self->factor_operations,
+                                 .solve = self->solve_operations};
+}
