@@ -220,7 +220,7 @@ static bool fits_psf(const kd_method *m)
 static bool is_for_ode(kd_integrator integrator)
 {
     return integrator == KD_CVODE || integrator == KD_ARKODE || integrator == KD_DOPRI5 || integrator == KD_DOP853 ||
-           integrator == KD_EXTRAPOLATION;
+           integrator == KD_HALF_EXPLICIT || integrator == KD_EXTRAPOLATION;
 }
 
 static bool has_methods(kd_integrator integrator)
@@ -228,14 +228,18 @@ static bool has_methods(kd_integrator integrator)
     return integrator == KD_CVODE || integrator == KD_ARKODE;
 }
 
-// cvode, arkode, dopri5, dop853 and extrapolation solve ordinary differential equations, the others implicit ones
+// cvode, arkode, dopri5, dop853, half-explicit and extrapolation solve ordinary differential equations, the others
+// implicit ones
 static bool fits_integrator(const kd_method *m)
 {
     const kd_simulation_options *o = &m->options;
     const bool                   ode = o->formulation == KD_ODE || o->formulation == KD_STATESPACE;
     if (is_for_ode(o->integrator) && !ode)
-        return refuse("--integrator cvode, arkode, dopri5, dop853 or extrapolation",
+        return refuse("--integrator cvode, arkode, dopri5, dop853, half-explicit or extrapolation",
                       "they integrate ordinary differential equations", "--formulation ode");
+    if (o->integrator == KD_HALF_EXPLICIT && o->formulation != KD_ODE)
+        return refuse("--integrator half-explicit with statespace",
+                      "it imposes the constraints, which that form has eliminated", "--formulation ode");
     if (is_rosenbrock(m) && !ode)
         return refuse("--method rosenbrock", "it integrates ordinary differential equations", "--formulation ode");
     if (o->integrator == KD_SDIRK && o->formulation == KD_INDEX3)

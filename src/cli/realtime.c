@@ -26,6 +26,7 @@ static const char *const JACOBIANS[] = {KD_REALTIME_JACOBIAN_LIST(WORD_OF_LIST)}
 static const char *const STABILISATIONS[] = {KD_REALTIME_STABILISATION_LIST(WORD_OF_LIST)};
 static const char *const PROJECTORS[] = {KD_REALTIME_PROJECTOR_LIST(WORD_OF_LIST)};
 #undef WORD_OF_LIST
+static const char *const FORCES[] = {"new", "old"};
 static const char *const STIFF[] = {"elements", "criterion", "all"};
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
@@ -66,6 +67,7 @@ static const char DETAILS[] =
     "  kardan realtime models/hmmwv.yaml --duration 60 --as-fast-as-possible\n"
     "  kardan realtime caraxis --stabilisation baumgarte --alpha 100\n"
     "  kardan realtime models/slider-crank.yaml --jacobian j3 --index 1 --stabilisation projection\n"
+    "  kardan realtime examples/realtime/press.yaml --listen 40123\n"
     "  kardan realtime models/hmmwv.yaml --bound --stiff criterion\n"
     "  kardan realtime models/hmmwv.yaml --priority 80 --deadline 5e-4 --max-misses 0\n";
 
@@ -87,6 +89,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          {"--stabilisation", "S", "none, baumgarte, projection, ggl (default), regularisation", KD_CLI_TEXT,
           &t->stabilisation},
          {"--projector", "P", "matrix of the projection: step (default), start, predicted", KD_CLI_TEXT, &t->projector},
+         {"--forces", "F", "of j1 and j2, forces and matrices at the new (default) or the old positions", KD_CLI_TEXT,
+          &t->forces},
          {"--velocities-first", NULL, "velocities before positions", KD_CLI_FLAG, &o->velocities_first},
          {"--stiff", "W", "derivatives of: elements that say so (default), criterion (found at the start), all",
           KD_CLI_TEXT, &t->stiff},
@@ -95,6 +99,13 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          {"--epsilon", "E", "of regularisation; default: from the matrices at the start", KD_CLI_POSITIVE, &o->epsilon},
          {"--bound", NULL, "print what a step consists of, from the structure of the model, and do not run", KD_CLI_FLAG,
           &t->bound},
+         {"--listen", "PORT", "inputs and outputs by name to a controller on this machine (UDP); 0: any free port",
+          KD_CLI_NUMBER, &t->port},
+         {"--timeout", "S", "for an answer of the controller [s]; default 1, never beyond the next step",
+          KD_CLI_POSITIVE, &t->timeout},
+         {"--patience", "S", "for a controller to appear [s]; default 60", KD_CLI_POSITIVE, &t->patience},
+         {"--give-up", "N", "answers missing in a row after which the controller is lost; default 1000", KD_CLI_COUNT,
+          &t->give_up},
          {"--check-every", "N", "look at constraints and energy every N steps, outside the timed part; default: 1",
           KD_CLI_COUNT, &t->check_every},
          {"--intervals", "N", "output intervals, equally long; default: the model's, 500", KD_CLI_COUNT, &t->intervals},
@@ -146,11 +157,13 @@ static bool choose_words(task *t)
     kd_realtime_options *o = &t->options;
     int                  jacobian = t->jacobian ? CHOOSE("jacobian", t->jacobian, JACOBIANS) : (int)o->jacobian;
     int                  projector = t->projector ? CHOOSE("projector", t->projector, PROJECTORS) : (int)o->projector;
-    if (jacobian < 0 || projector < 0) return false;
+    int                  forces = t->forces ? CHOOSE("forces", t->forces, FORCES) : 0;
+    if (jacobian < 0 || projector < 0 || forces < 0) return false;
     if (t->index > 2) return complain("--index wants 1 (acceleration level) or 2 (velocity level)");
     if (t->index > 0) o->index = t->index;
     o->jacobian = (kd_realtime_jacobian)jacobian;
     o->projector = (kd_realtime_projector)projector;
+    o->ahead = forces == 0;
     int stabilisation = t->stabilisation ? CHOOSE("stabilisation", t->stabilisation, STABILISATIONS)
                         : ggl_fits(t)    ? (int)o->stabilisation
                                          : (int)KD_REALTIME_PROJECTION;
@@ -180,8 +193,12 @@ static bool method_fits(const task *t)
         return complain("--stiff chooses derivatives in the matrix; --jacobian explicit and j3 have none there");
     if (t->stiff && o->jacobian == KD_REALTIME_EXACT && strcmp(t->stiff, "all") != 0)
         return complain("--jacobian exact takes all derivatives; --stiff chooses those of j1 and j2");
+    if (t->forces && (o->velocities_first || (o->jacobian != KD_REALTIME_J1 && o->jacobian != KD_REALTIME_J2)))
+        return complain("--forces is for --jacobian j1 and j2 with positions first; the others have no choice");
     if (!isnan(t->max_misses) && t->max_misses != floor(t->max_misses))
         return complain("--max-misses wants a whole number");
+    if (!isnan(t->port) && (t->port != floor(t->port) || t->port > 65535))
+        return complain("--listen wants a port from 0 to 65535");
     if (t->priority > 99) return complain("--priority wants a number from 1 to 99");
     if (!isnan(t->from) && !t->start_state) return complain("--from is for --start-state");
     return true;
@@ -300,6 +317,7 @@ static void describe_method(task *t)
     kd_text(text, sizeof t->method, "%s", JACOBIANS[o->jacobian]);
     describe_part(t, text, sizeof t->method);
     if (o->velocities_first) kd_text_append(text, sizeof t->method, ", velocities first");
+    if (!o->ahead) kd_text_append(text, sizeof t->method, ", forces at the old positions");
     if (d.nlambda + d.nmu == 0) return;
     kd_text_append(text, sizeof t->method, ", index %d, %s", o->index, STABILISATIONS[o->stabilisation]);
     if (o->stabilisation == KD_REALTIME_PROJECTION || o->stabilisation == KD_REALTIME_GGL)
@@ -426,9 +444,10 @@ static kd_status look(task *t, long n)
 
 static kd_status one_step(task *t, long n)
 {
+    memcpy(t->applied, t->inputs, (size_t)kd_eom_dims(t->subject.eom).nu * sizeof *t->inputs);
     kd_pace_wait(&t->pace, n);
     double    begun = kd_cli_seconds();
-    kd_status status = kd_realtime_step(t->stepper, NULL, t->outputs);
+    kd_status status = kd_realtime_step(t->stepper, t->line ? t->inputs : NULL, t->outputs);
     double    ended = kd_cli_seconds(), time = kd_realtime_state(t->stepper)->t;
     if (status < 0) {
         kd_text(t->message, sizeof t->message, "%s", kd_realtime_message(t->stepper));
@@ -448,20 +467,51 @@ static kd_status run_steps(task *t)
     long      n = 0;
     for (; status >= 0 && n < t->nsteps && !kd_cli_is_interrupted(); n++) {
         status = one_step(t, n);
+        if (status >= 0 && t->line) status = kd_realtime_exchange(t, n + 1, time_left(t, n + 1));
         if (status >= 0) status = look(t, n + 1);
     }
     return status >= 0 && n < t->nsteps ? KD_STOPPED : status;
+}
+
+// Inputs as they act: the model's, and those of the controller as they were at the last step
+static kd_eval eval_held(double time, void *context, double *u, double *du, double *ddu)
+{
+    task     *t = context;
+    const int nu = kd_eom_dims(t->subject.eom).nu;
+    for (int i = 0; i < nu; i++) u[i] = du[i] = ddu[i] = 0;
+    if (t->subject.inputs.eval) {
+        kd_eval answer = t->subject.inputs.eval(time, t->subject.inputs.context, u, du, ddu);
+        if (answer != KD_EVAL_OK) return answer;
+    }
+    for (int i = 0; i < nu; i++)
+        if (t->external[i]) u[i] = t->applied[i], du[i] = ddu[i] = 0;
+    return KD_EVAL_OK;
+}
+
+// Arrays of ports; inputs start as the model says
+static kd_status make_ports(task *t)
+{
+    const kd_subject *s = &t->subject;
+    const kd_dims     d = kd_eom_dims(s->eom);
+    const size_t      nu = (size_t)d.nu + 1;
+    t->external = calloc(nu, sizeof *t->external);
+    t->outputs = calloc((size_t)d.ny + 1, sizeof *t->outputs);
+    t->inputs = calloc(4 * nu, sizeof *t->inputs);
+    if (!t->external || !t->outputs || !t->inputs) return KD_ERR_MEMORY;
+    t->applied = t->inputs + nu;
+    t->held = (kd_inputs){eval_held, t};
+    if (s->inputs.eval &&
+        s->inputs.eval(s->x->t, s->inputs.context, t->inputs, t->inputs + 2 * nu, t->inputs + 3 * nu) != KD_EVAL_OK)
+        return KD_ERR_CALLBACK_STOP;
+    memcpy(t->applied, t->inputs, nu * sizeof *t->inputs);
+    return KD_OK;
 }
 
 // The stepper at the start: made for the model's start, and taken from there to a state that was read
 static kd_status make_stepper(task *t)
 {
     const kd_subject *s = &t->subject;
-    const kd_dims     d = kd_eom_dims(s->eom);
-    t->external = calloc((size_t)d.nu + 1, sizeof *t->external);
-    t->outputs = calloc((size_t)d.ny + 1, sizeof *t->outputs);
-    if (!t->external || !t->outputs) return KD_ERR_MEMORY;
-    t->options.external = t->external; // inputs are the model's own
+    t->options.external = t->external;
     if (t->options.deadline <= 0) t->options.deadline = t->options.h;
     kd_status status =
         kd_realtime_create(s->eom, kd_subject_inputs(s), &t->options, s->x, &t->stepper, t->message, sizeof t->message);
@@ -479,10 +529,14 @@ static kd_status prepare(task *t)
     t->peak = malloc((size_t)room * sizeof *t->peak);
     t->peak_time = malloc((size_t)room * sizeof *t->peak_time);
     if (status >= 0 && (!t->peak || !t->peak_time)) status = KD_ERR_MEMORY;
-    if (status >= 0) status = kd_certifier_create(s->eom, kd_subject_inputs(s), &t->certifier);
+    if (status >= 0) status = kd_certifier_create(s->eom, &t->held, &t->certifier);
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
     if (status >= 0 && s->system && !t->no_drawing)
         status = kd_drawing_create(s->system, t->intervals + 1, &t->drawing);
+    if (status >= 0 && !isnan(t->port)) {
+        kd_cli_watch_signals();
+        status = kd_realtime_listen(t);
+    }
     if (status >= 0) status = make_stepper(t);
     if (status >= 0 && t->priority > 0) status = kd_pace_priority(t->priority, t->message, sizeof t->message);
     return status;
@@ -534,8 +588,10 @@ static void release(task *t)
     kd_certifier_destroy(t->certifier);
     kd_replay_destroy(t->replay);
     kd_state_destroy(t->start);
+    kd_realtime_hang_up(t);
     free(t->external);
     free(t->outputs);
+    free(t->inputs);
     free(t->peak);
     free(t->peak_time);
     kd_subject_close(&t->subject);
@@ -591,6 +647,10 @@ int kd_cli_realtime(int argc, char **argv)
                .from = NAN,
                .max_misses = NAN,
                .check_every = 1,
+               .port = NAN,
+               .timeout = 1,
+               .patience = 60,
+               .give_up = 1000,
                .options = kd_realtime_options_default(),
                .argc = argc,
                .argv = argv};
@@ -603,13 +663,18 @@ int kd_cli_realtime(int argc, char **argv)
     status = KD_EXIT_USAGE;
     if (!choose_stiff(&t)) goto done;
     describe_method(&t);
+    if (make_ports(&t) < 0) {
+        fputs("kardan: the inputs cannot be evaluated at the start\n", stderr);
+        status = KD_EXIT_FAILED;
+        goto done;
+    }
     if (t.bound) {
         status = show_bound(&t);
         goto done;
     }
     if (!plan(&t) || !name_files(&t)) goto done;
     // one more for the place where a run fails or is stopped, one for the start
-    if (kd_recording_create(t.subject.eom, kd_subject_inputs(&t.subject), t.intervals + 2, &t.recording) < 0) {
+    if (kd_recording_create(t.subject.eom, &t.held, t.intervals + 2, &t.recording) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);
         status = KD_EXIT_FAILED;
         goto done;

@@ -108,6 +108,11 @@ static void collect(facts *f, const task *t)
                 kd_timing_words(t->options.deadline, words, sizeof words), t->misses, t->cost.count);
         if (t->misses > 0) kd_text_append(value, VALUE, ", first at t = %.6g s", t->first_miss);
     }
+    if (t->line) {
+        const kd_realtime_answers a = kd_realtime_answers_of(t);
+        kd_text(add(f, "answers of the controller"), VALUE, "%ld in time, %ld missing, %ld too late", a.in_time,
+                a.missing, a.too_late);
+    }
     if (has_constraints(t)) {
         add_watched(f, "position error", &t->position);
         add_watched(f, "velocity error", &t->velocity);
@@ -289,7 +294,9 @@ void kd_realtime_write_postmortem(task *t)
 {
     char   problem[KD_REALTIME_MESSAGE] = "", words[KD_REALTIME_MESSAGE];
     double from = 0;
-    if (t->status >= 0 || t->status == KD_ERR_FILE || !t->replay || !t->stepper || t->cost.count == 0) return;
+    if (t->status >= 0 || t->status == KD_ERR_FILE || t->status == KD_ERR_CONNECTION || !t->replay || !t->stepper ||
+        t->cost.count == 0)
+        return;
     const kd_state *x = kd_realtime_state(t->stepper);
     if (kd_replay_save(t->replay, x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0) {
         const kd_replay_words replay = {
@@ -303,7 +310,7 @@ void kd_realtime_write_postmortem(task *t)
     const kd_postmortem why = {
         .title = t->subject.title,
         .eom = t->subject.eom,
-        .inputs = kd_subject_inputs(&t->subject),
+        .inputs = &t->held,
         .x = x,
         .before = kd_replay_oldest(t->replay),
         .h = t->options.h,
@@ -390,6 +397,14 @@ static void tell_run(const task *t, kd_json *json)
     if (t->lateness.count > 0) tell_timing(json, "lateness", &t->lateness);
     kd_json_count(json, "misses", t->misses);
     kd_json_count(json, "checks", t->checks);
+    if (t->line) {
+        const kd_realtime_answers a = kd_realtime_answers_of(t);
+        kd_json_open(json, "answers");
+        kd_json_count(json, "in_time", a.in_time);
+        kd_json_count(json, "missing", a.missing);
+        kd_json_count(json, "too_late", a.too_late);
+        kd_json_close(json);
+    }
     if (has_constraints(t)) {
         tell_watched(json, "position_error", &t->position);
         tell_watched(json, "velocity_error", &t->velocity);

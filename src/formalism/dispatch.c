@@ -172,9 +172,15 @@ void kd_pair_load(const kd_pair *pair, const kd_motion *m, const kd_relative *re
 }
 
 void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                     const double *dx, const kd_path_load *load, kd_path_scratch *scratch, double *p, double *v)
+                     const double *dx, const kd_path_load *load, double *scratch, double *p, double *v)
 {
     KD_CALL(kd_path_product, pair, tree, m, rel, dx, load, scratch, p, v);
+}
+
+void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                        const kd_path_load *load, double *scratch, double *values)
+{
+    KD_CALL(kd_path_congruence, pair, tree, m, rel, load, scratch, values);
 }
 
 bool kd_tyre_slopes(const kd_motion *m, const kd_force_def *d, const double a[KD_TYRE_INPUTS], double road_rate,

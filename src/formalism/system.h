@@ -187,6 +187,7 @@ typedef struct kd_stiff_path { // a pair that stiff loads act between
 
 typedef struct kd_stiff_load {
     int  number;
+    bool spring;            // along a distance, and depends on it and its rate only
     bool plain;             // all channels are shifts and turns, whose gradients are unit vectors:
     int  part[6];           // which ones, of (N, F)
     int  pair;              // of all channels and variables; -1: there are several
@@ -197,10 +198,12 @@ typedef struct kd_stiff_part {
     int              nloads, npaths;
     kd_stiff_load   *load;
     kd_stiff_path   *path;
-    int             *path_of;   // (pairs of loads) number of the path; -1
-    bool             by_slopes; // products of rows need slopes of pairs
-    kd_path_scratch  scratch;
-    kd_matrix_values p, v; // in the patterns of residual_p, residual_v
+    int             *path_of;               // (pairs of loads) number of the path; -1
+    bool             by_slopes;             // products of rows need slopes of pairs
+    int              longest;               // path
+    double          *scratch;               // of kd_path_product
+    kd_matrix_values p, v;                  // in the patterns of residual_p, residual_v
+    double           by_p, by_v, *together; // while by_p p + by_v v is summed up: there; NULL
     unsigned long    stamp;
 } kd_stiff_part;
 
@@ -339,6 +342,8 @@ void kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: vel
 
 // stiff_part.c: at the velocity stage (forces of multipliers: acceleration stage) into w->stiff.p, w->stiff.v
 kd_eval kd_work_stiff(kd_work *w, const kd_point *x);
+// by_p residual_p + by_v residual_v of them in the pattern of residual_p, without changes of directions along paths
+kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, double *values);
 
 // influence.c
 const char *kd_load_kind(const kd_load *load); // its type in model files

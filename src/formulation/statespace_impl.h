@@ -45,6 +45,7 @@ typedef struct kd_chart {
 // Everything that belongs to one (t, x): the whole state [p v r w s lambda mu | a] and x'.
 typedef struct kd_statespace_point {
     bool            known;
+    bool            looked_at; // between steps, not for one
     double          t;
     const kd_chart *chart;
     double         *x;                                   // (n)
@@ -53,6 +54,15 @@ typedef struct kd_statespace_point {
     double         *z;                                   // (nz)
     unsigned char  *active;                              // (nlambda + nmu)
 } kd_statespace_point;
+
+// Accepted points of the past: all of p, v, r, w, s, whatever the coordinates were. For multistep methods, and to begin
+// again from after a failure.
+enum { KD_STATESPACE_PAST = 10 };
+typedef struct kd_statespace_past {
+    int     count, newest;
+    double  t[KD_STATESPACE_PAST];
+    double *point[KD_STATESPACE_PAST]; // (np + nv + nr + nw + ns)
+} kd_statespace_past;
 
 typedef struct kd_statespace_newton {
     kd_arena        arena;
@@ -105,15 +115,20 @@ typedef struct kd_statespace {
     kd_chart              *chart, *previous;
     int                    rank_p, rank_v; // of the present active rows; -1: not yet determined
     kd_statespace_point    last;           // solved last
+    kd_statespace_point    kept;           // the end of a step, while times inside of it are looked at
     kd_statespace_point    ends[2];        // of an interpolated step
-    kd_statespace_point    accepted;       // of the last relabel; p of the last start before
+    kd_statespace_past     past;
+    double                 scale;          // of the positions at the start, not below 1
+    double                 guess_t;        // time of the position in last
+    double                 reached;        // latest time of a solution since the last accepted point
     double                *guess;          // (nw + ns + nlambda + nmu) of the last point that had a solution
     double                *whole;          // (nwhole)
     double                *zero;           // (nv)
     double                *GZ, *HZ, *full; // full: rectangular workspace of pivoting
     double                *U, *Vt, *sigma, *svd_work;
     int                   *row, *column;
-    double                *rind, *rc, *e, *moved, *values, *work;
+    double                *most; // (np)
+    double                *rind, *rc, *e, *moved, *aim, *before, *path, *values, *work;
     int                   *iwork;
     kd_statespace_newton   newton;
     kd_component          *component;
@@ -149,6 +164,10 @@ const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_char
 // p and s with S p = y, g = 0, c = 0; p, s come as guess. Then v with S v = v_ind, gI = 0, h = 0.
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p,
                            double *s) KD_NODISCARD;
+// The same from a solution p, s at t_from, along a path on which t and y change evenly: in parts that are short enough
+// to stay on its branch, between least and most of the whole.
+kd_eval kd_chart_follow(kd_statespace *self, kd_chart *chart, double t_from, double t, const double *y, double *p,
+                        double *s, double least, double most) KD_NODISCARD;
 kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, const double *v_ind, const double *p,
                             const double *s, const double *r, double *v) KD_NODISCARD;
 

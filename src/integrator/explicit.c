@@ -4,7 +4,8 @@
 // After an accepted step x_1 is projected onto the constraints by the formulation. The value f(t_1, x_1) that the error
 // estimate or the projection needed is that of the next step where x_1 did not move; otherwise f is asked for once
 // more, which costs one solve where the formulation still has the matrix of x_1. The error has been estimated before.
-// Method: docs/methods/explicit.md
+// The half-explicit method takes its stages from the formulation's constraints on velocity level instead.
+// Methods: docs/methods/explicit.md, half-explicit.md
 #include <kardan/explicit.h>
 
 #include <float.h>
@@ -13,6 +14,7 @@
 
 #include "core/text.h"
 #include "integrator/explicit_impl.h"
+#include "math/kernel.h"
 
 #define RETRY_SHRINK 0.25 // step after a function that could not be evaluated
 #define NOT_FINITE 0.1    // step after values that are not finite
@@ -33,10 +35,17 @@ kd_explicit_options kd_explicit_options_default(void)
 static const kd_explicit_tableau *const tableau_of[KD_EXPLICIT_METHOD_COUNT] = {
     [KD_EXPLICIT_DOPRI5] = &kd_dopri5_tableau,
     [KD_EXPLICIT_DOP853] = &kd_dop853_tableau,
+    [KD_EXPLICIT_HALF] = &kd_dopri5_tableau,
 };
 
-kd_status kd_explicit_check(const kd_dae *dae, const kd_explicit_options *o, const char *name, char *message,
-                            size_t size)
+static const char *const name_of[KD_EXPLICIT_METHOD_COUNT] = {
+#define NAME_OF_LIST(name, word, sentence) [name] = word,
+    KD_EXPLICIT_METHOD_LIST(NAME_OF_LIST)
+#undef NAME_OF_LIST
+};
+
+kd_status kd_explicit_check(const kd_dae *dae, const kd_explicit_options *o, const char *name, const char *equations,
+                            char *message, size_t size)
 {
     if (!(o->rtol > 0) || !(o->atol > 0) || !isfinite(o->rtol) || !isfinite(o->atol)) {
         kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive", o->rtol, o->atol);
@@ -55,12 +64,30 @@ kd_status kd_explicit_check(const kd_dae *dae, const kd_explicit_options *o, con
         return KD_ERR_ARGUMENT;
     }
     if (!dae->methods->rhs) {
-        kd_text(message, size,
-                "%s integrates ordinary differential equations, which the %s form is not; use the formulation ode",
-                name, dae->methods->name);
+        kd_text(message, size, "%s integrates %s, which the %s form is not; use the formulation ode", name, equations,
+                dae->methods->name);
         return KD_ERR_UNSUPPORTED;
     }
     return KD_OK;
+}
+
+// Options, and does the form have what the method needs?
+static kd_status check(const kd_dae *dae, const kd_explicit_options *o, char *message, size_t size)
+{
+    if ((int)o->method < 0 || (int)o->method >= KD_EXPLICIT_METHOD_COUNT) {
+        kd_text(message, size, "the explicit method %d is none of dopri5, dop853, half-explicit", (int)o->method);
+        return KD_ERR_ARGUMENT;
+    }
+    bool        half = o->method == KD_EXPLICIT_HALF;
+    const char *equations =
+        half ? "equations of motion whose multipliers are solved for" : "ordinary differential equations";
+    kd_status status = kd_explicit_check(dae, o, name_of[o->method], equations, message, size);
+    if (status < 0 || !half || dae->methods->stage) return status;
+    kd_text(message, size,
+            "%s imposes the constraints on velocity level, which the %s form has eliminated; use the formulation ode, "
+            "or dopri5",
+            name_of[o->method], dae->methods->name);
+    return KD_ERR_UNSUPPORTED;
 }
 
 void kd_explicit_init(kd_explicit *self, kd_dae *dae, const kd_explicit_options *opt, const kd_explicit_class *how,
@@ -90,6 +117,10 @@ static void init_stages(kd_explicit *self)
     self->beta = self->opt.beta < 0 ? b->beta : self->opt.beta;
     self->safety = self->opt.safety > 0 ? self->opt.safety : b->safety;
     self->X = kd_cut_double(arena, self->n);
+    if (self->opt.method == KD_EXPLICIT_HALF) {
+        self->points = &kd_half_explicit_points;
+        self->k_other = kd_cut_double(arena, self->n);
+    }
     for (int i = 0; i < b->all_stages; i++) self->k[i] = kd_cut_double(arena, self->n);
     for (int i = 0; i < b->ndense; i++) self->r[i] = kd_cut_double(arena, self->n);
     self->k_start = self->k[0];
@@ -104,13 +135,9 @@ kd_status kd_explicit_create(kd_dae *dae, const kd_explicit_options *opt, kd_exp
         return KD_ERR_ARGUMENT;
     }
     kd_explicit_options options = opt ? *opt : kd_explicit_options_default();
-    if ((int)options.method < 0 || (int)options.method >= KD_EXPLICIT_METHOD_COUNT) {
-        kd_text(message, size, "the explicit method %d is none of dopri5, dop853", (int)options.method);
-        return KD_ERR_ARGUMENT;
-    }
-    const char *name = tableau_of[options.method]->name;
-    kd_status   status = kd_explicit_check(dae, &options, name, message, size);
+    kd_status           status = check(dae, &options, message, size);
     if (status < 0) return status;
+    const char  *name = name_of[options.method];
     kd_explicit *self = kd_alloc(sizeof *self);
     if (self) {
         kd_explicit_init(self, dae, &options, &runge_kutta, name);
@@ -207,7 +234,19 @@ static void combine(const kd_explicit *self, const double *x, double h, const do
         k[m] = self->k[j];
         w[m++] = h * a[j];
     }
-    for (int i = 0; i < n; i++) {
+    int i = 0;
+    for (; i + 4 <= n; i += 4) { // sums stay in registers
+        kd_pair low = kd_pair_both(0), high = low;
+        for (int j = 0; j < m; j++) {
+            const kd_pair both = kd_pair_both(w[j]);
+            low += both * kd_pair_load(k[j] + i);
+            high += both * kd_pair_load(k[j] + i + 2);
+        }
+        if (x) low = kd_pair_load(x + i) + low, high = kd_pair_load(x + i + 2) + high;
+        kd_pair_store(out + i, low);
+        kd_pair_store(out + i + 2, high);
+    }
+    for (; i < n; i++) {
         double sum = 0;
         for (int j = 0; j < m; j++) sum += w[j] * k[j][i];
         out[i] = x ? x[i] + sum : sum;
@@ -226,13 +265,32 @@ kd_status kd_explicit_evaluate_end(kd_explicit *self)
     return kd_explicit_rhs(self, end_time(self), self->x_new, self->k_end);
 }
 
+static double time_of(const kd_explicit *self, double c)
+{
+    return c == 1 ? end_time(self) : self->t + c * self->h;
+}
+
+// k of a stage of the half-explicit method at X, time c, whose multipliers belong to the constrained point
+// x + h sum_{j <= i} a_j k_j, time c_constrained; base is a workspace
+static kd_status stage(kd_explicit *self, int i, double c, const double *X, double c_constrained, const double *a,
+                       double *base, double *k)
+{
+    combine(self, self->x, self->h, a, i, base);
+    kd_eval answer = self->dae->methods->stage(self->dae->impl, time_of(self, c), X, time_of(self, c_constrained), base,
+                                               self->h * a[i], k);
+    self->stats.residuals++;
+    return answer == KD_EVAL_OK ? KD_OK : eval_cause(self, answer);
+}
+
 // k_1 .. and x_new; k_0 is known
 static kd_status solve_stages(kd_explicit *self)
 {
-    const kd_explicit_tableau *b = self->tableau;
+    const kd_explicit_tableau   *b = self->tableau;
+    const kd_constrained_points *half = self->points;
     for (int i = 1; i < b->stages; i++) {
         combine(self, self->x, self->h, b->a[i], i, self->X);
-        kd_status status = kd_explicit_rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
+        kd_status status = half ? stage(self, i, b->c[i], self->X, half->c[i], half->a[i], self->x_new, self->k[i])
+                                : kd_explicit_rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
         if (status < 0) return status;
     }
     combine(self, self->x, self->h, b->a[b->stages], b->stages, self->x_new);
@@ -268,12 +326,35 @@ static double error_norm(kd_explicit *self)
     return high / sqrt((high + 0.01 * low) * counted);
 }
 
+// The embedded solution of the half-explicit method has multipliers of its own in its last stage, at x_1, with which it
+// satisfies the constraints as x_1 does: what one of them alone would leave of them is not an error of x_1.
+static kd_status embed(kd_explicit *self)
+{
+    const kd_explicit_tableau *b = self->tableau;
+    int                        last = b->stages;
+    double                     weights[KD_EXPLICIT_STAGES];
+    for (int j = 0; j <= last; j++) weights[j] = (j < last ? b->a[last][j] : 0) - b->error[j];
+    return stage(self, last, 1, self->x_new, 1, weights, self->err, self->k_other);
+}
+
+// error_norm with k_other instead of k_end
+static double embedded_error_norm(kd_explicit *self)
+{
+    double **k_end = &self->k[self->tableau->stages], *kept = *k_end;
+    *k_end = self->k_other;
+    double error = error_norm(self);
+    *k_end = kept;
+    return error;
+}
+
 static kd_status stages_solve(kd_explicit *self, double *err)
 {
     bool      early = self->tableau->error[self->tableau->stages] == 0;
+    bool      embedded = self->points && !(self->opt.h_fixed > 0);
     kd_status status = solve_stages(self);
     if (status == KD_OK && !early) status = kd_explicit_evaluate_end(self);
-    if (status == KD_OK) *err = error_norm(self);
+    if (status == KD_OK && embedded) status = embed(self);
+    if (status == KD_OK) *err = embedded ? embedded_error_norm(self) : error_norm(self);
     return status;
 }
 
@@ -291,8 +372,13 @@ static double stages_radius(kd_explicit *self)
 {
     const kd_explicit_tableau *b = self->tableau;
     double                     num = 0, den = 0;
+    const double              *k_last = self->k[b->stages - 1];
+    if (self->points) { // whose multipliers do not belong to X alone
+        if (kd_explicit_rhs(self, end_time(self), self->X, self->k_other) < 0) return -1;
+        k_last = self->k_other;
+    }
     for (int i = 0; i < self->n; i++) {
-        num += pow(self->k_end[i] - self->k[b->stages - 1][i], 2);
+        num += pow(self->k_end[i] - k_last[i], 2);
         den += pow(self->x_new[i] - self->X[i], 2);
     }
     return den > 0 ? self->h * sqrt(num / den) / b->stiff : 0;
@@ -302,7 +388,12 @@ static void watch_stiffness(kd_explicit *self)
 {
     int every = self->opt.stiff_steps;
     if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return;
-    if (self->how->radius(self) > 1) {
+    double radius = self->how->radius(self);
+    if (radius < 0) {
+        self->message[0] = '\0';
+        return;
+    }
+    if (radius > 1) {
         self->misses = 0;
         self->stiff = ++self->hits >= STIFF_HITS;
     } else if (self->hits > 0 && ++self->misses >= STIFF_MISSES) {

@@ -339,7 +339,7 @@ static double radius(kd_explicit *frame)
 {
     kd_extrapolation *self = whole(frame);
     double            num = 0, den = 0;
-    if (self->columns < 2 || kd_explicit_rhs(frame, frame->t + frame->h, self->lower, self->f) < 0) return 0;
+    if (self->columns < 2 || kd_explicit_rhs(frame, frame->t + frame->h, self->lower, self->f) < 0) return -1;
     for (int i = 0; i < frame->n; i++) {
         num += pow(frame->k_end[i] - self->f[i], 2);
         den += pow(frame->x_new[i] - self->lower[i], 2);
@@ -480,7 +480,8 @@ kd_status kd_extrapolation_create(kd_dae *dae, const kd_extrapolation_options *o
     common.max_steps = o.max_steps;
     common.safety = o.safety;
     common.stiff_steps = o.stiff_steps;
-    kd_status status = kd_explicit_check(dae, &common, "extrapolation", message, size);
+    kd_status status =
+        kd_explicit_check(dae, &common, "extrapolation", "ordinary differential equations", message, size);
     if (status == KD_OK) status = check_order(&o, message, size);
     if (status < 0) return status;
     kd_extrapolation *self = kd_alloc(sizeof *self);

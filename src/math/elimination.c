@@ -15,14 +15,13 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "math/kernel.h"
 
 #define SOUND 0.05     // part of its full size that a pivot must have to be taken early
 #define VANISHED 1e-10 // part of a pivot at creation below which it counts as lost
 
 #define LANES 4        // numbers per vector
-#define SMALL_FRONT 20 // fronts up to this order are joined whatever zeros that costs
-#define ZEROS 0.3      // larger ones only for at most this part of zeros
+#define SMALL_FRONT 12 // fronts up to this order are joined whatever zeros that costs
+#define ZEROS 0.2      // larger ones only for at most this part of zeros
 
 typedef struct front {
     int  first, pivots, order; // places first .. first + pivots - 1; order = pivots + border
@@ -32,78 +31,136 @@ typedef struct front {
     int *target;               // (border x border) where the border's numbers go in the front above, from values
 } front;
 
-typedef void (*partial_lu)(int n, int w, int ld, double *restrict F, double *restrict inverse);
+// The loops over numbers, in variants for processors.
+typedef struct kernels {
+    void (*eliminate)(const front *f, double *restrict F, double *restrict inverse);
+    void (*lower)(const front *f, const double *restrict F, double *restrict x, double *restrict work);
+    void (*upper)(const front *f, const double *restrict F, const double *restrict inverse, double *restrict x,
+                  double *restrict work);
+} kernels;
 
 struct kd_elimination {
-    int        n, nfronts;
-    int       *unknown; // (n) in the order of elimination
-    front     *fronts;  // from the leaves to the root
-    partial_lu eliminate;
-    size_t     nvalues;
-    double    *values, *inverse; // of all fronts; (n) reciprocals of the pivots
-    double    *least;            // (n) below this a pivot has vanished
-    double    *x, *border;       // (n) the solution in the order of elimination; of one front
-    kd_arena   arena;
-    int        entries;
-    long       factor_operations, solve_operations;
+    int      n, nfronts;
+    int     *unknown; // (n) in the order of elimination
+    front   *fronts;  // from the leaves to the root
+    kernels  kernel;
+    size_t   nvalues;
+    double  *values, *inverse; // of all fronts; (n) reciprocals of the pivots
+    double  *least;            // (n) below this a pivot has vanished
+    double  *x, *work;         // (n) the solution in the order of elimination; (n, padded) of one front
+    kd_arena arena;
+    int      entries;
+    long     factor_operations, solve_operations;
 };
 
-// ---- the inner loop -------------------------------------------------------------------------------------------------
+// ---- inner loops ----------------------------------------------------------------------------------------------------
 typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+#define INLINE static inline __attribute__((always_inline))
 
-// The first w columns of F (n x n, row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k, two
-// pivots at a time; reading and writing goes on into the padding.
-static inline __attribute__((always_inline)) void partial_lu_on_lanes(int n, int w, int ld, double *restrict F,
-                                                                      double *restrict inverse)
+// macros, because functions that return vectors have another calling convention on every processor
+#define LOAD(x) (*(const lanes *)(x))
+#define ALL(x) ((lanes){x, x, x, x})
+
+// The first columns of F (row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k, two pivots at a
+// time; reading and writing goes on into the padding.
+INLINE void eliminate_on_lanes(const front *f, double *restrict F, double *restrict inverse)
 {
-    int k = 0;
+    const int n = f->order, w = f->pivots, ld = f->ld;
+    int       k = 0;
     for (; k + 2 <= w; k += 2) {
-        const double *restrict a = F + k * ld, *restrict b = a + ld;
-        double *restrict second = F + (k + 1) * ld;
-        const double ra = inverse[k] = 1.0 / a[k], lb = second[k] *= ra;
-        for (int j = k + 1; j < n; j++) second[j] -= lb * a[j];
+        const double *a = F + k * ld;
+        double       *b = F + (k + 1) * ld;
+        const double  ra = inverse[k] = 1.0 / a[k], lb = b[k] *= ra;
+        for (int j = k + 1; j < n; j++) b[j] -= lb * a[j];
         const double rb = inverse[k + 1] = 1.0 / b[k + 1];
         for (int i = k + 2; i < n; i++) {
-            double *restrict y = F + i * ld;
+            double      *y = F + i * ld;
             const double l = y[k] * ra, m = (y[k + 1] - l * a[k + 1]) * rb;
+            const lanes  ls = ALL(l), ms = ALL(m);
             y[k] = l;
             y[k + 1] = m;
-            const lanes ls = {l, l, l, l}, ms = {m, m, m, m};
-            for (int j = k + 2; j < n; j += LANES)
-                *(lanes *)(y + j) -= ls * *(const lanes *)(a + j) + ms * *(const lanes *)(b + j);
+            for (int j = k + 2; j < n; j += LANES) *(lanes *)(y + j) -= ls * LOAD(a + j) + ms * LOAD(b + j);
         }
     }
     if (k == w) return;
-    const double *restrict a = F + k * ld;
-    const double ra = inverse[k] = 1.0 / a[k];
+    const double *a = F + k * ld;
+    const double  ra = inverse[k] = 1.0 / a[k];
     for (int i = k + 1; i < n; i++) {
-        double *restrict y = F + i * ld;
+        double      *y = F + i * ld;
         const double l = y[k] *= ra;
-        const lanes  ls = {l, l, l, l};
-        for (int j = k + 1; j < n; j += LANES) *(lanes *)(y + j) -= ls * *(const lanes *)(a + j);
+        const lanes  ls = ALL(l);
+        for (int j = k + 1; j < n; j += LANES) *(lanes *)(y + j) -= ls * LOAD(a + j);
     }
 }
 
-static void partial_lu_base(int n, int w, int ld, double *restrict F, double *restrict inverse)
+// Sum of products; n is rounded up to whole vectors, where one of the factors must be zero.
+INLINE double dot_on_lanes(int n, const double *x, const double *y)
 {
-    partial_lu_on_lanes(n, w, ld, F, inverse);
+    lanes sum = ALL(0.0);
+    for (int j = 0; j < n; j += LANES) sum += LOAD(x + j) * LOAD(y + j);
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
+// x = inv(L) x. Pivots one number at a time: a vector that contains a number just written has to wait for it.
+INLINE void lower_on_lanes(const front *f, const double *restrict F, double *restrict x, double *restrict work)
+{
+    const int w = f->pivots;
+    for (int i = 0; i < w; i++) {
+        const double *row = F + i * f->ld;
+        double        sum = x[f->first + i];
+        for (int j = 0; j < i; j++) sum -= row[j] * work[j];
+        work[i] = x[f->first + i] = sum;
+    }
+    for (int j = w; j < w + LANES; j++) work[j] = 0.0;
+    for (int i = w; i < f->order; i++) x[f->place[i]] -= dot_on_lanes(w, F + i * f->ld, work);
+}
+
+// x = inv(U) x: first the border's part of all rows, which does not wait for anything.
+INLINE void upper_on_lanes(const front *f, const double *restrict F, const double *restrict inverse, double *restrict x,
+                           double *restrict work)
+{
+    const int w = f->pivots, border = f->order - w;
+    double   *y = x + f->first;
+    for (int j = 0; j < border; j++) work[j] = x[f->place[w + j]];
+    for (int j = border; j < border + LANES; j++) work[j] = 0.0;
+    for (int i = 0; i < w && border > 0; i++) y[i] -= dot_on_lanes(border, F + i * f->ld + w, work);
+    for (int i = w - 1; i >= 0; i--) {
+        const double *row = F + i * f->ld;
+        double        sum = y[i];
+        for (int j = w - 1; j > i; j--) sum -= row[j] * y[j];
+        y[i] = sum * inverse[i];
+    }
+}
+
+#define KERNELS(variant, attribute)                                                                                    \
+    attribute static void eliminate_##variant(const front *f, double *restrict F, double *restrict inverse)            \
+    {                                                                                                                  \
+        eliminate_on_lanes(f, F, inverse);                                                                             \
+    }                                                                                                                  \
+    attribute static void lower_##variant(const front *f, const double *restrict F, double *restrict x,                \
+                                          double *restrict work)                                                       \
+    {                                                                                                                  \
+        lower_on_lanes(f, F, x, work);                                                                                 \
+    }                                                                                                                  \
+    attribute static void upper_##variant(const front *f, const double *restrict F, const double *restrict inverse,    \
+                                          double *restrict x, double *restrict work)                                   \
+    {                                                                                                                  \
+        upper_on_lanes(f, F, inverse, x, work);                                                                        \
+    }                                                                                                                  \
+    static const kernels kernels_##variant = {eliminate_##variant, lower_##variant, upper_##variant};
+
+KERNELS(base, )
 #if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) static void partial_lu_avx2(int n, int w, int ld, double *restrict F,
-                                                            double *restrict inverse)
-{
-    partial_lu_on_lanes(n, w, ld, F, inverse);
-}
+KERNELS(avx2, __attribute__((target("avx2"))))
 
-static partial_lu choose_partial_lu(void)
+static kernels choose_kernels(void)
 {
-    return __builtin_cpu_supports("avx2") ? partial_lu_avx2 : partial_lu_base;
+    return __builtin_cpu_supports("avx2") ? kernels_avx2 : kernels_base;
 }
 #else
-static partial_lu choose_partial_lu(void)
+static kernels choose_kernels(void)
 {
-    return partial_lu_base;
+    return kernels_base;
 }
 #endif
 
@@ -112,7 +169,7 @@ typedef struct planner {
     int            n;
     const int     *block;
     double        *A;         // (n x n) what is left of K, row-major
-    unsigned char *linked;    // (n x n) its pattern
+    unsigned char *linked;    // (n x n) its pattern: entries of K, or fill
     bool          *gone;      // (n)
     double        *full;      // (n) size of a pivot at its best
     int           *degree;    // (n)
@@ -139,10 +196,12 @@ static size_t at(const planner *p, int i, int j)
     return (size_t)i * (size_t)p->n + (size_t)j;
 }
 
-static void link(planner *p, int i, int j)
+enum { ENTRY = 1, FILL = 2 };
+
+static void link(planner *p, int i, int j, unsigned char kind)
 {
     if (i == j || p->linked[at(p, i, j)]) return;
-    p->linked[at(p, i, j)] = p->linked[at(p, j, i)] = 1;
+    p->linked[at(p, i, j)] = p->linked[at(p, j, i)] = kind;
     p->degree[i]++;
     p->degree[j]++;
 }
@@ -152,7 +211,7 @@ static void planner_fill(planner *p, const kd_entries *e)
 {
     for (int k = 0; k < e->count; k++) {
         p->A[at(p, e->row[k], e->column[k])] += e->value[k];
-        link(p, e->row[k], e->column[k]);
+        link(p, e->row[k], e->column[k], ENTRY);
     }
     for (int i = 0; i < p->n; i++)
         if (p->block[i] >= 0) p->full[i] = fabs(p->A[at(p, i, i)]);
@@ -168,30 +227,31 @@ static bool is_sound(const planner *p, int i, double part)
     return pivot > part * p->full[i] && pivot >= DBL_MIN && pivot <= DBL_MAX;
 }
 
-// Are all neighbours of row i in A gone, or all those of one block?
+// Are all neighbours of row i in A gone, or all those of one block? Fill does not count: it came with what is gone.
 static bool is_ripe(planner *p, int i)
 {
     bool waiting = false;
     int  question = ++p->questions;
     for (int j = 0; j < p->n; j++) {
-        if (!p->linked[at(p, i, j)] || p->block[j] < 0 || p->gone[j]) continue;
+        if (p->linked[at(p, i, j)] != ENTRY || p->block[j] < 0 || p->gone[j]) continue;
         p->waits_for[p->block[j]] = question;
         waiting = true;
     }
     for (int j = 0; j < p->n && waiting; j++)
-        if (p->linked[at(p, i, j)] && p->block[j] >= 0 && p->gone[j] && p->waits_for[p->block[j]] != question)
+        if (p->linked[at(p, i, j)] == ENTRY && p->block[j] >= 0 && p->gone[j] && p->waits_for[p->block[j]] != question)
             return true;
     return !waiting;
 }
 
-// Least degree of those that may go; if none may, the soundest of all.
+// Least degree of those that may go, the last of equals (bodies are numbered from the root of a tree to its tips); if
+// none may, the soundest of all.
 static int next_pivot(planner *p)
 {
     int best = -1, rescue = -1;
     for (int i = 0; i < p->n; i++) {
         if (p->gone[i]) continue;
         bool ripe = p->block[i] >= 0 || is_ripe(p, i);
-        if (ripe && is_sound(p, i, SOUND) && (best < 0 || p->degree[i] < p->degree[best])) best = i;
+        if (ripe && is_sound(p, i, SOUND) && (best < 0 || p->degree[i] <= p->degree[best])) best = i;
         if (is_sound(p, i, 0.0) &&
             (rescue < 0 || fabs(p->A[at(p, i, i)]) * p->full[rescue] > fabs(p->A[at(p, rescue, rescue)]) * p->full[i]))
             rescue = i;
@@ -213,7 +273,7 @@ static void eliminate(planner *p, int k, int *neighbour)
         double l = p->A[at(p, neighbour[a], k)] * r;
         for (int b = 0; b < count; b++) {
             p->A[at(p, neighbour[a], neighbour[b])] -= l * p->A[at(p, k, neighbour[b])];
-            if (b < a) link(p, neighbour[a], neighbour[b]);
+            if (b < a) link(p, neighbour[a], neighbour[b], FILL);
         }
     }
 }
@@ -319,7 +379,7 @@ static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
         while (k < s->n && may_join(t, f->first, k)) k++;
         f->pivots = k - f->first;
         f->order = f->pivots + t->count[k - 1];
-        f->ld = (f->order + 2 * (LANES - 1)) / LANES * LANES;
+        f->ld = (f->order + LANES) / LANES * LANES + LANES;
         f->row = (int)s->nvalues;
         s->nvalues += (size_t)f->order * (size_t)f->ld;
         int border = f->order - f->pivots;
@@ -426,11 +486,11 @@ kd_status kd_elimination_create(int n, const int *block, const kd_entries *entri
     if (!s) return status;
     s->n = n;
     s->unknown = kd_cut_int(&s->arena, n);
-    s->eliminate = choose_partial_lu();
+    s->kernel = choose_kernels();
     s->inverse = kd_cut_double(&s->arena, n);
     s->least = kd_cut_double(&s->arena, n);
     s->x = kd_cut_double(&s->arena, n);
-    s->border = kd_cut_double(&s->arena, n);
+    s->work = kd_cut_double(&s->arena, n + 2 * LANES);
     if (!s->arena.failed) status = plan(s, block, entries, slot, bad);
     if (status == KD_OK)
         *self = s;
@@ -468,7 +528,7 @@ int kd_elimination_factor(kd_elimination *self)
     for (int k = 0; k < self->nfronts; k++) {
         const front *f = &self->fronts[k];
         double      *F = self->values + f->row;
-        self->eliminate(f->order, f->pivots, f->ld, F, self->inverse + f->first);
+        self->kernel.eliminate(f, F, self->inverse + f->first);
         for (int i = 0; i < f->pivots; i++) {
             const double pivot = fabs(F[i * f->ld + i]);
             const bool   sound = pivot > self->least[f->first + i] && pivot <= DBL_MAX;
@@ -479,33 +539,13 @@ int kd_elimination_factor(kd_elimination *self)
     return bad < self->n ? self->unknown[bad] : -1;
 }
 
-static void solve_lower(const kd_elimination *s, const front *f)
-{
-    const double *F = s->values + f->row;
-    double       *x = s->x + f->first;
-    for (int i = 1; i < f->pivots; i++) x[i] -= kd_kernel_dot(i, F + i * f->ld, x);
-    for (int i = f->pivots; i < f->order; i++) s->x[f->place[i]] -= kd_kernel_dot(f->pivots, F + i * f->ld, x);
-}
-
-static void solve_upper(const kd_elimination *s, const front *f)
-{
-    const double *F = s->values + f->row;
-    double       *x = s->x + f->first;
-    const int     border = f->order - f->pivots;
-    for (int i = 0; i < border; i++) s->border[i] = s->x[f->place[f->pivots + i]];
-    for (int i = f->pivots - 1; i >= 0; i--) {
-        const double *row = F + i * f->ld;
-        const double  inner = kd_kernel_dot(f->pivots - 1 - i, row + i + 1, x + i + 1);
-        const double  outer = kd_kernel_dot(border, row + f->pivots, s->border);
-        x[i] = (x[i] - inner - outer) * s->inverse[f->first + i];
-    }
-}
-
 void kd_elimination_solve(const kd_elimination *self, double *b)
 {
+    const front *fronts = self->fronts, *end = fronts + self->nfronts;
     for (int i = 0; i < self->n; i++) self->x[i] = b[self->unknown[i]];
-    for (int k = 0; k < self->nfronts; k++) solve_lower(self, &self->fronts[k]);
-    for (int k = self->nfronts - 1; k >= 0; k--) solve_upper(self, &self->fronts[k]);
+    for (const front *f = fronts; f < end; f++) self->kernel.lower(f, self->values + f->row, self->x, self->work);
+    for (const front *f = end; f-- > fronts;)
+        self->kernel.upper(f, self->values + f->row, self->inverse + f->first, self->x, self->work);
     for (int i = 0; i < self->n; i++) b[self->unknown[i]] = self->x[i];
 }
 

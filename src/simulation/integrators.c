@@ -134,7 +134,9 @@ static kd_status explicit_create(kd_dae *dae, kd_simulation_options *opt, void *
                                  size_t size)
 {
     kd_explicit *explicit_rk = NULL;
-    opt->explicit_rk.method = opt->integrator == KD_DOP853 ? KD_EXPLICIT_DOP853 : KD_EXPLICIT_DOPRI5;
+    opt->explicit_rk.method = opt->integrator == KD_DOPRI5   ? KD_EXPLICIT_DOPRI5
+                              : opt->integrator == KD_DOP853 ? KD_EXPLICIT_DOP853
+                                                             : KD_EXPLICIT_HALF;
     take_tolerances(opt, &opt->explicit_rk.rtol, &opt->explicit_rk.atol);
     *max_steps = opt->explicit_rk.max_steps;
     kd_status status = kd_explicit_create(dae, &opt->explicit_rk, &explicit_rk, message, size);
@@ -218,6 +220,7 @@ static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
     [KD_SDIRK] = KD_INTEGRATOR_CLASS(sdirk),
     [KD_DOPRI5] = KD_INTEGRATOR_CLASS(explicit),
     [KD_DOP853] = KD_INTEGRATOR_CLASS(explicit),
+    [KD_HALF_EXPLICIT] = KD_INTEGRATOR_CLASS(explicit),
     [KD_EXTRAPOLATION] = KD_INTEGRATOR_CLASS(extrapolation),
 };
 

@@ -30,6 +30,14 @@ static kd_eval toy_rhs(void *impl, double t, const double *x, double *xdot)
     return KD_EVAL_OK;
 }
 
+// no constraints
+static kd_eval toy_stage(void *impl, double t, const double *x, double t_next, const double *base, double factor,
+                         double *xdot)
+{
+    (void)t_next, (void)base, (void)factor;
+    return toy_rhs(impl, t, x, xdot);
+}
+
 static kd_status toy_fault(void *impl, const char **message)
 {
     (void)impl;
@@ -51,7 +59,7 @@ static inline kd_eval toy_relabel(void *impl, double t, double *x, bool *changed
 static inline void toy_init(toy *self, double rate)
 {
     *self = (toy){.rate = rate, .sign = 1, .beyond = INFINITY};
-    self->methods = (kd_dae_class){.name = "toy", .rhs = toy_rhs, .fault = toy_fault};
+    self->methods = (kd_dae_class){.name = "toy", .rhs = toy_rhs, .stage = toy_stage, .fault = toy_fault};
     self->controlled[0] = true;
     self->dae = (kd_dae){.methods = &self->methods,
                          .impl = self,

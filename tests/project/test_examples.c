@@ -21,21 +21,28 @@ static int start_afresh(void **state)
     return run_command("rm -rf '" FOLDER "' && mkdir '" FOLDER "'").status;
 }
 
+#define KARDAN "'" KD_BINARY_DIR "/kardan' realtime "
+
 // Start the plant, wait for its port, do what is to be done before, start the controller, wait for both. What they
 // print is in rows, plant and controller; their exit statuses are the answer.
-static const char *run_both(const char *plant, const char *before, const char *controller)
+static const char *run_programs(const char *program, const char *plant, const char *before, const char *controller)
 {
     static command_result result;
     char                  line[4000];
     snprintf(line, sizeof line,
-             "cd '" FOLDER "' && rm -f rows plant controller; " PLANT "%s > rows 2> plant & pid=$!\n"
-             "cd '" FOLDER "'; i=0; until grep -q '^port' rows 2>/dev/null || [ $i -ge 1000 ]; do sleep 0.02; "
+             "cd '" FOLDER "' && rm -f rows plant controller; %s%s > rows 2> plant & pid=$!\n"
+             "cd '" FOLDER "'; i=0; until grep -q 'port' rows plant 2>/dev/null || [ $i -ge 1000 ]; do sleep 0.02; "
              "i=$((i+1)); done\n"
-             "port=$(sed -n 's/^port //p' rows); %s\n" CONTROLLER "$port %s > controller 2>&1; status=$?\n"
+             "port=$(sed -n 's/.*port //p' rows plant); %s\n" CONTROLLER "$port %s > controller 2>&1; status=$?\n"
              "wait $pid; echo \"plant $? controller $status\"",
-             plant, before, controller);
+             program, plant, before, controller);
     result = run_command(line);
     return result.text;
+}
+
+static const char *run_both(const char *plant, const char *before, const char *controller)
+{
+    return run_programs(PLANT, plant, before, controller);
 }
 
 static char *text_of(const char *name)
@@ -145,6 +152,74 @@ static void strangers_are_ignored(void **state)
     must_say("plant", "50 in time, 0 missing, 0 too late");
 }
 
+// The value of a channel in the last row of the table of kardan realtime
+static double last_value(const char *channel)
+{
+    char *table = text_of("results/press.realtime.csv"), *line = table;
+    while (*line == '#') line = strchr(line, '\n') + 1;
+    int column = 0;
+    for (char *c = line;; column++) {
+        size_t length = strcspn(c, ",\n");
+        if (length == strlen(channel) && strncmp(c, channel, length) == 0) break;
+        if (c[length] != ',') fail_msg("no channel %s", channel);
+        c += length + 1;
+    }
+    table[strlen(table) - 1] = '\0';
+    line = strrchr(table, '\n') + 1;
+    for (int i = 0; i < column; i++) line = strchr(line, ',') + 1;
+    double value = strtod(line, NULL);
+    free(table);
+    return value;
+}
+
+// kardan realtime --listen with the controller comes to the same state, to the last bit, as the program of the example.
+static void command_line_takes_part(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        run_programs(KARDAN, PRESS "--listen 0 --as-fast-as-possible --timeout 20 --duration 0.6", "", ""),
+        "plant 0 controller 0\n");
+    must_say("rows", "answers of the controller    600 in time, 0 missing, 0 too late");
+    command_result one = run_command(PLANT PRESS "--steps 600 --inside 2>/dev/null");
+    double         t, speed, torque;
+    assert_int_equal(sscanf(strstr(one.text, "0.600000"), "%lf %lf %lf", &t, &speed, &torque), 3);
+    assert_true(last_value("speed") == speed);
+    assert_true(last_value("input.torque") != 0); // the one that acted, not the model's
+}
+
+// The same with the clock, where answers are due before the next step, and with answers that do not come.
+static void command_line_holds_inputs(void **state)
+{
+    (void)state;
+    assert_string_equal(run_programs(KARDAN, PRESS "--listen 0 --duration 0.1 --json", "", ""),
+                        "plant 0 controller 0\n");
+    must_say("rows", "\"answers\": {");
+    assert_string_equal(
+        run_programs(KARDAN, PRESS "--listen 0 --duration 0.05 --as-fast-as-possible --timeout 0.05", "", "--drop 7"),
+        "plant 0 controller 0\n");
+    must_say("rows", " in time, ");
+    assert_string_equal(
+        run_programs(KARDAN, PRESS "--listen 0 --timeout 0.02 --give-up 5 --as-fast-as-possible", "", "--drop 1"),
+        "plant 1 controller 0\n");
+    must_say("plant", "the controller is lost at t = 0.005 s");
+}
+
+// Nobody there, an unknown port of the model, a port that is taken or is none: status and words.
+static void command_line_refuses(void **state)
+{
+    (void)state;
+    command_result result = run_command("cd '" FOLDER "' && " KARDAN PRESS "--listen 0 --patience 0.2");
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.text, "no controller within 0.2 s"));
+    assert_string_equal(run_programs(KARDAN, "'" KD_SOURCE_DIR "/models/slider-crank.yaml' --listen 0", "", ""),
+                        "plant 1 controller 1\n");
+    must_say("controller", "the plant refuses: the model has no input 'input.torque'");
+    must_say("plant", "another program that takes part does not answer");
+    result = run_command(KARDAN PRESS "--listen 70000");
+    assert_int_equal(result.status, 2);
+    assert_non_null(strstr(result.text, "--listen wants a port from 0 to 65535"));
+}
+
 // With the clock the same rows come out.
 static void paced_run_is_the_same(void **state)
 {
@@ -179,6 +254,9 @@ int main(void)
         cmocka_unit_test(nobody_there),
         cmocka_unit_test(missing_ports_are_named),
         cmocka_unit_test(strangers_are_ignored),
+        cmocka_unit_test(command_line_takes_part),
+        cmocka_unit_test(command_line_holds_inputs),
+        cmocka_unit_test(command_line_refuses),
         cmocka_unit_test(paced_run_is_the_same),
         cmocka_unit_test(mistakes_are_told),
     };
