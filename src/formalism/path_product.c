@@ -181,18 +181,16 @@ __attribute__((always_inline)) static inline void path_congruence(const kd_pair 
                                                                   const int width, const int first, double *rows,
                                                                   double *values)
 {
-    const int        n = pair->nsteps, nruns = load->nruns;
-    const int *const run = load->run, *place = load->place_p;
+    const int     n = pair->nsteps;
+    double *const block = rows + BLOCK * width;
     for (int k = 0; k < n; k += KD_LANES)
         for (int i = first; i < 6; i++) {
             kd_lanes sum = {0};
             for (int j = first; j < 6; j++) sum += load->K[j][i] * row_at(rows, width, ROWS_S + j, k);
             put_row(rows, width, ROWS_RATE + i, k, sum);
         }
-    for (int l = 0; l < n; l++, place += nruns) {
-        dot_column(rows, width, first, ROWS_RATE, l, 0, n);
-        subtract(nruns, run, rows + ROW_COLUMN * width, place, values);
-    }
+    for (int l = 0; l < n; l++) dot_column(rows, width, first, ROWS_RATE, l, 0, n, block + l * n);
+    subtract(n * n, block, load->place_p, values);
 }
 
 void KD_KERNEL(kd_path_congruence)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
