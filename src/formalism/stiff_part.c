@@ -439,6 +439,7 @@ static void clear_paths(kd_stiff_part *part)
 {
     for (int i = 0; i < part->npaths; i++) {
         kd_path_load *load = &part->path[i].load;
+        if (!part->path[i].renew) continue;
         memset(load->load, 0, sizeof load->load);
         memset(load->K, 0, sizeof load->K);
         memset(load->D, 0, sizeof load->D);
@@ -501,8 +502,16 @@ static void renew_block(kd_work *w, kd_stiff_path *path)
 
 static void subtract_block(const kd_stiff_path *path, int n, double *values)
 {
-    const int *place = path->load.place_p;
-    for (int k = 0; k < n * n; k++) values[place[k]] -= path->block[k];
+    const int    *place = path->load.place_p;
+    const double *block = path->block;
+    int           k = 0;
+    for (; k + 4 <= n * n; k += 4) {
+        values[place[k]] -= block[k];
+        values[place[k + 1]] -= block[k + 1];
+        values[place[k + 2]] -= block[k + 2];
+        values[place[k + 3]] -= block[k + 3];
+    }
+    for (; k < n * n; k++) values[place[k]] -= block[k];
 }
 
 // Entries that are not there go behind the values: there is room for them in part->p only.
