@@ -91,13 +91,16 @@ static double distance(int n, const double *a, const double *b)
     return most;
 }
 
-// Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer.
+// Where Newton's method for the positions starts: the last solution or the point of the motion that was factored,
+// whichever is nearer. A trial step that went too far may have ended on another branch of the constraints: neither its
+// solution nor its matrices must be where the next, shorter one starts.
 static void guess_position(kd_statespace *self, kd_chart *chart, const double *y, kd_statespace_point *at)
 {
     int nind = chart->p.nind;
     kd_chart_pick(&chart->p, at->p, self->rind);
     if (distance(nind, y, self->rind) <= distance(nind, y, chart->y)) return;
     memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *at->p);
+    kd_chart_recover(self, chart);
 }
 
 // a of the explicit formalism, for equations without multipliers and auxiliary variables
@@ -150,7 +153,8 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     if (answer == KD_EVAL_OK) answer = kd_chart_velocities(self, chart, t, at->x + nip, at->p, at->s, at->r, at->v);
     if (answer == KD_EVAL_OK) answer = accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = rates(self, at);
-    if (answer != KD_EVAL_OK) { // iterates that led nowhere are no guess
+    if (answer != KD_EVAL_OK) { // iterates that led nowhere are no guess, and their matrices no help
+        kd_chart_recover(self, chart);
         memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *x);
         memset(at->v, 0, (size_t)self->dims.nv * sizeof *x);
         return answer;

@@ -50,6 +50,7 @@ void kd_chart_cut(kd_statespace *self, kd_chart *chart)
     if (!self->shared) cut_level(self, &chart->v, self->dims.nv);
     chart->position = kd_cut_double(&self->arena, self->dims.np);
     chart->y = kd_cut_double(&self->arena, self->dims.np);
+    chart->s = kd_cut_double(&self->arena, self->dims.ns);
 }
 
 void kd_chart_release(kd_chart *chart)
@@ -356,7 +357,8 @@ static bool factor_level(kd_statespace *self, kd_chart_level *level)
     return rcond > SINGULAR;
 }
 
-kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
+// New matrix at (t, p, s)
+static kd_eval renew(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
 {
     kd_eval answer = evaluate(self, t, p, s, false);
     *regular = false;
@@ -367,9 +369,32 @@ kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const do
         assemble(self, chart, &chart->v);
         *regular = factor_level(self, &chart->v);
     }
-    if (p != chart->position) memcpy(chart->position, p, (size_t)self->dims.np * sizeof *p);
-    kd_chart_pick(&chart->p, p, chart->y);
+    chart->renewed = true;
     return KD_EVAL_OK;
+}
+
+kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
+{
+    kd_eval answer = renew(self, chart, t, p, s, regular);
+    if (answer != KD_EVAL_OK) return answer;
+    chart->t_position = t;
+    memmove(chart->position, p, (size_t)self->dims.np * sizeof *p);
+    if (self->dims.ns > 0) memmove(chart->s, s, (size_t)self->dims.ns * sizeof *s);
+    kd_chart_pick(&chart->p, p, chart->y);
+    chart->renewed = false;
+    return KD_EVAL_OK;
+}
+
+void kd_chart_recover(kd_statespace *self, kd_chart *chart)
+{
+    bool regular;
+    if (!chart->renewed) return;
+    const kd_status fault = self->fault; // what was reported remains
+    char            message[sizeof self->message];
+    memcpy(message, self->message, sizeof message);
+    (void)!kd_chart_factor(self, chart, chart->t_position, chart->position, chart->s, &regular);
+    self->fault = fault;
+    memcpy(self->message, message, sizeof message);
 }
 
 static void back_substitute(kd_chart_level *level, int n, double *b)
@@ -474,12 +499,6 @@ static kd_eval no_solution(kd_statespace *self, const kd_chart_level *level, dou
             "a singular position",
             t, what, name);
     return KD_EVAL_RETRY;
-}
-
-// New matrix at the present iterate. data is left at the position stage there.
-static kd_eval renew(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
-{
-    return kd_chart_factor(self, chart, t, p, s, regular);
 }
 
 // g at the iterate (p, s)

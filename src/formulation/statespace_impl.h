@@ -38,8 +38,10 @@ typedef struct kd_chart {
     bool           valid;
     double         t;
     kd_chart_level p, v;
-    double        *position; // (np) where the matrices were factored
-    double        *y;        // (np) S position
+    double         t_position;
+    double        *position, *s; // (np), (ns) a point of the motion, where the matrices were factored
+    double        *y;            // (np) S position
+    bool           renewed;      // meanwhile factored at an iterate
 } kd_chart;
 
 // Everything that belongs to one (t, x): the whole state [p v r w s lambda mu | a] and x'.
@@ -138,6 +140,8 @@ kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const do
 // Factor the matrices of the chart there; false in *regular: they are singular.
 kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s,
                         bool *regular) KD_NODISCARD;
+// The factors of chart->position again, if those of an iterate have taken their place
+void kd_chart_recover(kd_statespace *self, kd_chart *chart);
 // Is the choice still a good one at the point of the factors? reset: take it as the new reference
 bool kd_chart_serves(kd_statespace *self, kd_chart *chart, bool reset);
 bool kd_chart_same(const kd_statespace *self, const kd_chart *a, const kd_chart *b);

@@ -53,6 +53,15 @@ bool kd_arkode_available(void)
     return true;
 }
 
+// The order of the table that was asked for by name; 0: ARKODE has none of that name
+static int order_of_table(const char *name)
+{
+    ARKodeButcherTable table = ARKodeButcherTable_LoadDIRKByName(name);
+    const int          order = table ? table->q : 0;
+    ARKodeButcherTable_Free(table);
+    return order;
+}
+
 static kd_status check_options(const kd_dae *dae, const kd_arkode_options *o, char *message, size_t size)
 {
     kd_status status = kd_sundials_check("ARKODE", o->rtol, o->atol, o->h_first, o->h_max, o->max_steps, message, size);
@@ -66,6 +75,10 @@ static kd_status check_options(const kd_dae *dae, const kd_arkode_options *o, ch
     if (o->order < 2 || o->order > (is_erk ? 8 : 5) || o->order == 7) {
         kd_text(message, size, "ARKODE: order = %d must be %s", o->order,
                 is_erk ? "2 to 6 or 8 for erk" : "2 to 5 for dirk");
+        return KD_ERR_ARGUMENT;
+    }
+    if (o->table && !is_erk && order_of_table(o->table) == 0) {
+        kd_text(message, size, "ARKODE has no implicit table of the name %s", o->table);
         return KD_ERR_ARGUMENT;
     }
     if (!(o->h_fixed >= 0) || !isfinite(o->h_fixed)) {
@@ -90,12 +103,20 @@ static const kd_sundials_class erk_class = {
 static const kd_sundials_class dirk_class = {
     .name = "ARKODE", .count = count, .local_errors = ARKStepGetEstLocalErrors, .weights = ARKStepGetErrWeights};
 
+// The table of that name, which has its order, or ARKODE's table of that order
+static bool set_method(kd_arkode *self)
+{
+    const kd_arkode_options *o = &self->opt;
+    if (is_explicit(self) || !o->table) return STEPPER(self, SetOrder)(self->base.memory, o->order) == 0;
+    return ARKStepSetTableName(self->base.memory, o->table, "ARKODE_ERK_NONE") == 0;
+}
+
 static bool set_options(kd_arkode *self)
 {
     void                    *m = self->base.memory;
     const kd_arkode_options *o = &self->opt;
     return STEPPER(self, SetUserData)(m, self) == 0 && STEPPER(self, SStolerances)(m, o->rtol, o->atol) == 0 &&
-           STEPPER(self, SetMaxNumSteps)(m, -1) == 0 && STEPPER(self, SetOrder)(m, o->order) == 0 &&
+           STEPPER(self, SetMaxNumSteps)(m, -1) == 0 && set_method(self) &&
            (o->h_max == 0 || STEPPER(self, SetMaxStep)(m, o->h_max) == 0) &&
            (o->h_first == 0 || STEPPER(self, SetInitStep)(m, o->h_first) == 0) &&
            (o->h_fixed == 0 || STEPPER(self, SetFixedStep)(m, o->h_fixed) == 0) &&
@@ -140,6 +161,7 @@ kd_status kd_arkode_create(kd_dae *dae, const kd_arkode_options *opt, kd_arkode 
     kd_arkode *self = kd_alloc(sizeof *self);
     if (self) {
         self->opt = options;
+        if (options.table && !is_explicit(self)) self->opt.order = order_of_table(options.table);
         status = create_parts(self, dae);
     } else {
         status = KD_ERR_MEMORY;
