@@ -498,6 +498,45 @@ static void lock_up_is_told(void **state)
     }
 }
 
+// Trial steps that go too far, to places without solution or to another branch of the constraints, leave no trace:
+// afterwards a near point gives what it gives without them.
+static void far_points_leave_no_trace(void **state)
+{
+    (void)state;
+    kd_formulation_options opt = kd_formulation_options_default();
+    kd_model              *model = NULL;
+    kd_system             *system = NULL;
+    kd_state              *x = NULL;
+    char                   message[400] = "";
+    double                 y[2][40], moved[40], xdot[2][40], rest[2][300];
+    unsigned               seed = 7;
+    int                    failures = 0;
+    assert_true(kd_model_read(KD_SOURCE_DIR "/models/hmmwv.yaml", NULL, 0, &model, message, sizeof message) >= 0);
+    assert_true(kd_system_create(model, NULL, &system, message, sizeof message) >= 0);
+    const kd_eom *eom = kd_system_eom(system);
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
+    kd_dae *dae[2] = {make_dae(eom, NULL, x, KD_STATESPACE, &opt), make_dae(eom, NULL, x, KD_STATESPACE, &opt)};
+    assert_true(dae[0]->n <= 40);
+    for (int k = 0; k < 2; k++) kd_formulation_pack(dae[k], x, y[k]);
+    for (int trial = 0; trial < 40; trial++) {
+        for (int i = 0; i < dae[0]->n; i++) moved[i] = y[0][i] + (0.2 + 0.02 * trial) * scatter(&seed);
+        failures += dae[0]->methods->rhs(dae[0]->impl, 0, moved, xdot[0]) != KD_EVAL_OK;
+        for (int i = 0; i < dae[0]->n; i++) moved[i] = y[0][i] + 1e-3 * scatter(&seed);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(dae[k]->methods->rhs(dae[k]->impl, 0, moved, xdot[k]), KD_EVAL_OK);
+            assert_int_equal(dae[k]->methods->complete(dae[k]->impl, 0, moved, rest[k]), KD_EVAL_OK);
+        }
+        for (int i = 0; i < kd_eom_dims(eom).np; i++) assert_close(rest[0][i], rest[1][i], 1e-10);
+        for (int i = 0; i < dae[0]->n; i++) assert_close(xdot[0][i], xdot[1][i], 1e-3 * fmax(1, fabs(xdot[1][i])));
+    }
+    assert_true(failures > 0);
+    for (int k = 0; k < 2; k++) kd_dae_destroy(dae[k]);
+    kd_state_destroy(x);
+    kd_system_destroy(system);
+    kd_model_destroy(model);
+}
+
 // Options without meaning are refused.
 static void wrong_options_are_refused(void **state)
 {
@@ -561,6 +600,7 @@ int main(void)
         cmocka_unit_test(order_is_kept_across_changes),
         cmocka_unit_test(relabelling_keeps_the_state),
         cmocka_unit_test(lock_up_is_told),
+        cmocka_unit_test(far_points_leave_no_trace),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(failed_allocation_leaves_nothing),
     };
