@@ -23,6 +23,7 @@
 #define SINGULAR 1e-13      // reciprocal condition of a matrix that is not used
 #define GROWTH 1.25         // of the condition number, from which on coordinates are chosen anew (S2 section 4)
 #define GROWTH_OF_REACH 1.6 // the same for a single direction
+#define LEAST_WEIGHT 0.05   // of a column on which stiff forces act
 #define PROBES 3            // vectors that estimate the norm of a sparse inverse
 
 // ---- storage --------------------------------------------------------------------------------------------------------
@@ -172,6 +173,8 @@ static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int c
     double *copy = tangent ? self->full + (ptrdiff_t)m * n : NULL;
     if (tangent) memcpy(copy, self->full, (size_t)m * (size_t)n * sizeof(double));
     scale_rows(m, n, self->full);
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) self->full[i + (ptrdiff_t)j * m] *= fmax(LEAST_WEIGHT, self->weight[j]);
     int rank = m > 0 ? kd_lu_full(m, n, self->full, self->row, self->column, self->opt.rank_tolerance) : 0;
     if (m == 0)
         for (int j = 0; j < n; j++) self->column[j] = j;
@@ -194,6 +197,26 @@ static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int c
     if (!tangent || null_space(self, level, m, copy, rank)) return KD_EVAL_OK;
     kd_statespace_fail(self, KD_ERR_DECOMPOSITION, "the singular values of the constraint matrix did not converge");
     return KD_EVAL_RETRY;
+}
+
+// Weights of the coordinates: those that stiff forces act upon should be independent, as the stiff part of the
+// equations is then nearly linear in x. Columns of plain positions take those of the velocities that move them.
+static void weigh(kd_statespace *self, bool plain)
+{
+    kd_dims d = self->dims;
+    if (!plain || self->identity) {
+        for (int j = 0; j < d.nv; j++) self->weight[j] = sqrt(self->ease[j]);
+        return;
+    }
+    for (int i = 0; i < d.np; i++) {
+        double sum = 0, norm = 0;
+        for (int j = 0; j < d.nv; j++) {
+            const double Z = self->position.Z[i + (ptrdiff_t)j * d.np];
+            sum += Z * Z * self->ease[j];
+            norm += Z * Z;
+        }
+        self->weight[i] = norm > 0 ? sqrt(sum / norm) : 1;
+    }
 }
 
 // Active rows first..last of [g; h] to the list
@@ -238,12 +261,15 @@ static int velocity_rows(kd_statespace *self, const kd_chart_level *p, int *rows
 kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s)
 {
     kd_dims d = self->dims;
+    kd_statespace_ease(self, t, p, s);
     kd_eval answer = evaluate(self, t, p, s, true);
     if (answer != KD_EVAL_OK) return answer;
     self->counters.selectors++;
+    weigh(self, true);
     int count = position_rows(self, chart->p.rows);
     answer = pivot(self, &chart->p, t, count, self->identity ? 0 : d.nq, &self->rank_p);
     if (answer != KD_EVAL_OK || self->shared) return answer;
+    weigh(self, false);
     count = velocity_rows(self, &chart->p, chart->v.rows);
     return pivot(self, &chart->v, t, count, 0, &self->rank_v);
 }
