@@ -236,7 +236,8 @@ static bool fits_integrator(const kd_method *m)
         return refuse("--integrator cvode, arkode, dopri5 or dop853", "they integrate ordinary differential equations",
                       "--formulation ode");
     if (needs_rhs(m) && !ode)
-        return refuse(m->options.sdirk.method == KD_SDIRK_ROSENBROCK ? "--method rosenbrock" : "--method esdirk", "it integrates ordinary differential equations", "--formulation ode");
+        return refuse(m->options.sdirk.method == KD_SDIRK_ROSENBROCK ? "--method rosenbrock" : "--method esdirk",
+                      "it integrates ordinary differential equations", "--formulation ode");
     if (o->integrator == KD_SDIRK && o->formulation == KD_INDEX3)
         return refuse("--integrator sdirk with index3", "its stages of order 1 leave the multipliers wrong",
                       "--formulation psf");
@@ -246,7 +247,7 @@ static bool fits_integrator(const kd_method *m)
         return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace",
                       "its equations are solved inside",
                       is_for_ode(o->integrator) || needs_rhs(m) ? "--integrator bdf --formulation ggl"
-                                                                    : "--formulation ggl");
+                                                                : "--formulation ggl");
     if (o->integrator == KD_IDA && o->formulation_options.update != KD_UPDATE_FULL)
         return refuse("--update with ida", "it evaluates or keeps its matrix by its own rules", "--integrator bdf");
     if (o->integrator == KD_BDF && is_psf(o->formulation))

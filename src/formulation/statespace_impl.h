@@ -114,8 +114,8 @@ typedef struct kd_statespace {
     double                *GZ, *HZ, *full; // full: rectangular workspace of pivoting
     double                *U, *Vt, *sigma, *svd_work;
     int                   *row, *column;
-    double                *weight; // (np) of columns in the choice of coordinates, 1 where there is no stiff force
-    double                *ease;   // (nv) the same for velocities
+    bool                  *stiff; // (np or nv) coordinates that stiff forces act upon
+    double                *ease;  // (nv) of moving a velocity against them, 1 where there are none
     double                *rind, *rc, *e, *moved, *values, *work;
     int                   *iwork;
     kd_statespace_newton   newton;
@@ -160,7 +160,7 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
 // statespace_newton.c
 kd_status kd_statespace_newton_ready(kd_statespace *self) KD_NODISCARD;
 // How easily velocity i moves during a short step: (M / (M + tau D + tau^2 K))_ii at (t, p, s) to self->ease
-void kd_statespace_ease(kd_statespace *self, double t, const double *p, const double *s);
+void      kd_statespace_ease(kd_statespace *self, double t, const double *p, const double *s);
 void      kd_statespace_newton_release(kd_statespace_newton *newton);
 kd_status kd_statespace_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
 kd_status kd_statespace_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);

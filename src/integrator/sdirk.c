@@ -1,6 +1,6 @@
 // SDIRK 4/15, order 4, for 0 = F(t, x, x'), ESDIRK and RODAS, order 4, for x' = rhs(t, x): steps and their size (HW II,
-// IV.6, IV.7 and IV.8; S2 section 4). The stages are in sdirk_stages.c. Step control and convergence test follow the codes of
-// HW; a step that fails with an old Jacobian is repeated with a new one before it is made shorter.
+// IV.6, IV.7 and IV.8; S2 section 4). The stages are in sdirk_stages.c. Step control and convergence test follow the
+// codes of HW; a step that fails with an old Jacobian is repeated with a new one before it is made shorter.
 #include "integrator/sdirk_impl.h"
 
 #include <float.h>
@@ -13,14 +13,14 @@
 
 #define ORDER 4
 
-static const double UPDATE_THETA = 0.1;    // rate of Newton up to which derivatives are updated, not evaluated
-static const double RETRY_SHRINK = 0.25;   // step after a function that could not be evaluated
-static const double FIRST_SHRINK = 0.1;    // step after an error failure in the first step
-static const int    MAX_SINGULAR = 5;      // singular Newton matrices in a row
-static const double NEWTON_STOP = 0.003;   // of the tolerance
-static const double NEWTON_TIGHT = 0.3;    // times sqrt(rtol)
+static const double UPDATE_THETA = 0.1;        // rate of Newton up to which derivatives are updated, not evaluated
+static const double RETRY_SHRINK = 0.25;       // step after a function that could not be evaluated
+static const double FIRST_SHRINK = 0.1;        // step after an error failure in the first step
+static const int    MAX_SINGULAR = 5;          // singular Newton matrices in a row
+static const double NEWTON_STOP = 0.003;       // of the tolerance
+static const double NEWTON_TIGHT = 0.3;        // times sqrt(rtol)
 static const double NEWTON_STOP_ESDIRK = 0.03; // stages enter x_1 with factors up to 4 instead of 11
-static const double ESDIRK_ERROR = 10; // its embedded formula is very near: errors at the tolerance of the others
+static const double ESDIRK_ERROR = 10;     // its embedded formula is very near: errors at the tolerance of the others
 static const double KEEP_RHS = 0.02;       // theta for x' = rhs: the error of an old J counts h times
 static const double KEEP_RESIDUAL = 0.001; // for F(t, x, x'): that of an old F_x' counts fully
 static const double NOISE = 1e-13;         // steps shorter than this times t: X' = Z / h is rounding
@@ -94,8 +94,8 @@ static void set_tolerances(kd_sdirk *s)
         s->atol[i] = own && o->atol_each ? o->atol_each[i] : o->atol;
         tightest = fmin(tightest, s->rtol[i]);
     }
-    const double stop = o->method == KD_SDIRK_STAGE_ORDER_2 ? NEWTON_STOP_ESDIRK
-                                                            : fmin(NEWTON_STOP, NEWTON_TIGHT * sqrt(tightest));
+    const double stop =
+        o->method == KD_SDIRK_STAGE_ORDER_2 ? NEWTON_STOP_ESDIRK : fmin(NEWTON_STOP, NEWTON_TIGHT * sqrt(tightest));
     s->newton_stop = o->newton_stop > 0 ? o->newton_stop : fmax(10 * o->uround / tightest, stop);
     if (o->theta == 0) s->opt.theta = s->dae->methods->rhs ? KEEP_RHS : KEEP_RESIDUAL;
     s->opt.rtol_each = s->opt.atol_each = NULL; // copied
@@ -148,8 +148,8 @@ static void count_components(kd_sdirk *s)
     if (s->nn == 0) s->nn = 1;
 }
 
-// Rosenbrock methods and explicit first stages need x' = rhs; multipliers of index 3 have an error that does not fall with h, as stages have
-// order 1
+// Rosenbrock methods and explicit first stages need x' = rhs; multipliers of index 3 have an error that does not fall
+// with h, as stages have order 1
 static kd_status check_form(const kd_dae *dae, kd_sdirk_method method, char *message, size_t size)
 {
     if (method != KD_SDIRK_NEWTON && !dae->methods->rhs) {

@@ -63,10 +63,12 @@ static bool check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_st
     assert_int_equal(f->linearize(dae->impl, x->t, y, ydot, true), KD_OK);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < n; i++) dx[k][i] = scatter(&seed);
-        smooth = along(dae, x->t, y, dx[k], work, J[k], tolerance) && smooth;
+        smooth = (along(dae, x->t, y, dx[k], work, J[k], 0.03 * tolerance) ||
+                  along(dae, x->t, y, dx[k], work, J[k], tolerance)) &&
+                 smooth;
     }
     double gamma = fmax(10, size_of(n, J[0]));
-    if (gamma > 1e6) tolerance *= 20; // differences of very stiff forces (HMMWV) lose more than a digit
+    if (gamma > 1e6) tolerance *= 10; // differences of very stiff forces (HMMWV) lose a digit
     double complex gamma_complex = gamma * (0.7 + 0.8 * I);
     assert_int_equal(f->factor(dae->impl, gamma, creal(gamma_complex), cimag(gamma_complex)), KD_OK);
     for (int i = 0; i < n; i++) F[0][i] = -(gamma * dx[0][i] - J[0][i]);
@@ -499,7 +501,8 @@ static void lock_up_is_told(void **state)
 }
 
 // A stiff spring between two bodies keeps the order, whatever the units: the coordinates that it acts upon are taken as
-// independent. Double pendulum of S2 with quaternions; steps grow by 10^(1/4) for a decade, Newton's method never fails.
+// independent. Double pendulum of S2 with quaternions; steps grow by 10^(1/4) for a decade, Newton's method never
+// fails.
 static void stiff_springs_keep_the_order(void **state)
 {
     (void)state;

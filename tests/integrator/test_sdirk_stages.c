@@ -1,5 +1,5 @@
-// Tests of SDIRK 4/15, ESDIRK and RODAS as methods: coefficients against the conditions of order and stability, measured
-// orders, stiff problems, dense output.
+// Tests of SDIRK 4/15, ESDIRK and RODAS as methods: coefficients against the conditions of order and stability,
+// measured orders, stiff problems, dense output.
 #include "formulation/whole.h"
 #include "integrator/dense_dae.h"
 #include "integrator/sdirk_tableau.h"
@@ -224,8 +224,8 @@ static void orders_are_measured(void **state)
         kd_sdirk_method method;
         double          order;
     } runs[] = {
-        {KD_ODE, KD_SDIRK_NEWTON, 4},    {KD_ODE, KD_SDIRK_ROSENBROCK, 4}, {KD_PSF, KD_SDIRK_NEWTON, 4},
-        {KD_INDEX1, KD_SDIRK_NEWTON, 4}, {KD_INDEX2, KD_SDIRK_NEWTON, 2},  {KD_GGL, KD_SDIRK_NEWTON, 2},
+        {KD_ODE, KD_SDIRK_NEWTON, 4},        {KD_ODE, KD_SDIRK_ROSENBROCK, 4}, {KD_PSF, KD_SDIRK_NEWTON, 4},
+        {KD_INDEX1, KD_SDIRK_NEWTON, 4},     {KD_INDEX2, KD_SDIRK_NEWTON, 2},  {KD_GGL, KD_SDIRK_NEWTON, 2},
         {KD_ODE, KD_SDIRK_STAGE_ORDER_2, 4},
     };
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
