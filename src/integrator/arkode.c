@@ -12,7 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FIXED_ITERATIONS 12 // of Newton's method in constant steps; ARKODE's 3 otherwise
+#define MAXIMUM_ORDER_PREDICTOR 1 // ARKODE's number
+#define FIXED_ITERATIONS 12       // of Newton's method in constant steps; ARKODE's 3 otherwise
 
 struct kd_arkode {
     kd_sundials       base; // first: the callbacks see it
@@ -130,6 +131,9 @@ static bool set_solver(kd_arkode *self)
     if (is_explicit(self)) return true;
     // constant steps cannot be made shorter when Newton's method is slow
     if (self->opt.h_fixed > 0 && ARKStepSetMaxNonlinIters(base->memory, FIXED_ITERATIONS) != 0) return false;
+    if (self->opt.extrapolate && (ARKStepSetPredictorMethod(base->memory, MAXIMUM_ORDER_PREDICTOR) != 0 ||
+                                  ARKStepSetDeduceImplicitRhs(base->memory, 1) != 0))
+        return false;
     return kd_sundials_linear_solver(base, own) &&
            ARKStepSetLinearSolver(base->memory, base->solver, base->matrix) == 0 &&
            (!own || ARKStepSetLinSysFn(base->memory, linear_system) == 0);
