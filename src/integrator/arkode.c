@@ -54,13 +54,48 @@ bool kd_arkode_available(void)
     return true;
 }
 
-// The order of the table that was asked for by name; 0: ARKODE has none of that name
-static int order_of_table(const char *name)
+// ARKODE's implicit tables by name: it knows them itself, but prints where it does not
+#define TABLES(X)                                                                                                      \
+    X(SDIRK_2_1_2)                                                                                                     \
+    X(BILLINGTON_3_3_2)                                                                                                \
+    X(TRBDF2_3_3_2)                                                                                                    \
+    X(KVAERNO_4_2_3)                                                                                                   \
+    X(ARK324L2SA_DIRK_4_2_3)                                                                                           \
+    X(CASH_5_2_4)                                                                                                      \
+    X(CASH_5_3_4)                                                                                                      \
+    X(SDIRK_5_3_4)                                                                                                     \
+    X(KVAERNO_5_3_4)                                                                                                   \
+    X(ARK436L2SA_DIRK_6_3_4)                                                                                           \
+    X(KVAERNO_7_4_5)                                                                                                   \
+    X(ARK548L2SA_DIRK_8_4_5)                                                                                           \
+    X(ARK437L2SA_DIRK_7_3_4)                                                                                           \
+    X(ARK548L2SAb_DIRK_8_4_5)                                                                                          \
+    X(ESDIRK324L2SA_4_2_3)                                                                                             \
+    X(ESDIRK325L2SA_5_2_3)                                                                                             \
+    X(ESDIRK32I5L2SA_5_2_3)                                                                                            \
+    X(ESDIRK436L2SA_6_3_4)                                                                                             \
+    X(ESDIRK43I6L2SA_6_3_4)                                                                                            \
+    X(QESDIRK436L2SA_6_3_4)                                                                                            \
+    X(ESDIRK437L2SA_7_3_4)                                                                                             \
+    X(ESDIRK547L2SA_7_4_5)                                                                                             \
+    X(ESDIRK547L2SA2_7_4_5)
+
+// The table of that name and its order; ARKODE_DIRK_NONE: there is none
+static ARKODE_DIRKTableID find_table(const char *name, int *order)
 {
-    ARKodeButcherTable table = ARKodeButcherTable_LoadDIRKByName(name);
-    const int          order = table ? table->q : 0;
-    ARKodeButcherTable_Free(table);
-    return order;
+#define TABLE_ENTRY(table) {"ARKODE_" #table, ARKODE_##table},
+    static const struct {
+        const char        *name;
+        ARKODE_DIRKTableID id;
+    } known[] = {TABLES(TABLE_ENTRY)};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (strcmp(known[k].name, name) == 0) {
+            ARKodeButcherTable table = ARKodeButcherTable_LoadDIRK(known[k].id);
+            *order = table ? table->q : 0;
+            ARKodeButcherTable_Free(table);
+            return table ? known[k].id : ARKODE_DIRK_NONE;
+        }
+    return ARKODE_DIRK_NONE;
 }
 
 static kd_status check_options(const kd_dae *dae, const kd_arkode_options *o, char *message, size_t size)
@@ -78,7 +113,8 @@ static kd_status check_options(const kd_dae *dae, const kd_arkode_options *o, ch
                 is_erk ? "2 to 6 or 8 for erk" : "2 to 5 for dirk");
         return KD_ERR_ARGUMENT;
     }
-    if (o->table && !is_erk && order_of_table(o->table) == 0) {
+    int order;
+    if (o->table && !is_erk && find_table(o->table, &order) == ARKODE_DIRK_NONE) {
         kd_text(message, size, "ARKODE has no implicit table of the name %s", o->table);
         return KD_ERR_ARGUMENT;
     }
@@ -107,9 +143,11 @@ static const kd_sundials_class dirk_class = {
 // The table of that name, which has its order, or ARKODE's table of that order
 static bool set_method(kd_arkode *self)
 {
-    const kd_arkode_options *o = &self->opt;
+    kd_arkode_options *o = &self->opt;
     if (is_explicit(self) || !o->table) return STEPPER(self, SetOrder)(self->base.memory, o->order) == 0;
-    return ARKStepSetTableName(self->base.memory, o->table, "ARKODE_ERK_NONE") == 0;
+    const ARKODE_DIRKTableID table = find_table(o->table, &o->order);
+    o->table = NULL; // the name is the caller's
+    return ARKStepSetTableNum(self->base.memory, table, ARKODE_ERK_NONE) == 0;
 }
 
 static bool set_options(kd_arkode *self)
@@ -165,7 +203,6 @@ kd_status kd_arkode_create(kd_dae *dae, const kd_arkode_options *opt, kd_arkode 
     kd_arkode *self = kd_alloc(sizeof *self);
     if (self) {
         self->opt = options;
-        if (options.table && !is_explicit(self)) self->opt.order = order_of_table(options.table);
         status = create_parts(self, dae);
     } else {
         status = KD_ERR_MEMORY;
