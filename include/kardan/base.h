@@ -33,6 +33,7 @@ KD_EXTERN_C_BEGIN
     X(KD_CORRECTED, 2, "initial values were corrected to be consistent")                                               \
     X(KD_REDUNDANT, 3, "constraints are redundant: multipliers are not unique, the motion is")                         \
     X(KD_STIFF, 4, "the equations are stiff: an implicit method would need less work than the explicit one")           \
+    X(KD_LATE, 5, "the step was made, but not before its deadline")                                                    \
     X(KD_ERR_ARGUMENT, -1, "an argument is missing or out of range [-1001]")                                           \
     X(KD_ERR_MEMORY, -2, "out of memory")                                                                              \
     X(KD_ERR_STAGE, -3, "a quantity was asked for before the state that it depends on was set")                        \

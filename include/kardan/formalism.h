@@ -70,5 +70,24 @@ typedef struct kd_influence {
 // for models with too many bodies for matrices.
 KD_API int kd_system_influences(const kd_system *system, const kd_state *x, int velocity, kd_influence *list, int size);
 
+// What belongs to the stiff part of the Jacobian (KD_PART_STIFF, S4 section 1): force elements, user forces, creep
+// forces of wheels on rails and inner states, in this order: states, forces, user forces, wheels. At first as the model
+// says: key `stiff`, or what is usual for the kind (docs/guide/models.md). Set before evaluation points and steppers
+// are made.
+KD_API int         kd_system_loads_count(const kd_system *system);
+KD_API const char *kd_system_load_name(const kd_system *system, int i);
+KD_API const char *kd_system_load_kind(const kd_system *system, int i); // "tsda", "state", "user force", "wheel_rail"
+KD_API bool        kd_system_stiff(const kd_system *system, int i);
+KD_API void        kd_system_set_stiff(kd_system *system, int i, bool stiff);
+// How fast a load makes the unconstrained bodies move at a state: with its stiffness k and damping d along its measures
+// and the mass m = 1 / (s inv(M) s') that they feel, bounds of sqrt(k/m) and d/m (sums over its measures); an inner
+// state has the rate |db/dr|. List of kd_system_loads_count. KD_ERR_UNSUPPORTED: too many bodies for matrices;
+// KD_ERR_SINGULAR_MASS. Allocates.
+KD_API kd_status kd_system_speeds(const kd_system *system, const kd_state *x, kd_influence *list) KD_NODISCARD;
+// Stiff is what is faster than steps of length h resolve: h frequency > bound or h rate > bound. The explicit Euler
+// method is stable for h rate <= 2, and lets the swings of an undamped spring grow by exp(pi h frequency) in each
+// period. bound <= 0: 0.1.
+KD_API kd_status kd_system_choose_stiff(kd_system *system, const kd_state *x, double h, double bound) KD_NODISCARD;
+
 KD_EXTERN_C_END
 #endif

@@ -17,6 +17,7 @@
 #include <kardan/initial.h>
 #include <kardan/model.h>
 #include <kardan/radau.h>
+#include <kardan/realtime.h>
 #include <kardan/sdirk.h>
 #include <kardan/simulation.h>
 

@@ -175,6 +175,10 @@ typedef enum kd_force_kind {
     KD_FORCE_KIND_COUNT
 } kd_force_kind;
 
+// Is an element differentiated where only the stiff part of the Jacobian is asked for (KD_PART_STIFF)? AUTO: as usual
+// for its kind: springs, dampers, bushings, stops, friction, tyres, contacts are, applied and user forces are not.
+typedef enum kd_stiffness { KD_STIFFNESS_AUTO, KD_STIFFNESS_YES, KD_STIFFNESS_NO } kd_stiffness;
+
 typedef struct kd_force_def {
     kd_force_kind kind;
     kd_place      from, to;   // tsda, rsda, bushing, contact, maxwell, tyre (`from`: its road); applied: `to` alone
@@ -210,7 +214,7 @@ typedef struct kd_force_def {
     double            exponent;           // contact: force = stiffness * depth^exponent (1 + dissipation * rate)
     double            dissipation;        // contact: Hunt-Crossley [s/m]
     double            friction;           // contact, tyre: coefficient; tyre: 0: vertical force only
-    bool              stiff;              // belongs to the stiff part of the Jacobian
+    kd_stiffness      stiff;              // belongs to the stiff part of the Jacobian
 } kd_force_def;
 
 // Inner states r' = b: signals that forces and sensors read as state.NAME.
@@ -273,8 +277,8 @@ typedef struct kd_user_force_def {
     // Derivatives, column-major, rows (nmeasures + nstates), columns (value, rate, state); NULL: by differences.
     kd_eval (*derivative)(double t, const double *value, const double *rate, const double *state, void *context,
                           double *out);
-    void *context;
-    bool  stiff;
+    void        *context;
+    kd_stiffness stiff; // AUTO: not stiff
 } kd_user_force_def;
 
 // ---- how to run -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@
 #include "formalism/composite_body.c"
 
 #include "formalism/newton_euler_derivatives.c"
+
+#include "formalism/path_product.c"
 #else
 typedef int kd_avx2_is_not_built; // a file must not be empty
 #endif

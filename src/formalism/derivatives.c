@@ -50,10 +50,10 @@ static double slope(const kd_work *w, const kd_measure *m, int l)
 }
 
 // The slopes of all measures, from the columns w, u of their pairs.
-static void fill_slopes(kd_work *w)
+static void fill_slopes(kd_work *w, int first, int end)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nmeasures; i++) {
+    for (int i = first; i < end; i++) {
         const kd_measure *m = &s->measure[i];
         double           *out = w->slope + w->slope_at[i];
         kd_vec3           N, F;
@@ -622,7 +622,7 @@ static void add_second_rows(kd_work *w)
 
 static void clear_frozen(kd_work *w)
 {
-    size_t n = (size_t)w->change_at[w->system->npairs];
+    size_t n = (size_t)w->change_at[w->system->upto[KD_FOR_LOADS].pairs];
     kd_work_clear_forces(w);
     memset(w->frozen_N, 0, n * sizeof *w->frozen_N);
     memset(w->frozen_F, 0, n * sizeof *w->frozen_F);
@@ -645,30 +645,29 @@ static kd_eval assemble(kd_work *w, const double *lambda, const double *mu)
     add_tree(w);
     for (int i = 0; i < s->nloads && answer == KD_EVAL_OK && !s->for_start; i++) answer = add_load(w, i);
     add_rows(w, lambda, mu);
-    for (int i = 0; i < s->npairs && !s->for_start; i++) add_frozen_pair(w, i);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs && !s->for_start; i++) add_frozen_pair(w, i);
     return answer;
 }
 
-static void fill_axes(kd_work *w)
+void kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->npairs; i++)
-        kd_pair_axes(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->change + w->change_at[i]);
-    fill_slopes(w);
-}
-
-void kd_work_axes(kd_work *w, const kd_point *x)
-{
-    kd_work_position(w, x);
-    if (w->axes_stamp == x->position_stamp) return;
+    const kd_counts  upto = s->upto[extent];
+    kd_work_position(w, x, extent);
+    if (w->axes_stamp != x->position_stamp) w->turned = (kd_counts){0};
     w->axes_stamp = x->position_stamp;
-    fill_axes(w);
+    const kd_counts from = w->turned;
+    if (from.pairs >= upto.pairs && from.measures >= upto.measures) return;
+    for (int i = from.pairs; i < upto.pairs; i++)
+        kd_pair_axes(&s->pair[i], &s->tree, &w->motion, &w->rel[i], w->change + w->change_at[i]);
+    fill_slopes(w, from.measures, upto.measures);
+    w->turned = upto;
 }
 
 void kd_work_G(kd_work *w, const kd_point *x)
 {
-    if (w->system->nmu > 0) kd_work_velocity(w, x);
-    kd_work_axes(w, x);
+    if (w->system->nmu > 0) kd_work_velocity(w, x, KD_FOR_ROWS);
+    kd_work_axes(w, x, KD_FOR_ROWS);
     if (w->G_stamp == x->position_stamp) return;
     w->G_stamp = x->position_stamp;
     kd_matrix_values *const made[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};
@@ -679,14 +678,15 @@ void kd_work_G(kd_work *w, const kd_point *x)
 kd_eval kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part)
 {
     const kd_system *s = w->system;
-    kd_work_acceleration(w, x);
+    kd_work_acceleration(w, x, KD_FOR_LOADS);
     kd_eval answer = kd_work_loads(w, x);
     bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == part;
     if (answer != KD_EVAL_OK || current) return answer;
     w->part = part;
-    kd_work_axes(w, x);
+    kd_work_axes(w, x, KD_FOR_LOADS);
     w->G_stamp = x->position_stamp;
-    for (int i = 0; i < s->npairs; i++) kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
+        kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
     start_matrices(w);
     add_constraint_matrices(w);
     answer = assemble(w, x->lambda, x->mu);
@@ -698,11 +698,11 @@ void kd_work_second_derivatives(kd_work *w, const kd_point *x)
 {
     const kd_system        *s = w->system;
     kd_matrix_values *const second[] = {&w->gII_p, &w->gII_v, &w->gII_s, &w->hI_p, &w->hI_v};
-    kd_work_acceleration(w, x);
+    kd_work_acceleration(w, x, KD_FOR_LOADS);
     if (w->second_stamp == x->acceleration_stamp) return;
     w->second_stamp = x->acceleration_stamp;
-    kd_work_axes(w, x);
-    for (int i = 0; i < s->npairs; i++)
+    kd_work_axes(w, x, KD_FOR_LOADS);
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
         kd_pair_changes(&s->pair[i], &w->rel[i], w->dx, w->ddx, w->change + w->change_at[i]);
     for (size_t i = 0; i < sizeof second / sizeof *second; i++) kd_matrix_start(second[i]);
     add_second_rows(w);
@@ -712,12 +712,12 @@ void kd_work_second_derivatives(kd_work *w, const kd_point *x)
 kd_eval kd_work_multipliers(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
-    kd_work_acceleration(w, x);
+    kd_work_acceleration(w, x, KD_FOR_LOADS);
     kd_eval answer = kd_work_loads(w, x);
     bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == KD_PART_ALL;
     if (answer != KD_EVAL_OK || current) return answer;
     w->derivative_stamp = 0; // the matrices are no longer of one point
-    kd_work_axes(w, x);
+    kd_work_axes(w, x, KD_FOR_LOADS);
     kd_matrix_start(&w->residual_lambda);
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *load = &s->load[i];

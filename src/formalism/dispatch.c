@@ -1,4 +1,5 @@
 // dispatch.c: the functions of tree.h that exist in variants for several processors, and the memory of a motion.
+#include "formalism/path_product.h"
 #include "formalism/work.h"
 
 #include <stdint.h>
@@ -146,4 +147,10 @@ void kd_tree_residual_derivatives(const kd_tree *tree, kd_motion *m, const doubl
                                   double *by_position, double *by_velocity)
 {
     KD_CALL(kd_residual_derivatives, tree, m, dx, ddx, by_position, by_velocity);
+}
+
+void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                     const double *dx, const kd_path_load *load, kd_path_scratch *scratch, double *p, double *v)
+{
+    KD_CALL(kd_path_product, pair, tree, m, rel, dx, load, scratch, p, v);
 }

@@ -14,7 +14,7 @@ static kd_eval kinematics(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
-    kd_work_velocity(w, x);
+    kd_work_velocity(w, x, s->nturns > 0 ? KD_FOR_ALL : KD_FOR_ROWS);
     kd_tree_rates(&s->tree, w->x, w->dx, w->rates);
     for (int i = 0; i < first_turn(s); i++) out[i] = w->rates[s->x_of_p[i]];
     for (int i = 0; i < s->nturns; i++) out[first_turn(s) + i] = w->rate[s->turn_measure[i]];
@@ -98,7 +98,7 @@ static kd_eval norms(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
-    if (s->nturns > 0) kd_work_position(w, x);
+    if (s->nturns > 0) kd_work_position(w, x, KD_FOR_ALL);
     for (int i = 0; i < s->nquaternions; i++) out[i] = 0.5 * (kd_quat_norm2(kd_quat_of(x->p + s->quaternion[i])) - 1.0);
     for (int i = 0; i < s->nturns; i++)
         out[s->nquaternions + i] = x->p[first_turn(s) + i] - w->value[s->turn_measure[i]];
@@ -140,7 +140,7 @@ static void norms_by_position(kd_work *w, const kd_point *x, double *out)
     int              nq = s->nquaternions + s->nturns;
     for (int i = 0; i < s->nquaternions; i++)
         for (int k = 0; k < 4; k++) out[i + (s->quaternion[i] + k) * nq] = x->p[s->quaternion[i] + k];
-    if (s->nturns > 0) kd_work_G(w, x); // the columns of the paths
+    if (s->nturns > 0) kd_work_axes(w, x, KD_FOR_ALL);
     for (int i = 0; i < s->nturns; i++) norm_of_turn(w, i, out);
 }
 
@@ -158,8 +158,7 @@ static kd_eval acceleration(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
     int      bad;
-    kd_work_velocity(w, x);
-    kd_eval answer = kd_work_loads(w, x);
+    kd_eval  answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     if (!kd_work_explicit(w, x, &bad)) return KD_EVAL_RETRY;
     for (int i = 0; i < w->system->nv; i++) out[i] = w->ddx[w->system->tree.v_dof[i]];
@@ -184,7 +183,7 @@ static void kkt_solve(void *context, double *y)
 static kd_eval mass(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
-    kd_work_position(w, x);
+    kd_work_position(w, x, KD_FOR_ROWS);
     kd_tree_mass_dense(&w->system->tree, &w->motion, out);
     return KD_EVAL_OK;
 }
@@ -201,7 +200,7 @@ static kd_eval inner_rates(const kd_point *x, void *context, double *out)
 static kd_eval g(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
-    kd_work_position(w, x);
+    kd_work_position(w, x, KD_FOR_ROWS);
     for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_jet(&w->system->row_g[w->system->kept[i]], w).x;
     return KD_EVAL_OK;
 }
@@ -209,7 +208,7 @@ static kd_eval g(const kd_point *x, void *context, double *out)
 static kd_eval gI(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
-    kd_work_velocity(w, x);
+    kd_work_velocity(w, x, KD_FOR_ROWS);
     for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_jet(&w->system->row_g[w->system->kept[i]], w).x1;
     return KD_EVAL_OK;
 }
@@ -217,7 +216,7 @@ static kd_eval gI(const kd_point *x, void *context, double *out)
 static kd_eval gII(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
-    kd_work_acceleration(w, x);
+    kd_work_acceleration(w, x, KD_FOR_ROWS);
     for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_jet(&w->system->row_g[w->system->kept[i]], w).x2;
     return KD_EVAL_OK;
 }
@@ -225,7 +224,7 @@ static kd_eval gII(const kd_point *x, void *context, double *out)
 static kd_eval h(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
-    kd_work_velocity(w, x);
+    kd_work_velocity(w, x, KD_FOR_ROWS);
     for (int i = 0; i < w->system->nmu; i++) out[i] = kd_row_jet(&w->system->row_h[i], w).x;
     return KD_EVAL_OK;
 }
@@ -233,7 +232,7 @@ static kd_eval h(const kd_point *x, void *context, double *out)
 static kd_eval hI(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
-    kd_work_acceleration(w, x);
+    kd_work_acceleration(w, x, KD_FOR_ROWS);
     for (int i = 0; i < w->system->nmu; i++) out[i] = kd_row_jet(&w->system->row_h[i], w).x1;
     return KD_EVAL_OK;
 }
@@ -243,7 +242,7 @@ static kd_eval tangency(const kd_point *x, void *context, double *out)
     kd_work         *w = context;
     const kd_system *s = w->system;
     kd_wheel_point   at;
-    kd_work_position(w, x);
+    kd_work_position(w, x, KD_FOR_ROWS);
     for (int i = 0; i < s->nwheels; i++) {
         if (!s->wheel[i].unknown) continue;
         kd_row_contact(&s->row_g[s->wheel[i].row], w, &at);
@@ -532,7 +531,7 @@ static kd_eval outputs(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
-    kd_work_acceleration(w, x);
+    kd_work_acceleration(w, x, KD_FOR_ALL);
     kd_eval answer = fill_sensor_slots(w, x);
     if (answer != KD_EVAL_OK) return answer;
     for (int k = 0; k < s->nsensors; k++) {
@@ -583,6 +582,11 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
                              const kd_matrix_values **out)
 {
     const kd_matrix_plan *plan = plan_of(w->system, fn, var);
+    if (part == KD_PART_STIFF && w->stiff.p.value &&
+        (plan == &w->system->residual_p || plan == &w->system->residual_v)) {
+        *out = plan == &w->system->residual_p ? &w->stiff.p : &w->stiff.v;
+        return kd_work_stiff(w, x);
+    }
     *out = kd_work_matrix(w, plan);
     const kd_matrix_values *const of_position[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};
     for (size_t i = 0; i < sizeof of_position / sizeof *of_position; i++)
@@ -632,7 +636,7 @@ static kd_eval sparse(const kd_point *x, kd_fn fn, kd_var var, kd_part part, voi
 {
     kd_work *w = context;
     if ((fn == KD_RESIDUAL && var == KD_A) || fn == KD_MASS) {
-        kd_work_position(w, x);
+        kd_work_position(w, x, KD_FOR_ROWS);
         kd_tree_mass(&w->system->tree, &w->motion, values);
         return KD_EVAL_OK;
     }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "formalism/system.h"
+#include "formalism/stiff_part.h"
 #include "math/linsolve.h"
 
 // ---- workspace ------------------------------------------------------------------------------------------------------
@@ -49,14 +49,6 @@ static int gradient_size(const kd_system *s)
     return size;
 }
 
-// Does a law read an acceleration?
-static bool reads_accelerations(const kd_system *s)
-{
-    for (int i = 0; i < s->nslots; i++)
-        if (s->slot[i].kind == KD_SLOT_MEASURE && s->slot[i].level == 2) return true;
-    return false;
-}
-
 static void cut_arrays(kd_work *w)
 {
     const kd_system *s = w->system;
@@ -79,7 +71,6 @@ static void cut_arrays(kd_work *w)
     w->acceleration = kd_cut_double(arena, s->nmeasures);
     w->slot = kd_cut_double(arena, s->nslots);
     w->jet = kd_arena_cut(arena, (size_t)s->nslots, sizeof *w->jet);
-    w->reads_accelerations = reads_accelerations(s);
     w->expr_work = kd_cut_double(arena, expr_work_size(s));
     w->gradient = kd_cut_double(arena, gradient_size(s));
     w->out_weight = kd_cut_double(arena, s->model->nstates);
@@ -122,7 +113,9 @@ kd_work *kd_work_create(const kd_system *s)
     bool made = create_motion(w);
     cut_arrays(w);
     cut_changes(w);
-    if (!made || w->arena.failed || !kd_work_matrices(w)) {
+    bool whole = s->planned && s->dense_tree && !s->for_start; // otherwise there is no Jacobian to take a part of
+    made = made && !w->arena.failed && kd_work_matrices(w) && (!whole || kd_stiff_part_create(s, &w->arena, &w->stiff));
+    if (!made) {
         kd_work_destroy(w);
         return NULL;
     }
@@ -184,38 +177,31 @@ static double turns_near(const kd_work *w, const kd_measure *m, const double *p)
     return m->turns < 0 ? NAN : p[w->system->np - w->system->nturns + m->turns];
 }
 
-static void fill_values(kd_work *w, const double *p)
+static void fill_values(kd_work *w, const double *p, int first, int end)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nmeasures; i++) {
+    for (int i = first; i < end; i++) {
         const kd_measure *m = &s->measure[i];
         if (m->kind == KD_MEASURE_DOF)
             w->value[i] = dof_value(w, m->dof);
         else if (kd_measure_has_value(m))
-            w->value[i] = kd_measure_jet(m, &w->rel[m->pair], &no_tangent, turns_near(w, m, p)).x;
+            w->value[i] = kd_measure_value(m, &w->rel[m->pair], turns_near(w, m, p));
     }
 }
 
-// rate = N . omega + F . d'
-static void fill_rates(kd_work *w)
+static void fill_rates(kd_work *w, int first, int end)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nmeasures; i++) {
+    for (int i = first; i < end; i++) {
         const kd_measure *m = &s->measure[i];
-        if (m->kind == KD_MEASURE_DOF) {
-            w->rate[i] = w->dx[m->dof];
-            continue;
-        }
-        kd_vec3 N, F;
-        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-        w->rate[i] = kd_vec_dot(N, w->rel[m->pair].omega) + kd_vec_dot(F, w->rel[m->pair].dd);
+        w->rate[i] = m->kind == KD_MEASURE_DOF ? w->dx[m->dof] : kd_measure_rate(m, &w->rel[m->pair]);
     }
 }
 
-static void fill_accelerations(kd_work *w)
+static void fill_accelerations(kd_work *w, int first, int end)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nmeasures; i++) {
+    for (int i = first; i < end; i++) {
         const kd_measure *m = &s->measure[i];
         w->acceleration[i] =
             m->kind == KD_MEASURE_DOF ? w->ddx[m->dof] : kd_measure_jet(m, &w->rel[m->pair], &no_tangent, NAN).x2;
@@ -223,11 +209,11 @@ static void fill_accelerations(kd_work *w)
 }
 
 // Variables and jets from the measures, up to a level: 0 position, 1 velocity, 2 acceleration.
-static void fill_slots(kd_work *w, int level)
+static void fill_slots(kd_work *w, int level, int first, int end)
 {
     const kd_system *s = w->system;
     const double    *known = level == 0 ? w->value : level == 1 ? w->rate : w->acceleration;
-    for (int i = 0; i < s->nslots; i++) {
+    for (int i = first; i < end; i++) {
         if (s->slot[i].kind != KD_SLOT_MEASURE) continue;
         double y = known[s->slot[i].index];
         switch (level - s->slot[i].level) {
@@ -248,10 +234,10 @@ static void fill_slots(kd_work *w, int level)
 }
 
 // Inner states, then outputs of controllers that somebody reads.
-static void fill_states(kd_work *w, const double *r)
+static void fill_states(kd_work *w, const double *r, int first, int end)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nslots; i++)
+    for (int i = first; i < end; i++)
         if (s->slot[i].kind == KD_SLOT_STATE) w->slot[i] = r[s->slot[i].index];
     for (int k = 0; k < s->model->nstates; k++) {
         const kd_load *pi = &s->load[s->state_order[k]];
@@ -264,7 +250,7 @@ static void fill_states(kd_work *w, const double *r)
 }
 
 // Where wheels touch their rails: unknowns of the equations, or found here. Without s (start values) all are found.
-static void fill_contacts(kd_work *w, const double *contact)
+static void find_contacts(kd_work *w, const double *contact)
 {
     const kd_system *s = w->system;
     for (int i = 0; i < s->nwheels; i++) {
@@ -277,7 +263,12 @@ static void fill_contacts(kd_work *w, const double *contact)
             w->xi[i] = kd_wheel_solve(wheel, in);
         if (wheel->unknown && isnan(w->xi[i])) w->xi[i] = kd_wheel_nominal(wheel);
     }
-    for (int i = 0; s->nwheels > 0 && i < s->nslots; i++)
+}
+
+static void fill_contacts(kd_work *w, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int i = first; s->nwheels > 0 && i < end; i++)
         if (s->slot[i].kind == KD_SLOT_CONTACT) w->slot[i] = w->xi[s->slot[i].index];
 }
 
@@ -292,32 +283,49 @@ static void fill_multipliers(kd_work *w, const double *lambda)
 }
 
 // ---- stages ---------------------------------------------------------------------------------------------------------
-void kd_work_position(kd_work *w, const kd_point *x)
+static const kd_counts nothing;
+
+void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
 {
     const kd_system *s = w->system;
-    if (w->position_stamp == x->position_stamp) return;
-    w->position_stamp = x->position_stamp;
-    fill_time(w, x);
-    for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
-    kd_tree_place(&s->tree, w->x, &w->motion);
-    for (int i = 0; i < s->npairs; i++) kd_pair_place(&s->pair[i], &w->motion, &w->rel[i]);
-    fill_values(w, x->p);
-    fill_slots(w, 0);
-    fill_contacts(w, x->s);
+    const kd_counts  upto = s->upto[extent];
+    const bool new = w->position_stamp != x->position_stamp;
+    if (new) {
+        w->position_stamp = x->position_stamp;
+        w->placed = w->moved_to = w->accelerated = nothing;
+        fill_time(w, x);
+        for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
+        kd_tree_place(&s->tree, w->x, &w->motion);
+    }
+    const kd_counts from = w->placed;
+    if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
+    for (int i = from.pairs; i < upto.pairs; i++) kd_pair_place(&s->pair[i], &w->motion, &w->rel[i]);
+    fill_values(w, x->p, from.measures, upto.measures);
+    fill_slots(w, 0, from.slots, upto.slots);
+    if (new) find_contacts(w, x->s);
+    fill_contacts(w, from.slots, upto.slots);
+    w->placed = upto;
 }
 
-void kd_work_velocity(kd_work *w, const kd_point *x)
+void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
 {
     const kd_system *s = w->system;
-    if (w->velocity_stamp == x->velocity_stamp) return;
-    kd_work_position(w, x);
-    w->velocity_stamp = x->velocity_stamp;
-    spread(s, x->v, w->dx);
-    kd_tree_move(&s->tree, w->dx, &w->motion);
-    for (int i = 0; i < s->npairs; i++) kd_pair_move(&s->pair[i], &w->motion, &w->rel[i]);
-    fill_rates(w);
-    fill_slots(w, 1);
-    fill_states(w, x->r);
+    const kd_counts  upto = s->upto[extent];
+    const bool new = w->velocity_stamp != x->velocity_stamp;
+    kd_work_position(w, x, extent);
+    if (new) {
+        w->velocity_stamp = x->velocity_stamp;
+        w->moved_to = nothing;
+        spread(s, x->v, w->dx);
+        kd_tree_move(&s->tree, w->dx, &w->motion);
+    }
+    const kd_counts from = w->moved_to;
+    if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
+    for (int i = from.pairs; i < upto.pairs; i++) kd_pair_move(&s->pair[i], &w->motion, &w->rel[i]);
+    fill_rates(w, from.measures, upto.measures);
+    fill_slots(w, 1, from.slots, upto.slots);
+    if (extent >= KD_FOR_LOADS) fill_states(w, x->r, from.slots, upto.slots);
+    w->moved_to = upto;
 }
 
 static kd_vec3 gravity_of(const kd_system *s)
@@ -330,27 +338,35 @@ static void accelerate_links(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     if (w->link_acceleration_stamp == x->acceleration_stamp) return;
-    kd_work_velocity(w, x);
+    kd_work_velocity(w, x, KD_FOR_ROWS);
     w->link_acceleration_stamp = x->acceleration_stamp;
     spread(s, x->a, w->ddx);
     kd_tree_accelerate(&s->tree, w->dx, w->ddx, gravity_of(s), &w->motion);
 }
 
-void kd_work_acceleration(kd_work *w, const kd_point *x)
+void kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent)
 {
     const kd_system *s = w->system;
-    if (w->acceleration_stamp == x->acceleration_stamp) return;
+    const kd_counts  upto = s->upto[extent];
+    const bool new = w->acceleration_stamp != x->acceleration_stamp;
+    kd_work_velocity(w, x, extent);
     accelerate_links(w, x);
-    w->acceleration_stamp = x->acceleration_stamp;
-    for (int i = 0; i < s->npairs; i++) kd_pair_accelerate(&s->pair[i], &w->motion, &w->rel[i]);
-    fill_accelerations(w);
-    fill_slots(w, 2);
+    if (new) {
+        w->acceleration_stamp = x->acceleration_stamp;
+        w->accelerated = nothing;
+    }
+    const kd_counts from = w->accelerated;
+    if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
+    for (int i = from.pairs; i < upto.pairs; i++) kd_pair_accelerate(&s->pair[i], &w->motion, &w->rel[i]);
+    fill_accelerations(w, from.measures, upto.measures);
+    fill_slots(w, 2, from.slots, upto.slots);
+    w->accelerated = upto;
 }
 
 kd_eval kd_work_loads(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
-    kd_work_velocity(w, x);
+    kd_work_velocity(w, x, KD_FOR_LOADS);
     unsigned long stamp = s->by_multipliers ? x->acceleration_stamp : x->velocity_stamp;
     if (w->load_stamp == stamp) return KD_EVAL_OK;
     if (s->by_multipliers) fill_multipliers(w, x->lambda);
@@ -369,8 +385,8 @@ void kd_work_clear_forces(kd_work *w)
     const kd_system *s = w->system;
     memset(w->load, 0, (size_t)s->tree.nlinks * sizeof *w->load);
     memset(w->joint_force, 0, (size_t)s->tree.ndof * sizeof *w->joint_force);
-    memset(w->pair_N, 0, (size_t)s->npairs * sizeof *w->pair_N);
-    memset(w->pair_F, 0, (size_t)s->npairs * sizeof *w->pair_F);
+    memset(w->pair_N, 0, (size_t)s->upto[KD_FOR_LOADS].pairs * sizeof *w->pair_N);
+    memset(w->pair_F, 0, (size_t)s->upto[KD_FOR_LOADS].pairs * sizeof *w->pair_F);
 }
 
 void kd_work_apply_loads(kd_work *w)
@@ -391,16 +407,13 @@ void kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu)
 void kd_work_spread_forces(kd_work *w)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->npairs; i++)
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
         kd_pair_load(&s->pair[i], &w->motion, &w->rel[i], w->pair_N[i], w->pair_F[i], w->load);
 }
 
 kd_eval kd_work_residual(kd_work *w, const kd_point *x)
 {
-    if (w->reads_accelerations)
-        kd_work_acceleration(w, x);
-    else
-        accelerate_links(w, x);
+    accelerate_links(w, x);
     kd_eval answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     kd_work_clear_forces(w);

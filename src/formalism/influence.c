@@ -17,6 +17,28 @@ typedef struct search {
     double   inertia; // M_ii
 } search;
 
+kd_point kd_point_of(const kd_state *x, const double *u, int nu)
+{
+    return (kd_point){.t = x->t,
+                      .u = u,
+                      .du = u + nu,
+                      .ddu = u + 2 * nu,
+                      .z = x->z,
+                      .theta = x->theta,
+                      .p = x->p,
+                      .s = x->s,
+                      .v = x->v,
+                      .r = x->r,
+                      .a = x->a,
+                      .w = x->w,
+                      .lambda = x->lambda,
+                      .mu = x->mu,
+                      .time_stamp = 1,
+                      .position_stamp = 1,
+                      .velocity_stamp = 1,
+                      .acceleration_stamp = 1};
+}
+
 // s_i of a measure
 static double slope_of(const kd_work *w, int measure, int velocity)
 {
@@ -68,7 +90,7 @@ static int insert(kd_influence *list, int n, int size, kd_influence a)
     return n < size ? n + 1 : n;
 }
 
-static const char *kind_of(const kd_load *load)
+const char *kd_load_kind(const kd_load *load)
 {
     if (load->wheel) return "wheel_rail";
     return load->def ? kd_schema_of(KD_SCHEMA_FORCE)->kinds[load->def->kind].word : load->user ? "user force" : "state";
@@ -88,24 +110,7 @@ static bool prepare(search *f, const kd_system *s, const kd_state *x)
     f->work = kd_work_create(s);
     if (f->arena.failed || !f->work) return false;
     if (s->inputs.eval(x->t, s->inputs.context, u, u + nu, u + 2 * nu) != KD_EVAL_OK) return false;
-    f->at = (kd_point){.t = x->t,
-                       .u = u,
-                       .du = u + nu,
-                       .ddu = u + 2 * nu,
-                       .z = x->z,
-                       .theta = x->theta,
-                       .p = x->p,
-                       .s = x->s,
-                       .v = x->v,
-                       .r = x->r,
-                       .a = x->a,
-                       .w = x->w,
-                       .lambda = x->lambda,
-                       .mu = x->mu,
-                       .time_stamp = 1,
-                       .position_stamp = 1,
-                       .velocity_stamp = 1,
-                       .acceleration_stamp = 1};
+    f->at = kd_point_of(x, u, nu);
     if (kd_work_derivatives(f->work, &f->at, KD_PART_ALL) != KD_EVAL_OK) return false;
     kd_tree_mass(&s->tree, &f->work->motion, f->mass);
     for (int k = s->tree.column[f->velocity]; k < s->tree.column[f->velocity + 1]; k++)
@@ -123,7 +128,7 @@ int kd_system_influences(const kd_system *s, const kd_state *x, int velocity, kd
             double stiffness, damping;
             if (!load_slopes(&f, &s->load[i], &stiffness, &damping)) continue;
             n = insert(list, n, size,
-                       (kd_influence){s->load[i].name, kind_of(&s->load[i]), sqrt(fabs(stiffness) / f.inertia),
+                       (kd_influence){s->load[i].name, kd_load_kind(&s->load[i]), sqrt(fabs(stiffness) / f.inertia),
                                       fabs(damping) / f.inertia});
         }
     }

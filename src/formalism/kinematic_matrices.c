@@ -90,10 +90,10 @@ void kd_work_add_kinematics(kd_work *w, bool by_position)
 
 void kd_work_Z(kd_work *w, const kd_point *x)
 {
-    kd_work_position(w, x);
+    kd_work_position(w, x, KD_FOR_ROWS);
     if (w->Z_stamp == x->position_stamp) return;
     w->Z_stamp = x->position_stamp;
-    if (w->system->nturns > 0) kd_work_axes(w, x); // the slopes
+    if (w->system->nturns > 0) kd_work_axes(w, x, KD_FOR_ALL); // the slopes
     kd_matrix_start(&w->Z);
     kd_work_add_kinematics(w, false);
 }
@@ -101,10 +101,10 @@ void kd_work_Z(kd_work *w, const kd_point *x)
 void kd_work_Z_p(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
-    kd_work_velocity(w, x);
+    kd_work_velocity(w, x, w->system->nturns > 0 ? KD_FOR_ALL : KD_FOR_ROWS);
     if (w->Z_p_stamp == x->velocity_stamp) return;
     w->Z_p_stamp = x->velocity_stamp;
-    if (s->nturns > 0) kd_work_axes(w, x);
+    if (s->nturns > 0) kd_work_axes(w, x, KD_FOR_ALL);
     for (int i = 0; i < s->nturns; i++) {
         int pair = s->measure[s->turn_measure[i]].pair;
         kd_pair_rates(&s->pair[pair], &w->rel[pair], w->dx, w->change + w->change_at[pair]);

@@ -284,22 +284,35 @@ static void make_contact(builder *b, int force)
     add_measured(b, wy, 1);
 }
 
+// What is stiff unless the model says otherwise: whatever pushes back. A force that is applied from outside does not.
 static const struct {
     const kd_load_class *class;
     void (*make)(builder *b, int force);
-    int nchannels;
+    int  nchannels;
+    bool stiff;
 } force_kind[KD_FORCE_KIND_COUNT] = {
-    [KD_TSDA] = {&kd_load_spring, make_scalar, 1},
-    [KD_RSDA] = {&kd_load_spring, make_scalar, 1},
-    [KD_BUSHING] = {&kd_load_bushing, make_bushing, 6},
-    [KD_APPLIED] = {&kd_load_applied, make_applied, 6},
-    [KD_JOINT_SPRING] = {&kd_load_spring, make_scalar, 1},
-    [KD_JOINT_STOP] = {&kd_load_stop, make_scalar, 1},
-    [KD_JOINT_FRICTION] = {&kd_load_friction, make_scalar, 1},
-    [KD_TYRE] = {&kd_load_tyre, make_tyre, 1},
-    [KD_CONTACT] = {&kd_load_contact, make_contact, 5},
-    [KD_MAXWELL] = {&kd_load_maxwell, make_scalar, 1},
+    [KD_TSDA] = {&kd_load_spring, make_scalar, 1, true},
+    [KD_RSDA] = {&kd_load_spring, make_scalar, 1, true},
+    [KD_BUSHING] = {&kd_load_bushing, make_bushing, 6, true},
+    [KD_APPLIED] = {&kd_load_applied, make_applied, 6, false},
+    [KD_JOINT_SPRING] = {&kd_load_spring, make_scalar, 1, true},
+    [KD_JOINT_STOP] = {&kd_load_stop, make_scalar, 1, true},
+    [KD_JOINT_FRICTION] = {&kd_load_friction, make_scalar, 1, true},
+    [KD_TYRE] = {&kd_load_tyre, make_tyre, 1, true},
+    [KD_CONTACT] = {&kd_load_contact, make_contact, 5, true},
+    [KD_MAXWELL] = {&kd_load_maxwell, make_scalar, 1, true},
 };
+
+static bool is_stiff(kd_stiffness given, bool usual)
+{
+    return given == KD_STIFFNESS_AUTO ? usual : given == KD_STIFFNESS_YES;
+}
+
+// A spring in a joint without stiffness and damping is a motor that follows its law.
+static bool is_motor(const kd_force_def *d)
+{
+    return (d->kind == KD_RSDA || d->kind == KD_JOINT_SPRING) && d->stiffness == 0.0 && d->damping == 0.0;
+}
 
 static void make_force(builder *b, int force)
 {
@@ -309,7 +322,7 @@ static void make_force(builder *b, int force)
                     slips ? 6 : force_kind[f->def.kind].nchannels))
         return;
     b->load->def = &f->def;
-    b->load->stiff = f->def.stiff;
+    b->load->stiff = is_stiff(f->def.stiff, force_kind[f->def.kind].stiff && !is_motor(&f->def));
     if (slips)
         make_tyre_slip(b, force);
     else
@@ -322,6 +335,7 @@ static void make_state(builder *b, int state)
     const kd_state_element *e = &b->s->model->state[state];
     if (!start_load(b, &kd_load_state, e->name, 0)) return;
     b->load->state_def = &e->def;
+    b->load->stiff = true; // cheap, and a lag can be fast
     add_states(b, 1);
 }
 
@@ -331,7 +345,7 @@ static void make_user_force(builder *b, int user)
     int                  n = e->def.nmeasures;
     if (!start_load(b, &kd_load_user, e->name, n)) return;
     b->load->user = &e->def;
-    b->load->stiff = e->def.stiff;
+    b->load->stiff = is_stiff(e->def.stiff, false);
     for (int i = 0; i < n && b->status == KD_OK; i++) {
         kd_expr *expr = NULL;
         b->status =
@@ -368,6 +382,7 @@ static void make_creep(builder *b, int number)
         !start_load(b, &kd_load_creep, c->name, 6))
         return;
     b->load->wheel = wheel;
+    b->load->stiff = true; // slow wheels are damped by the inverse of their speed
     int pair = axle.pair = kd_system_pair(b->s, &c->from, &c->to), from = pair;
     if (c->from.body >= 0) from = kd_system_pair(b->s, &c->from, &ground);
     if (pair < 0 || from < 0) {

@@ -137,6 +137,47 @@ kd_jet kd_measure_jet(const kd_measure *s, const kd_relative *rel, const kd_tang
     return kd_jet_const(0.0);
 }
 
+// ---- value and rate -------------------------------------------------------------------------------------------------
+static double entry_value(const kd_relative *rel, kd_entry c)
+{
+    return c.sign * component(column(&rel->C, c.j), c.i);
+}
+
+double kd_measure_value(const kd_measure *s, const kd_relative *rel, double near)
+{
+    switch (s->kind) {
+    case KD_MEASURE_SHIFT:
+        return component(rel->d, s->i);
+    case KD_MEASURE_COSINE:
+        return component(column(&rel->C, s->j), s->i);
+    case KD_MEASURE_LENGTH:
+        return kd_vec_norm(rel->d);
+    case KD_MEASURE_ANGLE:
+        return unwrap(atan2(entry_value(rel, s->sine), entry_value(rel, s->cosine)), near);
+    case KD_MEASURE_PITCH:
+        return atan2(entry_value(rel, pitch_sine(s)), pitch_cosine(s, rel));
+    default:
+        return 0.0;
+    }
+}
+
+// N . omega + F . d'
+double kd_measure_rate(const kd_measure *s, const kd_relative *rel)
+{
+    kd_vec3 N, F;
+    switch (s->kind) {
+    case KD_MEASURE_SHIFT:
+        return component(rel->dd, s->i);
+    case KD_MEASURE_LENGTH:
+        return kd_vec_dot(rel->d, rel->dd) / kd_vec_norm(rel->d);
+    case KD_MEASURE_TURN:
+        return component(rel->omega, s->i);
+    default:
+        kd_measure_gradient(s, rel, &N, &F);
+        return kd_vec_dot(N, rel->omega) + kd_vec_dot(F, rel->dd);
+    }
+}
+
 // ---- gradients ------------------------------------------------------------------------------------------------------
 // C_ij = e_i .
 // c_j changes by e_i . (turn x c_j) = (c_j x e_i) . turn
@@ -148,11 +189,6 @@ static kd_vec3 entry_gradient(const kd_relative *rel, kd_entry c)
 static kd_vec3 entry_curvature(const kd_relative *rel, kd_entry c, kd_vec3 w)
 {
     return kd_vec_scale(c.sign, kd_vec_cross(kd_vec_cross(w, column(&rel->C, c.j)), unit(c.i)));
-}
-
-static double entry_value(const kd_relative *rel, kd_entry c)
-{
-    return c.sign * component(column(&rel->C, c.j), c.i);
 }
 
 // atan2(y, x): (x grad y - y grad x) / (x^2 + y^2)

@@ -43,6 +43,9 @@ typedef struct kd_tangent {
 // Value and time derivatives with their changes along the tangent; `near` chooses the turn of an angle (NaN: none).
 // Not for dofs.
 kd_jet kd_measure_jet(const kd_measure *s, const kd_relative *rel, const kd_tangent *e, double near);
+// The value and the rate alone.
+double kd_measure_value(const kd_measure *s, const kd_relative *rel, double near);
+double kd_measure_rate(const kd_measure *s, const kd_relative *rel);
 // Gradient (N, F), and its change along a turn w and a shift u of B.
 void kd_measure_gradient(const kd_measure *s, const kd_relative *rel, kd_vec3 *N, kd_vec3 *F);
 void kd_measure_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w, kd_vec3 u, kd_vec3 *dN, kd_vec3 *dF);

@@ -43,7 +43,7 @@ kd_eval kd_poses_at(kd_poses *s, const kd_state *x, double *pose)
     kd_eval          answer = system->inputs.eval(x->t, system->inputs.context, s->u, s->u + nu, s->u + 2 * nu);
     if (answer != KD_EVAL_OK) return answer;
     at.time_stamp = at.position_stamp = ++s->stamp;
-    kd_work_position(w, &at);
+    kd_work_position(w, &at, KD_FOR_ROWS);
     for (int b = 0; b < system->model->nbodies; b++, pose += 7) {
         const kd_link_motion *link = &w->motion.link[system->body_link[b]];
         kd_mat3               R = kd_mat_mul(&link->R, &system->body_R[b]);

@@ -25,7 +25,7 @@ static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, 
     kd_eval  answer = w->system->inputs.eval(t, w->system->inputs.context, u, u + nu, u + 2 * nu);
     x.time_stamp = x.position_stamp = x.velocity_stamp = x.acceleration_stamp = 1;
     w->time_stamp = w->position_stamp = w->velocity_stamp = w->acceleration_stamp = w->link_acceleration_stamp = 0;
-    kd_work_velocity(w, &x);
+    kd_work_velocity(w, &x, KD_FOR_ALL);
     w->time_stamp = w->position_stamp = w->velocity_stamp = 0;
     return answer;
 }

@@ -216,6 +216,12 @@ static kd_status copy_from_joints(kd_system *s)
     return KD_OK;
 }
 
+// ---- extents --------------------------------------------------------------------------------------------------------
+static void note_extent(kd_system *s, kd_extent extent)
+{
+    for (int i = (int)extent; i < KD_EXTENT_COUNT; i++) s->upto[i] = (kd_counts){s->npairs, s->nmeasures, s->nslots};
+}
+
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 static kd_status build(kd_system *s, char *message, size_t size)
 {
@@ -230,10 +236,13 @@ static kd_status build(kd_system *s, char *message, size_t size)
     kd_status status = kd_system_topology(s);
     if (status == KD_OK) status = check_cuts(s, message, size);
     if (status == KD_OK) status = kd_system_rows(s, message, size);
+    note_extent(s, KD_FOR_ROWS);
     s->bare_paths = s->for_start;
     if (status == KD_OK) status = kd_system_loads(s, message, size);
+    note_extent(s, KD_FOR_LOADS);
     if (status == KD_OK) status = compile_inputs(s, message, size);
     if (status == KD_OK) status = compile_sensors(s, message, size);
+    note_extent(s, KD_FOR_ALL);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     s->time_dependent = reads_time(s);

@@ -12,6 +12,7 @@
 #include "formalism/matrix.h"
 #include "formalism/measure.h"
 #include "formalism/pair.h"
+#include "formalism/path_product.h"
 #include "formalism/redundancy.h"
 #include "formalism/topological.h"
 #include "formalism/tree.h"
@@ -86,6 +87,14 @@ typedef struct kd_load {
     bool                     stiff;
 } kd_load;
 
+// Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
+// in addition, then what only sensors and counted angles read. Each stage is evaluated as far as it is needed.
+typedef enum kd_extent { KD_FOR_ROWS, KD_FOR_LOADS, KD_FOR_ALL, KD_EXTENT_COUNT } kd_extent;
+
+typedef struct kd_counts {
+    int pairs, measures, slots;
+} kd_counts;
+
 // ---- the system -----------------------------------------------------------------------------------------------------
 typedef struct kd_tree_edge { // how a joint of the model is used
     int  link;                // link that it carries; 0: it closes a loop
@@ -127,6 +136,7 @@ struct kd_system {
     int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
     int         capacity[8];            // of the arrays above, while building
     bool        bare_paths;             // while building: the pairs that come now are not differentiated
+    kd_counts   upto[KD_EXTENT_COUNT];  // numbers of those that rows, rows and loads, all need
 
     int       nwheels; // wheels on rails
     kd_wheel *wheel;
@@ -167,6 +177,29 @@ struct kd_system {
     bool          *keep; // (nrows_g) rows that are independent; NULL: all
     bool           time_dependent, driven, reads_energy;
 };
+
+// The stiff part of the residual's derivatives, stiff_part.c
+typedef struct kd_stiff_path { // a pair that stiff loads act between
+    int          pair;
+    kd_path_load load; // all of them together
+} kd_stiff_path;
+
+typedef struct kd_stiff_load {
+    int  number;
+    int  pair;              // of all channels and variables; -1: there are several
+    int *outer_p, *outer_v; // otherwise: places of the products of rows
+} kd_stiff_load;
+
+typedef struct kd_stiff_part {
+    int              nloads, npaths;
+    kd_stiff_load   *load;
+    kd_stiff_path   *path;
+    int             *path_of;   // (pairs of loads) number of the path; -1
+    bool             by_slopes; // products of rows need slopes of pairs
+    kd_path_scratch  scratch;
+    kd_matrix_values p, v; // in the patterns of residual_p, residual_v
+    unsigned long    stamp;
+} kd_stiff_part;
 
 // One thread's evaluation.
 typedef struct kd_work {
@@ -210,13 +243,14 @@ typedef struct kd_work {
     double          *slope;                    // ds/dq of all measures, along the steps of their paths
     int             *slope_at;                 // (nmeasures + 1)
     double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    kd_stiff_part    stiff;
     // factor of the accelerations' system
     double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
     int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
     double              *kkt_values; // with pivoting: of all of K
     struct kd_sparse_lu *kkt_lu;
     // stamps of what is current
-    bool          reads_accelerations; // a law does; otherwise the residual needs those of the links only
+    kd_counts     placed, moved_to, accelerated, turned; // up to where the stages and the columns of the paths are
     unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, link_acceleration_stamp, load_stamp,
         derivative_stamp, second_stamp, axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
 } kd_work;
@@ -267,9 +301,9 @@ enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 // evaluate.c: evaluation by stages; each brings everything up to its stage
 kd_work *kd_work_create(const kd_system *s);
 void     kd_work_destroy(kd_work *w);
-void     kd_work_position(kd_work *w, const kd_point *x);
-void     kd_work_velocity(kd_work *w, const kd_point *x);
-void     kd_work_acceleration(kd_work *w, const kd_point *x);
+void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
 // forces on links and dofs: clear, sum up by pair, spread to the links
 void    kd_work_clear_forces(kd_work *w);
@@ -295,8 +329,16 @@ kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_pa
 void                    kd_work_second_derivatives(kd_work *w, const kd_point *x); // those of gII and hI
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
 kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // residual_lambda alone
-void                    kd_work_axes(kd_work *w, const kd_point *x); // columns of all pairs, slopes of all measures
-void                    kd_work_G(kd_work *w, const kd_point *x);    // G and H only, position (H: velocity) stage
+void kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent);         // columns of pairs, slopes of measures
+void kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
+
+// stiff_part.c: at the velocity stage (forces of multipliers: acceleration stage) into w->stiff.p, w->stiff.v
+kd_eval kd_work_stiff(kd_work *w, const kd_point *x);
+
+// influence.c
+const char *kd_load_kind(const kd_load *load); // its type in model files
+// A state as a point of its own, with u (3 nu): inputs and their derivatives.
+kd_point kd_point_of(const kd_state *x, const double *u, int nu);
 
 // kinematic_matrices.c
 kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega);         // q omega / 2

@@ -281,7 +281,7 @@ static kd_eval right_side(kd_work *w, const kd_point *x, double *b)
     rest.a = rest.lambda = rest.mu = w->kkt_zero;
     rest.acceleration_stamp = ULONG_MAX;
     kd_eval answer = kd_work_residual(w, &rest);
-    if (answer == KD_EVAL_OK) kd_work_acceleration(w, &rest); // for the rows
+    if (answer == KD_EVAL_OK) kd_work_acceleration(w, &rest, KD_FOR_ROWS); // for the rows
     w->acceleration_stamp = w->link_acceleration_stamp = 0;
     if (answer != KD_EVAL_OK) return answer;
     const int *place = s->topological.place;

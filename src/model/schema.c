@@ -21,6 +21,7 @@
 
 static const char *const words_in[] = {"world", "body", NULL};
 static const char *const words_cut[] = {"auto", "yes", "no", NULL};
+static const char *const words_stiff[] = {"auto", "true", "false", NULL};
 static const char *const words_form[] = {"linear", "spline", "akima", "monotone", NULL};
 static const char *const words_side[] = {"left", "right", NULL};
 static const char *const words_contact[] = {"inside", "unknowns", NULL};
@@ -388,8 +389,8 @@ static const kd_field force_fields[] = {
      .doc = "coefficient of friction"},
     {"friction", KD_FIELD_NUMBER, O(friction), 1, K(KD_TYRE), 0, 0, NOT_NEGATIVE, "",
      .doc = "coefficient of friction; 0: vertical force only"},
-    {"stiff", KD_FIELD_BOOLEAN, O(stiff), 1, ALL, 0, 0, ANY, "",
-     .doc = "belongs to the stiff part of the Jacobian"},
+    {"stiff", KD_FIELD_WORD, O(stiff), 1, ALL, 0, KD_STIFFNESS_AUTO, ANY, "",
+     .doc = "belongs to the stiff part of the Jacobian; auto: all kinds but applied forces and motors do", .words = words_stiff},
 };
 #undef O
 

@@ -185,6 +185,14 @@ static bool read_word(kd_reader *r, const kd_field *field, const kd_node *node, 
     int         count = 0;
     if (!read_text(r, field, node, &text)) return false;
     for (; field->words[count]; count++) {
+        // yes and no are other words for true and false
+        const char *other = strcmp(field->words[count], "true") == 0    ? "yes"
+                            : strcmp(field->words[count], "false") == 0 ? "no"
+                                                                        : field->words[count];
+        if (text && strcmp(other, text) == 0) {
+            *value = count;
+            return true;
+        }
         if (text && strcmp(field->words[count], text) == 0) {
             *value = count;
             return true;

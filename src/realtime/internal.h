@@ -1,0 +1,114 @@
+// realtime/internal.h: the parts of the stepper.
+#ifndef KD_REALTIME_INTERNAL_H
+#define KD_REALTIME_INTERNAL_H
+
+#include <kardan/realtime.h>
+
+#include "core/memory.h"
+#include "math/elimination.h"
+
+// ---- matrices of the equations (blocks.c) ---------------------------------------------------------------------------
+// One matrix with a fixed pattern: as the definition gives it sparse, or full.
+typedef struct kd_rt_block {
+    kd_fn      fn;
+    kd_var     var;
+    kd_pattern pattern;
+    double    *values; // in the order of the pattern; full: column-major
+    bool       sparse; // the definition gives it so
+    bool       used;   // stands in the matrix of a step
+} kd_rt_block;
+
+// A block that the equations do not have or the method does not want stays unused. false: out of memory.
+bool kd_rt_block_cut(kd_rt_block *block, const kd_eom *eom, kd_fn fn, kd_var var, kd_arena *arena);
+int  kd_rt_block_count(const kd_rt_block *block);                                                // 0: unused
+void kd_rt_block_multiply(const kd_rt_block *block, double alpha, const double *x, double *y);   // y += alpha B x
+void kd_rt_block_multiply_t(const kd_rt_block *block, double alpha, const double *x, double *y); // y += alpha B' x
+
+// The constraint matrices of one position.
+typedef struct kd_rt_constraints {
+    kd_rt_block G, H; // GZ (nlambda x nv), HZ (nmu x nv)
+} kd_rt_constraints;
+
+// Derivatives of residual and b; those that are not given sparse are filled together.
+enum { KD_RT_F_P, KD_RT_F_V, KD_RT_F_R, KD_RT_B_P, KD_RT_B_V, KD_RT_B_R, KD_RT_DERIVATIVES };
+
+// ---- linear systems (system.c) --------------------------------------------------------------------------------------
+enum { KD_RT_MASS = KD_RT_DERIVATIVES, KD_RT_G_T, KD_RT_H_T, KD_RT_G, KD_RT_H, KD_RT_PARTS };
+
+// Unknowns (v, r, h lambda, h mu).
+typedef struct kd_rt_matrix {
+    kd_elimination *lu;
+    int            *slot[KD_RT_PARTS]; // of the entries of each part, in the order of its pattern; NULL: not in it
+    int            *slot_r;            // (nr) identity
+    int            *slot_epsilon;      // (nlambda + nmu)
+    bool            known;             // factored
+} kd_rt_matrix;
+
+struct kd_realtime {
+    const kd_eom       *eom;
+    kd_dims             n;
+    int                 nunknowns, nrows; // nv + nr + nrows; nlambda + nmu
+    kd_realtime_options opt;
+    kd_inputs           inputs; // eval NULL: none
+    kd_eom_data        *data;
+    kd_state           *now, *next;
+    kd_state           *kept;        // the start, while a first step is made on trial
+    bool               *external;    // (nu)
+    bool                scleronomic; // gI = GZ v
+    bool                drifts;      // p' = Z v + z(p, t), z not zero
+    bool                placed;      // data stands at time, inputs and position of now
+    bool                start_known; // the matrices `start` are those of now
+
+    kd_rt_block       M, M_end;   // where forces are taken, and where positions or velocities are projected
+    kd_rt_constraints start, end; // where forces are taken, and where velocities have to fit
+    kd_rt_block       derivative[KD_RT_DERIVATIVES];
+    kd_blocks         full; // those that are not sparse
+    bool              any_full;
+    double           *d_w, *c_s; // (nw x nw), (ns x ns)
+    int              *pivot;     // (max(nw, ns))
+
+    kd_rt_matrix step, mass; // linear-implicit Euler, S4 (6b); [M C'; C 0], S4 (11)
+    double      *epsilon;    // (nrows)
+    double       alpha, beta;
+
+    double *f, *b;               // (nv), (nr)
+    double *x, *y;               // (unknowns) right-hand side and solution; the same, kept
+    double *rows, *increment;    // (nrows), (nv)
+    double *small;               // (max(nw, ns))
+    double *f_moved, *p_moved;   // (nv), (np) of the directional difference
+    double *drift;               // (np) z
+    double *zero, *u, *du, *ddu; // (max), (nu)
+    double *held, *u_placed;     // (nu) last external inputs; inputs of the place where data stands
+
+    double           next_sample;
+    long             steps;
+    double           seconds;
+    kd_realtime_work work;
+    kd_arena         arena;
+    char             message[512];
+};
+
+// Blocks at the state now must be filled. Chooses pivots and sets epsilon.
+kd_status kd_rt_systems_create(kd_realtime *rt, char *message, size_t size) KD_NODISCARD;
+// Fill and factor; false: no pivot, told in rt->message. Columns C' are those of the start.
+bool kd_rt_factor_step(kd_realtime *rt, const kd_rt_constraints *rows) KD_NODISCARD;
+bool kd_rt_factor_mass(kd_realtime *rt, const kd_rt_block *M, const kd_rt_constraints *both) KD_NODISCARD;
+
+// ---- evaluation (evaluate.c) ----------------------------------------------------------------------------------------
+bool    kd_rt_blocks_cut(kd_realtime *rt);
+kd_eval kd_rt_inputs(kd_realtime *rt, double t) KD_NODISCARD;                      // rt->u, du, ddu at a time
+kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s) KD_NODISCARD; // data there; s by Newton's method
+kd_eval kd_rt_evaluate(kd_realtime *rt) KD_NODISCARD; // where data stands, with v, r of now: w, f, b, M, C, derivatives
+kd_eval kd_rt_stand(kd_realtime *rt) KD_NODISCARD;    // data at now, with the inputs of the caller; drift
+kd_eval kd_rt_start(kd_realtime *rt) KD_NODISCARD;    // both
+kd_eval kd_rt_constraints_at(kd_realtime *rt, kd_rt_constraints *out) KD_NODISCARD; // where data stands
+kd_eval kd_rt_mass_at(kd_realtime *rt, kd_rt_block *M) KD_NODISCARD;
+// rows = gI, h with velocity v, where data stands with the matrices C
+kd_eval kd_rt_velocity_rows(kd_realtime *rt, const kd_rt_constraints *C, const double *v) KD_NODISCARD;
+// y += h f_p v by a directional difference at now (J3)
+kd_eval kd_rt_add_directional(kd_realtime *rt, double *y) KD_NODISCARD;
+
+// ---- the step (step.c) ----------------------------------------------------------------------------------------------
+kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs) KD_NODISCARD;
+
+#endif

@@ -1,0 +1,366 @@
+// step.c: one step of the linear-implicit Euler method for constrained systems (S4 sections 2 and 3).
+//
+//     ahead:             p~ = p0 oplus h v0, [p1 = p~ - P g(p~),] forces and matrices at p1, v1, which fits p1
+//     positions first:   the same with forces at p0, extrapolated by h f_p v0 (S4 Eq. 6)
+//     velocities first:  v1, then p1 = p0 oplus h v1
+//     projection:        p1 = p~ - P g(p~), then v1 = v~ - inv(M) C' mu with C v1 + gI0 = 0 at p1
+//
+// Index 2 asks 0 = gI(p, v1) + alpha g(p) at the new position (velocities first: at p0 oplus h v0), index 1 asks
+// 0 = gII + 2 alpha gI + beta g where the forces are taken. For linear forces, ahead and S4's way are the same; those
+// that are left out of the matrix act as in the symplectic instead of the explicit Euler method.
+#define _POSIX_C_SOURCE 200809L // clock_gettime
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/text.h"
+#include "realtime/internal.h"
+
+#define ALMOST 1e-6 // part of a step by which a sample may lie ahead
+
+// ---- reports --------------------------------------------------------------------------------------------------------
+static kd_status fault(kd_realtime *rt)
+{
+    kd_fault    what = kd_eom_data_fault(rt->data);
+    const char *words = kd_eom_data_message(rt->data);
+    kd_text(rt->message, sizeof rt->message, "step %ld from t = %.9g: %s; the state is that of t = %.9g", rt->steps + 1,
+            rt->now->t, words && words[0] ? words : "a function of the equations refused", rt->now->t);
+    return what.status < 0 ? what.status : KD_ERR_RETRY_FAILED;
+}
+
+static kd_status no_pivot(kd_realtime *rt)
+{
+    char words[sizeof rt->message];
+    kd_text(words, sizeof words, "%s", rt->message);
+    kd_text(rt->message, sizeof rt->message, "step %ld: %s", rt->steps + 1, words);
+    return KD_ERR_RANK_CHANGE;
+}
+
+// Which number left the finite, by name
+static kd_status not_finite(kd_realtime *rt)
+{
+    char name[128] = "a multiplier";
+    for (int i = 0; i < rt->n.np; i++)
+        if (!isfinite(rt->next->p[i])) kd_eom_name(rt->eom, KD_NAME_P, i, name, sizeof name);
+    for (int i = 0; i < rt->n.nr; i++)
+        if (!isfinite(rt->next->r[i])) kd_eom_name(rt->eom, KD_NAME_R, i, name, sizeof name);
+    for (int i = 0; i < rt->n.nv; i++)
+        if (!isfinite(rt->next->v[i])) kd_eom_name(rt->eom, KD_NAME_V, i, name, sizeof name);
+    kd_text(
+        rt->message, sizeof rt->message,
+        "step %ld from t = %.9g: %s left the finite: the step of %.3g s is too long for this motion, or a stiff force "
+        "is treated explicitly; the state is that of t = %.9g",
+        rt->steps + 1, rt->now->t, name, rt->opt.h, rt->now->t);
+    return KD_ERR_NOT_FINITE;
+}
+
+// ---- positions ------------------------------------------------------------------------------------------------------
+// to = p oplus h v (+ h z)
+static kd_eval move(kd_realtime *rt, const double *v, double *to)
+{
+    for (int i = 0; i < rt->n.nv; i++) rt->increment[i] = rt->opt.h * v[i];
+    kd_eval answer = kd_eom_oplus(rt->data, rt->now->p, rt->increment, to);
+    for (int i = 0; rt->drifts && i < rt->n.np; i++) to[i] += rt->opt.h * rt->drift[i];
+    if (rt->n.nq > 0) kd_eom_normalise(rt->data, to);
+    return answer;
+}
+
+// next->p, predicted, with contact coordinates; data there
+static kd_eval predict(kd_realtime *rt, const double *v)
+{
+    kd_eval answer = move(rt, v, rt->next->p);
+    memcpy(rt->next->s, rt->now->s, (size_t)rt->n.ns * sizeof *rt->next->s);
+    return answer == KD_EVAL_OK ? kd_rt_place(rt, rt->next->t, rt->next->p, rt->next->s) : answer;
+}
+
+// next->p = next->p oplus -P g, P = the part of inv(K) that answers the multipliers' rows; data there
+static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
+{
+    const int lambda = rt->n.nv + rt->n.nr;
+    memset(rt->x, 0, (size_t)rt->nunknowns * sizeof *rt->x);
+    kd_eval answer = kd_eom_eval(rt->data, KD_G, rt->x + lambda);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_elimination_solve(matrix->lu, rt->x);
+    for (int i = 0; i < rt->n.nv; i++) rt->x[i] = -rt->x[i];
+    memcpy(rt->p_moved, rt->next->p, (size_t)rt->n.np * sizeof *rt->p_moved);
+    answer = kd_eom_oplus(rt->data, rt->p_moved, rt->x, rt->next->p);
+    if (rt->n.nq > 0) kd_eom_normalise(rt->data, rt->next->p);
+    return answer == KD_EVAL_OK ? kd_rt_place(rt, rt->next->t, rt->next->p, rt->next->s) : answer;
+}
+
+// Where data stands at the predicted position
+static kd_status factor_predicted(kd_realtime *rt)
+{
+    if (kd_rt_mass_at(rt, &rt->M_end) != KD_EVAL_OK || kd_rt_constraints_at(rt, &rt->end) != KD_EVAL_OK)
+        return fault(rt);
+    return kd_rt_factor_mass(rt, &rt->M_end, &rt->end) ? KD_OK : no_pivot(rt);
+}
+
+// next->p by one Newton step, with the matrix that the options name
+static kd_status project_onto_g(kd_realtime *rt)
+{
+    const kd_rt_matrix *matrix = rt->opt.projector == KD_REALTIME_PROJECTOR_STEP ? &rt->step : &rt->mass;
+    kd_status           status = KD_OK;
+    if (rt->n.nlambda == 0) return KD_OK;
+    if (rt->opt.projector == KD_REALTIME_PROJECTOR_PREDICTED)
+        status = factor_predicted(rt);
+    else if (!matrix->known) // the first step, and with the mass matrix every one that did not project its velocities
+        status = (matrix == &rt->step ? kd_rt_factor_step(rt, &rt->start) : kd_rt_factor_mass(rt, &rt->M, &rt->start))
+                     ? KD_OK
+                     : no_pivot(rt);
+    if (status != KD_OK) return status;
+    return project_position(rt, matrix) == KD_EVAL_OK ? KD_OK : fault(rt);
+}
+
+// ---- velocities -----------------------------------------------------------------------------------------------------
+// Right-hand side of the dynamic rows: h (f + h f_p v0), h (b + h b_p v0)
+static kd_eval forces(kd_realtime *rt)
+{
+    const double h = rt->opt.h, *v = rt->now->v;
+    const bool   extrapolate = !rt->opt.velocities_first && !rt->opt.ahead;
+    double      *y = rt->x, *r = rt->x + rt->n.nv;
+    kd_eval      answer = KD_EVAL_OK;
+    for (int i = 0; i < rt->n.nv; i++) y[i] = rt->f[i];
+    for (int i = 0; i < rt->n.nr; i++) r[i] = rt->b[i];
+    if (extrapolate) kd_rt_block_multiply(&rt->derivative[KD_RT_F_P], -h, v, y);
+    if (extrapolate) kd_rt_block_multiply(&rt->derivative[KD_RT_B_P], h, v, r);
+    if (extrapolate && rt->opt.jacobian == KD_REALTIME_J3) answer = kd_rt_add_directional(rt, y);
+    for (int i = 0; i < rt->n.nv + rt->n.nr; i++) y[i] *= h;
+    if (rt->opt.stabilisation != KD_REALTIME_REGULARISATION) return answer;
+    kd_rt_block_multiply_t(&rt->start.G, -h, rt->now->lambda, y);
+    kd_rt_block_multiply_t(&rt->start.H, -h, rt->now->mu, y);
+    return answer;
+}
+
+static bool is_stabilised(const kd_realtime *rt)
+{
+    return rt->opt.stabilisation == KD_REALTIME_BAUMGARTE || rt->opt.stabilisation == KD_REALTIME_REGULARISATION;
+}
+
+// Index 1, at now; rt->rows holds gII and hI for a = 0: C (v1 - v0) = -h (gII + 2 alpha gI + beta g)
+static kd_eval acceleration_rows(kd_realtime *rt)
+{
+    const double h = rt->opt.h;
+    double      *y = rt->x + rt->n.nv + rt->n.nr;
+    for (int i = 0; i < rt->nrows; i++) y[i] = -h * rt->rows[i];
+    if (!is_stabilised(rt)) return KD_EVAL_OK;
+    kd_eval answer = kd_rt_velocity_rows(rt, &rt->start, rt->now->v);
+    for (int i = 0; i < rt->n.nlambda; i++) y[i] -= 2.0 * h * rt->alpha * rt->rows[i];
+    for (int i = rt->n.nlambda; i < rt->nrows; i++) y[i] -= h * rt->alpha * rt->rows[i];
+    if (answer != KD_EVAL_OK || rt->n.nlambda == 0) return answer;
+    answer = kd_eom_eval(rt->data, KD_G, rt->rows);
+    for (int i = 0; i < rt->n.nlambda; i++) y[i] -= h * rt->beta * rt->rows[i];
+    return answer;
+}
+
+// Index 2, where data stands with the matrices C: C (v1 - v0) = -gI(p, v0) - alpha g(p)
+static kd_eval velocity_rows(kd_realtime *rt, const kd_rt_constraints *C)
+{
+    double *y = rt->x + rt->n.nv + rt->n.nr;
+    kd_eval answer = kd_rt_velocity_rows(rt, C, rt->now->v);
+    for (int i = 0; i < rt->nrows; i++) y[i] = -rt->rows[i];
+    if (answer != KD_EVAL_OK || !is_stabilised(rt) || rt->n.nlambda == 0) return answer;
+    answer = kd_eom_eval(rt->data, KD_G, rt->rows);
+    for (int i = 0; i < rt->n.nlambda; i++) y[i] -= rt->alpha * rt->rows[i];
+    return answer;
+}
+
+// next: v, r, a and multipliers from the solution
+static void advance(kd_realtime *rt)
+{
+    const double *x = rt->x, h = rt->opt.h;
+    const bool    add = rt->opt.stabilisation == KD_REALTIME_REGULARISATION;
+    for (int i = 0; i < rt->n.nv; i++, x++) {
+        rt->next->v[i] = rt->now->v[i] + *x;
+        rt->next->a[i] = *x / h;
+    }
+    for (int i = 0; i < rt->n.nr; i++, x++) rt->next->r[i] = rt->now->r[i] + *x;
+    for (int i = 0; i < rt->n.nlambda; i++, x++) rt->next->lambda[i] = *x / h + (add ? rt->now->lambda[i] : 0.0);
+    for (int i = 0; i < rt->n.nmu; i++, x++) rt->next->mu[i] = *x / h + (add ? rt->now->mu[i] : 0.0);
+}
+
+static kd_status solve_velocities(kd_realtime *rt, const kd_rt_constraints *rows)
+{
+    if (!kd_rt_factor_step(rt, rows)) return no_pivot(rt);
+    kd_elimination_solve(rt->step.lu, rt->x);
+    advance(rt);
+    return KD_OK;
+}
+
+// v1 = v~ - inv(M) C' mu, C v1 + gI0 = 0, exactly, at p1
+static kd_status project_velocity(kd_realtime *rt)
+{
+    const int rows = rt->n.nv + rt->n.nr;
+    kd_eval   answer = kd_rt_constraints_at(rt, &rt->end);
+    if (answer == KD_EVAL_OK) answer = kd_rt_mass_at(rt, &rt->M_end);
+    if (answer == KD_EVAL_OK) answer = kd_rt_velocity_rows(rt, &rt->end, rt->next->v);
+    if (answer != KD_EVAL_OK) return fault(rt);
+    if (!kd_rt_factor_mass(rt, &rt->M_end, &rt->end)) return no_pivot(rt);
+    memset(rt->x, 0, (size_t)rows * sizeof *rt->x);
+    for (int i = 0; i < rt->nrows; i++) rt->x[rows + i] = -rt->rows[i];
+    kd_elimination_solve(rt->mass.lu, rt->x);
+    for (int i = 0; i < rt->n.nv; i++) rt->next->v[i] += rt->x[i];
+    return KD_OK;
+}
+
+// ---- the step -------------------------------------------------------------------------------------------------------
+static bool implicit_positions(const kd_realtime *rt)
+{
+    return rt->opt.jacobian == KD_REALTIME_EXACT || rt->opt.velocities_first;
+}
+
+// Positions before velocities, or where index 2 takes its rows. The projection of ggl needs x meanwhile.
+static kd_status predict_positions(kd_realtime *rt)
+{
+    if (predict(rt, rt->now->v) != KD_EVAL_OK) return fault(rt);
+    if (rt->opt.stabilisation != KD_REALTIME_GGL) return KD_OK;
+    if (rt->opt.projector == KD_REALTIME_PROJECTOR_START) rt->mass.known = false;
+    memcpy(rt->y, rt->x, (size_t)rt->nunknowns * sizeof *rt->x);
+    kd_status status = project_onto_g(rt);
+    memcpy(rt->x, rt->y, (size_t)rt->nunknowns * sizeof *rt->x);
+    return status;
+}
+
+static kd_status velocities(kd_realtime *rt)
+{
+    if (rt->opt.index == 1) return solve_velocities(rt, &rt->start);
+    if (kd_rt_constraints_at(rt, &rt->end) != KD_EVAL_OK || velocity_rows(rt, &rt->end) != KD_EVAL_OK) return fault(rt);
+    return solve_velocities(rt, &rt->end);
+}
+
+// The mass matrix of the start (Eq. 11) was factored when the last step projected its velocities.
+static kd_status project(kd_realtime *rt)
+{
+    kd_status status = project_onto_g(rt);
+    return status == KD_OK && rt->nrows > 0 ? project_velocity(rt) : status;
+}
+
+// A projection takes the matrix of the last step, or the mass matrix of the start; the first step has none.
+static kd_status provide_projector(kd_realtime *rt)
+{
+    bool projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION;
+    if ((!projects && rt->opt.stabilisation != KD_REALTIME_GGL) || rt->step.known) return KD_OK;
+    if (kd_rt_start(rt) != KD_EVAL_OK) return fault(rt);
+    if (!projects || rt->opt.projector != KD_REALTIME_PROJECTOR_START || rt->n.nlambda == 0) return KD_OK;
+    return kd_rt_factor_mass(rt, &rt->M, &rt->start) ? KD_OK : no_pivot(rt);
+}
+
+// Forces and matrices at the new position
+static kd_status step_ahead(kd_realtime *rt)
+{
+    if (rt->drifts && kd_rt_stand(rt) != KD_EVAL_OK) return fault(rt);
+    kd_status status = provide_projector(rt);
+    if (status == KD_OK) status = predict_positions(rt);
+    if (status != KD_OK) return status;
+    rt->start_known = false;
+    if (kd_rt_evaluate(rt) != KD_EVAL_OK || forces(rt) != KD_EVAL_OK) return fault(rt);
+    kd_eval answer = rt->opt.index == 1 ? acceleration_rows(rt) : velocity_rows(rt, &rt->start);
+    if (answer != KD_EVAL_OK) return fault(rt);
+    status = solve_velocities(rt, &rt->start);
+    return status == KD_OK && rt->opt.stabilisation == KD_REALTIME_PROJECTION ? project(rt) : status;
+}
+
+// Forces at the old one. *ends: rt->end holds the constraint matrices of p1.
+static kd_status step_from_start(kd_realtime *rt, bool *ends)
+{
+    const bool projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION, late = implicit_positions(rt);
+    kd_status  status = KD_OK;
+    *ends = (rt->opt.index == 2 && !late && !projects) || (projects && rt->nrows > 0);
+    if (kd_rt_start(rt) != KD_EVAL_OK || forces(rt) != KD_EVAL_OK) return fault(rt);
+    if (rt->opt.index == 1 && acceleration_rows(rt) != KD_EVAL_OK) return fault(rt);
+    if (rt->opt.index == 2 || !late) status = predict_positions(rt);
+    if (status == KD_OK) status = velocities(rt);
+    if (status == KD_OK && late && predict(rt, rt->next->v) != KD_EVAL_OK) status = fault(rt);
+    if (status == KD_OK && projects) status = project(rt);
+    return status;
+}
+
+// Products with zero are zero for finite numbers only: one branch for the whole state.
+static bool is_finite(const kd_state *x)
+{
+    double sum = 0.0;
+    for (int i = 0; i < x->n; i++) sum += 0.0 * x->p[i];
+    return sum == 0.0;
+}
+
+static kd_status sample(kd_realtime *rt)
+{
+    if (rt->now->t < rt->next_sample - ALMOST * rt->opt.h) return KD_OK;
+    kd_eval answer = kd_rt_place(rt, rt->now->t, rt->now->p, rt->now->s);
+    if (answer != KD_EVAL_OK) return fault(rt);
+    kd_eom_at_velocity(rt->data, rt->now->v, rt->now->r);
+    kd_eom_at_acceleration(rt->data, rt->now->a, rt->now->w, rt->now->lambda, rt->now->mu);
+    answer = kd_eom_discrete(rt->data, rt->next->z);
+    if (answer != KD_EVAL_OK) return fault(rt);
+    memcpy(rt->now->z, rt->next->z, (size_t)rt->n.nz * sizeof *rt->now->z);
+    rt->next_sample = kd_eom_next_sample(rt->data);
+    rt->start_known = false;
+    return KD_OK;
+}
+
+static kd_eval outputs_at_end(kd_realtime *rt, double *outputs)
+{
+    if (!outputs || rt->n.ny == 0) return KD_EVAL_OK;
+    kd_eom_at_velocity(rt->data, rt->next->v, rt->next->r);
+    kd_eom_at_acceleration(rt->data, rt->next->a, rt->next->w, rt->next->lambda, rt->next->mu);
+    return kd_eom_eval(rt->data, KD_Y, outputs);
+}
+
+static void accept(kd_realtime *rt, bool ends)
+{
+    kd_state         *state = rt->now;
+    kd_rt_constraints C = rt->start;
+    memcpy(rt->next->z, rt->now->z, (size_t)rt->n.nz * sizeof *rt->now->z);
+    rt->now = rt->next;
+    rt->next = state;
+    if (ends) {
+        rt->start = rt->end;
+        rt->end = C;
+    }
+    rt->start_known = ends;
+    rt->placed = true;
+    memcpy(rt->u_placed, rt->u, (size_t)rt->n.nu * sizeof *rt->u);
+    rt->steps++;
+}
+
+// What a failed step leaves behind is not where the state is.
+static kd_status reject(kd_realtime *rt, kd_status status)
+{
+    rt->placed = rt->start_known = rt->step.known = rt->mass.known = false;
+    return status;
+}
+
+static kd_status attempt(kd_realtime *rt, double *outputs)
+{
+    bool      ends = false;
+    kd_status status = rt->n.nz > 0 ? sample(rt) : KD_OK;
+    rt->next->t = rt->now->t + rt->opt.h;
+    if (status == KD_OK) status = rt->opt.ahead ? step_ahead(rt) : step_from_start(rt, &ends);
+    if (status == KD_OK && !is_finite(rt->next)) status = not_finite(rt);
+    if (status != KD_OK) return reject(rt, status);
+    if (outputs_at_end(rt, outputs) != KD_EVAL_OK) return reject(rt, fault(rt));
+    accept(rt, ends);
+    return KD_OK;
+}
+
+static double clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs)
+{
+    const bool watched = rt->opt.deadline > 0.0;
+    double     start = watched ? clock_seconds() : 0.0;
+    rt->message[0] = '\0';
+    for (int i = 0; inputs && i < rt->n.nu; i++)
+        if (rt->external[i]) rt->held[i] = inputs[i];
+    kd_status status = attempt(rt, outputs);
+    rt->seconds = watched ? clock_seconds() - start : 0.0;
+    if (status != KD_OK || !watched || rt->seconds <= rt->opt.deadline) return status;
+    kd_text(rt->message, sizeof rt->message, "step %ld took %.3g s, its deadline is %.3g s", rt->steps, rt->seconds,
+            rt->opt.deadline);
+    return KD_LATE;
+}

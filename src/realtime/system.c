@@ -1,0 +1,236 @@
+// system.c: the two matrices of a step and their fixed elimination. R is the residual M a - f + ..., so that R_p =
+// -f_p.
+//
+//     step:  [M + h R_v + h^2 R_p     h R_r        C'      ]        mass:  [M  0  C']
+//            [-h (b_v + h b_p)        I - h b_r    0       ]               [0  I  0 ]
+//            [C of the rows           0            -epsilon]               [C  0  0 ]
+//
+// in the unknowns (v1 - v0, r1 - r0, h lambda, h mu). J1 leaves the terms with h^2 away, J3 all but b_r.
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "realtime/internal.h"
+
+// Default epsilon, relative to the mobility along a constraint. Redundant rows contradict each other a little beside
+// the manifold; much smaller values make them lock the mechanism.
+#define REGULARISATION 1e-3
+
+// ---- parts ----------------------------------------------------------------------------------------------------------
+typedef struct part {
+    const kd_rt_block *block;
+    int                row, column; // place of the block in the matrix
+    bool               transposed;
+    double             factor;
+} part;
+
+// What a matrix is made of.
+typedef struct origin {
+    bool                     mass; // K; otherwise the matrix of a step
+    const kd_rt_block       *M;
+    const kd_rt_constraints *rows, *columns;
+} origin;
+
+static void list_parts(const kd_realtime *rt, const origin *of, part list[KD_RT_PARTS])
+{
+    const double       h = rt->opt.h;
+    const int          r = rt->n.nv, lambda = r + rt->n.nr, mu = lambda + rt->n.nlambda;
+    const kd_rt_block *d = rt->derivative;
+    list[KD_RT_MASS] = (part){of->M, 0, 0, false, 1.0};
+    list[KD_RT_G_T] = (part){&of->columns->G, 0, lambda, true, 1.0};
+    list[KD_RT_H_T] = (part){&of->columns->H, 0, mu, true, 1.0};
+    list[KD_RT_G] = (part){&of->rows->G, lambda, 0, false, 1.0};
+    list[KD_RT_H] = (part){&of->rows->H, mu, 0, false, 1.0};
+    for (int i = 0; i < KD_RT_DERIVATIVES; i++) list[i] = (part){0};
+    if (of->mass || rt->opt.jacobian == KD_REALTIME_EXPLICIT) return;
+    list[KD_RT_B_R] = (part){&d[KD_RT_B_R], r, r, false, -h};
+    if (rt->opt.jacobian == KD_REALTIME_J3) return;
+    list[KD_RT_F_V] = (part){&d[KD_RT_F_V], 0, 0, false, h};
+    list[KD_RT_F_R] = (part){&d[KD_RT_F_R], 0, r, false, h};
+    list[KD_RT_B_V] = (part){&d[KD_RT_B_V], r, 0, false, -h};
+    if (rt->opt.jacobian == KD_REALTIME_J1) return;
+    list[KD_RT_F_P] = (part){&d[KD_RT_F_P], 0, 0, false, h * h};
+    list[KD_RT_B_P] = (part){&d[KD_RT_B_P], r, 0, false, -h * h};
+}
+
+static bool is_in(const part *p)
+{
+    return p->block && p->block->used;
+}
+
+// ---- creation -------------------------------------------------------------------------------------------------------
+typedef struct collector {
+    int    *row, *column;
+    double *value;
+    int     count;
+} collector;
+
+static void collect(collector *c, int row, int column, double value)
+{
+    if (c->row) {
+        c->row[c->count] = row;
+        c->column[c->count] = column;
+        c->value[c->count] = value;
+    }
+    c->count++;
+}
+
+static void collect_part(collector *c, const part *p)
+{
+    if (!is_in(p)) return;
+    const kd_pattern *at = &p->block->pattern;
+    for (int j = 0; j < at->columns; j++)
+        for (int k = at->column[j]; k < at->column[j + 1]; k++) {
+            int row = p->transposed ? j : at->row[k], column = p->transposed ? at->row[k] : j;
+            collect(c, p->row + row, p->column + column, p->factor * p->block->values[k]);
+        }
+}
+
+static void collect_all(collector *c, const kd_realtime *rt, const part list[KD_RT_PARTS], bool mass)
+{
+    c->count = 0;
+    for (int i = 0; i < KD_RT_PARTS; i++) collect_part(c, &list[i]);
+    for (int i = 0; i < rt->n.nr; i++) collect(c, rt->n.nv + i, rt->n.nv + i, 1.0);
+    for (int i = 0; i < rt->nrows; i++)
+        collect(c, rt->nunknowns - rt->nrows + i, rt->nunknowns - rt->nrows + i, mass ? 0.0 : -rt->epsilon[i]);
+}
+
+static int root_of(int *block, int i)
+{
+    while (block[i] != i) i = block[i] = block[block[i]];
+    return i;
+}
+
+// Velocities that M connects belong together (a body, a tree); inner states stand alone, multipliers nowhere.
+static void find_blocks(const kd_realtime *rt, int *block)
+{
+    for (int i = 0; i < rt->nunknowns; i++) block[i] = i;
+    for (int j = 0; j < rt->n.nv; j++)
+        for (int k = rt->M.pattern.column[j]; k < rt->M.pattern.column[j + 1]; k++)
+            block[root_of(block, rt->M.pattern.row[k])] = root_of(block, j);
+    for (int i = 0; i < rt->n.nv; i++) block[i] = root_of(block, i);
+    for (int i = rt->nunknowns - rt->nrows; i < rt->nunknowns; i++) block[i] = -1;
+}
+
+// The slots come in the order in which the entries were collected.
+static void share_slots(kd_realtime *rt, kd_rt_matrix *m, const part list[KD_RT_PARTS], int *slot)
+{
+    for (int i = 0; i < KD_RT_PARTS; i++) {
+        m->slot[i] = is_in(&list[i]) ? slot : NULL;
+        if (is_in(&list[i])) slot += kd_rt_block_count(list[i].block);
+    }
+    m->slot_r = slot;
+    m->slot_epsilon = slot + rt->n.nr;
+}
+
+static kd_status name_singular(const kd_realtime *rt, int bad, char *message, size_t size)
+{
+    char name[128];
+    int  lambda = rt->n.nv + rt->n.nr;
+    if (bad >= lambda) {
+        bool holonomic = bad < lambda + rt->n.nlambda;
+        kd_eom_name(rt->eom, holonomic ? KD_NAME_LAMBDA : KD_NAME_MU,
+                    holonomic ? bad - lambda : bad - lambda - rt->n.nlambda, name, sizeof name);
+        kd_text(
+            message, size,
+            "the constraint %s depends on the others at t = %.9g: remove it, or take the stabilisation regularisation",
+            name, rt->now->t);
+    } else {
+        kd_eom_name(rt->eom, bad < rt->n.nv ? KD_NAME_V : KD_NAME_R, bad < rt->n.nv ? bad : bad - rt->n.nv, name,
+                    sizeof name);
+        kd_text(message, size,
+                "the matrix of the step does not determine %s at t = %.9g: is there a body without mass?", name,
+                rt->now->t);
+    }
+    return KD_ERR_REDUNDANT;
+}
+
+static kd_status create_matrix(kd_realtime *rt, bool mass, kd_rt_matrix *m, char *message, size_t size)
+{
+    kd_arena  scratch = {0};
+    part      list[KD_RT_PARTS];
+    collector c = {0};
+    kd_status status = KD_ERR_MEMORY;
+    int       bad = -1;
+    list_parts(rt, &(origin){mass, &rt->M, &rt->start, &rt->start}, list);
+    collect_all(&c, rt, list, mass);
+    int *slot = kd_cut_int(&rt->arena, c.count), *block = kd_cut_int(&scratch, rt->nunknowns);
+    c.row = kd_cut_int(&scratch, c.count);
+    c.column = kd_cut_int(&scratch, c.count);
+    c.value = kd_cut_double(&scratch, c.count);
+    if (!rt->arena.failed && !scratch.failed) {
+        collect_all(&c, rt, list, mass);
+        find_blocks(rt, block);
+        status = kd_elimination_create(rt->nunknowns, block, &(kd_entries){c.count, c.row, c.column, c.value}, slot,
+                                       &m->lu, &bad);
+        share_slots(rt, m, list, slot);
+    }
+    if (status == KD_ERR_DECOMPOSITION) status = name_singular(rt, bad, message, size);
+    kd_arena_release(&scratch);
+    return status;
+}
+
+// Mobility along each constraint, as the diagonal of M gives it: the scale of epsilon.
+static void set_epsilon(kd_realtime *rt)
+{
+    const kd_rt_block *C[2] = {&rt->start.G, &rt->start.H};
+    for (int i = 0; i < rt->nrows; i++) rt->epsilon[i] = rt->opt.epsilon;
+    if (rt->opt.epsilon >= 0) return;
+    for (int i = 0; i < rt->nrows; i++) rt->epsilon[i] = 0.0;
+    for (int j = 0; j < rt->n.nv; j++) {
+        double mass = 0.0;
+        for (int k = rt->M.pattern.column[j]; k < rt->M.pattern.column[j + 1]; k++)
+            if (rt->M.pattern.row[k] == j) mass = rt->M.values[k];
+        for (int b = 0; b < 2 && mass > 0.0; b++)
+            for (int k = C[b]->used ? C[b]->pattern.column[j] : 0; C[b]->used && k < C[b]->pattern.column[j + 1]; k++)
+                rt->epsilon[C[b]->pattern.row[k] + b * rt->n.nlambda] +=
+                    REGULARISATION * C[b]->values[k] * C[b]->values[k] / mass;
+    }
+}
+
+static bool needs_mass_matrix(const kd_realtime_options *opt)
+{
+    return opt->stabilisation == KD_REALTIME_PROJECTION ||
+           (opt->stabilisation == KD_REALTIME_GGL && opt->projector != KD_REALTIME_PROJECTOR_STEP);
+}
+
+kd_status kd_rt_systems_create(kd_realtime *rt, char *message, size_t size)
+{
+    memset(rt->epsilon, 0, (size_t)rt->nrows * sizeof *rt->epsilon);
+    if (rt->opt.stabilisation == KD_REALTIME_REGULARISATION) set_epsilon(rt);
+    kd_status status = create_matrix(rt, false, &rt->step, message, size);
+    if (status == KD_OK && needs_mass_matrix(&rt->opt)) status = create_matrix(rt, true, &rt->mass, message, size);
+    return status;
+}
+
+// ---- numbers --------------------------------------------------------------------------------------------------------
+static void add_part(double *values, const int *slot, const part *p)
+{
+    const int n = kd_rt_block_count(p->block);
+    for (int k = 0; k < n; k++) values[slot[k]] += p->factor * p->block->values[k];
+}
+
+static bool factor(kd_realtime *rt, kd_rt_matrix *m, const origin *of)
+{
+    part    list[KD_RT_PARTS];
+    double *values = kd_elimination_clear(m->lu);
+    list_parts(rt, of, list);
+    for (int i = 0; i < KD_RT_PARTS; i++)
+        if (m->slot[i]) add_part(values, m->slot[i], &list[i]);
+    for (int i = 0; i < rt->n.nr; i++) values[m->slot_r[i]] += 1.0;
+    for (int i = 0; i < rt->nrows && !of->mass; i++) values[m->slot_epsilon[i]] -= rt->epsilon[i];
+    int bad = kd_elimination_factor(m->lu);
+    m->known = bad < 0;
+    if (bad >= 0) name_singular(rt, bad, rt->message, sizeof rt->message);
+    return m->known;
+}
+
+bool kd_rt_factor_step(kd_realtime *rt, const kd_rt_constraints *rows)
+{
+    return factor(rt, &rt->step, &(origin){false, &rt->M, rows, &rt->start});
+}
+
+bool kd_rt_factor_mass(kd_realtime *rt, const kd_rt_block *M, const kd_rt_constraints *both)
+{
+    return factor(rt, &rt->mass, &(origin){true, M, both, both});
+}

@@ -1,0 +1,354 @@
+// The stepper as an object: ports, memory, deadlines, failures and the way back from them, models in both coordinates.
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/failing_allocator.h"
+#include "realtime/stepping.h"
+#include "systems/systems.h"
+
+// ---- models ---------------------------------------------------------------------------------------------------------
+typedef struct loaded {
+    kd_model  *model;
+    kd_system *system;
+    kd_state  *x;
+} loaded;
+
+static loaded load_text(const char *text, kd_coordinates coordinates)
+{
+    loaded            l;
+    char              message[800];
+    kd_system_options opt = kd_system_options_default();
+    opt.coordinates = coordinates;
+    if (kd_model_read_text("test", text, strlen(text), NULL, 0, &l.model, message, sizeof message) < 0 ||
+        kd_system_create(l.model, &opt, &l.system, message, sizeof message) < 0 ||
+        kd_state_create(kd_system_eom(l.system), &l.x) < 0 ||
+        kd_system_start(l.system, l.x, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    return l;
+}
+
+static loaded load_file(const char *path, kd_coordinates coordinates)
+{
+    loaded            l;
+    char              message[800];
+    kd_system_options opt = kd_system_options_default();
+    opt.coordinates = coordinates;
+    if (kd_model_read(path, NULL, 0, &l.model, message, sizeof message) < 0 ||
+        kd_system_create(l.model, &opt, &l.system, message, sizeof message) < 0 ||
+        kd_state_create(kd_system_eom(l.system), &l.x) < 0 ||
+        kd_system_start(l.system, l.x, message, sizeof message) < 0)
+        fail_msg("%s: %s", path, message);
+    return l;
+}
+
+static void unload(loaded *l)
+{
+    kd_state_destroy(l->x);
+    kd_system_destroy(l->system);
+    kd_model_destroy(l->model);
+}
+
+static kd_realtime *step_model(const loaded *l, const kd_realtime_options *opt)
+{
+    return start_stepper(kd_system_eom(l->system), kd_system_inputs(l->system), opt, l->x);
+}
+
+// A slider on a spring, pushed by an input from outside.
+static const char *slider = "kardan: 1\n"
+                            "title: slider\n"
+                            "gravity: [0, 0, 0]\n"
+                            "inputs:\n"
+                            "  push: {start: 0}\n"
+                            "bodies:\n"
+                            "  mass: {mass: 2, inertia: [1, 1, 1]}\n"
+                            "joints:\n"
+                            "  rail: {type: prismatic, bodies: [ground, mass], point: [0, 0, 0], axis: [1, 0, 0]}\n"
+                            "forces:\n"
+                            "  spring: {type: joint_spring, joint: rail, law: input.push - 50*joint.rail.q}\n"
+                            "sensors:\n"
+                            "  place: joint.rail.q\n"
+                            "  speed: joint.rail.v\n";
+
+// Ports are found by name; a held input moves the slider to its new equilibrium, and outputs tell.
+static void ports(void **state)
+{
+    (void)state;
+    loaded              l = load_text(slider, KD_JOINT);
+    kd_realtime_options opt = kd_realtime_options_default();
+    opt.part = KD_PART_ALL;
+    kd_realtime *rt = step_model(&l, &opt);
+    double       in[1] = {10.0}, out[2] = {0};
+    int          push = kd_realtime_input(rt, "push"), place = kd_realtime_output(rt, "place");
+    assert_int_equal(push, 0);
+    assert_int_equal(kd_realtime_input(rt, "pull"), -1);
+    assert_int_equal(kd_realtime_output(rt, "pus"), -1);
+    assert_true(place >= 0 && kd_realtime_output(rt, "speed") >= 0);
+    // undamped: swings between 0 and twice the static deflection of 0.2 m
+    double most = 0.0;
+    for (int i = 0; i < 2000; i++) {
+        assert_int_equal(kd_realtime_step(rt, i == 0 ? in : NULL, out), KD_OK);
+        most = fmax(most, out[place]);
+        assert_true(out[place] == kd_realtime_state(rt)->p[0]);
+    }
+    assert_true(fabs(most - 0.4) < 2e-3);
+    kd_realtime_destroy(rt);
+
+    // an input that is not external is not read
+    opt.external = (bool[]){false};
+    rt = step_model(&l, &opt);
+    for (int i = 0; i < 100; i++) assert_int_equal(kd_realtime_step(rt, in, out), KD_OK);
+    assert_true(out[place] == 0.0);
+    kd_realtime_destroy(rt);
+    unload(&l);
+}
+
+// Vehicles, rails, loops, in both coordinate sets: the same motion up to the error of the method, constraints held.
+static void models_in_both_coordinates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        double      t, h, tolerance;
+    } models[] = {{"four-bar", 0.5, 1e-3, 2e-2},
+                  {"slider-crank", 0.05, 1e-4, 2e-2},
+                  {"stewart", 0.2, 1e-3, 2e-2},
+                  {"gyroscope", 0.3, 1e-4, 5e-2}};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        double pose[2][7 * 32];
+        int    n = 0;
+        for (int c = 0; c < 2; c++) {
+            char path[300];
+            snprintf(path, sizeof path, "%s/models/%s.yaml", KD_SOURCE_DIR, models[i].file);
+            loaded              l = load_file(path, c == 0 ? KD_JOINT : KD_CARTESIAN);
+            kd_realtime_options opt = kd_realtime_options_default();
+            kd_realtime_defect  defect;
+            kd_poses           *poses;
+            opt.part = KD_PART_ALL;
+            opt.h = models[i].h;
+            opt.external = calloc(16, sizeof *opt.external);
+            kd_realtime *rt = step_model(&l, &opt);
+            make_steps(rt, lround(models[i].t / opt.h));
+            assert_int_equal(kd_realtime_defects(rt, &defect), KD_OK);
+            if (defect.position > 1e-6 || defect.velocity > 1e-9)
+                fail_msg("%s: defects %.3g, %.3g", models[i].file, defect.position, defect.velocity);
+            assert_int_equal(kd_poses_create(l.system, &poses), KD_OK);
+            assert_int_equal(kd_poses_at(poses, kd_realtime_state(rt), pose[c]), KD_EVAL_OK);
+            n = kd_system_info_of(l.system).nbodies;
+            kd_poses_destroy(poses);
+            kd_realtime_destroy(rt);
+            free((void *)opt.external);
+            unload(&l);
+        }
+        double d = distance(pose[0], pose[1], 7 * n);
+        if (d > models[i].tolerance) fail_msg("%s: the coordinate sets differ by %.3g", models[i].file, d);
+    }
+}
+
+// ---- fixed work -----------------------------------------------------------------------------------------------------
+// Steps do not allocate, and the evaluations of a step are those that the structure tells.
+static void work_is_fixed(void **state)
+{
+    (void)state;
+    for (int s = 0; s < KD_REALTIME_STABILISATION_COUNT; s++)
+        for (int j = 0; j < KD_REALTIME_JACOBIAN_COUNT; j++) {
+            failing_allocator   f = {0};
+            subject             e = open_example("caraxis");
+            kd_realtime_options opt = kd_realtime_options_default();
+            opt.stabilisation = (kd_realtime_stabilisation)s;
+            opt.jacobian = (kd_realtime_jacobian)j;
+            if (s == KD_REALTIME_GGL && j == KD_REALTIME_EXACT) opt.stabilisation = KD_REALTIME_PROJECTION;
+            failing_allocator_use(&f);
+            kd_realtime *rt = start_stepper(e.eom, NULL, &opt, e.x);
+            long         before = f.calls;
+            make_steps(rt, 20);
+            assert_int_equal(f.calls, before);
+            kd_realtime_work w = kd_realtime_work_of(rt);
+            assert_int_equal(w.unknowns, 6);
+            assert_true(w.factorisations >= 1 && w.solves >= 1 && w.factor_operations > 0 && w.solve_operations > 0);
+            assert_true(w.calls[KD_RESIDUAL] == (j == KD_REALTIME_J3 ? 2 : 1));
+            kd_realtime_destroy(rt);
+            assert_int_equal(f.live, 0);
+            kd_set_allocator(NULL);
+            close_example(&e);
+        }
+}
+
+// Every allocation of the creation may fail.
+static void memory_may_end(void **state)
+{
+    (void)state;
+    subject             e = open_example("caraxis");
+    kd_realtime_options opt = kd_realtime_options_default();
+    opt.stabilisation = KD_REALTIME_PROJECTION;
+    for (long fail_at = 1;; fail_at++) {
+        failing_allocator f = {.fail_at = fail_at};
+        kd_realtime      *rt;
+        failing_allocator_use(&f);
+        kd_status status = kd_realtime_create(e.eom, NULL, &opt, e.x, &rt, NULL, 0);
+        kd_realtime_destroy(rt);
+        kd_set_allocator(NULL);
+        assert_int_equal(f.live, 0);
+        if (f.calls < fail_at) {
+            assert_int_equal(status, KD_OK);
+            break;
+        }
+        assert_true(status < 0);
+        assert_null(rt);
+    }
+    close_example(&e);
+}
+
+// ---- failures -------------------------------------------------------------------------------------------------------
+// The explicit method leaves the finite on a stiff spring: the status says so, the state is the last good one.
+static void divergence_is_told(void **state)
+{
+    (void)state;
+    subject             e = open_example("caraxis");
+    kd_realtime_options opt = kd_realtime_options_default();
+    opt.h = 0.5;
+    opt.jacobian = KD_REALTIME_EXPLICIT;
+    opt.stabilisation = KD_REALTIME_NONE;
+    opt.index = 1;
+    kd_realtime *rt;
+    char         message[500];
+    kd_status    status = kd_realtime_create(e.eom, NULL, &opt, e.x, &rt, message, sizeof message);
+    for (int i = 0; status >= 0 && i < 2000; i++) status = kd_realtime_step(rt, NULL, NULL);
+    assert_true(status < 0);
+    if (rt) {
+        const kd_state *x = kd_realtime_state(rt);
+        for (int i = 0; i < x->n; i++) assert_true(isfinite(x->p[i]));
+        assert_true(strlen(kd_realtime_message(rt)) > 20);
+        double t = x->t;
+        assert_int_equal(kd_realtime_step(rt, NULL, NULL), status);
+        assert_true(kd_realtime_state(rt)->t == t);
+    } else {
+        assert_true(strlen(message) > 20);
+    }
+    kd_realtime_destroy(rt);
+    close_example(&e);
+}
+
+// A state of the past gives the steps of the past again, bit by bit.
+static void way_back(void **state)
+{
+    (void)state;
+    subject             e = open_example("circulartrack");
+    kd_realtime_options opt = kd_realtime_options_default();
+    kd_realtime        *rt = start_stepper(e.eom, NULL, &opt, e.x);
+    kd_state           *kept, *later;
+    assert_int_equal(kd_state_create(e.eom, &kept), KD_OK);
+    assert_int_equal(kd_state_create(e.eom, &later), KD_OK);
+    make_steps(rt, 50);
+    kd_state_copy(kd_realtime_state(rt), kept);
+    assert_int_equal(kd_realtime_restore(rt, kept), KD_OK);
+    make_steps(rt, 100);
+    assert_int_equal(kd_realtime_steps(rt), 100);
+    kd_state_copy(kd_realtime_state(rt), later);
+    assert_int_equal(kd_realtime_restore(rt, kept), KD_OK);
+    make_steps(rt, 100);
+    assert_memory_equal(later->p, kd_realtime_state(rt)->p, later->size * sizeof(double));
+    assert_true(later->t == kd_realtime_state(rt)->t);
+    kd_state_destroy(kept);
+    kd_state_destroy(later);
+    kd_realtime_destroy(rt);
+    close_example(&e);
+}
+
+// A step that takes longer than its deadline is done and told.
+static void deadlines(void **state)
+{
+    (void)state;
+    subject             e = open_example("caraxis");
+    kd_realtime_options opt = kd_realtime_options_default();
+    opt.deadline = 1e-12;
+    kd_realtime *rt = start_stepper(e.eom, NULL, &opt, e.x);
+    assert_int_equal(kd_realtime_step(rt, NULL, NULL), KD_LATE);
+    assert_int_equal(kd_realtime_steps(rt), 1);
+    assert_true(kd_realtime_seconds(rt) > 0.0);
+    assert_non_null(strstr(kd_realtime_message(rt), "deadline"));
+    kd_realtime_destroy(rt);
+    opt.deadline = 1e6;
+    rt = start_stepper(e.eom, NULL, &opt, e.x);
+    assert_int_equal(kd_realtime_step(rt, NULL, NULL), KD_OK);
+    kd_realtime_destroy(rt);
+    close_example(&e);
+}
+
+// What has no meaning is refused in words that name a way out; redundant rows need the regularisation.
+static void refusals(void **state)
+{
+    (void)state;
+    subject                   e = open_example("caraxis");
+    const kd_realtime_options good = kd_realtime_options_default();
+    kd_realtime_options       bad[8];
+    const char *word[8] = {"step", "step", "index", "index 2", "projection", "projection", "number", "meaning"};
+    for (int i = 0; i < 8; i++) bad[i] = good;
+    bad[0].h = 0.0;
+    bad[1].h = NAN;
+    bad[2].index = 3;
+    bad[3].index = 1;
+    bad[4].velocities_first = true;
+    bad[5].jacobian = KD_REALTIME_EXACT;
+    bad[6].alpha = NAN;
+    bad[7].projector = KD_REALTIME_PROJECTOR_COUNT;
+    for (int i = 0; i < 8; i++) {
+        kd_realtime *rt;
+        char         message[300];
+        assert_true(kd_realtime_create(e.eom, NULL, &bad[i], e.x, &rt, message, sizeof message) < 0);
+        assert_null(rt);
+        if (!strstr(message, word[i])) fail_msg("case %d: '%s'", i, message);
+    }
+    close_example(&e);
+
+    kd_eom      *eom;
+    kd_state    *x;
+    kd_realtime *rt;
+    char         message[800];
+    assert_int_equal(kd_test_bricard_create(&eom, &x), KD_OK);
+    assert_int_equal(kd_realtime_create(eom, NULL, &good, x, &rt, message, sizeof message), KD_ERR_REDUNDANT);
+    assert_non_null(strstr(message, "regularisation"));
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// Energies where the equations know them.
+static void energies(void **state)
+{
+    (void)state;
+    char path[300];
+    snprintf(path, sizeof path, "%s/models/double-pendulum.yaml", KD_SOURCE_DIR);
+    loaded              l = load_file(path, KD_JOINT);
+    kd_realtime_options opt = kd_realtime_options_default();
+    kd_energies         e0, e1;
+    kd_realtime        *rt = step_model(&l, &opt);
+    assert_int_equal(kd_realtime_energies(rt, &e0), KD_OK);
+    make_steps(rt, 200);
+    assert_int_equal(kd_realtime_energies(rt, &e1), KD_OK);
+    assert_true(fabs(e1.kinetic - e0.kinetic) > 0.1);
+    assert_true(fabs(e1.kinetic + e1.potential - e0.kinetic - e0.potential) < 0.05 * fabs(e1.kinetic));
+    kd_realtime_destroy(rt);
+    unload(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ports),
+        cmocka_unit_test(models_in_both_coordinates),
+        cmocka_unit_test(work_is_fixed),
+        cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(divergence_is_told),
+        cmocka_unit_test(way_back),
+        cmocka_unit_test(deadlines),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(energies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
