@@ -308,7 +308,8 @@ void statespace_hmmwv(bench *b)
         statespace_open(&on_bump, "hmmwv", &reach, 1, KD_JOINT, message, sizeof message)) {
         if (bench_wants(b, "eigenvalue*")) eigenvalue(b, &problem);
         if (bench_wants(b, "residual*")) figure(b, &problem);
-        if (bench_wants(b, "time*") || bench_wants(b, "ratio.explicit*")) times(b, &problem, &on_bump);
+        if (bench_wants(b, "time*") || bench_wants(b, "ratio.explicit*") || bench_wants(b, "same_motion*"))
+            times(b, &problem, &on_bump);
         if (bench_wants(b, "ratio.arkode*")) against_arkode(b, &problem);
     } else {
         bench_say(b, "%s\n", message);
