@@ -1,26 +1,23 @@
 // bench_loops.c: the hanging ladder of N four-bar loops (cranks and couplers of 1 m and 1 kg, tips started at 1 m/s, 10
 // s): one degree of freedom, N closed loops, exact motion of a pendulum. kardan's methods beside MuJoCo and Simbody,
 // times at the same error of the angles.
+#define _GNU_SOURCE // RTLD_DEEPBIND
 #include "common_figure.h"
 #include "common_fit.h"
 #include "common_run.h"
 #include "core/text.h"
 #include "loops.h"
 #include "pendulum.h"
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_LEVELS = 16, MAX_SIZES = 6 };
+enum { MAX_LEVELS = 16, MAX_SIZES = 6, NPEERS = 2 };
 #define WANTED 1e-6 // [rad]
 
-double loops_cpu_seconds(void)
-{
-    return bench_cpu_seconds();
-}
-
 // phi'' = -w2 sin phi with w2 = g (3N + 1)/2 / ((4N + 1)/3)
-double loops_exact_angle(int n)
+static double exact_angle(int n)
 {
     const double w2 = LOOPS_GRAVITY * (3 * n + 1) / 2 / ((4 * n + 1) / 3.0);
     double       p[2];
@@ -119,8 +116,7 @@ static loops_outcome ladder_run(const ladder *l, const method *m, double tol)
         if (kd_simulation_run(simulation, LOOPS_END) >= 0) {
             out.seconds = bench_cpu_seconds() - start;
             out.error = 0;
-            for (int i = 0; i <= l->n; i++)
-                out.error = fmax(out.error, fabs(x->p[l->crank[i]] - loops_exact_angle(l->n)));
+            for (int i = 0; i <= l->n; i++) out.error = fmax(out.error, fabs(x->p[l->crank[i]] - exact_angle(l->n)));
         }
         out.steps = kd_simulation_stats(simulation).steps;
     }
@@ -187,25 +183,40 @@ static void measure_own(const ladder *l, int rounds, curve *curves)
         }
 }
 
-static void measure_mujoco(const bench *b, int n, int rounds, curve *c)
+#define SLOW 0.3 // [s] runs that are not repeated
+
+// The module of Simbody, NULL: not built, or not to be loaded. It stays until the end of the benchmark. Its libraries
+// must find their own functions first: they bring an old part of SUNDIALS.
+static const loops_program *find_simbody(void)
 {
-    enum { LEVELS = 6 };
-    char        message[300] = "";
-    const int   from = n <= 1 ? 0 : n <= 10 ? 0 : n <= 40 ? 2 : 4;
-    loops_peer *peer = loops_mujoco_create(n, message, sizeof message);
-    c->name = "mujoco rk4";
-    c->at_wanted = NAN;
-    if (!peer) bench_say(b, "mujoco: %s\n", message);
-    for (int r = 0; peer && r < rounds; r++)
-        for (int k = 0; k < LEVELS; k++) take(c, k, loops_mujoco_run(peer, from + k), r == 0);
-    loops_mujoco_destroy(peer);
+#ifdef KD_SIMBODY_MODULE
+    void *module = dlopen(KD_SIMBODY_MODULE, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    return module ? dlsym(module, "loops_simbody") : NULL;
+#else
+    return NULL;
+#endif
 }
 
-static comparison compare(const bench *b, int n, bool peers)
+static void measure_peer(const bench *b, const loops_program *p, int n, int rounds, curve *c)
+{
+    char        message[300] = "";
+    const int   from = p->first[n <= 1 ? 0 : n <= 10 ? 1 : 2];
+    loops_peer *peer = p->create(n, message, sizeof message);
+    c->name = p->method;
+    c->at_wanted = NAN;
+    if (!peer) bench_say(b, "%s: %s\n", p->name, message);
+    for (int r = 0; peer && r < rounds && (r == 0 || c->seconds[0] < SLOW); r++)
+        for (int k = 0; k < p->levels; k++)
+            take(c, k, p->run(peer, from + k, exact_angle(n), bench_cpu_seconds), r == 0);
+    p->destroy(peer);
+}
+
+// peers: NULL where none is asked for
+static comparison compare(const bench *b, int n, const loops_program *const *peers)
 {
     comparison out = {.n = n, .own = NAN, .peer = NAN, .own_name = "none", .peer_name = "none"};
     ladder     l;
-    curve      own[NMETHODS] = {0}, peer[1] = {0};
+    curve      own[NMETHODS] = {0}, peer[NPEERS] = {0};
     char       message[600] = "";
     const int  rounds = bench_quick(b) ? 1 : 3;
     if (ladder_open(&l, n, message, sizeof message)) {
@@ -218,29 +229,32 @@ static comparison compare(const bench *b, int n, bool peers)
     }
     ladder_close(&l);
     if (!peers) return out;
-    measure_mujoco(b, n, rounds, &peer[0]);
-    if (peer[0].count > 0) finish(b, n, &peer[0]);
-    out.peer = best_of(peer, 1, &out.peer_name);
+    for (int i = 0; i < NPEERS; i++) {
+        peer[i].at_wanted = NAN;
+        if (peers[i]) measure_peer(b, peers[i], n, rounds, &peer[i]);
+        if (peer[i].count > 0) finish(b, n, &peer[i]);
+    }
+    out.peer = best_of(peer, NPEERS, &out.peer_name);
     return out;
 }
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
-static void rows(bench *b)
+static void rows(bench *b, const loops_program *const *peers)
 {
     static const int sizes[MAX_SIZES] = {1, 10, 20, 40, 80, 160};
     const int        count = bench_quick(b) ? 2 : MAX_SIZES;
     double           n[MAX_SIZES], seconds[MAX_SIZES];
     bench_say(b, "error of the angles [rad] : CPU time [ms]\n");
     for (int i = 0; i < count; i++) {
-        const bool peers = sizes[i] == 1 || sizes[i] == 10 || sizes[i] == 40;
-        comparison c = compare(b, sizes[i], peers);
+        const bool compared = sizes[i] == 1 || sizes[i] == 10 || sizes[i] == 40;
+        comparison c = compare(b, sizes[i], compared ? peers : NULL);
         char       note[120];
         n[i] = sizes[i];
         seconds[i] = c.own;
         kd_text(note, sizeof note, "kardan: %s", c.own_name);
         bench_row(b, bench_no_goal(false), NAN, 1e3 * c.own, "ms", note, "time.kardan.N%d", c.n);
-        if (!peers) continue;
+        if (!compared) continue;
         bench_row(b, bench_no_goal(false), NAN, 1e3 * c.peer, "ms", c.peer_name, "time.best_peer.N%d", c.n);
         kd_text(note, sizeof note, "%s / %s, at %.0e rad", c.peer_name, c.own_name, WANTED);
         bench_goal goal = c.n == 10 ? bench_above(4) : c.n == 40 ? bench_above(8) : bench_no_goal(true);
@@ -266,8 +280,11 @@ int main(int argc, char **argv)
     bench *b = bench_create(argc, argv, "The hanging ladder of N four-bar loops.", &exit_status);
     if (!b) return exit_status;
     bench_head(b);
-    if (loops_mujoco_version()) bench_say(b, "MuJoCo %s\n", loops_mujoco_version());
-    rows(b);
+    const loops_program *peers[NPEERS] = {&loops_mujoco, find_simbody()};
+    for (int i = 0; i < NPEERS; i++)
+        if (peers[i] && peers[i]->version()) bench_say(b, "%s %s\n", peers[i]->name, peers[i]->version());
+    if (!peers[1]) bench_say(b, "built without Simbody\n");
+    rows(b, peers);
     bench_report(b);
     bench_destroy(b);
     return EXIT_SUCCESS;

@@ -20,16 +20,21 @@ typedef struct loops_outcome {
     long   steps;
 } loops_outcome;
 
-double loops_cpu_seconds(void);  // of this thread
-double loops_exact_angle(int n); // of all cranks at LOOPS_END, from the hanging position, first towards its own side
-
-// A peer: version NULL if the benchmark was built without it. Accuracy: fineness 0, 1, 2, ...
+// A program that swings the ladder. Accuracy: fineness 0, 1, 2, ...; exact: angle of all cranks at LOOPS_END, from the
+// hanging position, first towards its own side; clock: seconds of this thread.
 typedef struct loops_peer loops_peer;
 
-const char   *loops_mujoco_version(void);
-loops_peer   *loops_mujoco_create(int n, char *message, size_t size); // NULL: message says why
-loops_outcome loops_mujoco_run(loops_peer *peer, int fineness);
-void          loops_mujoco_destroy(loops_peer *peer);
+typedef struct loops_program {
+    const char *name, *method;
+    const char *(*version)(void);                             // NULL: the benchmark was built without it
+    loops_peer *(*create)(int n, char *message, size_t size); // NULL: message says why
+    loops_outcome (*run)(loops_peer *peer, int fineness, double exact, double (*clock)(void));
+    void (*destroy)(loops_peer *peer);
+    int first[3], levels; // fineness around the wanted error with 1, up to 10 and more loops
+} loops_program;
+
+extern const loops_program loops_mujoco;
+extern const loops_program loops_simbody; // in a module of its own, see loops_simbody.cpp
 
 #ifdef __cplusplus
 }

@@ -76,12 +76,20 @@ static mjModel *load(const char *text, size_t length, char *message, size_t size
     return model;
 }
 
-const char *loops_mujoco_version(void)
+static const char *version(void)
 {
     return mj_versionString();
 }
 
-loops_peer *loops_mujoco_create(int n, char *message, size_t size)
+static void destroy(loops_peer *p)
+{
+    if (!p) return;
+    if (p->data) mj_deleteData(p->data);
+    if (p->model) mj_deleteModel(p->model);
+    kd_free(p);
+}
+
+static loops_peer *create(int n, char *message, size_t size)
 {
     size_t      length = 0;
     loops_peer *p = kd_alloc(sizeof *p);
@@ -92,20 +100,12 @@ loops_peer *loops_mujoco_create(int n, char *message, size_t size)
     kd_free(text);
     if (p) p->n = n;
     if (p && p->data) return p;
-    loops_mujoco_destroy(p);
+    destroy(p);
     return NULL;
 }
 
-void loops_mujoco_destroy(loops_peer *p)
-{
-    if (!p) return;
-    if (p->data) mj_deleteData(p->data);
-    if (p->model) mj_deleteModel(p->model);
-    kd_free(p);
-}
-
 // Joints in the order of the tree: crank 0, coupler 1, crank 1, coupler 2, ...
-loops_outcome loops_mujoco_run(loops_peer *p, int fineness)
+static loops_outcome run(loops_peer *p, int fineness, double exact, double (*clock)(void))
 {
     mjModel     *m = p->model;
     mjData      *d = p->data;
@@ -115,35 +115,40 @@ loops_outcome loops_mujoco_run(loops_peer *p, int fineness)
     for (int i = 0; i < m->neq; i++) m->eq_solref[i * mjNREF] = 2 * h; // the shortest that it takes
     mj_resetData(m, d);
     for (int i = 0; i < m->nv; i++) d->qvel[i] = i % 2 == 0 ? 1 : -1;
-    const double start = loops_cpu_seconds();
+    const double start = clock();
     for (long k = 0; k < steps; k++) mj_step(m, d);
-    loops_outcome out = {.seconds = loops_cpu_seconds() - start, .steps = steps};
-    const double  exact = loops_exact_angle(p->n);
+    loops_outcome out = {.seconds = clock() - start, .steps = steps};
     for (int i = 0; i <= p->n; i++) out.error = fmax(out.error, fabs(d->qpos[2 * i] - exact));
     return out;
 }
 
 #else
 
-const char *loops_mujoco_version(void)
+static const char *version(void)
 {
     return NULL;
 }
-loops_peer *loops_mujoco_create(int n, char *message, size_t size)
+static loops_peer *create(int n, char *message, size_t size)
 {
     (void)n;
     kd_text(message, size, "built without MuJoCo");
     return NULL;
 }
-loops_outcome loops_mujoco_run(loops_peer *peer, int fineness)
+static loops_outcome run(loops_peer *peer, int fineness, double exact, double (*clock)(void))
 {
     (void)peer;
     (void)fineness;
+    (void)exact;
+    (void)clock;
     return (loops_outcome){0};
 }
-void loops_mujoco_destroy(loops_peer *peer)
+static void destroy(loops_peer *peer)
 {
     (void)peer;
 }
 
 #endif
+
+const loops_program loops_mujoco = {
+    "MuJoCo", "mujoco rk4", version, create, run, destroy, {0, 0, 2}, 6,
+};

@@ -64,7 +64,8 @@ KD_EXTERN_C_BEGIN
     X(KD_ERR_UNAVAILABLE, -50, "this part was not built: an optional library is missing")                              \
     X(KD_ERR_UNSUPPORTED, -51, "this combination has no meaning")                                                      \
     X(KD_ERR_MODEL, -70, "the model is wrong")                                                                         \
-    X(KD_ERR_FILE, -60, "a file could not be written or read")
+    X(KD_ERR_FILE, -60, "a file could not be written or read")                                                         \
+    X(KD_ERR_CONNECTION, -61, "another program that takes part does not answer")
 
 typedef enum kd_status {
 #define KD_STATUS_ENUM(name, value, sentence) name = (value),

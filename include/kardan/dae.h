@@ -101,6 +101,10 @@ typedef struct kd_dae_class {
     // before the next step, when dense output of the last one is no longer wanted; times before t keep the coordinates
     // of before. NULL: never.
     kd_eval (*relabel)(void *impl, double t, double *x, bool *changed);
+    // After relabel has changed the coordinates: x of an earlier point in the new ones, for the history of multistep
+    // methods. t is a time at which relabel or pack was called; about the last ten are known. false: this one is not.
+    // NULL: none is.
+    bool (*recall)(void *impl, double t, double *x);
     // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL:
     // integrator's.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
@@ -111,6 +115,10 @@ typedef struct kd_dae_class {
     // x' = rhs(t, x), for integrators of ordinary differential equations; residual is then x' - rhs. NULL: the form is
     // none.
     kd_eval (*rhs)(void *impl, double t, const double *x, double *xdot);
+    // Half-explicit methods: x' at (t, x) with those multipliers for which base + factor x' satisfies the constraints
+    // on velocity level at t_next. NULL: the form has no such stages.
+    kd_eval (*stage)(void *impl, double t, const double *x, double t_next, const double *base, double factor,
+                     double *xdot);
     // x of the whole state [p v r w s lambda mu | a] at a start, where coordinates are chosen anew; a failure is told
     // by start, too. NULL: x begins with the state.
     kd_eval (*pack)(void *impl, double t, const double *whole, double *x);

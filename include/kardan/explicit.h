@@ -1,5 +1,6 @@
 // kardan/explicit.h: explicit Runge-Kutta methods of Dormand and Prince with dense output, for forms with a right-hand
-// side x' = f(t, x): ode, statespace.  Method: docs/methods/explicit.md
+// side x' = f(t, x): ode, statespace; and the half-explicit one of order 5 for the equations of motion with constraints
+// on velocity level (index 2), on the form ode.  Methods: docs/methods/explicit.md, half-explicit.md
 #ifndef KARDAN_EXPLICIT_H
 #define KARDAN_EXPLICIT_H
 
@@ -13,7 +14,9 @@ typedef struct kd_explicit kd_explicit;
 // Name, word, sentence.
 #define KD_EXPLICIT_METHOD_LIST(X)                                                                                     \
     X(KD_EXPLICIT_DOPRI5, "dopri5", "order 5(4), 6 evaluations per step, dense output of order 4")                     \
-    X(KD_EXPLICIT_DOP853, "dop853", "order 8(5,3), 12 evaluations per step, dense output of order 7")
+    X(KD_EXPLICIT_DOP853, "dop853", "order 8(5,3), 12 evaluations per step, dense output of order 7")                  \
+    X(KD_EXPLICIT_HALF, "half-explicit",                                                                               \
+      "order 5(4), constraints on velocity level in 5 stages, dense output of order 4")
 
 typedef enum kd_explicit_method {
 #define KD_EXPLICIT_METHOD_ENUM(name, word, sentence) name,
@@ -37,7 +40,7 @@ typedef struct kd_explicit_options {
 KD_API kd_explicit_options kd_explicit_options_default(void);
 
 // Allocates everything that steps need; opt NULL: defaults. On failure *self is NULL and message (may be NULL) says
-// why: KD_ERR_UNSUPPORTED for a form without right-hand side, ...
+// why: KD_ERR_UNSUPPORTED for a form without right-hand side, or without half-explicit stages, ...
 KD_API kd_status kd_explicit_create(kd_dae *dae, const kd_explicit_options *opt, kd_explicit **self, char *message,
                                     size_t size) KD_NODISCARD;
 // Set the state (x consistent); forgets the past. Also after events.

@@ -89,5 +89,25 @@ KD_API kd_status kd_system_speeds(const kd_system *system, const kd_state *x, kd
 // period. bound <= 0: 0.1.
 KD_API kd_status kd_system_choose_stiff(kd_system *system, const kd_state *x, double h, double bound) KD_NODISCARD;
 
+// How much work evaluations are, from the structure of the model alone: links by the kind of their joints, pairs of
+// frames, force elements by kind, entries of the matrices; a bound for any state. Functions written in C count 0, a
+// node of an expression counts as one operation and one function.
+typedef enum kd_work_item {
+    KD_WORK_POSITION,    // of all bodies, and of what constraints read
+    KD_WORK_VELOCITY,    // the same
+    KD_WORK_RESIDUAL,    // forces and inertia forces, beyond the two above
+    KD_WORK_MASS,        // M
+    KD_WORK_CONSTRAINTS, // g or gI
+    KD_WORK_GZ,          // GZ
+    KD_WORK_STIFF,       // derivatives of the stiff forces by position and velocity
+    KD_WORK_ITEM_COUNT
+} kd_work_item;
+typedef struct kd_operations {
+    const char *name;       // "mass matrix"
+    long        operations; // multiplications and additions
+    long        functions;  // divisions, roots, sines and the like
+} kd_operations;
+KD_API kd_operations kd_system_operations(const kd_system *system, kd_work_item item);
+
 KD_EXTERN_C_END
 #endif

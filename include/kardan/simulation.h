@@ -23,7 +23,9 @@ KD_EXTERN_C_BEGIN
     X(KD_ARKODE, "arkode", "SUNDIALS ARKODE, explicit or diagonally implicit Runge-Kutta, on the formulation ode")     \
     X(KD_SDIRK, "sdirk", "SDIRK 4/15 of order 4, or a Rosenbrock method of order 4")                                   \
     X(KD_DOPRI5, "dopri5", "explicit Runge-Kutta method of Dormand and Prince of order 5, on the formulation ode")     \
-    X(KD_DOP853, "dop853", "explicit Runge-Kutta method of Dormand and Prince of order 8, on the formulation ode")
+    X(KD_DOP853, "dop853", "explicit Runge-Kutta method of Dormand and Prince of order 8, on the formulation ode")     \
+    X(KD_HALF_EXPLICIT, "half-explicit",                                                                               \
+      "half-explicit Runge-Kutta method of order 5: constraints on velocity level (index 2), on the formulation ode")
 
 typedef enum kd_integrator {
 #define KD_INTEGRATOR_ENUM(name, word, sentence) name,
@@ -51,7 +53,7 @@ typedef struct kd_simulation_options {
     kd_cvode_options       cvode;
     kd_arkode_options      arkode;
     kd_sdirk_options       sdirk;
-    kd_explicit_options    explicit_rk; // of dopri5 and dop853; its method follows from the integrator
+    kd_explicit_options    explicit_rk; // of dopri5, dop853, half-explicit; its method follows from the integrator
     kd_initial_options     initial;
     double                 rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
     kd_output              output;     // may be NULL

@@ -23,6 +23,7 @@ typedef struct kd_command {
 
 const kd_command *kd_cli_commands(int *count);
 int               kd_cli_simulate(int argc, char **argv);
+int               kd_cli_realtime(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);
 int               kd_cli_check(int argc, char **argv);
 int               kd_cli_info(int argc, char **argv);
@@ -77,6 +78,13 @@ kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
 void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count);
 // The index of word in the list; -1 after a message on standard error.
 int kd_cli_choose(const char *what, const char *word, const char *const *list, int count);
+
+// The next word of a list "a, b(1,2), c", cut in place: commas inside parentheses belong to a word. NULL: no more.
+char *kd_cli_next_word(char **rest);
+
+// ---- files ----------------------------------------------------------------------------------------------------------
+// Create a folder and those above it, as far as they are missing; it must be one that can be written to.
+kd_status kd_cli_make_folder(const char *folder, char *message, size_t size) KD_NODISCARD;
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 // Members of an object, each with its own comma: start with first = true.

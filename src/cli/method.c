@@ -219,7 +219,8 @@ static bool fits_psf(const kd_method *m)
 
 static bool is_for_ode(kd_integrator integrator)
 {
-    return integrator == KD_CVODE || integrator == KD_ARKODE || integrator == KD_DOPRI5 || integrator == KD_DOP853;
+    return integrator == KD_CVODE || integrator == KD_ARKODE || integrator == KD_DOPRI5 || integrator == KD_DOP853 ||
+           integrator == KD_HALF_EXPLICIT;
 }
 
 static bool has_methods(kd_integrator integrator)
@@ -227,14 +228,17 @@ static bool has_methods(kd_integrator integrator)
     return integrator == KD_CVODE || integrator == KD_ARKODE;
 }
 
-// cvode, arkode, dopri5 and dop853 solve ordinary differential equations, the others implicit ones
+// cvode, arkode, dopri5, dop853 and half-explicit solve ordinary differential equations, the others implicit ones
 static bool fits_integrator(const kd_method *m)
 {
     const kd_simulation_options *o = &m->options;
     const bool                   ode = o->formulation == KD_ODE || o->formulation == KD_STATESPACE;
     if (is_for_ode(o->integrator) && !ode)
-        return refuse("--integrator cvode, arkode, dopri5 or dop853", "they integrate ordinary differential equations",
-                      "--formulation ode");
+        return refuse("--integrator cvode, arkode, dopri5, dop853 or half-explicit",
+                      "they integrate ordinary differential equations", "--formulation ode");
+    if (o->integrator == KD_HALF_EXPLICIT && o->formulation != KD_ODE)
+        return refuse("--integrator half-explicit with statespace",
+                      "it imposes the constraints, which that form has eliminated", "--formulation ode");
     if (needs_rhs(m) && !ode)
         return refuse(m->options.sdirk.method == KD_SDIRK_ROSENBROCK ? "--method rosenbrock" : "--method esdirk",
                       "it integrates ordinary differential equations", "--formulation ode");

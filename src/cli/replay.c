@@ -89,9 +89,9 @@ static void append_word(char *text, size_t size, const char *word)
 }
 
 // An option that the replay sets itself; *alone: its value is the next word
-static bool is_replaced(const char *word, bool *alone)
+static bool is_replaced(const char *word, const char *end_option, bool *alone)
 {
-    static const char *const list[] = {"--t-end", "--start-state", "--from", "--output"};
+    const char *const list[] = {end_option, "--start-state", "--from", "--output"};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         const size_t n = strlen(list[i]);
         if (strncmp(word, list[i], n) != 0 || (word[n] != '\0' && word[n] != '=')) continue;
@@ -101,22 +101,21 @@ static bool is_replaced(const char *word, bool *alone)
     return false;
 }
 
-void kd_replay_command(int argc, char **argv, const char *folder, const char *path, double from, double t_end,
-                       char *text, size_t size)
+void kd_replay_command(const kd_replay_words *words, char *text, size_t size)
 {
     char output[4096];
-    kd_text(output, sizeof output, "%s/replay", folder);
-    kd_text(text, size, "kardan simulate");
-    for (int i = 0; i < argc; i++) {
+    kd_text(output, sizeof output, "%s/replay", words->folder);
+    kd_text(text, size, "kardan %s", words->command);
+    for (int i = 0; i < words->argc; i++) {
         bool alone = false;
-        if (is_replaced(argv[i], &alone))
+        if (is_replaced(words->argv[i], words->end_option, &alone))
             i += alone;
         else
-            append_word(text, size, argv[i]);
+            append_word(text, size, words->argv[i]);
     }
     append_word(text, size, "--output");
     append_word(text, size, output);
     append_word(text, size, "--start-state");
-    append_word(text, size, path);
-    kd_text_append(text, size, " --from %.17g --t-end %.17g", from, t_end);
+    append_word(text, size, words->states);
+    kd_text_append(text, size, " --from %.17g %s %.17g", words->from, words->end_option, words->end);
 }

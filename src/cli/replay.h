@@ -18,9 +18,16 @@ const kd_state *kd_replay_oldest(const kd_replay *replay);
 // lies a second before last (or of the first one).
 kd_status kd_replay_save(const kd_replay *replay, const kd_state *last, const char *title, const char *path,
                          double *from, char *message, size_t size) KD_NODISCARD;
-// "kardan simulate ARGUMENT...", quoted for the shell, without what says where a run starts and ends, and with that of
-// the replay, whose results go to a folder inside folder. argc, argv: behind the name of the command.
-void kd_replay_command(int argc, char **argv, const char *folder, const char *path, double from, double t_end,
-                       char *text, size_t size);
+// A command that replays the end of a run: "kardan simulate ARGUMENT...", quoted for the shell, without what says where
+// a run starts and ends, and with that of the replay, whose results go to a folder inside folder.
+typedef struct kd_replay_words {
+    const char *command;    // "simulate"
+    const char *end_option; // "--t-end"
+    int         argc;       // behind the name of the command
+    char      **argv;
+    const char *folder, *states; // of the results; file of the states
+    double      from, end;       // [s] time of the state to start from; value of end_option
+} kd_replay_words;
+void kd_replay_command(const kd_replay_words *words, char *text, size_t size);
 
 #endif

@@ -1,13 +1,11 @@
 // simulate.c: kardan simulate: run a model, write results, report and plots, say what was found.
 #define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "cli/channels.h"
 #include "cli/jacobian.h"
 #include "cli/method.h"
 #include "cli/replay.h"
@@ -16,7 +14,6 @@
 #include "io/postmortem.h"
 #include "io/report.h"
 #include "io/state_file.h"
-#include "model/channel.h"
 
 enum {
     PATH_SIZE = 4096,
@@ -25,7 +22,6 @@ enum {
     EXPLANATION_SIZE = 16000,
     COMMAND_SIZE = 8192,
     SETTINGS = 24,
-    MAX_PLOTS = 16,
     MAX_OPTIONS = 48
 };
 enum { MOST_INSTANTS = 20000 };
@@ -39,7 +35,7 @@ static const char *const FORMATS[] = {"csv", "hdf5", "both"};
 typedef struct task {
     // as asked for
     kd_subject_request request;
-    const char        *folder, *format, *plots;
+    const char        *folder, *format;
     const char        *jacobian_plots;       // folder; NULL: none
     double             t_end;                // < 0: the model's
     double             max_step;             // 0: no limit
@@ -65,9 +61,7 @@ typedef struct task {
     kd_progress    progress;
     kd_status      recorded; // first failure of the recording or the certifier
     long           steps;
-    char           plot_list[PATH_SIZE]; // words of plots
-    const char    *plot[MAX_PLOTS];
-    int            nplots;
+    kd_channels    channels; // of the report
     // what came out
     kd_status      status; // of all, files included
     kd_certificate certificate;
@@ -116,7 +110,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--max-steps", "N", "give up after so many steps; default: never", KD_CLI_COUNT, &t->max_steps},
         {"--output", "DIR", "folder for the results; default: results", KD_CLI_TEXT, &t->folder},
         {"--format", "F", "of the results: csv (default), hdf5, both", KD_CLI_TEXT, &t->format},
-        {"--plots", "A,B,...", "channels that the report shows; default: the model's, or all", KD_CLI_TEXT, &t->plots},
+        {"--plots", "A,B,...", "channels that the report shows; default: the model's, or all", KD_CLI_TEXT,
+         &t->channels.words},
         {"--jacobian-plots", "DIR", "folder for pictures of the Newton matrix: pattern, groups, instants of evaluation",
          KD_CLI_TEXT, &t->jacobian_plots},
         {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
@@ -210,88 +205,7 @@ static bool take_start(task *t)
     return false;
 }
 
-// Channels of the report as words: those of the command line
-static bool split_plots(task *t)
-{
-    if (!t->plots) return true;
-    snprintf(t->plot_list, sizeof t->plot_list, "%s", t->plots);
-    for (char *word = strtok(t->plot_list, ","); word; word = strtok(NULL, ",")) {
-        word += strspn(word, " ");
-        if (t->nplots == MAX_PLOTS) {
-            fprintf(stderr, "kardan: --plots has more than %d channels\n", MAX_PLOTS);
-            return false;
-        }
-        t->request.watch.word[t->request.watch.count++] = word;
-        t->plot[t->nplots++] = word;
-    }
-    return true;
-}
-
-static void tell_unknown_channel(const kd_recording *rec, const char *word)
-{
-    int          count = kd_recording_columns(rec);
-    const char **names = malloc((size_t)(count + 1) * sizeof *names);
-    if (names) {
-        for (int j = 0; j < count; j++) names[j] = kd_recording_name(rec, j);
-        kd_cli_unknown("channel", word, names, count);
-    }
-    free(names);
-}
-
-// The channels of the report, by their names in the recording: as asked for, as the file says, or all sensors
-static bool choose_plots(task *t)
-{
-    const kd_recording *rec = t->recording;
-    int                 first, count;
-    for (int i = 0; t->nplots == 0 && i < t->subject.run.nplots; i++) t->plot[i] = t->subject.run.plots[i];
-    if (t->nplots == 0) t->nplots = t->subject.run.nplots;
-    for (int i = 0; i < t->nplots; i++) {
-        bool is_sensor = strncmp(t->plot[i], "sensor.", 7) == 0;
-        if (kd_recording_find(rec, t->plot[i]) < 0 && is_sensor) t->plot[i] += 7;
-        if (kd_recording_find(rec, t->plot[i]) >= 0) continue;
-        tell_unknown_channel(rec, t->plot[i]);
-        return false;
-    }
-    kd_recording_group(rec, KD_GROUP_Y, &first, &count);
-    for (int i = 0; t->nplots < MAX_PLOTS && t->subject.model && !t->plots && t->subject.run.nplots == 0 && i < count;
-         i++)
-        t->plot[t->nplots++] = kd_recording_name(rec, first + i);
-    return true;
-}
-
-static void set_units(task *t)
-{
-    for (int j = 0; t->subject.model && j < kd_recording_columns(t->recording); j++) {
-        const char *unit = kd_channel_unit(t->subject.model, kd_recording_name(t->recording, j));
-        if (unit[0]) kd_recording_set_unit(t->recording, j, unit);
-    }
-}
-
 // ---- running --------------------------------------------------------------------------------------------------------
-
-// Create a folder and those above it, as far as they are missing; it must be one that can be written to
-static kd_status make_folder(const char *folder, char *message, size_t size)
-{
-    char        path[PATH_SIZE];
-    struct stat found;
-    snprintf(path, sizeof path, "%s", folder);
-    for (char *c = path + 1;; c++) {
-        if (*c != '/' && *c != '\0') continue;
-        char end = *c;
-        *c = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            kd_text(message, size, "cannot create the folder '%s': %s", path, strerror(errno));
-            return KD_ERR_FILE;
-        }
-        if (end == '\0') break;
-        *c = end;
-    }
-    int reason = stat(path, &found) != 0 ? errno : !S_ISDIR(found.st_mode) ? ENOTDIR : 0;
-    if (reason == 0 && access(path, W_OK | X_OK) != 0) reason = errno;
-    if (reason == 0) return KD_OK;
-    kd_text(message, size, "cannot write to the folder '%s': %s", path, strerror(reason));
-    return KD_ERR_FILE;
-}
 
 // A pose that cannot be evaluated is left out of the drawing; the recording has told why.
 static void draw_frame(task *t, const kd_state *x, bool is_end)
@@ -386,8 +300,8 @@ static void explain_steps(task *t)
 static kd_status prepare(task *t)
 {
     const kd_subject *s = &t->subject;
-    kd_status         status = make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
-    if (status >= 0 && t->jacobian_plots) status = make_folder(t->jacobian_plots, t->message, sizeof t->message);
+    kd_status status = kd_cli_make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
+    if (status >= 0 && t->jacobian_plots) status = kd_cli_make_folder(t->jacobian_plots, t->message, sizeof t->message);
     if (status >= 0) status = make_times(t);
     if (status >= 0) status = kd_certifier_create(s->eom, kd_subject_inputs(s), &t->certifier);
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
@@ -497,9 +411,8 @@ static int list_settings(task *t, kd_result_setting *list)
         list[n++] = (kd_result_setting){setting.name, setting.value};
     list[n++] = (kd_result_setting){"method", m->reason};
     for (int i = 0; i < t->request.settings.count; i++) {
-        const char *word = t->request.settings.word[i], *equals = strchr(word, '=');
-        snprintf(t->set_name[i], sizeof t->set_name[i], "parameter %.*s", (int)(equals - word), word);
-        list[n++] = (kd_result_setting){t->set_name[i], equals + 1};
+        const char *value = kd_subject_setting(&t->request, i, "parameter ", t->set_name[i], sizeof t->set_name[i]);
+        list[n++] = (kd_result_setting){t->set_name[i], value};
     }
     return n;
 }
@@ -524,8 +437,8 @@ static kd_status write_files(task *t, char *message, size_t size)
                 .certificate = t->certificate,
                 .message = t->message,
                 .reference_error = t->reference_error,
-                .plots = t->plot,
-                .nplots = t->nplots,
+                .plots = t->channels.plot,
+                .nplots = t->channels.nplots,
                 .drawing = t->drawing,
                 .explanation = t->explain ? &t->explanation : NULL,
     };
@@ -575,7 +488,9 @@ static void write_postmortem(task *t)
     kd_explanation_describe(&t->explanation, words, sizeof words);
     if (t->simulation &&
         kd_replay_save(t->replay, t->subject.x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0)
-        kd_replay_command(t->argc, t->argv, t->folder, t->states, from, t->t_end, t->command, sizeof t->command);
+        kd_replay_command(
+            &(kd_replay_words){"simulate", "--t-end", t->argc, t->argv, t->folder, t->states, from, t->t_end},
+            t->command, sizeof t->command);
     const kd_postmortem facts = {
         .title = t->subject.title,
         .eom = t->subject.eom,
@@ -673,14 +588,7 @@ static void tell_as_json(const task *t, bool written)
     kd_json_text(&json, "version", kd_version());
     kd_json_text(&json, "model", t->request.word);
     if (t->subject.model) kd_json_text(&json, "coordinates", kd_method_coordinates(&t->subject));
-    for (int i = 0; i < t->request.settings.count; i++) {
-        if (i == 0) kd_json_open(&json, "set");
-        char        name[100];
-        const char *word = t->request.settings.word[i], *equals = strchr(word, '=');
-        snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
-        kd_json_text(&json, name, equals + 1);
-        if (i == t->request.settings.count - 1) kd_json_close(&json);
-    }
+    kd_subject_tell_settings(&t->request, &json);
     kd_json_number(&json, "t_end", t->t_end);
     kd_json_text(&json, "formulation", kd_formulation_word(t->method.options.formulation));
     kd_json_text(&json, "integrator", kd_integrator_word(t->method.options.integrator));
@@ -770,7 +678,8 @@ int kd_cli_simulate(int argc, char **argv)
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;
-    if (!choose_format(&t) || !split_plots(&t) || !kd_method_read(&t.method)) goto done; // before the file is read
+    if (!choose_format(&t) || !kd_channels_split(&t.channels, &t.request.watch) || !kd_method_read(&t.method))
+        goto done; // before the file is read
     if (!kd_subject_open(&t.subject, &t.request, &status) || !take_start(&t)) goto done;
     status = KD_EXIT_USAGE;
     take_defaults(&t);
@@ -785,8 +694,8 @@ int kd_cli_simulate(int argc, char **argv)
         status = KD_EXIT_FAILED;
         goto done;
     }
-    set_units(&t);
-    if (choose_plots(&t)) status = simulate(&t);
+    kd_channels_set_units(t.recording, &t.subject);
+    if (kd_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
 done:
     release(&t);
     return status;

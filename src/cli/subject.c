@@ -291,3 +291,22 @@ void kd_subject_close(kd_subject *s)
     free(s->text);
     *s = (kd_subject){0};
 }
+
+const char *kd_subject_setting(const kd_subject_request *r, int i, const char *front, char *name, size_t size)
+{
+    const char *word = r->settings.word[i], *equals = strchr(word, '=');
+    snprintf(name, size, "%s%.*s", front, (int)(equals - word), word);
+    return equals + 1;
+}
+
+void kd_subject_tell_settings(const kd_subject_request *r, kd_json *json)
+{
+    if (r->settings.count == 0) return;
+    kd_json_open(json, "set");
+    for (int i = 0; i < r->settings.count; i++) {
+        char        name[100];
+        const char *value = kd_subject_setting(r, i, "", name, sizeof name);
+        kd_json_text(json, name, value);
+    }
+    kd_json_close(json);
+}

@@ -50,6 +50,11 @@ bool kd_subject_read(kd_subject *subject, const kd_subject_request *request, int
 bool kd_subject_open(kd_subject *subject, const kd_subject_request *request, int *exit_status);
 void kd_subject_close(kd_subject *subject); // what was opened, also in part
 
+// What --set said: the value of setting i, its name behind the word in front in buffer.
+const char *kd_subject_setting(const kd_subject_request *request, int i, const char *front, char *name, size_t size);
+// All of them as an object "set"; nothing if there are none.
+void kd_subject_tell_settings(const kd_subject_request *request, kd_json *json);
+
 static inline const kd_inputs *kd_subject_inputs(const kd_subject *subject)
 {
     return subject->inputs.eval ? &subject->inputs : NULL;

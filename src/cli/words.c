@@ -1,4 +1,4 @@
-// words.c: what is said about a word that is unknown.
+// words.c: words of a list, and what is said about one that is unknown.
 #include <string.h>
 
 #include "cli/cli.h"
@@ -24,4 +24,13 @@ int kd_cli_choose(const char *what, const char *word, const char *const *list, i
         if (strcmp(word, list[i]) == 0) return i;
     kd_cli_unknown(what, word, list, count);
     return -1;
+}
+
+char *kd_cli_next_word(char **rest)
+{
+    char *word = *rest + strspn(*rest, ", "), *end = word;
+    for (int depth = 0; *end && (*end != ',' || depth > 0); end++) depth += (*end == '(') - (*end == ')');
+    *rest = *end ? end + 1 : end;
+    *end = '\0';
+    return word[0] ? word : NULL;
 }

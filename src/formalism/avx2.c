@@ -16,7 +16,11 @@
 
 #include "formalism/newton_euler_derivatives.c"
 
+#include "formalism/pair_motion.c"
+
 #include "formalism/path_product.c"
+
+#include "formalism/tyre_slopes.c"
 #else
 typedef int kd_avx2_is_not_built; // a file must not be empty
 #endif

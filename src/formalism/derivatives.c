@@ -35,7 +35,7 @@ static int column_dof(const kd_work *w, const kd_measure *m, int l)
 // place in v of column l of a measure; -1: prescribed
 static int column_v(const kd_work *w, const kd_measure *m, int l)
 {
-    return w->system->tree.dof_v[column_dof(w, m, l)];
+    return m->kind == KD_MEASURE_DOF ? w->system->tree.dof_v[m->dof] : w->system->pair[m->pair].step[l].v;
 }
 
 static const kd_change *change_of(const kd_work *w, const kd_measure *m, int l)
@@ -49,23 +49,40 @@ static double slope(const kd_work *w, const kd_measure *m, int l)
     return w->slope[w->slope_at[m - w->system->measure] + l];
 }
 
-// The slopes of all measures, from the columns w, u of their pairs.
+static double component(const kd_vec3 *a, int i)
+{
+    return i == 0 ? a->x : i == 1 ? a->y : a->z;
+}
+
+// The slopes of a measure from the columns w, u of its pair
+static void fill_slope(kd_work *w, const kd_measure *m, double *out)
+{
+    const kd_change *c = change_of(w, m, 0);
+    const int        n = w->system->pair[m->pair].nsteps;
+    kd_vec3          N, F;
+    switch (m->kind) {
+    case KD_MEASURE_SHIFT:
+        for (int l = 0; l < n; l++) out[l] = component(&c[l].u, m->i);
+        break;
+    case KD_MEASURE_LENGTH:
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        for (int l = 0; l < n; l++) out[l] = kd_vec_dot(F, c[l].u);
+        break;
+    default:
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        for (int l = 0; l < n; l++) out[l] = kd_vec_dot(N, c[l].w) + kd_vec_dot(F, c[l].u);
+        break;
+    }
+}
+
 static void fill_slopes(kd_work *w, int first, int end)
 {
     const kd_system *s = w->system;
     for (int i = first; i < end; i++) {
-        const kd_measure *m = &s->measure[i];
-        double           *out = w->slope + w->slope_at[i];
-        kd_vec3           N, F;
-        if (m->kind == KD_MEASURE_DOF) {
-            out[0] = 1.0;
-            continue;
-        }
-        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-        for (int l = 0; l < s->pair[m->pair].nsteps; l++) {
-            const kd_change *c = change_of(w, m, l);
-            out[l] = kd_vec_dot(N, c->w) + kd_vec_dot(F, c->u);
-        }
+        if (s->measure[i].kind == KD_MEASURE_DOF)
+            w->slope[w->slope_at[i]] = 1.0;
+        else
+            fill_slope(w, &s->measure[i], w->slope + w->slope_at[i]);
     }
 }
 
@@ -102,7 +119,7 @@ static void add_frozen_pair(kd_work *w, int i)
     const kd_system *s = w->system;
     const kd_pair   *pair = &s->pair[i];
     const kd_change *c = &w->change[w->change_at[i]];
-    kd_vec3          N = w->pair_N[i], F = w->pair_F[i];
+    kd_vec3          N = w->pair_load[i].N, F = w->pair_load[i].F;
     for (int l = 0; l < pair->nsteps; l++) {
         int column = s->tree.dof_v[pair->step[l].dof];
         if (column < 0) continue;
@@ -298,17 +315,34 @@ static bool is_measure(const kd_work *w, int slot)
     return w->system->slot[slot].kind == KD_SLOT_MEASURE;
 }
 
+// out[row, :] += factor * slope
+static void add_slopes(kd_work *w, kd_matrix_values *out, int row, const kd_measure *m, double factor)
+{
+    const double  *along = w->slope + w->slope_at[m - w->system->measure];
+    const kd_step *step = m->kind == KD_MEASURE_DOF ? NULL : w->system->pair[m->pair].step;
+    const int      n = column_count(w, m);
+    if (out->recording || !step) {
+        for (int l = 0; l < n; l++)
+            if (column_v(w, m, l) >= 0) kd_matrix_add(out, row, column_v(w, m, l), factor * along[l]);
+        return;
+    }
+    const int *place = out->plan->place + out->next; // as kd_matrix_add does it
+    double    *value = out->value;
+    int        added = 0;
+    for (int l = 0; l < n; l++)
+        if (step[l].v >= 0) value[place[added++]] += factor * along[l];
+    out->next += added;
+}
+
 // G (or H): derivatives of a row by increments (by velocities), from the slopes of its terms.
 static void add_gradient_row(kd_work *w, kd_matrix_values *out, const kd_row *row, int number, int level)
 {
-    kd_row_gradient(row, w, w->small);
+    const kd_system *s = w->system;
+    const double    *by = row->coefficient ? row->coefficient : w->small;
+    if (!row->coefficient) kd_row_gradient(row, w, w->small);
     for (int i = 0; i < row->nterms; i++) {
-        if (!is_measure(w, row->slot[i]) || w->system->slot[row->slot[i]].level != level) continue;
-        const kd_measure *m = &w->system->measure[w->system->slot[row->slot[i]].index];
-        for (int l = 0; l < column_count(w, m); l++) {
-            int column = column_v(w, m, l);
-            if (column >= 0) kd_matrix_add(out, number, column, w->small[i] * slope(w, m, l));
-        }
+        const kd_slot at = s->slot[row->slot[i]];
+        if (at.kind == KD_SLOT_MEASURE && at.level == level) add_slopes(w, out, number, &s->measure[at.index], by[i]);
     }
 }
 

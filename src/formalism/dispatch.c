@@ -1,5 +1,6 @@
 // dispatch.c: the functions of tree.h that exist in variants for several processors, and the memory of a motion.
 #include "formalism/path_product.h"
+#include "formalism/tyre.h"
 #include "formalism/work.h"
 
 #include <stdint.h>
@@ -149,8 +150,41 @@ void kd_tree_residual_derivatives(const kd_tree *tree, kd_motion *m, const doubl
     KD_CALL(kd_residual_derivatives, tree, m, dx, ddx, by_position, by_velocity);
 }
 
+void kd_pair_place(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
+{
+    KD_CALL(kd_pair_place, pair, m, rel);
+}
+
+void kd_pair_move(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
+{
+    KD_CALL(kd_pair_move, pair, m, rel);
+}
+
+void kd_pair_axes(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, kd_change *out)
+{
+    KD_CALL(kd_pair_axes, pair, tree, m, rel, out);
+}
+
+void kd_pair_load(const kd_pair *pair, const kd_motion *m, const kd_relative *rel, const kd_wrench *between,
+                  kd_wrench *load)
+{
+    KD_CALL(kd_pair_load, pair, m, rel, between, load);
+}
+
 void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                     const double *dx, const kd_path_load *load, kd_path_scratch *scratch, double *p, double *v)
+                     const double *dx, const kd_path_load *load, double *scratch, double *p, double *v)
 {
     KD_CALL(kd_path_product, pair, tree, m, rel, dx, load, scratch, p, v);
+}
+
+void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                        const kd_path_load *load, double *scratch, double *values)
+{
+    KD_CALL(kd_path_congruence, pair, tree, m, rel, load, scratch, values);
+}
+
+bool kd_tyre_slopes(const kd_motion *m, const kd_force_def *d, const double a[KD_TYRE_INPUTS], double road_rate,
+                    double *out)
+{
+    return KD_CALL(kd_tyre_slopes, d, a, road_rate, out);
 }

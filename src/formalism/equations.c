@@ -201,7 +201,7 @@ static kd_eval g(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
     kd_work_position(w, x, KD_FOR_ROWS);
-    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_jet(&w->system->row_g[w->system->kept[i]], w).x;
+    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_value(&w->system->row_g[w->system->kept[i]], w);
     return KD_EVAL_OK;
 }
 
@@ -209,7 +209,7 @@ static kd_eval gI(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
     kd_work_velocity(w, x, KD_FOR_ROWS);
-    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_jet(&w->system->row_g[w->system->kept[i]], w).x1;
+    for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_rate(&w->system->row_g[w->system->kept[i]], w);
     return KD_EVAL_OK;
 }
 
@@ -646,6 +646,11 @@ static kd_eval sparse(const kd_point *x, kd_fn fn, kd_var var, kd_part part, voi
     return answer;
 }
 
+static kd_eval stiffness(const kd_point *x, double by_p, double by_v, void *context, double *values)
+{
+    return kd_work_stiff_sum(context, x, by_p, by_v, values);
+}
+
 // ---- names, work ----------------------------------------------------------------------------------------------------
 static const char *name_of(kd_kind kind, int i, void *context)
 {
@@ -716,6 +721,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.derivative = derivative;
     def.pattern = pattern;
     def.sparse = sparse;
+    if (s->dense_tree) def.stiffness = stiffness;
     def.p_increments = true;
     def.given[KD_RESIDUAL] = KD_BIT(KD_A) | (s->nr > 0 ? KD_BIT(KD_R) : 0);
     if (s->for_start) def.given[KD_RESIDUAL] = KD_BIT(KD_A);

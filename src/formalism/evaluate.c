@@ -63,9 +63,8 @@ static void cut_arrays(kd_work *w)
     w->increment = kd_cut_double(arena, s->tree.ndof);
     w->joint_force = kd_cut_double(arena, s->tree.ndof);
     w->load = kd_arena_cut(arena, (size_t)s->tree.nlinks, sizeof *w->load);
-    w->rel = kd_arena_cut(arena, (size_t)s->npairs, sizeof *w->rel);
-    w->pair_N = kd_arena_cut(arena, (size_t)s->npairs, sizeof *w->pair_N);
-    w->pair_F = kd_arena_cut(arena, (size_t)s->npairs, sizeof *w->pair_F);
+    w->rel = kd_arena_cut(arena, (size_t)s->npairs + 1, sizeof *w->rel); // one more: see vector.h
+    w->pair_load = kd_arena_cut(arena, (size_t)s->npairs, sizeof *w->pair_load);
     w->value = kd_cut_double(arena, s->nmeasures);
     w->rate = kd_cut_double(arena, s->nmeasures);
     w->acceleration = kd_cut_double(arena, s->nmeasures);
@@ -138,12 +137,13 @@ static void fill_time(kd_work *w, const kd_point *x)
     if (w->time_stamp == x->time_stamp) return;
     w->time_stamp = x->time_stamp;
     w->t = x->t;
-    for (int i = 0; i < s->nslots; i++) { // variables that do not depend on the state
-        kd_slot at = s->slot[i];
-        if (at.kind == KD_SLOT_TIME) w->jet[i] = (kd_jet){.x = x->t, .x1 = 1.0}, w->slot[i] = x->t;
-        if (at.kind == KD_SLOT_INPUT)
-            w->jet[i] = (kd_jet){.x = x->u[at.index], .x1 = x->du[at.index], .x2 = x->ddu[at.index]},
-            w->slot[i] = x->u[at.index];
+    for (int k = 0; k < s->ntime_slots; k++) { // variables that do not depend on the state
+        const int     i = s->time_slot[k];
+        const kd_slot at = s->slot[i];
+        w->jet[i] = at.kind == KD_SLOT_TIME
+                        ? (kd_jet){.x = x->t, .x1 = 1.0}
+                        : (kd_jet){.x = x->u[at.index], .x1 = x->du[at.index], .x2 = x->ddu[at.index]};
+        w->slot[i] = w->jet[i].x;
     }
     for (int k = 0; s->prescribed && k < s->tree.ndof; k++) {
         if (!s->motion[k]) continue;
@@ -208,11 +208,10 @@ static void fill_accelerations(kd_work *w, int first, int end)
     }
 }
 
-// Variables and jets from the measures, up to a level: 0 position, 1 velocity, 2 acceleration.
-static void fill_slots(kd_work *w, int level, int first, int end)
+// Variables from the measures at a level: 0 position, 1 velocity, 2 acceleration. Rows read jets, all others values.
+static void fill_jets(kd_work *w, int level, const double *known, int first, int end)
 {
     const kd_system *s = w->system;
-    const double    *known = level == 0 ? w->value : level == 1 ? w->rate : w->acceleration;
     for (int i = first; i < end; i++) {
         if (s->slot[i].kind != KD_SLOT_MEASURE) continue;
         double y = known[s->slot[i].index];
@@ -231,6 +230,19 @@ static void fill_slots(kd_work *w, int level, int first, int end)
             break;
         }
     }
+}
+
+static void fill_slots(kd_work *w, int level, int first, int end)
+{
+    const kd_system *s = w->system;
+    const double    *known = level == 0 ? w->value : level == 1 ? w->rate : w->acceleration;
+    const int        rows = s->upto[KD_FOR_ROWS].slots;
+    if (first < rows) {
+        fill_jets(w, level, known, first, rows);
+        first = rows;
+    }
+    for (int i = first; i < end; i++)
+        if (s->slot[i].kind == KD_SLOT_MEASURE && s->slot[i].level == level) w->slot[i] = known[s->slot[i].index];
 }
 
 // Inner states, then outputs of controllers that somebody reads.
@@ -385,8 +397,7 @@ void kd_work_clear_forces(kd_work *w)
     const kd_system *s = w->system;
     memset(w->load, 0, (size_t)s->tree.nlinks * sizeof *w->load);
     memset(w->joint_force, 0, (size_t)s->tree.ndof * sizeof *w->joint_force);
-    memset(w->pair_N, 0, (size_t)s->upto[KD_FOR_LOADS].pairs * sizeof *w->pair_N);
-    memset(w->pair_F, 0, (size_t)s->upto[KD_FOR_LOADS].pairs * sizeof *w->pair_F);
+    memset(w->pair_load, 0, (size_t)s->upto[KD_FOR_LOADS].pairs * sizeof *w->pair_load);
 }
 
 void kd_work_apply_loads(kd_work *w)
@@ -408,7 +419,7 @@ void kd_work_spread_forces(kd_work *w)
 {
     const kd_system *s = w->system;
     for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
-        kd_pair_load(&s->pair[i], &w->motion, &w->rel[i], w->pair_N[i], w->pair_F[i], w->load);
+        kd_pair_load(&s->pair[i], &w->motion, &w->rel[i], &w->pair_load[i], w->load);
 }
 
 kd_eval kd_work_residual(kd_work *w, const kd_point *x)

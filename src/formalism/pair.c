@@ -1,4 +1,5 @@
-// pair.c: relative motion of two frames and its derivatives along the tree path between them. Equations: pair.h
+// pair.c: paths, relative accelerations of two frames and derivatives along the path between them (the rest:
+// pair_motion.c). Equations: pair.h
 #include "formalism/pair.h"
 
 #include <string.h>
@@ -56,6 +57,7 @@ bool kd_pair_path(const kd_tree *tree, kd_pair *pair, kd_arena *arena)
             pair->step[--at] = (kd_step){.dof = dof, .sign = 1, .carried = is_rotation(tree, dof)};
     }
     for (int k = 0, block = 0; k < pair->nsteps; k++) {
+        pair->step[k].v = tree->dof_v[pair->step[k].dof];
         if (k > 0 && !same_block(tree, pair->step[k - 1].dof, pair->step[k].dof)) block++;
         pair->step[k].block = block;
     }
@@ -63,36 +65,11 @@ bool kd_pair_path(const kd_tree *tree, kd_pair *pair, kd_arena *arena)
 }
 
 // ---- relative motion ------------------------------------------------------------------------------------------------
-void kd_pair_place(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
-{
-    const kd_link_motion *a = &m->link[pair->a], *b = &m->link[pair->b];
-    rel->RA = kd_mat_mul(&a->R, &pair->Ra);
-    rel->rA = kd_vec_add(a->P, kd_mat_vec(&a->R, pair->ra));
-    rel->rB = kd_vec_add(b->P, kd_mat_vec(&b->R, pair->rb));
-    kd_mat3 RB = kd_mat_mul(&b->R, &pair->Rb);
-    rel->C = kd_mat_tmul(&rel->RA, &RB);
-    rel->d = kd_mat_tvec(&rel->RA, kd_vec_sub(rel->rB, rel->rA));
-}
-
-// velocity of the point of a link that is now at r
-static kd_vec3 point_velocity(const kd_link_motion *l, kd_vec3 r)
-{
-    return kd_vec_add(l->v, kd_vec_cross(l->w, kd_vec_sub(r, l->P)));
-}
-
-// acceleration of the same point
+// acceleration of the point of a link that is now at r
 static kd_vec3 point_acceleration(const kd_link_motion *l, kd_vec3 r)
 {
     kd_vec3 s = kd_vec_sub(r, l->P);
     return kd_vec_add(l->dv, kd_vec_add(kd_vec_cross(l->dw, s), kd_vec_cross(l->w, kd_vec_cross(l->w, s))));
-}
-
-// d' = R_A' (velocity of B's origin - velocity of the point of a that coincides with it)
-void kd_pair_move(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
-{
-    const kd_link_motion *a = &m->link[pair->a], *b = &m->link[pair->b];
-    rel->omega = kd_mat_tvec(&rel->RA, kd_vec_sub(b->w, a->w));
-    rel->dd = kd_mat_tvec(&rel->RA, kd_vec_sub(point_velocity(b, rel->rB), point_velocity(a, rel->rB)));
 }
 
 // alpha = R_A' (dw_b - dw_a - w_a x w_b),  d'' = R_A' (a_b - a_a - 2 w_a x (R_A d')), both points at r_B
@@ -107,19 +84,6 @@ void kd_pair_accelerate(const kd_pair *pair, const kd_motion *m, kd_relative *re
 }
 
 // ---- derivatives along the path -------------------------------------------------------------------------------------
-void kd_pair_axes(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, kd_change *out)
-{
-    for (int k = 0; k < pair->nsteps; k++) {
-        const kd_step *step = &pair->step[k];
-        const kd_axis *axis = &m->axis[step->dof];
-        kd_vec3        arm = kd_vec_sub(rel->rB, m->link[tree->dof_link[step->dof]].P);
-        kd_vec3        w = kd_mat_tvec(&rel->RA, axis->w);
-        kd_vec3        u = kd_mat_tvec(&rel->RA, kd_vec_add(axis->u, kd_vec_cross(axis->w, arm)));
-        out[k].w = step->sign > 0 ? w : kd_vec_neg(w);
-        out[k].u = step->sign > 0 ? u : kd_vec_neg(u);
-    }
-}
-
 typedef struct kd_spatial { // angular and linear part at one fixed point
     kd_vec3 w, u;
 } kd_spatial;
@@ -213,16 +177,4 @@ void kd_pair_changes(const kd_pair *pair, const kd_relative *rel, const double *
         V_prev = V_next;
         A_prev = A_next;
     }
-}
-
-// ---- loads ----------------------------------------------------------------------------------------------------------
-void kd_pair_load(const kd_pair *pair, const kd_motion *m, const kd_relative *rel, kd_vec3 N, kd_vec3 F,
-                  kd_wrench *load)
-{
-    kd_vec3 Nw = kd_mat_vec(&rel->RA, N), Fw = kd_mat_vec(&rel->RA, F);
-    kd_vec3 at_b = kd_vec_sub(rel->rB, m->link[pair->b].P), at_a = kd_vec_sub(rel->rB, m->link[pair->a].P);
-    load[pair->b].F = kd_vec_add(load[pair->b].F, Fw);
-    load[pair->b].N = kd_vec_add(load[pair->b].N, kd_vec_add(Nw, kd_vec_cross(at_b, Fw)));
-    load[pair->a].F = kd_vec_sub(load[pair->a].F, Fw);
-    load[pair->a].N = kd_vec_sub(load[pair->a].N, kd_vec_add(Nw, kd_vec_cross(at_a, Fw)));
 }

@@ -22,6 +22,7 @@
 // One dof on the way from a to b.
 typedef struct kd_step {
     int  dof;
+    int  v;       // its place in v; -1: prescribed
     int  sign;    // +1: between the common ancestor and b; -1: between a and the common ancestor
     int  block;   // number of the block: dofs of one spherical joint share it, all others have their own; rising
     bool carried; // the dofs of the block turn with B: they stand before each other
@@ -32,8 +33,9 @@ typedef struct kd_pair {
     kd_vec3  ra, rb; // origins of A and B in their links
     kd_mat3  Ra, Rb; // axes of A and B in their links
     int      nsteps;
-    kd_step *step;    // (nsteps) from a to b
-    int      measure; // for build.c: 1 + its latest measure; 0: none
+    kd_step *step;        // (nsteps) from a to b
+    int      measure;     // for build.c: 1 + its latest measure; 0: none
+    bool     shifts_only; // nobody reads C
 } kd_pair;
 
 // Relative motion, axes of A.
@@ -68,9 +70,21 @@ void kd_pair_rates(const kd_pair *pair, const kd_relative *rel, const double *dx
 // The rest too, after kd_pair_axes: dx, ddx are the rates and accelerations of all dofs of the tree.
 void kd_pair_changes(const kd_pair *pair, const kd_relative *rel, const double *dx, const double *ddx, kd_change *out);
 
-// A load (N, F) on B at its origin, axes of A, and the opposite one on A at the same point: added to the loads on the
-// links (world axes, at their points P).
-void kd_pair_load(const kd_pair *pair, const kd_motion *m, const kd_relative *rel, kd_vec3 N, kd_vec3 F,
+// A load on B at its origin, axes of A, and the opposite one on A at the same point: added to the loads on the links
+// (world axes, at their points P; that of the ground is left alone).
+void kd_pair_load(const kd_pair *pair, const kd_motion *m, const kd_relative *rel, const kd_wrench *between,
                   kd_wrench *load);
+
+// Variants (work.h)
+#define KD_DECLARE_PAIR_KERNELS(variant)                                                                               \
+    void kd_pair_place_##variant(const kd_pair *pair, const kd_motion *m, kd_relative *rel);                           \
+    void kd_pair_move_##variant(const kd_pair *pair, const kd_motion *m, kd_relative *rel);                            \
+    void kd_pair_axes_##variant(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,  \
+                                kd_change *out);                                                                       \
+    void kd_pair_load_##variant(const kd_pair *pair, const kd_motion *m, const kd_relative *rel,                       \
+                                const kd_wrench *between, kd_wrench *load);
+
+KD_DECLARE_PAIR_KERNELS(base)
+KD_DECLARE_PAIR_KERNELS(avx2)
 
 #endif

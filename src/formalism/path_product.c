@@ -13,13 +13,7 @@
 #include "formalism/path_product.h"
 
 #include "formalism/rows.h"
-
-// Motion of one step, change of (omega, d') by it; components are read one by one.
-typedef struct step_columns {
-    kd_six S, R;
-} step_columns;
-
-_Static_assert(sizeof(step_columns) <= KD_STEP_SIZE, "kd_path_scratch has the room");
+#include "formalism/steps.h"
 
 static inline int end_of_block(const kd_pair *pair, int k)
 {
@@ -28,104 +22,192 @@ static inline int end_of_block(const kd_pair *pair, int k)
     return end;
 }
 
-// S_l, axes of A, about the origin of B
-static inline kd_v6 step_motion(const kd_step *step, const kd_tree *tree, const kd_motion *m, const kd_m3 *A, kd_v3 rB)
-{
-    const kd_axis *axis = &m->axis[step->dof];
-    const kd_v3    w = kd_v3_load(&axis->w), arm = kd_v3_sub(rB, kd_v3_load(&m->link[tree->dof_link[step->dof]].P));
-    const kd_v3    u = kd_v3_add(kd_v3_load(&axis->u), kd_v3_cross(w, arm));
-    return (kd_v6){kd_v3_scale(step->sign, kd_m3_tvec(A, w)), kd_v3_scale(step->sign, kd_m3_tvec(A, u))};
-}
-
-// S and R of all steps, S also as rows
-static void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                       const double *dx, int width, double *rows, step_columns *step)
+// S and R of all steps
+static inline void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                              const double *dx, int width, double *S, double *R)
 {
     const kd_m3 A = kd_m3_load(&rel->RA);
     const kd_v3 rB = kd_v3_load(&rel->rB), omega = kd_v3_load(&rel->omega), dd = kd_v3_load(&rel->dd);
-    kd_v6       before = {kd_v3_zero(), kd_v3_zero()};
+    kd_v6       before = {kd_v3_zero(), kd_v3_zero()}, own[3];
     for (int k = 0, end; k < pair->nsteps; k = end) {
         end = end_of_block(pair, k);
         kd_v6 behind = before;
         for (int l = k; l < end; l++) {
-            const kd_v6 s = step_motion(&pair->step[l], tree, m, &A, rB);
-            kd_six_put(&step[l].S, s);
-            kd_rows_put(rows, width, l, s);
+            const kd_v6 s = own[l - k] = kd_step_motion(&pair->step[l], tree, m, &A, rB);
+            kd_rows_put(S, width, l, s);
             behind.w = kd_v3_axpy(behind.w, dx[pair->step[l].dof], s.w);
             behind.u = kd_v3_axpy(behind.u, dx[pair->step[l].dof], s.u);
         }
         const kd_v6 *upto = pair->step[k].carried ? &before : &behind;
         const kd_v3  w = kd_v3_sub(omega, upto->w), u = kd_v3_sub(dd, upto->u); // V_K
         for (int l = k; l < end; l++) {
-            const kd_v3 sw = kd_v3_load(&step[l].S.w.v), su = kd_v3_load(&step[l].S.u.v);
-            const kd_v3 linear = kd_v3_add(kd_v3_cross(sw, u), kd_v3_cross(su, w));
-            kd_six_put(&step[l].R, (kd_v6){kd_v3_cross(sw, w), kd_v3_add(linear, kd_v3_cross(omega, su))});
+            const kd_v6 s = own[l - k];
+            const kd_v3 linear = kd_v3_add(kd_v3_cross(s.w, u), kd_v3_cross(s.u, w));
+            kd_rows_put(R, width, l, (kd_v6){kd_v3_cross(s.w, w), kd_v3_add(linear, kd_v3_cross(omega, s.u))});
         }
         before = behind;
     }
 }
 
-typedef struct matrix6 { // [NN NF; FN FF]
-    kd_m3 NN, NF, FN, FF;
-} matrix6;
+// Rows of the scratch memory, six each but the last: motion of B by each step; change of (omega, d') by it; change of
+// the load along step l as steps behind it see it, and all others; change of the load by the rate of step l; a column
+enum { ROWS_S = 0, ROWS_R = 6, ROWS_BEHIND = 12, ROWS_OTHER = 18, ROWS_RATE = 24, ROW_COLUMN = 30 };
 
-static inline matrix6 load6(const kd_mat6 *A)
+static inline kd_lanes row_at(const double *rows, int width, int i, int k)
 {
-    return (matrix6){kd_m3_load(&A->NN), kd_m3_load(&A->NF), kd_m3_load(&A->FN), kd_m3_load(&A->FF)};
+    return kd_lanes_at(rows + i * width + k);
+}
+static inline void put_row(double *rows, int width, int i, int k, kd_lanes a)
+{
+    *(kd_lanes *)(rows + i * width + k) = a;
 }
 
-// a + A b
-static inline kd_v6 mat6_axpy(kd_v6 a, const matrix6 *A, const kd_six *b)
+// Changes of the load along all steps: K S + D R, D S; and what other steps see of them, KD_LANES steps at once
+__attribute__((always_inline)) static inline void fill_changes(const kd_path_load *load, const int first, int n,
+                                                               const int width, double *rows)
 {
-    return (kd_v6){kd_m3_axpy(kd_m3_axpy(a.w, &A->NN, &b->w.v), &A->NF, &b->u.v),
-                   kd_m3_axpy(kd_m3_axpy(a.u, &A->FN, &b->w.v), &A->FF, &b->u.v)};
-}
-
-static inline void subtract(int n, const double *out, const int *place, double *values)
-{
-    for (int k = 0; k < n; k++) values[place[k]] -= out[k];
-}
-
-// Column l of the derivative by position; the block of l ends before `end` and starts with `first`
-static inline void position_column(const kd_pair *pair, int width, const double *rows, const kd_wrench *load, kd_v6 d,
-                                   const kd_six *S, int first, int l, int end, double *out)
-{
-    const kd_v3 w = kd_v3_load(&S->w.v), u = kd_v3_load(&S->u.v);
-    const kd_v3 N = kd_v3_load_exactly(&load->N), F = kd_v3_load_exactly(&load->F);
-    kd_six      behind, other;
-    kd_six_put(&behind, (kd_v6){kd_v3_add(kd_v3_cross(N, w), d.w), kd_v3_add(kd_v3_cross(F, w), d.u)});
-    kd_six_put(&other, (kd_v6){kd_v3_add(kd_v3_cross(u, F), d.w), d.u});
-    if (!pair->step[l].carried) {
-        kd_rows_dot(width, rows, &other, 0, end, out);
-        kd_rows_dot(width, rows, &behind, end, pair->nsteps, out + end);
-        return;
-    }
-    kd_rows_dot(width, rows, &other, 0, l + 1, out); // those of a carried block stand before each other
-    const double own = out[l];
-    kd_rows_dot(width, rows, &behind, first, pair->nsteps, out + first);
-    out[l] = own;
-}
-
-void KD_KERNEL(kd_path_product)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                                const double *dx, const kd_path_load *load, kd_path_scratch *scratch, double *p,
-                                double *v)
-{
-    const int     n = pair->nsteps, width = scratch->width;
-    const matrix6 K = load6(&load->K), D = load6(&load->D);
-    const kd_v6   zero = {kd_v3_zero(), kd_v3_zero()};
-    step_columns *step = scratch->steps;
-    fill_steps(pair, tree, m, rel, dx, width, scratch->rows, step);
-    for (int k = 0, end; k < n; k = end) {
-        end = end_of_block(pair, k);
-        for (int l = k; l < end; l++) {
-            kd_six by_rate;
-            position_column(pair, width, scratch->rows, &load->load,
-                            mat6_axpy(mat6_axpy(zero, &K, &step[l].S), &D, &step[l].R), &step[l].S, k, l, end,
-                            scratch->column);
-            subtract(n, scratch->column, load->place_p + l * n, p);
-            kd_six_put(&by_rate, mat6_axpy(zero, &D, &step[l].S));
-            kd_rows_dot(width, scratch->rows, &by_rate, 0, n, scratch->column);
-            subtract(n, scratch->column, load->place_v + l * n, v);
+    const double  *f = load->load;
+    const kd_lanes zero = {0};
+    for (int k = 0; k < n; k += KD_LANES) {
+        kd_lanes d[6] = {zero, zero, zero, zero, zero, zero};
+        for (int i = first; i < 6; i++) {
+            kd_lanes by_rate = zero;
+            for (int j = first; j < 6; j++) {
+                const kd_lanes s = row_at(rows, width, ROWS_S + j, k);
+                by_rate += load->D[j][i] * s;
+                d[i] += load->K[j][i] * s + load->D[j][i] * row_at(rows, width, ROWS_R + j, k);
+            }
+            put_row(rows, width, ROWS_RATE + i, k, by_rate);
+        }
+        for (int i = 0; i < 3; i++) { // N x w + dN, F x w + dF;  u x F + dN, dF
+            const int      y = (i + 1) % 3, z = (i + 2) % 3;
+            const kd_lanes wy = row_at(rows, width, ROWS_S + y, k), wz = row_at(rows, width, ROWS_S + z, k);
+            const kd_lanes uy = row_at(rows, width, ROWS_S + 3 + y, k), uz = row_at(rows, width, ROWS_S + 3 + z, k);
+            put_row(rows, width, ROWS_BEHIND + i, k, d[i] + f[y] * wz - f[z] * wy);
+            put_row(rows, width, ROWS_BEHIND + 3 + i, k, d[3 + i] + f[3 + y] * wz - f[3 + z] * wy);
+            put_row(rows, width, ROWS_OTHER + i, k, d[i] + f[3 + z] * uy - f[3 + y] * uz);
+            put_row(rows, width, ROWS_OTHER + 3 + i, k, d[3 + i]);
         }
     }
+}
+
+// Into the column: S_k a, from step k on up to n and a little further; a: column l of the six rows from `of` on, of
+// which those before `first` are zero
+__attribute__((always_inline)) static inline void dot_column(double *rows, const int width, const int first,
+                                                             const int of, int l, int k, int n)
+{
+    const kd_lanes zero = {0};
+    const double  *a = rows + of * width + l;
+    const kd_lanes a0 = a[0] - zero, a1 = a[width] - zero, a2 = a[2 * width] - zero; // in all lanes
+    const kd_lanes a3 = a[3 * width] - zero, a4 = a[4 * width] - zero, a5 = a[5 * width] - zero;
+    for (; k < n; k += KD_LANES) {
+        kd_lanes sum = row_at(rows, width, 3, k) * a3 + row_at(rows, width, 4, k) * a4 + row_at(rows, width, 5, k) * a5;
+        if (first == 0)
+            sum += row_at(rows, width, 0, k) * a0 + row_at(rows, width, 1, k) * a1 + row_at(rows, width, 2, k) * a2;
+        put_row(rows, width, ROW_COLUMN, k, sum);
+    }
+}
+
+// Steps whose places follow each other are one run.
+__attribute__((always_inline)) static inline void subtract(int nruns, const int *run, const double *from,
+                                                           const int *place, double *values)
+{
+    for (int r = 0; r < nruns; r++) {
+        const int     n = run[r + 1] - run[r];
+        const double *f = from + run[r];
+        double       *v = values + place[r];
+        int           k = 0;
+        for (; k + KD_LANES <= n; k += KD_LANES) *(kd_lanes *)(v + k) -= kd_lanes_at(f + k);
+        for (; k < n; k++) v[k] -= f[k];
+    }
+}
+
+// Column l of the derivative by position; its block is first .. end - 1
+__attribute__((always_inline)) static inline void position_column(int n, bool carried, const int width, double *rows,
+                                                                  int first, int l, int end)
+{
+    if (!carried) {
+        dot_column(rows, width, 0, ROWS_OTHER, l, 0, end);
+        dot_column(rows, width, 0, ROWS_BEHIND, l, end, n);
+        return;
+    }
+    double *own = rows + ROW_COLUMN * width + l;
+    dot_column(rows, width, 0, ROWS_OTHER, l, 0, l + 1); // those of a carried block stand before each other
+    const double kept = *own;
+    dot_column(rows, width, 0, ROWS_BEHIND, l, first, n);
+    *own = kept;
+}
+
+// Inlined always: with constants in place of width and first it is half as long.
+__attribute__((always_inline)) static inline void path_product(const kd_pair *pair, const kd_path_load *load,
+                                                               const int width, const int first, double *rows,
+                                                               double *p, double *v)
+{
+    const int        n = pair->nsteps, nruns = load->nruns;
+    const int *const run = load->run, *place_p = load->place_p, *place_v = load->place_v;
+    fill_changes(load, first, n, width, rows);
+    for (int k = 0, end; k < n; k = end) {
+        const bool carried = pair->step[k].carried;
+        end = end_of_block(pair, k);
+        for (int l = k; l < end; l++, place_p += nruns, place_v += nruns) {
+            position_column(n, carried, width, rows, k, l, end);
+            subtract(nruns, run, rows + ROW_COLUMN * width, place_p, p);
+            dot_column(rows, width, first, ROWS_RATE, l, 0, n);
+            subtract(nruns, run, rows + ROW_COLUMN * width, place_v, v);
+        }
+    }
+}
+
+// Short paths apart, so that the compiler knows the distance of the rows.
+void KD_KERNEL(kd_path_product)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                                const double *dx, const kd_path_load *load, double *rows, double *p, double *v)
+{
+    const int width = kd_path_width(pair->nsteps), usual = KD_PATH_SHORT + 4;
+    fill_steps(pair, tree, m, rel, dx, width, rows + ROWS_S * width, rows + ROWS_R * width);
+    if (width != usual)
+        path_product(pair, load, width, load->first, rows, p, v);
+    else if (load->first == 0)
+        path_product(pair, load, usual, 0, rows, p, v);
+    else
+        path_product(pair, load, usual, 3, rows, p, v);
+}
+
+// ---- stiffness and damping alone ------------------------------------------------------------------------------------
+static inline void fill_motions(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                                int width, double *S)
+{
+    const kd_m3 A = kd_m3_load(&rel->RA);
+    const kd_v3 rB = kd_v3_load(&rel->rB);
+    for (int l = 0; l < pair->nsteps; l++) kd_rows_put(S, width, l, kd_step_motion(&pair->step[l], tree, m, &A, rB));
+}
+
+__attribute__((always_inline)) static inline void path_congruence(const kd_pair *pair, const kd_path_load *load,
+                                                                  const int width, const int first, double *rows,
+                                                                  double *values)
+{
+    const int        n = pair->nsteps, nruns = load->nruns;
+    const int *const run = load->run, *place = load->place_p;
+    for (int k = 0; k < n; k += KD_LANES)
+        for (int i = first; i < 6; i++) {
+            kd_lanes sum = {0};
+            for (int j = first; j < 6; j++) sum += load->K[j][i] * row_at(rows, width, ROWS_S + j, k);
+            put_row(rows, width, ROWS_RATE + i, k, sum);
+        }
+    for (int l = 0; l < n; l++, place += nruns) {
+        dot_column(rows, width, first, ROWS_RATE, l, 0, n);
+        subtract(nruns, run, rows + ROW_COLUMN * width, place, values);
+    }
+}
+
+void KD_KERNEL(kd_path_congruence)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                                   const kd_path_load *load, double *rows, double *values)
+{
+    const int width = kd_path_width(pair->nsteps), usual = KD_PATH_SHORT + 4;
+    fill_motions(pair, tree, m, rel, width, rows + ROWS_S * width);
+    if (width != usual)
+        path_congruence(pair, load, width, load->first, rows, values);
+    else if (load->first == 0)
+        path_congruence(pair, load, usual, 0, rows, values);
+    else
+        path_congruence(pair, load, usual, 3, rows, values);
 }

@@ -4,36 +4,43 @@
 
 #include "formalism/pair.h"
 
-typedef struct kd_mat6 { // [NN NF; FN FF], blocks by columns
-    kd_mat3 NN, NF, FN, FF;
-} kd_mat6;
-
-// A load on B at its origin, axes of A, and how it changes
+// A load on B at its origin, axes of A, and how it changes. Components in the order moment, force and turn, shift.
 typedef struct kd_path_load {
-    kd_wrench  load;
-    kd_mat6    K;                 // by turn and shift of B
-    kd_mat6    D;                 // by omega and d'
-    double     pad;               // for vectors of four
-    const int *place_p, *place_v; // (nsteps x nsteps, column by column) of the entries in the values of two matrices
+    double load[6];
+    double K[6][6]; // K[j]: change by component j of the pose of B
+    double D[6][6]; // D[j]: change by component j of (omega, d')
+    int    first;   // 3: moments, turns are not involved; 0
+    // Steps whose places in v follow each other are one run, so that their rows stand together in each column.
+    int        nruns;
+    const int *run;               // (nruns + 1) first step of each
+    const int *place_p, *place_v; // (nsteps x nruns) of the entry of each run in the values of two matrices
 } kd_path_load;
 
-enum { KD_STEP_SIZE = 16 * sizeof(double) }; // of what is kept of a step
+// Scratch of kd_path_product: this many rows of kd_path_width(nsteps)
+enum { KD_PATH_ROWS = 31, KD_PATH_SHORT = 12 };
 
-typedef struct kd_path_scratch {
-    int     width;  // at least nsteps
-    double *rows;   // (6 width)
-    void   *steps;  // (width) of KD_STEP_SIZE
-    double *column; // (width)
-} kd_path_scratch;
+static inline int kd_path_width(int nsteps)
+{
+    // four more, for vectors that begin anywhere; all short paths alike
+    return (nsteps < KD_PATH_SHORT ? KD_PATH_SHORT : (nsteps + 3) / 4 * 4) + 4;
+}
 
 // p -= derivative by increments, v -= derivative by rates of the forces along the steps; dx: rates of all dofs.
 void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                     const double *dx, const kd_path_load *load, kd_path_scratch *scratch, double *p, double *v);
+                     const double *dx, const kd_path_load *load, double *scratch, double *p, double *v);
+
+// values -= S' K S in the places p: with K = alpha K + beta D of a load what its stiffness and damping make of a
+// matrix, without the changes of directions along the path.
+void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                        const kd_path_load *load, double *scratch, double *values);
 
 #define KD_DECLARE_PATH_KERNELS(variant)                                                                               \
     void kd_path_product_##variant(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,                       \
                                    const kd_relative *rel, const double *dx, const kd_path_load *load,                 \
-                                   kd_path_scratch *scratch, double *p, double *v);
+                                   double *scratch, double *p, double *v);                                             \
+    void kd_path_congruence_##variant(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,                    \
+                                      const kd_relative *rel, const kd_path_load *load, double *scratch,               \
+                                      double *values);
 
 KD_DECLARE_PATH_KERNELS(base)
 KD_DECLARE_PATH_KERNELS(avx2)

@@ -383,6 +383,23 @@ kd_jet kd_row_jet(const kd_row *row, kd_work *w)
     return sum;
 }
 
+// A linear row that does not depend on time, without the rest of the jet
+double kd_row_value(const kd_row *row, kd_work *w)
+{
+    if (!row->coefficient || row->target) return kd_row_jet(row, w).x;
+    double sum = -row->offset;
+    for (int i = 0; i < row->nterms; i++) sum += row->coefficient[i] * w->jet[row->slot[i]].x;
+    return sum;
+}
+
+double kd_row_rate(const kd_row *row, kd_work *w)
+{
+    if (!row->coefficient || row->target) return kd_row_jet(row, w).x1;
+    double sum = 0.0;
+    for (int i = 0; i < row->nterms; i++) sum += row->coefficient[i] * w->jet[row->slot[i]].x1;
+    return sum;
+}
+
 // Derivatives of the row by its terms.
 void kd_row_gradient(const kd_row *row, kd_work *w, double *out)
 {
@@ -394,6 +411,11 @@ void kd_row_gradient(const kd_row *row, kd_work *w, double *out)
         memcpy(out, row->coefficient, (size_t)row->nterms * sizeof *out);
 }
 
+static double *component(kd_vec3 *a, int i)
+{
+    return i == 0 ? &a->x : i == 1 ? &a->y : &a->z;
+}
+
 // A force along a measure.
 void kd_work_apply(kd_work *w, int measure, double force)
 {
@@ -402,10 +424,17 @@ void kd_work_apply(kd_work *w, int measure, double force)
         w->joint_force[m->dof] += force;
         return;
     }
-    kd_vec3 N, F;
-    kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-    w->pair_N[m->pair] = kd_vec_axpy(w->pair_N[m->pair], force, N);
-    w->pair_F[m->pair] = kd_vec_axpy(w->pair_F[m->pair], force, F);
+    kd_wrench *load = &w->pair_load[m->pair];
+    kd_vec3    N, F;
+    if (m->kind == KD_MEASURE_SHIFT) { // the gradient is a unit vector
+        *component(&load->F, m->i) += force;
+    } else if (m->kind == KD_MEASURE_TURN) {
+        *component(&load->N, m->i) += force;
+    } else {
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        load->N = kd_vec_axpy(load->N, force, N);
+        load->F = kd_vec_axpy(load->F, force, F);
+    }
 }
 
 // Force of a row on the bodies: -multiplier * gradient. Nonholonomic rows act along the measures whose rates they read.

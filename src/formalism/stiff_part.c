@@ -26,13 +26,24 @@ static int steps_of(const kd_system *s, int measure)
 static int step_v(const kd_system *s, int measure, int l)
 {
     const kd_measure *m = &s->measure[measure];
-    return s->tree.dof_v[m->kind == KD_MEASURE_DOF ? m->dof : s->pair[m->pair].step[l].dof];
+    return m->kind == KD_MEASURE_DOF ? s->tree.dof_v[m->dof] : s->pair[m->pair].step[l].v;
 }
 
 static bool is_measured(const kd_system *s, const kd_load *load, int j)
 {
     const kd_slot at = s->slot[load->variable[j]];
     return at.kind == KD_SLOT_MEASURE && at.level < 2;
+}
+
+static bool is_plain(const kd_measure *m)
+{
+    return m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN;
+}
+
+// Component that a plain measure is
+static int part_of(const kd_measure *m)
+{
+    return m->kind == KD_MEASURE_SHIFT ? 3 + m->i : m->i;
 }
 
 // Place of an entry; behind the values: none, or prescribed
@@ -51,13 +62,29 @@ static int place_of(const kd_matrix_plan *plan, int row, int column)
     return low < plan->column[column + 1] && plan->row[low] == row ? low : none;
 }
 
-static int *places_of_pair(const kd_system *s, const kd_matrix_plan *plan, const kd_pair *pair, kd_arena *arena)
+static bool find_runs(const kd_pair *pair, kd_path_load *out, kd_arena *arena)
+{
+    int *run = kd_cut_int(arena, pair->nsteps + 1);
+    if (!run) return false;
+    for (int k = 0; k < pair->nsteps; k++) {
+        bool follows = k > 0 && pair->step[k - 1].v >= 0 && pair->step[k].v == pair->step[k - 1].v + 1;
+        if (!follows) run[out->nruns++] = k;
+    }
+    run[out->nruns] = pair->nsteps;
+    out->run = run;
+    return true;
+}
+
+// A path whose loads read rates has all its entries in both matrices; others may miss some by rates, which get zeros at
+// places of others then.
+static const int *find_places(const kd_matrix_plan *plan, const kd_pair *pair, const kd_path_load *runs,
+                              kd_arena *arena)
 {
     int  n = pair->nsteps;
-    int *place = kd_arena_cut(arena, (size_t)n * (size_t)n, sizeof *place);
+    int *place = kd_arena_cut(arena, (size_t)n * (size_t)runs->nruns, sizeof *place);
     for (int l = 0; place && l < n; l++)
-        for (int k = 0; k < n; k++)
-            place[l * n + k] = place_of(plan, s->tree.dof_v[pair->step[k].dof], s->tree.dof_v[pair->step[l].dof]);
+        for (int r = 0; r < runs->nruns; r++)
+            place[l * runs->nruns + r] = place_of(plan, pair->step[runs->run[r]].v, pair->step[l].v);
     return place;
 }
 
@@ -96,17 +123,46 @@ static void fill_outer(const kd_system *s, const kd_load *load, const kd_matrix_
         }
 }
 
+// Is it a force that depends on shifts only?
+static bool by_shifts(const kd_system *s, const kd_load *load)
+{
+    bool shifts = true;
+    for (int k = 0; k < load->nchannels; k++) {
+        kd_measure_kind kind = s->measure[load->channel[k]].kind;
+        shifts = shifts && (kind == KD_MEASURE_SHIFT || kind == KD_MEASURE_LENGTH || kind == KD_MEASURE_DOF);
+    }
+    for (int j = 0; j < load->nvariables; j++) {
+        if (!is_measured(s, load, j)) continue;
+        kd_measure_kind kind = s->measure[s->slot[load->variable[j]].index].kind;
+        shifts = shifts && (kind == KD_MEASURE_SHIFT || kind == KD_MEASURE_LENGTH || kind == KD_MEASURE_DOF);
+    }
+    return shifts;
+}
+
 static bool add_path(kd_stiff_part *part, const kd_system *s, int pair, kd_arena *arena)
 {
     if (part->path_of[pair] >= 0) return true;
     kd_stiff_path *path = &part->path[part->npaths];
     path->pair = pair;
-    path->load.place_p = places_of_pair(s, &s->residual_p, &s->pair[pair], arena);
-    path->load.place_v = places_of_pair(s, &s->residual_v, &s->pair[pair], arena);
+    path->load.first = 3;
+    if (!find_runs(&s->pair[pair], &path->load, arena)) return false;
+    path->load.place_p = find_places(&s->residual_p, &s->pair[pair], &path->load, arena);
+    path->load.place_v = find_places(&s->residual_v, &s->pair[pair], &path->load, arena);
     if (!path->load.place_p || !path->load.place_v) return false;
     part->path_of[pair] = part->npaths++;
-    if (s->pair[pair].nsteps > part->scratch.width) part->scratch.width = s->pair[pair].nsteps;
+    if (s->pair[pair].nsteps > part->longest) part->longest = s->pair[pair].nsteps;
     return true;
+}
+
+static bool is_spring(const kd_system *s, const kd_stiff_load *stiff)
+{
+    const kd_load *load = &s->load[stiff->number];
+    bool spring = stiff->pair >= 0 && load->nchannels == 1 && s->measure[load->channel[0]].kind == KD_MEASURE_LENGTH;
+    for (int j = 0; j < load->nvariables && spring; j++) {
+        const kd_slot at = s->slot[load->variable[j]];
+        if (at.kind == KD_SLOT_MEASURE) spring = at.index == load->channel[0] && at.level < 2;
+    }
+    return spring;
 }
 
 static bool add_stiff_load(kd_stiff_part *part, const kd_system *s, int number, kd_arena *arena)
@@ -115,9 +171,17 @@ static bool add_stiff_load(kd_stiff_part *part, const kd_system *s, int number, 
     kd_stiff_load *made = &part->load[part->nloads++];
     made->number = number;
     made->pair = single_pair(s, load);
+    made->spring = is_spring(s, made);
+    made->plain = made->pair >= 0 && load->nchannels <= 6;
+    for (int k = 0; k < load->nchannels && made->plain; k++) {
+        const kd_measure *m = &s->measure[load->channel[k]];
+        made->plain = is_plain(m);
+        made->part[k] = part_of(m);
+    }
     for (int k = 0; k < load->nchannels; k++) {
         int pair = s->measure[load->channel[k]].pair;
         if (pair >= 0 && !add_path(part, s, pair, arena)) return false;
+        if (pair >= 0 && !by_shifts(s, load)) part->path[part->path_of[pair]].load.first = 0;
     }
     if (made->pair >= 0) return true;
     int n = count_outer(s, load);
@@ -138,10 +202,10 @@ static bool acts(const kd_load *load)
     return load->stiff && load->nchannels > 0;
 }
 
-// one more: for entries that are not there
+// more: for entries that are not there, a run at most
 static double *room_for(const kd_matrix_plan *plan, kd_arena *arena)
 {
-    return kd_cut_double(arena, plan->column[plan->columns] + 1);
+    return kd_cut_double(arena, plan->column[plan->columns] + plan->rows + 1);
 }
 
 bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *part)
@@ -158,134 +222,154 @@ bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *pa
     for (int i = 0; i < npairs; i++) part->path_of[i] = -1;
     for (int i = 0; i < s->nloads; i++)
         if (acts(&s->load[i]) && !add_stiff_load(part, s, i, arena)) return false;
-    part->scratch.rows = kd_cut_double(arena, 6 * part->scratch.width);
-    part->scratch.steps = kd_arena_cut(arena, (size_t)part->scratch.width, KD_STEP_SIZE);
-    part->scratch.column = kd_cut_double(arena, part->scratch.width);
+    part->scratch = kd_cut_double(arena, KD_PATH_ROWS * kd_path_width(part->longest) + 4);
     return !arena->failed;
 }
 
 // ---- measures of one pair -------------------------------------------------------------------------------------------
-typedef struct gradient {
-    kd_vec3 N, F;
-} gradient;
+// Moment and force, or turn and shift
+typedef struct six {
+    double c[6];
+} six;
 
-static gradient gradient_of(const kd_measure *m, const kd_relative *rel)
+static six six_of(kd_vec3 w, kd_vec3 u)
 {
-    gradient g;
-    kd_measure_gradient(m, rel, &g.N, &g.F);
-    return g;
+    return (six){{w.x, w.y, w.z, u.x, u.y, u.z}};
 }
 
-// i = 3: no motion
+static six gradient_of(const kd_measure *m, const kd_relative *rel)
+{
+    kd_vec3 N, F;
+    kd_measure_gradient(m, rel, &N, &F);
+    return six_of(N, F);
+}
+
+// i > 2: no motion
 static kd_vec3 unit(int i)
 {
     return kd_vec(i == 0, i == 1, i == 2);
 }
 
-// (dN . omega + dF . d') along the six unit motions
-static gradient change_of_rate(const kd_measure *m, const kd_relative *rel)
+// Change of the gradient along component i of the pose
+static six curvature_along(const kd_measure *m, const kd_relative *rel, int i)
 {
-    double e[6];
-    if (m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN) return (gradient){{0, 0, 0}, {0, 0, 0}};
+    kd_vec3 dN, dF;
+    kd_measure_curvature(m, rel, unit(i), i < 3 ? unit(3) : unit(i - 3), &dN, &dF);
+    return six_of(dN, dF);
+}
+
+// (dN . omega + dF . d') along the six components of the pose
+static six change_of_rate(const kd_measure *m, const kd_relative *rel)
+{
     if (m->kind == KD_MEASURE_LENGTH) { // (d' - n n.d') / l
         const double  l = kd_vec_norm(rel->d);
-        const kd_vec3 n = kd_vec_scale(1.0 / l, rel->d);
-        return (gradient){{0, 0, 0}, kd_vec_scale(1.0 / l, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n))};
+        const kd_vec3 n = kd_vec_scale(1.0 / l, rel->d), none = {0, 0, 0};
+        return six_of(none, kd_vec_scale(1.0 / l, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n)));
     }
+    six e;
     for (int i = 0; i < 6; i++) {
-        kd_vec3 dN, dF;
-        kd_measure_curvature(m, rel, i < 3 ? unit(i) : unit(3), i < 3 ? unit(3) : unit(i - 3), &dN, &dF);
-        e[i] = kd_vec_dot(dN, rel->omega) + kd_vec_dot(dF, rel->dd);
+        const six d = curvature_along(m, rel, i);
+        e.c[i] = kd_vec_dot(kd_vec_of(d.c), rel->omega) + kd_vec_dot(kd_vec_of(d.c + 3), rel->dd);
     }
-    return (gradient){kd_vec_of(e), kd_vec_of(e + 3)};
+    return e;
 }
 
-// A += a b'
-static void add_outer3(kd_mat3 *A, kd_vec3 a, kd_vec3 b)
+static void add_column(double *column, double factor, const six *a)
 {
-    A->x = kd_vec_axpy(A->x, b.x, a);
-    A->y = kd_vec_axpy(A->y, b.y, a);
-    A->z = kd_vec_axpy(A->z, b.z, a);
+    for (int i = 0; i < 6; i++) column[i] += factor * a->c[i];
 }
 
-static void add_outer6(kd_mat6 *A, const gradient *a, const gradient *b)
+// A += a b', columns `first` to `end` - 1
+static void add_outer(double A[6][6], const six *a, const six *b, int first, int end)
 {
-    add_outer3(&A->NN, a->N, b->N);
-    add_outer3(&A->NF, a->N, b->F);
-    add_outer3(&A->FN, a->F, b->N);
-    add_outer3(&A->FF, a->F, b->F);
-}
-
-static kd_vec3 *column3(kd_mat3 *A, int i)
-{
-    return i == 0 ? &A->x : i == 1 ? &A->y : &A->z;
+    for (int j = first; j < end; j++) add_column(A[j], b->c[j], a);
 }
 
 // K += force * change of the gradient
-static void add_curvature(kd_mat6 *K, const kd_measure *m, const kd_relative *rel, double force)
+static void add_curvature(double K[6][6], const kd_measure *m, const kd_relative *rel, double force)
 {
-    if (m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN) return;
     if (m->kind == KD_MEASURE_LENGTH) { // (1 - n n') / l
         const double  l = kd_vec_norm(rel->d), f = force / l;
-        const kd_vec3 n = kd_vec_scale(1.0 / l, rel->d);
-        add_outer3(&K->FF, kd_vec_scale(-f, n), n);
-        K->FF.x.x += f, K->FF.y.y += f, K->FF.z.z += f;
+        const kd_vec3 n = kd_vec_scale(1.0 / l, rel->d), none = {0, 0, 0};
+        const six     a = six_of(none, kd_vec_scale(-f, n)), b = six_of(none, n);
+        add_outer(K, &a, &b, 3, 6);
+        for (int i = 3; i < 6; i++) K[i][i] += f;
         return;
     }
     for (int i = 0; i < 6; i++) {
-        kd_vec3  dN, dF;
-        kd_vec3 *N = column3(i < 3 ? &K->NN : &K->NF, i % 3), *F = column3(i < 3 ? &K->FN : &K->FF, i % 3);
-        kd_measure_curvature(m, rel, i < 3 ? unit(i) : unit(3), i < 3 ? unit(3) : unit(i - 3), &dN, &dF);
-        *N = kd_vec_axpy(*N, force, dN);
-        *F = kd_vec_axpy(*F, force, dF);
+        const six d = curvature_along(m, rel, i);
+        add_column(K[i], force, &d);
     }
 }
 
 // sum over the channels (N_k, F_k) J_kj of a variable
-static gradient wrench_of(const kd_system *s, const kd_load *load, const kd_relative *rel, const double *column)
+static six wrench_of(const kd_system *s, const kd_stiff_load *stiff, const kd_relative *rel, const double *column)
 {
-    double   unit_part[6] = {0, 0, 0, 0, 0, 0};
-    gradient sum;
+    const kd_load *load = &s->load[stiff->number];
+    six            sum = {{0, 0, 0, 0, 0, 0}};
     for (int k = 0; k < load->nchannels; k++) {
-        const kd_measure *m = &s->measure[load->channel[k]];
-        if (m->kind == KD_MEASURE_SHIFT) unit_part[3 + m->i] += column[k];
-        if (m->kind == KD_MEASURE_TURN) unit_part[m->i] += column[k];
-    }
-    sum = (gradient){kd_vec_of(unit_part), kd_vec_of(unit_part + 3)};
-    for (int k = 0; k < load->nchannels; k++) {
-        const kd_measure *m = &s->measure[load->channel[k]];
-        if (m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN) continue;
-        gradient g = gradient_of(m, rel);
-        sum.N = kd_vec_axpy(sum.N, column[k], g.N);
-        sum.F = kd_vec_axpy(sum.F, column[k], g.F);
+        if (stiff->plain) {
+            sum.c[stiff->part[k]] = column[k];
+            continue;
+        }
+        const six g = gradient_of(&s->measure[load->channel[k]], rel);
+        add_column(sum.c, column[k], &g);
     }
     return sum;
 }
 
-static void add_variable_of_pair(kd_work *w, const kd_load *load, int j, const double *column, kd_path_load *out)
+static void add_variable_of_pair(kd_work *w, const kd_stiff_load *stiff, int j, const double *column, kd_path_load *out)
 {
     const kd_system   *s = w->system;
-    const kd_slot      at = s->slot[load->variable[j]];
+    const kd_slot      at = s->slot[s->load[stiff->number].variable[j]];
     const kd_measure  *m = &s->measure[at.index];
     const kd_relative *rel = &w->rel[m->pair];
-    const gradient     a = wrench_of(s, load, rel, column);
-    const bool         plain = m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_TURN;
-    if (plain) { // the gradient is a unit vector
-        const bool turn = m->kind == KD_MEASURE_TURN;
-        kd_mat6   *A = at.level == 0 ? &out->K : &out->D;
-        kd_vec3   *N = column3(turn ? &A->NN : &A->NF, m->i), *F = column3(turn ? &A->FN : &A->FF, m->i);
-        *N = kd_vec_add(*N, a.N);
-        *F = kd_vec_add(*F, a.F);
+    if (is_plain(m) && stiff->plain) {
+        double *by = at.level == 0 ? out->K[part_of(m)] : out->D[part_of(m)];
+        for (int k = 0; k < s->load[stiff->number].nchannels; k++) by[stiff->part[k]] += column[k];
         return;
     }
-    const gradient g = gradient_of(m, rel);
-    if (at.level == 0) {
-        add_outer6(&out->K, &a, &g);
+    const six a = wrench_of(s, stiff, rel, column);
+    if (is_plain(m)) {
+        add_column(at.level == 0 ? out->K[part_of(m)] : out->D[part_of(m)], 1.0, &a);
         return;
     }
-    const gradient e = change_of_rate(m, rel);
-    add_outer6(&out->D, &a, &g);
-    add_outer6(&out->K, &a, &e);
+    const int first = m->kind == KD_MEASURE_LENGTH ? 3 : 0, end = m->kind == KD_MEASURE_COSINE ? 3 : 6;
+    const six g = gradient_of(m, rel);
+    add_outer(at.level == 0 ? out->K : out->D, &a, &g, first, end);
+    if (at.level == 0) return;
+    const six e = change_of_rate(m, rel);
+    add_outer(out->K, &a, &e, first, 6);
+}
+
+// A force along the distance of two points that depends on nothing else than the distance l and its rate: with n = d/l,
+// e = (d' - n n.d')/l, the derivatives k and c of its law
+//
+//     load f n,  K = n (k n + c e)' + f/l (1 - n n'),  D = c n n'
+static void add_spring(kd_work *w, const kd_stiff_load *stiff, const double *J, kd_path_load *out)
+{
+    const kd_system   *s = w->system;
+    const kd_load     *load = &s->load[stiff->number];
+    const kd_relative *rel = &w->rel[stiff->pair];
+    const double  f = w->force[w->force_at[stiff->number]], inverse = 1.0 / kd_vec_norm(rel->d), share = f * inverse;
+    const kd_vec3 n = kd_vec_scale(inverse, rel->d);
+    const kd_vec3 e = kd_vec_scale(inverse, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n));
+    double        by[2] = {0.0, 0.0};
+    for (int j = 0; j < load->nvariables; j++) {
+        const kd_slot at = s->slot[load->variable[j]];
+        if (at.kind == KD_SLOT_MEASURE) by[at.level] += J[j * (1 + load->nstates)];
+    }
+    const kd_vec3 along = kd_vec_axpy(kd_vec_scale(by[0] - share, n), by[1], e), rate = kd_vec_scale(by[1], n);
+    const double  unit_n[3] = {n.x, n.y, n.z}, of_pose[3] = {along.x, along.y, along.z};
+    const double  of_rate[3] = {rate.x, rate.y, rate.z};
+    for (int j = 0; j < 3; j++) {
+        for (int i = 0; i < 3; i++) {
+            out->K[3 + j][3 + i] += unit_n[i] * of_pose[j];
+            out->D[3 + j][3 + i] += unit_n[i] * of_rate[j];
+        }
+        out->K[3 + j][3 + j] += share;
+        out->load[3 + j] += f * unit_n[j];
+    }
 }
 
 // ---- products of rows -----------------------------------------------------------------------------------------------
@@ -316,6 +400,11 @@ static void add_products(kd_work *w, const kd_stiff_load *load, const double *J)
             for (int c = 0; c < steps_of(s, at.index); c++, p += n, v += n) {
                 const double by_p = J[k + rows * j] * change_along(w, l->variable[j], c);
                 const double by_v = at.level == 1 ? J[k + rows * j] * w->slope[w->slope_at[at.index] + c] : 0.0;
+                if (part->together) {
+                    const double sum = part->by_p * by_p + part->by_v * by_v;
+                    for (int i = 0; i < n; i++) part->together[p[i]] -= along[i] * sum;
+                    continue;
+                }
                 for (int i = 0; i < n; i++) {
                     part->p.value[p[i]] -= along[i] * by_p;
                     part->v.value[v[i]] -= along[i] * by_v;
@@ -332,10 +421,13 @@ static void add_frozen(kd_work *w, int measure, double force)
     if (m->kind == KD_MEASURE_DOF) return;
     const kd_relative *rel = &w->rel[m->pair];
     kd_path_load      *out = &w->stiff.path[w->stiff.path_of[m->pair]].load;
-    const gradient     g = gradient_of(m, rel);
-    out->load.N = kd_vec_axpy(out->load.N, force, g.N);
-    out->load.F = kd_vec_axpy(out->load.F, force, g.F);
-    add_curvature(&out->K, m, rel, force);
+    if (is_plain(m)) {
+        out->load[part_of(m)] += force;
+        return;
+    }
+    const six g = gradient_of(m, rel);
+    add_column(out->load, force, &g);
+    add_curvature(out->K, m, rel, force);
 }
 
 static kd_eval add_load(kd_work *w, const kd_stiff_load *stiff)
@@ -346,6 +438,10 @@ static kd_eval add_load(kd_work *w, const kd_stiff_load *stiff)
     memset(w->small, 0, (size_t)(rows * load->nvariables) * sizeof *w->small);
     kd_eval answer = load->class->jacobian(load, w->slot, w, w->small);
     if (answer != KD_EVAL_OK) return answer;
+    if (stiff->spring) {
+        add_spring(w, stiff, w->small, &w->stiff.path[w->stiff.path_of[stiff->pair]].load);
+        return KD_EVAL_OK;
+    }
     for (int k = 0; k < load->nchannels; k++) add_frozen(w, load->channel[k], w->force[w->force_at[stiff->number] + k]);
     if (stiff->pair < 0) {
         add_products(w, stiff, w->small);
@@ -353,19 +449,17 @@ static kd_eval add_load(kd_work *w, const kd_stiff_load *stiff)
     }
     for (int j = 0; j < load->nvariables; j++)
         if (is_measured(s, load, j))
-            add_variable_of_pair(w, load, j, w->small + rows * j, &w->stiff.path[w->stiff.path_of[stiff->pair]].load);
+            add_variable_of_pair(w, stiff, j, w->small + rows * j, &w->stiff.path[w->stiff.path_of[stiff->pair]].load);
     return KD_EVAL_OK;
 }
 
-static void clear(kd_stiff_part *part)
+static void clear_paths(kd_stiff_part *part)
 {
-    kd_matrix_start(&part->p);
-    kd_matrix_start(&part->v);
     for (int i = 0; i < part->npaths; i++) {
         kd_path_load *load = &part->path[i].load;
-        load->load = (kd_wrench){{0, 0, 0}, {0, 0, 0}};
-        memset(&load->K, 0, sizeof load->K);
-        memset(&load->D, 0, sizeof load->D);
+        memset(load->load, 0, sizeof load->load);
+        memset(load->K, 0, sizeof load->K);
+        memset(load->D, 0, sizeof load->D);
     }
 }
 
@@ -378,6 +472,17 @@ static void fill_columns(kd_work *w, const kd_point *x)
         kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
 }
 
+// K, D and load of all paths; products of rows
+static kd_eval add_loads(kd_work *w, const kd_point *x)
+{
+    kd_stiff_part *part = &w->stiff;
+    kd_eval        answer = KD_EVAL_OK;
+    if (part->by_slopes) fill_columns(w, x);
+    clear_paths(part);
+    for (int i = 0; i < part->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, &part->load[i]);
+    return answer;
+}
+
 kd_eval kd_work_stiff(kd_work *w, const kd_point *x)
 {
     const kd_system    *s = w->system;
@@ -385,15 +490,41 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x)
     kd_eval             answer = kd_work_loads(w, x);
     const unsigned long stamp = s->by_multipliers ? x->acceleration_stamp : x->velocity_stamp;
     if (answer != KD_EVAL_OK || part->stamp == stamp) return answer;
-    if (part->by_slopes) fill_columns(w, x);
-    clear(part);
-    for (int i = 0; i < part->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, &part->load[i]);
+    kd_matrix_start(&part->p);
+    kd_matrix_start(&part->v);
+    answer = add_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < part->npaths; i++) {
         const kd_stiff_path *path = &part->path[i];
         kd_path_product(&s->pair[path->pair], &s->tree, &w->motion, &w->rel[path->pair], w->dx, &path->load,
-                        &part->scratch, part->p.value, part->v.value);
+                        part->scratch, part->p.value, part->v.value);
     }
     part->stamp = stamp;
+    return KD_EVAL_OK;
+}
+
+// Entries that are not there go behind the values: there is room for them in part->p only.
+kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, double *values)
+{
+    const kd_system *s = w->system;
+    kd_stiff_part   *part = &w->stiff;
+    kd_eval          answer = kd_work_loads(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_matrix_start(&part->p);
+    part->stamp = 0;
+    part->by_p = by_p;
+    part->by_v = by_v;
+    part->together = part->p.value;
+    answer = add_loads(w, x);
+    part->together = NULL;
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < part->npaths; i++) {
+        kd_stiff_path *path = &part->path[i];
+        for (int j = 0; j < 6; j++)
+            for (int k = 0; k < 6; k++) path->load.K[j][k] = by_p * path->load.K[j][k] + by_v * path->load.D[j][k];
+        kd_path_congruence(&s->pair[path->pair], &s->tree, &w->motion, &w->rel[path->pair], &path->load, part->scratch,
+                           part->p.value);
+    }
+    memcpy(values, part->p.value, (size_t)part->p.plan->column[part->p.plan->columns] * sizeof *values);
     return KD_EVAL_OK;
 }

@@ -222,6 +222,28 @@ static void note_extent(kd_system *s, kd_extent extent)
     for (int i = (int)extent; i < KD_EXTENT_COUNT; i++) s->upto[i] = (kd_counts){s->npairs, s->nmeasures, s->nslots};
 }
 
+// Pairs of which nobody reads how the frames are turned
+static void mark_pairs(kd_system *s)
+{
+    for (int i = 0; i < s->npairs; i++) s->pair[i].shifts_only = true;
+    for (int i = 0; i < s->nmeasures; i++) {
+        const kd_measure *m = &s->measure[i];
+        bool plain = m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_LENGTH || m->kind == KD_MEASURE_TURN;
+        if (m->pair >= 0 && !plain) s->pair[m->pair].shifts_only = false;
+    }
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_REACTION) s->pair[s->edge[s->slot[i].index].pair].shifts_only = false;
+}
+
+static kd_status list_time_slots(kd_system *s)
+{
+    s->time_slot = kd_cut_int(&s->arena, s->nslots);
+    if (!s->time_slot) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_TIME || s->slot[i].kind == KD_SLOT_INPUT) s->time_slot[s->ntime_slots++] = i;
+    return KD_OK;
+}
+
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 static kd_status build(kd_system *s, char *message, size_t size)
 {
@@ -243,6 +265,8 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = compile_inputs(s, message, size);
     if (status == KD_OK) status = compile_sensors(s, message, size);
     note_extent(s, KD_FOR_ALL);
+    if (status == KD_OK) mark_pairs(s);
+    if (status == KD_OK) status = list_time_slots(s);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     s->time_dependent = reads_time(s);

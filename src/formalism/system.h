@@ -149,6 +149,7 @@ struct kd_system {
     int      *state_order, *sensor_order; // (nstates), (nsensors) each behind those whose outputs it reads
     int      *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
     int      *next_slot;                  // (nslots) the next one
+    int      *time_slot, ntime_slots;     // variables that are t or an input
 
     int  np, nv, nr, ns, nlambda, nmu;
     int *kept;       // (nlambda) rows of g that are in the equations
@@ -186,6 +187,9 @@ typedef struct kd_stiff_path { // a pair that stiff loads act between
 
 typedef struct kd_stiff_load {
     int  number;
+    bool spring;            // along a distance, and depends on it and its rate only
+    bool plain;             // all channels are shifts and turns, whose gradients are unit vectors:
+    int  part[6];           // which ones, of (N, F)
     int  pair;              // of all channels and variables; -1: there are several
     int *outer_p, *outer_v; // otherwise: places of the products of rows
 } kd_stiff_load;
@@ -194,10 +198,12 @@ typedef struct kd_stiff_part {
     int              nloads, npaths;
     kd_stiff_load   *load;
     kd_stiff_path   *path;
-    int             *path_of;   // (pairs of loads) number of the path; -1
-    bool             by_slopes; // products of rows need slopes of pairs
-    kd_path_scratch  scratch;
-    kd_matrix_values p, v; // in the patterns of residual_p, residual_v
+    int             *path_of;               // (pairs of loads) number of the path; -1
+    bool             by_slopes;             // products of rows need slopes of pairs
+    int              longest;               // path
+    double          *scratch;               // of kd_path_product
+    kd_matrix_values p, v;                  // in the patterns of residual_p, residual_v
+    double           by_p, by_v, *together; // while by_p p + by_v v is summed up: there; NULL
     unsigned long    stamp;
 } kd_stiff_part;
 
@@ -229,10 +235,10 @@ typedef struct kd_work {
     double          *xi;         // (nwheels) coordinates of contacts
     double          *b;          // (nr)
     // derivative stage
-    kd_change       *change;          // columns of all pairs
-    int             *change_at;       // (npairs)
-    double          *small;           // (max_jacobian)
-    kd_vec3         *pair_N, *pair_F; // (npairs) sum of loads along measures at frozen force
+    kd_change       *change;    // columns of all pairs
+    int             *change_at; // (npairs)
+    double          *small;     // (max_jacobian)
+    kd_wrench       *pair_load; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
     kd_matrix_values g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
     kd_matrix_values Z, Z_p;
@@ -314,7 +320,9 @@ kd_eval kd_work_residual(kd_work *w, const kd_point *x);           // w->tau, al
 bool    kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, after kd_work_loads
 
 // rows.c
-kd_jet kd_row_jet(const kd_row *row, kd_work *w);                          // value and time derivatives from w->jet
+kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
+double kd_row_value(const kd_row *row, kd_work *w); // its x and x1 alone
+double kd_row_rate(const kd_row *row, kd_work *w);
 void   kd_row_gradient(const kd_row *row, kd_work *w, double *out);        // (nterms) derivatives by the terms
 kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d);     // of a wheel, xi changing along the tangent
 void   kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out); // the same: values and first derivatives
@@ -334,6 +342,8 @@ void kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: vel
 
 // stiff_part.c: at the velocity stage (forces of multipliers: acceleration stage) into w->stiff.p, w->stiff.v
 kd_eval kd_work_stiff(kd_work *w, const kd_point *x);
+// by_p residual_p + by_v residual_v of them in the pattern of residual_p, without changes of directions along paths
+kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, double *values);
 
 // influence.c
 const char *kd_load_kind(const kd_load *load); // its type in model files

@@ -14,6 +14,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "formulation/kkt.h"
+#include "formulation/kkt_mixed.h"
 #include "formulation/position.h"
 #include "math/dense.h"
 #include <float.h>
@@ -21,14 +22,19 @@
 #include <string.h>
 
 #define MAX_ITERATIONS 25
-#define CONVERGED 1e-13 // increment relative to the largest scaled unknown: rounding
-#define STAGNATED 1e-8  // accepted when increments no longer fall
-#define PROJECTIONS 4   // largest number of iterations of one projection
-#define LARGE 20        // unknowns from which on the elimination along the topology is the faster one
-#define RESERVED 600    // unknowns up to which the full matrices are made at once
-#define SINGULAR 1e-14  // reciprocal condition of the scaled matrix that counts as redundant rows
-#define PIVOTS 1e-7     // smallest pivot relative to the largest above which the condition is not estimated
-#define NEAR 1e-4       // distance from the point of a matrix, relative, up to which it serves a neighbouring one
+#define CONVERGED 1e-13   // increment relative to the largest scaled unknown: rounding
+#define STAGNATED 1e-8    // accepted when increments no longer fall
+#define KEPT_ITERATIONS 8 // with the matrix of an earlier point
+#define KEPT_RATE 0.15    // slowest convergence with it
+#define KEPT_LEFT 1e-14   // estimated error relative to the largest scaled unknown
+#define PROJECTIONS 4     // largest number of iterations of one projection
+#define LARGE 20          // unknowns from which on the elimination along the topology is the faster one
+#define RESERVED 600      // unknowns up to which the full matrices are made at once
+#define SINGULAR 1e-14    // reciprocal condition of the scaled matrix that counts as redundant rows
+#define PIVOTS 1e-7       // smallest pivot relative to the largest above which the condition is not estimated
+#define NEAR 1e-4         // distance from the point of a matrix, relative, up to which it serves a neighbouring one
+#define BY_TOPOLOGY 25    // corrections of a stage with the factors of the definition
+#define NEXT_TO 3         // corrections of a stage with the matrix of a neighbouring point
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
 
@@ -39,6 +45,7 @@ typedef struct blocks {
     double *c_s, *c_p;                 // (ns x ns), (ns x nv)
     double *e_p, *e_v, *e_s;           // (ne x nv), (ne x nv), (ne x ns)
     double *gI_p, *gI_s, *h_p, *h_s;   // velocity levels by p and s
+    double *next_GZ, *next_HZ;         // GZ, HZ at the other point of a half-explicit stage
 } blocks;
 
 struct kd_acceleration {
@@ -62,6 +69,14 @@ struct kd_acceleration {
     double         *solution; // (nk) a, lambda, mu there
     bool            solved;
     kd_kkt          kkt;
+    kd_kkt_mixed    mixed;     // of stages
+    bool            staged;    // the rows are those of another point, next_GZ a + next_rows = 0
+    bool            mixes;     // that factorisation is the one of a stage
+    double         *next_rows; // (nlambda + nmu) gI, h there over the factor of a
+    double         *next_s;    // (ns)
+    double         *kept;      // (nk) solution at the point of the shared matrix
+    bool           *left_out;  // (nlambda + nmu) not among the independent rows; stages only
+    int            *row_order, *column_order;
     double          rank_tolerance;
     double         *u, *du, *ddu;
     blocks          block;
@@ -76,7 +91,13 @@ struct kd_acceleration {
     double         *p_kept, *s_kept, *v_kept;
     double         *e, *S; // (ne), (ne x ne)
     double         *small; // (ns)
-    int            *pivot, *iwork, *pivot_small;
+    double         *c_LU;  // (ns x ns) of c_s at an earlier point
+    bool            c_known;
+    double         *kept_point;  // (nf) a, lambda, mu, w of the last solution
+    double         *guess;       // (nf) lambda, mu, w that came as guess, behind nv places
+    unsigned char  *kept_active; // (nlambda + nmu) rows of the matrix that may serve once more
+    bool            keeps, kept_staged;
+    int            *pivot, *iwork, *pivot_small, *c_pivot;
     kd_status       fault;
     char            message[256];
 };
@@ -126,6 +147,8 @@ static void cut_blocks(kd_acceleration *self)
     self->wanted_mass.block[KD_RESIDUAL][KD_A] = b->M;
     b->GZ = kd_cut_matrix(&self->full, self->dims.nlambda, self->dims.nv);
     b->HZ = kd_cut_matrix(&self->full, self->dims.nmu, self->dims.nv);
+    b->next_GZ = kd_cut_matrix(&self->full, self->dims.nlambda, self->dims.nv);
+    b->next_HZ = kd_cut_matrix(&self->full, self->dims.nmu, self->dims.nv);
 }
 
 // The full matrices; false: out of memory.
@@ -139,6 +162,7 @@ static bool reserve(kd_acceleration *self)
     self->Vt = kd_cut_matrix(full, nf, nf);
     self->work = kd_cut_double(full, work > 4 * nf ? work : 4 * nf);
     kd_kkt_cut(&self->kkt, full, self->dims.nv, self->nk - self->dims.nv);
+    kd_kkt_mixed_cut(&self->mixed, full, self->dims.nv, self->nk - self->dims.nv);
     self->A = kd_cut_matrix(full, nf, nf);
     if (!full->failed) return true;
     self->A = NULL;
@@ -171,8 +195,19 @@ static void cut_arrays(kd_acceleration *self)
     self->e = kd_cut_double(arena, d.ne);
     self->S = kd_cut_matrix(arena, d.ne, d.ne);
     self->small = kd_cut_double(arena, d.ns);
+    self->c_LU = kd_cut_matrix(arena, d.ns, d.ns);
+    self->c_pivot = kd_cut_int(arena, d.ns);
+    self->kept_point = kd_cut_double(arena, nf);
+    self->guess = kd_cut_double(arena, nf);
+    self->kept_active = kd_arena_cut(arena, (size_t)(d.nlambda + d.nmu), 1);
     self->p_matrix = kd_cut_double(arena, d.np);
     self->solution = kd_cut_double(arena, self->nk);
+    self->next_rows = kd_cut_double(arena, self->nk - d.nv);
+    self->next_s = kd_cut_double(arena, d.ns);
+    self->kept = kd_cut_double(arena, self->nk);
+    self->left_out = kd_cut_bool(arena, self->nk - d.nv);
+    self->row_order = kd_cut_int(arena, self->nk - d.nv);
+    self->column_order = kd_cut_int(arena, d.nv);
     self->pivot = kd_cut_int(arena, nf);
     self->pivot_small = kd_cut_int(arena, d.ns > d.ne ? d.ns : d.ne);
     self->iwork = kd_cut_int(arena, nf);
@@ -303,13 +338,20 @@ static void put_transposed(const kd_acceleration *self, int n, int row, int colu
         for (int i = 0; i < rows; i++) self->A[row + i + (column + j) * n] = block[j + i * columns];
 }
 
+// Row k of [g; h] holds. In stages those that depend on others are left out.
+static bool is_active(const kd_acceleration *self, int k)
+{
+    int nlambda = self->dims.nlambda;
+    if (self->staged && self->left_out[k]) return false;
+    return k < nlambda ? self->state->active_lambda[k] : self->state->active_mu[k - nlambda];
+}
+
 // Inactive rows and columns of multipliers: lambda_i = 0.
 static void switch_off(const kd_acceleration *self, int n)
 {
-    int nv = self->dims.nv, nlambda = self->dims.nlambda;
-    for (int k = 0; k < nlambda + self->dims.nmu; k++) {
-        bool active = k < nlambda ? self->state->active_lambda[k] : self->state->active_mu[k - nlambda];
-        if (active) continue;
+    int nv = self->dims.nv;
+    for (int k = 0; k < self->nk - nv; k++) {
+        if (is_active(self, k)) continue;
         for (int j = 0; j < n; j++) self->A[nv + k + j * n] = 0;
         self->A[nv + k + (nv + k) * n] = 1;
     }
@@ -362,11 +404,8 @@ static double norm_1(int n, const double *A)
 
 static bool all_active(const kd_acceleration *self)
 {
-    kd_dims d = self->dims;
-    for (int i = 0; i < d.nlambda; i++)
-        if (!self->state->active_lambda[i]) return false;
-    for (int i = 0; i < d.nmu; i++)
-        if (!self->state->active_mu[i]) return false;
+    for (int k = 0; k < self->nk - self->dims.nv; k++)
+        if (!is_active(self, k)) return false;
     return true;
 }
 
@@ -382,13 +421,18 @@ static kd_eval factor_definite(kd_acceleration *self, double t, const double *p,
     kd_dims d = self->dims;
     blocks *b = &self->block;
     *done = self->shared = false;
-    if (self->svd || !b->M || !all_active(self)) return KD_EVAL_OK;
+    if ((self->svd && !self->staged) || !b->M || !all_active(self)) return KD_EVAL_OK;
     kd_eval answer = kd_eom_definition(self->eom)->M ? kd_eom_eval(self->data, KD_MASS, b->M)
                                                      : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
     if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
     if (answer != KD_EVAL_OK) return note(self, answer);
-    *done = self->definite = kd_kkt_factor(&self->kkt, b->M, d.nlambda, b->GZ, d.nmu, b->HZ);
-    self->shared = *done;
+    if (self->staged)
+        *done = kd_kkt_mixed_factor(&self->mixed, b->M, d.nlambda, b->GZ, b->next_GZ, d.nmu, b->HZ, b->next_HZ);
+    else
+        *done = kd_kkt_factor(&self->kkt, b->M, d.nlambda, b->GZ, d.nmu, b->HZ);
+    self->definite = *done;
+    self->mixes = self->staged;
+    self->shared = *done && !self->staged;
     self->solved = false;
     self->t_matrix = t;
     memcpy(self->p_matrix, p, (size_t)d.np * sizeof *p);
@@ -399,7 +443,7 @@ static kd_eval factor_definite(kd_acceleration *self, double t, const double *p,
 static bool is_near(const kd_acceleration *self, double t, const double *p, double *far)
 {
     *far = 0;
-    if (!self->shares || !self->shared || self->t_matrix != t || !all_active(self)) return false;
+    if (!self->shares || !self->shared || self->staged || self->t_matrix != t || !all_active(self)) return false;
     for (int i = 0; i < self->dims.np; i++) *far = larger(*far, fabs(p[i] - self->p_matrix[i]));
     return *far <= NEAR;
 }
@@ -420,11 +464,11 @@ static bool has_small_pivot(int n, const double *LU)
 // LU of the scaled matrix, or its SVD where rows are redundant. false: neither.
 static bool factor(kd_acceleration *self, int n)
 {
-    self->definite = self->shared = false;
+    self->definite = self->shared = self->keeps = false;
     scale(self, n);
     size_t bytes = (size_t)n * (size_t)n * sizeof(double);
-    self->truncated = self->svd;
-    if (!self->svd) {
+    self->truncated = self->svd && !self->staged;
+    if (!self->truncated) {
         memcpy(self->U, self->A, bytes);
         self->truncated = kd_lu_factor(n, self->A, self->pivot) != 0 ||
                           (has_small_pivot(n, self->A) && kd_lu_rcond(n, self->A, self->pivot, norm_1(n, self->U),
@@ -443,7 +487,10 @@ static void solve(kd_acceleration *self, int n, double *b)
         return;
     }
     if (self->definite) {
-        kd_kkt_solve(&self->kkt, b);
+        if (self->mixes)
+            kd_kkt_mixed_solve(&self->mixed, b);
+        else
+            kd_kkt_solve(&self->kkt, b);
         return;
     }
     for (int i = 0; i < n; i++) b[i] *= self->row[i];
@@ -467,19 +514,35 @@ static kd_eval evaluate_matrix(kd_acceleration *self)
     int     nv = d.nv, n = self->nf, at_mu = nv + d.nlambda, at_w = self->nk;
     blocks *b = &self->block;
     kd_eval answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted);
-    if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
+    if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0 && !self->staged)
+        answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
     if (answer != KD_EVAL_OK) return note(self, answer);
     memset(self->A, 0, (size_t)n * (size_t)n * sizeof(double));
     put(self, n, 0, 0, nv, nv, b->M);
     put(self, n, 0, nv, nv, d.nlambda, b->C_lambda);
     put(self, n, 0, at_mu, nv, d.nmu, b->C_mu);
     put(self, n, 0, at_w, nv, d.nw, b->R_w);
-    put(self, n, nv, 0, d.nlambda, nv, b->GZ);
-    put(self, n, at_mu, 0, d.nmu, nv, b->HZ);
+    put(self, n, nv, 0, d.nlambda, nv, self->staged ? b->next_GZ : b->GZ);
+    put(self, n, at_mu, 0, d.nmu, nv, self->staged ? b->next_HZ : b->HZ);
     put(self, n, at_w, nv, d.nw, d.nlambda, b->d_lambda);
     put(self, n, at_w, at_mu, d.nw, d.nmu, b->d_mu);
     put(self, n, at_w, at_w, d.nw, d.nw, b->d_w);
     switch_off(self, n);
+    return KD_EVAL_OK;
+}
+
+// gII and hI at the present point, or the rows of a stage
+static kd_eval evaluate_constraints(kd_acceleration *self, double *y)
+{
+    kd_dims       d = self->dims;
+    const double *a = kd_eom_point(self->data)->a;
+    if (!self->staged) {
+        kd_eval answer = d.nlambda > 0 ? kd_eom_eval(self->data, KD_GII, y) : KD_EVAL_OK;
+        return answer == KD_EVAL_OK && d.nmu > 0 ? kd_eom_eval(self->data, KD_HI, y + d.nlambda) : answer;
+    }
+    memcpy(y, self->next_rows, (size_t)(d.nlambda + d.nmu) * sizeof *y);
+    kd_gemv(d.nlambda, d.nv, 1, self->block.next_GZ, a, 1, y);
+    kd_gemv(d.nmu, d.nv, 1, self->block.next_HZ, a, 1, y + d.nlambda);
     return KD_EVAL_OK;
 }
 
@@ -489,14 +552,13 @@ static kd_eval evaluate_rows(kd_acceleration *self, const double *lambda, const 
     kd_dims d = self->dims;
     double *y = self->rhs;
     kd_eval answer = kd_eom_eval(self->data, KD_RESIDUAL, y);
-    if (answer == KD_EVAL_OK && d.nlambda > 0) answer = kd_eom_eval(self->data, KD_GII, y + d.nv);
-    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_HI, y + d.nv + d.nlambda);
+    if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0) answer = evaluate_constraints(self, y + d.nv);
     if (answer == KD_EVAL_OK && d.nw > 0) answer = kd_eom_eval(self->data, KD_D, y + self->nk);
     if (answer != KD_EVAL_OK) return note(self, answer);
     for (int i = 0; i < d.nlambda; i++)
-        if (!self->state->active_lambda[i]) y[d.nv + i] = lambda[i];
+        if (!is_active(self, i)) y[d.nv + i] = lambda[i];
     for (int i = 0; i < d.nmu; i++)
-        if (!self->state->active_mu[i]) y[d.nv + d.nlambda + i] = mu[i];
+        if (!is_active(self, d.nlambda + i)) y[d.nv + d.nlambda + i] = mu[i];
     for (int i = 0; i < self->nf; i++) y[i] = -y[i];
     return KD_EVAL_OK;
 }
@@ -584,6 +646,78 @@ static kd_eval solve_definite(kd_acceleration *self, double t, const double *p, 
     return answer;
 }
 
+static void take_solution(const kd_acceleration *self, double *a, double *lambda, double *mu)
+{
+    kd_dims d = self->dims;
+    memcpy(a, self->solution, (size_t)d.nv * sizeof *a);
+    for (int i = 0; i < d.nlambda; i++) lambda[i] = self->solution[d.nv + i];
+    for (int i = 0; i < d.nmu; i++) mu[i] = self->solution[d.nv + d.nlambda + i];
+}
+
+// (a, lambda, mu, w) to or from one array
+static void save(const kd_acceleration *self, const double *a, const double *w, const double *lambda, const double *mu,
+                 double *to)
+{
+    kd_dims d = self->dims;
+    memcpy(to, a, (size_t)d.nv * sizeof *a);
+    memcpy(to + d.nv, lambda, (size_t)d.nlambda * sizeof *a);
+    memcpy(to + d.nv + d.nlambda, mu, (size_t)d.nmu * sizeof *a);
+    memcpy(to + self->nk, w, (size_t)d.nw * sizeof *a);
+}
+static void restore(const kd_acceleration *self, const double *from, double *a, double *w, double *lambda, double *mu)
+{
+    kd_dims d = self->dims;
+    memcpy(a, from, (size_t)d.nv * sizeof *a);
+    memcpy(lambda, from + d.nv, (size_t)d.nlambda * sizeof *a);
+    memcpy(mu, from + d.nv + d.nlambda, (size_t)d.nmu * sizeof *a);
+    memcpy(w, from + self->nk, (size_t)d.nw * sizeof *a);
+}
+
+// The matrix in use may serve later points with the same rows, unless it was truncated. That of a stage serves stages
+// only: it may lack redundant rows, whose multipliers would stay what they came as.
+static void keep_matrix(kd_acceleration *self, const double *a, const double *w, const double *lambda, const double *mu)
+{
+    kd_dims d = self->dims;
+    save(self, a, w, lambda, mu, self->kept_point);
+    self->keeps = !self->truncated;
+    self->kept_staged = self->staged;
+    memcpy(self->kept_active, self->state->active_lambda, (size_t)d.nlambda);
+    memcpy(self->kept_active + d.nlambda, self->state->active_mu, (size_t)d.nmu);
+}
+
+// Simplified Newton's method with the matrix of an earlier point, from its accelerations and the guess that came;
+// *done: it has converged. Otherwise all is as before.
+static kd_eval solve_with_kept(kd_acceleration *self, double *a, double *w, double *lambda, double *mu, bool *done)
+{
+    kd_dims d = self->dims;
+    double  last = 0;
+    *done = false;
+    if (!self->keeps || self->kept_staged != self->staged ||
+        memcmp(self->kept_active, self->state->active_lambda, (size_t)d.nlambda) != 0 ||
+        memcmp(self->kept_active + d.nlambda, self->state->active_mu, (size_t)d.nmu) != 0)
+        return KD_EVAL_OK;
+    save(self, a, w, lambda, mu, self->guess);
+    memcpy(a, self->kept_point, (size_t)d.nv * sizeof *a);
+    for (int k = 0; k < KEPT_ITERATIONS; k++) {
+        kd_eom_at_acceleration(self->data, a, w, lambda, mu);
+        kd_eval answer = evaluate_rows(self, lambda, mu);
+        if (answer == KD_EVAL_STOP) return answer;
+        if (answer != KD_EVAL_OK) break;
+        solve(self, self->nf, self->rhs);
+        double step = scaled_increment(self), rate = k > 0 && last > 0 ? step / last : KEPT_RATE;
+        if (!isfinite(step) || rate > KEPT_RATE) break;
+        add_increment(self, a, w, lambda, mu);
+        *done = step * rate / (1 - rate) <= KEPT_LEFT * scaled_size(self, a, w, lambda, mu);
+        if (*done) {
+            save(self, a, w, lambda, mu, self->kept_point);
+            return KD_EVAL_OK;
+        }
+        last = step;
+    }
+    restore(self, self->guess, a, w, lambda, mu);
+    return KD_EVAL_OK;
+}
+
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu)
 {
@@ -592,7 +726,8 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
     memset(a, 0, (size_t)d.nv * sizeof *a);
     kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
     if (answer != KD_EVAL_OK) return answer;
-    if (has_own_solution(self) && kd_eom_accelerations(self->data, a, lambda, mu) == KD_EVAL_OK) return KD_EVAL_OK;
+    if (!self->staged && has_own_solution(self) && kd_eom_accelerations(self->data, a, lambda, mu) == KD_EVAL_OK)
+        return KD_EVAL_OK;
     self->by_definition = false;
     if (!reserve(self)) return no_room(self, t);
     if (self->linear) {
@@ -600,11 +735,13 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
         answer = solve_definite(self, t, p, w, &done);
         if (answer != KD_EVAL_OK) return answer;
         if (done) {
-            memcpy(a, self->solution, (size_t)d.nv * sizeof *a);
-            for (int i = 0; i < d.nlambda; i++) lambda[i] = self->solution[d.nv + i];
-            for (int i = 0; i < d.nmu; i++) mu[i] = self->solution[d.nv + d.nlambda + i];
+            take_solution(self, a, lambda, mu);
             return KD_EVAL_OK;
         }
+    } else {
+        bool done;
+        answer = solve_with_kept(self, a, w, lambda, mu, &done);
+        if (answer != KD_EVAL_OK || done) return answer;
     }
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         kd_eom_at_acceleration(self->data, a, w, lambda, mu);
@@ -625,7 +762,10 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
         if (self->linear)
             return isfinite(step) ? KD_EVAL_OK : no_solution(self, KD_ERR_NOT_FINITE, t, "no finite acceleration");
         double size = scaled_size(self, a, w, lambda, mu);
-        if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) return KD_EVAL_OK;
+        if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) {
+            keep_matrix(self, a, w, lambda, mu);
+            return KD_EVAL_OK;
+        }
         if (!isfinite(step)) break;
         last = step;
     }
@@ -634,7 +774,156 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
         "the equations for accelerations, multipliers and auxiliary variables have no solution near the guess");
 }
 
+// ---- half-explicit stages -------------------------------------------------------------------------------------------
+
+kd_eval kd_acceleration_select(kd_acceleration *self, double t, const double *p, const double *s)
+{
+    kd_dims d = self->dims;
+    int     m = d.nlambda + d.nmu, rows = 0;
+    double *C = self->A;
+    if (!self->svd || m == 0) return KD_EVAL_OK;
+    kd_eval answer = at_time(self, t);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_eom_at_position(self->data, p, s);
+    answer = note(self, kd_eom_constraint_matrices(self->data, self->block.next_GZ, self->block.next_HZ));
+    if (answer != KD_EVAL_OK) return answer;
+    memset(self->left_out, 0, (size_t)m * sizeof *self->left_out);
+    for (int k = 0; k < m; k++) {
+        if (!is_active(self, k)) continue;
+        const double *row = k < d.nlambda ? self->block.next_GZ + k : self->block.next_HZ + (k - d.nlambda);
+        double        most = 0;
+        int           ld = k < d.nlambda ? d.nlambda : d.nmu;
+        for (int j = 0; j < d.nv; j++) most = larger(most, fabs(row[j * ld]));
+        for (int j = 0; j < d.nv; j++) C[rows + j * m] = most > 0 ? row[j * ld] / most : 0;
+        self->pivot[rows++] = k;
+    }
+    for (int j = 0; j < d.nv && rows < m; j++) memmove(C + j * rows, C + j * m, (size_t)rows * sizeof *C);
+    int rank = kd_lu_full(rows, d.nv, C, self->row_order, self->column_order, self->rank_tolerance);
+    for (int k = rank; k < rows; k++) self->left_out[self->pivot[self->row_order[k]]] = true;
+    self->definite = self->shared = self->keeps = false;
+    return KD_EVAL_OK;
+}
+
+// next_GZ a + next_rows = 0 with the rows of the other point
+static kd_eval evaluate_next(kd_acceleration *self, const kd_next *next, const double *s, const double *r)
+{
+    kd_dims d = self->dims;
+    blocks *b = &self->block;
+    double *y = self->next_rows;
+    if (d.ns > 0) memcpy(self->next_s, s, (size_t)d.ns * sizeof *s);
+    kd_eval answer = kd_acceleration_contacts(self, next->t, next->p, self->next_s);
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, next->t, next->p, self->next_s, next->v, r);
+    if (answer != KD_EVAL_OK) return answer;
+    answer = kd_eom_constraint_matrices(self->data, b->next_GZ, b->next_HZ);
+    if (answer == KD_EVAL_OK && d.nlambda > 0) answer = kd_eom_eval(self->data, KD_GI, y);
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_H, y + d.nlambda);
+    for (int i = 0; i < d.nlambda + d.nmu; i++) y[i] /= next->factor;
+    return note(self, answer);
+}
+
+// A stage whose two points lie next to each other, as at the end of a step, with the matrix of the first one
+static kd_eval solve_next_to(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *w,
+                             bool *done)
+{
+    double  far_p, far, step, size;
+    kd_eval answer = KD_EVAL_OK;
+    *done = false;
+    if (!self->solved || next->t != t || !is_near(self, t, p, &far_p) || !is_near(self, t, next->p, &far))
+        return answer;
+    memcpy(self->kept, self->solution, (size_t)self->nk * sizeof *self->kept);
+    self->staged = true;
+    for (int k = 0; k < NEXT_TO && !*done && answer == KD_EVAL_OK; k++) {
+        answer = improve(self, w, &step, &size);
+        *done = answer == KD_EVAL_OK && step * (far_p + far) <= DBL_EPSILON * size;
+    }
+    self->staged = false;
+    return answer;
+}
+
+// -(gI, h) / factor at the other point for the velocity v
+static kd_eval rows_elsewhere(kd_acceleration *self, const kd_next *next, const double *v, const double *r, double *y)
+{
+    kd_dims d = self->dims;
+    kd_eom_at_velocity(self->data, v, r);
+    kd_eval answer = d.nlambda > 0 ? kd_eom_eval(self->data, KD_GI, y) : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_H, y + d.nlambda);
+    for (int i = 0; i < d.nlambda + d.nmu; i++) y[i] /= -next->factor;
+    return note(self, answer);
+}
+
+// Large systems: K at (t, p), factored along the topology, corrects the rows of the other point until the velocity
+// there no longer moves; each correction is smaller by the distance of the two points. Not done where that is too far.
+static kd_eval solve_by_corrections(kd_acceleration *self, const kd_next *next, double t, const double *p,
+                                    const double *s, const double *v, const double *r, bool *done)
+{
+    kd_dims d = self->dims;
+    double *y = self->rhs, *x = self->solution, *moved = self->e_moved, last = INFINITY;
+    *done = false;
+    if (!has_own_solution(self)) return KD_EVAL_OK;
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK || kd_eom_kkt_factor(self->data) != KD_EVAL_OK) return answer;
+    kd_eom_at_acceleration(self->data, self->zero, self->zero, self->zero, self->zero);
+    answer = note(self, kd_eom_eval(self->data, KD_RESIDUAL, y));
+    for (int i = 0; i < d.nv; i++) y[i] = -y[i];
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, next->t, next->p, s, next->v, r);
+    self->solved = false;
+    memset(x, 0, (size_t)self->nk * sizeof *x);
+    memcpy(moved, next->v, (size_t)d.nv * sizeof *moved);
+    for (int k = 0; k < BY_TOPOLOGY && answer == KD_EVAL_OK && !*done; k++) {
+        answer = rows_elsewhere(self, next, moved, r, y + d.nv);
+        if (answer != KD_EVAL_OK) break;
+        kd_eom_kkt_solve(self->data, y);
+        kd_axpy(self->nk, 1, y, x);
+        kd_axpy(d.nv, next->factor, y, moved);
+        double step = fabs(next->factor) * kd_norm_max(d.nv, y), size = kd_norm_max(d.nv, moved);
+        *done = step * (k > 0 ? step / last : 1) <= DBL_EPSILON * size;
+        if (!(k == 0 || step < 0.5 * last)) break;
+        last = step;
+        memset(y, 0, (size_t)d.nv * sizeof *y);
+    }
+    return answer == KD_EVAL_OK ? kd_acceleration_at(self, t, p, s, v, r) : answer;
+}
+
+kd_eval kd_acceleration_stage(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *s,
+                              const double *v, const double *r, double *a, double *w, double *lambda, double *mu)
+{
+    bool    done;
+    kd_eval answer = solve_by_corrections(self, next, t, p, s, v, r, &done);
+    if (answer != KD_EVAL_OK) return answer;
+    if (done) {
+        take_solution(self, a, lambda, mu);
+        return KD_EVAL_OK;
+    }
+    if (!reserve(self)) return no_room(self, t);
+    answer = evaluate_next(self, next, s, r);
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer == KD_EVAL_OK) answer = solve_next_to(self, next, t, p, w, &done);
+    if (answer != KD_EVAL_OK) return answer;
+    if (done) {
+        take_solution(self, a, lambda, mu);
+        memcpy(self->solution, self->kept, (size_t)self->nk * sizeof *self->kept);
+        return KD_EVAL_OK;
+    }
+    self->staged = true;
+    answer = kd_acceleration_solve(self, t, p, s, v, r, a, w, lambda, mu);
+    self->staged = self->definite = self->solved = false;
+    return answer;
+}
+
 // ---- projection -----------------------------------------------------------------------------------------------------
+
+// LU of c_s at the point that the data are at
+static kd_eval factor_contacts(kd_acceleration *self, double t)
+{
+    int     ns = self->dims.ns;
+    kd_eval answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_c);
+    self->c_known = false;
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    if (self->block.c_s) memcpy(self->c_LU, self->block.c_s, (size_t)ns * (size_t)ns * sizeof(double));
+    self->c_known = self->block.c_s && kd_lu_factor(ns, self->c_LU, self->c_pivot) == 0;
+    return self->c_known ? KD_EVAL_OK
+                         : no_solution(self, KD_ERR_SINGULAR_CS, t, kd_status_sentence(KD_ERR_SINGULAR_CS));
+}
 
 kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *p, double *s)
 {
@@ -646,11 +935,12 @@ kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         kd_eom_at_position(self->data, p, s);
         answer = kd_eom_eval(self->data, KD_C, c);
-        if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_c);
         if (answer != KD_EVAL_OK) return note(self, answer);
-        if (!self->block.c_s || kd_lu_factor(ns, self->block.c_s, self->pivot_small) != 0)
-            return no_solution(self, KD_ERR_SINGULAR_CS, t, kd_status_sentence(KD_ERR_SINGULAR_CS));
-        kd_lu_solve(ns, self->block.c_s, self->pivot_small, c, 1);
+        if (k > 0 || !self->c_known) { // at first with the matrix of an earlier point: often there is little to do
+            answer = factor_contacts(self, t);
+            if (answer != KD_EVAL_OK) return answer;
+        }
+        kd_lu_solve(ns, self->c_LU, self->c_pivot, c, 1);
         kd_axpy(ns, -1, c, s);
         double step = kd_norm_max(ns, c), size = kd_norm_max(ns, s) + 1e-3;
         if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) {
@@ -668,7 +958,7 @@ static kd_eval evaluate_projector(kd_acceleration *self, double t, const double 
     bool done;
     if (!self->euclidean && is_near(self, t, p, far)) return KD_EVAL_OK;
     *far = 0;
-    self->definite = self->shared = false;
+    self->definite = self->shared = self->keeps = false;
     self->by_definition = !self->euclidean && has_own_solution(self) && kd_eom_kkt_factor(self->data) == KD_EVAL_OK;
     if (self->by_definition) return KD_EVAL_OK;
     if (!reserve(self)) return no_room(self, kd_eom_point(self->data)->t);

@@ -31,6 +31,20 @@ void kd_acceleration_share(kd_acceleration *self);
 // only.
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu) KD_NODISCARD;
+// Half-explicit stages: rows that the accelerations of a stage satisfy instead of gII and hI: gI = 0 and h = 0 at
+// another point (t, p), where the velocity is v + factor a.
+typedef struct kd_next {
+    double        t;
+    const double *p, *v;
+    double        factor;
+} kd_next;
+// a, w, lambda, mu at (t, p, s, v, r) with these rows; s is the guess of the contact coordinates of both points.
+kd_eval kd_acceleration_stage(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *s,
+                              const double *v, const double *r, double *a, double *w, double *lambda,
+                              double *mu) KD_NODISCARD;
+// Where rows are redundant (SVD): the independent ones of (t, p, s), a point on the constraints, stand for all others
+// in stages from now on. Stages leave the constraints a little, where redundant rows contradict each other.
+kd_eval kd_acceleration_select(kd_acceleration *self, double t, const double *p, const double *s) KD_NODISCARD;
 // Newton onto the position level, then onto the velocity level, all with the matrix of (t, p, v): one step each where
 // that is enough for rounding, as at the end of an integration step. invariants: then onto 0 = e by the shortest move
 // of (p, v) along the constraints; left as it is where no such move exists (equilibrium).

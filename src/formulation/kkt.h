@@ -1,16 +1,23 @@
-// formulation/kkt.h: small systems [M C'; C 0] with M positive definite and independent rows C, by two Cholesky
-// factorisations: M = L L', W' = C inv(L'), W' W = R R'.
+// formulation/kkt.h: small systems [M C'; C 0] with M positive definite and independent rows C, by two factorisations
+// of Cholesky's kind without roots: M = L D L', W' = C inv(L'), W' inv(D) W = R E R'.
 #ifndef KD_FORMULATION_KKT_H
 #define KD_FORMULATION_KKT_H
 
 #include "core/memory.h"
 
+// A = L D L' of order n, L unit lower: lower triangle of LD by columns, rows of -L one after the other
+typedef struct kd_kkt_factors {
+    int     n;
+    double *LD;      // (n x n) its upper triangle is of no meaning
+    double *rows;    // (n x n) column k: row k of -L left of its diagonal
+    double *inverse; // (n) of D
+    int    *first;   // (n) place of the first entry of row k of L that may differ from 0
+} kd_kkt_factors;
+
 typedef struct kd_kkt {
-    int     nv, nrows;
-    double *L;       // (nv x nv)
-    double *W;       // (nrows x nv) W'
-    double *R;       // (nrows x nrows)
-    double *inverse; // (nv + nrows) reciprocals of the diagonals of L and R
+    int            nv, nrows;
+    kd_kkt_factors mass, schur;
+    double        *W, *V; // (nrows x nv) W', W' inv(D); with few rows rounded up to an even number of them
 } kd_kkt;
 
 void kd_kkt_cut(kd_kkt *self, kd_arena *arena, int nv, int nrows);

@@ -98,20 +98,34 @@ static kd_eval accelerations(kd_ode *self, kd_ode_point *at)
                        "");
 }
 
+// p' = Z v; the data are at the point
+static kd_eval position_rate(kd_ode *self, kd_ode_point *at)
+{
+    if (!self->position.identity)
+        return note_data(self, kd_eom_eval(kd_acceleration_data(self->acceleration), KD_KINEMATICS, at->xdot));
+    memcpy(at->xdot, at->x + self->xv, (size_t)self->dims.np * sizeof *at->x);
+    return KD_EVAL_OK;
+}
+
+// v' = a and r' = b of the accelerations that were found
+static kd_eval other_rates(kd_ode *self, kd_ode_point *at)
+{
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
+    kd_eval answer = self->dims.nr > 0 ? note_data(self, kd_eom_eval(data, KD_B, at->xdot + self->xr)) : KD_EVAL_OK;
+    memcpy(at->xdot + self->xv, at->a, (size_t)self->dims.nv * sizeof *at->x);
+    return answer;
+}
+
 kd_eval kd_ode_solve(kd_ode *self, double t, const double *x)
 {
     kd_ode_point *at = &self->last;
-    kd_eom_data  *data = kd_acceleration_data(self->acceleration);
     if (same_point(self, at, t, x)) return KD_EVAL_OK;
     set_point(self, at, t, x);
     kd_eval answer = accelerations(self, at);
+    if (answer == KD_EVAL_OK) answer = other_rates(self, at);
+    if (answer == KD_EVAL_OK) answer = position_rate(self, at);
     if (answer != KD_EVAL_OK) return answer;
-    kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
-    if (self->dims.nr > 0) answer = kd_eom_eval(data, KD_B, at->xdot + self->xr);
-    if (answer == KD_EVAL_OK && !self->position.identity) answer = kd_eom_eval(data, KD_KINEMATICS, at->xdot);
-    if (answer != KD_EVAL_OK) return note_data(self, answer);
-    if (self->position.identity) memcpy(at->xdot, at->x + self->xv, (size_t)self->dims.np * sizeof *x);
-    memcpy(at->xdot + self->xv, at->a, (size_t)self->dims.nv * sizeof *x);
     memcpy(self->guess, at->w, (size_t)(self->nwhole - self->n) * sizeof *x);
     at->known = true;
     return KD_EVAL_OK;
@@ -131,6 +145,34 @@ static kd_eval ode_rhs(void *impl, double t, const double *x, double *xdot)
 {
     ((kd_ode *)impl)->counters.residuals++;
     return kd_ode_rhs(impl, t, x, xdot);
+}
+
+// Half-explicit stage: the multipliers are those with which base + factor x' satisfies gI = 0 and h = 0 at t_next. What
+// is left in self->last is no solution at (t, x).
+static kd_eval ode_stage(void *impl, double t, const double *x, double t_next, const double *base, double factor,
+                         double *xdot)
+{
+    kd_ode       *self = impl;
+    kd_ode_point *at = &self->last;
+    if (self->dims.nlambda + self->dims.nmu == 0) return ode_rhs(impl, t, x, xdot);
+    self->counters.residuals++;
+    set_point(self, at, t, x);
+    kd_acceleration *acceleration = self->acceleration;
+    kd_eval          answer = kd_ode_note(self, kd_acceleration_contacts(acceleration, t, at->x, at->s), "");
+    if (answer == KD_EVAL_OK)
+        answer = kd_ode_note(self,
+                             kd_acceleration_at(acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr), "");
+    if (answer == KD_EVAL_OK) answer = position_rate(self, at);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < self->dims.np; i++) self->next[i] = base[i] + factor * at->xdot[i];
+    const kd_next next = {.t = t_next, .p = self->next, .v = base + self->xv, .factor = factor};
+    answer = kd_ode_note(self,
+                         kd_acceleration_stage(acceleration, &next, t, at->x, at->s, at->x + self->xv, at->x + self->xr,
+                                               at->a, at->w, at->lambda, at->mu),
+                         "");
+    if (answer == KD_EVAL_OK) answer = other_rates(self, at);
+    if (answer == KD_EVAL_OK) memcpy(xdot, at->xdot, (size_t)self->n * sizeof *x);
+    return answer;
 }
 
 // x' - rhs
@@ -159,7 +201,10 @@ static kd_eval ode_start(void *impl, double t, const double *x, double *xdot)
     if (!same_point(self, &self->last, t, x))
         memcpy(self->guess, self->state->w, (size_t)(self->nwhole - self->n) * sizeof *x);
     kd_eval answer = kd_ode_check_rank(self, t, x);
-    return answer == KD_EVAL_OK ? kd_ode_rhs(impl, t, x, xdot) : answer;
+    if (answer == KD_EVAL_OK) answer = kd_ode_rhs(impl, t, x, xdot);
+    if (answer == KD_EVAL_OK)
+        answer = kd_ode_note(self, kd_acceleration_select(self->acceleration, t, x, self->last.s), "");
+    return answer;
 }
 
 // ---- ends of steps --------------------------------------------------------------------------------------------------
@@ -263,6 +308,7 @@ static const kd_dae_class ode_class = {
     .expand = kd_ode_expand,
     .interpolate = ode_interpolate,
     .rhs = ode_rhs,
+    .stage = ode_stage,
     .complete = ode_complete,
     .start = ode_start,
     .component_name = ode_component_name,
@@ -297,6 +343,7 @@ static void cut_arrays(kd_ode *self)
     self->zero = kd_cut_double(arena, d.nv);
     self->rows = kd_cut_double(arena, d.nlambda + d.nmu);
     self->whole = kd_cut_double(arena, self->nwhole);
+    self->next = kd_cut_double(arena, d.np);
     self->component = kd_arena_cut(arena, (size_t)self->n, sizeof *self->component);
     self->index = kd_cut_int(arena, self->n);
     self->controlled = kd_cut_bool(arena, self->n);

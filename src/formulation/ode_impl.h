@@ -78,6 +78,7 @@ typedef struct kd_ode {
     double                *zero;    // (nv)
     double                *rows;    // (nlambda + nmu) workspace
     double                *whole;   // (nwhole)
+    double                *next;    // (np) position at which a half-explicit stage meets its constraints
     kd_ode_rank            rank;
     kd_ode_newton          newton;
     kd_component          *component;

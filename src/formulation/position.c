@@ -40,6 +40,9 @@ static bool cut_matrices(kd_position *self)
     self->Q = kd_cut_matrix(arena, np, np);
     self->work = kd_cut_double(arena, work > np ? work : np);
     self->column = kd_cut_int(arena, nv);
+    self->next = kd_cut_int(arena, np + nv);
+    self->start = kd_cut_int(arena, np + nv + 1);
+    self->member = kd_cut_int(arena, np + nv);
     self->Z = kd_cut_matrix(arena, np, nv);
     return !arena->failed;
 }
@@ -54,29 +57,92 @@ void kd_position_cut(kd_position *self, kd_arena *arena, const kd_eom *eom)
     if (!large) (void)cut_matrices(self);
 }
 
+// ---- parts of Z -----------------------------------------------------------------------------------------------------
+
+// Coordinates and increments that Z connects, directly or through others, form a part: a body's quaternion, a single
+// shift. next links each of the np + nv to another one of its part; the root links to itself.
+static int root(int *next, int i)
+{
+    while (next[i] != i) {
+        next[i] = next[next[i]];
+        i = next[i];
+    }
+    return i;
+}
+
+static void find_parts(kd_position *self)
+{
+    int np = self->np, nv = self->nv, *next = self->next;
+    for (int i = 0; i < np + nv; i++) next[i] = i;
+    for (int j = 0; j < nv; j++) {
+        const double *column = self->Z + (ptrdiff_t)j * np;
+        for (int i = 0; i < np; i++)
+            if (column[i] != 0) next[root(next, i)] = root(next, np + j);
+    }
+}
+
+// Coordinates and increments in the order of their parts: first those of the part whose root is 0, ...
+static void sort_by_part(kd_position *self)
+{
+    int n = self->np + self->nv, *start = self->start;
+    memset(start, 0, (size_t)(n + 1) * sizeof *start);
+    for (int i = 0; i < n; i++) start[root(self->next, i) + 1]++;
+    for (int i = 0; i < n; i++) start[i + 1] += start[i];
+    for (int i = 0; i < n; i++) self->member[start[root(self->next, i)]++] = i; // ascending inside of a part
+    for (int i = n; i > 0; i--) start[i] = start[i - 1];
+    start[0] = 0;
+}
+
+// Z+ and N of one part with the given coordinates (m) and increments (n); *normals: columns of N so far
+static bool update_part(kd_position *self, int m, const int *coordinate, int n, const int *increment, int *normals)
+{
+    int    np = self->np, nv = self->nv;
+    double one;
+    if (m == 1 && n == 1) {
+        one = self->Z[coordinate[0] + (ptrdiff_t)(increment[0] - np) * np];
+        self->Zplus[increment[0] - np + (ptrdiff_t)coordinate[0] * nv] = 1 / one;
+        return one != 0;
+    }
+    if (m < n) return false;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) self->QR[i + j * m] = self->Z[coordinate[i] + (ptrdiff_t)(increment[j] - np) * np];
+    // Z[:, column] = Q R,  Q' = [Q1'; N']
+    if (n > 0 && kd_qr_pivot(m, n, self->QR, self->column, self->tau, 1e-12, self->work) < n) return false;
+    memset(self->Q, 0, (size_t)m * (size_t)m * sizeof(double));
+    for (int i = 0; i < m; i++) self->Q[i + i * m] = 1;
+    if (n > 0) kd_qr_apply_t(m, n, self->QR, self->tau, self->Q, m, self->work);
+    // Z+ = P R^-1 Q1', column by column of Q1'
+    for (int j = 0; j < m; j++) {
+        double   *x = self->work;
+        ptrdiff_t column = coordinate[j];
+        memcpy(x, self->Q + j * m, (size_t)n * sizeof(double));
+        if (n > 0) kd_qr_solve_r(n, self->QR, m, x, 1);
+        for (int i = 0; i < n; i++) self->Zplus[increment[self->column[i]] - np + column * nv] = x[i];
+        for (int i = n; i < m; i++) self->N[column + (ptrdiff_t)(*normals + i - n) * np] = self->Q[i + j * m];
+    }
+    *normals += m - n;
+    return true;
+}
+
 kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
 {
     if (self->identity) return KD_EVAL_OK;
     if (!self->Z && !cut_matrices(self)) return KD_EVAL_STOP;
-    int     np = self->np, nv = self->nv;
+    int     np = self->np, nv = self->nv, normals = 0;
     kd_eval answer = kd_eom_Z(data, self->Z);
     if (answer == KD_EVAL_OK && self->nq > 0) answer = kd_eom_q_p(data, self->q_p);
     if (answer != KD_EVAL_OK) return answer;
-
-    // Z[:, column] = Q R,  Q' = [Q1'; N']
-    memcpy(self->QR, self->Z, (size_t)np * (size_t)nv * sizeof(double));
-    if (kd_qr_pivot(np, nv, self->QR, self->column, self->tau, 1e-12, self->work) < nv) return KD_EVAL_RETRY;
-    memset(self->Q, 0, (size_t)np * (size_t)np * sizeof(double));
-    for (int i = 0; i < np; i++) self->Q[i + i * np] = 1;
-    kd_qr_apply_t(np, nv, self->QR, self->tau, self->Q, np, self->work);
-
-    // Z+ = P R^-1 Q1', column by column of Q1'
-    for (int j = 0; j < np; j++) {
-        double *x = self->work;
-        memcpy(x, self->Q + j * np, (size_t)nv * sizeof(double));
-        kd_qr_solve_r(nv, self->QR, np, x, 1);
-        for (int i = 0; i < nv; i++) self->Zplus[self->column[i] + j * nv] = x[i];
-        for (int i = 0; i < self->nn; i++) self->N[j + i * np] = self->Q[nv + i + j * np];
+    find_parts(self);
+    sort_by_part(self);
+    memset(self->Zplus, 0, (size_t)nv * (size_t)np * sizeof(double));
+    if (self->nn > 0) memset(self->N, 0, (size_t)np * (size_t)self->nn * sizeof(double));
+    for (int k = 0; k < np + nv; k++) {
+        const int *member = self->member + self->start[k];
+        int        count = self->start[k + 1] - self->start[k], m = 0;
+        if (count == 0) continue;
+        while (m < count && member[m] < np) m++;
+        if (normals + m - (count - m) > self->nn) return KD_EVAL_RETRY; // columns without rank in another part
+        if (!update_part(self, m, member, count - m, member + m, &normals)) return KD_EVAL_RETRY;
     }
     return KD_EVAL_OK;
 }

@@ -16,6 +16,7 @@ typedef struct kd_position {
     double   *q_p;                     // (nq x np)
     double   *QR, *tau, *Q, *work, *y; // workspace
     int      *column, *pivot;
+    int      *next, *start, *member; // parts of Z: (np + nv), one more, (np + nv)
     kd_arena *arena;
 } kd_position;
 

@@ -15,6 +15,9 @@
 #include <string.h>
 
 #define RESERVED 600        // size of x up to which Newton matrices are allocated at creation
+#define PATH_STEP 0.25      // part of a step beyond which positions are not followed: it had better be shorter
+#define PATH_LEAST 0.01     // the same where it was not too long
+#define FOLLOWED 0.2        // part of the size of positions by which prescribed ones may move at once
 #define FORGOTTEN_ROWS 1e-6 // violation of a row that was left out as redundant
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
@@ -75,7 +78,7 @@ static void set_point(const kd_statespace *self, kd_statespace_point *point, dou
 {
     kd_dims         d = self->dims;
     const kd_state *state = self->state;
-    point->known = false;
+    point->known = point->looked_at = false;
     point->t = t;
     point->chart = chart_at(self, t);
     memmove(point->x, x, (size_t)self->dae->n * sizeof *x);
@@ -91,6 +94,34 @@ static double distance(int n, const double *a, const double *b)
     return most;
 }
 
+// The point belongs to the past from now on; a second one at the same time replaces the first.
+static void remember(kd_statespace *self, const kd_statespace_point *at)
+{
+    kd_statespace_past *past = &self->past;
+    kd_dims             d = self->dims;
+    if (past->count == 0 || past->t[past->newest] != at->t) {
+        past->newest = (past->newest + 1) % KD_STATESPACE_PAST;
+        if (past->count < KD_STATESPACE_PAST) past->count++;
+    }
+    past->t[past->newest] = self->reached = at->t;
+    memcpy(past->point[past->newest], at->p, (size_t)(d.np + d.nv + d.nr + d.nw + d.ns) * sizeof *at->p);
+}
+
+// Iterates that led nowhere are no guess, and factors made on their way no factors: back to the last accepted point.
+static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+{
+    const kd_statespace_past *past = &self->past;
+    kd_dims                   d = self->dims;
+    bool                      regular;
+    const double             *home = past->count > 0 ? past->point[past->newest] : NULL;
+    memset(at->v, 0, (size_t)d.nv * sizeof *at->v);
+    memcpy(at->p, home ? home : chart->position, (size_t)d.np * sizeof *at->p);
+    if (!home) return;
+    self->guess_t = past->t[past->newest];
+    memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
+    (void)!kd_chart_factor(self, chart, past->t[past->newest], at->p, at->s, &regular);
+}
+
 // Where Newton's method for the positions starts: the last solution or the point of the motion that was factored,
 // whichever is nearer. A trial step that went too far may have ended on another branch of the constraints: neither its
 // solution nor its matrices must be where the next, shorter one starts.
@@ -99,8 +130,49 @@ static void guess_position(kd_statespace *self, kd_chart *chart, const double *y
     int nind = chart->p.nind;
     kd_chart_pick(&chart->p, at->p, self->rind);
     if (distance(nind, y, self->rind) <= distance(nind, y, chart->y)) return;
-    memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *at->p);
-    kd_chart_recover(self, chart);
+    if (chart->renewed)
+        go_home(self, chart, at);
+    else
+        memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *at->p);
+}
+
+// Where everything is prescribed, no error makes the integrator choose its steps: time that the fastest coordinate
+// needs for a part of the size of positions
+static double followed_time(const kd_statespace *self)
+{
+    const kd_statespace_past *past = &self->past;
+    if (self->dae->n > 0 || past->count == 0) return INFINITY;
+    return FOLLOWED * self->scale / kd_norm_max(self->dims.nv, past->point[past->newest] + self->dims.np);
+}
+
+// p and s: directly or, where that leads astray, along a path from the last accepted point
+static kd_eval positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+{
+    const kd_statespace_past *past = &self->past;
+    double                    longest = followed_time(self), least = at->t <= self->reached ? PATH_LEAST : PATH_STEP;
+    guess_position(self, chart, at->x, at);
+    if (past->count == 0 || fabs(at->t - self->guess_t) <= longest) {
+        kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, at->p, at->s);
+        if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
+    }
+    double t_home = past->t[past->newest], most = longest / fabs(at->t - t_home);
+    go_home(self, chart, at);
+    if (most >= least) return kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, least, most);
+    self->fault = KD_ERR_RETRY_FAILED;
+    kd_text(self->message, sizeof self->message, "t = %.9g: the prescribed motion is too far away to be followed",
+            at->t);
+    return KD_EVAL_RETRY;
+}
+
+// Back home, with the reason of the failure
+static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+{
+    kd_status fault = self->fault;
+    char      message[sizeof self->message];
+    memcpy(message, self->message, sizeof message);
+    go_home(self, chart, at);
+    self->fault = fault;
+    memcpy(self->message, message, sizeof message);
 }
 
 // a of the explicit formalism, for equations without multipliers and auxiliary variables
@@ -145,23 +217,52 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     int                  nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind;
     if (!chart->valid) return KD_EVAL_RETRY; // pack has said why
     if (same_point(self, at, t, x)) return KD_EVAL_OK;
+    if (same_point(self, &self->kept, t, x)) {
+        kd_statespace_point other = self->kept;
+        self->kept = self->last;
+        self->last = other;
+        self->guess_t = t;
+        return KD_EVAL_OK;
+    }
     set_point(self, at, t, x);
-    guess_position(self, chart, at->x, at);
     memcpy(at->w, self->guess, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
     memcpy(at->r, at->x + nip + niv, (size_t)self->dims.nr * sizeof *x);
-    kd_eval answer = kd_chart_positions(self, chart, t, at->x, at->p, at->s);
+    kd_eval answer = positions(self, chart, at);
     if (answer == KD_EVAL_OK) answer = kd_chart_velocities(self, chart, t, at->x + nip, at->p, at->s, at->r, at->v);
     if (answer == KD_EVAL_OK) answer = accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = rates(self, at);
-    if (answer != KD_EVAL_OK) { // iterates that led nowhere are no guess, and their matrices no help
-        kd_chart_recover(self, chart);
-        memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *x);
-        memset(at->v, 0, (size_t)self->dims.nv * sizeof *x);
+    if (answer != KD_EVAL_OK) {
+        give_up(self, chart, at);
         return answer;
     }
     memcpy(self->guess, at->w, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
     at->known = true;
+    self->guess_t = t;
+    self->reached = fmax(self->reached, t);
     return KD_EVAL_OK;
+}
+
+// Keep the end of a step while times inside of it are looked at: it will be wanted again, and near a singular position
+// it may be hard to find again.
+static void step_aside(kd_statespace *self)
+{
+    kd_statespace_point *last = &self->last, *kept = &self->kept, other = *kept;
+    if (!last->known || last->looked_at) return;
+    *kept = *last;
+    *last = other;
+    memcpy(last->p, kept->p, (size_t)(self->nwhole + self->dims.nv) * sizeof *last->p); // the guess
+    last->known = false;
+}
+
+// self->last at a time between steps
+static kd_eval look_at(kd_statespace *self, double t, const double *x)
+{
+    if (same_point(self, &self->last, t, x) || same_point(self, &self->kept, t, x))
+        return kd_statespace_solve(self, t, x);
+    step_aside(self);
+    kd_eval answer = kd_statespace_solve(self, t, x);
+    self->last.looked_at = true;
+    return answer;
 }
 
 // x of a whole state [p v r ..] in the coordinates of a chart
@@ -173,6 +274,23 @@ static void encode(const kd_statespace *self, const kd_chart *chart, const doubl
     kd_chart_pick(kd_chart_velocity(self, chart), v, x + nip);
     memcpy(x + nip + niv, r, (size_t)nr * sizeof *x);
     for (int i = nip + niv + nr; i < self->dae->n; i++) x[i] = 0;
+}
+
+// ---- the past -------------------------------------------------------------------------------------------------------
+
+// Every coordinate of a past point is known, so that new independent ones need only be picked.
+static bool statespace_recall(void *impl, double t, double *x)
+{
+    kd_statespace            *self = impl;
+    const kd_statespace_past *past = &self->past;
+    for (int k = 0; k < past->count; k++) {
+        int           i = (past->newest + KD_STATESPACE_PAST - k) % KD_STATESPACE_PAST;
+        const double *p = past->point[i], *v = p + self->dims.np;
+        if (past->t[i] != t) continue;
+        encode(self, self->chart, p, v, v + self->dims.nv, x);
+        return true;
+    }
+    return false;
 }
 
 // ---- right-hand side ------------------------------------------------------------------------------------------------
@@ -208,7 +326,7 @@ static kd_eval statespace_start(void *impl, double t, const double *x, double *x
 static kd_eval statespace_complete(void *impl, double t, const double *x, double *rest)
 {
     kd_statespace *self = impl;
-    kd_eval        answer = kd_statespace_solve(self, t, x);
+    kd_eval        answer = look_at(self, t, x);
     if (answer == KD_EVAL_OK) memcpy(rest, self->last.p, (size_t)(self->nwhole + self->dims.nv) * sizeof *rest);
     return answer;
 }
@@ -269,7 +387,7 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     kd_dims        d = self->dims;
     memcpy(self->last.p, whole, (size_t)(self->nwhole + d.nv) * sizeof *x);
     memcpy(self->guess, self->last.w, (size_t)(self->nwhole - d.np - d.nv - d.nr) * sizeof *x);
-    self->last.known = self->ends[0].known = self->ends[1].known = false;
+    self->last.known = self->kept.known = self->ends[0].known = self->ends[1].known = false;
     memset(x, 0, (size_t)self->dae->n * sizeof *x);
     kd_eval answer = start_chart(self, t, self->last.p, self->last.s);
     if (answer != KD_EVAL_OK) return answer;
@@ -282,6 +400,10 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     }
     self->chart->valid = true;
     self->chart->t = t;
+    self->last.t = self->guess_t = t;
+    self->scale = fmax(1, kd_norm_max(d.np, self->last.p));
+    self->past.count = 0;
+    remember(self, &self->last);
     describe(self);
     encode(self, self->chart, self->last.p, self->last.v, self->last.r, x);
     return KD_EVAL_OK;
@@ -317,6 +439,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     if (answer == KD_EVAL_OK) answer = check_redundant(self, &self->last);
     if (answer != KD_EVAL_OK || self->last.chart != self->chart) return answer;
     const kd_statespace_point *at = &self->last;
+    remember(self, at);
     answer = kd_chart_factor(self, self->chart, t, at->p, at->s, &regular);
     if (answer != KD_EVAL_OK || (regular && kd_chart_serves(self, self->chart, false))) return answer;
     answer = choose(self, self->previous, t, at->p, at->s);
@@ -329,6 +452,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     }
     self->previous = self->chart;
     self->chart = chosen;
+    self->kept.known = false;
     chosen->valid = true;
     chosen->t = t;
     encode(self, chosen, at->p, at->v, at->r, x);
@@ -344,7 +468,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
 static kd_eval set_end(kd_statespace *self, kd_statespace_point *end, double t, const double *x)
 {
     if (same_point(self, end, t, x)) return KD_EVAL_OK;
-    kd_eval answer = kd_statespace_solve(self, t, x);
+    kd_eval answer = look_at(self, t, x);
     if (answer != KD_EVAL_OK) return answer;
     set_point(self, end, t, x);
     memcpy(end->p, self->last.p, (size_t)self->nwhole * sizeof *x);
@@ -365,7 +489,9 @@ static kd_eval statespace_interpolate(void *impl, double t0, const double *x0, d
             "");
     if (answer != KD_EVAL_OK) return answer;
     encode(self, chart_at(self, t), self->whole, self->whole + d.np, self->whole + d.np + d.nv, x);
+    step_aside(self);
     self->last.known = false; // what follows will ask for this state: the best guess there is
+    self->guess_t = t;
     memcpy(self->last.p, self->whole, (size_t)(d.np + d.nv) * sizeof *x);
     return KD_EVAL_OK;
 }
@@ -424,6 +550,7 @@ static const kd_dae_class statespace_class = {
     .solve_complex = kd_statespace_solve_complex,
     .expand = kd_statespace_expand,
     .relabel = statespace_relabel,
+    .recall = statespace_recall,
     .interpolate = statespace_interpolate,
     .rhs = statespace_rhs,
     .pack = statespace_pack,
@@ -469,6 +596,7 @@ static void cut_pivoting(kd_statespace *self)
     self->column = kd_cut_int(arena, n);
     self->stiff = kd_cut_bool(arena, n);
     self->ease = kd_cut_double(arena, d.nv);
+    self->most = kd_cut_double(arena, n);
     if (!tangent) return;
     int work = kd_svd_work(m, n);
     self->U = kd_cut_matrix(arena, m, m);
@@ -483,10 +611,13 @@ static void cut_arrays(kd_statespace *self)
     kd_arena *arena = &self->arena;
     int       most = d.np > d.nv ? d.np : d.nv, wide = most > d.nr ? most : d.nr;
     cut_point(self, &self->last);
+    cut_point(self, &self->kept);
     for (int k = 0; k < 2; k++) {
         cut_point(self, &self->ends[k]);
         kd_chart_cut(self, &self->charts[k]);
     }
+    for (int k = 0; k < KD_STATESPACE_PAST; k++)
+        self->past.point[k] = kd_cut_double(arena, d.np + d.nv + d.nr + d.nw + d.ns);
     self->guess = kd_cut_double(arena, self->nwhole - d.np - d.nv - d.nr);
     self->whole = kd_cut_double(arena, self->nwhole);
     self->zero = kd_cut_double(arena, wide);
@@ -494,6 +625,9 @@ static void cut_arrays(kd_statespace *self)
     self->rind = kd_cut_double(arena, most);
     self->rc = kd_cut_double(arena, d.nlambda + d.nmu);
     self->e = kd_cut_double(arena, d.nv);
+    self->aim = kd_cut_double(arena, d.np);
+    self->before = kd_cut_double(arena, d.np + d.ns);
+    self->path = kd_cut_double(arena, 2 * d.np);
     self->moved = kd_cut_double(arena, d.np);
     self->values = kd_cut_double(arena, d.nlambda + d.nmu);
     self->work = kd_cut_double(arena, 4 * d.nv);
@@ -549,8 +683,11 @@ static kd_status set_layout(kd_statespace *self, char *message, size_t size)
     self->rank_p = self->rank_v = -1;
     self->methods = statespace_class;
     if (d.np - d.nq == d.nv) return KD_OK;
-    kd_text(message, size, "the state-space form needs np - nq = nv, but np = %d, nq = %d, nv = %d; use psf or ggl",
-            d.np, d.nq, d.nv);
+    kd_text(
+        message, size,
+        "the state-space form needs as many norm equations q(p) as there are more positions than velocities, but np = "
+        "%d, nq = %d, nv = %d; give all of q, or use psf or ggl",
+        d.np, d.nq, d.nv);
     return KD_ERR_UNSUPPORTED;
 }
 

@@ -19,6 +19,9 @@
 #define SLOW 0.1            // rate of convergence from which on the matrix is renewed
 #define MAX_RENEWALS 8      // matrices of one solution: the later ones are those of Newton's method itself
 #define FAR 10.0            // increments may grow by this factor over the smallest one
+#define CURVED 0.25         // what later increments may do beside the first one, without leaving its branch
+#define NEARBY 1e-3         // the same beside the size of the coordinates at the start
+#define PATH_FIRST 0.5      // part of a path that is tried first
 #define SPARSE_FROM 160     // order from which on sparse factors pay
 #define SINGULAR 1e-13      // reciprocal condition of a matrix that is not used
 #define GROWTH 1.25         // of the condition number, from which on coordinates are chosen anew (S2 section 4)
@@ -53,7 +56,6 @@ void kd_chart_cut(kd_statespace *self, kd_chart *chart)
     if (!self->shared) cut_level(self, &chart->v, self->dims.nv);
     chart->position = kd_cut_double(&self->arena, self->dims.np);
     chart->y = kd_cut_double(&self->arena, self->dims.np);
-    chart->s = kd_cut_double(&self->arena, self->dims.ns);
 }
 
 void kd_chart_release(kd_chart *chart)
@@ -186,7 +188,8 @@ static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int c
     double *copy = tangent ? self->full + (ptrdiff_t)m * n : NULL;
     if (tangent) memcpy(copy, self->full, (size_t)m * (size_t)n * sizeof(double));
     scale(m, n, self->full, self->stiff);
-    int rank = m > 0 ? kd_lu_full(m, n, self->full, self->row, self->column, self->opt.rank_tolerance) : 0;
+    int rank =
+        m > 0 ? kd_lu_full_sparse(m, n, self->full, self->row, self->column, self->opt.rank_tolerance, self->most) : 0;
     if (m == 0)
         for (int j = 0; j < n; j++) self->column[j] = j;
     if (*rank_known >= 0 && rank != *rank_known) {
@@ -244,15 +247,14 @@ static int position_rows(kd_statespace *self, int *rows)
 {
     kd_dims d = self->dims;
     int     count = list_active(self, 0, d.nlambda, rows), nq = self->identity ? 0 : d.nq, m = count + nq;
-    for (int k = 0; k < count; k++)
-        for (int j = 0; j < d.np; j++) {
-            double sum = 0;
-            if (self->identity)
-                sum = entry(self, rows[k], j);
-            else
-                for (int l = 0; l < d.nv; l++) sum += entry(self, rows[k], l) * self->position.Zplus[l + j * d.nv];
-            self->full[k + (ptrdiff_t)j * m] = sum;
+    for (int j = 0; j < d.np; j++) {
+        double *column = self->full + (ptrdiff_t)j * m;
+        memset(column, 0, (size_t)count * sizeof *column);
+        for (int l = self->identity ? j : 0; l < (self->identity ? j + 1 : d.nv); l++) {
+            double z = self->identity ? 1 : self->position.Zplus[l + (ptrdiff_t)j * d.nv];
+            for (int k = 0; k < count && z != 0; k++) column[k] += z * entry(self, rows[k], l);
         }
+    }
     for (int k = 0; k < nq; k++)
         for (int j = 0; j < d.np; j++) self->full[count + k + (ptrdiff_t)j * m] = self->position.q_p[k + j * nq];
     return count;
@@ -309,13 +311,18 @@ static void assemble(kd_statespace *self, kd_chart *chart, kd_chart_level *level
     int     nv = self->dims.nv, rank = level->rank, n = order(self, level), first = n - rank;
     bool    kinematic = level == &chart->p && !self->identity;
     double *A = level->LU;
-    for (int i = 0; i < rank; i++) {
-        double most = 0;
-        for (int j = 0; j < nv; j++) most = fmax(most, fabs(entry(self, level->rows[i], j)));
-        level->row[first + i] = most > 0 ? 1 / most : 1;
-        for (int j = 0; j < nv; j++)
-            level->C[i + (ptrdiff_t)j * rank] = entry(self, level->rows[i], j) * level->row[first + i];
+    double *row = level->row + first;
+    memset(row, 0, (size_t)rank * sizeof *row);
+    for (int j = 0; j < nv; j++) {
+        double *C = level->C + (ptrdiff_t)j * rank;
+        for (int i = 0; i < rank; i++) {
+            C[i] = entry(self, level->rows[i], j);
+            if (fabs(C[i]) > row[i]) row[i] = fabs(C[i]);
+        }
     }
+    for (int i = 0; i < rank; i++) row[i] = row[i] > 0 ? 1 / row[i] : 1;
+    for (int j = 0; j < nv; j++)
+        for (int i = 0; i < rank; i++) level->C[i + (ptrdiff_t)j * rank] *= row[i];
     if (level->reduced) {
         for (int j = 0; j < rank; j++)
             memcpy(A + (ptrdiff_t)j * rank, level->C + (ptrdiff_t)level->independent[level->nind + j] * rank,
@@ -394,7 +401,7 @@ static bool factor_level(kd_statespace *self, kd_chart_level *level)
     return rcond > SINGULAR;
 }
 
-// New matrix at (t, p, s)
+// New matrix at (t, p, s), which may be an iterate: chart->position stays
 static kd_eval renew(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
 {
     kd_eval answer = evaluate(self, t, p, s, false);
@@ -414,24 +421,10 @@ kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const do
 {
     kd_eval answer = renew(self, chart, t, p, s, regular);
     if (answer != KD_EVAL_OK) return answer;
-    chart->t_position = t;
-    memmove(chart->position, p, (size_t)self->dims.np * sizeof *p);
-    if (self->dims.ns > 0) memmove(chart->s, s, (size_t)self->dims.ns * sizeof *s);
+    memcpy(chart->position, p, (size_t)self->dims.np * sizeof *p);
     kd_chart_pick(&chart->p, p, chart->y);
     chart->renewed = false;
     return KD_EVAL_OK;
-}
-
-void kd_chart_recover(kd_statespace *self, kd_chart *chart)
-{
-    bool regular;
-    if (!chart->renewed) return;
-    const kd_status fault = self->fault; // what was reported remains
-    char            message[sizeof self->message];
-    memcpy(message, self->message, sizeof message);
-    (void)!kd_chart_factor(self, chart, chart->t_position, chart->position, chart->s, &regular);
-    self->fault = fault;
-    memcpy(self->message, message, sizeof message);
 }
 
 static void back_substitute(kd_chart_level *level, int n, double *b)
@@ -567,10 +560,20 @@ static kd_eval move(kd_statespace *self, double *p, const double *s)
     return kd_statespace_note_data(self, answer);
 }
 
+// Have later increments moved p far away from where the first one led? That may be the way to another branch or to
+// nowhere.
+static bool astray(const kd_statespace *self, const double *p, double first)
+{
+    double far = 0;
+    for (int i = 0; i < self->dims.np; i++) far = fmax(far, fabs(p[i] - self->aim[i]));
+    return far > fmax(CURVED * first, NEARBY * self->scale);
+}
+
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p, double *s)
 {
     kd_chart_level *level = &chart->p;
     progress        now = {0};
+    double          scale = fmax(1, kd_norm_max(self->dims.np, p)), first = -1;
     kd_eval         answer = kd_acceleration_at(self->acceleration, t, p, s, self->zero, self->zero);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
     for (;;) {
@@ -580,11 +583,15 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         for (int i = 0; i < level->nind; i++) self->rind[i] = y[i] - self->rind[i];
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
         kd_chart_solve(self, level, self->rind, self->rc, self->e);
-        double  scale = fmax(1, kd_norm_max(self->dims.np, p));
         verdict next = judge(&now, kd_norm_max(self->dims.nv, self->e), scale);
         if (next == GIVE_UP) return no_solution(self, level, t, "positions");
         answer = move(self, p, s);
         if (answer != KD_EVAL_OK) return answer;
+        if (first < 0) {
+            memcpy(self->aim, p, (size_t)self->dims.np * sizeof *p);
+            first = now.last;
+        }
+        if (astray(self, p, first)) return no_solution(self, level, t, "positions");
         if (next == RENEW) {
             bool regular;
             answer = renew(self, chart, t, p, s, &regular);
@@ -598,6 +605,42 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         for (int i = 0; i < level->nind; i++) p[level->independent[i]] = y[i];
     return self->dims.ns > 0 ? kd_statespace_note(self, kd_acceleration_contacts(self->acceleration, t, p, s), "")
                              : KD_EVAL_OK;
+}
+
+// One part of the path: to (t, y) from the present p, s, which stay after a failure, with new factors there
+static kd_eval next_on_path(kd_statespace *self, kd_chart *chart, double t_now, double t, const double *y, double *p,
+                            double *s)
+{
+    kd_dims d = self->dims;
+    bool    regular;
+    memcpy(self->before, p, (size_t)d.np * sizeof *p);
+    memcpy(self->before + d.np, s, (size_t)d.ns * sizeof *s);
+    kd_eval answer = kd_chart_positions(self, chart, t, y, p, s);
+    if (answer != KD_EVAL_RETRY) return answer;
+    memcpy(p, self->before, (size_t)d.np * sizeof *p);
+    memcpy(s, self->before + d.np, (size_t)d.ns * sizeof *s);
+    (void)!renew(self, chart, t_now, p, s, &regular);
+    return answer;
+}
+
+kd_eval kd_chart_follow(kd_statespace *self, kd_chart *chart, double t_from, double t, const double *y, double *p,
+                        double *s, double least, double most)
+{
+    int     nind = chart->p.nind;
+    double  done = 0, part = fmin(PATH_FIRST, most), *y_from = self->path, *y_next = self->path + nind, t_now = t_from;
+    kd_eval answer = KD_EVAL_OK;
+    kd_chart_pick(&chart->p, p, y_from);
+    while (done < 1) {
+        double next = fmin(1, done + part), t_next = next < 1 ? t_from + next * (t - t_from) : t;
+        for (int i = 0; i < nind; i++) y_next[i] = next < 1 ? y_from[i] + next * (y[i] - y_from[i]) : y[i];
+        answer = next_on_path(self, chart, t_now, t_next, y_next, p, s);
+        if (answer == KD_EVAL_STOP || (answer != KD_EVAL_OK && part <= least)) return answer;
+        part = answer == KD_EVAL_OK ? fmin(2 * part, most) : 0.5 * part;
+        if (answer != KD_EVAL_OK) continue;
+        done = next;
+        t_now = t_next;
+    }
+    return answer;
 }
 
 kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, const double *v_ind, const double *p,

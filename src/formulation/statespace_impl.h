@@ -38,15 +38,15 @@ typedef struct kd_chart {
     bool           valid;
     double         t;
     kd_chart_level p, v;
-    double         t_position;
-    double        *position, *s; // (np), (ns) a point of the motion, where the matrices were factored
-    double        *y;            // (np) S position
-    bool           renewed;      // meanwhile factored at an iterate
+    double        *position; // (np) a point of the motion, where the matrices were factored
+    double        *y;        // (np) S position
+    bool           renewed;  // meanwhile factored at an iterate
 } kd_chart;
 
 // Everything that belongs to one (t, x): the whole state [p v r w s lambda mu | a] and x'.
 typedef struct kd_statespace_point {
     bool            known;
+    bool            looked_at; // between steps, not for one
     double          t;
     const kd_chart *chart;
     double         *x;                                   // (n)
@@ -55,6 +55,15 @@ typedef struct kd_statespace_point {
     double         *z;                                   // (nz)
     unsigned char  *active;                              // (nlambda + nmu)
 } kd_statespace_point;
+
+// Accepted points of the past: all of p, v, r, w, s, whatever the coordinates were. For multistep methods, and to begin
+// again from after a failure.
+enum { KD_STATESPACE_PAST = 10 };
+typedef struct kd_statespace_past {
+    int     count, newest;
+    double  t[KD_STATESPACE_PAST];
+    double *point[KD_STATESPACE_PAST]; // (np + nv + nr + nw + ns)
+} kd_statespace_past;
 
 typedef struct kd_statespace_newton {
     kd_arena        arena;
@@ -107,7 +116,12 @@ typedef struct kd_statespace {
     kd_chart              *chart, *previous;
     int                    rank_p, rank_v; // of the present active rows; -1: not yet determined
     kd_statespace_point    last;           // solved last
+    kd_statespace_point    kept;           // the end of a step, while times inside of it are looked at
     kd_statespace_point    ends[2];        // of an interpolated step
+    kd_statespace_past     past;
+    double                 scale;          // of the positions at the start, not below 1
+    double                 guess_t;        // time of the position in last
+    double                 reached;        // latest time of a solution since the last accepted point
     double                *guess;          // (nw + ns + nlambda + nmu) of the last point that had a solution
     double                *whole;          // (nwhole)
     double                *zero;           // (nv)
@@ -116,7 +130,8 @@ typedef struct kd_statespace {
     int                   *row, *column;
     bool                  *stiff; // (np or nv) coordinates that stiff forces act upon
     double                *ease;  // (nv) of moving a velocity against them, 1 where there are none
-    double                *rind, *rc, *e, *moved, *values, *work;
+    double                *most;  // (np)
+    double                *rind, *rc, *e, *moved, *aim, *before, *path, *values, *work;
     int                   *iwork;
     kd_statespace_newton   newton;
     kd_component          *component;
@@ -142,8 +157,6 @@ kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const do
 // Factor the matrices of the chart there; false in *regular: they are singular.
 kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s,
                         bool *regular) KD_NODISCARD;
-// The factors of chart->position again, if those of an iterate have taken their place
-void kd_chart_recover(kd_statespace *self, kd_chart *chart);
 // Is the choice still a good one at the point of the factors? reset: take it as the new reference
 bool kd_chart_serves(kd_statespace *self, kd_chart *chart, bool reset);
 bool kd_chart_same(const kd_statespace *self, const kd_chart *a, const kd_chart *b);
@@ -154,6 +167,10 @@ const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_char
 // p and s with S p = y, g = 0, c = 0; p, s come as guess. Then v with S v = v_ind, gI = 0, h = 0.
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p,
                            double *s) KD_NODISCARD;
+// The same from a solution p, s at t_from, along a path on which t and y change evenly: in parts that are short enough
+// to stay on its branch, between least and most of the whole.
+kd_eval kd_chart_follow(kd_statespace *self, kd_chart *chart, double t_from, double t, const double *y, double *p,
+                        double *s, double least, double most) KD_NODISCARD;
 kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, const double *v_ind, const double *p,
                             const double *s, const double *r, double *v) KD_NODISCARD;
 

@@ -14,6 +14,8 @@
 
 #define MAXIMUM_ORDER_PREDICTOR 1 // ARKODE's number
 #define FIXED_ITERATIONS 12       // of Newton's method in constant steps; ARKODE's 3 otherwise
+#define REFUSED_SHRINK 0.25       // of a step that a function refused
+#define LEAST_STEP 1e-15          // beside t
 
 struct kd_arkode {
     kd_sundials       base; // first: the callbacks see it
@@ -251,6 +253,29 @@ static kd_status relabel(kd_arkode *self)
     return status;
 }
 
+// ERKStep gives up when a function asks for a smaller step. Start again at the last accepted point with one; false: it
+// cannot be smaller, or that was not the reason.
+static bool start_smaller(kd_arkode *self, int flag)
+{
+    kd_sundials *base = &self->base;
+    double       h = 0;
+    long         steps = base->steps;
+    bool         asked = flag <= ARK_RHSFUNC_FAIL && flag >= ARK_UNREC_RHSFUNC_ERR && base->fault < 0 &&
+                 base->fault != KD_ERR_CALLBACK_STOP && base->fault != KD_ERR_MEMORY;
+    if (!asked || !is_explicit(self) || self->opt.h_fixed > 0) return false;
+    if (ERKStepGetCurrentStep(base->memory, &h) != 0) return false;
+    h *= REFUSED_SHRINK;
+    if (!(h > LEAST_STEP * fabs(base->t))) return false;
+    kd_status fault = base->fault;
+    char      reason[sizeof base->reason];
+    memcpy(reason, base->reason, sizeof reason);
+    bool again = kd_arkode_start(self, base->t, base->accepted) >= 0 && ERKStepSetInitStep(base->memory, h) == 0;
+    base->steps = steps;
+    base->fault = fault; // the reason, if it was the last attempt
+    memcpy(base->reason, reason, sizeof reason);
+    return again;
+}
+
 kd_status kd_arkode_step(kd_arkode *self, double t_end)
 {
     kd_sundials *base = &self->base;
@@ -259,9 +284,14 @@ kd_status kd_arkode_step(kd_arkode *self, double t_end)
     if (!go) return status;
     status = relabel(self);
     if (status < 0) return status;
-    double t = base->t;
-    int    flag = STEPPER(self, SetStopTime)(base->memory, t_end);
-    if (flag == ARK_SUCCESS) flag = STEPPER(self, Evolve)(base->memory, t_end, base->x, &t, ARK_ONE_STEP);
+    double t = base->t, t_old = base->t_old;
+    int    flag, smaller = 0;
+    do {
+        flag = STEPPER(self, SetStopTime)(base->memory, t_end);
+        if (flag == ARK_SUCCESS) flag = STEPPER(self, Evolve)(base->memory, t_end, base->x, &t, ARK_ONE_STEP);
+    } while (flag < 0 && start_smaller(self, flag) && ++smaller);
+    if (smaller > 0) (void)ERKStepSetInitStep(base->memory, self->opt.h_first); // of later starts
+    if (flag < 0) base->t_old = t_old;
     return kd_sundials_stepped(base, flag, t, t_end);
 }
 

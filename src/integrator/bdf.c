@@ -658,7 +658,27 @@ static kd_status fixed_step(kd_bdf *b, double t_end)
     return KD_OK;
 }
 
-// State-space forms may change their coordinates between two steps: the history, which is in the old ones, is void.
+// The past in new coordinates, as far as the formulation knows it; b->x is the newest point. Order and step size go on.
+// Derivatives at a start (equal nodes) are left out. false: too little is left, or start values are being collected.
+static bool keep_past(kd_bdf *b)
+{
+    const kd_dae_class *f = b->dae->methods;
+    int                 count = kd_bdf_history_distinct(&b->past), known = 1;
+    bool                fixed = b->opt.h_fixed > 0;
+    if (!f->recall || b->grid_wanted > 0) return false;
+    while (known < count && f->recall(b->dae->impl, b->past.t[known], b->past.D[known])) known++;
+    if (known < 2 || (fixed && known <= b->order)) return false;
+    memcpy(b->past.D[0], b->x, (size_t)b->n * sizeof *b->x);
+    kd_bdf_history_rebuild(&b->past, known);
+    if (b->order > known - 1) b->order = known - 1;
+    if (b->order_least > b->order) b->order_least = b->order;
+    kd_corrector_start(&b->corrector, false);
+    set_weights(b);
+    return true;
+}
+
+// State-space forms may change their coordinates between two steps. Where the past is not to be had in the new ones, it
+// is void.
 static kd_status relabel(kd_bdf *b)
 {
     const kd_dae_class *f = b->dae->methods;
@@ -671,7 +691,7 @@ static kd_status relabel(kd_bdf *b)
         keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
         return fail(b, b->cause);
     }
-    if (!changed) return KD_OK;
+    if (!changed || keep_past(b)) return KD_OK;
     kd_status status = kd_bdf_start(b, t, b->x, false);
     return status < 0 ? fail(b, status) : KD_OK;
 }

@@ -33,15 +33,28 @@ void kd_bdf_history_curvature(kd_bdf_history *history, const double *xddot)
 
 void kd_bdf_history_points(kd_bdf_history *history, int count, const double *t, double *const *X)
 {
-    history->terms = count;
     for (int j = 0; j < count; j++) {
         history->t[j] = t[j];
         memcpy(history->D[j], X[j], (size_t)history->n * sizeof(double));
     }
+    kd_bdf_history_rebuild(history, count);
+}
+
+void kd_bdf_history_rebuild(kd_bdf_history *history, int count)
+{
+    const double *t = history->t;
+    history->terms = count;
     for (int level = 1; level < count; level++)
         for (int j = count - 1; j >= level; j--) // D[j] = [x_(j-level), .., x_j]
             for (int i = 0; i < history->n; i++)
                 history->D[j][i] = (history->D[j - 1][i] - history->D[j][i]) / (t[j - level] - t[j]);
+}
+
+int kd_bdf_history_distinct(const kd_bdf_history *history)
+{
+    int count = history->terms > 0 ? 1 : 0;
+    while (count > 0 && count < history->terms && history->t[count] < history->t[count - 1]) count++;
+    return count;
 }
 
 void kd_bdf_history_coefficients(const kd_bdf_history *history, double t, int order, kd_bdf_coefficients *c)

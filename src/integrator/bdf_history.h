@@ -36,6 +36,10 @@ void kd_bdf_history_start(kd_bdf_history *history, double t, const double *x, co
 void kd_bdf_history_curvature(kd_bdf_history *history, const double *xddot);
 // Values X_0, X_1, .. at different times, the newest first; count <= KD_BDF_TERMS
 void kd_bdf_history_points(kd_bdf_history *history, int count, const double *t, double *const *X);
+// The same for values that stand in D_0 .. D_(count-1) already, at the different times t[0] .. t[count-1]
+void kd_bdf_history_rebuild(kd_bdf_history *history, int count);
+// How many of the newest nodes are different times
+int kd_bdf_history_distinct(const kd_bdf_history *history);
 // 1 <= order <= KD_BDF_ORDER_MAX, history.terms > order
 void kd_bdf_history_coefficients(const kd_bdf_history *history, double t, int order, kd_bdf_coefficients *c);
 // x = P(t), xdot = P'(t)

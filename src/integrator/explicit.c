@@ -4,7 +4,8 @@
 // After an accepted step x_1 is projected onto the constraints by the formulation. The value f(t_1, x_1) that the error
 // estimate or the projection needed is that of the next step where x_1 did not move; otherwise f is asked for once
 // more, which costs one solve where the formulation still has the matrix of x_1. The error has been estimated before.
-// Method: docs/methods/explicit.md
+// The half-explicit method takes its stages from the formulation's constraints on velocity level instead.
+// Methods: docs/methods/explicit.md, half-explicit.md
 #include <kardan/explicit.h>
 
 #include <float.h>
@@ -14,6 +15,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "integrator/explicit_tableau.h"
+#include "math/kernel.h"
 
 #define RETRY_SHRINK 0.25 // step after a function that could not be evaluated
 #define NOT_FINITE 0.1    // step after values that are not finite
@@ -25,27 +27,30 @@
 #define SMALLEST_ERROR 1e-4
 
 struct kd_explicit {
-    kd_arena                   arena;
-    kd_dae                    *dae;
-    kd_explicit_options        opt;
-    const kd_explicit_tableau *tableau;
-    double                     safety, beta;
-    int                        n;
-    double                     t, t_old, t_end, h, h_next, h_least, h_dense;
-    double                    *x, *x_old, *x_new, *X; // (n) X: last stage
-    double                    *k[KD_EXPLICIT_STAGES]; // (n)
-    double                    *k_next;                // (n) f at the end of the last step, x_new after projection
-    double                    *r[KD_EXPLICIT_DENSE];  // (n) of the dense output
-    double                    *err;                   // (n) weighted errors
-    double                    *share;                 // (n) of a report
-    double                     error_last;            // of the last accepted step
-    bool                       has_past, to_end, rejected, started, dense_known, stiff, told;
-    long                       since_start; // accepted steps
-    int                        hits, misses;
-    int                        worst;
-    kd_status                  cause;
-    kd_stats                   stats;
-    char                       message[600];
+    kd_arena                     arena;
+    kd_dae                      *dae;
+    kd_explicit_options          opt;
+    const char                  *name;
+    const kd_explicit_tableau   *tableau;
+    const kd_constrained_points *points; // of the half-explicit method; NULL: explicit
+    double                       safety, beta;
+    int                          n;
+    double                       t, t_old, t_end, h, h_next, h_least, h_dense;
+    double                      *x, *x_old, *x_new, *X; // (n) X: last stage
+    double                      *k[KD_EXPLICIT_STAGES]; // (n)
+    double                      *k_next;                // (n) f at the end of the last step, x_new after projection
+    double                      *k_other;               // (n) at the same points with other multipliers; half-explicit
+    double                      *r[KD_EXPLICIT_DENSE];  // (n) of the dense output
+    double                      *err;                   // (n) weighted errors
+    double                      *share;                 // (n) of a report
+    double                       error_last;            // of the last accepted step
+    bool                         has_past, to_end, rejected, started, dense_known, stiff, told;
+    long                         since_start; // accepted steps
+    int                          hits, misses;
+    int                          worst;
+    kd_status                    cause;
+    kd_stats                     stats;
+    char                         message[600];
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -58,12 +63,39 @@ kd_explicit_options kd_explicit_options_default(void)
 static const kd_explicit_tableau *const tableau_of[KD_EXPLICIT_METHOD_COUNT] = {
     [KD_EXPLICIT_DOPRI5] = &kd_dopri5_tableau,
     [KD_EXPLICIT_DOP853] = &kd_dop853_tableau,
+    [KD_EXPLICIT_HALF] = &kd_dopri5_tableau,
 };
+
+static const char *const name_of[KD_EXPLICIT_METHOD_COUNT] = {
+#define NAME_OF_LIST(name, word, sentence) [name] = word,
+    KD_EXPLICIT_METHOD_LIST(NAME_OF_LIST)
+#undef NAME_OF_LIST
+};
+
+// Does the form have what the method needs?
+static kd_status check_form(const kd_dae *dae, kd_explicit_method method, char *message, size_t size)
+{
+    if (!dae->methods->rhs) {
+        kd_text(message, size, "%s integrates %s, which the %s form is not; use the formulation ode", name_of[method],
+                method == KD_EXPLICIT_HALF ? "equations of motion whose multipliers are solved for"
+                                           : "ordinary differential equations",
+                dae->methods->name);
+        return KD_ERR_UNSUPPORTED;
+    }
+    if (method == KD_EXPLICIT_HALF && !dae->methods->stage) {
+        kd_text(message, size,
+                "%s imposes the constraints on velocity level, which the %s form has eliminated; use the formulation "
+                "ode, or dopri5",
+                name_of[method], dae->methods->name);
+        return KD_ERR_UNSUPPORTED;
+    }
+    return KD_OK;
+}
 
 static kd_status check_options(const kd_dae *dae, const kd_explicit_options *o, char *message, size_t size)
 {
     if ((int)o->method < 0 || (int)o->method >= KD_EXPLICIT_METHOD_COUNT) {
-        kd_text(message, size, "the explicit method %d is none of dopri5, dop853", (int)o->method);
+        kd_text(message, size, "the explicit method %d is none of dopri5, dop853, half-explicit", (int)o->method);
         return KD_ERR_ARGUMENT;
     }
     if (!(o->rtol > 0) || !(o->atol > 0) || !isfinite(o->rtol) || !isfinite(o->atol)) {
@@ -72,23 +104,17 @@ static kd_status check_options(const kd_dae *dae, const kd_explicit_options *o, 
     }
     if (!(o->h_first >= 0) || !(o->h_max >= 0) || !(o->h_fixed >= 0) || !isfinite(o->h_fixed) || o->max_steps < 1) {
         kd_text(message, size, "%s: h_first, h_max and h_fixed must not be negative, max_steps must be at least 1",
-                tableau_of[o->method]->name);
+                name_of[o->method]);
         return KD_ERR_ARGUMENT;
     }
     if (!(o->safety >= 0) || !(o->safety < 1) || !(o->beta <= 0.2) || o->stiff_steps < 0) {
         kd_text(message, size,
                 "%s: safety = %g must lie between 0 and 1, beta = %g below 0.2, stiff_steps = %d not "
                 "below 0",
-                tableau_of[o->method]->name, o->safety, o->beta, o->stiff_steps);
+                name_of[o->method], o->safety, o->beta, o->stiff_steps);
         return KD_ERR_ARGUMENT;
     }
-    if (!dae->methods->rhs) {
-        kd_text(message, size,
-                "%s integrates ordinary differential equations, which the %s form is not; use the formulation ode",
-                tableau_of[o->method]->name, dae->methods->name);
-        return KD_ERR_UNSUPPORTED;
-    }
-    return KD_OK;
+    return check_form(dae, o->method, message, size);
 }
 
 static void cut_arrays(kd_explicit *self)
@@ -100,6 +126,7 @@ static void cut_arrays(kd_explicit *self)
     self->x_new = kd_cut_double(arena, n);
     self->X = kd_cut_double(arena, n);
     self->k_next = kd_cut_double(arena, n);
+    if (self->points) self->k_other = kd_cut_double(arena, n);
     self->err = kd_cut_double(arena, n);
     self->share = kd_cut_double(arena, n);
     for (int i = 0; i < self->tableau->all_stages; i++) self->k[i] = kd_cut_double(arena, n);
@@ -120,14 +147,16 @@ kd_status kd_explicit_create(kd_dae *dae, const kd_explicit_options *opt, kd_exp
     if (self) {
         self->dae = dae;
         self->opt = options;
+        self->name = name_of[options.method];
         self->tableau = tableau_of[options.method];
+        if (options.method == KD_EXPLICIT_HALF) self->points = &kd_half_explicit_points;
         self->beta = options.beta < 0 ? self->tableau->beta : options.beta;
         self->safety = options.safety > 0 ? options.safety : self->tableau->safety;
         self->n = dae->n;
         cut_arrays(self);
     }
     if (!self || self->arena.failed) {
-        kd_text(message, size, "%s: %s", tableau_of[options.method]->name, kd_status_sentence(KD_ERR_MEMORY));
+        kd_text(message, size, "%s: %s", name_of[options.method], kd_status_sentence(KD_ERR_MEMORY));
         kd_explicit_destroy(self);
         return KD_ERR_MEMORY;
     }
@@ -165,7 +194,7 @@ static kd_status fail(kd_explicit *self, kd_status status)
 {
     char name[160], reason[400];
     kd_text(reason, sizeof reason, "%s", self->message);
-    kd_text(self->message, sizeof self->message, "at t = %.9g, h = %.3g: %s", self->t, self->h, self->tableau->name);
+    kd_text(self->message, sizeof self->message, "at t = %.9g, h = %.3g: %s", self->t, self->h, self->name);
     if (reason[0]) kd_text_append(self->message, sizeof self->message, ": %s", reason);
     if (self->worst >= 0 && self->dae->methods->component_name)
         kd_text_append(self->message, sizeof self->message, "; worst component: %s",
@@ -217,29 +246,60 @@ static void combine(const kd_explicit *self, const double *x, double h, const do
         k[m] = self->k[j];
         w[m++] = h * a[j];
     }
-    for (int i = 0; i < n; i++) {
+    int i = 0;
+    for (; i + 4 <= n; i += 4) { // sums stay in registers
+        kd_pair low = kd_pair_both(0), high = low;
+        for (int j = 0; j < m; j++) {
+            const kd_pair both = kd_pair_both(w[j]);
+            low += both * kd_pair_load(k[j] + i);
+            high += both * kd_pair_load(k[j] + i + 2);
+        }
+        if (x) low = kd_pair_load(x + i) + low, high = kd_pair_load(x + i + 2) + high;
+        kd_pair_store(out + i, low);
+        kd_pair_store(out + i + 2, high);
+    }
+    for (; i < n; i++) {
         double sum = 0;
         for (int j = 0; j < m; j++) sum += w[j] * k[j][i];
         out[i] = x ? x[i] + sum : sum;
     }
 }
 
+static double end_time(const kd_explicit *self)
+{
+    return self->to_end ? self->t_end : self->t + self->h;
+}
+
+static double time_of(const kd_explicit *self, double c)
+{
+    return c == 1 ? end_time(self) : self->t + c * self->h;
+}
+
+// k of a stage of the half-explicit method at X, time c, whose multipliers belong to the constrained point
+// x + h sum_{j <= i} a_j k_j, time c_constrained; base is a workspace
+static kd_status stage(kd_explicit *self, int i, double c, const double *X, double c_constrained, const double *a,
+                       double *base, double *k)
+{
+    combine(self, self->x, self->h, a, i, base);
+    kd_eval answer = self->dae->methods->stage(self->dae->impl, time_of(self, c), X, time_of(self, c_constrained), base,
+                                               self->h * a[i], k);
+    self->stats.residuals++;
+    return answer == KD_EVAL_OK ? KD_OK : eval_cause(self, answer);
+}
+
 // k_1 .. and x_new; k_0 is known
 static kd_status solve_stages(kd_explicit *self)
 {
-    const kd_explicit_tableau *b = self->tableau;
+    const kd_explicit_tableau   *b = self->tableau;
+    const kd_constrained_points *half = self->points;
     for (int i = 1; i < b->stages; i++) {
         combine(self, self->x, self->h, b->a[i], i, self->X);
-        kd_status status = rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
+        kd_status status = half ? stage(self, i, b->c[i], self->X, half->c[i], half->a[i], self->x_new, self->k[i])
+                                : rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
         if (status < 0) return status;
     }
     combine(self, self->x, self->h, b->a[b->stages], b->stages, self->x_new);
     return KD_OK;
-}
-
-static double end_time(const kd_explicit *self)
-{
-    return self->to_end ? self->t_end : self->t + self->h;
 }
 
 static double scale(const kd_explicit *self, int i)
@@ -271,6 +331,27 @@ static double error_norm(kd_explicit *self)
     return high / sqrt((high + 0.01 * low) * counted);
 }
 
+// The embedded solution of the half-explicit method has multipliers of its own in its last stage, at x_1, with which it
+// satisfies the constraints as x_1 does: what one of them alone would leave of them is not an error of x_1.
+static kd_status embed(kd_explicit *self)
+{
+    const kd_explicit_tableau *b = self->tableau;
+    int                        last = b->stages;
+    double                     weights[KD_EXPLICIT_STAGES];
+    for (int j = 0; j <= last; j++) weights[j] = (j < last ? b->a[last][j] : 0) - b->error[j];
+    return stage(self, last, 1, self->x_new, 1, weights, self->err, self->k_other);
+}
+
+// error_norm with k_other instead of k_end
+static double embedded_error_norm(kd_explicit *self)
+{
+    double **k_end = &self->k[self->tableau->stages], *kept = *k_end;
+    *k_end = self->k_other;
+    double error = error_norm(self);
+    *k_end = kept;
+    return error;
+}
+
 static void find_worst(kd_explicit *self)
 {
     self->worst = 0;
@@ -287,8 +368,16 @@ static void watch_stiffness(kd_explicit *self, const double *k_end)
     int                        every = self->opt.stiff_steps;
     double                     num = 0, den = 0;
     if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return;
+    const double *k_last = self->k[b->stages - 1];
+    if (self->points) { // whose multipliers do not belong to X alone
+        if (rhs(self, end_time(self), self->X, self->k_other) < 0) {
+            self->message[0] = '\0';
+            return;
+        }
+        k_last = self->k_other;
+    }
     for (int i = 0; i < self->n; i++) {
-        num += pow(k_end[i] - self->k[b->stages - 1][i], 2);
+        num += pow(k_end[i] - k_last[i], 2);
         den += pow(self->x_new[i] - self->X[i], 2);
     }
     if (den > 0 && self->h * sqrt(num / den) > b->stiff) {
@@ -306,7 +395,7 @@ static kd_status advise(kd_explicit *self)
     kd_text(self->message, sizeof self->message,
             "at t = %.9g, h = %.3g: the equations are stiff: stability, not accuracy, limits the steps of %s; an "
             "implicit method, radau or bdf, would take longer ones",
-            self->t, self->h, self->tableau->name);
+            self->t, self->h, self->name);
     return KD_STIFF;
 }
 
@@ -472,8 +561,9 @@ static kd_status attempt(kd_explicit *self, double *err)
     bool      fixed = self->opt.h_fixed > 0, early = self->tableau->error[self->tableau->stages] == 0;
     kd_status status = solve_stages(self);
     if (status == KD_OK && !early) status = evaluate_end(self);
+    if (status == KD_OK && self->points && !fixed) status = embed(self);
     if (status < 0) return status;
-    *err = error_norm(self);
+    *err = self->points && !fixed ? embedded_error_norm(self) : error_norm(self);
     if (!isfinite(*err)) return KD_ERR_NOT_FINITE;
     if (fixed) *err = 0;
     if (*err >= 1) return KD_OK;

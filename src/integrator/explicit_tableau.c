@@ -3,6 +3,8 @@
 //
 // dopri5: Dormand, Prince, J. Comp. Appl. Math. 6 (1980); dense output of order 4: Hairer, Norsett, Wanner, Solving
 // Ordinary Differential Equations I (2nd ed.), II.6. dop853: ibid., II.5 and II.10, with dense output of order 7.
+// Constrained points on dopri5: method PHEM56 of Murua, Partitioned half-explicit Runge-Kutta methods for differential-
+// algebraic systems of index 2, Computing 59 (1997).
 #include "integrator/explicit_tableau.h"
 
 // clang-format off
@@ -24,6 +26,18 @@ const kd_explicit_tableau kd_dopri5_tableau = {
     .dense = {
         {-12715105075.0 / 11282082432.0, 0, 87487479700.0 / 32700410799.0, -10690763975.0 / 1880347072.0,
          701980252875.0 / 199316789632.0, -1453857185.0 / 822651844.0, 69997945.0 / 29380423.0},
+    },
+};
+
+const kd_constrained_points kd_half_explicit_points = {
+    .c = {0, 3.0 / 10, 3.0 / 8, 5.0 / 7, 1, 1},
+    .a = {
+        {0},
+        {3.0 / 40, 9.0 / 40},
+        {21.0 / 256, 45.0 / 256, 15.0 / 128},
+        {19235.0 / 98784, -225.0 / 392, 6235.0 / 6174, 2755.0 / 32928},
+        {-293.0 / 1152, 85.0 / 48, -2275.0 / 1908, 35.0 / 32, -2835.0 / 6784},
+        {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84},
     },
 };
 

@@ -29,4 +29,15 @@ typedef struct kd_explicit_tableau {
 
 extern const kd_explicit_tableau kd_dopri5_tableau, kd_dop853_tableau;
 
+// The half-explicit method for x' = f(t, x, lambda), 0 = g(t, x): stages X_i, x_1, errors and dense output of dopri5.
+// k_0 and k_end belong to consistent multipliers, those of stage i = 1 .. 5 are such that the point
+//     x + h sum_{j <= i} a_ij k_j   satisfies the constraints at   t + c_i h;
+// a_ii is not 0. The last of these points is x_1.
+typedef struct kd_constrained_points {
+    double c[KD_EXPLICIT_STAGES];
+    double a[KD_EXPLICIT_STAGES][KD_EXPLICIT_STAGES];
+} kd_constrained_points;
+
+extern const kd_constrained_points kd_half_explicit_points;
+
 #endif

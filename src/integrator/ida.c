@@ -30,6 +30,7 @@ static int residual(double t, N_Vector x, N_Vector xdot, N_Vector F, void *user_
     kd_sundials_at(base, t);
     kd_eval answer =
         base->dae->methods->residual(base->dae->impl, t, N_VGetArrayPointer(x), N_VGetArrayPointer(xdot), f);
+    if (base->dae->n == 0) f[0] = N_VGetArrayPointer(xdot)[0];
     return answer == KD_EVAL_OK ? kd_sundials_finite(base, f, "residual") : kd_sundials_note(base, answer);
 }
 
@@ -55,6 +56,7 @@ static int weights(N_Vector x, N_Vector weight, void *user_data)
     const double         *y = N_VGetArrayPointer(x);
     double               *w = N_VGetArrayPointer(weight), h = 0;
     bool                  index3 = false;
+    if (base->dae->n == 0) w[0] = 1;
     for (int i = 0; i < base->dae->n; i++) index3 = index3 || base->dae->index[i] == 3;
     if (index3 && (IDAGetCurrentStep(base->memory, &h) != 0 || h <= 0)) h = o->h_first;
     for (int i = 0; i < base->dae->n; i++) {
@@ -102,6 +104,7 @@ static kd_status check_options(const kd_dae *dae, const kd_ida_options *o, char 
 static void describe(kd_ida *self)
 {
     const kd_dae *dae = self->base.dae;
+    if (dae->n == 0) N_VConst(1, self->id);
     for (int i = 0; i < dae->n; i++) {
         kd_component kind = dae->component[i];
         bool differential = kind == KD_COMPONENT_POSITION || (kind == KD_COMPONENT_VELOCITY && dae->index[i] < 2) ||

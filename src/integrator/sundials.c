@@ -73,9 +73,10 @@ kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_class *methods, 
     return KD_OK;
 }
 
+// SUNDIALS has no vectors without components: where every coordinate is prescribed, one that rests stands in.
 bool kd_sundials_vector(kd_sundials *self, N_Vector *vector)
 {
-    *vector = N_VNew_Serial(self->dae->n, self->context);
+    *vector = N_VNew_Serial(self->dae->n > 0 ? self->dae->n : 1, self->context);
     if (*vector) N_VConst(0, *vector);
     return *vector;
 }
@@ -117,6 +118,7 @@ static int own_solve(SUNLinearSolver solver, SUNMatrix A, N_Vector x, N_Vector b
     methods->reduce(impl, self->F, self->part, self->y);
     methods->solve_real(impl, self->y);
     methods->expand(impl, self->part, self->y, N_VGetArrayPointer(x));
+    if (self->dae->n == 0) N_VConst(0, x);
     return SUNLS_SUCCESS;
 }
 
@@ -140,7 +142,7 @@ static SUNLinearSolver own_solver(kd_sundials *self)
 
 bool kd_sundials_linear_solver(kd_sundials *self, bool own)
 {
-    sunindextype n = own ? 1 : self->dae->n;
+    sunindextype n = own || self->dae->n == 0 ? 1 : self->dae->n;
     self->solution_factor = 1;
     self->matrix = SUNDenseMatrix(n, n, self->context);
     if (!self->matrix) return false;
@@ -211,6 +213,7 @@ int kd_sundials_rhs(double t, N_Vector x, N_Vector xdot, void *user_data)
     double      *f = N_VGetArrayPointer(xdot);
     kd_sundials_at(self, t);
     kd_eval answer = self->dae->methods->rhs(self->dae->impl, t, N_VGetArrayPointer(x), f);
+    if (self->dae->n == 0) f[0] = 0;
     return answer == KD_EVAL_OK ? kd_sundials_finite(self, f, "right-hand side") : kd_sundials_note(self, answer);
 }
 

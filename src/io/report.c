@@ -195,6 +195,8 @@ static void add_energies(gallery *g)
 static void collect_plots(gallery *g, const kd_result *r)
 {
     g->rec = r->recording;
+    for (int i = 0; r->facts && i < r->facts->nplots && g->nplots < MAX_PLOTS; i++)
+        g->plot[g->nplots++] = r->facts->plot[i];
     if (r->nplots > 0) {
         add_chosen(g, r);
     } else {
@@ -437,6 +439,16 @@ static void put_statistics(FILE *file, const kd_result *report)
     fputs("</table></section></div>\n", file);
 }
 
+static void put_facts(FILE *file, const kd_result_facts *facts)
+{
+    fputs("<h2>", file);
+    kd_file_escaped(file, facts->title, TEXT_LIMIT);
+    fputs("</h2>\n<section class=\"card\"><table>\n", file);
+    for (int i = 0; i < facts->nfacts; i++) put_row(file, facts->fact[i].name, facts->fact[i].value);
+    fputs("</table></section>\n", file);
+    if (facts->reading) put_paragraph(file, "muted", facts->reading);
+}
+
 static void put_model(FILE *file, const kd_result *report)
 {
     if (!report->model_text) return;
@@ -464,7 +476,10 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
     put_end_of_run(file, report);
     if (report->drawing) status = kd_drawing_write(report->drawing, report->title, file);
     if (status < 0) goto abandon;
-    put_certificate(file, report);
+    if (report->facts)
+        put_facts(file, report->facts);
+    else
+        put_certificate(file, report);
     put_explanation(file, report->explanation);
     fputs("<h2>Plots</h2>\n<div class=\"grid\">\n", file);
     for (int i = 0; i < g->nplots; i++) {
@@ -474,7 +489,7 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
     }
     fputs("</div>\n<div class=\"grid\">\n", file);
     put_settings(file, report);
-    put_statistics(file, report);
+    if (!report->facts) put_statistics(file, report);
     fputs("</div>\n", file);
     put_model(file, report);
     fprintf(file, "<p class=\"muted\">kardan %s</p>\n</main>\n</body>\n</html>\n", kd_version());

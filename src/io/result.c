@@ -65,6 +65,9 @@ static void write_comments(kd_csv *csv, const kd_result *r)
     for (int i = 0; i < r->nsettings; i++) kd_csv_comment(csv, r->settings[i].name, r->settings[i].value);
     kd_csv_comment(csv, "ended", kd_status_sentence(r->certificate.status));
     if (r->message && r->message[0]) kd_csv_comment(csv, "message", r->message);
+    for (int i = 0; r->facts && i < r->facts->nfacts; i++)
+        kd_csv_comment(csv, r->facts->fact[i].name, r->facts->fact[i].value);
+    if (r->facts) return;
     for (int i = 0; i < KD_STATISTICS; i++) {
         kd_statistic s = kd_result_statistic(&r->certificate, i);
         kd_text(name, sizeof name, "%s", s.label);

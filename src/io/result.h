@@ -6,10 +6,21 @@
 
 #include "io/drawing.h"
 #include "io/recording.h"
+#include "io/svg.h"
 
 typedef struct kd_result_setting {
     const char *name, *value;
 } kd_result_setting;
+
+// What is to be told about a run instead of certificate and statistics of an integrator.
+typedef struct kd_result_facts {
+    const char              *title; // of the list
+    const kd_result_setting *fact;
+    int                      nfacts;
+    const kd_plot           *plot; // in front of the others
+    int                      nplots;
+    const char              *reading; // how to read it, a paragraph; may be NULL
+} kd_result_facts;
 
 typedef struct kd_result {
     const char              *title;
@@ -26,6 +37,7 @@ typedef struct kd_result {
     int                      nplots;
     const kd_drawing        *drawing;     // of the mechanism; may be NULL
     const kd_explanation    *explanation; // who limited the steps; may be NULL
+    const kd_result_facts   *facts;       // NULL: certificate and statistics
 } kd_result;
 
 // Statistics as a list, the same in all forms of results.

@@ -39,6 +39,8 @@ void kd_cholesky_solve(int n, const double *L, double *b, int nrhs);
 // (m x n): A[row[i], col[j]] = (L U)_ij, L unit lower (m x min), U upper (min x n), in place in pivoted order. Stops
 // where the largest remaining entry is below tolerance * the first pivot. Returns the rank.
 int kd_lu_full(int m, int n, double *A, int *row, int *col, double tolerance);
+// The same for a large A with many zeros. most: workspace of n doubles
+int kd_lu_full_sparse(int m, int n, double *A, int *row, int *col, double tolerance, double *most);
 // QR with column pivoting: A[:, col] = Q R. Returns the rank by |R_ii| > tolerance |R_11|. tau (min(m,n)),
 // work of kd_qr_work(m, n) doubles.
 int  kd_qr_pivot(int m, int n, double *A, int *col, double *tau, double tolerance, double *work);

@@ -1,14 +1,12 @@
-// elimination.c: sparse LU with a fixed order of pivots. Rows of the factors are kept together, L left of the diagonal,
-// U from it on, and row i is finished by
-//
-//     for k in L of row i, rising:  l_ik = a_ik / u_kk,  a_ij -= l_ik u_kj  for all j > k in row k
-//
-// (Davis: Direct Methods for Sparse Linear Systems, ch. 6, without pivoting). The pattern contains all fill, so that
-// neighbouring columns of row k are neighbours in row i as well: the inner loop runs over stretches of memory that are
-// known at creation.
+// elimination.c: sparse LU with a fixed order of pivots, by dense fronts.
 //
 // Order: least degree among the unknowns that may be eliminated (Markowitz' count on a symmetric pattern). A row of C
 // has a zero on the diagonal; after its neighbours are gone the pivot is minus the mobility that they leave to it.
+//
+// Pivots that follow each other in the elimination tree and see nearly the same unknowns share a front: a full matrix
+// of w pivots and b unknowns of its border, eliminated later. Its first w columns are eliminated in place, and what is
+// left of the border is added to the front above (Duff, Erisman, Reid: Direct Methods for Sparse Matrices, ch. 12).
+// Rows are padded with zeros, so that the inner loop always takes whole vectors.
 #include "math/elimination.h"
 
 #include <float.h>
@@ -17,37 +15,161 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "math/kernel.h"
 
 #define SOUND 0.05     // part of its full size that a pivot must have to be taken early
 #define VANISHED 1e-10 // part of a pivot at creation below which it counts as lost
 
-typedef struct stretch { // values[to ..] -= l * values[from ..], length
-    int from, to, length;
-} stretch;
+#define LANES 4        // numbers per vector
+#define SMALL_FRONT 12 // fronts up to this order are joined whatever zeros that costs
+#define ZEROS 0.2      // larger ones only for at most this part of zeros
+
+typedef struct front {
+    int  first, pivots, order; // places first .. first + pivots - 1; order = pivots + border
+    int  above;                // front that takes the border; -1: none
+    int  row, ld;              // numbers between rows; LANES - 1 of them behind the last column are padding
+    int *place;                // (order) places of its unknowns
+    int *target;               // (border x border) where the border's numbers go in the front above, from values
+} front;
+
+// The loops over numbers, in variants for processors.
+typedef struct kernels {
+    void (*eliminate)(const front *f, double *restrict F, double *restrict inverse);
+    void (*lower)(const front *f, const double *restrict F, double *restrict x, double *restrict work);
+    void (*upper)(const front *f, const double *restrict F, const double *restrict inverse, double *restrict x,
+                  double *restrict work);
+} kernels;
 
 struct kd_elimination {
-    int      n;
+    int      n, nfronts;
     int     *unknown; // (n) in the order of elimination
-    int     *row;     // (n + 1) start of a row in column and values
-    int     *column;  // places in the order, rising
-    int     *diagonal;
-    int     *first; // per entry of L: its stretches are first[e] .. first[e + 1] - 1, counted over all entries of L
-    stretch *stretches;
-    double  *values, *inverse; // inverse (n): reciprocals of the pivots
+    front   *fronts;  // from the leaves to the root
+    kernels  kernel;
+    size_t   nvalues;
+    double  *values, *inverse; // of all fronts; (n) reciprocals of the pivots
     double  *least;            // (n) below this a pivot has vanished
-    double  *x;                // (n) the solution in the order of elimination
+    double  *x, *work;         // (n) the solution in the order of elimination; (n, padded) of one front
     kd_arena arena;
     int      entries;
-    long     factor_operations;
+    long     factor_operations, solve_operations;
 };
+
+// ---- inner loops ----------------------------------------------------------------------------------------------------
+typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+#define INLINE static inline __attribute__((always_inline))
+
+// macros, because functions that return vectors have another calling convention on every processor
+#define LOAD(x) (*(const lanes *)(x))
+#define ALL(x) ((lanes){x, x, x, x})
+
+// The first columns of F (row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k, two pivots at a
+// time; reading and writing goes on into the padding.
+INLINE void eliminate_on_lanes(const front *f, double *restrict F, double *restrict inverse)
+{
+    const int n = f->order, w = f->pivots, ld = f->ld;
+    int       k = 0;
+    for (; k + 2 <= w; k += 2) {
+        const double *a = F + k * ld;
+        double       *b = F + (k + 1) * ld;
+        const double  ra = inverse[k] = 1.0 / a[k], lb = b[k] *= ra;
+        for (int j = k + 1; j < n; j++) b[j] -= lb * a[j];
+        const double rb = inverse[k + 1] = 1.0 / b[k + 1];
+        for (int i = k + 2; i < n; i++) {
+            double      *y = F + i * ld;
+            const double l = y[k] * ra, m = (y[k + 1] - l * a[k + 1]) * rb;
+            const lanes  ls = ALL(l), ms = ALL(m);
+            y[k] = l;
+            y[k + 1] = m;
+            for (int j = k + 2; j < n; j += LANES) *(lanes *)(y + j) -= ls * LOAD(a + j) + ms * LOAD(b + j);
+        }
+    }
+    if (k == w) return;
+    const double *a = F + k * ld;
+    const double  ra = inverse[k] = 1.0 / a[k];
+    for (int i = k + 1; i < n; i++) {
+        double      *y = F + i * ld;
+        const double l = y[k] *= ra;
+        const lanes  ls = ALL(l);
+        for (int j = k + 1; j < n; j += LANES) *(lanes *)(y + j) -= ls * LOAD(a + j);
+    }
+}
+
+// Sum of products; n is rounded up to whole vectors, where one of the factors must be zero.
+INLINE double dot_on_lanes(int n, const double *x, const double *y)
+{
+    lanes sum = ALL(0.0);
+    for (int j = 0; j < n; j += LANES) sum += LOAD(x + j) * LOAD(y + j);
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// x = inv(L) x. Pivots one number at a time: a vector that contains a number just written has to wait for it.
+INLINE void lower_on_lanes(const front *f, const double *restrict F, double *restrict x, double *restrict work)
+{
+    const int w = f->pivots;
+    for (int i = 0; i < w; i++) {
+        const double *row = F + i * f->ld;
+        double        sum = x[f->first + i];
+        for (int j = 0; j < i; j++) sum -= row[j] * work[j];
+        work[i] = x[f->first + i] = sum;
+    }
+    for (int j = w; j < w + LANES; j++) work[j] = 0.0;
+    for (int i = w; i < f->order; i++) x[f->place[i]] -= dot_on_lanes(w, F + i * f->ld, work);
+}
+
+// x = inv(U) x: first the border's part of all rows, which does not wait for anything.
+INLINE void upper_on_lanes(const front *f, const double *restrict F, const double *restrict inverse, double *restrict x,
+                           double *restrict work)
+{
+    const int w = f->pivots, border = f->order - w;
+    double   *y = x + f->first;
+    for (int j = 0; j < border; j++) work[j] = x[f->place[w + j]];
+    for (int j = border; j < border + LANES; j++) work[j] = 0.0;
+    for (int i = 0; i < w && border > 0; i++) y[i] -= dot_on_lanes(border, F + i * f->ld + w, work);
+    for (int i = w - 1; i >= 0; i--) {
+        const double *row = F + i * f->ld;
+        double        sum = y[i];
+        for (int j = w - 1; j > i; j--) sum -= row[j] * y[j];
+        y[i] = sum * inverse[i];
+    }
+}
+
+#define KERNELS(variant, attribute)                                                                                    \
+    attribute static void eliminate_##variant(const front *f, double *restrict F, double *restrict inverse)            \
+    {                                                                                                                  \
+        eliminate_on_lanes(f, F, inverse);                                                                             \
+    }                                                                                                                  \
+    attribute static void lower_##variant(const front *f, const double *restrict F, double *restrict x,                \
+                                          double *restrict work)                                                       \
+    {                                                                                                                  \
+        lower_on_lanes(f, F, x, work);                                                                                 \
+    }                                                                                                                  \
+    attribute static void upper_##variant(const front *f, const double *restrict F, const double *restrict inverse,    \
+                                          double *restrict x, double *restrict work)                                   \
+    {                                                                                                                  \
+        upper_on_lanes(f, F, inverse, x, work);                                                                        \
+    }                                                                                                                  \
+    static const kernels kernels_##variant = {eliminate_##variant, lower_##variant, upper_##variant};
+
+KERNELS(base, )
+#if defined(__x86_64__) && defined(__GNUC__)
+KERNELS(avx2, __attribute__((target("avx2"))))
+
+static kernels choose_kernels(void)
+{
+    return __builtin_cpu_supports("avx2") ? kernels_avx2 : kernels_base;
+}
+#else
+static kernels choose_kernels(void)
+{
+    return kernels_base;
+}
+#endif
 
 // ---- order ----------------------------------------------------------------------------------------------------------
 typedef struct planner {
     int            n;
     const int     *block;
     double        *A;         // (n x n) what is left of K, row-major
-    unsigned char *linked;    // (n x n) its pattern
+    unsigned char *linked;    // (n x n) its pattern: entries of K, or fill
     bool          *gone;      // (n)
     double        *full;      // (n) size of a pivot at its best
     int           *degree;    // (n)
@@ -74,10 +196,12 @@ static size_t at(const planner *p, int i, int j)
     return (size_t)i * (size_t)p->n + (size_t)j;
 }
 
-static void link(planner *p, int i, int j)
+enum { ENTRY = 1, FILL = 2 };
+
+static void link(planner *p, int i, int j, unsigned char kind)
 {
     if (i == j || p->linked[at(p, i, j)]) return;
-    p->linked[at(p, i, j)] = p->linked[at(p, j, i)] = 1;
+    p->linked[at(p, i, j)] = p->linked[at(p, j, i)] = kind;
     p->degree[i]++;
     p->degree[j]++;
 }
@@ -87,7 +211,7 @@ static void planner_fill(planner *p, const kd_entries *e)
 {
     for (int k = 0; k < e->count; k++) {
         p->A[at(p, e->row[k], e->column[k])] += e->value[k];
-        link(p, e->row[k], e->column[k]);
+        link(p, e->row[k], e->column[k], ENTRY);
     }
     for (int i = 0; i < p->n; i++)
         if (p->block[i] >= 0) p->full[i] = fabs(p->A[at(p, i, i)]);
@@ -103,30 +227,31 @@ static bool is_sound(const planner *p, int i, double part)
     return pivot > part * p->full[i] && pivot >= DBL_MIN && pivot <= DBL_MAX;
 }
 
-// Are all neighbours of row i in A gone, or all those of one block?
+// Are all neighbours of row i in A gone, or all those of one block? Fill does not count: it came with what is gone.
 static bool is_ripe(planner *p, int i)
 {
     bool waiting = false;
     int  question = ++p->questions;
     for (int j = 0; j < p->n; j++) {
-        if (!p->linked[at(p, i, j)] || p->block[j] < 0 || p->gone[j]) continue;
+        if (p->linked[at(p, i, j)] != ENTRY || p->block[j] < 0 || p->gone[j]) continue;
         p->waits_for[p->block[j]] = question;
         waiting = true;
     }
     for (int j = 0; j < p->n && waiting; j++)
-        if (p->linked[at(p, i, j)] && p->block[j] >= 0 && p->gone[j] && p->waits_for[p->block[j]] != question)
+        if (p->linked[at(p, i, j)] == ENTRY && p->block[j] >= 0 && p->gone[j] && p->waits_for[p->block[j]] != question)
             return true;
     return !waiting;
 }
 
-// Least degree of those that may go; if none may, the soundest of all.
+// Least degree of those that may go, the last of equals (bodies are numbered from the root of a tree to its tips); if
+// none may, the soundest of all.
 static int next_pivot(planner *p)
 {
     int best = -1, rescue = -1;
     for (int i = 0; i < p->n; i++) {
         if (p->gone[i]) continue;
         bool ripe = p->block[i] >= 0 || is_ripe(p, i);
-        if (ripe && is_sound(p, i, SOUND) && (best < 0 || p->degree[i] < p->degree[best])) best = i;
+        if (ripe && is_sound(p, i, SOUND) && (best < 0 || p->degree[i] <= p->degree[best])) best = i;
         if (is_sound(p, i, 0.0) &&
             (rescue < 0 || fabs(p->A[at(p, i, i)]) * p->full[rescue] > fabs(p->A[at(p, rescue, rescue)]) * p->full[i]))
             rescue = i;
@@ -148,7 +273,7 @@ static void eliminate(planner *p, int k, int *neighbour)
         double l = p->A[at(p, neighbour[a], k)] * r;
         for (int b = 0; b < count; b++) {
             p->A[at(p, neighbour[a], neighbour[b])] -= l * p->A[at(p, k, neighbour[b])];
-            if (b < a) link(p, neighbour[a], neighbour[b]);
+            if (b < a) link(p, neighbour[a], neighbour[b], FILL);
         }
     }
 }
@@ -169,91 +294,169 @@ static int plan_order(planner *p, int *unknown, double *least, int *neighbour)
     return -1;
 }
 
-// ---- pattern of the factors -----------------------------------------------------------------------------------------
-// Entry (i, k) of the order, i > k: the stretches of row k right of the diagonal as they lie in row i. out NULL: count.
-static int find_stretches(const kd_elimination *s, int i, int k, stretch *out)
+// ---- fronts ---------------------------------------------------------------------------------------------------------
+typedef struct tree {
+    int *parent;       // (n) by place: the first of the later places that it is linked with; -1: none
+    int *count;        // (n) number of these
+    int *child, *next; // (n) lists of children
+    int *order;        // (n) places in postorder
+} tree;
+
+static int is_linked(const planner *p, const int *unknown, int i, int j)
 {
-    int count = 0, to = s->row[i];
-    for (int from = s->diagonal[k] + 1; from < s->row[k + 1];) {
-        while (s->column[to] != s->column[from]) to++;
-        int length = 1;
-        while (from + length < s->row[k + 1] && s->column[to + length] == s->column[from + length]) length++;
-        if (out) out[count] = (stretch){from, to, length};
-        count++;
-        from += length;
-    }
-    return count;
+    return p->linked[at(p, unknown[i], unknown[j])];
 }
 
-static bool cut_pattern(kd_elimination *s, const planner *p)
+static void find_parents(const planner *p, const int *unknown, tree *t)
 {
-    int n = s->n, count = 0;
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) count += i == j || p->linked[at(p, i, j)];
-    s->column = kd_cut_int(&s->arena, count);
-    s->values = kd_cut_double(&s->arena, count);
-    if (s->arena.failed) return false;
-    count = 0;
-    for (int i = 0; i < n; i++) {
-        s->row[i] = count;
-        for (int j = 0; j < n; j++) {
-            if (i == j) s->diagonal[i] = count;
-            if (i == j || p->linked[at(p, s->unknown[i], s->unknown[j])]) s->column[count++] = j;
+    for (int k = 0; k < p->n; k++) {
+        t->parent[k] = -1;
+        t->count[k] = 0;
+        for (int j = p->n - 1; j > k; j--)
+            if (is_linked(p, unknown, k, j)) {
+                t->parent[k] = j;
+                t->count[k]++;
+            }
+    }
+}
+
+// Children before parents and next to them: the same fill, and fronts without gaps.
+static void sort_postorder(const planner *p, int *unknown, double *least, tree *t, int *copy, double *values)
+{
+    int at_ = 0, n = p->n;
+    for (int k = 0; k < n; k++) t->child[k] = -1;
+    for (int k = n - 1; k >= 0; k--)
+        if (t->parent[k] >= 0) {
+            t->next[k] = t->child[t->parent[k]];
+            t->child[t->parent[k]] = k;
+        }
+    for (int root = 0; root < n; root++) {
+        if (t->parent[root] >= 0) continue;
+        for (int k = root; k >= 0;) { // down the first children that are left, then take the place itself
+            if (t->child[k] >= 0) {
+                int child = t->child[k];
+                t->child[k] = t->next[child];
+                k = child;
+            } else {
+                t->order[at_++] = k;
+                k = k == root ? -1 : t->parent[k];
+            }
         }
     }
-    s->row[n] = count;
-    return true;
+    memcpy(copy, unknown, (size_t)n * sizeof *copy);
+    memcpy(values, least, (size_t)n * sizeof *values);
+    for (int k = 0; k < n; k++) {
+        unknown[k] = copy[t->order[k]];
+        least[k] = values[t->order[k]];
+    }
 }
 
-static bool cut_stretches(kd_elimination *s)
+// Zeros that a front of w pivots stores when place k, the parent of its last one, joins it
+static bool may_join(const tree *t, int first, int k)
 {
-    int lower = 0, count = 0;
-    for (int i = 0; i < s->n; i++) lower += s->diagonal[i] - s->row[i];
-    s->first = kd_cut_int(&s->arena, lower + 1);
+    int  order = k - first + 1 + t->count[k];
+    long stored = (long)order * order - (long)t->count[k] * t->count[k], needed = 0;
+    if (t->parent[k - 1] != k) return false;
+    for (int i = first; i <= k; i++) needed += 2L * t->count[i] + 1;
+    return order <= SMALL_FRONT || (double)(stored - needed) <= ZEROS * (double)stored;
+}
+
+static void set_places(const planner *p, const int *unknown, front *f)
+{
+    int last = f->first + f->pivots - 1, count = 0;
+    for (int j = f->first; j <= last; j++) f->place[count++] = j;
+    for (int j = last + 1; j < p->n; j++)
+        if (is_linked(p, unknown, last, j)) f->place[count++] = j;
+}
+
+static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
+{
+    s->fronts = kd_arena_cut(&s->arena, (size_t)s->n, sizeof *s->fronts);
     if (s->arena.failed) return false;
-    for (int pass = 0; pass < 2; pass++) {
-        lower = count = 0;
-        for (int i = 0; i < s->n; i++)
-            for (int e = s->row[i]; e < s->diagonal[i]; e++, lower++) {
-                s->first[lower] = count;
-                count += find_stretches(s, i, s->column[e], pass == 0 ? NULL : s->stretches + count);
-            }
-        s->first[lower] = count;
-        if (pass == 0) s->stretches = kd_arena_cut(&s->arena, (size_t)count, sizeof *s->stretches);
+    for (int k = 0; k < s->n; s->nfronts++) {
+        front *f = &s->fronts[s->nfronts];
+        f->first = k++;
+        while (k < s->n && may_join(t, f->first, k)) k++;
+        f->pivots = k - f->first;
+        f->order = f->pivots + t->count[k - 1];
+        f->ld = (f->order + LANES) / LANES * LANES + LANES;
+        f->row = (int)s->nvalues;
+        s->nvalues += (size_t)f->order * (size_t)f->ld;
+        int border = f->order - f->pivots;
+        f->place = kd_cut_int(&s->arena, f->order);
+        f->target = kd_arena_cut(&s->arena, (size_t)border * (size_t)border, sizeof *f->target);
         if (s->arena.failed) return false;
+        set_places(p, s->unknown, f);
+        for (int i = 0; i < f->pivots; i++) {
+            long rest = f->order - 1 - i;
+            s->factor_operations += 2 * rest * rest + rest + 1;
+            s->solve_operations += 4 * rest + 1;
+        }
+        s->factor_operations += (long)border * border;
     }
-    for (int k = 0; k < count; k++) s->factor_operations += 2L * s->stretches[k].length;
-    s->factor_operations += lower + s->n;
-    return true;
+    s->values = kd_arena_cut(&s->arena, s->nvalues, sizeof *s->values);
+    return !s->arena.failed;
 }
 
-static int find_slot(const kd_elimination *s, int i, int j)
+// Position of a place in a front; it is there.
+static int find_place(const front *f, int place)
 {
-    int low = s->row[i], high = s->row[i + 1] - 1;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (s->column[middle] < j)
-            low = middle + 1;
-        else
-            high = middle;
+    int i = 0;
+    while (f->place[i] != place) i++;
+    return i;
+}
+
+static void link_fronts(kd_elimination *s)
+{
+    for (int k = 0, f_above = 0; k < s->nfronts; k++) {
+        front *f = &s->fronts[k];
+        int    border = f->order - f->pivots;
+        f->above = -1;
+        if (border == 0) continue;
+        for (f_above = k; f->place[f->pivots] >= s->fronts[f_above].first + s->fronts[f_above].pivots;) f_above++;
+        const front *g = &s->fronts[f->above = f_above];
+        for (int i = 0; i < border; i++)
+            for (int j = 0; j < border; j++)
+                f->target[i * border + j] =
+                    g->row + find_place(g, f->place[f->pivots + i]) * g->ld + find_place(g, f->place[f->pivots + j]);
     }
-    return low;
 }
 
 static bool set_slots(kd_elimination *s, const kd_entries *e, int *slot)
 {
     kd_arena scratch = {0};
-    int     *place = kd_cut_int(&scratch, s->n);
-    bool    *seen = kd_cut_bool(&scratch, s->row[s->n]);
+    int     *place = kd_cut_int(&scratch, s->n), *home = kd_cut_int(&scratch, s->n);
+    bool    *seen = kd_arena_cut(&scratch, s->nvalues, sizeof *seen);
     bool     ok = !scratch.failed;
     for (int k = 0; ok && k < s->n; k++) place[s->unknown[k]] = k;
+    for (int k = 0; ok && k < s->nfronts; k++)
+        for (int i = 0; i < s->fronts[k].pivots; i++) home[s->fronts[k].first + i] = k;
     for (int k = 0; ok && k < e->count; k++) {
-        slot[k] = find_slot(s, place[e->row[k]], place[e->column[k]]);
+        int          i = place[e->row[k]], j = place[e->column[k]];
+        const front *f = &s->fronts[home[i < j ? i : j]];
+        slot[k] = f->row + find_place(f, i) * f->ld + find_place(f, j);
         s->entries += !seen[slot[k]];
         seen[slot[k]] = true;
     }
     kd_arena_release(&scratch);
     return ok;
+}
+
+static bool build_fronts(kd_elimination *s, planner *p, int *copy)
+{
+    int  n = s->n;
+    tree t = {.parent = kd_cut_int(&p->arena, n),
+              .count = kd_cut_int(&p->arena, n),
+              .child = kd_cut_int(&p->arena, n),
+              .next = kd_cut_int(&p->arena, n),
+              .order = kd_cut_int(&p->arena, n)};
+    if (p->arena.failed) return false;
+    find_parents(p, s->unknown, &t);
+    sort_postorder(p, s->unknown, s->least, &t, copy, s->x);
+    find_parents(p, s->unknown, &t);
+    if (!cut_fronts(s, p, &t)) return false;
+    link_fronts(s);
+    return true;
 }
 
 static kd_status plan(kd_elimination *s, const int *block, const kd_entries *entries, int *slot, int *bad)
@@ -266,7 +469,7 @@ static kd_status plan(kd_elimination *s, const int *block, const kd_entries *ent
     *bad = plan_order(&p, s->unknown, s->least, neighbour);
     if (*bad >= 0)
         status = KD_ERR_DECOMPOSITION;
-    else if (cut_pattern(s, &p) && cut_stretches(s) && set_slots(s, entries, slot))
+    else if (build_fronts(s, &p, neighbour) && set_slots(s, entries, slot))
         status = KD_OK;
 done:
     kd_arena_release(&p.arena);
@@ -283,11 +486,11 @@ kd_status kd_elimination_create(int n, const int *block, const kd_entries *entri
     if (!s) return status;
     s->n = n;
     s->unknown = kd_cut_int(&s->arena, n);
-    s->row = kd_cut_int(&s->arena, n + 1);
-    s->diagonal = kd_cut_int(&s->arena, n);
+    s->kernel = choose_kernels();
     s->inverse = kd_cut_double(&s->arena, n);
     s->least = kd_cut_double(&s->arena, n);
     s->x = kd_cut_double(&s->arena, n);
+    s->work = kd_cut_double(&s->arena, n + 2 * LANES);
     if (!s->arena.failed) status = plan(s, block, entries, slot, bad);
     if (status == KD_OK)
         *self = s;
@@ -306,49 +509,55 @@ void kd_elimination_destroy(kd_elimination *self)
 // ---- numbers --------------------------------------------------------------------------------------------------------
 double *kd_elimination_clear(kd_elimination *self)
 {
-    memset(self->values, 0, (size_t)self->row[self->n] * sizeof *self->values);
+    memset(self->values, 0, self->nvalues * sizeof *self->values);
     return self->values;
+}
+
+static void give_border(const front *f, double *values)
+{
+    const int *target = f->target;
+    for (int i = f->pivots; i < f->order; i++) {
+        const double *row = values + f->row + i * f->ld;
+        for (int j = f->pivots; j < f->order; j++) values[*target++] += row[j];
+    }
 }
 
 int kd_elimination_factor(kd_elimination *self)
 {
-    double    *values = self->values, *inverse = self->inverse;
-    const int *first = self->first;
-    int        bad = self->n;
-    for (int i = 0; i < self->n; i++) {
-        for (int e = self->row[i]; e < self->diagonal[i]; e++, first++) {
-            const double l = values[e] *= inverse[self->column[e]];
-            for (const stretch *s = self->stretches + first[0]; s < self->stretches + first[1]; s++)
-                kd_kernel_sub(s->length, l, values + s->from, values + s->to);
+    int bad = self->n;
+    for (int k = 0; k < self->nfronts; k++) {
+        const front *f = &self->fronts[k];
+        double      *F = self->values + f->row;
+        self->kernel.eliminate(f, F, self->inverse + f->first);
+        for (int i = 0; i < f->pivots; i++) {
+            const double pivot = fabs(F[i * f->ld + i]);
+            const bool   sound = pivot > self->least[f->first + i] && pivot <= DBL_MAX;
+            bad = !sound && f->first + i < bad ? f->first + i : bad;
         }
-        const double pivot = values[self->diagonal[i]];
-        const bool   sound = fabs(pivot) > self->least[i] && fabs(pivot) <= DBL_MAX;
-        bad = !sound && i < bad ? i : bad;
-        inverse[i] = 1.0 / pivot;
+        give_border(f, self->values);
     }
     return bad < self->n ? self->unknown[bad] : -1;
 }
 
 void kd_elimination_solve(const kd_elimination *self, double *b)
 {
-    double *x = self->x;
-    for (int i = 0; i < self->n; i++) { // L x = b
-        double sum = b[self->unknown[i]];
-        for (int e = self->row[i]; e < self->diagonal[i]; e++) sum -= self->values[e] * x[self->column[e]];
-        x[i] = sum;
-    }
-    for (int i = self->n - 1; i >= 0; i--) { // U x = x
-        double sum = x[i];
-        for (int e = self->diagonal[i] + 1; e < self->row[i + 1]; e++) sum -= self->values[e] * x[self->column[e]];
-        b[self->unknown[i]] = x[i] = sum * self->inverse[i];
-    }
+    const front *fronts = self->fronts, *end = fronts + self->nfronts;
+    for (int i = 0; i < self->n; i++) self->x[i] = b[self->unknown[i]];
+    for (const front *f = fronts; f < end; f++) self->kernel.lower(f, self->values + f->row, self->x, self->work);
+    for (const front *f = end; f-- > fronts;)
+        self->kernel.upper(f, self->values + f->row, self->inverse + f->first, self->x, self->work);
+    for (int i = 0; i < self->n; i++) b[self->unknown[i]] = self->x[i];
 }
 
 kd_elimination_size kd_elimination_size_of(const kd_elimination *self)
 {
-    int places = self->row[self->n];
+    int places = 0;
+    for (int k = 0; k < self->nfronts; k++) {
+        const front *f = &self->fronts[k];
+        places += f->order * f->order - (f->order - f->pivots) * (f->order - f->pivots);
+    }
     return (kd_elimination_size){.entries = self->entries,
                                  .fill = places - self->entries,
                                  .factor = self->factor_operations,
-                                 .solve = 2L * (places - self->n) + self->n};
+                                 .solve = self->solve_operations};
 }

@@ -108,13 +108,39 @@ static void swap_index(int *a, int *b)
 
 int kd_lu_full(int m, int n, double *A, int *row, int *col, double tolerance)
 {
+    return kd_lu_full_sparse(m, n, A, row, col, tolerance, NULL);
+}
+
+// largest magnitude of column j below row k
+static double largest_of_column(int k, int m, const double *a)
+{
+    double best = 0;
+    for (int i = k; i < m; i++) best = fabs(a[i]) > best ? fabs(a[i]) : best;
+    return best;
+}
+
+// The same place from the largest magnitudes of all columns
+static double largest_known(int k, int m, int n, const double *A, const double *most, int *row, int *col)
+{
+    *row = *col = k;
+    for (int j = k; j < n; j++)
+        if (most[j] > most[*col]) *col = j;
+    const double *a = kd_column_const(A, m, *col);
+    while (*row < m - 1 && fabs(a[*row]) != most[*col]) ++*row;
+    return most[*col];
+}
+
+// A column that has no entry in the pivot's row stays as it is, and so does the largest one of its remaining entries.
+int kd_lu_full_sparse(int m, int n, double *A, int *row, int *col, double tolerance, double *most)
+{
     for (int i = 0; i < m; i++) row[i] = i;
     for (int j = 0; j < n; j++) col[j] = j;
     const int count = m < n ? m : n;
     double    first = 0;
+    for (int j = 0; j < n && most; j++) most[j] = largest_of_column(0, m, kd_column_const(A, m, j));
     for (int k = 0; k < count; k++) {
         int          p = k, q = k;
-        const double best = largest_remaining(k, m, n, A, &p, &q);
+        const double best = most ? largest_known(k, m, n, A, most, &p, &q) : largest_remaining(k, m, n, A, &p, &q);
         if (!kd_is_pivot(best) || (k > 0 && best < tolerance * first)) return k;
         if (k == 0) first = best;
         swap_index(row + k, row + p);
@@ -122,11 +148,14 @@ int kd_lu_full(int m, int n, double *A, int *row, int *col, double tolerance)
         for (int j = 0; j < n; j++) swap(kd_column(A, m, j) + k, kd_column(A, m, j) + p);
         double *lk = kd_column(A, m, k), *aq = kd_column(A, m, q);
         for (int i = 0; i < m; i++) swap(lk + i, aq + i);
+        if (most) swap(most + k, most + q);
         const double r = 1 / lk[k];
         for (int i = k + 1; i < m; i++) lk[i] *= r;
         for (int j = k + 1; j < n; j++) {
             double *aj = kd_column(A, m, j);
+            if (most && aj[k] == 0) continue;
             kd_kernel_sub(m - k - 1, aj[k], lk + k + 1, aj + k + 1);
+            if (most) most[j] = largest_of_column(k + 1, m, aj);
         }
     }
     return count;

@@ -27,8 +27,17 @@ static bool is_wanted(const kd_realtime *rt, int i)
     }
 }
 
+// Where forces are taken ahead, f_p v is not needed, and one matrix may hold what stands in that of the step.
+static bool is_together(const kd_realtime *rt)
+{
+    kd_pattern pattern;
+    return rt->opt.ahead && rt->opt.part == KD_PART_STIFF && kd_eom_definition(rt->eom)->stiffness &&
+           kd_eom_pattern(rt->eom, KD_RESIDUAL, KD_P, &pattern);
+}
+
 bool kd_rt_blocks_cut(kd_realtime *rt)
 {
+    rt->together = is_together(rt);
     static const struct {
         kd_fn  fn;
         kd_var var;
@@ -42,6 +51,7 @@ bool kd_rt_blocks_cut(kd_realtime *rt)
     for (int i = 0; i < KD_RT_DERIVATIVES; i++) {
         kd_rt_block *block = &rt->derivative[i];
         if (!is_wanted(rt, i)) continue;
+        if (rt->together && i == KD_RT_F_V) continue;
         if (!kd_rt_block_cut(block, rt->eom, which[i].fn, which[i].var, &rt->arena)) return false;
         if (!block->used || block->sparse) continue;
         rt->full.block[which[i].fn][which[i].var] = block->values;
@@ -191,12 +201,16 @@ static kd_eval values_at_rest(kd_realtime *rt)
 
 static kd_eval derivatives(kd_realtime *rt)
 {
-    kd_eval answer = KD_EVAL_OK;
+    const double h = rt->opt.h, by_p = rt->opt.jacobian == KD_REALTIME_J1 ? 0.0 : h * h;
+    kd_eval      answer = KD_EVAL_OK;
     if (rt->opt.jacobian == KD_REALTIME_EXACT)
         kd_eom_at_acceleration(rt->data, rt->now->a, rt->next->w, rt->now->lambda, rt->now->mu);
     for (int i = 0; i < KD_RT_DERIVATIVES && answer == KD_EVAL_OK; i++) {
         kd_rt_block *d = &rt->derivative[i];
-        if (d->used && d->sparse) answer = kd_eom_sparse(rt->data, d->fn, d->var, rt->opt.part, d->values);
+        if (rt->together && i == KD_RT_F_P)
+            answer = kd_eom_stiffness(rt->data, by_p, h, d->values);
+        else if (d->used && d->sparse)
+            answer = kd_eom_sparse(rt->data, d->fn, d->var, rt->opt.part, d->values);
     }
     if (rt->any_full && answer == KD_EVAL_OK) answer = kd_eom_derivatives(rt->data, rt->opt.part, &rt->full);
     return answer;

@@ -64,6 +64,7 @@ struct kd_realtime {
     kd_rt_block       derivative[KD_RT_DERIVATIVES];
     kd_blocks         full; // those that are not sparse
     bool              any_full;
+    bool              together; // f_p holds the sum h^2 f_p + h f_v of the stiff part, f_v is not used
     double           *d_w, *c_s; // (nw x nw), (ns x ns)
     int              *pivot;     // (max(nw, ns))
 

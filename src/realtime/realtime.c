@@ -110,10 +110,13 @@ static kd_eval first_inputs(kd_realtime *rt)
 {
     for (int i = 0; i < rt->n.nu; i++) rt->external[i] = false;
     kd_eval answer = kd_rt_inputs(rt, rt->now->t);
+    bool    all = true;
     for (int i = 0; i < rt->n.nu; i++) {
         rt->held[i] = rt->u[i];
         rt->external[i] = !rt->opt.external || rt->opt.external[i];
+        all = all && rt->external[i];
     }
+    if (all) rt->inputs.eval = NULL; // nothing is left to ask the model for
     return answer;
 }
 

@@ -45,11 +45,14 @@ static void list_parts(const kd_realtime *rt, const origin *of, part list[KD_RT_
     if (of->mass || rt->opt.jacobian == KD_REALTIME_EXPLICIT) return;
     list[KD_RT_B_R] = (part){&d[KD_RT_B_R], r, r, false, -h};
     if (rt->opt.jacobian == KD_REALTIME_J3) return;
-    list[KD_RT_F_V] = (part){&d[KD_RT_F_V], 0, 0, false, h};
+    if (rt->together)
+        list[KD_RT_F_P] = (part){&d[KD_RT_F_P], 0, 0, false, 1.0};
+    else
+        list[KD_RT_F_V] = (part){&d[KD_RT_F_V], 0, 0, false, h};
     list[KD_RT_F_R] = (part){&d[KD_RT_F_R], 0, r, false, h};
     list[KD_RT_B_V] = (part){&d[KD_RT_B_V], r, 0, false, -h};
     if (rt->opt.jacobian == KD_REALTIME_J1) return;
-    list[KD_RT_F_P] = (part){&d[KD_RT_F_P], 0, 0, false, h * h};
+    if (!rt->together) list[KD_RT_F_P] = (part){&d[KD_RT_F_P], 0, 0, false, h * h};
     list[KD_RT_B_P] = (part){&d[KD_RT_B_P], r, 0, false, -h * h};
 }
 
@@ -101,13 +104,24 @@ static int root_of(int *block, int i)
     return i;
 }
 
-// Velocities that M connects belong together (a body, a tree); inner states stand alone, multipliers nowhere.
-static void find_blocks(const kd_realtime *rt, int *block)
+static void join_blocks(const kd_pattern *M, const bool *trunk, int *block)
 {
+    for (int j = 0; j < M->columns; j++)
+        for (int k = M->column[j]; k < M->column[j + 1]; k++)
+            if (trunk[j] == trunk[M->row[k]]) block[root_of(block, M->row[k])] = root_of(block, j);
+}
+
+// Velocities that M connects belong together (a body, a tree); of a tree those that it connects with all others (the
+// trunk: a car body) stand apart, so that its branches are blocks. Inner states stand alone, multipliers nowhere.
+static void find_blocks(const kd_realtime *rt, int *block, int *size, bool *trunk)
+{
+    const kd_pattern *M = &rt->M.pattern;
     for (int i = 0; i < rt->nunknowns; i++) block[i] = i;
-    for (int j = 0; j < rt->n.nv; j++)
-        for (int k = rt->M.pattern.column[j]; k < rt->M.pattern.column[j + 1]; k++)
-            block[root_of(block, rt->M.pattern.row[k])] = root_of(block, j);
+    join_blocks(M, trunk, block);
+    for (int i = 0; i < rt->n.nv; i++) size[root_of(block, i)]++;
+    for (int i = 0; i < rt->n.nv; i++) trunk[i] = M->column[i + 1] - M->column[i] == size[root_of(block, i)];
+    for (int i = 0; i < rt->nunknowns; i++) block[i] = i;
+    join_blocks(M, trunk, block);
     for (int i = 0; i < rt->n.nv; i++) block[i] = root_of(block, i);
     for (int i = rt->nunknowns - rt->nrows; i < rt->nunknowns; i++) block[i] = -1;
 }
@@ -154,13 +168,15 @@ static kd_status create_matrix(kd_realtime *rt, bool mass, kd_rt_matrix *m, char
     int       bad = -1;
     list_parts(rt, &(origin){mass, &rt->M, &rt->start, &rt->start}, list);
     collect_all(&c, rt, list, mass);
-    int *slot = kd_cut_int(&rt->arena, c.count), *block = kd_cut_int(&scratch, rt->nunknowns);
+    int  *slot = kd_cut_int(&rt->arena, c.count), *block = kd_cut_int(&scratch, rt->nunknowns);
+    int  *count = kd_cut_int(&scratch, rt->nunknowns);
+    bool *trunk = kd_cut_bool(&scratch, rt->nunknowns);
     c.row = kd_cut_int(&scratch, c.count);
     c.column = kd_cut_int(&scratch, c.count);
     c.value = kd_cut_double(&scratch, c.count);
     if (!rt->arena.failed && !scratch.failed) {
         collect_all(&c, rt, list, mass);
-        find_blocks(rt, block);
+        find_blocks(rt, block, count, trunk);
         status = kd_elimination_create(rt->nunknowns, block, &(kd_entries){c.count, c.row, c.column, c.value}, slot,
                                        &m->lu, &bad);
         share_slots(rt, m, list, slot);

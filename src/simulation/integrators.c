@@ -133,7 +133,9 @@ static kd_status explicit_create(kd_dae *dae, kd_simulation_options *opt, void *
                                  size_t size)
 {
     kd_explicit *explicit_rk = NULL;
-    opt->explicit_rk.method = opt->integrator == KD_DOP853 ? KD_EXPLICIT_DOP853 : KD_EXPLICIT_DOPRI5;
+    opt->explicit_rk.method = opt->integrator == KD_DOPRI5   ? KD_EXPLICIT_DOPRI5
+                              : opt->integrator == KD_DOP853 ? KD_EXPLICIT_DOP853
+                                                             : KD_EXPLICIT_HALF;
     take_tolerances(opt, &opt->explicit_rk.rtol, &opt->explicit_rk.atol);
     *max_steps = opt->explicit_rk.max_steps;
     kd_status status = kd_explicit_create(dae, &opt->explicit_rk, &explicit_rk, message, size);
@@ -190,10 +192,15 @@ static kd_status explicit_start(void *self, double t, const double *x, bool keep
         .message = name##_message, .destroy = name##_destroy                                                           \
     }
 static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
-    [KD_RADAU] = KD_INTEGRATOR_CLASS(radau),     [KD_BDF] = KD_INTEGRATOR_CLASS(bdf),
-    [KD_IDA] = KD_INTEGRATOR_CLASS(ida),         [KD_CVODE] = KD_INTEGRATOR_CLASS(cvode),
-    [KD_ARKODE] = KD_INTEGRATOR_CLASS(arkode),   [KD_SDIRK] = KD_INTEGRATOR_CLASS(sdirk),
-    [KD_DOPRI5] = KD_INTEGRATOR_CLASS(explicit), [KD_DOP853] = KD_INTEGRATOR_CLASS(explicit),
+    [KD_RADAU] = KD_INTEGRATOR_CLASS(radau),
+    [KD_BDF] = KD_INTEGRATOR_CLASS(bdf),
+    [KD_IDA] = KD_INTEGRATOR_CLASS(ida),
+    [KD_CVODE] = KD_INTEGRATOR_CLASS(cvode),
+    [KD_ARKODE] = KD_INTEGRATOR_CLASS(arkode),
+    [KD_SDIRK] = KD_INTEGRATOR_CLASS(sdirk),
+    [KD_DOPRI5] = KD_INTEGRATOR_CLASS(explicit),
+    [KD_DOP853] = KD_INTEGRATOR_CLASS(explicit),
+    [KD_HALF_EXPLICIT] = KD_INTEGRATOR_CLASS(explicit),
 };
 
 const kd_integrator_class *kd_integrator_find(kd_integrator integrator)

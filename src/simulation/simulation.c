@@ -7,6 +7,10 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "simulation/integrators.h"
+#include "simulation/singular.h"
+
+#define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
+#define SINGULAR 0.03       // the same, that is the reason
 
 kd_simulation_options kd_simulation_options_default(void)
 {
@@ -31,6 +35,7 @@ struct kd_simulation {
     kd_simulation_options      opt;
     kd_state                  *x;      // the caller's: present state, discrete states, active rows
     kd_state                  *at;     // state between steps
+    kd_state                  *origin; // the last start
     double                    *vector; // (n) of the DAE
     double                    *xdot;   // (n) its derivative, for accelerations
     unsigned char             *active; // (nlambda + nmu) rows at the last start
@@ -45,7 +50,7 @@ struct kd_simulation {
     char                       news[800]; // the same in words, and advice of the integrator
     bool                       stiff;     // advised in this run
     kd_consistency             assumed;   // residuals of a start that was assumed to be consistent
-    char                       message[800];
+    char                       message[1000];
 };
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
@@ -64,7 +69,7 @@ static void take_advice(kd_simulation *s)
     const char *advice = s->methods->message(s->integrator);
     s->stiff = true;
     kd_text_append(s->news, sizeof s->news, "%s%s", s->news[0] ? "; " : "", advice);
-    memcpy(s->message, s->news, sizeof s->message);
+    kd_text(s->message, sizeof s->message, "%s", s->news);
 }
 
 static kd_status integrator_step(kd_simulation *s, double t_end)
@@ -161,6 +166,23 @@ static void recall_assumed(kd_simulation *s)
                    s->assumed.position, s->assumed.velocity);
 }
 
+// After a failure: does the mechanism lock? Then the constraints nearly depend on each other in the last good state.
+static kd_status tell_singular(kd_simulation *s, kd_status status)
+{
+    kd_singularity found;
+    char           names[300];
+    bool small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON || status == KD_ERR_DECOMPOSITION ||
+                 status == KD_ERR_RETRY_FAILED || status == KD_ERR_RANK_CHANGE || status == KD_ERR_NOT_FINITE;
+    if (!small || !kd_singularity_find(s->eom, &s->inputs, s->origin, s->x, &found)) return status;
+    if (!(found.now <= NEARLY_SINGULAR * found.before)) return status;
+    kd_singularity_names(s->eom, &found, names, sizeof names);
+    kd_text_append(s->message, sizeof s->message,
+                   "; in the last good state, at t = %.9g, the constraints nearly depend on each other, most of all %s "
+                   "(least singular value %.2g, at the start %.2g): the mechanism locks or is near a singular position",
+                   s->x->t, names, found.now, found.before);
+    return found.now <= SINGULAR * found.before ? KD_ERR_RANK_CHANGE : status;
+}
+
 // Remember which rows are active. Are they the same as at the last start?
 static bool same_rows(kd_simulation *s)
 {
@@ -181,10 +203,11 @@ static kd_status start(kd_simulation *s, bool keep_matrix)
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
     if (status >= 0) {
         s->started = status;
-        memcpy(s->news, s->message, sizeof s->news);
+        kd_text(s->news, sizeof s->news, "%s", s->message);
         status = integrator_start(s, keep_matrix);
     }
     if (status < 0) recall_assumed(s);
+    kd_state_copy(s->x, s->origin);
     return status < 0 ? status : s->started;
 }
 
@@ -249,6 +272,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     status = s->methods->create(s->dae, &s->opt, &s->integrator, &s->max_steps, message, size);
     if (status < 0) goto failed;
     status = kd_state_create(eom, &s->at);
+    if (status >= 0) status = kd_state_create(eom, &s->origin);
     if (status < 0) goto failed;
     s->vector = kd_alloc(2 * (size_t)s->dae->n * sizeof(double));
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
@@ -270,6 +294,7 @@ void kd_simulation_destroy(kd_simulation *s)
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->at);
+    kd_state_destroy(s->origin);
     kd_free(s->vector);
     kd_free(s->active);
     kd_free(s);
@@ -357,7 +382,7 @@ static kd_status run(kd_simulation *s, double t_end)
 kd_status kd_simulation_run(kd_simulation *s, double t_end)
 {
     if (!s) return KD_ERR_ARGUMENT;
-    memcpy(s->message, s->news, sizeof s->message);
+    kd_text(s->message, sizeof s->message, "%s", s->news);
     if (!isfinite(t_end)) {
         kd_text(s->message, sizeof s->message, "the end time %g is not a finite number", t_end);
         return KD_ERR_TIME;
@@ -368,7 +393,10 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
     }
     s->stiff = false;
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
-    if (status < 0) recall_assumed(s);
+    if (status < 0) {
+        status = tell_singular(s, status);
+        recall_assumed(s);
+    }
     return status == KD_OK && s->stiff ? KD_STIFF : status;
 }
 

@@ -125,7 +125,7 @@ static void test_load(void **state)
         c.rel = couple_at(&c, c.s.x, c.s.dx, c.s.ddx);
         kd_vec3 N = random_vec(1, &seed), F = random_vec(1, &seed);
         memset(c.s.load, 0, (size_t)c.s.tree.nlinks * sizeof *c.s.load);
-        kd_pair_load(&c.pair, &c.s.m, &c.rel, N, F, c.s.load);
+        kd_pair_load(&c.pair, &c.s.m, &c.rel, &(kd_wrench){N, F}, c.s.load);
         double power = 0.0;
         for (int k = 1; k < c.s.tree.nlinks; k++)
             power += kd_vec_dot(c.s.load[k].F, c.s.m.link[k].v) + kd_vec_dot(c.s.load[k].N, c.s.m.link[k].w);

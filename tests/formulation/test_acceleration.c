@@ -77,6 +77,85 @@ static void all_rows_are_met(void **state)
     kd_eom_destroy(eom);
 }
 
+// Rows of a half-explicit stage: residual and d hold here, gI and h at another point for the velocity v + factor a, or
+// the multiplier vanishes.
+static void stages_meet_rows_elsewhere(void **state)
+{
+    (void)state;
+    const double p[4] = {0.63, 0.37, 0.4, 0.22}, v[4] = {0.4, 0.3, 0.6, 0.5};
+    kd_eom_def   def = whole();
+    kd_eom      *eom = make(&def);
+    kd_state    *x = state_at(eom, &whole_place);
+    for (int off = 0; off < 3; off++) {
+        x->active_lambda[0] = off != 1;
+        x->active_mu[0] = off != 2;
+        kd_acceleration *acceleration = make_acceleration(eom, &whole_inputs, x, KD_DECOMPOSE_LU);
+        const kd_next    next = {.t = 0.35, .p = p, .v = v, .factor = 0.02};
+        assert_int_equal(kd_acceleration_contacts(acceleration, 0.3, x->p, x->s), KD_EVAL_OK);
+        assert_int_equal(
+            kd_acceleration_stage(acceleration, &next, 0.3, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu),
+            KD_EVAL_OK);
+        kd_eom_data *data = make_data(eom);
+        double       u, du, ddu, out[4], s = p[0] * p[1], moved[4];
+        whole_input(0.3, NULL, &u, &du, &ddu);
+        kd_eom_at_time(data, 0.3, &u, &du, &ddu, NULL);
+        kd_eom_at_position(data, x->p, x->s);
+        kd_eom_at_velocity(data, x->v, x->r);
+        kd_eom_at_acceleration(data, x->a, x->w, x->lambda, x->mu);
+        assert_int_equal(kd_eom_eval(data, KD_RESIDUAL, out), KD_EVAL_OK);
+        for (int i = 0; i < 4; i++) assert_close(out[i], 0, 1e-12);
+        assert_int_equal(kd_eom_eval(data, KD_D, out), KD_EVAL_OK);
+        assert_close(out[0], 0, 1e-12);
+        for (int i = 0; i < 4; i++) moved[i] = v[i] + next.factor * x->a[i];
+        whole_input(next.t, NULL, &u, &du, &ddu);
+        kd_eom_at_time(data, next.t, &u, &du, &ddu, NULL);
+        kd_eom_at_position(data, p, &s);
+        kd_eom_at_velocity(data, moved, x->r);
+        assert_int_equal(kd_eom_eval(data, KD_GI, out), KD_EVAL_OK);
+        assert_close(x->active_lambda[0] ? out[0] : x->lambda[0], 0, 1e-14);
+        assert_int_equal(kd_eom_eval(data, KD_H, out), KD_EVAL_OK);
+        assert_close(x->active_mu[0] ? out[0] : x->mu[0], 0, 1e-14);
+        kd_eom_data_destroy(data);
+        kd_acceleration_destroy(acceleration);
+    }
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// A stage whose points lie next to each other takes the matrix of the acceleration before it: the same numbers, and
+// that acceleration is not forgotten.
+static void stages_next_to_a_point_share_its_matrix(void **state)
+{
+    (void)state;
+    const double     p0[2] = {0.6, -0.8}, v0[2] = {1.6, 1.2}, next_p[2] = {0.600003, -0.799998};
+    kd_eom          *eom;
+    kd_state        *x;
+    double           a[2][2], lambda[2], first[2], again[2];
+    const kd_next    next = {.t = 0, .p = next_p, .v = v0, .factor = 1e-3};
+    kd_acceleration *acceleration[2];
+    assert_int_equal(kd_pendulum_create(9.81, p0, v0, false, &eom, &x), KD_OK);
+    for (int k = 0; k < 2; k++) {
+        acceleration[k] = make_acceleration(eom, NULL, x, KD_DECOMPOSE_LU);
+        if (k) kd_acceleration_share(acceleration[k]);
+        lambda[k] = 0;
+        assert_int_equal(kd_acceleration_solve(acceleration[k], 0, p0, NULL, v0, NULL, first, NULL, lambda + k, NULL),
+                         KD_EVAL_OK);
+        assert_int_equal(
+            kd_acceleration_stage(acceleration[k], &next, 0, p0, NULL, v0, NULL, a[k], NULL, lambda + k, NULL),
+            KD_EVAL_OK);
+        double gI = next_p[0] * (v0[0] + 1e-3 * a[k][0]) + next_p[1] * (v0[1] + 1e-3 * a[k][1]), other = 0;
+        assert_close(gI, 0, 1e-15);
+        assert_int_equal(kd_acceleration_solve(acceleration[k], 0, p0, NULL, v0, NULL, again, NULL, &other, NULL),
+                         KD_EVAL_OK);
+        for (int i = 0; i < 2; i++) assert_close(again[i], first[i], 1e-14);
+        kd_acceleration_destroy(acceleration[k]);
+    }
+    assert_close(lambda[0], lambda[1], 1e-11);
+    for (int i = 0; i < 2; i++) assert_close(a[0][i], a[1][i], 1e-11);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 // Projection meets all constraint levels; repeated it changes nothing any more; the velocity moves orthogonally to the
 // constraint surface in the metric of M.
 static void projection_meets_constraints(void **state)
@@ -263,10 +342,15 @@ static void failures_have_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pendulum_in_closed_form),      cmocka_unit_test(all_rows_are_met),
-        cmocka_unit_test(projection_meets_constraints), cmocka_unit_test(projection_onto_energy),
-        cmocka_unit_test(projection_onto_invariants),   cmocka_unit_test(contacts_are_found),
+        cmocka_unit_test(pendulum_in_closed_form),
+        cmocka_unit_test(all_rows_are_met),
+        cmocka_unit_test(projection_meets_constraints),
+        cmocka_unit_test(projection_onto_energy),
+        cmocka_unit_test(projection_onto_invariants),
+        cmocka_unit_test(contacts_are_found),
         cmocka_unit_test(failures_have_words),
+        cmocka_unit_test(stages_meet_rows_elsewhere),
+        cmocka_unit_test(stages_next_to_a_point_share_its_matrix),
     };
     silence_unused_whole();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,6 +167,30 @@ static void start_is_a_double_node(void **state)
     drop(&f);
 }
 
+// Values that replace the differences in place give those of other functions; equal nodes of a start are told apart.
+static void rebuilt_in_place(void **state)
+{
+    (void)state;
+    fixture             f, other;
+    kd_bdf_coefficients c;
+    double              x = 2, xdot = 3, e = 0;
+    make(&f, KD_BDF_TERMS, 4);
+    make(&other, 5, 6);
+    assert_int_equal(kd_bdf_history_distinct(&f.history), KD_BDF_TERMS);
+    for (int j = 0; j < 5; j++) f.history.D[j][0] = power(times[j], 6);
+    kd_bdf_history_rebuild(&f.history, 5);
+    assert_int_equal(f.history.terms, 5);
+    for (int j = 0; j < 5; j++) assert_true(f.history.D[j][0] == other.history.D[j][0]);
+    kd_bdf_history_start(&f.history, 0, &x, &xdot);
+    assert_int_equal(kd_bdf_history_distinct(&f.history), 1);
+    kd_bdf_history_coefficients(&f.history, 0.5, 1, &c);
+    kd_bdf_history_accept(&f.history, &c, &e);
+    assert_int_equal(f.history.terms, 3);
+    assert_int_equal(kd_bdf_history_distinct(&f.history), 2);
+    drop(&f);
+    drop(&other);
+}
+
 // The interpolant passes through its points.
 static void interpolation_meets_the_points(void **state)
 {
@@ -206,9 +230,13 @@ static void moved_point(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classical_coefficients),          cmocka_unit_test(exact_for_polynomials),
-        cmocka_unit_test(accepting_is_like_starting_anew), cmocka_unit_test(start_is_a_double_node),
-        cmocka_unit_test(interpolation_meets_the_points),  cmocka_unit_test(moved_point),
+        cmocka_unit_test(classical_coefficients),
+        cmocka_unit_test(exact_for_polynomials),
+        cmocka_unit_test(accepting_is_like_starting_anew),
+        cmocka_unit_test(start_is_a_double_node),
+        cmocka_unit_test(rebuilt_in_place),
+        cmocka_unit_test(interpolation_meets_the_points),
+        cmocka_unit_test(moved_point),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,6 +160,39 @@ static void chosen_channels_are_shown(void **state)
     unmake(&f);
 }
 
+// Facts take the place of certificate and statistics; their plots come first.
+static void facts_take_the_place(void **state)
+{
+    (void)state;
+    fixture f = make(oscillator());
+    oscillator_state(0, f.x);
+    add(&f);
+    const double            line[] = {1, 2};
+    const kd_series         series = {.x = line, .y = line, .n = 2};
+    const kd_plot           plot = {.title = "Cost <of> a step", .series = &series, .nseries = 1};
+    const kd_result_setting fact[] = {{"median", "3 < 4 us"}};
+    const kd_result_facts   facts = {
+          .title = "Real & time", .fact = fact, .nfacts = 1, .plot = &plot, .nplots = 1, .reading = "Read it so."};
+    f.result.facts = &facts;
+    char *page = page_of(&f);
+    assert_non_null(strstr(page, "<h2>Real &amp; time</h2>"));
+    assert_non_null(strstr(page, "3 &lt; 4 us"));
+    assert_non_null(strstr(page, "Read it so."));
+    assert_null(strstr(page, "Certificate"));
+    assert_null(strstr(page, "Statistics"));
+    char *own = strstr(page, "Cost &lt;of&gt; a step"), *other = strstr(page, "Positions p");
+    assert_true(own && other && own < other);
+    free(page);
+    assert_int_equal(kd_result_save_csv(&f.result, PATH ".csv", NULL, 0), KD_OK);
+    char *table = read_text(PATH ".csv");
+    assert_non_null(table);
+    assert_non_null(strstr(table, "\n# median: 3 < 4 us\n"));
+    assert_null(strstr(table, "certificate"));
+    assert_null(strstr(table, "attempted steps"));
+    free(table);
+    unmake(&f);
+}
+
 // A broken limit and a stop are told on the page.
 static void limits_and_stops_are_told(void **state)
 {
@@ -243,7 +276,7 @@ int main(void)
         cmocka_unit_test(page_is_complete),          cmocka_unit_test(page_is_honest),
         cmocka_unit_test(empty_run_has_a_page),      cmocka_unit_test(largest_motions_are_drawn),
         cmocka_unit_test(failing_disk_is_reported),  cmocka_unit_test(chosen_channels_are_shown),
-        cmocka_unit_test(limits_and_stops_are_told),
+        cmocka_unit_test(limits_and_stops_are_told), cmocka_unit_test(facts_take_the_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,6 +206,30 @@ static void test_full(void **state)
     }
 }
 
+// With many zeros the same pivots are found, one after the other, and the same factors.
+static void test_full_sparse(void **state)
+{
+    (void)state;
+    uint64_t      seed = 21;
+    static double A[SIZE], B[SIZE];
+    double        most[LARGEST];
+    int           row[2][LARGEST], col[2][LARGEST];
+    for (int trial = 0; trial < 40; trial++) {
+        const int m = 1 + trial % 23, n = 1 + (5 * trial) % 31;
+        random_of_rank(m, n, m < n ? m : n, A, &seed);
+        for (int i = 0; i < m * n; i++)
+            if ((i * 7 + trial) % 5 != 0) A[i] = 0;
+        memcpy(B, A, sizeof A);
+        const int rank = kd_lu_full(m, n, A, row[0], col[0], 1e-10);
+        assert_int_equal(kd_lu_full_sparse(m, n, B, row[1], col[1], 1e-10, most), rank);
+        for (int k = 0; k < rank; k++) {
+            assert_int_equal(row[0][k], row[1][k]);
+            assert_int_equal(col[0][k], col[1][k]);
+            for (int i = 0; i < m; i++) assert_true(A[i + m * k] == B[i + m * k]);
+        }
+    }
+}
+
 // The tolerance decides the rank relative to the first pivot; NaN ends the elimination.
 static void test_full_tolerance(void **state)
 {
@@ -225,9 +249,11 @@ static void test_full_tolerance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_solve),    cmocka_unit_test(test_complex),    cmocka_unit_test(test_complex_is_real),
-        cmocka_unit_test(test_singular), cmocka_unit_test(test_single_nan), cmocka_unit_test(test_range),
-        cmocka_unit_test(test_rcond),    cmocka_unit_test(test_full),       cmocka_unit_test(test_full_tolerance),
+        cmocka_unit_test(test_solve),           cmocka_unit_test(test_complex),
+        cmocka_unit_test(test_complex_is_real), cmocka_unit_test(test_singular),
+        cmocka_unit_test(test_single_nan),      cmocka_unit_test(test_range),
+        cmocka_unit_test(test_rcond),           cmocka_unit_test(test_full),
+        cmocka_unit_test(test_full_sparse),     cmocka_unit_test(test_full_tolerance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

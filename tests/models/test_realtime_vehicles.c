@@ -8,7 +8,7 @@ static table result[2];
 
 // ---- the car on closed loops ----------------------------------------------------------------------------------------
 
-// 17 bodies and a rack without mass, 30 velocities, 16 equations, 14 degrees of freedom.
+// 17 bodies and a light rack, 30 velocities, 16 equations, 14 degrees of freedom.
 static void car_has_its_counts(void **state)
 {
     char       message[MAX_MODEL_TEXT] = "";
@@ -37,9 +37,9 @@ static void car_takes_bump_and_lane(void **state)
     (void)state;
     run_model("closed-loop-car", NULL, KD_JOINT, 6, 60, &result[0]);
     for (int k = 0; k <= 9; k++) {
-        assert_close(at(&result[0], k, "load(1,1)"), load, 1e-3);
-        assert_close(at(&result[0], k, "load(2,2)"), load, 1e-3);
-        assert_close(at(&result[0], k, "height"), 0.55, 1e-8);
+        assert_close(at(&result[0], k, "load(1,1)"), load, 2e-2);
+        assert_close(at(&result[0], k, "load(2,2)"), load, 2e-2);
+        assert_close(at(&result[0], k, "height"), 0.55, 1e-6);
     }
     double top = 0;
     for (int k = 10; k <= 20; k++) top = fmax(top, fabs(at(&result[0], k, "travel(1,1)")));

@@ -59,8 +59,9 @@ static void printed_programs_are_the_files(void **state)
 {
     (void)state;
     static const char *const names[][2] = {{GUIDE "own-equations.md", GUIDE "own_equations.c"},
-                                           {GUIDE "build-model.md", GUIDE "build_model.c"}};
-    for (int i = 0; i < 2; i++) {
+                                           {GUIDE "build-model.md", GUIDE "build_model.c"},
+                                           {GUIDE "realtime.md", GUIDE "realtime_loop.c"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *page = read_text(names[i][0]), *file = read_text(names[i][1]);
         assert_non_null(page);
         assert_non_null(file);
@@ -119,6 +120,43 @@ static void program_with_model_runs(void **state)
     assert_non_null(strstr(line, "(balanced)"));
 }
 
+// The program with a loop of its own runs: the trolley comes to its place, the load hardly swings, the rope holds.
+static void program_with_loop_runs(void **state)
+{
+    (void)state;
+    command_result result = run_command("'" KD_BINARY_DIR "/guide/realtime_loop' 2>/dev/null");
+    if (result.status != 0) print_error("%s\n", result.text);
+    assert_int_equal(result.status, 0);
+    double t, place, angle, position, velocity;
+    char  *last = strstr(result.text, " 20.0 ");
+    assert_non_null(last);
+    assert_int_equal(sscanf(last, "%lf %lf %lf", &t, &place, &angle), 3);
+    assert_true(fabs(place - 5) < 0.05 && fabs(angle) < 0.01);
+    assert_int_equal(
+        sscanf(strstr(last, "rope:"), "rope: position error %lf, velocity error %lf", &position, &velocity), 2);
+    assert_true(position < 1e-8 && velocity < 1e-10);
+}
+
+// docs/guide/realtime.md explains every Jacobian and every stabilisation.
+static void every_realtime_method_is_explained(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+#define KD_WORD(name, word, sentence) word,
+        KD_REALTIME_JACOBIAN_LIST(KD_WORD) KD_REALTIME_STABILISATION_LIST(KD_WORD)
+#undef KD_WORD
+    };
+    char *page = read_text(GUIDE "realtime.md");
+    assert_non_null(page);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char row[100];
+        snprintf(row, sizeof row, "\n| `%s` |", words[i]);
+        if (!strstr(page, row)) print_error("missing: %s\n", row);
+        assert_non_null(strstr(page, row));
+    }
+    free(page);
+}
+
 // Relative links between pages lead somewhere.
 static void links_lead_somewhere(void **state)
 {
@@ -138,6 +176,7 @@ static void links_lead_somewhere(void **state)
                                         "docs/guide/expressions.md",
                                         "docs/guide/urdf.md",
                                         "docs/guide/vehicles.md",
+                                        "docs/guide/realtime.md",
                                         "docs/reference/model-file.md",
                                         "docs/guide/messages.md",
                                         "docs/guide/benchmarks.md",
@@ -194,10 +233,16 @@ static void mentioned_pages_exist(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_status_is_explained),      cmocka_unit_test(every_formulation_is_explained),
-        cmocka_unit_test(printed_programs_are_the_files), cmocka_unit_test(program_of_the_guide_runs),
-        cmocka_unit_test(program_with_model_runs),        cmocka_unit_test(links_lead_somewhere),
-        cmocka_unit_test(index_has_every_page),           cmocka_unit_test(mentioned_pages_exist),
+        cmocka_unit_test(every_status_is_explained),
+        cmocka_unit_test(every_formulation_is_explained),
+        cmocka_unit_test(printed_programs_are_the_files),
+        cmocka_unit_test(program_of_the_guide_runs),
+        cmocka_unit_test(program_with_model_runs),
+        cmocka_unit_test(program_with_loop_runs),
+        cmocka_unit_test(every_realtime_method_is_explained),
+        cmocka_unit_test(links_lead_somewhere),
+        cmocka_unit_test(index_has_every_page),
+        cmocka_unit_test(mentioned_pages_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

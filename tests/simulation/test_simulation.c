@@ -420,8 +420,9 @@ static void unknown_choices(void **state)
     kd_simulation_options opt = with_tolerance(1e-6);
     opt.integrator = (kd_integrator)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
-    assert_string_equal(message,
-                        "options.integrator = 99 is none of radau, bdf, ida, cvode, arkode, sdirk, dopri5, dop853");
+    assert_string_equal(
+        message,
+        "options.integrator = 99 is none of radau, bdf, ida, cvode, arkode, sdirk, dopri5, dop853, half-explicit");
     opt = with_tolerance(1e-6);
     opt.formulation = (kd_formulation)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
@@ -1177,6 +1178,8 @@ static bool can_integrate(kd_integrator integrator, kd_formulation form)
     case KD_DOPRI5:
     case KD_DOP853:
         return form == KD_ODE || form == KD_STATESPACE;
+    case KD_HALF_EXPLICIT:
+        return form == KD_ODE;
     case KD_SDIRK:
         return form != KD_INDEX3;
     default:

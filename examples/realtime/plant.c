@@ -1,0 +1,235 @@
+// plant.c: a model in real time with a controller in another program: hardware in the loop, with software for hardware.
+//
+//     plant press.yaml &            prints the port that it listens on
+//     controller PORT
+//
+// Each turn: one step of fixed work, outputs to the controller, inputs from it for the next step. An answer that does
+// not come in time is counted, and the last input holds. The step function is the library's; the loop is the program's.
+#define _POSIX_C_SOURCE 200809L
+#include <kardan/kardan.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "control.h"
+#include "wire.h"
+
+enum { ROWS = 20 }; // printed
+
+typedef struct plant {
+    // as asked for
+    const char *path;
+    double      h, timeout, patience; // [s] step; wait for an answer, for the first word
+    long        steps, give_up;       // answers missing in a row until the controller counts as lost
+    int         port;
+    bool        inside, paced; // the same controller in this program; with the clock
+    // the model
+    kd_model    *model;
+    kd_system   *system;
+    kd_state    *x;
+    kd_realtime *stepper;
+    bool        *external;                            // (nu)
+    double      *u, *y;                               // (nu), (ny) all ports of the model
+    int          read[WIRE_PORTS], write[WIRE_PORTS]; // those of the controller
+    wire         wire;
+    control      control;
+    long         late;
+    char         message[2000];
+} plant;
+
+static kd_status load(plant *p)
+{
+    kd_status status = kd_model_read(p->path, NULL, 0, &p->model, p->message, sizeof p->message);
+    if (status >= 0) status = kd_system_create(p->model, NULL, &p->system, p->message, sizeof p->message);
+    if (status >= 0) status = kd_state_create(kd_system_eom(p->system), &p->x);
+    if (status >= 0) status = kd_system_start(p->system, p->x, p->message, sizeof p->message);
+    return status;
+}
+
+// The stepper; the inputs that the controller writes come from outside, the others stay the model's
+static kd_status make_stepper(plant *p)
+{
+    const kd_eom       *eom = kd_system_eom(p->system);
+    const kd_dims       d = kd_eom_dims(eom);
+    kd_realtime_options options = kd_realtime_options_default(); // j2, index 2, ggl
+    options.h = p->h;
+    options.deadline = p->h;
+    p->external = calloc((size_t)d.nu + 1, sizeof *p->external);
+    p->u = calloc((size_t)d.nu + 1, sizeof *p->u);
+    p->y = calloc((size_t)d.ny + 1, sizeof *p->y);
+    if (!p->external || !p->u || !p->y) return KD_ERR_MEMORY;
+    options.external = p->external;
+    // names are known before the stepper is: an input is external by its place in the equations
+    for (int i = 0; i < d.nu; i++) {
+        char name[100];
+        kd_eom_name(eom, KD_NAME_U, i, name, sizeof name);
+        for (int k = 0; k < p->wire.ports.nwrites; k++)
+            if (strcmp(name, p->wire.ports.write[k]) == 0) p->external[i] = true;
+    }
+    return kd_realtime_create(eom, kd_system_inputs(p->system), &options, p->x, &p->stepper, p->message,
+                              sizeof p->message);
+}
+
+// Where the ports of the controller are; false: there is no such port, said in refusal
+static bool find_ports(plant *p, char *refusal, size_t size)
+{
+    for (int k = 0; k < p->wire.ports.nreads; k++) {
+        p->read[k] = kd_realtime_output(p->stepper, p->wire.ports.read[k]);
+        if (p->read[k] < 0) snprintf(refusal, size, "the model has no output '%s'", p->wire.ports.read[k]);
+    }
+    for (int k = 0; k < p->wire.ports.nwrites; k++) {
+        p->write[k] = kd_realtime_input(p->stepper, p->wire.ports.write[k]);
+        if (p->write[k] < 0) snprintf(refusal, size, "the model has no input '%s'", p->wire.ports.write[k]);
+    }
+    return refusal[0] == '\0';
+}
+
+static bool wait_for_controller(plant *p)
+{
+    if (wire_listen(&p->wire, &p->port) == WIRE_OK) {
+        printf("port %d\n", p->port);
+        fflush(stdout);
+        if (wire_accept(&p->wire, p->patience) == WIRE_OK) return true;
+    }
+    snprintf(p->message, sizeof p->message, "%s", p->wire.message);
+    return false;
+}
+
+// A controller that fits, from outside or from inside
+static kd_status meet_controller(plant *p)
+{
+    char refusal[200] = "";
+    if (p->inside)
+        p->wire.ports = (wire_ports){.nreads = 1, .nwrites = 1, .read = {"speed"}, .write = {"input.torque"}};
+    else if (!wait_for_controller(p))
+        return KD_ERR_UNAVAILABLE;
+    kd_status status = make_stepper(p);
+    if (status < 0) snprintf(refusal, sizeof refusal, "the model cannot be run");
+    bool fits = status >= 0 && find_ports(p, refusal, sizeof refusal);
+    if (!p->inside) (void)wire_welcome(&p->wire, fits ? NULL : refusal);
+    if (status >= 0 && !fits) {
+        snprintf(p->message, sizeof p->message, "%s", refusal);
+        status = KD_ERR_ARGUMENT;
+    }
+    return status;
+}
+
+// Outputs out, inputs in
+static wire_status exchange(plant *p, long n)
+{
+    double out[WIRE_PORTS], in[WIRE_PORTS];
+    for (int k = 0; k < p->wire.ports.nreads; k++) out[k] = p->y[p->read[k]];
+    wire_status status = WIRE_OK;
+    if (p->inside)
+        in[0] = control_update(&p->control, kd_realtime_state(p->stepper)->t, out[0]);
+    else
+        status = wire_exchange(&p->wire, (uint64_t)n, kd_realtime_state(p->stepper)->t, out, in, p->timeout);
+    for (int k = 0; status == WIRE_OK && k < p->wire.ports.nwrites; k++) p->u[p->write[k]] = in[k]; // else: hold
+    return status;
+}
+
+static void print_row(const plant *p)
+{
+    printf("%.6f", kd_realtime_state(p->stepper)->t);
+    for (int k = 0; k < p->wire.ports.nreads; k++) printf("  %.17g", p->y[p->read[k]]);
+    for (int k = 0; k < p->wire.ports.nwrites; k++) printf("  %.17g", p->u[p->write[k]]);
+    printf("\n");
+}
+
+static void wait_until(const struct timespec *start, double seconds)
+{
+    double          t = (double)start->tv_nsec * 1e-9 + seconds;
+    struct timespec until = {.tv_sec = start->tv_sec + (time_t)t, .tv_nsec = (long)(1e9 * fmod(t, 1))};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0) {
+    }
+}
+
+static kd_status run(plant *p)
+{
+    struct timespec start;
+    long            missing = 0; // answers in a row
+    long            every = p->steps > ROWS ? p->steps / ROWS : 1;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (long n = 1; n <= p->steps; n++) {
+        if (p->paced) wait_until(&start, (double)(n - 1) * p->h);
+        kd_status status = kd_realtime_step(p->stepper, p->u, p->y);
+        if (status < 0) { // the state is that of the last good step: go on from there, or stop, as here
+            snprintf(p->message, sizeof p->message, "%s", kd_realtime_message(p->stepper));
+            return status;
+        }
+        p->late += status == KD_LATE;
+        wire_status answer = exchange(p, n);
+        if (n % every == 0 || n == p->steps) print_row(p);
+        missing = answer == WIRE_OK ? 0 : missing + 1;
+        if (answer == WIRE_FAILED || answer == WIRE_ENDED || missing >= p->give_up) {
+            snprintf(p->message, sizeof p->message, "the controller is lost at t = %.6g s%s%s",
+                     kd_realtime_state(p->stepper)->t, p->wire.message[0] ? ": " : "", p->wire.message);
+            return KD_STOPPED;
+        }
+    }
+    return KD_OK;
+}
+
+static bool read_arguments(plant *p, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "--inside") == 0)
+            p->inside = true;
+        else if (strcmp(argv[i], "--paced") == 0)
+            p->paced = true;
+        else if (strcmp(argv[i], "--port") == 0)
+            p->port = atoi(value), i++;
+        else if (strcmp(argv[i], "--steps") == 0)
+            p->steps = atol(value), i++;
+        else if (strcmp(argv[i], "--give-up") == 0)
+            p->give_up = atol(value), i++;
+        else if (strcmp(argv[i], "--step") == 0)
+            p->h = atof(value), i++;
+        else if (strcmp(argv[i], "--timeout") == 0)
+            p->timeout = atof(value), i++;
+        else if (strcmp(argv[i], "--patience") == 0)
+            p->patience = atof(value), i++;
+        else if (argv[i][0] != '-' && !p->path)
+            p->path = argv[i];
+        else
+            return false;
+    }
+    return p->path && p->steps > 0 && p->h > 0 && p->timeout > 0 && p->give_up > 0;
+}
+
+int main(int argc, char **argv)
+{
+    plant p = {.h = 1e-3,
+               .steps = 2000,
+               .timeout = 1,
+               .patience = 20,
+               .give_up = 50,
+               .wire = {.socket = -1},
+               .control = control_default()};
+    if (!read_arguments(&p, argc, argv)) {
+        fputs("usage: plant MODEL [--port P] [--step H] [--steps N] [--timeout S] [--patience S] [--give-up N]\n"
+              "             [--paced] [--inside]\n",
+              stderr);
+        return 2;
+    }
+    kd_status status = load(&p);
+    if (status >= 0) status = meet_controller(&p);
+    if (status >= 0) {
+        status = run(&p);
+        fprintf(stderr, "plant: %ld steps, %ld late; answers: %ld in time, %ld missing, %ld too late\n",
+                kd_realtime_steps(p.stepper), p.late, p.wire.fresh, p.wire.held, p.wire.stale);
+    }
+    if (status != KD_OK) fprintf(stderr, "plant: %s: %s\n", kd_status_sentence(status), p.message);
+    wire_goodbye(&p.wire);
+    wire_close(&p.wire);
+    kd_realtime_destroy(p.stepper);
+    free(p.external);
+    free(p.u);
+    free(p.y);
+    kd_state_destroy(p.x);
+    kd_system_destroy(p.system);
+    kd_model_destroy(p.model);
+    return status < 0 ? 1 : status == KD_STOPPED ? 3 : 0;
+}

@@ -1,0 +1,32 @@
+// folder.c: the folder that results go to.
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "core/text.h"
+
+kd_status kd_cli_make_folder(const char *folder, char *message, size_t size)
+{
+    char        path[4096];
+    struct stat found;
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *c = path + 1;; c++) {
+        if (*c != '/' && *c != '\0') continue;
+        char end = *c;
+        *c = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+            kd_text(message, size, "cannot create the folder '%s': %s", path, strerror(errno));
+            return KD_ERR_FILE;
+        }
+        if (end == '\0') break;
+        *c = end;
+    }
+    int reason = stat(path, &found) != 0 ? errno : !S_ISDIR(found.st_mode) ? ENOTDIR : 0;
+    if (reason == 0 && access(path, W_OK | X_OK) != 0) reason = errno;
+    if (reason == 0) return KD_OK;
+    kd_text(message, size, "cannot write to the folder '%s': %s", path, strerror(reason));
+    return KD_ERR_FILE;
+}

@@ -1,0 +1,141 @@
+// singular.c: singular positions of mechanisms, from the singular values of the constraint matrix C = [GZ; HZ].
+//
+// Rows are scaled by their largest length at the two states. Where a mechanism locks, the least singular value that was
+// not zero before goes to zero; the entries of its left singular vector say which rows depend on each other there.
+// Redundant rows, whose singular values are zero at both states, are no sign of it.
+#include "simulation/singular.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "math/dense.h"
+
+#define LARGEST 300        // rows or columns beyond which it takes too long
+#define ZERO 1e-9          // singular values below this part of the largest belong to redundant rows
+#define NAMED 0.3          // entries beside the largest one that are worth a name
+#define PREFERRED 0.999999 // of entries as large as another one the first is taken, whatever the rounding
+
+typedef struct workspace {
+    kd_arena     arena;
+    kd_eom_data *data;
+    int          m, n;                                                // active rows, columns
+    double      *u, *du, *ddu;                                        // (nu)
+    double      *GZ, *HZ, *C[2], *length, *U, *Vt, *sigma, *svd_work; // C (m x n)
+    int         *rows;                                                // (m) numbers in [g; h]
+} workspace;
+
+static bool open(workspace *w, const kd_eom *eom)
+{
+    kd_dims   d = kd_eom_dims(eom);
+    kd_arena *a = &w->arena;
+    int       m = d.nlambda + d.nmu, n = d.nv;
+    if (m == 0 || n == 0 || m > LARGEST || n > LARGEST) return false;
+    w->n = n;
+    w->u = kd_cut_double(a, d.nu);
+    w->du = kd_cut_double(a, d.nu);
+    w->ddu = kd_cut_double(a, d.nu);
+    w->GZ = kd_cut_matrix(a, d.nlambda, n);
+    w->HZ = kd_cut_matrix(a, d.nmu, n);
+    for (int k = 0; k < 2; k++) w->C[k] = kd_cut_matrix(a, m, n);
+    w->length = kd_cut_double(a, m);
+    w->U = kd_cut_matrix(a, m, m);
+    w->Vt = kd_cut_matrix(a, n, n);
+    w->sigma = kd_cut_double(a, m < n ? m : n);
+    w->svd_work = kd_cut_double(a, kd_svd_work(m, n));
+    w->rows = kd_cut_int(a, m);
+    return !a->failed && kd_eom_data_create(eom, &w->data) >= 0;
+}
+
+// C at x, rows that are active there, whose largest lengths are kept. false: not to be had
+static bool evaluate(workspace *w, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, double *C)
+{
+    kd_dims d = kd_eom_dims(eom);
+    if (d.nu > 0 && inputs && inputs->eval && inputs->eval(x->t, inputs->context, w->u, w->du, w->ddu) != KD_EVAL_OK)
+        return false;
+    kd_eom_at_parameters(w->data, x->theta);
+    kd_eom_at_time(w->data, x->t, w->u, w->du, w->ddu, x->z);
+    kd_eom_at_position(w->data, x->p, x->s);
+    if (kd_eom_constraint_matrices(w->data, d.nlambda > 0 ? w->GZ : NULL, d.nmu > 0 ? w->HZ : NULL) != KD_EVAL_OK)
+        return false;
+    for (int k = 0; k < w->m; k++) {
+        int           i = w->rows[k], rows = i < d.nlambda ? d.nlambda : d.nmu;
+        const double *row = i < d.nlambda ? w->GZ + i : w->HZ + (i - d.nlambda);
+        double        sum = 0;
+        for (int j = 0; j < w->n; j++) {
+            double value = row[(ptrdiff_t)j * rows];
+            C[k + (ptrdiff_t)j * w->m] = value;
+            sum += value * value;
+        }
+        w->length[k] = fmax(w->length[k], sqrt(sum));
+    }
+    return true;
+}
+
+// Singular values of C with scaled rows
+static bool decompose(workspace *w, double *C)
+{
+    for (int k = 0; k < w->m; k++)
+        for (int j = 0; j < w->n && w->length[k] > 0; j++) C[k + (ptrdiff_t)j * w->m] /= w->length[k];
+    return kd_svd(w->m, w->n, C, w->U, w->sigma, w->Vt, w->svd_work) == 0 && w->sigma[0] > 0;
+}
+
+static int rank_of(const workspace *w)
+{
+    int most = w->m < w->n ? w->m : w->n, rank = 0;
+    while (rank < most && w->sigma[rank] > ZERO * w->sigma[0]) rank++;
+    return rank;
+}
+
+// The rows with the largest entries of column k of U
+static void name_rows(workspace *w, int k, kd_singularity *out)
+{
+    double *u = w->U + (ptrdiff_t)k * w->m, largest = kd_norm_max(w->m, u);
+    out->nrows = 0;
+    while (out->nrows < (int)(sizeof out->row / sizeof *out->row)) {
+        double most = NAMED * largest;
+        int    next = -1;
+        for (int i = 0; i < w->m; i++) {
+            if (!(fabs(u[i]) * PREFERRED > most)) continue;
+            most = fabs(u[i]);
+            next = i;
+        }
+        if (next < 0) return;
+        out->row[out->nrows++] = w->rows[next];
+        u[next] = 0;
+    }
+}
+
+bool kd_singularity_find(const kd_eom *eom, const kd_inputs *inputs, const kd_state *before, const kd_state *now,
+                         kd_singularity *out)
+{
+    workspace w = {0};
+    int       nlambda = kd_eom_dims(eom).nlambda, m = nlambda + kd_eom_dims(eom).nmu, rank = 0;
+    bool      good = open(&w, eom);
+    for (int i = 0; i < m && good; i++)
+        if (i < nlambda ? now->active_lambda[i] : now->active_mu[i - nlambda]) w.rows[w.m++] = i;
+    good = good && w.m > 0 && evaluate(&w, eom, inputs, before, w.C[0]) && evaluate(&w, eom, inputs, now, w.C[1]);
+    if (good && decompose(&w, w.C[0])) rank = rank_of(&w);
+    if (rank > 0) out->before = w.sigma[rank - 1] / w.sigma[0];
+    good = rank > 0 && decompose(&w, w.C[1]);
+    if (good) {
+        out->now = w.sigma[rank - 1] / w.sigma[0];
+        name_rows(&w, rank - 1, out);
+    }
+    kd_eom_data_destroy(w.data);
+    kd_arena_release(&w.arena);
+    return good && out->nrows > 0;
+}
+
+void kd_singularity_names(const kd_eom *eom, const kd_singularity *found, char *text, size_t size)
+{
+    int nlambda = kd_eom_dims(eom).nlambda;
+    kd_text(text, size, "%s", "");
+    for (int k = 0; k < found->nrows; k++) {
+        char name[128];
+        int  i = found->row[k];
+        kd_eom_name(eom, i < nlambda ? KD_NAME_LAMBDA : KD_NAME_MU, i < nlambda ? i : i - nlambda, name, sizeof name);
+        kd_text_append(text, size, "%s%s", k > 0 ? ", " : "", name);
+    }
+}
