@@ -47,3 +47,10 @@ kd_status kd_pace_priority(int priority, char *message, size_t size)
             strerror(errno));
     return KD_ERR_UNAVAILABLE;
 }
+
+void kd_pace_relax(void)
+{
+    const struct sched_param none = {.sched_priority = 0};
+    (void)sched_setscheduler(0, SCHED_OTHER, &none);
+    (void)munlockall();
+}

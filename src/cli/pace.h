@@ -20,5 +20,7 @@ void kd_pace_wait(const kd_pace *pace, long n);
 // Run before all programs of smaller real-time priority (1 to 99), with all memory held in place. KD_ERR_UNAVAILABLE:
 // the system does not permit it, message says what would.
 kd_status kd_pace_priority(int priority, char *message, size_t size) KD_NODISCARD;
+// Back to an ordinary program.
+void kd_pace_relax(void);
 
 #endif

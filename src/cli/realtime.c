@@ -381,8 +381,10 @@ static kd_status check(task *t)
 static kd_status sample(task *t, bool is_end)
 {
     const kd_state *x = kd_realtime_state(t->stepper);
-    kd_status       status = kd_certifier_see(t->certifier, NULL, x);
-    kd_findings     findings = kd_certifier_findings(t->certifier);
+    kd_status       status = x->t > t->checked_at ? check(t) : KD_OK; // energies of this very state
+    if (status < 0) return status;
+    status = kd_certifier_see(t->certifier, NULL, x);
+    kd_findings findings = kd_certifier_findings(t->certifier);
     // energies as they were followed from step to step
     findings.kinetic = t->power.kinetic;
     findings.potential = t->power.potential;
@@ -411,6 +413,13 @@ static double time_left(const task *t, long n)
     return t->pace.on ? kd_pace_time(&t->pace, n) - kd_cli_seconds() : INFINITY;
 }
 
+// The first step behind n with an output: they are equally far apart, and one that came late does not move the others
+static long next_output(const task *t, long n)
+{
+    long k = n * t->intervals / t->nsteps + 1;
+    return (k * t->nsteps + t->intervals - 1) / t->intervals;
+}
+
 // After n steps: check and sample where there is time for it
 static kd_status look(task *t, long n)
 {
@@ -425,12 +434,12 @@ static kd_status look(task *t, long n)
             t->check_cost *= FORGETTING;
         }
     }
-    long due = ((long)t->nsampled * t->nsteps + t->intervals - 1) / t->intervals; // the start was the first one
-    if (status >= 0 && n >= due && n < t->nsteps) {
+    if (status >= 0 && n >= t->due && n < t->nsteps) {
         if (time_left(t, n) > PRUDENCE * t->sample_cost) {
             started = kd_cli_seconds();
             status = sample(t, false);
             t->sample_cost = kd_cli_seconds() - started;
+            t->due = next_output(t, n);
         } else {
             t->sample_cost *= FORGETTING;
         }
@@ -555,12 +564,14 @@ static void run(task *t)
     started = kd_cli_seconds();
     if (t->status >= 0) t->status = sample(t, false);
     t->sample_cost = kd_cli_seconds() - started;
+    t->due = next_output(t, 0);
     if (t->status < 0) return;
     kd_progress_start(&t->progress, !t->quiet && !t->json, x->t, x->t + (double)t->nsteps * t->options.h);
     kd_cli_watch_signals();
     kd_pace_start(&t->pace, !t->fast, t->options.h);
     t->status = run_steps(t);
     t->wall_seconds = kd_cli_seconds() - t->pace.start;
+    if (t->priority > 0) kd_pace_relax();
     kd_progress_end(&t->progress);
     // the place where the run ended, also after a failure or a stop
     char      message[KD_REALTIME_MESSAGE];

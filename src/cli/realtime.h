@@ -47,6 +47,7 @@ typedef struct kd_realtime_task {
     kd_pace                  pace;
     long                     nsteps;
     int                      nsampled;                // outputs so far
+    long                     due;                     // step with the next one
     double                   check_cost, sample_cost; // [s] of looking at a state, at present
     double                  *peak_time, *peak;        // (intervals + 2) largest cost of a step up to each output [s]
     double                   peak_now;                // since the last one

@@ -44,19 +44,81 @@ static const char *const KEY[KD_FN_COUNT] = {
     [KD_MASS] = "mass",
 };
 
-static long linear_algebra(const kd_realtime_work *w)
+// ---- items ----------------------------------------------------------------------------------------------------------
+
+enum { ITEMS = 2 + KD_WORK_ITEM_COUNT };
+
+typedef struct item {
+    const char *name, *key;
+    long times, operations, functions; // at most so often in a step; of each: multiplications and additions, others
+} item;
+
+// How often the work of an item is done in a step, at most
+static long times_of(const task *t, const kd_realtime_work *w, kd_work_item which)
 {
-    return w->factorisations * w->factor_operations + w->solves * w->solve_operations;
+    const kd_realtime_options *o = &t->options;
+    const kd_dims              d = kd_eom_dims(t->subject.eom);
+    const bool                 projection = o->stabilisation == KD_REALTIME_PROJECTION && d.nlambda + d.nmu > 0;
+    const bool                 moves = d.nlambda > 0 && (projection || o->stabilisation == KD_REALTIME_GGL);
+    switch (which) {
+    case KD_WORK_POSITION:
+        return 1 + moves; // predicted, and projected
+    case KD_WORK_VELOCITY:
+        return 1 + projection;
+    case KD_WORK_RESIDUAL:
+        return w->calls[KD_RESIDUAL] + w->calls[KD_FORCE];
+    case KD_WORK_MASS:
+        return w->factorisations;
+    case KD_WORK_CONSTRAINTS:
+        return w->calls[KD_G] + w->calls[KD_GI] + w->calls[KD_GII] + w->calls[KD_H] + w->calls[KD_HI];
+    case KD_WORK_GZ:
+        return d.nlambda + d.nmu > 0 ? w->factorisations : 0;
+    case KD_WORK_STIFF:
+        return o->jacobian != KD_REALTIME_EXPLICIT && o->jacobian != KD_REALTIME_J3;
+    default:
+        return 0;
+    }
 }
 
-static void row(const char *what, long calls, long each)
+static int list_items(const task *t, const kd_realtime_work *w, item *list)
 {
-    printf("  %-40s %8ld", what, calls);
-    if (each > 0)
-        printf(" %12ld %12ld\n", each, calls * each);
-    else
-        printf(" %12s %12s\n", "", "");
+    static const char *const key[KD_WORK_ITEM_COUNT] = {
+        [KD_WORK_POSITION] = "position", [KD_WORK_VELOCITY] = "velocity",       [KD_WORK_RESIDUAL] = "residual",
+        [KD_WORK_MASS] = "mass",         [KD_WORK_CONSTRAINTS] = "constraints", [KD_WORK_GZ] = "GZ",
+        [KD_WORK_STIFF] = "stiff",
+    };
+    int n = 0;
+    list[n++] = (item){"factorisation of the matrix", "factorisation", w->factorisations, w->factor_operations, 0};
+    list[n++] = (item){"solution", "solution", w->solves, w->solve_operations, 0};
+    for (int k = 0; t->subject.system && k < KD_WORK_ITEM_COUNT; k++) {
+        const kd_operations o = kd_system_operations(t->subject.system, (kd_work_item)k);
+        const long          times = times_of(t, w, (kd_work_item)k);
+        if (times > 0) list[n++] = (item){o.name, key[k], times, o.operations, o.functions};
+    }
+    return n;
 }
+
+// What the items do not have; NULL: nothing
+static const char *not_counted(const task *t, const kd_realtime_work *w)
+{
+    if (!t->subject.system) return "evaluations of the equations, which are written in C";
+    if (w->difference_calls > 0) return "evaluations for differences";
+    if (t->options.part == KD_PART_ALL || t->options.jacobian == KD_REALTIME_EXACT)
+        return "derivatives of what is not stiff";
+    return kd_eom_dims(t->subject.eom).ny > 0 ? "outputs" : NULL;
+}
+
+static item sum_of(const item *list, int n)
+{
+    item sum = {.name = "in all", .key = "sum", .times = 1};
+    for (int i = 0; i < n; i++) {
+        sum.operations += list[i].times * list[i].operations;
+        sum.functions += list[i].times * list[i].functions;
+    }
+    return sum;
+}
+
+// ---- telling --------------------------------------------------------------------------------------------------------
 
 // How fast force elements are at the start, and whether they are in the matrix
 static void tell_elements(const task *t)
@@ -77,19 +139,39 @@ static void tell_elements(const task *t)
 
 static void tell_in_words(const task *t, const kd_realtime_work *w)
 {
+    item        list[ITEMS];
+    const int   n = list_items(t, w, list);
+    const item  sum = sum_of(list, n);
+    const char *missing = not_counted(t, w);
     printf("%s: %s\n", t->subject.name, t->subject.title);
     printf("  method: %s\n", t->method);
     printf("  matrix: %d unknowns, %d entries, %d more in its factors\n\n", w->unknowns, w->entries, w->fill);
-    printf("  %-40s %8s %12s %12s\n", "a step", "times", "operations", "in all");
-    row("factorisation of the matrix", w->factorisations, w->factor_operations);
-    row("solution", w->solves, w->solve_operations);
+    printf("  %-44s %6s %12s %12s\n", "a step, whatever the state", "times", "operations", "functions");
+    for (int i = 0; i < n; i++)
+        printf("  %-44.44s %6ld %12ld %12ld\n", list[i].name, list[i].times, list[i].operations, list[i].functions);
+    printf("  %-44s %6s %12ld %12ld\n", "in all, at most", "", sum.operations, sum.functions);
+    printf("  (of each: multiplications and additions; divisions, roots, sines and the like%s%s)\n",
+           missing ? "; not counted: " : "", missing ? missing : "");
+    printf("\n  calls:");
     for (int fn = 0; fn < KD_FN_COUNT; fn++)
-        if (w->calls[fn] > 0) row(FUNCTION[fn], w->calls[fn], 0);
-    row("derivatives", w->derivatives, 0);
-    row("evaluations for differences", w->difference_calls, 0);
-    printf("\n  linear algebra: %ld multiplications and additions in each step, whatever the state\n",
-           linear_algebra(w));
+        if (w->calls[fn] > 0) printf(" %d x %s,", w->calls[fn], FUNCTION[fn]);
+    printf(" %d blocks of derivatives, %d for differences\n", w->derivatives, w->difference_calls);
     tell_elements(t);
+}
+
+static void tell_items(const task *t, const kd_realtime_work *w, kd_json *json)
+{
+    item      list[ITEMS + 1];
+    const int n = list_items(t, w, list);
+    list[n] = sum_of(list, n);
+    for (int i = 0; i <= n; i++) {
+        kd_json_open(json, list[i].key);
+        if (i < n) kd_json_count(json, "times", list[i].times);
+        kd_json_count(json, "operations", list[i].operations);
+        kd_json_count(json, "functions", list[i].functions);
+        kd_json_close(json);
+    }
+    kd_json_text(json, "not_counted", not_counted(t, w) ? not_counted(t, w) : "");
 }
 
 static void tell_as_json(const task *t, const kd_realtime_work *w)
@@ -104,11 +186,7 @@ static void tell_as_json(const task *t, const kd_realtime_work *w)
     kd_json_count(&json, "unknowns", w->unknowns);
     kd_json_count(&json, "entries", w->entries);
     kd_json_count(&json, "fill", w->fill);
-    kd_json_count(&json, "factorisations", w->factorisations);
-    kd_json_count(&json, "factor_operations", w->factor_operations);
-    kd_json_count(&json, "solves", w->solves);
-    kd_json_count(&json, "solve_operations", w->solve_operations);
-    kd_json_count(&json, "linear_algebra", linear_algebra(w));
+    tell_items(t, w, &json);
     kd_json_open(&json, "calls");
     for (int fn = 0; fn < KD_FN_COUNT; fn++)
         if (w->calls[fn] > 0) kd_json_count(&json, KEY[fn], w->calls[fn]);

@@ -151,7 +151,7 @@ double kd_measure_value(const kd_measure *s, const kd_relative *rel, double near
     case KD_MEASURE_COSINE:
         return component(column(&rel->C, s->j), s->i);
     case KD_MEASURE_LENGTH:
-        return kd_vec_norm(rel->d);
+        return rel->length;
     case KD_MEASURE_ANGLE:
         return unwrap(atan2(entry_value(rel, s->sine), entry_value(rel, s->cosine)), near);
     case KD_MEASURE_PITCH:
@@ -169,7 +169,7 @@ double kd_measure_rate(const kd_measure *s, const kd_relative *rel)
     case KD_MEASURE_SHIFT:
         return component(rel->dd, s->i);
     case KD_MEASURE_LENGTH:
-        return kd_vec_dot(rel->d, rel->dd) / kd_vec_norm(rel->d);
+        return kd_vec_dot(rel->n, rel->dd);
     case KD_MEASURE_TURN:
         return component(rel->omega, s->i);
     default:
@@ -224,7 +224,7 @@ void kd_measure_gradient(const kd_measure *s, const kd_relative *rel, kd_vec3 *N
         *N = entry_gradient(rel, (kd_entry){s->i, s->j, 1});
         break;
     case KD_MEASURE_LENGTH:
-        *F = kd_vec_scale(1.0 / kd_vec_norm(rel->d), rel->d);
+        *F = rel->n;
         break;
     case KD_MEASURE_ANGLE:
         *N = angle_gradient(s, rel);
@@ -255,12 +255,9 @@ void kd_measure_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w
     case KD_MEASURE_COSINE:
         *dN = entry_curvature(rel, (kd_entry){s->i, s->j, 1}, w);
         break;
-    case KD_MEASURE_LENGTH: { // d (d/l) = (u - n (n . u)) / l
-        double  l = kd_vec_norm(rel->d);
-        kd_vec3 n = kd_vec_scale(1.0 / l, rel->d);
-        *dF = kd_vec_scale(1.0 / l, kd_vec_axpy(u, -kd_vec_dot(n, u), n));
+    case KD_MEASURE_LENGTH: // d (d/l) = (u - n (n . u)) / l
+        *dF = kd_vec_scale(1.0 / rel->length, kd_vec_axpy(u, -kd_vec_dot(rel->n, u), rel->n));
         break;
-    }
     case KD_MEASURE_ANGLE:
         *dN = angle_curvature(s, rel, w);
         break;

@@ -36,6 +36,7 @@ typedef struct kd_pair {
     kd_step *step;        // (nsteps) from a to b
     int      measure;     // for build.c: 1 + its latest measure; 0: none
     bool     shifts_only; // nobody reads C
+    bool     no_length;   // nobody reads length and n
 } kd_pair;
 
 // Relative motion, axes of A.
@@ -44,6 +45,8 @@ typedef struct kd_relative {
     kd_vec3 rA, rB; // origins in the world
     kd_mat3 C;
     kd_vec3 d;
+    double  length;     // |d|
+    kd_vec3 n;          // d/|d|
     kd_vec3 omega, dd;  // velocity stage
     kd_vec3 alpha, ddd; // acceleration stage
 } kd_relative;

@@ -20,7 +20,12 @@ void KD_KERNEL(kd_pair_place)(const kd_pair *pair, const kd_motion *m, kd_relati
     kd_v3_store(&rel->RA.z, RA.z);
     kd_v3_store(&rel->rA, rA);
     kd_v3_store(&rel->rB, rB);
-    kd_v3_store(&rel->d, kd_m3_tvec(&RA, kd_v3_sub(rB, rA)));
+    const kd_v3 d = kd_m3_tvec(&RA, kd_v3_sub(rB, rA));
+    kd_v3_store(&rel->d, d);
+    if (!pair->no_length) {
+        rel->length = sqrt(kd_v3_dot(d, d));
+        kd_v3_store(&rel->n, kd_v3_scale(1.0 / rel->length, d));
+    }
     if (pair->shifts_only) return;
     kd_v3_store(&rel->C.x, kd_m3_tvec(&RA, kd_m3_vec(&B, &pair->Rb.x)));
     kd_v3_store(&rel->C.y, kd_m3_tvec(&RA, kd_m3_vec(&B, &pair->Rb.y)));

@@ -49,9 +49,9 @@ static inline void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd
     }
 }
 
-// Rows of the scratch memory, six each but the last: motion of B by each step; change of (omega, d') by it; change of
-// the load along step l as steps behind it see it, and all others; change of the load by the rate of step l; a column
-enum { ROWS_S = 0, ROWS_R = 6, ROWS_BEHIND = 12, ROWS_OTHER = 18, ROWS_RATE = 24, ROW_COLUMN = 30 };
+// Rows of the scratch memory, six each: motion of B by each step; change of (omega, d') by it; change of the load along
+// step l as steps behind it see it, and all others; change of the load by the rate of step l. Then a block of entries.
+enum { ROWS_S = 0, ROWS_R = 6, ROWS_BEHIND = 12, ROWS_OTHER = 18, ROWS_RATE = 24, BLOCK = 30 };
 
 static inline kd_lanes row_at(const double *rows, int width, int i, int k)
 {
@@ -91,10 +91,10 @@ __attribute__((always_inline)) static inline void fill_changes(const kd_path_loa
     }
 }
 
-// Into the column: S_k a, from step k on up to n and a little further; a: column l of the six rows from `of` on, of
-// which those before `first` are zero
-__attribute__((always_inline)) static inline void dot_column(double *rows, const int width, const int first,
-                                                             const int of, int l, int k, int n)
+// out_k = S_k a from step k on up to n and a little further; a: column l of the six rows from `of` on, of which those
+// before `first` are zero
+__attribute__((always_inline)) static inline void dot_column(const double *rows, const int width, const int first,
+                                                             const int of, int l, int k, int n, double *out)
 {
     const kd_lanes zero = {0};
     const double  *a = rows + of * width + l;
@@ -104,38 +104,36 @@ __attribute__((always_inline)) static inline void dot_column(double *rows, const
         kd_lanes sum = row_at(rows, width, 3, k) * a3 + row_at(rows, width, 4, k) * a4 + row_at(rows, width, 5, k) * a5;
         if (first == 0)
             sum += row_at(rows, width, 0, k) * a0 + row_at(rows, width, 1, k) * a1 + row_at(rows, width, 2, k) * a2;
-        put_row(rows, width, ROW_COLUMN, k, sum);
+        *(kd_lanes *)(out + k) = sum;
     }
 }
 
-// Steps whose places follow each other are one run.
-__attribute__((always_inline)) static inline void subtract(int nruns, const int *run, const double *from,
-                                                           const int *place, double *values)
+static inline void subtract(int n, const double *from, const int *place, double *values)
 {
-    for (int r = 0; r < nruns; r++) {
-        const int     n = run[r + 1] - run[r];
-        const double *f = from + run[r];
-        double       *v = values + place[r];
-        int           k = 0;
-        for (; k + KD_LANES <= n; k += KD_LANES) *(kd_lanes *)(v + k) -= kd_lanes_at(f + k);
-        for (; k < n; k++) v[k] -= f[k];
+    int k = 0;
+    for (; k + 4 <= n; k += 4) {
+        values[place[k]] -= from[k];
+        values[place[k + 1]] -= from[k + 1];
+        values[place[k + 2]] -= from[k + 2];
+        values[place[k + 3]] -= from[k + 3];
     }
+    for (; k < n; k++) values[place[k]] -= from[k];
 }
 
-// Column l of the derivative by position; its block is first .. end - 1
-__attribute__((always_inline)) static inline void position_column(int n, bool carried, const int width, double *rows,
-                                                                  int first, int l, int end)
+// Column l of the derivative by position; its block is first .. end - 1. What is written behind its end, the next
+// column overwrites.
+__attribute__((always_inline)) static inline void
+position_column(int n, bool carried, const int width, const double *rows, int first, int l, int end, double *out)
 {
     if (!carried) {
-        dot_column(rows, width, 0, ROWS_OTHER, l, 0, end);
-        dot_column(rows, width, 0, ROWS_BEHIND, l, end, n);
+        dot_column(rows, width, 0, ROWS_OTHER, l, 0, end, out);
+        dot_column(rows, width, 0, ROWS_BEHIND, l, end, n, out);
         return;
     }
-    double *own = rows + ROW_COLUMN * width + l;
-    dot_column(rows, width, 0, ROWS_OTHER, l, 0, l + 1); // those of a carried block stand before each other
-    const double kept = *own;
-    dot_column(rows, width, 0, ROWS_BEHIND, l, first, n);
-    *own = kept;
+    dot_column(rows, width, 0, ROWS_OTHER, l, 0, l + 1, out); // those of a carried block stand before each other
+    const double own = out[l];
+    dot_column(rows, width, 0, ROWS_BEHIND, l, first, n, out);
+    out[l] = own;
 }
 
 // Inlined always: with constants in place of width and first it is half as long.
@@ -143,19 +141,17 @@ __attribute__((always_inline)) static inline void path_product(const kd_pair *pa
                                                                const int width, const int first, double *rows,
                                                                double *p, double *v)
 {
-    const int        n = pair->nsteps, nruns = load->nruns;
-    const int *const run = load->run, *place_p = load->place_p, *place_v = load->place_v;
+    const int     n = pair->nsteps;
+    double *const block = rows + BLOCK * width;
     fill_changes(load, first, n, width, rows);
     for (int k = 0, end; k < n; k = end) {
         const bool carried = pair->step[k].carried;
         end = end_of_block(pair, k);
-        for (int l = k; l < end; l++, place_p += nruns, place_v += nruns) {
-            position_column(n, carried, width, rows, k, l, end);
-            subtract(nruns, run, rows + ROW_COLUMN * width, place_p, p);
-            dot_column(rows, width, first, ROWS_RATE, l, 0, n);
-            subtract(nruns, run, rows + ROW_COLUMN * width, place_v, v);
-        }
+        for (int l = k; l < end; l++) position_column(n, carried, width, rows, k, l, end, block + l * n);
     }
+    subtract(n * n, block, load->place_p, p);
+    for (int l = 0; l < n; l++) dot_column(rows, width, first, ROWS_RATE, l, 0, n, block + l * n);
+    subtract(n * n, block, load->place_v, v);
 }
 
 // Short paths apart, so that the compiler knows the distance of the rows.
@@ -185,18 +181,16 @@ __attribute__((always_inline)) static inline void path_congruence(const kd_pair 
                                                                   const int width, const int first, double *rows,
                                                                   double *values)
 {
-    const int        n = pair->nsteps, nruns = load->nruns;
-    const int *const run = load->run, *place = load->place_p;
+    const int     n = pair->nsteps;
+    double *const block = rows + BLOCK * width;
     for (int k = 0; k < n; k += KD_LANES)
         for (int i = first; i < 6; i++) {
             kd_lanes sum = {0};
             for (int j = first; j < 6; j++) sum += load->K[j][i] * row_at(rows, width, ROWS_S + j, k);
             put_row(rows, width, ROWS_RATE + i, k, sum);
         }
-    for (int l = 0; l < n; l++, place += nruns) {
-        dot_column(rows, width, first, ROWS_RATE, l, 0, n);
-        subtract(nruns, run, rows + ROW_COLUMN * width, place, values);
-    }
+    for (int l = 0; l < n; l++) dot_column(rows, width, first, ROWS_RATE, l, 0, n, block + l * n);
+    subtract(n * n, block, load->place_p, values);
 }
 
 void KD_KERNEL(kd_path_congruence)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,

@@ -6,23 +6,26 @@
 
 // A load on B at its origin, axes of A, and how it changes. Components in the order moment, force and turn, shift.
 typedef struct kd_path_load {
-    double load[6];
-    double K[6][6]; // K[j]: change by component j of the pose of B
-    double D[6][6]; // D[j]: change by component j of (omega, d')
-    int    first;   // 3: moments, turns are not involved; 0
-    // Steps whose places in v follow each other are one run, so that their rows stand together in each column.
-    int        nruns;
-    const int *run;               // (nruns + 1) first step of each
-    const int *place_p, *place_v; // (nsteps x nruns) of the entry of each run in the values of two matrices
+    double     load[6];
+    double     K[6][6];           // K[j]: change by component j of the pose of B
+    double     D[6][6];           // D[j]: change by component j of (omega, d')
+    int        first;             // 3: moments, turns are not involved; 0
+    const int *place_p, *place_v; // (nsteps x nsteps, column by column) of the entries in the values of two matrices
 } kd_path_load;
 
-// Scratch of kd_path_product: this many rows of kd_path_width(nsteps)
-enum { KD_PATH_ROWS = 31, KD_PATH_SHORT = 12 };
+enum { KD_PATH_SHORT = 12 };
 
 static inline int kd_path_width(int nsteps)
 {
     // four more, for vectors that begin anywhere; all short paths alike
     return (nsteps < KD_PATH_SHORT ? KD_PATH_SHORT : (nsteps + 3) / 4 * 4) + 4;
+}
+
+// Numbers of scratch memory that kd_path_product needs
+static inline size_t kd_path_scratch(int nsteps)
+{
+    const size_t width = (size_t)kd_path_width(nsteps);
+    return (30 + width) * width;
 }
 
 // p -= derivative by increments, v -= derivative by rates of the forces along the steps; dx: rates of all dofs.

@@ -62,29 +62,12 @@ static int place_of(const kd_matrix_plan *plan, int row, int column)
     return low < plan->column[column + 1] && plan->row[low] == row ? low : none;
 }
 
-static bool find_runs(const kd_pair *pair, kd_path_load *out, kd_arena *arena)
-{
-    int *run = kd_cut_int(arena, pair->nsteps + 1);
-    if (!run) return false;
-    for (int k = 0; k < pair->nsteps; k++) {
-        bool follows = k > 0 && pair->step[k - 1].v >= 0 && pair->step[k].v == pair->step[k - 1].v + 1;
-        if (!follows) run[out->nruns++] = k;
-    }
-    run[out->nruns] = pair->nsteps;
-    out->run = run;
-    return true;
-}
-
-// A path whose loads read rates has all its entries in both matrices; others may miss some by rates, which get zeros at
-// places of others then.
-static const int *find_places(const kd_matrix_plan *plan, const kd_pair *pair, const kd_path_load *runs,
-                              kd_arena *arena)
+static const int *find_places(const kd_matrix_plan *plan, const kd_pair *pair, kd_arena *arena)
 {
     int  n = pair->nsteps;
-    int *place = kd_arena_cut(arena, (size_t)n * (size_t)runs->nruns, sizeof *place);
+    int *place = kd_arena_cut(arena, (size_t)n * (size_t)n, sizeof *place);
     for (int l = 0; place && l < n; l++)
-        for (int r = 0; r < runs->nruns; r++)
-            place[l * runs->nruns + r] = place_of(plan, pair->step[runs->run[r]].v, pair->step[l].v);
+        for (int k = 0; k < n; k++) place[l * n + k] = place_of(plan, pair->step[k].v, pair->step[l].v);
     return place;
 }
 
@@ -145,9 +128,8 @@ static bool add_path(kd_stiff_part *part, const kd_system *s, int pair, kd_arena
     kd_stiff_path *path = &part->path[part->npaths];
     path->pair = pair;
     path->load.first = 3;
-    if (!find_runs(&s->pair[pair], &path->load, arena)) return false;
-    path->load.place_p = find_places(&s->residual_p, &s->pair[pair], &path->load, arena);
-    path->load.place_v = find_places(&s->residual_v, &s->pair[pair], &path->load, arena);
+    path->load.place_p = find_places(&s->residual_p, &s->pair[pair], arena);
+    path->load.place_v = find_places(&s->residual_v, &s->pair[pair], arena);
     if (!path->load.place_p || !path->load.place_v) return false;
     part->path_of[pair] = part->npaths++;
     if (s->pair[pair].nsteps > part->longest) part->longest = s->pair[pair].nsteps;
@@ -202,10 +184,10 @@ static bool acts(const kd_load *load)
     return load->stiff && load->nchannels > 0;
 }
 
-// more: for entries that are not there, a run at most
+// one more: for entries that are not there
 static double *room_for(const kd_matrix_plan *plan, kd_arena *arena)
 {
-    return kd_cut_double(arena, plan->column[plan->columns] + plan->rows + 1);
+    return kd_cut_double(arena, plan->column[plan->columns] + 1);
 }
 
 bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *part)
@@ -222,7 +204,7 @@ bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *pa
     for (int i = 0; i < npairs; i++) part->path_of[i] = -1;
     for (int i = 0; i < s->nloads; i++)
         if (acts(&s->load[i]) && !add_stiff_load(part, s, i, arena)) return false;
-    part->scratch = kd_cut_double(arena, KD_PATH_ROWS * kd_path_width(part->longest) + 4);
+    part->scratch = kd_arena_cut(arena, kd_path_scratch(part->longest), sizeof *part->scratch);
     return !arena->failed;
 }
 
@@ -262,9 +244,8 @@ static six curvature_along(const kd_measure *m, const kd_relative *rel, int i)
 static six change_of_rate(const kd_measure *m, const kd_relative *rel)
 {
     if (m->kind == KD_MEASURE_LENGTH) { // (d' - n n.d') / l
-        const double  l = kd_vec_norm(rel->d);
-        const kd_vec3 n = kd_vec_scale(1.0 / l, rel->d), none = {0, 0, 0};
-        return six_of(none, kd_vec_scale(1.0 / l, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n)));
+        const kd_vec3 n = rel->n, none = {0, 0, 0};
+        return six_of(none, kd_vec_scale(1.0 / rel->length, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n)));
     }
     six e;
     for (int i = 0; i < 6; i++) {
@@ -289,8 +270,8 @@ static void add_outer(double A[6][6], const six *a, const six *b, int first, int
 static void add_curvature(double K[6][6], const kd_measure *m, const kd_relative *rel, double force)
 {
     if (m->kind == KD_MEASURE_LENGTH) { // (1 - n n') / l
-        const double  l = kd_vec_norm(rel->d), f = force / l;
-        const kd_vec3 n = kd_vec_scale(1.0 / l, rel->d), none = {0, 0, 0};
+        const double  f = force / rel->length;
+        const kd_vec3 n = rel->n, none = {0, 0, 0};
         const six     a = six_of(none, kd_vec_scale(-f, n)), b = six_of(none, n);
         add_outer(K, &a, &b, 3, 6);
         for (int i = 3; i < 6; i++) K[i][i] += f;
@@ -351,10 +332,10 @@ static void add_spring(kd_work *w, const kd_stiff_load *stiff, const double *J, 
     const kd_system   *s = w->system;
     const kd_load     *load = &s->load[stiff->number];
     const kd_relative *rel = &w->rel[stiff->pair];
-    const double  f = w->force[w->force_at[stiff->number]], inverse = 1.0 / kd_vec_norm(rel->d), share = f * inverse;
-    const kd_vec3 n = kd_vec_scale(inverse, rel->d);
-    const kd_vec3 e = kd_vec_scale(inverse, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n));
-    double        by[2] = {0.0, 0.0};
+    const double       f = w->force[w->force_at[stiff->number]], inverse = 1.0 / rel->length, share = f * inverse;
+    const kd_vec3      n = kd_vec_scale(inverse, rel->d);
+    const kd_vec3      e = kd_vec_scale(inverse, kd_vec_axpy(rel->dd, -kd_vec_dot(n, rel->dd), n));
+    double             by[2] = {0.0, 0.0};
     for (int j = 0; j < load->nvariables; j++) {
         const kd_slot at = s->slot[load->variable[j]];
         if (at.kind == KD_SLOT_MEASURE) by[at.level] += J[j * (1 + load->nstates)];

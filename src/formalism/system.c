@@ -222,14 +222,15 @@ static void note_extent(kd_system *s, kd_extent extent)
     for (int i = (int)extent; i < KD_EXTENT_COUNT; i++) s->upto[i] = (kd_counts){s->npairs, s->nmeasures, s->nslots};
 }
 
-// Pairs of which nobody reads how the frames are turned
+// Pairs of which nobody reads how the frames are turned, or how far they are apart
 static void mark_pairs(kd_system *s)
 {
-    for (int i = 0; i < s->npairs; i++) s->pair[i].shifts_only = true;
+    for (int i = 0; i < s->npairs; i++) s->pair[i].shifts_only = s->pair[i].no_length = true;
     for (int i = 0; i < s->nmeasures; i++) {
         const kd_measure *m = &s->measure[i];
         bool plain = m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_LENGTH || m->kind == KD_MEASURE_TURN;
         if (m->pair >= 0 && !plain) s->pair[m->pair].shifts_only = false;
+        if (m->kind == KD_MEASURE_LENGTH) s->pair[m->pair].no_length = false;
     }
     for (int i = 0; i < s->nslots; i++)
         if (s->slot[i].kind == KD_SLOT_REACTION) s->pair[s->edge[s->slot[i].index].pair].shifts_only = false;

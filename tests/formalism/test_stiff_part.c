@@ -13,6 +13,7 @@
 #include <kardan/kardan.h>
 
 #include "formalism/system.h"
+#include "formalism/work.h"
 #include "systems/random_model.h"
 
 static const char text[] =
@@ -92,8 +93,9 @@ static int wrong_entries(const kd_model *model, kd_coordinates coordinates, uint
     assert_int_equal(kd_state_create(kd_system_eom(s), &x), KD_OK);
     (void)!kd_system_start(s, x, message, sizeof message);
     kd_work *w = kd_work_create(s);
-    double  *u = calloc(3 * (size_t)model->ninputs + 1, sizeof *u), *e = calloc((size_t)s->nv + 1, sizeof *e);
-    assert_true(w && u && e);
+    double  *u = calloc(3 * (size_t)model->ninputs + 1, sizeof *u);
+    assert_true(w && u);
+    w->motion.work->avx2 = w->motion.work->avx2 && seed % 4 < 2; // the other half: the variant for all processors
     assert_int_equal(s->inputs.eval(x->t, s->inputs.context, u, u + model->ninputs, u + 2 * model->ninputs),
                      KD_EVAL_OK);
     for (int i = 0; i < s->nv; i++) {
@@ -107,7 +109,6 @@ static int wrong_entries(const kd_model *model, kd_coordinates coordinates, uint
         wrong = different(&w->residual_p, &w->stiff.p) + different(&w->residual_v, &w->stiff.v);
     }
     free(u);
-    free(e);
     kd_work_destroy(w);
     kd_state_destroy(x);
     kd_system_destroy(s);

@@ -190,7 +190,7 @@ static double error_at_end(const kd_test_system *system, kd_realtime_options opt
 static void check_order(const kd_test_system *system, const kd_realtime_options *opt)
 {
     double t = fmin(system->t_end, 1.0);
-    double coarse = error_at_end(system, *opt, 2000, t), fine = error_at_end(system, *opt, 4000, t);
+    double coarse = error_at_end(system, *opt, 800, t), fine = error_at_end(system, *opt, 1600, t);
     // a system whose motion the method meets exactly has no slope
     if (coarse > 1e-9 && (coarse > 0.5 || log2(coarse / fine) < 0.7))
         fail_msg("%s, jacobian %d, stabilisation %d, index %d: errors %.3g, %.3g", system->name, (int)opt->jacobian,
