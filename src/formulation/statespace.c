@@ -122,18 +122,13 @@ static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
     (void)!kd_chart_factor(self, chart, past->t[past->newest], at->p, at->s, &regular);
 }
 
-// Where Newton's method for the positions starts: the last solution or the point of the motion that was factored,
-// whichever is nearer. A trial step that went too far may have ended on another branch of the constraints: neither its
-// solution nor its matrices must be where the next, shorter one starts.
+// Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer.
 static void guess_position(kd_statespace *self, kd_chart *chart, const double *y, kd_statespace_point *at)
 {
     int nind = chart->p.nind;
     kd_chart_pick(&chart->p, at->p, self->rind);
     if (distance(nind, y, self->rind) <= distance(nind, y, chart->y)) return;
-    if (chart->renewed)
-        go_home(self, chart, at);
-    else
-        memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *at->p);
+    memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *at->p);
 }
 
 // Where everything is prescribed, no error makes the integrator choose its steps: time that the fastest coordinate

@@ -401,8 +401,7 @@ static bool factor_level(kd_statespace *self, kd_chart_level *level)
     return rcond > SINGULAR;
 }
 
-// New matrix at (t, p, s), which may be an iterate: chart->position stays
-static kd_eval renew(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
+kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
 {
     kd_eval answer = evaluate(self, t, p, s, false);
     *regular = false;
@@ -413,17 +412,8 @@ static kd_eval renew(kd_statespace *self, kd_chart *chart, double t, const doubl
         assemble(self, chart, &chart->v);
         *regular = factor_level(self, &chart->v);
     }
-    chart->renewed = true;
-    return KD_EVAL_OK;
-}
-
-kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
-{
-    kd_eval answer = renew(self, chart, t, p, s, regular);
-    if (answer != KD_EVAL_OK) return answer;
-    memcpy(chart->position, p, (size_t)self->dims.np * sizeof *p);
+    if (p != chart->position) memcpy(chart->position, p, (size_t)self->dims.np * sizeof *p);
     kd_chart_pick(&chart->p, p, chart->y);
-    chart->renewed = false;
     return KD_EVAL_OK;
 }
 
@@ -531,6 +521,12 @@ static kd_eval no_solution(kd_statespace *self, const kd_chart_level *level, dou
     return KD_EVAL_RETRY;
 }
 
+// New matrix at the present iterate. data is left at the position stage there.
+static kd_eval renew(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
+{
+    return kd_chart_factor(self, chart, t, p, s, regular);
+}
+
 // g at the iterate (p, s)
 static kd_eval position_values(kd_statespace *self, double t, const double *p, double *s)
 {
@@ -619,7 +615,7 @@ static kd_eval next_on_path(kd_statespace *self, kd_chart *chart, double t_now, 
     if (answer != KD_EVAL_RETRY) return answer;
     memcpy(p, self->before, (size_t)d.np * sizeof *p);
     memcpy(s, self->before + d.np, (size_t)d.ns * sizeof *s);
-    (void)!renew(self, chart, t_now, p, s, &regular);
+    (void)!kd_chart_factor(self, chart, t_now, p, s, &regular);
     return answer;
 }
 

@@ -38,9 +38,8 @@ typedef struct kd_chart {
     bool           valid;
     double         t;
     kd_chart_level p, v;
-    double        *position; // (np) a point of the motion, where the matrices were factored
+    double        *position; // (np) where the matrices were factored
     double        *y;        // (np) S position
-    bool           renewed;  // meanwhile factored at an iterate
 } kd_chart;
 
 // Everything that belongs to one (t, x): the whole state [p v r w s lambda mu | a] and x'.
