@@ -70,6 +70,7 @@ static void cut_arrays(kd_work *w)
     w->acceleration = kd_cut_double(arena, s->nmeasures);
     w->slot = kd_cut_double(arena, s->nslots);
     w->jet = kd_arena_cut(arena, (size_t)s->nslots, sizeof *w->jet);
+    w->road = kd_arena_cut(arena, (size_t)s->nloads, sizeof *w->road);
     w->expr_work = kd_cut_double(arena, expr_work_size(s));
     w->gradient = kd_cut_double(arena, gradient_size(s));
     w->out_weight = kd_cut_double(arena, s->model->nstates);

@@ -207,6 +207,13 @@ typedef struct kd_stiff_part {
     unsigned long    stamp;
 } kd_stiff_part;
 
+// The road under a tyre where it was looked at last
+typedef struct kd_road {
+    unsigned long stamp; // of the velocity
+    double        x, rate;
+    kd_jet        jet;
+} kd_road;
+
 // One thread's evaluation.
 typedef struct kd_work {
     const kd_system *system;
@@ -224,6 +231,7 @@ typedef struct kd_work {
     kd_relative     *rel;                         // (npairs)
     double          *value, *rate, *acceleration; // (nmeasures)
     double          *slot;                        // (nslots)
+    kd_road         *road;                        // (nloads)
     double           t;
     double          *expr_work;
     double          *gradient;   // of an expression

@@ -3,16 +3,20 @@
 
 #include "formalism/loads.h"
 
-// The road along x, with the tangent along x: x height, x1 its rate, d slope, d1 change of the rate.
+// The road along x, with the tangent along x: x height, x1 its rate, d slope, d1 change of the rate. Kept for the other
+// of force and derivatives at the same point.
 static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int position, int rate)
 {
     if (!load->law[0]) return kd_jet_const(0.0);
-    int    slot = load->variable[position];
+    kd_road *road = &w->road[load - w->system->load];
+    int      slot = load->variable[position];
+    double   at = x[slot], along = x[load->variable[rate]];
+    if (road->stamp == w->velocity_stamp && road->x == at && road->rate == along) return road->jet;
     kd_jet kept = w->jet[slot];
-    w->jet[slot] = (kd_jet){x[slot], x[load->variable[rate]], 0.0, 1.0, 0.0, 0.0};
-    kd_jet road = kd_expr_jet(load->law[0], w->jet, w->expr_work);
+    w->jet[slot] = (kd_jet){at, along, 0.0, 1.0, 0.0, 0.0};
+    *road = (kd_road){w->velocity_stamp, at, along, kd_expr_jet(load->law[0], w->jet, w->expr_work)};
     w->jet[slot] = kept;
-    return road;
+    return road->jet;
 }
 
 static void put(const kd_load *load, int row, int variable, double value, double *J)

@@ -6,7 +6,7 @@
 // Pivots that follow each other in the elimination tree and see nearly the same unknowns share a front: a full matrix
 // of w pivots and b unknowns of its border, eliminated later. Its first w columns are eliminated in place, and what is
 // left of the border is added to the front above (Duff, Erisman, Reid: Direct Methods for Sparse Matrices, ch. 12).
-// Rows are padded with zeros, so that the inner loop always takes whole vectors.
+// Rows are padded with zeros, so that the inner loop always takes whole vectors. A right-hand side is one column more.
 #include "math/elimination.h"
 
 #include <float.h>
@@ -26,9 +26,9 @@
 typedef struct front {
     int  first, pivots, order; // places first .. first + pivots - 1; order = pivots + border
     int  above;                // front that takes the border; -1: none
-    int  row, ld;              // numbers between rows; LANES - 1 of them behind the last column are padding
+    int  row, ld;              // numbers between rows: a right-hand side behind the last column, then padding
     int *place;                // (order) places of its unknowns
-    int *target;               // (border x border) where the border's numbers go in the front above, from values
+    int *target;               // (border x (border + 1)) where the border's numbers go in the front above
 } front;
 
 // The loops over numbers, in variants for processors.
@@ -42,11 +42,12 @@ typedef struct kernels {
 struct kd_elimination {
     int      n, nfronts;
     int     *unknown; // (n) in the order of elimination
+    int     *side;    // (n) by place: where its right-hand side lives in values
     front   *fronts;  // from the leaves to the root
     kernels  kernel;
     size_t   nvalues;
     double  *values, *inverse; // of all fronts; (n) reciprocals of the pivots
-    double  *least;            // (n) below this a pivot has vanished
+    double  *most;             // (n) a pivot whose reciprocal is not below this has vanished
     double  *x, *work;         // (n) the solution in the order of elimination; (n, padded) of one front
     kd_arena arena;
     int      entries;
@@ -61,35 +62,37 @@ typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alia
 #define LOAD(x) (*(const lanes *)(x))
 #define ALL(x) ((lanes){x, x, x, x})
 
-// The first columns of F (row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k, two pivots at a
-// time; reading and writing goes on into the padding.
+// The first columns of F (row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k up to the right-
+// hand side, two pivots at a time; reading and writing goes on into the padding.
 INLINE void eliminate_on_lanes(const front *f, double *restrict F, double *restrict inverse)
 {
-    const int n = f->order, w = f->pivots, ld = f->ld;
+    const int rows = f->order, columns = f->order + 1, w = f->pivots, ld = f->ld;
     int       k = 0;
     for (; k + 2 <= w; k += 2) {
         const double *a = F + k * ld;
         double       *b = F + (k + 1) * ld;
         const double  ra = inverse[k] = 1.0 / a[k], lb = b[k] *= ra;
-        for (int j = k + 1; j < n; j++) b[j] -= lb * a[j];
+        const lanes   lbs = ALL(lb);
+        b[k + 1] -= lb * a[k + 1];
+        for (int j = k + 2; j < columns; j += LANES) *(lanes *)(b + j) -= lbs * LOAD(a + j);
         const double rb = inverse[k + 1] = 1.0 / b[k + 1];
-        for (int i = k + 2; i < n; i++) {
+        for (int i = k + 2; i < rows; i++) {
             double      *y = F + i * ld;
             const double l = y[k] * ra, m = (y[k + 1] - l * a[k + 1]) * rb;
             const lanes  ls = ALL(l), ms = ALL(m);
             y[k] = l;
             y[k + 1] = m;
-            for (int j = k + 2; j < n; j += LANES) *(lanes *)(y + j) -= ls * LOAD(a + j) + ms * LOAD(b + j);
+            for (int j = k + 2; j < columns; j += LANES) *(lanes *)(y + j) -= ls * LOAD(a + j) + ms * LOAD(b + j);
         }
     }
     if (k == w) return;
     const double *a = F + k * ld;
     const double  ra = inverse[k] = 1.0 / a[k];
-    for (int i = k + 1; i < n; i++) {
+    for (int i = k + 1; i < rows; i++) {
         double      *y = F + i * ld;
         const double l = y[k] *= ra;
         const lanes  ls = ALL(l);
-        for (int j = k + 1; j < n; j += LANES) *(lanes *)(y + j) -= ls * LOAD(a + j);
+        for (int j = k + 1; j < columns; j += LANES) *(lanes *)(y + j) -= ls * LOAD(a + j);
     }
 }
 
@@ -278,8 +281,8 @@ static void eliminate(planner *p, int k, int *neighbour)
     }
 }
 
-// unknown (n): the order; least (n); the pattern with all fill stays in p->linked. -1, or the unknown without pivot.
-static int plan_order(planner *p, int *unknown, double *least, int *neighbour)
+// unknown (n): the order; most (n); the pattern with all fill stays in p->linked. -1, or the unknown without pivot.
+static int plan_order(planner *p, int *unknown, double *most, int *neighbour)
 {
     for (int k = 0; k < p->n; k++) {
         int i = next_pivot(p);
@@ -288,7 +291,7 @@ static int plan_order(planner *p, int *unknown, double *least, int *neighbour)
             return i;
         }
         unknown[k] = i;
-        least[k] = VANISHED * fabs(p->A[at(p, i, i)]);
+        most[k] = 1.0 / (VANISHED * fabs(p->A[at(p, i, i)]));
         eliminate(p, i, neighbour);
     }
     return -1;
@@ -321,7 +324,7 @@ static void find_parents(const planner *p, const int *unknown, tree *t)
 }
 
 // Children before parents and next to them: the same fill, and fronts without gaps.
-static void sort_postorder(const planner *p, int *unknown, double *least, tree *t, int *copy, double *values)
+static void sort_postorder(const planner *p, int *unknown, double *most, tree *t, int *copy, double *values)
 {
     int at_ = 0, n = p->n;
     for (int k = 0; k < n; k++) t->child[k] = -1;
@@ -344,10 +347,10 @@ static void sort_postorder(const planner *p, int *unknown, double *least, tree *
         }
     }
     memcpy(copy, unknown, (size_t)n * sizeof *copy);
-    memcpy(values, least, (size_t)n * sizeof *values);
+    memcpy(values, most, (size_t)n * sizeof *values);
     for (int k = 0; k < n; k++) {
         unknown[k] = copy[t->order[k]];
-        least[k] = values[t->order[k]];
+        most[k] = values[t->order[k]];
     }
 }
 
@@ -379,12 +382,12 @@ static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
         while (k < s->n && may_join(t, f->first, k)) k++;
         f->pivots = k - f->first;
         f->order = f->pivots + t->count[k - 1];
-        f->ld = (f->order + LANES) / LANES * LANES + LANES;
+        f->ld = (f->order + 1 + 2 * (LANES - 1)) / LANES * LANES;
         f->row = (int)s->nvalues;
         s->nvalues += (size_t)f->order * (size_t)f->ld;
         int border = f->order - f->pivots;
         f->place = kd_cut_int(&s->arena, f->order);
-        f->target = kd_arena_cut(&s->arena, (size_t)border * (size_t)border, sizeof *f->target);
+        f->target = kd_arena_cut(&s->arena, (size_t)border * (size_t)(border + 1), sizeof *f->target);
         if (s->arena.failed) return false;
         set_places(p, s->unknown, f);
         for (int i = 0; i < f->pivots; i++) {
@@ -415,10 +418,12 @@ static void link_fronts(kd_elimination *s)
         if (border == 0) continue;
         for (f_above = k; f->place[f->pivots] >= s->fronts[f_above].first + s->fronts[f_above].pivots;) f_above++;
         const front *g = &s->fronts[f->above = f_above];
-        for (int i = 0; i < border; i++)
-            for (int j = 0; j < border; j++)
-                f->target[i * border + j] =
-                    g->row + find_place(g, f->place[f->pivots + i]) * g->ld + find_place(g, f->place[f->pivots + j]);
+        int         *target = f->target;
+        for (int i = f->pivots; i < f->order; i++) {
+            int row = g->row + find_place(g, f->place[i]) * g->ld;
+            for (int j = f->pivots; j < f->order; j++) *target++ = row + find_place(g, f->place[j]);
+            *target++ = row + g->order; // right-hand side
+        }
     }
 }
 
@@ -442,6 +447,12 @@ static bool set_slots(kd_elimination *s, const kd_entries *e, int *slot)
     return ok;
 }
 
+static void set_sides(kd_elimination *s)
+{
+    for (const front *f = s->fronts; f < s->fronts + s->nfronts; f++)
+        for (int i = 0; i < f->pivots; i++) s->side[f->first + i] = f->row + i * f->ld + f->order;
+}
+
 static bool build_fronts(kd_elimination *s, planner *p, int *copy)
 {
     int  n = s->n;
@@ -452,10 +463,11 @@ static bool build_fronts(kd_elimination *s, planner *p, int *copy)
               .order = kd_cut_int(&p->arena, n)};
     if (p->arena.failed) return false;
     find_parents(p, s->unknown, &t);
-    sort_postorder(p, s->unknown, s->least, &t, copy, s->x);
+    sort_postorder(p, s->unknown, s->most, &t, copy, s->x);
     find_parents(p, s->unknown, &t);
     if (!cut_fronts(s, p, &t)) return false;
     link_fronts(s);
+    set_sides(s);
     return true;
 }
 
@@ -466,7 +478,7 @@ static kd_status plan(kd_elimination *s, const int *block, const kd_entries *ent
     int      *neighbour = kd_cut_int(&p.arena, s->n);
     if (!planner_cut(&p, s->n, block)) goto done;
     planner_fill(&p, entries);
-    *bad = plan_order(&p, s->unknown, s->least, neighbour);
+    *bad = plan_order(&p, s->unknown, s->most, neighbour);
     if (*bad >= 0)
         status = KD_ERR_DECOMPOSITION;
     else if (build_fronts(s, &p, neighbour) && set_slots(s, entries, slot))
@@ -487,8 +499,9 @@ kd_status kd_elimination_create(int n, const int *block, const kd_entries *entri
     s->n = n;
     s->unknown = kd_cut_int(&s->arena, n);
     s->kernel = choose_kernels();
+    s->side = kd_cut_int(&s->arena, n);
     s->inverse = kd_cut_double(&s->arena, n);
-    s->least = kd_cut_double(&s->arena, n);
+    s->most = kd_cut_double(&s->arena, n);
     s->x = kd_cut_double(&s->arena, n);
     s->work = kd_cut_double(&s->arena, n + 2 * LANES);
     if (!s->arena.failed) status = plan(s, block, entries, slot, bad);
@@ -518,35 +531,44 @@ static void give_border(const front *f, double *values)
     const int *target = f->target;
     for (int i = f->pivots; i < f->order; i++) {
         const double *row = values + f->row + i * f->ld;
-        for (int j = f->pivots; j < f->order; j++) values[*target++] += row[j];
+        for (int j = f->pivots; j <= f->order; j++) values[*target++] += row[j];
     }
 }
 
-int kd_elimination_factor(kd_elimination *self)
+static void solve_upper(const kd_elimination *s, double *b)
 {
-    int bad = self->n;
-    for (int k = 0; k < self->nfronts; k++) {
-        const front *f = &self->fronts[k];
-        double      *F = self->values + f->row;
-        self->kernel.eliminate(f, F, self->inverse + f->first);
-        for (int i = 0; i < f->pivots; i++) {
-            const double pivot = fabs(F[i * f->ld + i]);
-            const bool   sound = pivot > self->least[f->first + i] && pivot <= DBL_MAX;
-            bad = !sound && f->first + i < bad ? f->first + i : bad;
-        }
+    for (const front *f = s->fronts + s->nfronts; f-- > s->fronts;)
+        s->kernel.upper(f, s->values + f->row, s->inverse + f->first, s->x, s->work);
+    for (int i = 0; i < s->n; i++) b[s->unknown[i]] = s->x[i];
+}
+
+static int lost_pivot(const kd_elimination *s)
+{
+    int bad = s->n;
+    for (int i = s->n - 1; i >= 0; i--) bad = fabs(s->inverse[i]) < s->most[i] ? bad : i;
+    return bad < s->n ? s->unknown[bad] : -1;
+}
+
+int kd_elimination_factor(kd_elimination *self, double *b)
+{
+    for (int i = 0; b && i < self->n; i++) self->values[self->side[i]] = b[self->unknown[i]];
+    for (const front *f = self->fronts; f < self->fronts + self->nfronts; f++) {
+        self->kernel.eliminate(f, self->values + f->row, self->inverse + f->first);
         give_border(f, self->values);
     }
-    return bad < self->n ? self->unknown[bad] : -1;
+    if (b) {
+        for (int i = 0; i < self->n; i++) self->x[i] = self->values[self->side[i]];
+        solve_upper(self, b);
+    }
+    return lost_pivot(self);
 }
 
 void kd_elimination_solve(const kd_elimination *self, double *b)
 {
-    const front *fronts = self->fronts, *end = fronts + self->nfronts;
     for (int i = 0; i < self->n; i++) self->x[i] = b[self->unknown[i]];
-    for (const front *f = fronts; f < end; f++) self->kernel.lower(f, self->values + f->row, self->x, self->work);
-    for (const front *f = end; f-- > fronts;)
-        self->kernel.upper(f, self->values + f->row, self->inverse + f->first, self->x, self->work);
-    for (int i = 0; i < self->n; i++) b[self->unknown[i]] = self->x[i];
+    for (const front *f = self->fronts; f < self->fronts + self->nfronts; f++)
+        self->kernel.lower(f, self->values + f->row, self->x, self->work);
+    solve_upper(self, b);
 }
 
 kd_elimination_size kd_elimination_size_of(const kd_elimination *self)

@@ -29,8 +29,9 @@ void      kd_elimination_destroy(kd_elimination *self); // NULL is fine
 
 // All values to zero; the caller adds the entries at their slots, then factors.
 double *kd_elimination_clear(kd_elimination *self);
-// -1, or the unknown whose pivot vanished: less than 1e-10 of what it was at creation, or not finite.
-int  kd_elimination_factor(kd_elimination *self);
+// -1, or the unknown whose pivot vanished: less than 1e-10 of what it was at creation, or not finite. b (n, may be
+// NULL): b <- K \ b on the way, for less than a solution of its own.
+int  kd_elimination_factor(kd_elimination *self, double *b);
 void kd_elimination_solve(const kd_elimination *self, double *b); // (n) b <- K \ b
 
 typedef struct kd_elimination_size {

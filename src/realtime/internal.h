@@ -64,7 +64,7 @@ struct kd_realtime {
     kd_rt_block       derivative[KD_RT_DERIVATIVES];
     kd_blocks         full; // those that are not sparse
     bool              any_full;
-    bool              together; // f_p holds the sum h^2 f_p + h f_v of the stiff part, f_v is not used
+    bool              together;  // f_p holds the sum h^2 f_p + h f_v of the stiff part, f_v is not used
     double           *d_w, *c_s; // (nw x nw), (ns x ns)
     int              *pivot;     // (max(nw, ns))
 
@@ -91,9 +91,10 @@ struct kd_realtime {
 
 // Blocks at the state now must be filled. Chooses pivots and sets epsilon.
 kd_status kd_rt_systems_create(kd_realtime *rt, char *message, size_t size) KD_NODISCARD;
-// Fill and factor; false: no pivot, told in rt->message. Columns C' are those of the start.
-bool kd_rt_factor_step(kd_realtime *rt, const kd_rt_constraints *rows) KD_NODISCARD;
-bool kd_rt_factor_mass(kd_realtime *rt, const kd_rt_block *M, const kd_rt_constraints *both) KD_NODISCARD;
+// Fill and factor, and x <- K \ x on the way (NULL: none); false: no pivot, told in rt->message. Columns C' are those
+// of the start.
+bool kd_rt_factor_step(kd_realtime *rt, const kd_rt_constraints *rows, double *x) KD_NODISCARD;
+bool kd_rt_factor_mass(kd_realtime *rt, const kd_rt_block *M, const kd_rt_constraints *both, double *x) KD_NODISCARD;
 
 // ---- evaluation (evaluate.c) ----------------------------------------------------------------------------------------
 bool    kd_rt_blocks_cut(kd_realtime *rt);

@@ -93,7 +93,7 @@ static kd_status factor_predicted(kd_realtime *rt)
 {
     if (kd_rt_mass_at(rt, &rt->M_end) != KD_EVAL_OK || kd_rt_constraints_at(rt, &rt->end) != KD_EVAL_OK)
         return fault(rt);
-    return kd_rt_factor_mass(rt, &rt->M_end, &rt->end) ? KD_OK : no_pivot(rt);
+    return kd_rt_factor_mass(rt, &rt->M_end, &rt->end, NULL) ? KD_OK : no_pivot(rt);
 }
 
 // next->p by one Newton step, with the matrix that the options name
@@ -105,7 +105,8 @@ static kd_status project_onto_g(kd_realtime *rt)
     if (rt->opt.projector == KD_REALTIME_PROJECTOR_PREDICTED)
         status = factor_predicted(rt);
     else if (!matrix->known) // the first step, and with the mass matrix every one that did not project its velocities
-        status = (matrix == &rt->step ? kd_rt_factor_step(rt, &rt->start) : kd_rt_factor_mass(rt, &rt->M, &rt->start))
+        status = (matrix == &rt->step ? kd_rt_factor_step(rt, &rt->start, NULL)
+                                      : kd_rt_factor_mass(rt, &rt->M, &rt->start, NULL))
                      ? KD_OK
                      : no_pivot(rt);
     if (status != KD_OK) return status;
@@ -181,8 +182,7 @@ static void advance(kd_realtime *rt)
 
 static kd_status solve_velocities(kd_realtime *rt, const kd_rt_constraints *rows)
 {
-    if (!kd_rt_factor_step(rt, rows)) return no_pivot(rt);
-    kd_elimination_solve(rt->step.lu, rt->x);
+    if (!kd_rt_factor_step(rt, rows, rt->x)) return no_pivot(rt);
     advance(rt);
     return KD_OK;
 }
@@ -195,10 +195,9 @@ static kd_status project_velocity(kd_realtime *rt)
     if (answer == KD_EVAL_OK) answer = kd_rt_mass_at(rt, &rt->M_end);
     if (answer == KD_EVAL_OK) answer = kd_rt_velocity_rows(rt, &rt->end, rt->next->v);
     if (answer != KD_EVAL_OK) return fault(rt);
-    if (!kd_rt_factor_mass(rt, &rt->M_end, &rt->end)) return no_pivot(rt);
     memset(rt->x, 0, (size_t)rows * sizeof *rt->x);
     for (int i = 0; i < rt->nrows; i++) rt->x[rows + i] = -rt->rows[i];
-    kd_elimination_solve(rt->mass.lu, rt->x);
+    if (!kd_rt_factor_mass(rt, &rt->M_end, &rt->end, rt->x)) return no_pivot(rt);
     for (int i = 0; i < rt->n.nv; i++) rt->next->v[i] += rt->x[i];
     return KD_OK;
 }
@@ -242,7 +241,7 @@ static kd_status provide_projector(kd_realtime *rt)
     if ((!projects && rt->opt.stabilisation != KD_REALTIME_GGL) || rt->step.known) return KD_OK;
     if (kd_rt_start(rt) != KD_EVAL_OK) return fault(rt);
     if (!projects || rt->opt.projector != KD_REALTIME_PROJECTOR_START || rt->n.nlambda == 0) return KD_OK;
-    return kd_rt_factor_mass(rt, &rt->M, &rt->start) ? KD_OK : no_pivot(rt);
+    return kd_rt_factor_mass(rt, &rt->M, &rt->start, NULL) ? KD_OK : no_pivot(rt);
 }
 
 // Forces and matrices at the new position

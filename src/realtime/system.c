@@ -222,11 +222,19 @@ kd_status kd_rt_systems_create(kd_realtime *rt, char *message, size_t size)
 // ---- numbers --------------------------------------------------------------------------------------------------------
 static void add_part(double *values, const int *slot, const part *p)
 {
-    const int n = kd_rt_block_count(p->block);
-    for (int k = 0; k < n; k++) values[slot[k]] += p->factor * p->block->values[k];
+    const int     n = kd_rt_block_count(p->block);
+    const double *from = p->block->values, factor = p->factor;
+    int           k = 0;
+    for (; k + 4 <= n; k += 4) {
+        values[slot[k]] += factor * from[k];
+        values[slot[k + 1]] += factor * from[k + 1];
+        values[slot[k + 2]] += factor * from[k + 2];
+        values[slot[k + 3]] += factor * from[k + 3];
+    }
+    for (; k < n; k++) values[slot[k]] += factor * from[k];
 }
 
-static bool factor(kd_realtime *rt, kd_rt_matrix *m, const origin *of)
+static bool factor(kd_realtime *rt, kd_rt_matrix *m, const origin *of, double *x)
 {
     part    list[KD_RT_PARTS];
     double *values = kd_elimination_clear(m->lu);
@@ -235,18 +243,18 @@ static bool factor(kd_realtime *rt, kd_rt_matrix *m, const origin *of)
         if (m->slot[i]) add_part(values, m->slot[i], &list[i]);
     for (int i = 0; i < rt->n.nr; i++) values[m->slot_r[i]] += 1.0;
     for (int i = 0; i < rt->nrows && !of->mass; i++) values[m->slot_epsilon[i]] -= rt->epsilon[i];
-    int bad = kd_elimination_factor(m->lu);
+    int bad = kd_elimination_factor(m->lu, x);
     m->known = bad < 0;
     if (bad >= 0) name_singular(rt, bad, rt->message, sizeof rt->message);
     return m->known;
 }
 
-bool kd_rt_factor_step(kd_realtime *rt, const kd_rt_constraints *rows)
+bool kd_rt_factor_step(kd_realtime *rt, const kd_rt_constraints *rows, double *x)
 {
-    return factor(rt, &rt->step, &(origin){false, &rt->M, rows, &rt->start});
+    return factor(rt, &rt->step, &(origin){false, &rt->M, rows, &rt->start}, x);
 }
 
-bool kd_rt_factor_mass(kd_realtime *rt, const kd_rt_block *M, const kd_rt_constraints *both)
+bool kd_rt_factor_mass(kd_realtime *rt, const kd_rt_block *M, const kd_rt_constraints *both, double *x)
 {
-    return factor(rt, &rt->mass, &(origin){true, M, both, both});
+    return factor(rt, &rt->mass, &(origin){true, M, both, both}, x);
 }

@@ -391,7 +391,7 @@ static void interrupted_run_is_summed_up(void **state)
 {
     (void)state;
     command_result result =
-        run_command("cd '" OUT "' && timeout --preserve-status -s INT 0.5 " KARDAN "realtime " CRANK "--duration 100");
+        run_command("cd '" OUT "' && timeout --preserve-status -s INT 1.5 " KARDAN "realtime " CRANK "--duration 100");
     assert_int_equal(result.status, 130);
     must_contain(result.text, "interrupted at t = ");
     must_contain(result.text, "cost of a step, median ");

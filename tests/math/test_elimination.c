@@ -81,7 +81,7 @@ static int fill_and_factor(kd_elimination *lu, const saddle *s, const int *slot)
 {
     double *values = kd_elimination_clear(lu);
     for (int k = 0; k < s->count; k++) values[slot[k]] += s->value[k];
-    return kd_elimination_factor(lu);
+    return kd_elimination_factor(lu, NULL);
 }
 
 static double difference_to_dense(kd_elimination *lu, const saddle *s, uint64_t *seed)
@@ -114,6 +114,15 @@ static void as_dense(void **state)
             make_chain(s, bodies, k % 2 ? 0.1 : 0.0, (uint64_t)(100 * bodies + k));
             kd_elimination *lu = start(s, slot);
             assert_int_equal(fill_and_factor(lu, s, slot), -1);
+            assert_true(difference_to_dense(lu, s, &seed) < 1e-9);
+            double b[MOST], x[MOST]; // a right-hand side that is eliminated on the way
+            random_fill(s->n, b, &seed);
+            memcpy(x, b, sizeof x);
+            kd_elimination_solve(lu, x);
+            double *values = kd_elimination_clear(lu);
+            for (int e = 0; e < s->count; e++) values[slot[e]] += s->value[e];
+            assert_int_equal(kd_elimination_factor(lu, b), -1);
+            for (int i = 0; i < s->n; i++) assert_true(fabs(b[i] - x[i]) < 1e-10 * (1 + fabs(x[i])));
             assert_true(difference_to_dense(lu, s, &seed) < 1e-9);
             kd_elimination_destroy(lu);
         }
@@ -183,7 +192,7 @@ static void lost_pivots_are_named(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         double *values = kd_elimination_clear(lu);
         for (int k = 0; k < 4; k++) values[slot[k]] += cases[c].value[k];
-        assert_int_equal(kd_elimination_factor(lu), cases[c].bad);
+        assert_int_equal(kd_elimination_factor(lu, NULL), cases[c].bad);
     }
     kd_elimination_destroy(lu);
 }
