@@ -4,14 +4,22 @@
 #include "realtime.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int main(int argc, char **argv)
 {
-    int    exit_status;
+    int exit_status;
+    if (argc == 4 && strcmp(argv[1], "--steps") == 0) return realtime_work_steps(argv[2], argv[3]);
     bench *b =
         bench_create(argc, argv, "Steps in real time: the experiments of S4 made again, and vehicles.", &exit_status);
     if (!b) return exit_status;
     bench_head(b);
+    realtime_stability(b);
+    realtime_track(b);
+    realtime_axis(b);
+    realtime_hitch(b);
+    realtime_work(b);
+    realtime_cost(b);
     realtime_vehicle(b);
     realtime_long(b);
     bench_report(b);

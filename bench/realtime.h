@@ -2,7 +2,43 @@
 #ifndef KD_BENCH_REALTIME_H
 #define KD_BENCH_REALTIME_H
 
+#include <kardan/kardan.h>
+
 #include "common_rows.h"
+
+// Rows stability.*, figure 1: limits of stability of q'' = -a q - b q'.
+void realtime_stability(bench *b);
+// Rows track.*, figure 3: drift on the circular track.
+void realtime_track(bench *b);
+// Rows slope.*, drift.*, error.*, figures 5 to 8: the car axis.
+void realtime_axis(bench *b);
+// Rows hitch.*, figures 10 and 11: car with caravan, coupled by constraints or by a spring-damper.
+void realtime_hitch(bench *b);
+// Rows cost.*: a step of 1 ms of larger models.
+void realtime_cost(bench *b);
+// Row work.variation: instructions of 1000 steps on a smooth road and over a bump, counted by callgrind. The program
+// calls itself for it: arguments --steps TIME COUNT make only these, with the bump
+// at a time; exit status.
+void realtime_work(bench *b);
+int  realtime_work_steps(const char *reach, const char *count);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// A model file with its stepper.
+
+typedef struct realtime_ride {
+    kd_model    *model;
+    kd_system   *system;
+    kd_state    *x; // start
+    kd_realtime *stepper;
+} realtime_ride;
+
+// name: of the file in models. explicit_load: a force element that is left out of the matrix; NULL: none. false:
+// message says why; close it all the same.
+bool realtime_ride_open(realtime_ride *r, const char *name, const kd_setting *settings, int nsettings,
+                        const char *explicit_load, const kd_realtime_options *opt, char *message, size_t size);
+void realtime_ride_close(realtime_ride *r);
+
+// ---------------------------------------------------------------------------------------------------------------------
 
 // Rows ratio.mujoco.vehicle, defect.*: the car of models/closed-loop-car.yaml in steps of 1 ms, beside MuJoCo.
 void realtime_vehicle(bench *b);
