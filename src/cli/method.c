@@ -62,8 +62,9 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
         {"--projection-bound", "B", "largest violation that is left alone; default 1e-8", KD_CLI_POSITIVE,
          &m->projection_bound},
         {"--parametrisation", "P", "of statespace: partition (default), tangent", KD_CLI_TEXT, &m->parametrisation},
-        {"--order-max", "K", "highest order of bdf and cvode, order of arkode; default: 5, adams 12", KD_CLI_COUNT,
-         &m->order_max},
+        {"--order-max", "K",
+         "highest order of bdf, cvode and extrapolation, order of arkode; default: 5, adams 12, extrapolation 18",
+         KD_CLI_COUNT, &m->order_max},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
          KD_CLI_POSITIVE, &m->rtol},
         {"--atol", "A", "absolute tolerance; default: the model's", KD_CLI_POSITIVE, &m->atol},
@@ -120,7 +121,8 @@ static bool read_integrator_options(kd_method *m)
         if (!choose("method of sdirk", m->family, SDIRK_METHODS, KD_SDIRK_METHOD_COUNT, &i)) return false;
         o->sdirk.method = (kd_sdirk_method)i;
     }
-    if (m->order_max > 0) o->bdf.order_max = o->cvode.order_max = o->arkode.order = m->order_max;
+    if (m->order_max > 0)
+        o->bdf.order_max = o->cvode.order_max = o->arkode.order = o->extrapolation.order_max = m->order_max;
     return true;
 }
 
@@ -220,7 +222,7 @@ static bool fits_psf(const kd_method *m)
 static bool is_for_ode(kd_integrator integrator)
 {
     return integrator == KD_CVODE || integrator == KD_ARKODE || integrator == KD_DOPRI5 || integrator == KD_DOP853 ||
-           integrator == KD_HALF_EXPLICIT;
+           integrator == KD_HALF_EXPLICIT || integrator == KD_EXTRAPOLATION;
 }
 
 static bool has_methods(kd_integrator integrator)
@@ -228,13 +230,14 @@ static bool has_methods(kd_integrator integrator)
     return integrator == KD_CVODE || integrator == KD_ARKODE;
 }
 
-// cvode, arkode, dopri5, dop853 and half-explicit solve ordinary differential equations, the others implicit ones
+// cvode, arkode, dopri5, dop853, half-explicit and extrapolation solve ordinary differential equations, the others
+// implicit ones
 static bool fits_integrator(const kd_method *m)
 {
     const kd_simulation_options *o = &m->options;
     const bool                   ode = o->formulation == KD_ODE || o->formulation == KD_STATESPACE;
     if (is_for_ode(o->integrator) && !ode)
-        return refuse("--integrator cvode, arkode, dopri5, dop853 or half-explicit",
+        return refuse("--integrator cvode, arkode, dopri5, dop853, half-explicit or extrapolation",
                       "they integrate ordinary differential equations", "--formulation ode");
     if (o->integrator == KD_HALF_EXPLICIT && o->formulation != KD_ODE)
         return refuse("--integrator half-explicit with statespace",
@@ -306,8 +309,12 @@ static bool fits_order(const kd_method *m)
         (m->order_max == 1 || m->order_max == 7 || m->order_max > (erk ? 8 : 5)))
         return refuse("--order-max", erk ? "erk has the orders 2 to 6 and 8" : "dirk has the orders 2 to 5",
                       "--order-max 5");
-    if (m->order_max > 0 && integrator != KD_BDF && !has_methods(integrator))
-        return refuse("--order-max", "only bdf, cvode and arkode have an order that can be chosen", "--integrator bdf");
+    if (integrator == KD_EXTRAPOLATION && m->order_max > 0 &&
+        (m->order_max < 4 || m->order_max > KD_EXTRAPOLATION_ORDER_MAX))
+        return refuse("--order-max", "extrapolation has the even orders 4 to 20", "--order-max 12");
+    if (m->order_max > 0 && integrator != KD_BDF && integrator != KD_EXTRAPOLATION && !has_methods(integrator))
+        return refuse("--order-max", "only bdf, cvode, arkode and extrapolation have an order that can be chosen",
+                      "--integrator bdf");
     return true;
 }
 

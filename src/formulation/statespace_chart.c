@@ -482,18 +482,17 @@ typedef enum verdict { GO_ON, DONE, RENEW, GIVE_UP } verdict;
 static verdict judge(progress *now, double size, double scale)
 {
     if (!isfinite(size)) return GIVE_UP;
-    bool first = now->iteration++ == 0;
+    bool first = now->iteration++ == 0, wild = !first && now->last > FAR * now->least; // its rate says nothing
     now->rate = first ? FIRST_RATE : now->last > 0 ? size / now->last : 0;
     bool   falls = now->rate < 1;
     double left = falls ? size * now->rate / (1 - now->rate) : size;
     now->last = size;
-    if (first) now->least = size;
-    now->least = fmin(now->least, size);
-    if (left <= CONVERGED * scale || size <= DBL_EPSILON * scale) return DONE;
+    now->least = first && now->renewals == 0 ? size : fmin(now->least, size);
+    if ((!wild && left <= CONVERGED * scale) || size <= DBL_EPSILON * scale) return DONE;
     if (!first && now->rate > 0.5 && size <= STAGNATED * scale) return DONE; // rounding
     if (size > FAR * now->least && now->renewals >= MAX_RENEWALS) return GIVE_UP;
-    if (!first && now->rate > SLOW) return now->renewals < MAX_RENEWALS ? RENEW : now->rate < 1 ? GO_ON : GIVE_UP;
-    return now->iteration < MAX_ITERATIONS ? GO_ON : GIVE_UP;
+    if (!first && now->rate > SLOW && now->renewals < MAX_RENEWALS) return RENEW;
+    return falls && now->iteration < MAX_ITERATIONS ? GO_ON : GIVE_UP;
 }
 
 // The constraint that is violated most, in words

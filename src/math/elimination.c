@@ -22,6 +22,7 @@
 #define VANISHED 1e-10 // part of a pivot at creation below which it counts as lost
 
 #define SMALL_FRONT 12 // fronts up to this order are joined whatever zeros that costs
+#define ADDITIONS 3    // operations of the inner loop that one addition to a border is worth
 #define ZEROS 0.2      // larger ones only for at most this part of zeros
 
 typedef kd_front front;
@@ -254,20 +255,43 @@ static void set_places(const planner *p, const int *unknown, front *f)
         if (is_linked(p, unknown, last, j)) f->place[count++] = j;
 }
 
-static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
+// Does it pay to eliminate a front with the next one, which takes its border? Its rows get longer, but its border need
+// not be added.
+static bool pays_together(const tree *t, const front *f, const front *next)
 {
-    s->fronts = kd_arena_cut(&s->arena, (size_t)s->n, sizeof *s->fronts);
-    if (s->arena.failed) return false;
-    for (int k = 0; k < s->n; s->nfronts++) {
-        front *f = &s->fronts[s->nfronts];
+    int  order = f->pivots + next->order, border = f->order - f->pivots;
+    long more = 0;
+    if (t->parent[f->first + f->pivots - 1] >= next->first + next->pivots || border == 0) return false;
+    for (int i = 1; i <= f->pivots; i++)
+        more += (long)(order - i) * (order - i) - (long)(f->order - i) * (f->order - i);
+    return more <= ADDITIONS * border * border;
+}
+
+static void find_fronts(kd_elimination *s, const tree *t)
+{
+    for (int k = 0; k < s->n;) {
+        front *f = &s->fronts[s->nfronts++];
         f->first = k++;
         while (k < s->n && may_join(t, f->first, k)) k++;
         f->pivots = k - f->first;
         f->order = f->pivots + t->count[k - 1];
+        for (; s->nfronts > 1 && pays_together(t, f - 1, f); f--, s->nfronts--) {
+            f[-1].pivots += f->pivots;
+            f[-1].order = f[-1].pivots + f->order - f->pivots;
+        }
+    }
+}
+
+static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
+{
+    s->fronts = kd_arena_cut(&s->arena, (size_t)s->n, sizeof *s->fronts);
+    if (s->arena.failed) return false;
+    find_fronts(s, t);
+    for (front *f = s->fronts; f < s->fronts + s->nfronts; f++) {
+        int border = f->order - f->pivots;
         f->ld = (f->order + 1 + 2 * (KD_ELIMINATION_LANES - 1)) / KD_ELIMINATION_LANES * KD_ELIMINATION_LANES;
         f->row = (int)s->nvalues;
         s->nvalues += (size_t)f->order * (size_t)f->ld;
-        int border = f->order - f->pivots;
         f->place = kd_cut_int(&s->arena, f->order);
         f->target = kd_arena_cut(&s->arena, (size_t)border * (size_t)(border + 1), sizeof *f->target);
         if (s->arena.failed) return false;

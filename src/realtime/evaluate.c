@@ -68,7 +68,8 @@ kd_eval kd_rt_inputs(kd_realtime *rt, double t)
     for (int i = 0; i < rt->n.nu; i++) {
         if (!rt->external[i]) continue;
         rt->u[i] = rt->held[i];
-        rt->du[i] = rt->ddu[i] = 0.0;
+        rt->du[i] = rt->held_rate[i];
+        rt->ddu[i] = 0.0;
     }
     return answer;
 }

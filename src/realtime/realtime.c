@@ -90,6 +90,7 @@ static bool cut(kd_realtime *rt)
     rt->du = kd_cut_double(a, n->nu);
     rt->ddu = kd_cut_double(a, n->nu);
     rt->held = kd_cut_double(a, n->nu);
+    rt->held_rate = kd_cut_double(a, n->nu);
     rt->u_placed = kd_cut_double(a, n->nu);
     return !a->failed && kd_rt_blocks_cut(rt);
 }
@@ -143,7 +144,9 @@ static kd_eval look_at_rest(kd_realtime *rt)
     if (answer != KD_EVAL_OK) return answer;
     rt->drifts = !all_zero(rt->drift, rt->n.np);
     if (rt->n.nlambda > 0) answer = kd_eom_eval(rt->data, KD_GI, rt->rows);
-    rt->scleronomic = def->autonomous && !moving_inputs && !rt->drifts && all_zero(rt->rows, rt->n.nlambda);
+    bool by_inputs = rt->n.nu > 0 && kd_eom_depends(rt->eom, KD_G, KD_U);
+    rt->scleronomic =
+        def->autonomous && !moving_inputs && !by_inputs && !rt->drifts && all_zero(rt->rows, rt->n.nlambda);
     return answer;
 }
 
@@ -283,6 +286,7 @@ kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x)
     if (self->n.nz > 0) self->next_sample = self->now->t;
     self->placed = self->start_known = self->step.known = self->mass.known = false;
     self->steps = 0;
+    self->fed = false;
     self->message[0] = '\0';
     return KD_OK;
 }

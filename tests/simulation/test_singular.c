@@ -120,8 +120,7 @@ static void lock_ups_are_told(void **state)
                 bool           ode = form == KD_STATESPACE;
                 bool           sundials = i == KD_IDA || i == KD_CVODE || i == KD_ARKODE;
                 if (!ode && i != KD_RADAU && i != KD_BDF && i != KD_SDIRK && i != KD_IDA) continue;
-                if (i == KD_IDA && form == KD_PSF) continue;
-                if (i == KD_HALF_EXPLICIT) continue; // of ode only, which does not hold the positions itself
+                if ((i == KD_IDA && form == KD_PSF) || i == KD_HALF_EXPLICIT) continue;
                 if (sundials && !kd_cvode_available()) continue;
                 run_into_it(&mechanisms[k > 0], k > 1 ? KD_CARTESIAN : KD_JOINT, form, (kd_integrator)i);
             }
