@@ -45,7 +45,8 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
         {"--formulation", "F", KD_FORMULATION_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->formulation},
         {"--integrator", "I", KD_INTEGRATOR_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->integrator},
         {"--method", "M",
-         "of cvode: bdf (default), adams; of arkode: erk (default), dirk; of sdirk: sdirk (default), rosenbrock",
+         "of cvode: bdf (default), adams; of arkode: erk (default), dirk; of sdirk: sdirk (default), esdirk, "
+         "rosenbrock",
          KD_CLI_TEXT, &m->family},
         {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
          KD_CLI_TEXT, &m->decomposition},
@@ -185,9 +186,10 @@ static bool is_psf(kd_formulation form)
     return form == KD_PSF || form == KD_PSF1;
 }
 
-static bool is_rosenbrock(const kd_method *m)
+// Methods of sdirk that integrate x' = rhs only: esdirk, rosenbrock
+static bool needs_rhs(const kd_method *m)
 {
-    return m->options.integrator == KD_SDIRK && m->options.sdirk.method == KD_SDIRK_ROSENBROCK;
+    return m->options.integrator == KD_SDIRK && m->options.sdirk.method != KD_SDIRK_NEWTON;
 }
 
 // Is what was asked for possible with psf?
@@ -195,7 +197,7 @@ static bool psf_can(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     const bool                    one_step = m->options.integrator == KD_RADAU || m->options.integrator == KD_SDIRK;
-    return one_step && !is_rosenbrock(m) && o->derivatives == KD_DERIVATIVES_ANALYTIC && o->update == KD_UPDATE_FULL &&
+    return one_step && !needs_rhs(m) && o->derivatives == KD_DERIVATIVES_ANALYTIC && o->update == KD_UPDATE_FULL &&
            !o->explicit_form && o->projection == KD_PROJECT_NEVER && !m->shows_matrix;
 }
 
@@ -240,8 +242,9 @@ static bool fits_integrator(const kd_method *m)
     if (o->integrator == KD_HALF_EXPLICIT && o->formulation != KD_ODE)
         return refuse("--integrator half-explicit with statespace",
                       "it imposes the constraints, which that form has eliminated", "--formulation ode");
-    if (is_rosenbrock(m) && !ode)
-        return refuse("--method rosenbrock", "it integrates ordinary differential equations", "--formulation ode");
+    if (needs_rhs(m) && !ode)
+        return refuse(m->options.sdirk.method == KD_SDIRK_ROSENBROCK ? "--method rosenbrock" : "--method esdirk",
+                      "it integrates ordinary differential equations", "--formulation ode");
     if (o->integrator == KD_SDIRK && o->formulation == KD_INDEX3)
         return refuse("--integrator sdirk with index3", "its stages of order 1 leave the multipliers wrong",
                       "--formulation psf");
@@ -250,8 +253,8 @@ static bool fits_integrator(const kd_method *m)
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
         return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace",
                       "its equations are solved inside",
-                      is_for_ode(o->integrator) || is_rosenbrock(m) ? "--integrator bdf --formulation ggl"
-                                                                    : "--formulation ggl");
+                      is_for_ode(o->integrator) || needs_rhs(m) ? "--integrator bdf --formulation ggl"
+                                                                : "--formulation ggl");
     if (o->integrator == KD_IDA && o->formulation_options.update != KD_UPDATE_FULL)
         return refuse("--update with ida", "it evaluates or keeps its matrix by its own rules", "--integrator bdf");
     if (o->integrator == KD_BDF && is_psf(o->formulation))
@@ -378,7 +381,7 @@ static const char *praise(const kd_method *m, kd_dims d)
 // Where psf is not possible
 static kd_formulation formulation_for(const kd_method *m)
 {
-    if (is_for_ode(m->options.integrator) || is_rosenbrock(m)) return KD_ODE;
+    if (is_for_ode(m->options.integrator) || needs_rhs(m)) return KD_ODE;
     return m->options.formulation_options.projection != KD_PROJECT_NEVER ? KD_INDEX2 : KD_GGL;
 }
 

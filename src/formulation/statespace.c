@@ -597,6 +597,8 @@ static void cut_pivoting(kd_statespace *self)
     self->full = kd_cut_matrix(arena, m, tangent ? 2 * n : n);
     self->row = kd_cut_int(arena, m);
     self->column = kd_cut_int(arena, n);
+    self->stiff = kd_cut_bool(arena, n);
+    self->ease = kd_cut_double(arena, d.nv);
     self->most = kd_cut_double(arena, n);
     if (!tangent) return;
     int work = kd_svd_work(m, n);

@@ -392,7 +392,9 @@ static void sdirk_has_two_methods(void **state)
         {"--integrator sdirk --method rosenbrock --json", "\"method\": \"rosenbrock\"", 0},
         {"--integrator sdirk --method rosenbrock --formulation psf", "--formulation ode works", 2},
         {"--integrator sdirk --formulation index3", "--formulation psf works", 2},
-        {"--integrator sdirk --method adams", "known are sdirk, rosenbrock", 2},
+        {"--integrator sdirk --method adams", "known are sdirk, esdirk, rosenbrock", 2},
+        {"--integrator sdirk --method esdirk", "ode with sdirk: a formulation that", 0},
+        {"--integrator sdirk --method esdirk --formulation psf", "--method esdirk", 2},
         {"--integrator sdirk --order-max 3", "--integrator bdf works", 2},
     };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
