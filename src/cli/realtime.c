@@ -94,6 +94,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          {"--velocities-first", NULL, "velocities before positions", KD_CLI_FLAG, &o->velocities_first},
          {"--stiff", "W", "derivatives of: elements that say so (default), criterion (found at the start), all",
           KD_CLI_TEXT, &t->stiff},
+         {"--refresh", "N", "renew derivatives in N parts, one in each step; default: 1, all of them", KD_CLI_COUNT,
+          &o->refresh},
          {"--alpha", "A", "of baumgarte [1/s]; default: 0.1/step", KD_CLI_NUMBER, &o->alpha},
          {"--beta", "B", "of baumgarte, index 1 [1/s^2]; default: alpha^2", KD_CLI_NUMBER, &o->beta},
          {"--epsilon", "E", "of regularisation; default: from the matrices at the start", KD_CLI_POSITIVE, &o->epsilon},
@@ -172,6 +174,13 @@ static bool choose_words(task *t)
     return true;
 }
 
+static bool renews_in_parts(const task *t)
+{
+    const kd_realtime_options *o = &t->options;
+    bool                       matrix = o->jacobian == KD_REALTIME_J1 || o->jacobian == KD_REALTIME_J2;
+    return matrix && o->ahead && !o->velocities_first && !(t->stiff && strcmp(t->stiff, "all") == 0);
+}
+
 // What has no meaning together is refused, with what works
 static bool method_fits(const task *t)
 {
@@ -195,6 +204,8 @@ static bool method_fits(const task *t)
         return complain("--jacobian exact takes all derivatives; --stiff chooses those of j1 and j2");
     if (t->forces && (o->velocities_first || (o->jacobian != KD_REALTIME_J1 && o->jacobian != KD_REALTIME_J2)))
         return complain("--forces is for --jacobian j1 and j2 with positions first; the others have no choice");
+    if (o->refresh > 1 && !renews_in_parts(t))
+        return complain("--refresh is for stiff elements of models with --jacobian j1 or j2 and --forces new");
     if (!isnan(t->max_misses) && t->max_misses != floor(t->max_misses))
         return complain("--max-misses wants a whole number");
     if (!isnan(t->port) && (t->port != floor(t->port) || t->port > 65535))
@@ -318,6 +329,7 @@ static void describe_method(task *t)
     describe_part(t, text, sizeof t->method);
     if (o->velocities_first) kd_text_append(text, sizeof t->method, ", velocities first");
     if (!o->ahead) kd_text_append(text, sizeof t->method, ", forces at the old positions");
+    if (o->refresh > 1) kd_text_append(text, sizeof t->method, ", renewed in %d parts", o->refresh);
     if (d.nlambda + d.nmu == 0) return;
     kd_text_append(text, sizeof t->method, ", index %d, %s", o->index, STABILISATIONS[o->stabilisation]);
     if (o->stabilisation == KD_REALTIME_PROJECTION || o->stabilisation == KD_REALTIME_GGL)
