@@ -32,6 +32,7 @@ static const method methods[] = {
     {"arkode erk 6", KD_ARKODE, 6, false},
     {"arkode erk 8", KD_ARKODE, 8, false},
     {"cvode adams", KD_CVODE, 0, false},
+    {"extrapolation", KD_EXTRAPOLATION, 0, true},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 

@@ -87,6 +87,7 @@ static const method methods[] = {
     {"dopri5 projected", KD_ODE, "dopri5", 0, KD_PROJECT_ALWAYS, LOOPS_LARGEST, 1e-5},
     {"dop853", KD_ODE, "dop853", 0, KD_PROJECT_NEVER, LOOPS_LARGEST, 1e-4},
     {"dop853 projected", KD_ODE, "dop853", 0, KD_PROJECT_ALWAYS, LOOPS_LARGEST, 1e-4},
+    {"extrapolation projected", KD_ODE, "extrapolation", 0, KD_PROJECT_ALWAYS, LOOPS_LARGEST, 1e-4},
 };
 enum { NMETHODS = sizeof methods / sizeof *methods };
 

@@ -30,8 +30,11 @@ void statespace_residuals(const statespace_problem *problem, const kd_state *x, 
 
 // Words of formulation and integrator, so that what is not built can be said, not guessed.
 typedef struct statespace_method {
-    const char *form, *integrator;
-    bool        adams, dirk; // of cvode; of arkode, with the Newton matrices of the formulation
+    const char     *form, *integrator;
+    bool            adams, dirk; // of cvode; of arkode, with the Newton matrices of the formulation
+    const char     *table;       // of arkode's dirk; NULL: that of order 4
+    bool            extrapolate; // of arkode's dirk
+    kd_sdirk_method sdirk;
 } statespace_method;
 
 // "statespace", or the word of another form that keeps the constraints to rounding, where it is not built

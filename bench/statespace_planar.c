@@ -7,11 +7,7 @@
 #include <math.h>
 
 #define PI 3.14159265358979323846
-// Lengths in units of 10 m: the levers in G are then smaller than 1, and full pivoting takes the shifts as dependent
-// and the angles as independent coordinates, in which the springs are linear. With the shifts as coordinates the stiff
-// spring would cost the method its order.
-#define UNIT 10.0
-static const double unit = UNIT, m1 = 3, m2 = 0.3, L1 = 1 / UNIT, L2 = 1.5 / UNIT, gravity = 9.81 / UNIT;
+static const double m1 = 3, m2 = 0.3, L1 = 1, L2 = 1.5, gravity = 9.81;
 
 static kd_eval mass(const kd_point *x, void *context, double *out)
 {
@@ -24,9 +20,8 @@ static kd_eval mass(const kd_point *x, void *context, double *out)
 
 static kd_eval force(const kd_point *x, void *context, double *out)
 {
-    const double k = 1 / (unit * unit);
-    const double T1 = k * (-400 * (x->p[2] - 1.5 * PI) - 15 * x->v[2]);
-    const double T2 = k * (-3e5 * (x->p[5] - x->p[2]) - 5e4 * (x->v[5] - x->v[2]));
+    const double T1 = -400 * (x->p[2] - 1.5 * PI) - 15 * x->v[2];
+    const double T2 = -3e5 * (x->p[5] - x->p[2]) - 5e4 * (x->v[5] - x->v[2]);
     (void)context;
     out[0] = out[3] = 0;
     out[1] = -m1 * gravity;
@@ -99,7 +94,7 @@ static kd_eval derivative(const kd_point *x, kd_fn fn, kd_var var, kd_part part,
         for (int i = 0; i < 24; i++) out[i] = G[i];
         return KD_EVAL_OK;
     }
-    const double k = 1 / (unit * unit), a = k * (var == KD_P ? 3e5 : 5e4), b = k * (var == KD_P ? 400 : 15); // KD_FORCE
+    const double a = var == KD_P ? 3e5 : 5e4, b = var == KD_P ? 400 : 15; // KD_FORCE
     out[2 + 6 * 2] = -b - a;
     out[2 + 6 * 5] = a;
     out[5 + 6 * 2] = a;

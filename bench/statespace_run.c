@@ -99,6 +99,9 @@ statespace_outcome statespace_simulate(const statespace_problem *problem, const 
     o.arkode.method = method->dirk ? KD_ARKODE_DIRK : KD_ARKODE_ERK;
     o.arkode.own_linear_algebra = method->dirk;
     o.arkode.order = method->dirk ? 4 : 5;
+    o.arkode.table = method->table;
+    o.arkode.extrapolate = method->extrapolate;
+    o.sdirk.method = method->sdirk;
     o.output = run->output;
     o.context = run->context;
     o.times = run->times;

@@ -29,6 +29,10 @@ typedef struct kd_arkode_options {
     long             max_steps;      //                                                               default 100000
     kd_arkode_method method;         //                                                               default erk
     int              order;          // 2 .. 6, 8 (erk), 2 .. 5 (dirk)                                default 5
+    const char      *table;          // dirk: ARKODE's name of a table, e.g. ARKODE_ARK437L2SA_DIRK_7_3_4, instead of
+                                     // the order; not kept. NULL: by order                          default NULL
+    bool extrapolate;                // dirk: stages begin on the polynomial of the last step, their slopes are taken
+                                     // from Newton's solution; ARKODE by itself does neither       default false
     bool own_linear_algebra;         // dirk: Newton matrices of the formulation instead of ARKODE's dense differences
                              //                                                                       default false
 } kd_arkode_options;

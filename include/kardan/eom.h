@@ -188,8 +188,10 @@ typedef struct kd_eom_def {
     bool (*pattern)(kd_fn fn, kd_var var, void *context, kd_pattern *out);
     kd_eval (*sparse)(const kd_point *x, kd_fn fn, kd_var var, kd_part part, void *context, double *values);
     // by_p residual_p + by_v residual_v of the stiff part, sparse in the pattern of residual by p, for linear-implicit
-    // steps: terms that do not make it stiff may be missing. Optional.
-    kd_eval (*stiffness)(const kd_point *x, double by_p, double by_v, void *context, double *values);
+    // steps: terms that do not make it stiff may be missing, and only the elements of one part (0 .. parts - 1) need be
+    // renewed, the others may be those of earlier calls. Optional.
+    kd_eval (*stiffness)(const kd_point *x, double by_p, double by_v, int part, int parts, void *context,
+                         double *values);
     bool p_increments;         // derivatives by p are along increments (nv columns)
     bool force_of_multipliers; // f depends on lambda or mu (friction); default false
 
@@ -286,7 +288,8 @@ KD_API bool    kd_eom_pattern(const kd_eom *eom, kd_fn fn, kd_var var, kd_patter
 KD_API kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *values) KD_NODISCARD;
 
 // by_p residual_p + by_v residual_v of the stiff part at the acceleration stage, if the definition has it.
-KD_API kd_eval kd_eom_stiffness(kd_eom_data *d, double by_p, double by_v, double *values) KD_NODISCARD;
+KD_API kd_eval kd_eom_stiffness(kd_eom_data *d, double by_p, double by_v, int part, int parts,
+                                double *values) KD_NODISCARD;
 
 // Constraint matrices with contact coordinates eliminated, G = g_p - g_s inv(c_s) c_p:
 // GZ (nlambda x nv), HZ (nmu x nv). Either pointer may be NULL.

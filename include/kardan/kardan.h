@@ -11,6 +11,7 @@
 #include <kardan/eom.h>
 #include <kardan/explain.h>
 #include <kardan/explicit.h>
+#include <kardan/extrapolation.h>
 #include <kardan/formalism.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>

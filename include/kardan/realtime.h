@@ -67,8 +67,9 @@ typedef struct kd_realtime_options {
     kd_realtime_stabilisation stabilisation;    //                                                         default ggl
     kd_realtime_projector     projector;        // of projection and ggl                                   default step
     bool                      velocities_first; // v1, then p1 = p0 oplus h v1 (veDYNA, S4 4.3)            default false
-    bool    ahead; // j1, j2, positions first: forces and matrices at p1                                  default true
-    kd_part part;  // derivatives of the stiff elements, or of all; exact: all default stiff
+    bool    ahead;   // j1, j2, positions first: forces and matrices at p1                                  default true
+    kd_part part;    // derivatives of the stiff elements, or of all; exact: all default stiff
+    int     refresh; // the stiff elements' derivatives are renewed in so many parts, one per step   default 1
     double  alpha, beta;  // Baumgarte; < 0: alpha = 0.1/h, beta = alpha^2           default -1
     double  epsilon;      // regularisation; < 0: from the matrices at the start     default -1
     double  deadline;     // a step that takes longer [s] answers KD_LATE; 0: none   default 0
@@ -85,10 +86,11 @@ KD_API kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, 
                                     const kd_state *x, kd_realtime **self, char *message, size_t size) KD_NODISCARD;
 KD_API void      kd_realtime_destroy(kd_realtime *self); // NULL is fine
 
-// One step. inputs (nu): held over the step, entries that are not external are not read; NULL: the last ones (at first
-// 0, or those of the model). outputs (ny, may be NULL): the outputs of the equations at the end of the step. KD_OK;
-// KD_LATE: done, but not within the deadline; < 0: not done (a value is not finite, a pivot vanished, a function
-// refused): the state is still that of the last good step, kd_realtime_message says what happened.
+// One step. inputs (nu): held over the step, with the rate from the last ones to these where constraints move with
+// them; entries that are not external are not read; NULL: the last ones (at first 0, or those of the model). outputs
+// (ny, may be NULL): the outputs of the equations at the end of the step. KD_OK; KD_LATE: done, but not within the
+// deadline; < 0: not done (a value is not finite, a pivot vanished, a function refused): the state is still that of the
+// last good step, kd_realtime_message says what happened.
 KD_API kd_status kd_realtime_step(kd_realtime *self, const double *inputs, double *outputs) KD_NODISCARD;
 
 // The state after the last good step, with accelerations and multipliers of that step.

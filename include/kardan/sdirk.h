@@ -1,5 +1,6 @@
-// kardan/sdirk.h: singly diagonally implicit Runge-Kutta method SDIRK 4/15, order 4, L-stable, for 0 = F(t, x, x'), and
-// the Rosenbrock method RODAS, order 4, L-stable, for x' = rhs(t, x).  Method: docs/methods/sdirk.md
+// kardan/sdirk.h: singly diagonally implicit Runge-Kutta method SDIRK 4/15, order 4, L-stable, for 0 = F(t, x, x'); for
+// x' = rhs(t, x) also one with an explicit first stage and stage order 2 and the Rosenbrock method RODAS, both of order
+// 4 and L-stable.  Method: docs/methods/sdirk.md
 #ifndef KARDAN_SDIRK_H
 #define KARDAN_SDIRK_H
 
@@ -13,6 +14,7 @@ typedef struct kd_sdirk kd_sdirk;
 // Methods: name, word, sentence.
 #define KD_SDIRK_METHOD_LIST(X)                                                                                        \
     X(KD_SDIRK_NEWTON, "sdirk", "SDIRK 4/15, stages by Newton's method")                                               \
+    X(KD_SDIRK_STAGE_ORDER_2, "esdirk", "ESDIRK 4(3)7L[2]SA, stage order 2, by Newton's method")                       \
     X(KD_SDIRK_ROSENBROCK, "rosenbrock", "RODAS, one linear system per stage, a new Jacobian in every step")
 
 typedef enum kd_sdirk_method {
@@ -47,8 +49,8 @@ typedef struct kd_sdirk_options {
 KD_API kd_sdirk_options kd_sdirk_options_default(void);
 
 // Allocates everything that steps need. dae must outlive it; opt NULL: defaults. On failure *sdirk is NULL and message
-// (may be NULL) says why: KD_ERR_UNSUPPORTED for forms with components of index 3, and without rhs for the
-// Rosenbrock method.
+// (may be NULL) says why: KD_ERR_UNSUPPORTED for forms with components of index 3, and without rhs for
+// esdirk and rosenbrock.
 KD_API kd_status kd_sdirk_create(kd_dae *dae, const kd_sdirk_options *opt, kd_sdirk **sdirk, char *message,
                                  size_t size) KD_NODISCARD;
 // Set the state (x consistent); forgets the past. Also after events.

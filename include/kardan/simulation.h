@@ -7,6 +7,7 @@
 #include <kardan/cvode.h>
 #include <kardan/eom.h>
 #include <kardan/explicit.h>
+#include <kardan/extrapolation.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>
 #include <kardan/initial.h>
@@ -25,7 +26,9 @@ KD_EXTERN_C_BEGIN
     X(KD_DOPRI5, "dopri5", "explicit Runge-Kutta method of Dormand and Prince of order 5, on the formulation ode")     \
     X(KD_DOP853, "dop853", "explicit Runge-Kutta method of Dormand and Prince of order 8, on the formulation ode")     \
     X(KD_HALF_EXPLICIT, "half-explicit",                                                                               \
-      "half-explicit Runge-Kutta method of order 5: constraints on velocity level (index 2), on the formulation ode")
+      "half-explicit Runge-Kutta method of order 5: constraints on velocity level (index 2), on the formulation ode")  \
+    X(KD_EXTRAPOLATION, "extrapolation",                                                                               \
+      "extrapolation of the explicit midpoint rule, variable order, on the formulation ode")
 
 typedef enum kd_integrator {
 #define KD_INTEGRATOR_ENUM(name, word, sentence) name,
@@ -44,21 +47,22 @@ KD_API bool kd_integrator_parse(const char *word, kd_integrator *integrator);
 typedef kd_eval (*kd_output)(const kd_state *x, bool at_time, void *context);
 
 typedef struct kd_simulation_options {
-    kd_formulation         formulation; // default psf
-    kd_integrator          integrator;  // default radau
-    kd_formulation_options formulation_options;
-    kd_radau_options       radau;
-    kd_bdf_options         bdf;
-    kd_ida_options         ida;
-    kd_cvode_options       cvode;
-    kd_arkode_options      arkode;
-    kd_sdirk_options       sdirk;
-    kd_explicit_options    explicit_rk; // of dopri5, dop853, half-explicit; its method follows from the integrator
-    kd_initial_options     initial;
-    double                 rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
-    kd_output              output;     // may be NULL
-    void                  *context;    // of output
-    const double          *times; // (ntimes) increasing times at which output is wanted; those before the start are
+    kd_formulation           formulation; // default psf
+    kd_integrator            integrator;  // default radau
+    kd_formulation_options   formulation_options;
+    kd_radau_options         radau;
+    kd_bdf_options           bdf;
+    kd_ida_options           ida;
+    kd_cvode_options         cvode;
+    kd_arkode_options        arkode;
+    kd_sdirk_options         sdirk;
+    kd_explicit_options      explicit_rk; // of dopri5, dop853, half-explicit; its method follows from the integrator
+    kd_extrapolation_options extrapolation;
+    kd_initial_options       initial;
+    double                   rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
+    kd_output                output;     // may be NULL
+    void                    *context;    // of output
+    const double            *times; // (ntimes) increasing times at which output is wanted; those before the start are
     int ntimes; // skipped, those beyond t_end wait for a later run. Not copied: must outlive the simulation
 } kd_simulation_options;
 

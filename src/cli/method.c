@@ -45,7 +45,8 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
         {"--formulation", "F", KD_FORMULATION_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->formulation},
         {"--integrator", "I", KD_INTEGRATOR_LIST(WORDS_OF_LIST) "default: chosen", KD_CLI_TEXT, &m->integrator},
         {"--method", "M",
-         "of cvode: bdf (default), adams; of arkode: erk (default), dirk; of sdirk: sdirk (default), rosenbrock",
+         "of cvode: bdf (default), adams; of arkode: erk (default), dirk; of sdirk: sdirk (default), esdirk, "
+         "rosenbrock",
          KD_CLI_TEXT, &m->family},
         {"--decomposition", "D", "of the constraints: lu, qr, svd (redundant constraints); default: chosen",
          KD_CLI_TEXT, &m->decomposition},
@@ -61,8 +62,9 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
         {"--projection-bound", "B", "largest violation that is left alone; default 1e-8", KD_CLI_POSITIVE,
          &m->projection_bound},
         {"--parametrisation", "P", "of statespace: partition (default), tangent", KD_CLI_TEXT, &m->parametrisation},
-        {"--order-max", "K", "highest order of bdf and cvode, order of arkode; default: 5, adams 12", KD_CLI_COUNT,
-         &m->order_max},
+        {"--order-max", "K",
+         "highest order of bdf, cvode and extrapolation, order of arkode; default: 5, adams 12, extrapolation 18",
+         KD_CLI_COUNT, &m->order_max},
         {"--rtol", "R", "relative tolerance, without --atol the absolute one as well; default: the model's",
          KD_CLI_POSITIVE, &m->rtol},
         {"--atol", "A", "absolute tolerance; default: the model's", KD_CLI_POSITIVE, &m->atol},
@@ -119,7 +121,8 @@ static bool read_integrator_options(kd_method *m)
         if (!choose("method of sdirk", m->family, SDIRK_METHODS, KD_SDIRK_METHOD_COUNT, &i)) return false;
         o->sdirk.method = (kd_sdirk_method)i;
     }
-    if (m->order_max > 0) o->bdf.order_max = o->cvode.order_max = o->arkode.order = m->order_max;
+    if (m->order_max > 0)
+        o->bdf.order_max = o->cvode.order_max = o->arkode.order = o->extrapolation.order_max = m->order_max;
     return true;
 }
 
@@ -183,9 +186,10 @@ static bool is_psf(kd_formulation form)
     return form == KD_PSF || form == KD_PSF1;
 }
 
-static bool is_rosenbrock(const kd_method *m)
+// Methods of sdirk that integrate x' = rhs only: esdirk, rosenbrock
+static bool needs_rhs(const kd_method *m)
 {
-    return m->options.integrator == KD_SDIRK && m->options.sdirk.method == KD_SDIRK_ROSENBROCK;
+    return m->options.integrator == KD_SDIRK && m->options.sdirk.method != KD_SDIRK_NEWTON;
 }
 
 // Is what was asked for possible with psf?
@@ -193,7 +197,7 @@ static bool psf_can(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     const bool                    one_step = m->options.integrator == KD_RADAU || m->options.integrator == KD_SDIRK;
-    return one_step && !is_rosenbrock(m) && o->derivatives == KD_DERIVATIVES_ANALYTIC && o->update == KD_UPDATE_FULL &&
+    return one_step && !needs_rhs(m) && o->derivatives == KD_DERIVATIVES_ANALYTIC && o->update == KD_UPDATE_FULL &&
            !o->explicit_form && o->projection == KD_PROJECT_NEVER && !m->shows_matrix;
 }
 
@@ -218,7 +222,7 @@ static bool fits_psf(const kd_method *m)
 static bool is_for_ode(kd_integrator integrator)
 {
     return integrator == KD_CVODE || integrator == KD_ARKODE || integrator == KD_DOPRI5 || integrator == KD_DOP853 ||
-           integrator == KD_HALF_EXPLICIT;
+           integrator == KD_HALF_EXPLICIT || integrator == KD_EXTRAPOLATION;
 }
 
 static bool has_methods(kd_integrator integrator)
@@ -226,19 +230,21 @@ static bool has_methods(kd_integrator integrator)
     return integrator == KD_CVODE || integrator == KD_ARKODE;
 }
 
-// cvode, arkode, dopri5, dop853 and half-explicit solve ordinary differential equations, the others implicit ones
+// cvode, arkode, dopri5, dop853, half-explicit and extrapolation solve ordinary differential equations, the others
+// implicit ones
 static bool fits_integrator(const kd_method *m)
 {
     const kd_simulation_options *o = &m->options;
     const bool                   ode = o->formulation == KD_ODE || o->formulation == KD_STATESPACE;
     if (is_for_ode(o->integrator) && !ode)
-        return refuse("--integrator cvode, arkode, dopri5, dop853 or half-explicit",
+        return refuse("--integrator cvode, arkode, dopri5, dop853, half-explicit or extrapolation",
                       "they integrate ordinary differential equations", "--formulation ode");
     if (o->integrator == KD_HALF_EXPLICIT && o->formulation != KD_ODE)
         return refuse("--integrator half-explicit with statespace",
                       "it imposes the constraints, which that form has eliminated", "--formulation ode");
-    if (is_rosenbrock(m) && !ode)
-        return refuse("--method rosenbrock", "it integrates ordinary differential equations", "--formulation ode");
+    if (needs_rhs(m) && !ode)
+        return refuse(m->options.sdirk.method == KD_SDIRK_ROSENBROCK ? "--method rosenbrock" : "--method esdirk",
+                      "it integrates ordinary differential equations", "--formulation ode");
     if (o->integrator == KD_SDIRK && o->formulation == KD_INDEX3)
         return refuse("--integrator sdirk with index3", "its stages of order 1 leave the multipliers wrong",
                       "--formulation psf");
@@ -247,8 +253,8 @@ static bool fits_integrator(const kd_method *m)
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
         return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace",
                       "its equations are solved inside",
-                      is_for_ode(o->integrator) || is_rosenbrock(m) ? "--integrator bdf --formulation ggl"
-                                                                    : "--formulation ggl");
+                      is_for_ode(o->integrator) || needs_rhs(m) ? "--integrator bdf --formulation ggl"
+                                                                : "--formulation ggl");
     if (o->integrator == KD_IDA && o->formulation_options.update != KD_UPDATE_FULL)
         return refuse("--update with ida", "it evaluates or keeps its matrix by its own rules", "--integrator bdf");
     if (o->integrator == KD_BDF && is_psf(o->formulation))
@@ -303,8 +309,12 @@ static bool fits_order(const kd_method *m)
         (m->order_max == 1 || m->order_max == 7 || m->order_max > (erk ? 8 : 5)))
         return refuse("--order-max", erk ? "erk has the orders 2 to 6 and 8" : "dirk has the orders 2 to 5",
                       "--order-max 5");
-    if (m->order_max > 0 && integrator != KD_BDF && !has_methods(integrator))
-        return refuse("--order-max", "only bdf, cvode and arkode have an order that can be chosen", "--integrator bdf");
+    if (integrator == KD_EXTRAPOLATION && m->order_max > 0 &&
+        (m->order_max < 4 || m->order_max > KD_EXTRAPOLATION_ORDER_MAX))
+        return refuse("--order-max", "extrapolation has the even orders 4 to 20", "--order-max 12");
+    if (m->order_max > 0 && integrator != KD_BDF && integrator != KD_EXTRAPOLATION && !has_methods(integrator))
+        return refuse("--order-max", "only bdf, cvode, arkode and extrapolation have an order that can be chosen",
+                      "--integrator bdf");
     return true;
 }
 
@@ -371,7 +381,7 @@ static const char *praise(const kd_method *m, kd_dims d)
 // Where psf is not possible
 static kd_formulation formulation_for(const kd_method *m)
 {
-    if (is_for_ode(m->options.integrator) || is_rosenbrock(m)) return KD_ODE;
+    if (is_for_ode(m->options.integrator) || needs_rhs(m)) return KD_ODE;
     return m->options.formulation_options.projection != KD_PROJECT_NEVER ? KD_INDEX2 : KD_GGL;
 }
 

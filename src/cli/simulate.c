@@ -255,10 +255,10 @@ static kd_status make_times(task *t)
     const bool driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
     o->radau.h_max = driven && t->max_step == 0 ? (t->t_end - start) / DRIVEN_STEPS : t->max_step; // 0: no limit
     o->bdf.h_max = o->ida.h_max = o->cvode.h_max = o->arkode.h_max = o->sdirk.h_max = o->explicit_rk.h_max =
-        o->radau.h_max;
+        o->extrapolation.h_max = o->radau.h_max;
     o->radau.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
     o->bdf.max_steps = o->ida.max_steps = o->cvode.max_steps = o->arkode.max_steps = o->sdirk.max_steps =
-        o->explicit_rk.max_steps = o->radau.max_steps;
+        o->explicit_rk.max_steps = o->extrapolation.max_steps = o->radau.max_steps;
     return KD_OK;
 }
 

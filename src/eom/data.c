@@ -396,7 +396,7 @@ kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double
     return KD_EVAL_OK;
 }
 
-kd_eval kd_eom_stiffness(kd_eom_data *d, double by_p, double by_v, double *values)
+kd_eval kd_eom_stiffness(kd_eom_data *d, double by_p, double by_v, int part, int parts, double *values)
 {
     static const char what[] = "stiffness";
     kd_pattern        pattern;
@@ -404,7 +404,7 @@ kd_eval kd_eom_stiffness(kd_eom_data *d, double by_p, double by_v, double *value
     if (!d->eom->def.stiffness || !kd_eom_pattern(d->eom, KD_RESIDUAL, KD_P, &pattern))
         return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "stiffness is not given", KD_EVAL_STOP);
     d->counters.derivative++;
-    kd_eval answer = d->eom->def.stiffness(&d->x, by_p, by_v, d->context, values);
+    kd_eval answer = d->eom->def.stiffness(&d->x, by_p, by_v, part, parts, d->context, values);
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_RESIDUAL, what, answer);
     int n = pattern.column[pattern.columns];
     return kd_all_finite(values, n) ? KD_EVAL_OK : kd_fault_not_finite(d, KD_RESIDUAL, what, values, n);

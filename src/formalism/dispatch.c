@@ -178,9 +178,9 @@ void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *
 }
 
 void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                        const kd_path_load *load, double *scratch, double *values)
+                        const kd_path_load *load, double *scratch, double *block)
 {
-    KD_CALL(kd_path_congruence, pair, tree, m, rel, load, scratch, values);
+    KD_CALL(kd_path_congruence, pair, tree, m, rel, load, scratch, block);
 }
 
 bool kd_tyre_slopes(const kd_motion *m, const kd_force_def *d, const double a[KD_TYRE_INPUTS], double road_rate,

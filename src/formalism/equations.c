@@ -646,9 +646,10 @@ static kd_eval sparse(const kd_point *x, kd_fn fn, kd_var var, kd_part part, voi
     return answer;
 }
 
-static kd_eval stiffness(const kd_point *x, double by_p, double by_v, void *context, double *values)
+static kd_eval stiffness(const kd_point *x, double by_p, double by_v, int part, int parts, void *context,
+                         double *values)
 {
-    return kd_work_stiff_sum(context, x, by_p, by_v, values);
+    return kd_work_stiff_sum(context, x, by_p, by_v, part, parts, values);
 }
 
 // ---- names, work ----------------------------------------------------------------------------------------------------

@@ -412,8 +412,10 @@ void kd_work_apply_loads(kd_work *w)
 void kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nlambda; i++) kd_row_apply(&s->row_g[s->kept[i]], false, w, lambda[i]);
-    for (int i = 0; i < s->nmu; i++) kd_row_apply(&s->row_h[i], true, w, mu[i]);
+    for (int i = 0; i < s->nlambda; i++)
+        if (lambda[i] != 0.0) kd_row_apply(&s->row_g[s->kept[i]], false, w, lambda[i]);
+    for (int i = 0; i < s->nmu; i++)
+        if (mu[i] != 0.0) kd_row_apply(&s->row_h[i], true, w, mu[i]);
 }
 
 void kd_work_spread_forces(kd_work *w)

@@ -177,12 +177,9 @@ static inline void fill_motions(const kd_pair *pair, const kd_tree *tree, const 
     for (int l = 0; l < pair->nsteps; l++) kd_rows_put(S, width, l, kd_step_motion(&pair->step[l], tree, m, &A, rB));
 }
 
-__attribute__((always_inline)) static inline void path_congruence(const kd_pair *pair, const kd_path_load *load,
-                                                                  const int width, const int first, double *rows,
-                                                                  double *values)
+__attribute__((always_inline)) static inline void path_congruence(const kd_path_load *load, int n, const int width,
+                                                                  const int first, double *rows, double *block)
 {
-    const int     n = pair->nsteps;
-    double *const block = rows + BLOCK * width;
     for (int k = 0; k < n; k += KD_LANES)
         for (int i = first; i < 6; i++) {
             kd_lanes sum = {0};
@@ -190,18 +187,17 @@ __attribute__((always_inline)) static inline void path_congruence(const kd_pair 
             put_row(rows, width, ROWS_RATE + i, k, sum);
         }
     for (int l = 0; l < n; l++) dot_column(rows, width, first, ROWS_RATE, l, 0, n, block + l * n);
-    subtract(n * n, block, load->place_p, values);
 }
 
 void KD_KERNEL(kd_path_congruence)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                                   const kd_path_load *load, double *rows, double *values)
+                                   const kd_path_load *load, double *rows, double *block)
 {
-    const int width = kd_path_width(pair->nsteps), usual = KD_PATH_SHORT + 4;
+    const int n = pair->nsteps, width = kd_path_width(n), usual = KD_PATH_SHORT + 4;
     fill_motions(pair, tree, m, rel, width, rows + ROWS_S * width);
     if (width != usual)
-        path_congruence(pair, load, width, load->first, rows, values);
+        path_congruence(load, n, width, load->first, rows, block);
     else if (load->first == 0)
-        path_congruence(pair, load, usual, 0, rows, values);
+        path_congruence(load, n, usual, 0, rows, block);
     else
-        path_congruence(pair, load, usual, 3, rows, values);
+        path_congruence(load, n, usual, 3, rows, block);
 }

@@ -32,10 +32,10 @@ static inline size_t kd_path_scratch(int nsteps)
 void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                      const double *dx, const kd_path_load *load, double *scratch, double *p, double *v);
 
-// values -= S' K S in the places p: with K = alpha K + beta D of a load what its stiffness and damping make of a
-// matrix, without the changes of directions along the path.
+// block (nsteps x nsteps, and three numbers more) = S' K S: with alpha K + beta D for K of a load what its stiffness
+// and damping make of a matrix, without the changes of directions along the path.
 void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
-                        const kd_path_load *load, double *scratch, double *values);
+                        const kd_path_load *load, double *scratch, double *block);
 
 #define KD_DECLARE_PATH_KERNELS(variant)                                                                               \
     void kd_path_product_##variant(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,                       \
@@ -43,7 +43,7 @@ void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motio
                                    double *scratch, double *p, double *v);                                             \
     void kd_path_congruence_##variant(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,                    \
                                       const kd_relative *rel, const kd_path_load *load, double *scratch,               \
-                                      double *values);
+                                      double *block);
 
 KD_DECLARE_PATH_KERNELS(base)
 KD_DECLARE_PATH_KERNELS(avx2)

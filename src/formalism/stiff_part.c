@@ -130,7 +130,8 @@ static bool add_path(kd_stiff_part *part, const kd_system *s, int pair, kd_arena
     path->load.first = 3;
     path->load.place_p = find_places(&s->residual_p, &s->pair[pair], arena);
     path->load.place_v = find_places(&s->residual_v, &s->pair[pair], arena);
-    if (!path->load.place_p || !path->load.place_v) return false;
+    path->block = kd_cut_double(arena, s->pair[pair].nsteps * s->pair[pair].nsteps + 4);
+    if (!path->load.place_p || !path->load.place_v || !path->block) return false;
     part->path_of[pair] = part->npaths++;
     if (s->pair[pair].nsteps > part->longest) part->longest = s->pair[pair].nsteps;
     return true;
@@ -438,6 +439,7 @@ static void clear_paths(kd_stiff_part *part)
 {
     for (int i = 0; i < part->npaths; i++) {
         kd_path_load *load = &part->path[i].load;
+        if (!part->path[i].renew) continue;
         memset(load->load, 0, sizeof load->load);
         memset(load->K, 0, sizeof load->K);
         memset(load->D, 0, sizeof load->D);
@@ -453,14 +455,17 @@ static void fill_columns(kd_work *w, const kd_point *x)
         kd_pair_rates(&s->pair[i], &w->rel[i], w->dx, w->change + w->change_at[i]);
 }
 
-// K, D and load of all paths; products of rows
+// K, D and load of the paths that are renewed; products of rows
 static kd_eval add_loads(kd_work *w, const kd_point *x)
 {
     kd_stiff_part *part = &w->stiff;
     kd_eval        answer = KD_EVAL_OK;
     if (part->by_slopes) fill_columns(w, x);
     clear_paths(part);
-    for (int i = 0; i < part->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, &part->load[i]);
+    for (int i = 0; i < part->nloads && answer == KD_EVAL_OK; i++) {
+        const kd_stiff_load *load = &part->load[i];
+        if (load->pair < 0 || part->path[part->path_of[load->pair]].renew) answer = add_load(w, load);
+    }
     return answer;
 }
 
@@ -473,6 +478,7 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x)
     if (answer != KD_EVAL_OK || part->stamp == stamp) return answer;
     kd_matrix_start(&part->p);
     kd_matrix_start(&part->v);
+    for (int i = 0; i < part->npaths; i++) part->path[i].renew = true;
     answer = add_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < part->npaths; i++) {
@@ -484,8 +490,33 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x)
     return KD_EVAL_OK;
 }
 
+static void renew_block(kd_work *w, kd_stiff_path *path)
+{
+    const kd_system *s = w->system;
+    kd_path_load    *load = &path->load;
+    for (int j = 0; j < 6; j++)
+        for (int k = 0; k < 6; k++) load->K[j][k] = w->stiff.by_p * load->K[j][k] + w->stiff.by_v * load->D[j][k];
+    kd_path_congruence(&s->pair[path->pair], &s->tree, &w->motion, &w->rel[path->pair], load, w->stiff.scratch,
+                       path->block);
+}
+
+static void subtract_block(const kd_stiff_path *path, int n, double *values)
+{
+    const int    *place = path->load.place_p;
+    const double *block = path->block;
+    int           k = 0;
+    for (; k + 4 <= n * n; k += 4) {
+        values[place[k]] -= block[k];
+        values[place[k + 1]] -= block[k + 1];
+        values[place[k + 2]] -= block[k + 2];
+        values[place[k + 3]] -= block[k + 3];
+    }
+    for (; k < n * n; k++) values[place[k]] -= block[k];
+}
+
 // Entries that are not there go behind the values: there is room for them in part->p only.
-kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, double *values)
+kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, int number, int parts,
+                          double *values)
 {
     const kd_system *s = w->system;
     kd_stiff_part   *part = &w->stiff;
@@ -496,15 +527,14 @@ kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_
     part->by_p = by_p;
     part->by_v = by_v;
     part->together = part->p.value;
+    for (int i = 0; i < part->npaths; i++) part->path[i].renew = !part->blocks_known || i % parts == number;
     answer = add_loads(w, x);
     part->together = NULL;
+    part->blocks_known = answer == KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < part->npaths; i++) {
-        kd_stiff_path *path = &part->path[i];
-        for (int j = 0; j < 6; j++)
-            for (int k = 0; k < 6; k++) path->load.K[j][k] = by_p * path->load.K[j][k] + by_v * path->load.D[j][k];
-        kd_path_congruence(&s->pair[path->pair], &s->tree, &w->motion, &w->rel[path->pair], &path->load, part->scratch,
-                           part->p.value);
+        if (part->path[i].renew) renew_block(w, &part->path[i]);
+        subtract_block(&part->path[i], s->pair[part->path[i].pair].nsteps, part->p.value);
     }
     memcpy(values, part->p.value, (size_t)part->p.plan->column[part->p.plan->columns] * sizeof *values);
     return KD_EVAL_OK;

@@ -182,7 +182,9 @@ struct kd_system {
 // The stiff part of the residual's derivatives, stiff_part.c
 typedef struct kd_stiff_path { // a pair that stiff loads act between
     int          pair;
-    kd_path_load load; // all of them together
+    kd_path_load load;  // all of them together
+    double      *block; // (nsteps x nsteps, and more) their sum of stiffness and damping when it was renewed last
+    bool         renew;
 } kd_stiff_path;
 
 typedef struct kd_stiff_load {
@@ -204,6 +206,7 @@ typedef struct kd_stiff_part {
     double          *scratch;               // of kd_path_product
     kd_matrix_values p, v;                  // in the patterns of residual_p, residual_v
     double           by_p, by_v, *together; // while by_p p + by_v v is summed up: there; NULL
+    bool             blocks_known;
     unsigned long    stamp;
 } kd_stiff_part;
 
@@ -350,8 +353,9 @@ void kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: vel
 
 // stiff_part.c: at the velocity stage (forces of multipliers: acceleration stage) into w->stiff.p, w->stiff.v
 kd_eval kd_work_stiff(kd_work *w, const kd_point *x);
-// by_p residual_p + by_v residual_v of them in the pattern of residual_p, without changes of directions along paths
-kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, double *values);
+// by_p residual_p + by_v residual_v of them in the pattern of residual_p, without changes of directions along paths;
+// paths part, part + parts, ... are renewed, the others as they were when they were
+kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, int part, int parts, double *values);
 
 // influence.c
 const char *kd_load_kind(const kd_load *load); // its type in model files

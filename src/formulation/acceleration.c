@@ -96,7 +96,7 @@ struct kd_acceleration {
     double         *kept_point;  // (nf) a, lambda, mu, w of the last solution
     double         *guess;       // (nf) lambda, mu, w that came as guess, behind nv places
     unsigned char  *kept_active; // (nlambda + nmu) rows of the matrix that may serve once more
-    bool            keeps;
+    bool            keeps, kept_staged;
     int            *pivot, *iwork, *pivot_small, *c_pivot;
     kd_status       fault;
     char            message[256];
@@ -673,12 +673,14 @@ static void restore(const kd_acceleration *self, const double *from, double *a, 
     memcpy(w, from + self->nk, (size_t)d.nw * sizeof *a);
 }
 
-// The matrix in use may serve later points with the same rows, unless it was truncated.
+// The matrix in use may serve later points with the same rows, unless it was truncated. That of a stage serves stages
+// only: it may lack redundant rows, whose multipliers would stay what they came as.
 static void keep_matrix(kd_acceleration *self, const double *a, const double *w, const double *lambda, const double *mu)
 {
     kd_dims d = self->dims;
     save(self, a, w, lambda, mu, self->kept_point);
     self->keeps = !self->truncated;
+    self->kept_staged = self->staged;
     memcpy(self->kept_active, self->state->active_lambda, (size_t)d.nlambda);
     memcpy(self->kept_active + d.nlambda, self->state->active_mu, (size_t)d.nmu);
 }
@@ -690,7 +692,8 @@ static kd_eval solve_with_kept(kd_acceleration *self, double *a, double *w, doub
     kd_dims d = self->dims;
     double  last = 0;
     *done = false;
-    if (!self->keeps || memcmp(self->kept_active, self->state->active_lambda, (size_t)d.nlambda) != 0 ||
+    if (!self->keeps || self->kept_staged != self->staged ||
+        memcmp(self->kept_active, self->state->active_lambda, (size_t)d.nlambda) != 0 ||
         memcmp(self->kept_active + d.nlambda, self->state->active_mu, (size_t)d.nmu) != 0)
         return KD_EVAL_OK;
     save(self, a, w, lambda, mu, self->guess);
@@ -797,7 +800,7 @@ kd_eval kd_acceleration_select(kd_acceleration *self, double t, const double *p,
     for (int j = 0; j < d.nv && rows < m; j++) memmove(C + j * rows, C + j * m, (size_t)rows * sizeof *C);
     int rank = kd_lu_full(rows, d.nv, C, self->row_order, self->column_order, self->rank_tolerance);
     for (int k = rank; k < rows; k++) self->left_out[self->pivot[self->row_order[k]]] = true;
-    self->definite = self->shared = false;
+    self->definite = self->shared = self->keeps = false;
     return KD_EVAL_OK;
 }
 

@@ -123,12 +123,20 @@ static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
 }
 
 // Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer.
-static void guess_position(kd_statespace *self, kd_chart *chart, const double *y, kd_statespace_point *at)
+// Where time goes back, as in another attempt of a step, the last accepted point instead of the latter, which an
+// attempt that was given up may have left on another branch.
+static void guess_position(kd_statespace *self, kd_chart *chart, bool back, const double *y, kd_statespace_point *at)
 {
-    int nind = chart->p.nind;
+    const kd_statespace_past *past = &self->past;
+    kd_dims                   d = self->dims;
+    int                       nind = chart->p.nind;
+    const double             *home = back && past->count > 0 ? past->point[past->newest] : NULL;
     kd_chart_pick(&chart->p, at->p, self->rind);
-    if (distance(nind, y, self->rind) <= distance(nind, y, chart->y)) return;
-    memcpy(at->p, chart->position, (size_t)self->dims.np * sizeof *at->p);
+    double from_last = distance(nind, y, self->rind);
+    if (home) kd_chart_pick(&chart->p, home, self->rind);
+    if (from_last <= distance(nind, y, home ? self->rind : chart->y)) return;
+    memcpy(at->p, home ? home : chart->position, (size_t)d.np * sizeof *at->p);
+    if (home) memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
 }
 
 // Where everything is prescribed, no error makes the integrator choose its steps: time that the fastest coordinate
@@ -145,7 +153,7 @@ static kd_eval positions(kd_statespace *self, kd_chart *chart, kd_statespace_poi
 {
     const kd_statespace_past *past = &self->past;
     double                    longest = followed_time(self), least = at->t <= self->reached ? PATH_LEAST : PATH_STEP;
-    guess_position(self, chart, at->x, at);
+    guess_position(self, chart, at->t < self->guess_t, at->x, at);
     if (past->count == 0 || fabs(at->t - self->guess_t) <= longest) {
         kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, at->p, at->s);
         if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
@@ -589,6 +597,8 @@ static void cut_pivoting(kd_statespace *self)
     self->full = kd_cut_matrix(arena, m, tangent ? 2 * n : n);
     self->row = kd_cut_int(arena, m);
     self->column = kd_cut_int(arena, n);
+    self->stiff = kd_cut_bool(arena, n);
+    self->ease = kd_cut_double(arena, d.nv);
     self->most = kd_cut_double(arena, n);
     if (!tangent) return;
     int work = kd_svd_work(m, n);

@@ -26,7 +26,10 @@
 #define SINGULAR 1e-13      // reciprocal condition of a matrix that is not used
 #define GROWTH 1.25         // of the condition number, from which on coordinates are chosen anew (S2 section 4)
 #define GROWTH_OF_REACH 1.6 // the same for a single direction
-#define PROBES 3            // vectors that estimate the norm of a sparse inverse
+#define STIFF 0.5           // ease of motion below which forces on a coordinate are stiff
+#define STIFF_COLUMN 0.1 // largest entry of such a column; with 0.2 Cartesian HMMWV coordinates are worse conditioned
+#define NO_SCALE 1e-3    // part of a row that is too small to scale it
+#define PROBES 3         // vectors that estimate the norm of a sparse inverse
 
 // ---- storage --------------------------------------------------------------------------------------------------------
 
@@ -129,13 +132,24 @@ static void tell_rank(kd_statespace *self, double t, const int *rows, int rank, 
 
 // ---- choice of coordinates ------------------------------------------------------------------------------------------
 
-// Rows to largest entry 1. Columns stay: one that is small just now must not gain from it.
-static void scale_rows(int m, int n, double *A)
+// Rows to largest entry 1. Columns stay: one that is small just now must not gain from it. But those of coordinates
+// that stiff forces act upon stand back behind the others, whatever the unit of length is: they do not count in the
+// scale of a row and are brought below 1.
+static void scale(int m, int n, double *A, const bool *stiff)
 {
     for (int i = 0; i < m; i++) {
-        double most = 0;
-        for (int j = 0; j < n; j++) most = fmax(most, fabs(A[i + (ptrdiff_t)j * m]));
+        double most = 0, all = 0;
+        for (int j = 0; j < n; j++) {
+            const double size = fabs(A[i + (ptrdiff_t)j * m]);
+            all = fmax(all, size);
+            if (!stiff[j]) most = fmax(most, size);
+        }
+        if (most < NO_SCALE * all) most = all;
         for (int j = 0; j < n && most > 0; j++) A[i + (ptrdiff_t)j * m] /= most;
+    }
+    for (int j = 0; j < n; j++) {
+        double *column = A + (ptrdiff_t)j * m, most = stiff[j] ? kd_norm_max(m, column) : 0;
+        for (int i = 0; i < m && most > STIFF_COLUMN; i++) column[i] *= STIFF_COLUMN / most;
     }
 }
 
@@ -173,7 +187,7 @@ static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int c
     bool    tangent = level->S;
     double *copy = tangent ? self->full + (ptrdiff_t)m * n : NULL;
     if (tangent) memcpy(copy, self->full, (size_t)m * (size_t)n * sizeof(double));
-    scale_rows(m, n, self->full);
+    scale(m, n, self->full, self->stiff);
     int rank =
         m > 0 ? kd_lu_full_sparse(m, n, self->full, self->row, self->column, self->opt.rank_tolerance, self->most) : 0;
     if (m == 0)
@@ -197,6 +211,26 @@ static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int c
     if (!tangent || null_space(self, level, m, copy, rank)) return KD_EVAL_OK;
     kd_statespace_fail(self, KD_ERR_DECOMPOSITION, "the singular values of the constraint matrix did not converge");
     return KD_EVAL_RETRY;
+}
+
+// Coordinates that stiff forces act upon should be independent: the stiff part of the equations is then nearly linear
+// in x. Those of plain positions are found through the velocities that move them.
+static void find_stiff(kd_statespace *self, bool plain)
+{
+    kd_dims d = self->dims;
+    if (!plain || self->identity) {
+        for (int j = 0; j < d.nv; j++) self->stiff[j] = self->ease[j] < STIFF;
+        return;
+    }
+    for (int i = 0; i < d.np; i++) {
+        double sum = 0, norm = 0;
+        for (int j = 0; j < d.nv; j++) {
+            const double Z = self->position.Z[i + (ptrdiff_t)j * d.np];
+            sum += Z * Z * self->ease[j];
+            norm += Z * Z;
+        }
+        self->stiff[i] = sum < STIFF * norm;
+    }
 }
 
 // Active rows first..last of [g; h] to the list
@@ -240,12 +274,15 @@ static int velocity_rows(kd_statespace *self, const kd_chart_level *p, int *rows
 kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s)
 {
     kd_dims d = self->dims;
+    kd_statespace_ease(self, t, p, s);
     kd_eval answer = evaluate(self, t, p, s, true);
     if (answer != KD_EVAL_OK) return answer;
     self->counters.selectors++;
+    find_stiff(self, true);
     int count = position_rows(self, chart->p.rows);
     answer = pivot(self, &chart->p, t, count, self->identity ? 0 : d.nq, &self->rank_p);
     if (answer != KD_EVAL_OK || self->shared) return answer;
+    find_stiff(self, false);
     count = velocity_rows(self, &chart->p, chart->v.rows);
     return pivot(self, &chart->v, t, count, 0, &self->rank_v);
 }
@@ -445,18 +482,17 @@ typedef enum verdict { GO_ON, DONE, RENEW, GIVE_UP } verdict;
 static verdict judge(progress *now, double size, double scale)
 {
     if (!isfinite(size)) return GIVE_UP;
-    bool first = now->iteration++ == 0;
+    bool first = now->iteration++ == 0, wild = !first && now->last > FAR * now->least; // its rate says nothing
     now->rate = first ? FIRST_RATE : now->last > 0 ? size / now->last : 0;
     bool   falls = now->rate < 1;
     double left = falls ? size * now->rate / (1 - now->rate) : size;
     now->last = size;
-    if (first) now->least = size;
-    now->least = fmin(now->least, size);
-    if (left <= CONVERGED * scale || size <= DBL_EPSILON * scale) return DONE;
+    now->least = first && now->renewals == 0 ? size : fmin(now->least, size);
+    if ((!wild && left <= CONVERGED * scale) || size <= DBL_EPSILON * scale) return DONE;
     if (!first && now->rate > 0.5 && size <= STAGNATED * scale) return DONE; // rounding
     if (size > FAR * now->least && now->renewals >= MAX_RENEWALS) return GIVE_UP;
-    if (!first && now->rate > SLOW) return now->renewals < MAX_RENEWALS ? RENEW : now->rate < 1 ? GO_ON : GIVE_UP;
-    return now->iteration < MAX_ITERATIONS ? GO_ON : GIVE_UP;
+    if (!first && now->rate > SLOW && now->renewals < MAX_RENEWALS) return RENEW;
+    return falls && now->iteration < MAX_ITERATIONS ? GO_ON : GIVE_UP;
 }
 
 // The constraint that is violated most, in words

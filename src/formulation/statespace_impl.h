@@ -127,7 +127,9 @@ typedef struct kd_statespace {
     double                *GZ, *HZ, *full; // full: rectangular workspace of pivoting
     double                *U, *Vt, *sigma, *svd_work;
     int                   *row, *column;
-    double                *most; // (np)
+    bool                  *stiff; // (np or nv) coordinates that stiff forces act upon
+    double                *ease;  // (nv) of moving a velocity against them, 1 where there are none
+    double                *most;  // (np)
     double                *rind, *rc, *e, *moved, *aim, *before, *path, *values, *work;
     int                   *iwork;
     kd_statespace_newton   newton;
@@ -173,6 +175,8 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
 
 // statespace_newton.c
 kd_status kd_statespace_newton_ready(kd_statespace *self) KD_NODISCARD;
+// How easily velocity i moves during a short step: (M / (M + tau D + tau^2 K))_ii at (t, p, s) to self->ease
+void      kd_statespace_ease(kd_statespace *self, double t, const double *p, const double *s);
 void      kd_statespace_newton_release(kd_statespace_newton *newton);
 kd_status kd_statespace_linearize(void *impl, double t, const double *x, const double *xdot, bool restart);
 kd_status kd_statespace_factor(void *impl, double gamma_real, double gamma_re, double gamma_im);

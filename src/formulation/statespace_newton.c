@@ -21,6 +21,8 @@
 #include "formulation/statespace_impl.h"
 #include "math/dense.h"
 
+#define STIFF_TIME 1e-3 // [s] forces that act within this time on a velocity of its own are stiff
+
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
 static void want(kd_statespace *self, kd_fn fn, unsigned vars)
@@ -118,6 +120,31 @@ void kd_statespace_newton_release(kd_statespace_newton *newton)
     kd_linsolve_destroy(newton->solver);
     kd_arena_release(&newton->arena);
     *newton = (kd_statespace_newton){0};
+}
+
+// ---- stiff forces ---------------------------------------------------------------------------------------------------
+
+void kd_statespace_ease(kd_statespace *self, double t, const double *p, const double *s)
+{
+    kd_statespace_newton      *newton = &self->newton;
+    const kd_statespace_point *at = &self->last;
+    kd_eom_data               *data = kd_acceleration_data(self->acceleration);
+    int                        nv = self->dims.nv;
+    kd_blocks                  some = {0};
+    for (int i = 0; i < nv; i++) self->ease[i] = 1;
+    if (!newton->ready) return; // the size of x is being found out
+    double *const *of = newton->blocks.block[KD_RESIDUAL];
+    const double  *M = some.block[KD_RESIDUAL][KD_A] = of[KD_A], *D = some.block[KD_RESIDUAL][KD_V] = of[KD_V];
+    const double  *K = some.block[KD_RESIDUAL][KD_P] = of[KD_P];
+    if (!M || kd_acceleration_at(self->acceleration, t, p, s, at->v, at->r) != KD_EVAL_OK) return;
+    kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
+    if (kd_eom_derivatives(data, self->opt.part, &some) != KD_EVAL_OK) return;
+    for (int i = 0; i < nv; i++) {
+        ptrdiff_t ii = i + (ptrdiff_t)i * nv;
+        double    mass = fabs(M[ii]);
+        double    stiff = STIFF_TIME * ((D ? fabs(D[ii]) : 0) + STIFF_TIME * (K ? fabs(K[ii]) : 0));
+        if (mass > 0 && isfinite(stiff)) self->ease[i] = mass / (mass + stiff);
+    }
 }
 
 // ---- directions along the constraints -------------------------------------------------------------------------------

@@ -12,9 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-#define FIXED_ITERATIONS 12 // of Newton's method in constant steps; ARKODE's 3 otherwise
-#define REFUSED_SHRINK 0.25 // of a step that a function refused
-#define LEAST_STEP 1e-15    // beside t
+#define MAXIMUM_ORDER_PREDICTOR 1 // ARKODE's number
+#define FIXED_ITERATIONS 12       // of Newton's method in constant steps; ARKODE's 3 otherwise
+#define REFUSED_SHRINK 0.25       // of a step that a function refused
+#define LEAST_STEP 1e-15          // beside t
 
 struct kd_arkode {
     kd_sundials       base; // first: the callbacks see it
@@ -55,6 +56,50 @@ bool kd_arkode_available(void)
     return true;
 }
 
+// ARKODE's implicit tables by name: it knows them itself, but prints where it does not
+#define TABLES(X)                                                                                                      \
+    X(SDIRK_2_1_2)                                                                                                     \
+    X(BILLINGTON_3_3_2)                                                                                                \
+    X(TRBDF2_3_3_2)                                                                                                    \
+    X(KVAERNO_4_2_3)                                                                                                   \
+    X(ARK324L2SA_DIRK_4_2_3)                                                                                           \
+    X(CASH_5_2_4)                                                                                                      \
+    X(CASH_5_3_4)                                                                                                      \
+    X(SDIRK_5_3_4)                                                                                                     \
+    X(KVAERNO_5_3_4)                                                                                                   \
+    X(ARK436L2SA_DIRK_6_3_4)                                                                                           \
+    X(KVAERNO_7_4_5)                                                                                                   \
+    X(ARK548L2SA_DIRK_8_4_5)                                                                                           \
+    X(ARK437L2SA_DIRK_7_3_4)                                                                                           \
+    X(ARK548L2SAb_DIRK_8_4_5)                                                                                          \
+    X(ESDIRK324L2SA_4_2_3)                                                                                             \
+    X(ESDIRK325L2SA_5_2_3)                                                                                             \
+    X(ESDIRK32I5L2SA_5_2_3)                                                                                            \
+    X(ESDIRK436L2SA_6_3_4)                                                                                             \
+    X(ESDIRK43I6L2SA_6_3_4)                                                                                            \
+    X(QESDIRK436L2SA_6_3_4)                                                                                            \
+    X(ESDIRK437L2SA_7_3_4)                                                                                             \
+    X(ESDIRK547L2SA_7_4_5)                                                                                             \
+    X(ESDIRK547L2SA2_7_4_5)
+
+// The table of that name and its order; ARKODE_DIRK_NONE: there is none
+static ARKODE_DIRKTableID find_table(const char *name, int *order)
+{
+#define TABLE_ENTRY(table) {"ARKODE_" #table, ARKODE_##table},
+    static const struct {
+        const char        *name;
+        ARKODE_DIRKTableID id;
+    } known[] = {TABLES(TABLE_ENTRY)};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (strcmp(known[k].name, name) == 0) {
+            ARKodeButcherTable table = ARKodeButcherTable_LoadDIRK(known[k].id);
+            *order = table ? table->q : 0;
+            ARKodeButcherTable_Free(table);
+            return table ? known[k].id : ARKODE_DIRK_NONE;
+        }
+    return ARKODE_DIRK_NONE;
+}
+
 static kd_status check_options(const kd_dae *dae, const kd_arkode_options *o, char *message, size_t size)
 {
     kd_status status = kd_sundials_check("ARKODE", o->rtol, o->atol, o->h_first, o->h_max, o->max_steps, message, size);
@@ -68,6 +113,11 @@ static kd_status check_options(const kd_dae *dae, const kd_arkode_options *o, ch
     if (o->order < 2 || o->order > (is_erk ? 8 : 5) || o->order == 7) {
         kd_text(message, size, "ARKODE: order = %d must be %s", o->order,
                 is_erk ? "2 to 6 or 8 for erk" : "2 to 5 for dirk");
+        return KD_ERR_ARGUMENT;
+    }
+    int order;
+    if (o->table && !is_erk && find_table(o->table, &order) == ARKODE_DIRK_NONE) {
+        kd_text(message, size, "ARKODE has no implicit table of the name %s", o->table);
         return KD_ERR_ARGUMENT;
     }
     if (!(o->h_fixed >= 0) || !isfinite(o->h_fixed)) {
@@ -92,12 +142,22 @@ static const kd_sundials_class erk_class = {
 static const kd_sundials_class dirk_class = {
     .name = "ARKODE", .count = count, .local_errors = ARKStepGetEstLocalErrors, .weights = ARKStepGetErrWeights};
 
+// The table of that name, which has its order, or ARKODE's table of that order
+static bool set_method(kd_arkode *self)
+{
+    kd_arkode_options *o = &self->opt;
+    if (is_explicit(self) || !o->table) return STEPPER(self, SetOrder)(self->base.memory, o->order) == 0;
+    const ARKODE_DIRKTableID table = find_table(o->table, &o->order);
+    o->table = NULL; // the name is the caller's
+    return ARKStepSetTableNum(self->base.memory, table, ARKODE_ERK_NONE) == 0;
+}
+
 static bool set_options(kd_arkode *self)
 {
     void                    *m = self->base.memory;
     const kd_arkode_options *o = &self->opt;
     return STEPPER(self, SetUserData)(m, self) == 0 && STEPPER(self, SStolerances)(m, o->rtol, o->atol) == 0 &&
-           STEPPER(self, SetMaxNumSteps)(m, -1) == 0 && STEPPER(self, SetOrder)(m, o->order) == 0 &&
+           STEPPER(self, SetMaxNumSteps)(m, -1) == 0 && set_method(self) &&
            (o->h_max == 0 || STEPPER(self, SetMaxStep)(m, o->h_max) == 0) &&
            (o->h_first == 0 || STEPPER(self, SetInitStep)(m, o->h_first) == 0) &&
            (o->h_fixed == 0 || STEPPER(self, SetFixedStep)(m, o->h_fixed) == 0) &&
@@ -111,6 +171,9 @@ static bool set_solver(kd_arkode *self)
     if (is_explicit(self)) return true;
     // constant steps cannot be made shorter when Newton's method is slow
     if (self->opt.h_fixed > 0 && ARKStepSetMaxNonlinIters(base->memory, FIXED_ITERATIONS) != 0) return false;
+    if (self->opt.extrapolate && (ARKStepSetPredictorMethod(base->memory, MAXIMUM_ORDER_PREDICTOR) != 0 ||
+                                  ARKStepSetDeduceImplicitRhs(base->memory, 1) != 0))
+        return false;
     return kd_sundials_linear_solver(base, own) &&
            ARKStepSetLinearSolver(base->memory, base->solver, base->matrix) == 0 &&
            (!own || ARKStepSetLinSysFn(base->memory, linear_system) == 0);

@@ -12,9 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "core/text.h"
-#include "integrator/explicit_tableau.h"
+#include "integrator/explicit_impl.h"
 #include "math/kernel.h"
 
 #define RETRY_SHRINK 0.25 // step after a function that could not be evaluated
@@ -25,33 +24,6 @@
 #define STIFF_HITS 15     // tests in a row with a spectral radius at the border of stability (HNW II, IV.2)
 #define STIFF_MISSES 6    // tests in a row that take it back
 #define SMALLEST_ERROR 1e-4
-
-struct kd_explicit {
-    kd_arena                     arena;
-    kd_dae                      *dae;
-    kd_explicit_options          opt;
-    const char                  *name;
-    const kd_explicit_tableau   *tableau;
-    const kd_constrained_points *points; // of the half-explicit method; NULL: explicit
-    double                       safety, beta;
-    int                          n;
-    double                       t, t_old, t_end, h, h_next, h_least, h_dense;
-    double                      *x, *x_old, *x_new, *X; // (n) X: last stage
-    double                      *k[KD_EXPLICIT_STAGES]; // (n)
-    double                      *k_next;                // (n) f at the end of the last step, x_new after projection
-    double                      *k_other;               // (n) at the same points with other multipliers; half-explicit
-    double                      *r[KD_EXPLICIT_DENSE];  // (n) of the dense output
-    double                      *err;                   // (n) weighted errors
-    double                      *share;                 // (n) of a report
-    double                       error_last;            // of the last accepted step
-    bool                         has_past, to_end, rejected, started, dense_known, stiff, told;
-    long                         since_start; // accepted steps
-    int                          hits, misses;
-    int                          worst;
-    kd_status                    cause;
-    kd_stats                     stats;
-    char                         message[600];
-};
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
@@ -72,65 +44,87 @@ static const char *const name_of[KD_EXPLICIT_METHOD_COUNT] = {
 #undef NAME_OF_LIST
 };
 
-// Does the form have what the method needs?
-static kd_status check_form(const kd_dae *dae, kd_explicit_method method, char *message, size_t size)
+kd_status kd_explicit_check(const kd_dae *dae, const kd_explicit_options *o, const char *name, const char *equations,
+                            char *message, size_t size)
 {
-    if (!dae->methods->rhs) {
-        kd_text(message, size, "%s integrates %s, which the %s form is not; use the formulation ode", name_of[method],
-                method == KD_EXPLICIT_HALF ? "equations of motion whose multipliers are solved for"
-                                           : "ordinary differential equations",
-                dae->methods->name);
-        return KD_ERR_UNSUPPORTED;
-    }
-    if (method == KD_EXPLICIT_HALF && !dae->methods->stage) {
-        kd_text(message, size,
-                "%s imposes the constraints on velocity level, which the %s form has eliminated; use the formulation "
-                "ode, or dopri5",
-                name_of[method], dae->methods->name);
-        return KD_ERR_UNSUPPORTED;
-    }
-    return KD_OK;
-}
-
-static kd_status check_options(const kd_dae *dae, const kd_explicit_options *o, char *message, size_t size)
-{
-    if ((int)o->method < 0 || (int)o->method >= KD_EXPLICIT_METHOD_COUNT) {
-        kd_text(message, size, "the explicit method %d is none of dopri5, dop853, half-explicit", (int)o->method);
-        return KD_ERR_ARGUMENT;
-    }
     if (!(o->rtol > 0) || !(o->atol > 0) || !isfinite(o->rtol) || !isfinite(o->atol)) {
         kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive", o->rtol, o->atol);
         return KD_ERR_TOLERANCE;
     }
     if (!(o->h_first >= 0) || !(o->h_max >= 0) || !(o->h_fixed >= 0) || !isfinite(o->h_fixed) || o->max_steps < 1) {
         kd_text(message, size, "%s: h_first, h_max and h_fixed must not be negative, max_steps must be at least 1",
-                name_of[o->method]);
+                name);
         return KD_ERR_ARGUMENT;
     }
     if (!(o->safety >= 0) || !(o->safety < 1) || !(o->beta <= 0.2) || o->stiff_steps < 0) {
         kd_text(message, size,
                 "%s: safety = %g must lie between 0 and 1, beta = %g below 0.2, stiff_steps = %d not "
                 "below 0",
-                name_of[o->method], o->safety, o->beta, o->stiff_steps);
+                name, o->safety, o->beta, o->stiff_steps);
         return KD_ERR_ARGUMENT;
     }
-    return check_form(dae, o->method, message, size);
+    if (!dae->methods->rhs) {
+        kd_text(message, size, "%s integrates %s, which the %s form is not; use the formulation ode", name, equations,
+                dae->methods->name);
+        return KD_ERR_UNSUPPORTED;
+    }
+    return KD_OK;
 }
 
-static void cut_arrays(kd_explicit *self)
+// Options, and does the form have what the method needs?
+static kd_status check(const kd_dae *dae, const kd_explicit_options *o, char *message, size_t size)
+{
+    if ((int)o->method < 0 || (int)o->method >= KD_EXPLICIT_METHOD_COUNT) {
+        kd_text(message, size, "the explicit method %d is none of dopri5, dop853, half-explicit", (int)o->method);
+        return KD_ERR_ARGUMENT;
+    }
+    bool        half = o->method == KD_EXPLICIT_HALF;
+    const char *equations =
+        half ? "equations of motion whose multipliers are solved for" : "ordinary differential equations";
+    kd_status status = kd_explicit_check(dae, o, name_of[o->method], equations, message, size);
+    if (status < 0 || !half || dae->methods->stage) return status;
+    kd_text(message, size,
+            "%s imposes the constraints on velocity level, which the %s form has eliminated; use the formulation ode, "
+            "or dopri5",
+            name_of[o->method], dae->methods->name);
+    return KD_ERR_UNSUPPORTED;
+}
+
+void kd_explicit_init(kd_explicit *self, kd_dae *dae, const kd_explicit_options *opt, const kd_explicit_class *how,
+                      const char *name)
 {
     kd_arena *arena = &self->arena;
-    int       n = self->n;
+    int       n = self->n = dae->n;
+    self->dae = dae;
+    self->opt = *opt;
+    self->how = how;
+    self->name = name;
     self->x = kd_cut_double(arena, n);
     self->x_old = kd_cut_double(arena, n);
     self->x_new = kd_cut_double(arena, n);
-    self->X = kd_cut_double(arena, n);
     self->k_next = kd_cut_double(arena, n);
-    if (self->points) self->k_other = kd_cut_double(arena, n);
     self->err = kd_cut_double(arena, n);
     self->share = kd_cut_double(arena, n);
-    for (int i = 0; i < self->tableau->all_stages; i++) self->k[i] = kd_cut_double(arena, n);
-    for (int i = 0; i < self->tableau->ndense; i++) self->r[i] = kd_cut_double(arena, n);
+}
+
+static const kd_explicit_class runge_kutta; // defined behind its functions
+
+static void init_stages(kd_explicit *self)
+{
+    const kd_explicit_tableau *b = self->tableau = tableau_of[self->opt.method];
+    kd_arena                  *arena = &self->arena;
+    self->order = b->order;
+    self->beta = self->opt.beta < 0 ? b->beta : self->opt.beta;
+    self->safety = self->opt.safety > 0 ? self->opt.safety : b->safety;
+    self->X = kd_cut_double(arena, self->n);
+    if (self->opt.method == KD_EXPLICIT_HALF) {
+        self->points = &kd_half_explicit_points;
+        self->k_other = kd_cut_double(arena, self->n);
+    }
+    for (int i = 0; i < b->all_stages; i++) self->k[i] = kd_cut_double(arena, self->n);
+    for (int i = 0; i < b->ndense; i++) self->r[i] = kd_cut_double(arena, self->n);
+    self->k_start = self->k[0];
+    self->k_end = self->k[b->stages];
 }
 
 kd_status kd_explicit_create(kd_dae *dae, const kd_explicit_options *opt, kd_explicit **out, char *message, size_t size)
@@ -141,22 +135,16 @@ kd_status kd_explicit_create(kd_dae *dae, const kd_explicit_options *opt, kd_exp
         return KD_ERR_ARGUMENT;
     }
     kd_explicit_options options = opt ? *opt : kd_explicit_options_default();
-    kd_status           status = check_options(dae, &options, message, size);
+    kd_status           status = check(dae, &options, message, size);
     if (status < 0) return status;
+    const char  *name = name_of[options.method];
     kd_explicit *self = kd_alloc(sizeof *self);
     if (self) {
-        self->dae = dae;
-        self->opt = options;
-        self->name = name_of[options.method];
-        self->tableau = tableau_of[options.method];
-        if (options.method == KD_EXPLICIT_HALF) self->points = &kd_half_explicit_points;
-        self->beta = options.beta < 0 ? self->tableau->beta : options.beta;
-        self->safety = options.safety > 0 ? options.safety : self->tableau->safety;
-        self->n = dae->n;
-        cut_arrays(self);
+        kd_explicit_init(self, dae, &options, &runge_kutta, name);
+        init_stages(self);
     }
     if (!self || self->arena.failed) {
-        kd_text(message, size, "%s: %s", name_of[options.method], kd_status_sentence(KD_ERR_MEMORY));
+        kd_text(message, size, "%s: %s", name, kd_status_sentence(KD_ERR_MEMORY));
         kd_explicit_destroy(self);
         return KD_ERR_MEMORY;
     }
@@ -183,7 +171,7 @@ static kd_status eval_cause(kd_explicit *self, kd_eval answer)
     return answer == KD_EVAL_STOP ? self->cause : KD_ERR_RETRY_FAILED;
 }
 
-static kd_status rhs(kd_explicit *self, double t, const double *x, double *xdot)
+kd_status kd_explicit_rhs(kd_explicit *self, double t, const double *x, double *xdot)
 {
     kd_eval answer = self->dae->methods->rhs(self->dae->impl, t, x, xdot);
     self->stats.residuals++;
@@ -224,7 +212,7 @@ static void report(kd_explicit *self, double t, kd_attempt outcome, double error
     const kd_attempt_report told = {
         .t = t,
         .h = self->h,
-        .order = self->tableau->order,
+        .order = self->order,
         .outcome = outcome,
         .matrix = KD_MATRIX_KEPT,
         .error = error,
@@ -270,6 +258,13 @@ static double end_time(const kd_explicit *self)
     return self->to_end ? self->t_end : self->t + self->h;
 }
 
+// f at the end, before projection: of the error estimate or, for dop853, of an accepted step
+kd_status kd_explicit_evaluate_end(kd_explicit *self)
+{
+    self->end_known = true;
+    return kd_explicit_rhs(self, end_time(self), self->x_new, self->k_end);
+}
+
 static double time_of(const kd_explicit *self, double c)
 {
     return c == 1 ? end_time(self) : self->t + c * self->h;
@@ -295,14 +290,14 @@ static kd_status solve_stages(kd_explicit *self)
     for (int i = 1; i < b->stages; i++) {
         combine(self, self->x, self->h, b->a[i], i, self->X);
         kd_status status = half ? stage(self, i, b->c[i], self->X, half->c[i], half->a[i], self->x_new, self->k[i])
-                                : rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
+                                : kd_explicit_rhs(self, self->t + b->c[i] * self->h, self->X, self->k[i]);
         if (status < 0) return status;
     }
     combine(self, self->x, self->h, b->a[b->stages], b->stages, self->x_new);
     return KD_OK;
 }
 
-static double scale(const kd_explicit *self, int i)
+double kd_explicit_scale(const kd_explicit *self, int i)
 {
     return self->opt.atol + self->opt.rtol * fmax(fabs(self->x[i]), fabs(self->x_new[i]));
 }
@@ -313,7 +308,7 @@ static double norm_of(kd_explicit *self, const double *e, double *terms)
     double sum = 0;
     combine(self, NULL, self->h, e, self->tableau->stages + 1, terms);
     for (int i = 0; i < self->n; i++) {
-        terms[i] = self->dae->controlled[i] ? terms[i] / scale(self, i) : 0;
+        terms[i] = self->dae->controlled[i] ? terms[i] / kd_explicit_scale(self, i) : 0;
         sum += terms[i] * terms[i];
     }
     return sum;
@@ -352,6 +347,17 @@ static double embedded_error_norm(kd_explicit *self)
     return error;
 }
 
+static kd_status stages_solve(kd_explicit *self, double *err)
+{
+    bool      early = self->tableau->error[self->tableau->stages] == 0;
+    bool      embedded = self->points && !(self->opt.h_fixed > 0);
+    kd_status status = solve_stages(self);
+    if (status == KD_OK && !early) status = kd_explicit_evaluate_end(self);
+    if (status == KD_OK && embedded) status = embed(self);
+    if (status == KD_OK) *err = embedded ? embedded_error_norm(self) : error_norm(self);
+    return status;
+}
+
 static void find_worst(kd_explicit *self)
 {
     self->worst = 0;
@@ -362,25 +368,32 @@ static void find_worst(kd_explicit *self)
 // ---- stiffness ------------------------------------------------------------------------------------------------------
 
 // h |k_end - k_last| / |x_1 - X_last| at the same time t + h estimates h times the largest eigenvalue (HNW II, IV.2)
-static void watch_stiffness(kd_explicit *self, const double *k_end)
+static double stages_radius(kd_explicit *self)
 {
     const kd_explicit_tableau *b = self->tableau;
-    int                        every = self->opt.stiff_steps;
     double                     num = 0, den = 0;
-    if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return;
-    const double *k_last = self->k[b->stages - 1];
+    const double              *k_last = self->k[b->stages - 1];
     if (self->points) { // whose multipliers do not belong to X alone
-        if (rhs(self, end_time(self), self->X, self->k_other) < 0) {
-            self->message[0] = '\0';
-            return;
-        }
+        if (kd_explicit_rhs(self, end_time(self), self->X, self->k_other) < 0) return -1;
         k_last = self->k_other;
     }
     for (int i = 0; i < self->n; i++) {
-        num += pow(k_end[i] - k_last[i], 2);
+        num += pow(self->k_end[i] - k_last[i], 2);
         den += pow(self->x_new[i] - self->X[i], 2);
     }
-    if (den > 0 && self->h * sqrt(num / den) > b->stiff) {
+    return den > 0 ? self->h * sqrt(num / den) / b->stiff : 0;
+}
+
+static void watch_stiffness(kd_explicit *self)
+{
+    int every = self->opt.stiff_steps;
+    if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return;
+    double radius = self->how->radius(self);
+    if (radius < 0) {
+        self->message[0] = '\0';
+        return;
+    }
+    if (radius > 1) {
         self->misses = 0;
         self->stiff = ++self->hits >= STIFF_HITS;
     } else if (self->hits > 0 && ++self->misses >= STIFF_MISSES) {
@@ -417,13 +430,13 @@ static kd_status first_step(kd_explicit *self, double span)
     double d0 = weighted(self, self->x, NULL), d1 = weighted(self, self->k_next, NULL);
     double h = d0 > 1e-5 && d1 > 1e-5 ? 0.01 * d0 / d1 : 1e-6;
     h = fmin(h, span);
-    for (int i = 0; i < self->n; i++) self->X[i] = self->x[i] + h * self->k_next[i];
-    kd_status status = rhs(self, self->t + h, self->X, self->k[1]);
+    for (int i = 0; i < self->n; i++) self->x_new[i] = self->x[i] + h * self->k_next[i];
+    kd_status status = kd_explicit_rhs(self, self->t + h, self->x_new, self->k_end);
     self->h_next = h;
     if (status == KD_ERR_RETRY_FAILED) return KD_OK; // the step itself will try and shrink
     if (status < 0) return status;
-    double d2 = weighted(self, self->k[1], self->k_next) / h, most = fmax(d1, d2);
-    double h1 = most <= 1e-15 ? fmax(1e-6, 1e-3 * h) : pow(0.01 / most, 1.0 / self->tableau->order);
+    double d2 = weighted(self, self->k_end, self->k_next) / h, most = fmax(d1, d2);
+    double h1 = most <= 1e-15 ? fmax(1e-6, 1e-3 * h) : pow(0.01 / most, 1.0 / self->order);
     self->h_next = fmin(fmin(100 * h, h1), span);
     return KD_OK;
 }
@@ -485,13 +498,7 @@ static kd_status relabel(kd_explicit *self)
     if (!self->dae->methods->relabel || !self->has_past) return KD_OK;
     kd_eval answer = self->dae->methods->relabel(self->dae->impl, self->t, self->x, &changed);
     if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->cause;
-    return changed ? rhs(self, self->t, self->x, self->k_next) : KD_OK;
-}
-
-// f at the end, before projection: of the error estimate or, for dop853, of an accepted step
-static kd_status evaluate_end(kd_explicit *self)
-{
-    return rhs(self, end_time(self), self->x_new, self->k[self->tableau->stages]);
+    return changed ? kd_explicit_rhs(self, self->t, self->x, self->k_next) : KD_OK;
 }
 
 // Norms of quaternions, projection, and f of the next step
@@ -501,22 +508,22 @@ static kd_status complete(kd_explicit *self)
     double              t1 = end_time(self);
     bool                moved = false;
     kd_eval             answer = KD_EVAL_OK;
-    watch_stiffness(self, self->k[self->tableau->stages]);
+    watch_stiffness(self);
     if (f->correct) {
         moved = true;
         self->dae->keep = true;
-        answer = f->correct(self->dae->impl, t1, self->x_new, self->k[self->tableau->stages]);
+        answer = f->correct(self->dae->impl, t1, self->x_new, self->k_end);
     }
     bool projected = false;
     if (answer == KD_EVAL_OK && f->project) answer = f->project(self->dae->impl, t1, self->x_new, &projected);
     if (answer != KD_EVAL_OK) return eval_cause(self, answer);
-    if (moved || projected) return rhs(self, t1, self->x_new, self->k_next);
-    memcpy(self->k_next, self->k[self->tableau->stages], (size_t)self->n * sizeof(double));
+    if (moved || projected) return kd_explicit_rhs(self, t1, self->x_new, self->k_next);
+    memcpy(self->k_next, self->k_end, (size_t)self->n * sizeof(double));
     return KD_OK;
 }
 
 // PI control (HNW IV.2 Eq. 2.43): h_new = h safety err^-(1/p - 3/4 beta) err_last^beta
-static double proposal(const kd_explicit *self, double err)
+static double stages_proposal(kd_explicit *self, double err)
 {
     const kd_explicit_tableau *b = self->tableau;
     double                     least = self->rejected ? fmin(1, b->fac_upper) : b->fac_upper;
@@ -526,9 +533,14 @@ static double proposal(const kd_explicit *self, double err)
     return self->h * fmax(b->fac_lower, fmin(least, factor));
 }
 
+static double stages_shrink(kd_explicit *self, double err)
+{
+    return fmax(self->tableau->fac_lower, self->safety * pow(err, -1.0 / self->tableau->order));
+}
+
 static void accept(kd_explicit *self, double err)
 {
-    double  h_new = self->opt.h_fixed > 0 ? self->opt.h_fixed : proposal(self, err);
+    double  h_new = self->opt.h_fixed > 0 ? self->opt.h_fixed : self->how->proposal(self, err);
     double *old = self->x_old;
     // a step that was cut short by t_end says nothing against the longer one that was proposed before
     if (!self->rejected && self->h < self->h_next && h_new >= self->h) h_new = fmax(h_new, self->h_next);
@@ -558,16 +570,13 @@ static void reject(kd_explicit *self, double factor)
 // One attempt: KD_OK with *err; error too large: x_new is not complete
 static kd_status attempt(kd_explicit *self, double *err)
 {
-    bool      fixed = self->opt.h_fixed > 0, early = self->tableau->error[self->tableau->stages] == 0;
-    kd_status status = solve_stages(self);
-    if (status == KD_OK && !early) status = evaluate_end(self);
-    if (status == KD_OK && self->points && !fixed) status = embed(self);
+    self->end_known = false;
+    kd_status status = self->how->solve(self, err);
     if (status < 0) return status;
-    *err = self->points && !fixed ? embedded_error_norm(self) : error_norm(self);
     if (!isfinite(*err)) return KD_ERR_NOT_FINITE;
-    if (fixed) *err = 0;
+    if (self->opt.h_fixed > 0) *err = 0;
     if (*err >= 1) return KD_OK;
-    if (early) status = evaluate_end(self);
+    if (!self->end_known) status = kd_explicit_evaluate_end(self);
     return status < 0 ? status : complete(self);
 }
 
@@ -601,7 +610,7 @@ kd_status kd_explicit_step(kd_explicit *self, double t_end)
     kd_status status = relabel(self);
     if (status == KD_OK) status = choose_step(self, t_end);
     if (status < 0) return fail(self, status);
-    memcpy(self->k[0], self->k_next, (size_t)self->n * sizeof(double));
+    memcpy(self->k_start, self->k_next, (size_t)self->n * sizeof(double));
     self->dense_known = false;
     for (;;) {
         double err = 0;
@@ -616,8 +625,7 @@ kd_status kd_explicit_step(kd_explicit *self, double t_end)
             self->stats.rejected_error++;
             find_worst(self);
             report(self, self->t, KD_ATTEMPT_ERROR, err);
-            double factor = self->safety * pow(err, -1.0 / self->tableau->order);
-            reject(self, fmax(self->tableau->fac_lower, factor));
+            reject(self, self->how->shrink(self, err));
         } else {
             status = after_failure(self, status);
             if (status < 0) return fail(self, status);
@@ -628,23 +636,22 @@ kd_status kd_explicit_step(kd_explicit *self, double t_end)
 // ---- dense output ---------------------------------------------------------------------------------------------------
 
 // k of the further stages and r
-static kd_status prepare_dense(kd_explicit *self)
+static kd_status stages_dense(kd_explicit *self)
 {
     const kd_explicit_tableau *b = self->tableau;
     for (int i = b->stages + 1; i < b->all_stages; i++) {
         combine(self, self->x_old, self->h_dense, b->a[i], i, self->X);
-        kd_status status = rhs(self, self->t_old + b->c[i] * self->h_dense, self->X, self->k[i]);
+        kd_status status = kd_explicit_rhs(self, self->t_old + b->c[i] * self->h_dense, self->X, self->k[i]);
         if (status < 0) return status;
     }
     for (int i = 0; i < b->ndense; i++) combine(self, NULL, self->h_dense, b->dense[i], b->all_stages, self->r[i]);
-    self->dense_known = true;
     return KD_OK;
 }
 
-static void interpolate(const kd_explicit *self, double s, double *x)
+static void stages_interpolate(const kd_explicit *self, double s, double *x)
 {
     const kd_explicit_tableau *b = self->tableau;
-    const double              *k_end = self->k[b->stages];
+    const double              *k_end = self->k_end;
     double                     h = self->h_dense;
     for (int i = 0; i < self->n; i++) {
         double d = self->x[i] - self->x_old[i], start = h * self->k[0][i] - d, tail = 0;
@@ -652,6 +659,15 @@ static void interpolate(const kd_explicit *self, double s, double *x)
         x[i] = self->x_old[i] + s * (d + (1 - s) * (start + s * (d - h * k_end[i] - start + (1 - s) * tail)));
     }
 }
+
+static const kd_explicit_class runge_kutta = {
+    .solve = stages_solve,
+    .proposal = stages_proposal,
+    .shrink = stages_shrink,
+    .radius = stages_radius,
+    .prepare_dense = stages_dense,
+    .interpolate = stages_interpolate,
+};
 
 kd_status kd_explicit_dense(kd_explicit *self, double t, double *x)
 {
@@ -666,12 +682,13 @@ kd_status kd_explicit_dense(kd_explicit *self, double t, double *x)
         return KD_OK;
     }
     self->cause = KD_OK;
-    if (!self->dense_known && prepare_dense(self) < 0) return self->cause;
-    interpolate(self, (t - self->t_old) / self->h_dense, x);
+    if (!self->dense_known && self->how->prepare_dense(self) < 0) return self->cause;
+    self->dense_known = true;
+    self->how->interpolate(self, (t - self->t_old) / self->h_dense, x);
     bool    moved;
     kd_eval answer = KD_EVAL_OK;
     self->dae->keep = true;
-    if (f->correct) answer = f->correct(self->dae->impl, t, x, self->k[0]);
+    if (f->correct) answer = f->correct(self->dae->impl, t, x, self->k_start);
     if (answer == KD_EVAL_OK && f->project) answer = f->project(self->dae->impl, t, x, &moved);
     return answer == KD_EVAL_OK ? KD_OK : ((void)eval_cause(self, answer), self->cause);
 }
@@ -701,7 +718,7 @@ const char *kd_explicit_message(const kd_explicit *self)
 kd_stats kd_explicit_stats(const kd_explicit *self)
 {
     kd_stats stats = self->stats;
-    stats.order_last = self->tableau->order;
+    stats.order_last = self->order;
     if (!self->dae->methods->counters) return stats;
     kd_dae_counters c = self->dae->methods->counters(self->dae->impl);
     stats.for_differences = c.for_differences;

@@ -1,6 +1,6 @@
-// SDIRK 4/15, order 4, for 0 = F(t, x, x') and RODAS, order 4, for x' = rhs(t, x): steps and their size (HW II, IV.6,
-// IV.7 and IV.8; S2 section 4). The stages are in sdirk_stages.c. Step control and convergence test follow the codes of
-// HW; a step that fails with an old Jacobian is repeated with a new one before it is made shorter.
+// SDIRK 4/15, order 4, for 0 = F(t, x, x'), ESDIRK and RODAS, order 4, for x' = rhs(t, x): steps and their size (HW II,
+// IV.6, IV.7 and IV.8; S2 section 4). The stages are in sdirk_stages.c. Step control and convergence test follow the
+// codes of HW; a step that fails with an old Jacobian is repeated with a new one before it is made shorter.
 #include "integrator/sdirk_impl.h"
 
 #include <float.h>
@@ -13,12 +13,14 @@
 
 #define ORDER 4
 
-static const double UPDATE_THETA = 0.1;    // rate of Newton up to which derivatives are updated, not evaluated
-static const double RETRY_SHRINK = 0.25;   // step after a function that could not be evaluated
-static const double FIRST_SHRINK = 0.1;    // step after an error failure in the first step
-static const int    MAX_SINGULAR = 5;      // singular Newton matrices in a row
-static const double NEWTON_STOP = 0.003;   // of the tolerance
-static const double NEWTON_TIGHT = 0.3;    // times sqrt(rtol)
+static const double UPDATE_THETA = 0.1;        // rate of Newton up to which derivatives are updated, not evaluated
+static const double RETRY_SHRINK = 0.25;       // step after a function that could not be evaluated
+static const double FIRST_SHRINK = 0.1;        // step after an error failure in the first step
+static const int    MAX_SINGULAR = 5;          // singular Newton matrices in a row
+static const double NEWTON_STOP = 0.003;       // of the tolerance
+static const double NEWTON_TIGHT = 0.3;        // times sqrt(rtol)
+static const double NEWTON_STOP_ESDIRK = 0.03; // stages enter x_1 with factors up to 4 instead of 11
+static const double ESDIRK_ERROR = 10;     // its embedded formula is very near: errors at the tolerance of the others
 static const double KEEP_RHS = 0.02;       // theta for x' = rhs: the error of an old J counts h times
 static const double KEEP_RESIDUAL = 0.001; // for F(t, x, x'): that of an old F_x' counts fully
 static const double NOISE = 1e-13;         // steps shorter than this times t: X' = Z / h is rounding
@@ -92,11 +94,32 @@ static void set_tolerances(kd_sdirk *s)
         s->atol[i] = own && o->atol_each ? o->atol_each[i] : o->atol;
         tightest = fmin(tightest, s->rtol[i]);
     }
-    s->newton_stop = o->newton_stop > 0
-                         ? o->newton_stop
-                         : fmax(10 * o->uround / tightest, fmin(NEWTON_STOP, NEWTON_TIGHT * sqrt(tightest)));
+    const double stop =
+        o->method == KD_SDIRK_STAGE_ORDER_2 ? NEWTON_STOP_ESDIRK : fmin(NEWTON_STOP, NEWTON_TIGHT * sqrt(tightest));
+    s->newton_stop = o->newton_stop > 0 ? o->newton_stop : fmax(10 * o->uround / tightest, stop);
     if (o->theta == 0) s->opt.theta = s->dae->methods->rhs ? KEEP_RHS : KEEP_RESIDUAL;
     s->opt.rtol_each = s->opt.atol_each = NULL; // copied
+}
+
+static void set_table(kd_sdirk *s)
+{
+    if (s->opt.method == KD_SDIRK_STAGE_ORDER_2)
+        s->table = (kd_sdirk_table){.stages = ESDIRK_STAGES,
+                                    .width = ESDIRK_STAGES,
+                                    .first = 1,
+                                    .gamma = esdirk_gamma,
+                                    .c = esdirk_c,
+                                    .A = esdirk_A[0],
+                                    .b3 = esdirk_b3,
+                                    .error = ESDIRK_ERROR};
+    else
+        s->table = (kd_sdirk_table){.stages = SDIRK_STAGES,
+                                    .width = SDIRK_STAGES,
+                                    .gamma = sdirk_gamma,
+                                    .c = sdirk_c,
+                                    .A = sdirk_A[0],
+                                    .b3 = sdirk_b3,
+                                    .error = 1};
 }
 
 static void cut_arrays(kd_sdirk *s)
@@ -125,13 +148,13 @@ static void count_components(kd_sdirk *s)
     if (s->nn == 0) s->nn = 1;
 }
 
-// Rosenbrock methods need x' = rhs; multipliers of index 3 have an error that does not fall with h, as stages have
-// order 1
+// Rosenbrock methods and explicit first stages need x' = rhs; multipliers of index 3 have an error that does not fall
+// with h, as stages have order 1
 static kd_status check_form(const kd_dae *dae, kd_sdirk_method method, char *message, size_t size)
 {
-    if (method == KD_SDIRK_ROSENBROCK && !dae->methods->rhs) {
-        kd_text(message, size, "the Rosenbrock method needs x' = rhs(t, x), which the form %s is not; ode works",
-                dae->methods->name);
+    if (method != KD_SDIRK_NEWTON && !dae->methods->rhs) {
+        kd_text(message, size, "%s needs x' = rhs(t, x), which the form %s is not; ode works",
+                method == KD_SDIRK_ROSENBROCK ? "the Rosenbrock method" : "ESDIRK", dae->methods->name);
         return KD_ERR_UNSUPPORTED;
     }
     for (int i = 0; i < dae->n; i++) {
@@ -161,6 +184,7 @@ kd_status kd_sdirk_create(kd_dae *dae, const kd_sdirk_options *opt, kd_sdirk **s
     s->opt = o;
     s->n = dae->n;
     s->nd = dae->nderivative > 0 ? dae->nderivative : dae->n;
+    set_table(s);
     cut_arrays(s);
     if (s->arena.failed) goto no_memory;
     count_components(s);
@@ -255,7 +279,7 @@ static kd_status linear_cause(kd_sdirk *s, kd_status status)
 
 static double gamma_of(const kd_sdirk *s)
 {
-    return 1 / (s->h * (s->opt.method == KD_SDIRK_NEWTON ? sdirk_gamma : rodas_gamma));
+    return 1 / (s->h * (s->opt.method == KD_SDIRK_ROSENBROCK ? rodas_gamma : s->table.gamma));
 }
 
 // Derivatives at the start of the step

@@ -6,12 +6,22 @@
 
 #include "core/memory.h"
 
-#define KD_SDIRK_STAGES 6 // the larger number of both methods
+#define KD_SDIRK_STAGES 7 // the largest number of all methods
 
 static const double KD_SDIRK_SHRINK = 0.5; // step after divergence
 
+// X_i = x_0 + h sum_j<=i A_ij X_j', A_ii = gamma; the last stage is x_1
+typedef struct kd_sdirk_table {
+    int           stages, width; // columns of A as stored
+    int           first;         // implicit stage; 1: X_1 = x_0
+    double        gamma;
+    const double *c, *A, *b3;
+    double        error; // factor of the difference to the embedded formula
+} kd_sdirk_table;
+
 struct kd_sdirk {
     kd_dae          *dae;
+    kd_sdirk_table   table; // not of RODAS
     kd_sdirk_options opt;
     kd_arena         arena;
     int              n;

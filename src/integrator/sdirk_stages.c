@@ -1,6 +1,6 @@
-// sdirk_stages.c: the stages of SDIRK 4/15 by Newton's method and those of RODAS by linear systems.
+// sdirk_stages.c: the stages of SDIRK 4/15 and of ESDIRK by Newton's method and those of RODAS by linear systems.
 //
-//     X_i = x_0 + h sum_j<=i A_ij X_j',   0 = F(t_0 + c_i h, X_i, X_i'),   x_1 = X_5          (HW II, IV.6; S2 Eq. 47)
+//     X_i = x_0 + h sum_j<=i A_ij X_j',   0 = F(t_0 + c_i h, X_i, X_i'),   x_1 = last X_i     (HW II, IV.6; S2 Eq. 47)
 //
 // One stage after the other. X_i' = (X_i - x_0 - h sum_j<i A_ij X_j') / (h gamma) is never evaluated as a function: for
 // stiff components rounding and Newton errors of X_i would be multiplied by the stiffness.
@@ -61,10 +61,49 @@ static void predict_from_past(kd_sdirk *s)
     for (int k = 0; k < s->n; k++) s->Z[0][k] = s->X[k] - s->x[k] + ratio * ratio * s->deviation[k];
 }
 
+// ESDIRK: Hermite's polynomial through points that are known, with values and derivatives there; number of points and
+// the points: stages, -1 for the start of the last step. Other choices differ by a few percent.
+static const int esdirk_nodes[7][4] = {{0}, {2, -1, 0}, {2, 0, 1}, {3, 0, 1, 2}, {3, 0, 1, 3}, {2, 0, 3}, {2, 0, 5}};
+
+static void predict_by_nodes(kd_sdirk *s, int i, int count, const int *node)
+{
+    double       *z = s->Z[i], at[3]; // times of the nodes, from t_0 in units of h
+    const double  theta = s->table.c[i];
+    const double *Z[3], *K[3];
+    memset(z, 0, (size_t)s->n * sizeof *z);
+    for (int a = 0; a < count; a++) {
+        const bool past = node[a] < 0;
+        at[a] = past ? (s->t_old - s->t) / s->h : s->table.c[node[a]];
+        Z[a] = past ? NULL : s->Z[node[a]];
+        K[a] = past ? s->xdot_old : s->K[node[a]];
+    }
+    for (int a = 0; a < count; a++) {
+        double l = 1, slope = 0; // Lagrange's polynomial of the node at theta, its derivative at the node
+        for (int b = 0; b < count; b++) {
+            if (b == a) continue;
+            l *= (theta - at[b]) / (at[a] - at[b]);
+            slope += 1 / (at[a] - at[b]);
+        }
+        const double value = (1 - 2 * slope * (theta - at[a])) * l * l, rate = s->h * (theta - at[a]) * l * l;
+        for (int k = 0; k < s->n; k++) z[k] += value * (Z[a] ? Z[a][k] : s->x_old[k] - s->x[k]) + rate * K[a][k];
+    }
+}
+
+static void predict_esdirk(kd_sdirk *s, int i)
+{
+    const int *nodes = esdirk_nodes[i];
+    if (nodes[1] < 0 && !(s->has_past && s->old_known)) // x_0 + c h x_0'
+        predict_by_nodes(s, i, 1, nodes + 2);
+    else
+        predict_by_nodes(s, i, nodes[0], nodes + 1);
+}
+
 static void predict(kd_sdirk *s, int i)
 {
     if (s->opt.start_zero)
         memset(s->Z[i], 0, (size_t)s->n * sizeof(double));
+    else if (s->table.first > 0)
+        predict_esdirk(s, i);
     else if (i == 0 && s->has_past)
         predict_from_past(s);
     else
@@ -90,7 +129,7 @@ static kd_status evaluate(kd_sdirk *s, double t, const double *x, double *part)
 // X_i and X_i' to s->X, s->Xdot
 static void stage_point(kd_sdirk *s, int i)
 {
-    const double *z = s->Z[i], *base = s->base, inverse = 1 / (s->h * sdirk_gamma);
+    const double *z = s->Z[i], *base = s->base, inverse = 1 / (s->h * s->table.gamma);
     for (int k = 0; k < s->n; k++) s->X[k] = s->x[k] + z[k];
     for (int k = 0; k < s->nd; k++) s->Xdot[k] = inverse * (z[k] - base[k]);
 }
@@ -101,7 +140,7 @@ static kd_status newton_step(kd_sdirk *s, int i)
     kd_dae             *dae = s->dae;
     const kd_dae_class *f = dae->methods;
     stage_point(s, i);
-    kd_status status = evaluate(s, s->t + sdirk_c[i] * s->h, s->X, s->part);
+    kd_status status = evaluate(s, s->t + s->table.c[i] * s->h, s->X, s->part);
     if (status < 0) return status;
     f->solve_real(dae->impl, s->y);
     f->expand(dae->impl, s->part, s->y, s->dx);
@@ -151,7 +190,7 @@ static void set_base(kd_sdirk *s, int i)
 {
     memset(s->base, 0, (size_t)s->n * sizeof(double));
     for (int j = 0; j < i; j++) {
-        double a = s->h * sdirk_A[i][j];
+        double a = s->h * s->table.A[i * s->table.width + j];
         for (int k = 0; k < s->nd; k++) s->base[k] += a * s->K[j][k];
     }
 }
@@ -161,12 +200,16 @@ kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink)
     *shrink = KD_SDIRK_SHRINK;
     s->theta = 0;
     s->iterations = 0;
-    for (int i = 0; i < SDIRK_STAGES; i++) {
+    if (s->table.first > 0) { // X_1 = x_0
+        memset(s->Z[0], 0, (size_t)s->n * sizeof(double));
+        memcpy(s->K[0], s->xdot, (size_t)s->n * sizeof(double));
+    }
+    for (int i = s->table.first; i < s->table.stages; i++) {
         predict(s, i);
         set_base(s, i);
         kd_status status = newton(s, i, shrink);
         if (status < 0) return status;
-        for (int k = 0; k < s->nd; k++) s->K[i][k] = (s->Z[i][k] - s->base[k]) / (s->h * sdirk_gamma);
+        for (int k = 0; k < s->nd; k++) s->K[i][k] = (s->Z[i][k] - s->base[k]) / (s->h * s->table.gamma);
     }
     return KD_OK;
 }
@@ -177,18 +220,19 @@ kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink)
 kd_status kd_sdirk_estimate(kd_sdirk *s, double *norm)
 {
     const kd_dae_class *f = s->dae->methods;
-    const double        inverse = 1 / (s->h * sdirk_gamma);
+    const double        inverse = 1 / (s->h * s->table.gamma);
     const bool          plain = f->rhs && !f->evaluate;
+    const int           last = s->table.stages - 1;
     memset(s->err, 0, (size_t)s->n * sizeof(double));
-    for (int i = 0; i < SDIRK_STAGES; i++) {
-        double e = s->h * (sdirk_b3[i] - sdirk_A[SDIRK_STAGES - 1][i]);
+    for (int i = 0; i <= last; i++) {
+        double e = s->table.error * s->h * (s->table.b3[i] - s->table.A[last * s->table.width + i]);
         for (int k = 0; k < s->nd; k++) s->err[k] += e * s->K[i][k];
     }
     if (plain) {
         for (int k = 0; k < s->n; k++) s->F[k] = -inverse * s->err[k];
         f->reduce(s->dae->impl, s->F, s->part, s->y);
     } else {
-        stage_point(s, SDIRK_STAGES - 1);
+        stage_point(s, last);
         for (int k = 0; k < s->nd; k++) s->Xdot[k] -= inverse * s->err[k];
         kd_status status = evaluate(s, s->t + s->h, s->X, s->part);
         if (status < 0) return status;
@@ -251,9 +295,10 @@ kd_status kd_sdirk_rosenbrock(kd_sdirk *s, double *norm)
 
 void kd_sdirk_end_point(kd_sdirk *s)
 {
-    if (s->opt.method == KD_SDIRK_NEWTON) {
-        for (int k = 0; k < s->n; k++) s->X[k] = s->x[k] + s->Z[SDIRK_STAGES - 1][k];
-        memcpy(s->Xdot, s->K[SDIRK_STAGES - 1], (size_t)s->n * sizeof(double));
+    const int last = s->table.stages - 1;
+    if (s->opt.method != KD_SDIRK_ROSENBROCK) {
+        for (int k = 0; k < s->n; k++) s->X[k] = s->x[k] + s->Z[last][k];
+        memcpy(s->Xdot, s->K[last], (size_t)s->n * sizeof(double));
     } else { // X is the point of the last stage
         for (int k = 0; k < s->n; k++) s->X[k] += s->Z[RODAS_STAGES - 1][k];
         memcpy(s->Xdot, s->xdot, (size_t)s->n * sizeof(double));

@@ -1,10 +1,13 @@
-// integrator/sdirk_tableau.h: coefficients of SDIRK 4/15 (HW II, IV.6; S2 section 4) and of RODAS (HW II, VI.4).
+// integrator/sdirk_tableau.h: coefficients of SDIRK 4/15 (HW II, IV.6; S2 section 4), of ESDIRK 4(3)7L[2]SA (the
+// implicit part of ARK4(3)7L[2]SA1 of C. A. Kennedy, M. H. Carpenter, Appl. Numer. Math. 136, 2019) and of RODAS (HW
+// II, VI.4).
 //
 // Order conditions, embedded formulas and stability functions are checked by tests/integrator/test_sdirk.c.
 #ifndef KD_INTEGRATOR_SDIRK_TABLEAU_H
 #define KD_INTEGRATOR_SDIRK_TABLEAU_H
 
 #define SDIRK_STAGES 5
+#define ESDIRK_STAGES 7
 #define RODAS_STAGES 6
 
 // clang-format off
@@ -24,6 +27,23 @@ static const double sdirk_A[5][5] = {
 // embedded formula of order 3
 static const double sdirk_b3[5] = {33665407.0 / 11668050, -2284766.0 / 15662025, 11244716.0 / 4704885,
                                    -96203066666797.0 / 23297141763930.0, 0};
+
+// ESDIRK 4(3)7L[2]SA, order 4, stage order 2, L-stable, X_1 = x_0, x_1 = X_7
+static const double esdirk_gamma = 1235.0 / 10000;
+static const double esdirk_c[7] = {0, 0.247, 0.42165537495307726, 0.335, 0.075, 0.7, 1};
+static const double esdirk_A[7][7] = {
+    {0},
+    {0.1235, 0.1235},
+    {0.14907768747653863, 0.14907768747653863, 0.1235},
+    {0.12483442871739439, 0.12483442871739439, -0.038168857434788782, 0.1235},
+    {-0.073031940302180909, -0.073031940302180909, -0.24343568716014671, 0.34099956776450852, 0.1235},
+    {-0.15296500088128806, -0.15296500088128806, 0.072205620474335874, 0.40430630248551713, 0.40591807880272318, 0.1235},
+    {0, 0, 0.51611072831742366, -0.14606356393857081, 0.23473048589019332, 0.27172234973095377, 0.1235},
+};
+
+// embedded formula of order 3
+static const double esdirk_b3[7] = {0, 0, 0.51752174615934821, -0.15173820706113939, 0.23672007870234135,
+                                    0.27544638219944978, 0.12205};
 
 // RODAS, order 4, L-stable, in the variables U_i = sum_j gamma_ij k_j (HW II, IV.7), J = f_x:
 //     (1/(h gamma) - J) U_i = f(t_0 + c_i h, x_0 + sum_j a_ij U_j) + sum_j (C_ij / h) U_j + d_i h f_t

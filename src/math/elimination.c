@@ -15,157 +15,40 @@
 #include <string.h>
 
 #include "core/memory.h"
+#define KD_VARIANT kd_elimination_base
+#include "math/elimination_kernels.h"
 
 #define SOUND 0.05     // part of its full size that a pivot must have to be taken early
 #define VANISHED 1e-10 // part of a pivot at creation below which it counts as lost
 
-#define LANES 4        // numbers per vector
 #define SMALL_FRONT 12 // fronts up to this order are joined whatever zeros that costs
+#define ADDITIONS 3    // operations of the inner loop that one addition to a border is worth
 #define ZEROS 0.2      // larger ones only for at most this part of zeros
 
-typedef struct front {
-    int  first, pivots, order; // places first .. first + pivots - 1; order = pivots + border
-    int  above;                // front that takes the border; -1: none
-    int  row, ld;              // numbers between rows: a right-hand side behind the last column, then padding
-    int *place;                // (order) places of its unknowns
-    int *target;               // (border x (border + 1)) where the border's numbers go in the front above
-} front;
-
-// The loops over numbers, in variants for processors.
-typedef struct kernels {
-    void (*eliminate)(const front *f, double *restrict F, double *restrict inverse);
-    void (*lower)(const front *f, const double *restrict F, double *restrict x, double *restrict work);
-    void (*upper)(const front *f, const double *restrict F, const double *restrict inverse, double *restrict x,
-                  double *restrict work);
-} kernels;
+typedef kd_front front;
 
 struct kd_elimination {
-    int      n, nfronts;
-    int     *unknown; // (n) in the order of elimination
-    int     *side;    // (n) by place: where its right-hand side lives in values
-    front   *fronts;  // from the leaves to the root
-    kernels  kernel;
-    size_t   nvalues;
-    double  *values, *inverse; // of all fronts; (n) reciprocals of the pivots
-    double  *most;             // (n) a pivot whose reciprocal is not below this has vanished
-    double  *x, *work;         // (n) the solution in the order of elimination; (n, padded) of one front
-    kd_arena arena;
-    int      entries;
-    long     factor_operations, solve_operations;
+    int                    n, nfronts;
+    int                   *unknown; // (n) in the order of elimination
+    int                   *side;    // (n) by place: where its right-hand side lives in values
+    front                 *fronts;  // from the leaves to the root
+    kd_elimination_kernels kernel;
+    size_t                 nvalues;
+    double                *values, *inverse; // of all fronts; (n) reciprocals of the pivots
+    double                *most;             // (n) a pivot whose reciprocal is not below this has vanished
+    double                *x, *work;         // (n) the solution in the order of elimination; (n, padded) of one front
+    kd_arena               arena;
+    int                    entries;
+    long                   factor_operations, solve_operations;
 };
 
-// ---- inner loops ----------------------------------------------------------------------------------------------------
-typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
-#define INLINE static inline __attribute__((always_inline))
-
-// macros, because functions that return vectors have another calling convention on every processor
-#define LOAD(x) (*(const lanes *)(x))
-#define ALL(x) ((lanes){x, x, x, x})
-
-// The first columns of F (row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k up to the right-
-// hand side, two pivots at a time; reading and writing goes on into the padding.
-INLINE void eliminate_on_lanes(const front *f, double *restrict F, double *restrict inverse)
+static kd_elimination_kernels choose_kernels(void)
 {
-    const int rows = f->order, columns = f->order + 1, w = f->pivots, ld = f->ld;
-    int       k = 0;
-    for (; k + 2 <= w; k += 2) {
-        const double *a = F + k * ld;
-        double       *b = F + (k + 1) * ld;
-        const double  ra = inverse[k] = 1.0 / a[k], lb = b[k] *= ra;
-        const lanes   lbs = ALL(lb);
-        b[k + 1] -= lb * a[k + 1];
-        for (int j = k + 2; j < columns; j += LANES) *(lanes *)(b + j) -= lbs * LOAD(a + j);
-        const double rb = inverse[k + 1] = 1.0 / b[k + 1];
-        for (int i = k + 2; i < rows; i++) {
-            double      *y = F + i * ld;
-            const double l = y[k] * ra, m = (y[k + 1] - l * a[k + 1]) * rb;
-            const lanes  ls = ALL(l), ms = ALL(m);
-            y[k] = l;
-            y[k + 1] = m;
-            for (int j = k + 2; j < columns; j += LANES) *(lanes *)(y + j) -= ls * LOAD(a + j) + ms * LOAD(b + j);
-        }
-    }
-    if (k == w) return;
-    const double *a = F + k * ld;
-    const double  ra = inverse[k] = 1.0 / a[k];
-    for (int i = k + 1; i < rows; i++) {
-        double      *y = F + i * ld;
-        const double l = y[k] *= ra;
-        const lanes  ls = ALL(l);
-        for (int j = k + 1; j < columns; j += LANES) *(lanes *)(y + j) -= ls * LOAD(a + j);
-    }
-}
-
-// Sum of products; n is rounded up to whole vectors, where one of the factors must be zero.
-INLINE double dot_on_lanes(int n, const double *x, const double *y)
-{
-    lanes sum = ALL(0.0);
-    for (int j = 0; j < n; j += LANES) sum += LOAD(x + j) * LOAD(y + j);
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-// x = inv(L) x. Pivots one number at a time: a vector that contains a number just written has to wait for it.
-INLINE void lower_on_lanes(const front *f, const double *restrict F, double *restrict x, double *restrict work)
-{
-    const int w = f->pivots;
-    for (int i = 0; i < w; i++) {
-        const double *row = F + i * f->ld;
-        double        sum = x[f->first + i];
-        for (int j = 0; j < i; j++) sum -= row[j] * work[j];
-        work[i] = x[f->first + i] = sum;
-    }
-    for (int j = w; j < w + LANES; j++) work[j] = 0.0;
-    for (int i = w; i < f->order; i++) x[f->place[i]] -= dot_on_lanes(w, F + i * f->ld, work);
-}
-
-// x = inv(U) x: first the border's part of all rows, which does not wait for anything.
-INLINE void upper_on_lanes(const front *f, const double *restrict F, const double *restrict inverse, double *restrict x,
-                           double *restrict work)
-{
-    const int w = f->pivots, border = f->order - w;
-    double   *y = x + f->first;
-    for (int j = 0; j < border; j++) work[j] = x[f->place[w + j]];
-    for (int j = border; j < border + LANES; j++) work[j] = 0.0;
-    for (int i = 0; i < w && border > 0; i++) y[i] -= dot_on_lanes(border, F + i * f->ld + w, work);
-    for (int i = w - 1; i >= 0; i--) {
-        const double *row = F + i * f->ld;
-        double        sum = y[i];
-        for (int j = w - 1; j > i; j--) sum -= row[j] * y[j];
-        y[i] = sum * inverse[i];
-    }
-}
-
-#define KERNELS(variant, attribute)                                                                                    \
-    attribute static void eliminate_##variant(const front *f, double *restrict F, double *restrict inverse)            \
-    {                                                                                                                  \
-        eliminate_on_lanes(f, F, inverse);                                                                             \
-    }                                                                                                                  \
-    attribute static void lower_##variant(const front *f, const double *restrict F, double *restrict x,                \
-                                          double *restrict work)                                                       \
-    {                                                                                                                  \
-        lower_on_lanes(f, F, x, work);                                                                                 \
-    }                                                                                                                  \
-    attribute static void upper_##variant(const front *f, const double *restrict F, const double *restrict inverse,    \
-                                          double *restrict x, double *restrict work)                                   \
-    {                                                                                                                  \
-        upper_on_lanes(f, F, inverse, x, work);                                                                        \
-    }                                                                                                                  \
-    static const kernels kernels_##variant = {eliminate_##variant, lower_##variant, upper_##variant};
-
-KERNELS(base, )
-#if defined(__x86_64__) && defined(__GNUC__)
-KERNELS(avx2, __attribute__((target("avx2"))))
-
-static kernels choose_kernels(void)
-{
-    return __builtin_cpu_supports("avx2") ? kernels_avx2 : kernels_base;
-}
-#else
-static kernels choose_kernels(void)
-{
-    return kernels_base;
-}
+#ifdef KD_AVX2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kd_elimination_avx2;
 #endif
+    return kd_elimination_base;
+}
 
 // ---- order ----------------------------------------------------------------------------------------------------------
 typedef struct planner {
@@ -262,7 +145,7 @@ static int next_pivot(planner *p)
     return best >= 0 ? best : rescue;
 }
 
-static void eliminate(planner *p, int k, int *neighbour)
+static void take_away(planner *p, int k, int *neighbour)
 {
     int count = 0;
     p->gone[k] = true;
@@ -292,7 +175,7 @@ static int plan_order(planner *p, int *unknown, double *most, int *neighbour)
         }
         unknown[k] = i;
         most[k] = 1.0 / (VANISHED * fabs(p->A[at(p, i, i)]));
-        eliminate(p, i, neighbour);
+        take_away(p, i, neighbour);
     }
     return -1;
 }
@@ -372,20 +255,43 @@ static void set_places(const planner *p, const int *unknown, front *f)
         if (is_linked(p, unknown, last, j)) f->place[count++] = j;
 }
 
-static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
+// Does it pay to eliminate a front with the next one, which takes its border? Its rows get longer, but its border need
+// not be added.
+static bool pays_together(const tree *t, const front *f, const front *next)
 {
-    s->fronts = kd_arena_cut(&s->arena, (size_t)s->n, sizeof *s->fronts);
-    if (s->arena.failed) return false;
-    for (int k = 0; k < s->n; s->nfronts++) {
-        front *f = &s->fronts[s->nfronts];
+    int  order = f->pivots + next->order, border = f->order - f->pivots;
+    long more = 0;
+    if (t->parent[f->first + f->pivots - 1] >= next->first + next->pivots || border == 0) return false;
+    for (int i = 1; i <= f->pivots; i++)
+        more += (long)(order - i) * (order - i) - (long)(f->order - i) * (f->order - i);
+    return more <= ADDITIONS * border * border;
+}
+
+static void find_fronts(kd_elimination *s, const tree *t)
+{
+    for (int k = 0; k < s->n;) {
+        front *f = &s->fronts[s->nfronts++];
         f->first = k++;
         while (k < s->n && may_join(t, f->first, k)) k++;
         f->pivots = k - f->first;
         f->order = f->pivots + t->count[k - 1];
-        f->ld = (f->order + 1 + 2 * (LANES - 1)) / LANES * LANES;
+        for (; s->nfronts > 1 && pays_together(t, f - 1, f); f--, s->nfronts--) {
+            f[-1].pivots += f->pivots;
+            f[-1].order = f[-1].pivots + f->order - f->pivots;
+        }
+    }
+}
+
+static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
+{
+    s->fronts = kd_arena_cut(&s->arena, (size_t)s->n, sizeof *s->fronts);
+    if (s->arena.failed) return false;
+    find_fronts(s, t);
+    for (front *f = s->fronts; f < s->fronts + s->nfronts; f++) {
+        int border = f->order - f->pivots;
+        f->ld = (f->order + 1 + 2 * (KD_ELIMINATION_LANES - 1)) / KD_ELIMINATION_LANES * KD_ELIMINATION_LANES;
         f->row = (int)s->nvalues;
         s->nvalues += (size_t)f->order * (size_t)f->ld;
-        int border = f->order - f->pivots;
         f->place = kd_cut_int(&s->arena, f->order);
         f->target = kd_arena_cut(&s->arena, (size_t)border * (size_t)(border + 1), sizeof *f->target);
         if (s->arena.failed) return false;
@@ -503,7 +409,7 @@ kd_status kd_elimination_create(int n, const int *block, const kd_entries *entri
     s->inverse = kd_cut_double(&s->arena, n);
     s->most = kd_cut_double(&s->arena, n);
     s->x = kd_cut_double(&s->arena, n);
-    s->work = kd_cut_double(&s->arena, n + 2 * LANES);
+    s->work = kd_cut_double(&s->arena, n + 2 * KD_ELIMINATION_LANES);
     if (!s->arena.failed) status = plan(s, block, entries, slot, bad);
     if (status == KD_OK)
         *self = s;

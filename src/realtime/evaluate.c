@@ -68,7 +68,8 @@ kd_eval kd_rt_inputs(kd_realtime *rt, double t)
     for (int i = 0; i < rt->n.nu; i++) {
         if (!rt->external[i]) continue;
         rt->u[i] = rt->held[i];
-        rt->du[i] = rt->ddu[i] = 0.0;
+        rt->du[i] = rt->held_rate[i];
+        rt->ddu[i] = 0.0;
     }
     return answer;
 }
@@ -202,13 +203,14 @@ static kd_eval values_at_rest(kd_realtime *rt)
 static kd_eval derivatives(kd_realtime *rt)
 {
     const double h = rt->opt.h, by_p = rt->opt.jacobian == KD_REALTIME_J1 ? 0.0 : h * h;
+    const int    parts = rt->step.known ? rt->opt.refresh : 1; // all of them after a new start
     kd_eval      answer = KD_EVAL_OK;
     if (rt->opt.jacobian == KD_REALTIME_EXACT)
         kd_eom_at_acceleration(rt->data, rt->now->a, rt->next->w, rt->now->lambda, rt->now->mu);
     for (int i = 0; i < KD_RT_DERIVATIVES && answer == KD_EVAL_OK; i++) {
         kd_rt_block *d = &rt->derivative[i];
         if (rt->together && i == KD_RT_F_P)
-            answer = kd_eom_stiffness(rt->data, by_p, h, d->values);
+            answer = kd_eom_stiffness(rt->data, by_p, h, (int)(rt->steps % parts), parts, d->values);
         else if (d->used && d->sparse)
             answer = kd_eom_sparse(rt->data, d->fn, d->var, rt->opt.part, d->values);
     }

@@ -79,7 +79,9 @@ struct kd_realtime {
     double *f_moved, *p_moved;   // (nv), (np) of the directional difference
     double *drift;               // (np) z
     double *zero, *u, *du, *ddu; // (max), (nu)
-    double *held, *u_placed;     // (nu) last external inputs; inputs of the place where data stands
+    double *held, *held_rate;    // (nu) last external inputs
+    double *u_placed;            // (nu) inputs of the place where data stands
+    bool    fed;                 // inputs have come
 
     double           next_sample;
     long             steps;

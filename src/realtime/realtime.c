@@ -19,6 +19,7 @@ kd_realtime_options kd_realtime_options_default(void)
         .projector = KD_REALTIME_PROJECTOR_STEP,
         .ahead = true,
         .part = KD_PART_STIFF,
+        .refresh = 1,
         .alpha = -1.0,
         .beta = -1.0,
         .epsilon = -1.0,
@@ -50,6 +51,8 @@ static kd_status check_options(const kd_realtime_options *o, kd_dims n, char *me
         return refuse(message, size, KD_ERR_UNSUPPORTED,
                       "ggl corrects positions before the velocities are known: take projection, or j2 with positions "
                       "first");
+    if (o->refresh < 1)
+        return refuse(message, size, KD_ERR_ARGUMENT, "derivatives must be renewed in at least one part");
     if (n.nv == 0) return refuse(message, size, KD_ERR_UNSUPPORTED, "there is nothing that moves");
     if ((long)n.nv + n.nr + n.nlambda + n.nmu > LARGEST_ORDER)
         return refuse(message, size, KD_ERR_UNSUPPORTED,
@@ -87,6 +90,7 @@ static bool cut(kd_realtime *rt)
     rt->du = kd_cut_double(a, n->nu);
     rt->ddu = kd_cut_double(a, n->nu);
     rt->held = kd_cut_double(a, n->nu);
+    rt->held_rate = kd_cut_double(a, n->nu);
     rt->u_placed = kd_cut_double(a, n->nu);
     return !a->failed && kd_rt_blocks_cut(rt);
 }
@@ -140,7 +144,9 @@ static kd_eval look_at_rest(kd_realtime *rt)
     if (answer != KD_EVAL_OK) return answer;
     rt->drifts = !all_zero(rt->drift, rt->n.np);
     if (rt->n.nlambda > 0) answer = kd_eom_eval(rt->data, KD_GI, rt->rows);
-    rt->scleronomic = def->autonomous && !moving_inputs && !rt->drifts && all_zero(rt->rows, rt->n.nlambda);
+    bool by_inputs = rt->n.nu > 0 && kd_eom_depends(rt->eom, KD_G, KD_U);
+    rt->scleronomic =
+        def->autonomous && !moving_inputs && !by_inputs && !rt->drifts && all_zero(rt->rows, rt->n.nlambda);
     return answer;
 }
 
@@ -234,6 +240,11 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
         status = make(rt, x);
         if (status != KD_OK) refuse(message, size, status, kd_status_sentence(status));
     }
+    if (status == KD_OK && rt->opt.refresh > 1 && !rt->together)
+        status = refuse(
+            message, size, KD_ERR_UNSUPPORTED,
+            "only derivatives of a model's stiff elements are renewed in parts: with j1 or j2, forces at the new "
+            "position");
     if (status == KD_OK) news = status = kd_initial_consistent(eom, inputs, NULL, rt->now, message, size);
     bool redundant = news == KD_REDUNDANT && rt->opt.stabilisation != KD_REALTIME_REGULARISATION;
     if (status >= 0 && !redundant) status = prepare(rt, message, size);
@@ -275,6 +286,7 @@ kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x)
     if (self->n.nz > 0) self->next_sample = self->now->t;
     self->placed = self->start_known = self->step.known = self->mass.known = false;
     self->steps = 0;
+    self->fed = false;
     self->message[0] = '\0';
     return KD_OK;
 }

@@ -49,6 +49,7 @@ KD_INTEGRATOR_ADAPT(cvode)
 KD_INTEGRATOR_ADAPT(arkode)
 KD_INTEGRATOR_ADAPT(sdirk)
 KD_INTEGRATOR_ADAPT(explicit)
+KD_INTEGRATOR_ADAPT(extrapolation)
 
 static void take_tolerances(const kd_simulation_options *opt, double *rtol, double *atol)
 {
@@ -143,6 +144,19 @@ static kd_status explicit_create(kd_dae *dae, kd_simulation_options *opt, void *
     return status;
 }
 
+static kd_status extrapolation_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps,
+                                      char *message, size_t size)
+{
+    kd_extrapolation *extrapolation = NULL;
+    take_tolerances(opt, &opt->extrapolation.rtol, &opt->extrapolation.atol);
+    *max_steps = opt->extrapolation.max_steps;
+    if (opt->extrapolation.sequence == KD_SEQUENCE_CHOSEN && opt->ntimes > 0)
+        opt->extrapolation.sequence = KD_SEQUENCE_MIDPOINT;
+    kd_status status = kd_extrapolation_create(dae, &opt->extrapolation, &extrapolation, message, size);
+    *self = extrapolation;
+    return status;
+}
+
 static kd_status radau_start(void *self, double t, const double *x, bool keep_matrix)
 {
     (void)keep_matrix;
@@ -184,6 +198,12 @@ static kd_status explicit_start(void *self, double t, const double *x, bool keep
     return kd_explicit_start(self, t, x);
 }
 
+static kd_status extrapolation_start(void *self, double t, const double *x, bool keep_matrix)
+{
+    (void)keep_matrix;
+    return kd_extrapolation_start(self, t, x);
+}
+
 // the class of functions name_create, name_start, ...
 #define KD_INTEGRATOR_CLASS(name)                                                                                      \
     {                                                                                                                  \
@@ -201,6 +221,7 @@ static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
     [KD_DOPRI5] = KD_INTEGRATOR_CLASS(explicit),
     [KD_DOP853] = KD_INTEGRATOR_CLASS(explicit),
     [KD_HALF_EXPLICIT] = KD_INTEGRATOR_CLASS(explicit),
+    [KD_EXTRAPOLATION] = KD_INTEGRATOR_CLASS(extrapolation),
 };
 
 const kd_integrator_class *kd_integrator_find(kd_integrator integrator)

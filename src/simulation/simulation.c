@@ -25,6 +25,7 @@ kd_simulation_options kd_simulation_options_default(void)
         .arkode = kd_arkode_options_default(),
         .sdirk = kd_sdirk_options_default(),
         .explicit_rk = kd_explicit_options_default(),
+        .extrapolation = kd_extrapolation_options_default(),
         .initial = kd_initial_options_default(),
     };
 }

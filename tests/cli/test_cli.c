@@ -356,6 +356,28 @@ static void cvode_and_arkode_run_on_ode(void **state)
     }
 }
 
+// extrapolation runs on ode or statespace, up to an order that can be told.
+static void extrapolation_runs_on_ode(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments, *expected;
+        int         status;
+    } runs[] = {
+        {"--integrator extrapolation --projection always", "ode with extrapolation: a formulation that", 0},
+        {"--integrator extrapolation --formulation statespace", "to rounding", 0},
+        {"--integrator extrapolation --order-max 8 --json", "\"order_max\": \"8\"", 0},
+        {"--integrator extrapolation --order-max 2", "--order-max 12 works", 2},
+        {"--integrator extrapolation --order-max 22", "--order-max 12 works", 2},
+        {"--integrator extrapolation --formulation psf", "--formulation ode works", 2},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char arguments[300];
+        snprintf(arguments, sizeof arguments, "simulate pendulum --t-end 0.1 %s --output '" OUT "'", runs[i].arguments);
+        expect(arguments, runs[i].status, runs[i].expected);
+    }
+}
+
 // sdirk runs on psf, on what it is told and, as a Rosenbrock method, on ode; the report has its method.
 static void sdirk_has_two_methods(void **state)
 {
@@ -370,7 +392,9 @@ static void sdirk_has_two_methods(void **state)
         {"--integrator sdirk --method rosenbrock --json", "\"method\": \"rosenbrock\"", 0},
         {"--integrator sdirk --method rosenbrock --formulation psf", "--formulation ode works", 2},
         {"--integrator sdirk --formulation index3", "--formulation psf works", 2},
-        {"--integrator sdirk --method adams", "known are sdirk, rosenbrock", 2},
+        {"--integrator sdirk --method adams", "known are sdirk, esdirk, rosenbrock", 2},
+        {"--integrator sdirk --method esdirk", "ode with sdirk: a formulation that", 0},
+        {"--integrator sdirk --method esdirk --formulation psf", "--method esdirk", 2},
         {"--integrator sdirk --order-max 3", "--integrator bdf works", 2},
     };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
@@ -553,6 +577,7 @@ int main(void)
         cmocka_unit_test_setup(impossible_combination_is_refused, start_afresh),
         cmocka_unit_test_setup(ida_runs_as_documented, start_afresh),
         cmocka_unit_test_setup(cvode_and_arkode_run_on_ode, start_afresh),
+        cmocka_unit_test_setup(extrapolation_runs_on_ode, start_afresh),
         cmocka_unit_test_setup(sdirk_has_two_methods, start_afresh),
         cmocka_unit_test_setup(limits_have_a_status, start_afresh),
         cmocka_unit_test_setup(format_is_obeyed, start_afresh),

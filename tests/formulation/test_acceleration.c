@@ -122,6 +122,61 @@ static void stages_meet_rows_elsewhere(void **state)
     kd_eom_destroy(eom);
 }
 
+// A circle, twice, with a force that depends on both multipliers
+static kd_eval twice_M(const kd_point *x, void *context, double *M)
+{
+    (void)x, (void)context;
+    M[0] = M[3] = 1;
+    return KD_EVAL_OK;
+}
+static kd_eval twice_f(const kd_point *x, void *context, double *f)
+{
+    (void)context;
+    f[0] = 0.1 * (x->lambda[0] + 2 * x->lambda[1]);
+    f[1] = -9.81;
+    return KD_EVAL_OK;
+}
+static kd_eval twice_g(const kd_point *x, void *context, double *g)
+{
+    (void)context;
+    g[0] = x->p[0] * x->p[0] + x->p[1] * x->p[1] - 1;
+    g[1] = 2 * g[0];
+    return KD_EVAL_OK;
+}
+
+// Redundant rows and friction: after a stage, which leaves one of them out, multipliers are again those of minimum
+// norm, whatever they come as.
+static void stages_leave_no_matrix_behind(void **state)
+{
+    (void)state;
+    const double  p[2] = {0.6, -0.8}, v[2] = {1.6, 1.2}, p_next[2] = {0.602, -0.7985};
+    const kd_next next = {.t = 0.01, .p = p_next, .v = v, .factor = 0.02};
+    kd_eom_def    def = kd_eom_def_default();
+    kd_state     *x;
+    double        a[2], lambda[2][2] = {{0}};
+    def.dims = (kd_dims){.np = 2, .nv = 2, .nlambda = 2};
+    def.M = twice_M;
+    def.f = twice_f;
+    def.g = twice_g;
+    def.force_of_multipliers = true;
+    kd_eom *eom = make(&def);
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    for (int k = 0; k < 2; k++) {
+        kd_acceleration *acceleration = make_acceleration(eom, NULL, x, KD_DECOMPOSE_SVD);
+        assert_int_equal(kd_acceleration_select(acceleration, 0, p, NULL), KD_EVAL_OK);
+        if (k > 0)
+            assert_int_equal(kd_acceleration_stage(acceleration, &next, 0, p, NULL, v, NULL, a, NULL, lambda[k], NULL),
+                             KD_EVAL_OK);
+        assert_int_equal(kd_acceleration_solve(acceleration, 0, p, NULL, v, NULL, a, NULL, lambda[k], NULL),
+                         KD_EVAL_OK);
+        kd_acceleration_destroy(acceleration);
+    }
+    assert_true(fabs(lambda[0][0]) > 0.1);
+    for (int i = 0; i < 2; i++) assert_close(lambda[1][i], lambda[0][i], 1e-10);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 // A stage whose points lie next to each other takes the matrix of the acceleration before it: the same numbers, and
 // that acceleration is not forgotten.
 static void stages_next_to_a_point_share_its_matrix(void **state)
@@ -351,6 +406,7 @@ int main(void)
         cmocka_unit_test(failures_have_words),
         cmocka_unit_test(stages_meet_rows_elsewhere),
         cmocka_unit_test(stages_next_to_a_point_share_its_matrix),
+        cmocka_unit_test(stages_leave_no_matrix_behind),
     };
     silence_unused_whole();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -247,6 +247,30 @@ static void restart_repeats(void **state)
     drop_fixture(&f);
 }
 
+// A table that is asked for by name sets the order; extrapolated stages need fewer evaluations, for the same motion.
+static void tables_and_extrapolated_stages(void **state)
+{
+    (void)state;
+    long evaluations[2];
+    for (int k = 0; k < 2; k++) {
+        kd_arkode_options opt = kd_arkode_options_default();
+        opt.method = KD_ARKODE_DIRK;
+        opt.table = "ARKODE_ARK437L2SA_DIRK_7_3_4";
+        opt.own_linear_algebra = true;
+        opt.extrapolate = k == 1;
+        opt.rtol = opt.atol = 1e-8;
+        fixture f = make_fixture(&opt, KD_PROJECT_NEVER);
+        assert_int_equal(kd_arkode_start(f.arkode, 0, f.y), KD_OK);
+        run(&f, 1.5);
+        kd_stats s = kd_arkode_stats(f.arkode);
+        assert_int_equal(s.order_last, 4);
+        assert_true(error_at(&f, 1.5) < 1e-5);
+        evaluations[k] = s.residuals;
+        drop_fixture(&f);
+    }
+    assert_true((double)evaluations[1] < 0.7 * (double)evaluations[0]);
+}
+
 // Refused with words: tolerances that are none, methods and orders that are none, every formulation but ode.
 static void wrong_arguments_are_refused(void **state)
 {
@@ -270,6 +294,11 @@ static void wrong_arguments_are_refused(void **state)
     opt.method = KD_ARKODE_DIRK;
     assert_int_equal(kd_arkode_create(f.dae, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
     assert_non_null(strstr(message, "2 to 5"));
+    opt = kd_arkode_options_default();
+    opt.method = KD_ARKODE_DIRK;
+    opt.table = "ARKODE_SDIRK_9_9_9";
+    assert_int_equal(kd_arkode_create(f.dae, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_non_null(strstr(message, "ARKODE_SDIRK_9_9_9"));
     opt = kd_arkode_options_default();
     opt.h_fixed = -1;
     assert_int_equal(kd_arkode_create(f.dae, &opt, &arkode, message, sizeof message), KD_ERR_ARGUMENT);
@@ -482,6 +511,7 @@ int main(void)
         cmocka_unit_test(dense_output_is_close),
         cmocka_unit_test(systems_move_as_known),
         cmocka_unit_test(restart_repeats),
+        cmocka_unit_test(tables_and_extrapolated_stages),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(too_many_steps),
         cmocka_unit_test(attempts_are_told),

@@ -2,6 +2,7 @@
 // coordinates on the way, attempts, memory, failures with words.
 #include "core/failing_allocator.h"
 #include "formulation/whole.h"
+#include "integrator/toy_ode.h"
 #include "pendulum.h"
 #include "systems/systems.h"
 #include <kardan/explicit.h>
@@ -252,68 +253,6 @@ static void systems_move_as_known(void **state)
 }
 
 // ---- a small equation that can be told what to do -------------------------------------------------------------------
-
-typedef struct toy {
-    kd_dae       dae;
-    kd_dae_class methods;
-    double       rate;   // x' = -rate (x - cos t)
-    double       sign;   // of the coordinate, which relabel turns
-    double       beyond; // refuses later times
-    bool         nan;    // ... or answers NaN
-    long         relabelled;
-    kd_component component[1];
-    int          index[1];
-    bool         controlled[1];
-} toy;
-
-static kd_eval toy_rhs(void *impl, double t, const double *x, double *xdot)
-{
-    toy *self = impl;
-    if (t > self->beyond && !self->nan) return KD_EVAL_RETRY;
-    xdot[0] = -self->rate * (x[0] - self->sign * cos(t)) - self->sign * sin(t);
-    if (t > self->beyond) xdot[0] = NAN;
-    return KD_EVAL_OK;
-}
-
-// no constraints
-static kd_eval toy_stage(void *impl, double t, const double *x, double t_next, const double *base, double factor,
-                         double *xdot)
-{
-    (void)t_next, (void)base, (void)factor;
-    return toy_rhs(impl, t, x, xdot);
-}
-
-static kd_status toy_fault(void *impl, const char **message)
-{
-    (void)impl;
-    if (message) *message = "the toy is broken";
-    return KD_ERR_RETRY_FAILED;
-}
-
-static kd_eval toy_relabel(void *impl, double t, double *x, bool *changed)
-{
-    toy *self = impl;
-    (void)t;
-    *changed = ++self->relabelled % 5 == 0;
-    if (!*changed) return KD_EVAL_OK;
-    self->sign = -self->sign;
-    x[0] = -x[0];
-    return KD_EVAL_OK;
-}
-
-static void toy_init(toy *self, double rate)
-{
-    *self = (toy){.rate = rate, .sign = 1, .beyond = INFINITY};
-    self->methods = (kd_dae_class){.name = "toy", .rhs = toy_rhs, .stage = toy_stage, .fault = toy_fault};
-    self->controlled[0] = true;
-    self->dae = (kd_dae){.methods = &self->methods,
-                         .impl = self,
-                         .n = 1,
-                         .component = self->component,
-                         .index = self->index,
-                         .controlled = self->controlled,
-                         .nstate = 1};
-}
 
 // A form that chooses other coordinates now and then goes on without loss, and dense output is in those of its step.
 static void coordinates_may_change(void **state)

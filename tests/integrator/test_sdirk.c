@@ -12,7 +12,7 @@
 #define GRAVITY 13.75
 #define SPEED 2.9
 
-static const kd_sdirk_method METHODS[] = {KD_SDIRK_NEWTON, KD_SDIRK_ROSENBROCK};
+static const kd_sdirk_method METHODS[] = {KD_SDIRK_NEWTON, KD_SDIRK_ROSENBROCK, KD_SDIRK_STAGE_ORDER_2};
 
 static void run(kd_sdirk *sdirk, double t_end)
 {
@@ -65,11 +65,11 @@ static double pendulum_error(const double *y, double t)
 static void pendulum_moves_exactly(void **state)
 {
     (void)state;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 6; k++) {
         kd_sdirk_options opt = kd_sdirk_options_default();
-        const bool       projected = k >= 2;
+        const bool       projected = k >= 3;
         double           most = 0, y[4];
-        opt.method = METHODS[k % 2];
+        opt.method = METHODS[k % 3];
         opt.rtol = opt.atol = 1e-8;
         fixture f = make_fixture(&opt, projected ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER);
         while (kd_sdirk_time(f.sdirk) < 2) {
@@ -86,7 +86,7 @@ static void pendulum_moves_exactly(void **state)
         kd_stats s = kd_sdirk_stats(f.sdirk);
         assert_int_equal(s.steps, s.accepted + s.rejected_error + s.rejected_newton);
         assert_true(s.accepted > 50 && s.residuals > 5 * s.accepted && s.h_last > 0);
-        assert_true(k % 2 == 1 ? s.jacobians >= s.accepted : s.jacobians < s.accepted);
+        assert_true(k % 3 == 1 ? s.jacobians >= s.accepted : s.jacobians < s.accepted);
         assert_int_equal(s.projections > 0, projected);
         drop_fixture(&f);
     }
@@ -154,7 +154,7 @@ static void stiff_double_pendulum(void **state)
     assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
     kd_formulation_options fo = kd_formulation_options_default();
     kd_dae                *dae = make_dae(eom, NULL, x, KD_ODE, &fo);
-    for (int k = 0; k < 12; k++) {
+    for (int k = 0; k < 18; k++) {
         kd_sdirk_options opt = kd_sdirk_options_default();
         kd_sdirk        *sdirk;
         double           y[4], tol = pow(10, -2 - k % 6);
@@ -304,7 +304,7 @@ static void predictive_control_rejects_less(void **state)
 static void restart_repeats(void **state)
 {
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         kd_sdirk_options opt = kd_sdirk_options_default();
         opt.method = METHODS[k];
         fixture           f = make_fixture(&opt, KD_PROJECT_ALWAYS);
@@ -366,7 +366,7 @@ static void coordinates_change(void **state)
 {
     (void)state;
     const dense_problem problem = {"units", 1, 1, units_residual, units_derivatives, units_solution};
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         kd_sdirk_options opt = kd_sdirk_options_default();
         units            u = {.unit = 1};
         long             steps[2];
@@ -423,7 +423,7 @@ static void listen(const kd_attempt_report *report, void *context)
 static void attempts_are_told(void **state)
 {
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         kd_sdirk_options opt = kd_sdirk_options_default();
         listener         l = {0};
         dense_dae        d;
@@ -469,7 +469,7 @@ static void failures_have_words(void **state)
         {KD_EVAL_OK, true, false, KD_ERR_STEP_TOO_SMALL, "x[0] of the test"},
         {KD_EVAL_OK, false, true, KD_ERR_DECOMPOSITION, "the reason of the test"},
     };
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
             kd_sdirk_options opt = kd_sdirk_options_default();
             dense_dae        d;
@@ -565,9 +565,11 @@ static void options_are_validated(void **state)
     assert_int_equal(kd_sdirk_create(&d.dae, &opt, &sdirk, message, sizeof message), KD_ERR_TOLERANCE);
     assert_non_null(strstr(message, "component 1"));
     opt = kd_sdirk_options_default();
-    opt.method = KD_SDIRK_ROSENBROCK;
-    assert_int_equal(kd_sdirk_create(&d.dae, &opt, &sdirk, message, sizeof message), KD_ERR_UNSUPPORTED);
-    assert_non_null(strstr(message, "rhs"));
+    for (int k = 1; k < 3; k++) {
+        opt.method = METHODS[k];
+        assert_int_equal(kd_sdirk_create(&d.dae, &opt, &sdirk, message, sizeof message), KD_ERR_UNSUPPORTED);
+        assert_non_null(strstr(message, "rhs"));
+    }
     d.index[1] = 3;
     assert_int_equal(kd_sdirk_create(&d.dae, NULL, &sdirk, message, sizeof message), KD_ERR_UNSUPPORTED);
     assert_non_null(strstr(message, "index 3"));

