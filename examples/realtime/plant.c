@@ -47,6 +47,14 @@ static kd_status load(plant *p)
     return status;
 }
 
+// As kd_realtime_input: "input.torque" or "torque"
+static bool is_input(const char *name, const char *wanted)
+{
+    static const char prefix[] = "input.";
+    bool              has_prefix = strncmp(name, prefix, sizeof prefix - 1) == 0;
+    return strcmp(name, wanted) == 0 || (has_prefix && strcmp(name + sizeof prefix - 1, wanted) == 0);
+}
+
 // The stepper; the inputs that the controller writes come from outside, the others stay the model's
 static kd_status make_stepper(plant *p)
 {
@@ -65,7 +73,7 @@ static kd_status make_stepper(plant *p)
         char name[100];
         kd_eom_name(eom, KD_NAME_U, i, name, sizeof name);
         for (int k = 0; k < p->wire.ports.nwrites; k++)
-            if (strcmp(name, p->wire.ports.write[k]) == 0) p->external[i] = true;
+            if (is_input(name, p->wire.ports.write[k])) p->external[i] = true;
     }
     return kd_realtime_create(eom, kd_system_inputs(p->system), &options, p->x, &p->stepper, p->message,
                               sizeof p->message);
@@ -125,7 +133,8 @@ static wire_status exchange(plant *p, long n)
         in[0] = control_update(&p->control, kd_realtime_state(p->stepper)->t, out[0]);
     else
         status = wire_exchange(&p->wire, (uint64_t)n, kd_realtime_state(p->stepper)->t, out, in, p->timeout);
-    for (int k = 0; status == WIRE_OK && k < p->wire.ports.nwrites; k++) p->u[p->write[k]] = in[k]; // else: hold
+    for (int k = 0; status == WIRE_OK && k < p->wire.ports.nwrites; k++) // what did not come, or is no number, holds
+        if (isfinite(in[k])) p->u[p->write[k]] = in[k];
     return status;
 }
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAGIC = 0x4b445031 /* KDP1 */, REPEATS = 3 };
+enum { MAGIC = 0x4b445031 /* KDP1 */, REPEATS = 3, LEFTOVERS = 32 /* datagrams that are looked at after time is up */ };
 static const double AGAIN = 0.05; // [s] between two hellos
 
 typedef enum kind { HELLO, WELCOME, REFUSED, VALUES, GOODBYE } kind;
@@ -69,11 +69,13 @@ static wire_status put(wire *l, const datagram *d)
     return fail(l, "sending");
 }
 
-// The next datagram before the clock shows until. What is not of this protocol, or of somebody else, is passed over.
-static wire_status get(wire *l, datagram *d, double until)
+// The next datagram before the clock shows until. What is not of this protocol, or of somebody else, is passed over;
+// after that time no more than *leftovers are looked at, so that a flood of them does not keep anybody waiting.
+static wire_status get(wire *l, datagram *d, double until, int *leftovers)
 {
     for (;;) {
-        double             left = fmax(0, until - now());
+        double left = fmax(0, until - now());
+        if (left <= 0 && (*leftovers)-- <= 0) return WIRE_HELD;
         struct timespec    wait = {.tv_sec = (time_t)left, .tv_nsec = (long)(1e9 * fmod(left, 1))};
         struct sockaddr_in from;
         socklen_t          size = sizeof from;
@@ -111,7 +113,8 @@ wire_status wire_accept(wire *l, double seconds)
     datagram    d;
     wire_status status;
     double      until = now() + seconds;
-    do status = get(l, &d, until);
+    int         leftovers = LEFTOVERS;
+    do status = get(l, &d, until, &leftovers);
     while (status == WIRE_OK && (d.kind != HELLO || d.nreads > WIRE_PORTS || d.nwrites > WIRE_PORTS));
     if (status == WIRE_HELD) snprintf(l->message, sizeof l->message, "no controller within %g s", seconds);
     if (status != WIRE_OK) return status;
@@ -134,11 +137,12 @@ wire_status wire_exchange(wire *l, uint64_t number, double time, const double *o
 {
     datagram    d = {.magic = MAGIC, .kind = VALUES, .number = number, .time = time};
     double      until = now() + seconds;
+    int         leftovers = LEFTOVERS;
     wire_status status;
     d.nreads = (uint32_t)l->ports.nreads;
     memcpy(d.value, outputs, (size_t)l->ports.nreads * sizeof *outputs);
     if (put(l, &d) != WIRE_OK) return WIRE_FAILED;
-    while ((status = get(l, &d, until)) == WIRE_OK) {
+    while ((status = get(l, &d, until, &leftovers)) == WIRE_OK) {
         if (d.kind == GOODBYE) return WIRE_ENDED;
         if (d.kind == HELLO && wire_welcome(l, NULL) != WIRE_OK) return WIRE_FAILED; // the answer was lost
         if (d.kind != VALUES) continue;
@@ -176,7 +180,8 @@ wire_status wire_connect(wire *l, int port, const wire_ports *ports, double seco
     l->ports = *ports;
     while (now() < until) {
         if (put(l, &hello) != WIRE_OK) return WIRE_FAILED;
-        wire_status status = get(l, &answer, fmin(until, now() + AGAIN));
+        int         leftovers = LEFTOVERS;
+        wire_status status = get(l, &answer, fmin(until, now() + AGAIN), &leftovers);
         if (status == WIRE_FAILED) return status;
         if (status != WIRE_OK) continue;
         if (answer.kind == WELCOME) return WIRE_OK;
@@ -192,8 +197,9 @@ wire_status wire_receive(wire *l, uint64_t *number, double *time, double *output
 {
     datagram    d;
     double      until = now() + seconds;
+    int         leftovers = LEFTOVERS;
     wire_status status;
-    while ((status = get(l, &d, until)) == WIRE_OK) {
+    while ((status = get(l, &d, until, &leftovers)) == WIRE_OK) {
         if (d.kind == GOODBYE) return WIRE_ENDED;
         if (d.kind != VALUES || d.nreads != (uint32_t)l->ports.nreads) continue;
         if (d.number <= l->last) {

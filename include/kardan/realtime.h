@@ -98,7 +98,9 @@ KD_API const kd_state *kd_realtime_state(const kd_realtime *self);
 KD_API long            kd_realtime_steps(const kd_realtime *self);   // good ones since creation or restore
 KD_API const char     *kd_realtime_message(const kd_realtime *self); // why the last step failed; ""
 KD_API double          kd_realtime_seconds(const kd_realtime *self); // wall time of the last step; 0 without deadline
-// Go on from a state of the past (a copy of kd_realtime_state), bit by bit as then. Does not allocate.
+// Go on from a state of the past (a copy of kd_realtime_state). The same inputs then give the same steps every time,
+// bit by bit; the first of them computes its matrix anew, so that they are those of the past up to the error of the
+// method. Inputs hold until others come. Does not allocate.
 KD_API kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x) KD_NODISCARD;
 
 // Ports: inputs and outputs by the names of the model; -1: no such port.

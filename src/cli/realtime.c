@@ -465,7 +465,10 @@ static kd_status look(task *t, long n)
 
 static kd_status one_step(task *t, long n)
 {
-    memcpy(t->applied, t->inputs, (size_t)kd_eom_dims(t->subject.eom).nu * sizeof *t->inputs);
+    for (int i = 0; i < kd_eom_dims(t->subject.eom).nu; i++) { // rates as kd_realtime_step takes them
+        t->applied_rate[i] = n > 0 ? (t->inputs[i] - t->applied[i]) / t->options.h : 0;
+        t->applied[i] = t->inputs[i];
+    }
     kd_pace_wait(&t->pace, n);
     double    begun = kd_cli_seconds();
     kd_status status = kd_realtime_step(t->stepper, t->line ? t->inputs : NULL, t->outputs);
@@ -505,7 +508,7 @@ static kd_eval eval_held(double time, void *context, double *u, double *du, doub
         if (answer != KD_EVAL_OK) return answer;
     }
     for (int i = 0; i < nu; i++)
-        if (t->external[i]) u[i] = t->applied[i], du[i] = ddu[i] = 0;
+        if (t->external[i]) u[i] = t->applied[i], du[i] = t->applied_rate[i], ddu[i] = 0;
     return KD_EVAL_OK;
 }
 
@@ -517,9 +520,10 @@ static kd_status make_ports(task *t)
     const size_t      nu = (size_t)d.nu + 1;
     t->external = calloc(nu, sizeof *t->external);
     t->outputs = calloc((size_t)d.ny + 1, sizeof *t->outputs);
-    t->inputs = calloc(4 * nu, sizeof *t->inputs);
+    t->inputs = calloc(5 * nu, sizeof *t->inputs);
     if (!t->external || !t->outputs || !t->inputs) return KD_ERR_MEMORY;
     t->applied = t->inputs + nu;
+    t->applied_rate = t->inputs + 4 * nu;
     t->held = (kd_inputs){eval_held, t};
     if (s->inputs.eval &&
         s->inputs.eval(s->x->t, s->inputs.context, t->inputs, t->inputs + 2 * nu, t->inputs + 3 * nu) != KD_EVAL_OK)

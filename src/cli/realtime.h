@@ -33,12 +33,13 @@ typedef struct kd_realtime_task {
     kd_realtime_options      options;
     kd_subject               subject;
     kd_realtime             *stepper;
-    kd_state                *start;            // that was read; NULL: the model's
-    bool                    *external;         // (nu) inputs that come from a controller
-    double                  *outputs;          // (ny)
-    double                  *inputs, *applied; // (nu) for the next step; of the last one
-    struct kd_realtime_line *line;             // NULL: nobody takes part
-    kd_inputs                held;             // inputs as they are applied
+    kd_state                *start;                  // that was read; NULL: the model's
+    bool                    *external;               // (nu) inputs that come from a controller
+    double                  *outputs;                // (ny)
+    double                  *inputs;                 // (nu) for the next step
+    double                  *applied, *applied_rate; // (nu) of the last one
+    struct kd_realtime_line *line;                   // NULL: nobody takes part
+    kd_inputs                held;                   // inputs as they are applied
     kd_certifier            *certifier;
     kd_recording            *recording;
     kd_drawing              *drawing; // NULL: none

@@ -704,6 +704,8 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         def.q = norms;
         if (s->nturns == 0 || !s->prescribed) def.normalise = normalise;
         def.velocities = velocities;
+        // only angles that are counted can move without velocities, where motions are prescribed
+        if (s->nturns == 0 || !s->prescribed) def.zero[KD_KINEMATICS] = KD_BIT(KD_T);
     }
     def.residual = residual;
     def.acceleration = acceleration;

@@ -107,7 +107,9 @@ static kd_eval stand_at_now(kd_realtime *rt)
 {
     kd_eval answer = rt->placed ? kd_rt_inputs(rt, rt->now->t) : KD_EVAL_OK;
     if (answer != KD_EVAL_OK) return answer;
-    if (rt->placed && memcmp(rt->u, rt->u_placed, (size_t)rt->n.nu * sizeof *rt->u) == 0) return KD_EVAL_OK;
+    const size_t size = (size_t)rt->n.nu * sizeof *rt->u;
+    if (rt->placed && memcmp(rt->u, rt->u_placed, size) == 0 && memcmp(rt->du, rt->du_placed, size) == 0)
+        return KD_EVAL_OK;
     bool known = rt->start_known && (rt->n.nu == 0 || !kd_eom_depends(rt->eom, KD_G, KD_U));
     answer = kd_rt_inputs(rt, rt->now->t);
     if (answer != KD_EVAL_OK) return answer;

@@ -72,18 +72,19 @@ struct kd_realtime {
     double      *epsilon;    // (nrows)
     double       alpha, beta;
 
-    double *f, *b;               // (nv), (nr)
-    double *x, *y;               // (unknowns) right-hand side and solution; the same, kept
-    double *rows, *increment;    // (nrows), (nv)
-    double *small;               // (max(nw, ns))
-    double *f_moved, *p_moved;   // (nv), (np) of the directional difference
-    double *drift;               // (np) z
-    double *zero, *u, *du, *ddu; // (max), (nu)
-    double *held, *held_rate;    // (nu) last external inputs
-    double *u_placed;            // (nu) inputs of the place where data stands
-    bool    fed;                 // inputs have come
+    double *f, *b;                // (nv), (nr)
+    double *x, *y;                // (unknowns) right-hand side and solution; the same, kept
+    double *rows, *increment;     // (nrows), (nv)
+    double *small;                // (max(nw, ns))
+    double *f_moved, *p_moved;    // (nv), (np) of the directional difference
+    double *drift;                // (np) z
+    double *zero, *u, *du, *ddu;  // (max), (nu)
+    double *held, *held_rate;     // (nu) last external inputs
+    double *u_placed, *du_placed; // (nu) inputs of the place where data stands
+    double *held_kept, *z_kept;   // (nu), (nz) before the step
+    bool    fed, fed_kept;        // inputs have come
 
-    double           next_sample;
+    double           next_sample, next_sample_kept;
     long             steps;
     double           seconds;
     kd_realtime_work work;
@@ -111,6 +112,8 @@ kd_eval kd_rt_mass_at(kd_realtime *rt, kd_rt_block *M) KD_NODISCARD;
 kd_eval kd_rt_velocity_rows(kd_realtime *rt, const kd_rt_constraints *C, const double *v) KD_NODISCARD;
 // y += h f_p v by a directional difference at now (J3)
 kd_eval kd_rt_add_directional(kd_realtime *rt, double *y) KD_NODISCARD;
+
+#define KD_RT_ALMOST 1e-6 // part of a step by which a sample may lie ahead
 
 // ---- the step (step.c) ----------------------------------------------------------------------------------------------
 kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs) KD_NODISCARD;

@@ -92,6 +92,9 @@ static bool cut(kd_realtime *rt)
     rt->held = kd_cut_double(a, n->nu);
     rt->held_rate = kd_cut_double(a, n->nu);
     rt->u_placed = kd_cut_double(a, n->nu);
+    rt->du_placed = kd_cut_double(a, n->nu);
+    rt->held_kept = kd_cut_double(a, n->nu);
+    rt->z_kept = kd_cut_double(a, n->nz);
     return !a->failed && kd_rt_blocks_cut(rt);
 }
 
@@ -131,6 +134,14 @@ static bool all_zero(const double *x, int n)
     return zero;
 }
 
+// z = 0 now, but not for all times and inputs? Equations say no by zero[KD_KINEMATICS].
+static bool may_drift_later(const kd_realtime *rt)
+{
+    const kd_eom_def *def = kd_eom_definition(rt->eom);
+    return def->kinematics && def->Z && (!def->autonomous || rt->n.nu > 0) &&
+           !(def->zero[KD_KINEMATICS] & KD_BIT(KD_T));
+}
+
 // Does anything move without velocities? z and gI at v = 0; gI = GZ v for all times only where time plays no part.
 static kd_eval look_at_rest(kd_realtime *rt)
 {
@@ -142,7 +153,7 @@ static kd_eval look_at_rest(kd_realtime *rt)
     kd_eom_at_velocity(rt->data, rt->zero, rt->now->r);
     answer = kd_eom_eval(rt->data, KD_KINEMATICS, rt->drift);
     if (answer != KD_EVAL_OK) return answer;
-    rt->drifts = !all_zero(rt->drift, rt->n.np);
+    rt->drifts = !all_zero(rt->drift, rt->n.np) || may_drift_later(rt);
     if (rt->n.nlambda > 0) answer = kd_eom_eval(rt->data, KD_GI, rt->rows);
     bool by_inputs = rt->n.nu > 0 && kd_eom_depends(rt->eom, KD_G, KD_U);
     rt->scleronomic =
@@ -196,7 +207,9 @@ static kd_status prepare(kd_realtime *rt, char *message, size_t size)
     kd_state_copy(rt->now, rt->kept);
     status = count_work(rt);
     if (status < 0) return refuse(message, size, status, rt->message);
-    return kd_realtime_restore(rt, rt->kept);
+    status = kd_realtime_restore(rt, rt->kept);
+    if (rt->n.nz > 0) rt->next_sample = rt->now->t;
+    return status;
 }
 
 static bool has_inactive_rows(const kd_state *x, kd_dims n)
@@ -279,11 +292,18 @@ kd_status kd_realtime_step(kd_realtime *self, const double *inputs, double *outp
     return kd_rt_make_step(self, inputs, outputs);
 }
 
+// The first sample that is not before the state: one that is due there comes at the start of the step from it.
+static void find_sample(kd_realtime *rt)
+{
+    kd_eom_at_time(rt->data, rt->now->t - 2.0 * KD_RT_ALMOST * rt->opt.h, rt->u, rt->du, rt->ddu, rt->now->z);
+    rt->next_sample = kd_eom_next_sample(rt->data);
+}
+
 kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x)
 {
     if (x->size != self->now->size) return KD_ERR_ARGUMENT;
     if (x != self->now) kd_state_copy(x, self->now);
-    if (self->n.nz > 0) self->next_sample = self->now->t;
+    if (self->n.nz > 0) find_sample(self);
     self->placed = self->start_known = self->step.known = self->mass.known = false;
     self->steps = 0;
     self->fed = false;

@@ -16,8 +16,6 @@
 #include "core/text.h"
 #include "realtime/internal.h"
 
-#define ALMOST 1e-6 // part of a step by which a sample may lie ahead
-
 // ---- reports --------------------------------------------------------------------------------------------------------
 static kd_status fault(kd_realtime *rt)
 {
@@ -265,8 +263,9 @@ static kd_status step_from_start(kd_realtime *rt, bool *ends)
     const bool projects = rt->opt.stabilisation == KD_REALTIME_PROJECTION, late = implicit_positions(rt);
     kd_status  status = KD_OK;
     *ends = (rt->opt.index == 2 && !late && !projects) || (projects && rt->nrows > 0);
-    if (kd_rt_start(rt) != KD_EVAL_OK || forces(rt) != KD_EVAL_OK) return fault(rt);
+    if (kd_rt_start(rt) != KD_EVAL_OK) return fault(rt);
     if (rt->opt.index == 1 && acceleration_rows(rt) != KD_EVAL_OK) return fault(rt);
+    if (forces(rt) != KD_EVAL_OK) return fault(rt); // J3 leaves data beside the start
     if (rt->opt.index == 2 || !late) status = predict_positions(rt);
     if (status == KD_OK) status = velocities(rt);
     if (status == KD_OK && late && predict(rt, rt->next->v) != KD_EVAL_OK) status = fault(rt);
@@ -291,7 +290,7 @@ static bool is_finite(const kd_state *x)
 
 static kd_status sample(kd_realtime *rt)
 {
-    if (rt->now->t < rt->next_sample - ALMOST * rt->opt.h) return KD_OK;
+    if (rt->now->t < rt->next_sample - KD_RT_ALMOST * rt->opt.h) return KD_OK;
     kd_eval answer = kd_rt_place(rt, rt->now->t, rt->now->p, rt->now->s);
     if (answer != KD_EVAL_OK) return fault(rt);
     kd_eom_at_velocity(rt->data, rt->now->v, rt->now->r);
@@ -326,12 +325,26 @@ static void accept(kd_realtime *rt, bool ends)
     rt->start_known = ends;
     rt->placed = true;
     memcpy(rt->u_placed, rt->u, (size_t)rt->n.nu * sizeof *rt->u);
+    memcpy(rt->du_placed, rt->du, (size_t)rt->n.nu * sizeof *rt->du);
     rt->steps++;
+}
+
+// What a failed step must not leave behind: its inputs, and a sample made at its start.
+static void keep(kd_realtime *rt)
+{
+    memcpy(rt->held_kept, rt->held, (size_t)rt->n.nu * sizeof *rt->held);
+    memcpy(rt->z_kept, rt->now->z, (size_t)rt->n.nz * sizeof *rt->now->z);
+    rt->next_sample_kept = rt->next_sample;
+    rt->fed_kept = rt->fed;
 }
 
 // What a failed step leaves behind is not where the state is.
 static kd_status reject(kd_realtime *rt, kd_status status)
 {
+    memcpy(rt->held, rt->held_kept, (size_t)rt->n.nu * sizeof *rt->held);
+    memcpy(rt->now->z, rt->z_kept, (size_t)rt->n.nz * sizeof *rt->now->z);
+    rt->next_sample = rt->next_sample_kept;
+    rt->fed = rt->fed_kept;
     rt->placed = rt->start_known = rt->step.known = rt->mass.known = false;
     return status;
 }
@@ -356,6 +369,20 @@ static double clock_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+// An input that is no number is refused before anything is done with it.
+static kd_status check_inputs(kd_realtime *rt, const double *inputs)
+{
+    double sum = 0.0;
+    for (int i = 0; inputs && i < rt->n.nu; i++) sum += rt->external[i] ? 0.0 * inputs[i] : 0.0;
+    if (sum == 0.0) return KD_OK;
+    char name[128] = "";
+    for (int i = 0; i < rt->n.nu; i++)
+        if (rt->external[i] && !isfinite(inputs[i])) kd_eom_name(rt->eom, KD_NAME_U, i, name, sizeof name);
+    kd_text(rt->message, sizeof rt->message, "step %ld from t = %.9g: %s is not finite; the state is that of t = %.9g",
+            rt->steps + 1, rt->now->t, name, rt->now->t);
+    return KD_ERR_NOT_FINITE;
+}
+
 // Held over the step; their rates are those from the last step to this one, for constraints that they move.
 static void take_inputs(kd_realtime *rt, const double *inputs)
 {
@@ -373,8 +400,12 @@ kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs
     const bool watched = rt->opt.deadline > 0.0;
     double     start = watched ? clock_seconds() : 0.0;
     rt->message[0] = '\0';
-    take_inputs(rt, inputs);
-    kd_status status = attempt(rt, outputs);
+    kd_status status = check_inputs(rt, inputs);
+    if (status == KD_OK) {
+        keep(rt);
+        take_inputs(rt, inputs);
+        status = attempt(rt, outputs);
+    }
     rt->seconds = watched ? clock_seconds() - start : 0.0;
     if (status != KD_OK || !watched || rt->seconds <= rt->opt.deadline) return status;
     kd_text(rt->message, sizeof rt->message, "step %ld took %.3g s, its deadline is %.3g s", rt->steps, rt->seconds,

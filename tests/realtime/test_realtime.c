@@ -261,6 +261,137 @@ static void way_back(void **state)
     close_example(&e);
 }
 
+// An input that is no number is refused by name and forgotten.
+static void bad_inputs(void **state)
+{
+    (void)state;
+    loaded              l = load_text(slider, KD_JOINT);
+    kd_realtime_options opt = kd_realtime_options_default();
+    kd_realtime        *rt = step_model(&l, &opt), *other = step_model(&l, &opt);
+    const double        good[1] = {10.0}, none[1] = {NAN};
+    assert_int_equal(kd_realtime_step(rt, good, NULL), KD_OK);
+    assert_int_equal(kd_realtime_step(rt, none, NULL), KD_ERR_NOT_FINITE);
+    assert_non_null(strstr(kd_realtime_message(rt), "push"));
+    assert_int_equal(kd_realtime_step(rt, NULL, NULL), KD_OK); // the last good ones
+    assert_int_equal(kd_realtime_step(other, good, NULL), KD_OK);
+    make_steps(other, 1);
+    assert_true(kd_realtime_state(rt)->p[0] == kd_realtime_state(other)->p[0]);
+    assert_true(kd_realtime_state(rt)->v[0] == kd_realtime_state(other)->v[0]);
+    kd_realtime_destroy(rt);
+    kd_realtime_destroy(other);
+    unload(&l);
+}
+
+// ---- discrete states ------------------------------------------------------------------------------------------------
+static kd_eval unit_mass(const kd_point *x, void *context, double *out)
+{
+    (void)x, (void)context;
+    out[0] = 1.0;
+    return KD_EVAL_OK;
+}
+static kd_eval sampled_force(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = x->z[0] + x->u[0];
+    return x->u[0] > 100.0 ? KD_EVAL_RETRY : KD_EVAL_OK;
+}
+static double every_tenth_step(const kd_point *x, void *context)
+{
+    (void)context;
+    return 0.01 * (floor(100.0 * x->t) + 1.0);
+}
+static kd_eval count_up(const kd_point *x, void *context, double *z)
+{
+    (void)context;
+    z[0] = x->z[0] + 1.0;
+    return KD_EVAL_OK;
+}
+
+static double sampled(const kd_realtime *rt)
+{
+    return kd_realtime_state(rt)->z[0];
+}
+
+// Samples come at their times, also after a way back between two of them; a step that fails takes its sample and its
+// inputs with it.
+static void discrete_states(void **state)
+{
+    (void)state;
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = 1, .nv = 1, .nz = 1, .nu = 1};
+    def.M = unit_mass;
+    def.f = sampled_force;
+    def.next_sample = every_tenth_step;
+    def.discrete = count_up;
+    kd_eom             *eom;
+    kd_state           *x, *kept;
+    const double        refused[1] = {200.0}, one[1] = {1.0};
+    kd_realtime_options opt = kd_realtime_options_default();
+    assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    assert_int_equal(kd_state_create(eom, &kept), KD_OK);
+    kd_realtime *rt = start_stepper(eom, NULL, &opt, x);
+    assert_int_equal(kd_realtime_step(rt, one, NULL), KD_OK);
+    make_steps(rt, 14);
+    assert_true(sampled(rt) == 2.0); // at 0 and 0.01
+    kd_state_copy(kd_realtime_state(rt), kept);
+    make_steps(rt, 10);
+    assert_true(sampled(rt) == 3.0);
+    assert_int_equal(kd_realtime_restore(rt, kept), KD_OK);
+    make_steps(rt, 5);
+    assert_true(sampled(rt) == 2.0); // that of 0.02 is still to come
+    assert_true(kd_realtime_step(rt, refused, NULL) < 0);
+    assert_true(sampled(rt) == 2.0);
+    double v = kd_realtime_state(rt)->v[0];
+    make_steps(rt, 1);
+    assert_true(sampled(rt) == 3.0);
+    assert_true(fabs(kd_realtime_state(rt)->v[0] - v - 4.0 * opt.h) < 1e-15);
+    kd_realtime_destroy(rt);
+    kd_state_destroy(x);
+    kd_state_destroy(kept);
+    kd_eom_destroy(eom);
+}
+
+// ---- motions --------------------------------------------------------------------------------------------------------
+// A prescribed crank that starts gently turns three times; the angle at the far end of its rod, which is counted and
+// moves also by itself, stays between its bounds.
+static void counted_angle(void **state)
+{
+    (void)state;
+    static const char *text =
+        "kardan: 1\n"
+        "title: crank\n"
+        "gravity: [0, 0, 0]\n"
+        "bodies:\n"
+        "  crank: {position: [0, 0, 0.1], mass: 1, inertia: [0.1, 0.1, 0.1]}\n"
+        "  rod: {position: [0.3, 0, 0.2], mass: 1, inertia: [0.1, 0.1, 0.1]}\n"
+        "  slider: {position: [0.6, 0, 0.2], mass: 1, inertia: [0.1, 0.1, 0.1]}\n"
+        "joints:\n"
+        "  bearing: {type: revolute, bodies: [ground, crank], point: [0, 0, 0], axis: [0, 1, 0], motion: 10*t^2}\n"
+        "  pin: {type: revolute, bodies: [crank, rod], point: [0, 0, 0.2], axis: [0, 1, 0]}\n"
+        "  guide: {type: prismatic, bodies: [ground, slider], point: [0.6, 0, 0.2], axis: [1, 0, 0]}\n"
+        "  end: {type: revolute, bodies: [rod, slider], point: [0.6, 0, 0.2], axis: [0, 1, 0], cut: yes}\n"
+        "forces:\n"
+        "  spring: {type: joint_spring, joint: end, law: -1*q}\n"
+        "sensors:\n"
+        "  angle: joint.end.q\n";
+    for (int ahead = 0; ahead < 2; ahead++) {
+        loaded              l = load_text(text, KD_JOINT);
+        kd_realtime_options opt = kd_realtime_options_default();
+        double              angle[1], most = 0.0;
+        opt.ahead = ahead;
+        kd_realtime *rt = step_model(&l, &opt);
+        for (int i = 0; i < 1400; i++) {
+            assert_int_equal(kd_realtime_step(rt, NULL, angle), KD_OK);
+            most = fmax(most, fabs(angle[0]));
+        }
+        // height of the crank's end above the guide 0.4 m at most, length of the rod 0.6 m
+        if (fabs(most - asin(0.4 / 0.6)) > 0.02) fail_msg("angle up to %.4f", most);
+        kd_realtime_destroy(rt);
+        unload(&l);
+    }
+}
+
 // A step that takes longer than its deadline is done and told.
 static void deadlines(void **state)
 {
@@ -346,6 +477,9 @@ int main(void)
         cmocka_unit_test(memory_may_end),
         cmocka_unit_test(divergence_is_told),
         cmocka_unit_test(way_back),
+        cmocka_unit_test(bad_inputs),
+        cmocka_unit_test(discrete_states),
+        cmocka_unit_test(counted_angle),
         cmocka_unit_test(deadlines),
         cmocka_unit_test(refusals),
         cmocka_unit_test(energies),

@@ -237,6 +237,64 @@ static void order_is_one_in_every_form(void **state)
     }
 }
 
+// ---- rows that move -------------------------------------------------------------------------------------------------
+static kd_eval no_force(const kd_point *x, void *context, double *out)
+{
+    (void)x, (void)context;
+    out[0] = 0.0;
+    return KD_EVAL_OK;
+}
+static kd_eval wave(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = x->p[0] - sin(5.0 * x->t);
+    return KD_EVAL_OK;
+}
+static kd_eval wave_rate(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = x->v[0] - 5.0 * cos(5.0 * x->t);
+    return KD_EVAL_OK;
+}
+static kd_eval wave_acceleration(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = x->a[0] + 25.0 * sin(5.0 * x->t);
+    return KD_EVAL_OK;
+}
+
+// Without forces the directional difference of J3 changes nothing: its rows are those of the explicit method, where the
+// step starts.
+static void rows_of_j3(void **state)
+{
+    (void)state;
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = 1, .nv = 1, .nlambda = 1};
+    def.M = oscillator_mass;
+    def.f = no_force;
+    def.g = wave;
+    def.gI = wave_rate;
+    def.gII = wave_acceleration;
+    kd_eom      *eom;
+    kd_state    *x;
+    kd_realtime *rt[2];
+    assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    x->v[0] = 5.0;
+    for (int i = 0; i < 2; i++) {
+        kd_realtime_options opt = kd_realtime_options_default();
+        opt.jacobian = i == 0 ? KD_REALTIME_EXPLICIT : KD_REALTIME_J3;
+        opt.index = 1;
+        opt.stabilisation = KD_REALTIME_BAUMGARTE;
+        rt[i] = start_stepper(eom, NULL, &opt, x);
+        make_steps(rt[i], 100);
+    }
+    assert_true(fabs(kd_realtime_state(rt[0])->p[0] - kd_realtime_state(rt[1])->p[0]) < 1e-14);
+    for (int i = 0; i < 2; i++) kd_realtime_destroy(rt[i]);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +304,7 @@ int main(void)
         cmocka_unit_test(long_runs_stay_on_the_track),
         cmocka_unit_test(order_is_one),
         cmocka_unit_test(order_is_one_in_every_form),
+        cmocka_unit_test(rows_of_j3),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
