@@ -78,12 +78,8 @@ static void fill_slope(kd_work *w, const kd_measure *m, double *out)
 static void fill_slopes(kd_work *w, int first, int end)
 {
     const kd_system *s = w->system;
-    for (int i = first; i < end; i++) {
-        if (s->measure[i].kind == KD_MEASURE_DOF)
-            w->slope[w->slope_at[i]] = 1.0;
-        else
-            fill_slope(w, &s->measure[i], w->slope + w->slope_at[i]);
-    }
+    for (int i = first; i < end; i++)
+        if (s->measure[i].kind != KD_MEASURE_DOF) fill_slope(w, &s->measure[i], w->slope + w->slope_at[i]);
 }
 
 // The measure with its changes along dof l, or along its rate.
@@ -793,6 +789,8 @@ bool kd_work_matrices(kd_work *w)
     for (int i = 0; w->slope_at && i < s->nmeasures; i++)
         w->slope_at[i + 1] = w->slope_at[i] + column_count(w, &s->measure[i]);
     w->slope = kd_cut_double(&w->arena, w->slope_at ? w->slope_at[s->nmeasures] : 0);
+    for (int i = 0; w->slope && i < s->nmeasures; i++) // for good
+        if (s->measure[i].kind == KD_MEASURE_DOF) w->slope[w->slope_at[i]] = 1.0;
     w->kept_jet = kd_arena_cut(&w->arena, (size_t)s->nslots, sizeof *w->kept_jet);
     w->tree_p = kd_cut_double(&w->arena, entries);
     w->tree_v = kd_cut_double(&w->arena, entries);
