@@ -152,9 +152,11 @@ static kd_status name_singular(const kd_realtime *rt, int bad, char *message, si
     } else {
         kd_eom_name(rt->eom, bad < rt->n.nv ? KD_NAME_V : KD_NAME_R, bad < rt->n.nv ? bad : bad - rt->n.nv, name,
                     sizeof name);
-        kd_text(message, size,
-                "the matrix of the step does not determine %s at t = %.9g: is there a body without mass?", name,
-                rt->now->t);
+        kd_text(
+            message, size,
+            "the matrix of the step does not determine %s at t = %.9g: is there a body without mass or inertia? Joint "
+            "coordinates can do without",
+            name, rt->now->t);
     }
     return KD_ERR_REDUNDANT;
 }

@@ -295,6 +295,60 @@ static void rows_of_j3(void **state)
     kd_eom_destroy(eom);
 }
 
+static kd_eval follow(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = x->p[0] - x->u[0];
+    return KD_EVAL_OK;
+}
+static kd_eval follow_rate(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = x->v[0] - x->du[0];
+    return KD_EVAL_OK;
+}
+static kd_eval follow_acceleration(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = x->a[0] - x->ddu[0];
+    return KD_EVAL_OK;
+}
+
+// A constraint that an input moves: the rate of the input is that of the step, also in the first one after it stopped.
+static void input_that_stops(void **state)
+{
+    (void)state;
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = 1, .nv = 1, .nlambda = 1, .nu = 1};
+    def.M = oscillator_mass;
+    def.f = no_force;
+    def.g = follow;
+    def.gI = follow_rate;
+    def.gII = follow_acceleration;
+    kd_eom             *eom;
+    kd_state           *x;
+    kd_realtime_options opt = kd_realtime_options_default();
+    opt.jacobian = KD_REALTIME_EXPLICIT;
+    opt.index = 1;
+    opt.stabilisation = KD_REALTIME_BAUMGARTE;
+    assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    kd_realtime *rt = start_stepper(eom, NULL, &opt, x);
+    double       u[1] = {0.0}, alpha = 0.1 / opt.h, rate = 1.0;
+    for (int i = 0; i < 30; i++) {
+        const double p = kd_realtime_state(rt)->p[0], v = kd_realtime_state(rt)->v[0],
+                     du = i > 0 && i < 20 ? rate : 0.0;
+        if (i > 0) u[0] += opt.h * du;
+        assert_int_equal(kd_realtime_step(rt, u, NULL), KD_OK);
+        const double expected = v - opt.h * (2.0 * alpha * (v - du) + alpha * alpha * (p - u[0]));
+        if (fabs(kd_realtime_state(rt)->v[0] - expected) > 1e-12)
+            fail_msg("step %d: v = %.15g, not %.15g", i, kd_realtime_state(rt)->v[0], expected);
+    }
+    kd_realtime_destroy(rt);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +359,7 @@ int main(void)
         cmocka_unit_test(order_is_one),
         cmocka_unit_test(order_is_one_in_every_form),
         cmocka_unit_test(rows_of_j3),
+        cmocka_unit_test(input_that_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
