@@ -93,7 +93,7 @@ KD_API void      kd_realtime_destroy(kd_realtime *self); // NULL is fine
 // last good step, kd_realtime_message says what happened.
 KD_API kd_status kd_realtime_step(kd_realtime *self, const double *inputs, double *outputs) KD_NODISCARD;
 
-// The state after the last good step, with accelerations and multipliers of that step.
+// The state after the last good step, with accelerations and multipliers of that step; valid until the next step.
 KD_API const kd_state *kd_realtime_state(const kd_realtime *self);
 KD_API long            kd_realtime_steps(const kd_realtime *self);   // good ones since creation or restore
 KD_API const char     *kd_realtime_message(const kd_realtime *self); // why the last step failed; ""

@@ -602,7 +602,8 @@ static void run(task *t)
     else if (last < 0)
         t->status = last;
     else if (status == KD_STOPPED)
-        kd_text(t->message, sizeof t->message, "interrupted at t = %.9g s; summary and results so far are kept", x->t);
+        kd_text(t->message, sizeof t->message, "interrupted at t = %.9g s; summary and results so far are kept",
+                kd_realtime_state(t->stepper)->t);
 }
 
 // ---- command --------------------------------------------------------------------------------------------------------
