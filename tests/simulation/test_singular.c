@@ -262,7 +262,7 @@ static void no_memory(void **state)
         kd_set_allocator(NULL);
         assert_int_equal(a.live, 0);
         if (good) break;
-        assert_true(fail_at < 100);
+        assert_true(fail_at < 1000); // with sanitizers every array is a block of its own
     }
     kd_state_destroy(before);
     kd_state_destroy(now);
