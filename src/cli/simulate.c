@@ -59,7 +59,8 @@ typedef struct task {
     kd_replay     *replay;
     double        *times;
     kd_progress    progress;
-    kd_status      recorded; // first failure of the recording or the certifier
+    kd_status      recorded;             // first failure of the recording or the certifier
+    char           inside[MESSAGE_SIZE]; // why the certifier could not look into a step
     long           steps;
     kd_channels    channels; // of the report
     // what came out
@@ -222,6 +223,8 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
     if (!at_time) kd_replay_see(t->replay, x);
     kd_progress_show(&t->progress, x->t, t->steps);
     t->recorded = kd_certifier_see(t->certifier, t->simulation, x);
+    if (t->recorded == KD_ERR_RANK_CHANGE) // only a state between two steps has no solution
+        kd_text(t->inside, sizeof t->inside, "%s", kd_simulation_message(t->simulation));
     if (t->recorded >= 0 && (at_time || is_start)) {
         kd_findings findings = kd_certifier_findings(t->certifier);
         t->recorded = kd_recording_add(t->recording, x, &findings);
@@ -347,7 +350,7 @@ static void explain_stop(task *t)
 {
     if (t->recorded < 0) { // recording or certifier asked to stop
         t->status = t->recorded;
-        const char *why = kd_recording_message(t->recording);
+        const char *why = t->inside[0] ? t->inside : kd_recording_message(t->recording);
         kd_text(t->message, sizeof t->message, "output at t = %.9g s failed%s%s", t->subject.x->t, why[0] ? ": " : "",
                 why);
     } else if (t->status == KD_STOPPED) {

@@ -654,23 +654,29 @@ static void take_solution(const kd_acceleration *self, double *a, double *lambda
     for (int i = 0; i < d.nmu; i++) mu[i] = self->solution[d.nv + d.nlambda + i];
 }
 
+// n numbers; those that there are none of may be NULL
+static void copy(int n, const double *from, double *to)
+{
+    if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
+}
+
 // (a, lambda, mu, w) to or from one array
 static void save(const kd_acceleration *self, const double *a, const double *w, const double *lambda, const double *mu,
                  double *to)
 {
     kd_dims d = self->dims;
-    memcpy(to, a, (size_t)d.nv * sizeof *a);
-    memcpy(to + d.nv, lambda, (size_t)d.nlambda * sizeof *a);
-    memcpy(to + d.nv + d.nlambda, mu, (size_t)d.nmu * sizeof *a);
-    memcpy(to + self->nk, w, (size_t)d.nw * sizeof *a);
+    copy(d.nv, a, to);
+    copy(d.nlambda, lambda, to + d.nv);
+    copy(d.nmu, mu, to + d.nv + d.nlambda);
+    copy(d.nw, w, to + self->nk);
 }
 static void restore(const kd_acceleration *self, const double *from, double *a, double *w, double *lambda, double *mu)
 {
     kd_dims d = self->dims;
-    memcpy(a, from, (size_t)d.nv * sizeof *a);
-    memcpy(lambda, from + d.nv, (size_t)d.nlambda * sizeof *a);
-    memcpy(mu, from + d.nv + d.nlambda, (size_t)d.nmu * sizeof *a);
-    memcpy(w, from + self->nk, (size_t)d.nw * sizeof *a);
+    copy(d.nv, from, a);
+    copy(d.nlambda, from + d.nv, lambda);
+    copy(d.nmu, from + d.nv + d.nlambda, mu);
+    copy(d.nw, from + self->nk, w);
 }
 
 // The matrix in use may serve later points with the same rows, unless it was truncated. That of a stage serves stages

@@ -107,8 +107,9 @@ static void remember(kd_statespace *self, const kd_statespace_point *at)
     memcpy(past->point[past->newest], at->p, (size_t)(d.np + d.nv + d.nr + d.nw + d.ns) * sizeof *at->p);
 }
 
-// Iterates that led nowhere are no guess, and factors made on their way no factors: back to the last accepted point.
-static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+// Iterates that led nowhere are no guess, and factors made on their way no factors: back to the last accepted point. A
+// function that asked to stop is left alone.
+static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, bool stopped)
 {
     const kd_statespace_past *past = &self->past;
     kd_dims                   d = self->dims;
@@ -119,7 +120,7 @@ static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
     if (!home) return;
     self->guess_t = past->t[past->newest];
     memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
-    (void)!kd_chart_factor(self, chart, past->t[past->newest], at->p, at->s, &regular);
+    if (!stopped) (void)!kd_chart_factor(self, chart, past->t[past->newest], at->p, at->s, &regular);
 }
 
 // Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer.
@@ -159,7 +160,7 @@ static kd_eval positions(kd_statespace *self, kd_chart *chart, kd_statespace_poi
         if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
     }
     double t_home = past->t[past->newest], most = longest / fabs(at->t - t_home);
-    go_home(self, chart, at);
+    go_home(self, chart, at, false);
     if (most >= least) return kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, least, most);
     self->fault = KD_ERR_RETRY_FAILED;
     kd_text(self->message, sizeof self->message, "t = %.9g: the prescribed motion is too far away to be followed",
@@ -168,12 +169,12 @@ static kd_eval positions(kd_statespace *self, kd_chart *chart, kd_statespace_poi
 }
 
 // Back home, with the reason of the failure
-static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, bool stopped)
 {
     kd_status fault = self->fault;
     char      message[sizeof self->message];
     memcpy(message, self->message, sizeof message);
-    go_home(self, chart, at);
+    go_home(self, chart, at, stopped);
     self->fault = fault;
     memcpy(self->message, message, sizeof message);
 }
@@ -235,7 +236,7 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     if (answer == KD_EVAL_OK) answer = accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = rates(self, at);
     if (answer != KD_EVAL_OK) {
-        give_up(self, chart, at);
+        give_up(self, chart, at, answer == KD_EVAL_STOP);
         return answer;
     }
     memcpy(self->guess, at->w, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);

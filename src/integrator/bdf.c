@@ -467,6 +467,13 @@ static void after_error(kd_bdf *b, const estimates *s, int failures)
     if (first && failures == 1) b->raising = true;
 }
 
+// Could a shorter step help? Matrices belong to predicted points, which may lie where the formulation has none.
+static bool may_pass(kd_status status)
+{
+    return status == KD_ERR_DECOMPOSITION || status == KD_ERR_RETRY_FAILED || status == KD_ERR_NOT_FINITE ||
+           status == KD_ERR_RANK_CHANGE || status == KD_ERR_SINGULAR_CS || status == KD_ERR_SINGULAR_MASS;
+}
+
 // An attempt that failed before its error test. < 0: give up
 static kd_status after_failure(kd_bdf *b, kd_status status, int *singular)
 {
@@ -482,8 +489,7 @@ static kd_status after_failure(kd_bdf *b, kd_status status, int *singular)
         keep_fault(b, status);
         report(b, status == KD_ERR_DECOMPOSITION ? KD_ATTEMPT_NEWTON : KD_ATTEMPT_EVALUATE, 0, NULL);
         if (status == KD_ERR_DECOMPOSITION && ++*singular >= MAX_SINGULAR) return status;
-        if (status != KD_ERR_DECOMPOSITION && status != KD_ERR_RETRY_FAILED && status != KD_ERR_NOT_FINITE)
-            return status;
+        if (!may_pass(status)) return status;
     }
     if (b->opt.h_fixed > 0 && b->grid_wanted == 0) return b->cause;
     shrink(b, FAILED_SHRINK);

@@ -16,6 +16,7 @@ static const int    MOST_SHRUNK = 3; // times in a row that the step became much
 static const int    WORTH = 8;       // iterations that new factors cost, about
 static const double AGEING = 1.5;    // growth of a measured rate in a step without measurement
 static const double ROUNDING = 100;  // increments below this many units in the last place are converged
+static const double NOTHING = 1e-3;  // slow increments below this part of opt.stop are rounding, whatever the size of x
 
 void kd_corrector_cut(kd_corrector *c, kd_arena *arena, kd_dae *dae, const kd_corrector_options *opt)
 {
@@ -167,6 +168,7 @@ static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double
         // what a fresh matrix does at its own point says nothing about the steps to come
         if (m > 0 && rate <= SLOW && (!c->renewed || c->opt.dassl_rules)) c->rate = rate;
         if (c->norm <= rounding) return KD_OK;
+        if (m > 0 && rate > SLOW && !c->opt.dassl_rules && c->norm <= NOTHING * c->opt.stop) return KD_OK;
         if (m > 0 && rate > SLOW) return KD_ERR_NEWTON;
         if (rate < 1 && rate / (1 - rate) * c->norm <= c->opt.stop) return KD_OK;
     }

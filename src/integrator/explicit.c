@@ -368,37 +368,43 @@ static void find_worst(kd_explicit *self)
 // ---- stiffness ------------------------------------------------------------------------------------------------------
 
 // h |k_end - k_last| / |x_1 - X_last| at the same time t + h estimates h times the largest eigenvalue (HNW II, IV.2)
-static double stages_radius(kd_explicit *self)
+static kd_status stages_radius(kd_explicit *self, double *radius)
 {
     const kd_explicit_tableau *b = self->tableau;
     double                     num = 0, den = 0;
     const double              *k_last = self->k[b->stages - 1];
     if (self->points) { // whose multipliers do not belong to X alone
-        if (kd_explicit_rhs(self, end_time(self), self->X, self->k_other) < 0) return -1;
+        kd_status status = kd_explicit_rhs(self, end_time(self), self->X, self->k_other);
+        if (status < 0) return status;
         k_last = self->k_other;
     }
     for (int i = 0; i < self->n; i++) {
         num += pow(self->k_end[i] - k_last[i], 2);
         den += pow(self->x_new[i] - self->X[i], 2);
     }
-    return den > 0 ? self->h * sqrt(num / den) / b->stiff : 0;
+    *radius = den > 0 ? self->h * sqrt(num / den) / b->stiff : 0;
+    return KD_OK;
 }
 
-static void watch_stiffness(kd_explicit *self)
+// < 0: a function asked to stop
+static kd_status watch_stiffness(kd_explicit *self)
 {
-    int every = self->opt.stiff_steps;
-    if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return;
-    double radius = self->how->radius(self);
-    if (radius < 0) {
+    int    every = self->opt.stiff_steps;
+    double radius;
+    if (every == 0 || self->stiff || (self->hits == 0 && self->since_start % every != 0)) return KD_OK;
+    kd_status status = self->how->radius(self, &radius);
+    if (status == KD_ERR_RETRY_FAILED) {
         self->message[0] = '\0';
-        return;
+        return KD_OK;
     }
+    if (status < 0) return status;
     if (radius > 1) {
         self->misses = 0;
         self->stiff = ++self->hits >= STIFF_HITS;
     } else if (self->hits > 0 && ++self->misses >= STIFF_MISSES) {
         self->hits = self->misses = 0;
     }
+    return KD_OK;
 }
 
 static kd_status advise(kd_explicit *self)
@@ -508,7 +514,8 @@ static kd_status complete(kd_explicit *self)
     double              t1 = end_time(self);
     bool                moved = false;
     kd_eval             answer = KD_EVAL_OK;
-    watch_stiffness(self);
+    kd_status           status = watch_stiffness(self);
+    if (status < 0) return status;
     if (f->correct) {
         moved = true;
         self->dae->keep = true;

@@ -17,8 +17,9 @@ typedef struct kd_explicit_class {
     kd_status (*solve)(kd_explicit *self, double *err);
     double (*proposal)(kd_explicit *self, double err); // size of the next step after an accepted one
     double (*shrink)(kd_explicit *self, double err);   // factor of the step after an error that was too large
-    double (*radius)(kd_explicit *self);               // h |f_x| over the border of stability; < 0: not known
-    kd_status (*prepare_dense)(kd_explicit *self);     // after an accepted step, at the first call only
+    // *radius = h |f_x| over the border of stability; KD_ERR_RETRY_FAILED: not known
+    kd_status (*radius)(kd_explicit *self, double *radius);
+    kd_status (*prepare_dense)(kd_explicit *self);                     // after an accepted step, at the first call only
     void (*interpolate)(const kd_explicit *self, double s, double *x); // x(t_old + s h), 0 <= s < 1
 } kd_explicit_class;
 

@@ -264,7 +264,7 @@ static kd_status solve(kd_explicit *frame, double *err)
     self->q_known = false;
     for (int l = 0; l < COLUMNS; l++) self->member[l].known = false;
     kd_status status = add_columns(self, err);
-    if (status < 0 || !(*err < 1)) return status;
+    if (status < 0 || !(*err < 1 || frame->opt.h_fixed > 0)) return status;
     for (int i = 0; i < frame->n && self->columns > 1; i++) self->lower[i] = frame->x[i] + self->T[1][i];
     if (!self->watches_inside) return KD_OK;
     status = kd_explicit_evaluate_end(frame);
@@ -335,16 +335,19 @@ static double shrink(kd_explicit *frame, double err)
 
 // h |df| / |dx| between the last two approximations at t + h, whose difference is that of the stiff components where
 // stability limits the step (HNW II, IV.2); one more evaluation
-static double radius(kd_explicit *frame)
+static kd_status radius(kd_explicit *frame, double *out)
 {
     kd_extrapolation *self = whole(frame);
     double            num = 0, den = 0;
-    if (self->columns < 2 || kd_explicit_rhs(frame, frame->t + frame->h, self->lower, self->f) < 0) return -1;
+    if (self->columns < 2) return KD_ERR_RETRY_FAILED;
+    kd_status status = kd_explicit_rhs(frame, frame->t + frame->h, self->lower, self->f);
+    if (status < 0) return status;
     for (int i = 0; i < frame->n; i++) {
         num += pow(frame->k_end[i] - self->f[i], 2);
         den += pow(frame->x_new[i] - self->lower[i], 2);
     }
-    return den > 0 ? frame->h * sqrt(num / den) / (AT_BORDER * self->border[self->columns - 1]) : 0;
+    *out = den > 0 ? frame->h * sqrt(num / den) / (AT_BORDER * self->border[self->columns - 1]) : 0;
+    return KD_OK;
 }
 
 // Growth of x' = -z x in a step with columns 0 .. j

@@ -263,6 +263,23 @@ static void everything_is_driven(void **state)
     }
 }
 
+// A mechanism that locks is told with its joint, also where it is the look into a step that finds it.
+static void locks_are_told(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"sdirk --method rosenbrock", "sdirk --method esdirk", "bdf", "extrapolation"};
+    for (int i = 0; i < 8; i++) {
+        char line[500];
+        snprintf(
+            line, sizeof line,
+            "simulate '" KD_SOURCE_DIR
+            "/models/four-bar.yaml' --set a=0.25 --set b=0.2 --set c=0.2 --coordinates %s --formulation statespace "
+            "--integrator %s --rtol 1e-6 --t-end 0.5 --intervals 100 --quiet " TO,
+            i % 2 ? "cartesian" : "joint", methods[i / 2]);
+        expect(line, 1, "joint '");
+    }
+}
+
 // What cannot move is said to be so, in the words of models.
 static void nothing_moves(void **state)
 {
@@ -335,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup(info_lists_everything, start_afresh),
         cmocka_unit_test_setup(robot_is_converted, start_afresh),
         cmocka_unit_test_setup(everything_is_driven, start_afresh),
+        cmocka_unit_test_setup(locks_are_told, start_afresh),
         cmocka_unit_test_setup(nothing_moves, start_afresh),
         cmocka_unit_test_setup(slips_of_the_hand, start_afresh),
         cmocka_unit_test_setup(motion_is_drawn, start_afresh),

@@ -86,7 +86,9 @@ static bool check_newton(const kd_eom *eom, const kd_inputs *inputs, const kd_st
     }
     f->solve_complex(dae->impl, F[0], F[1]);
     for (int k = 0; k < 2 && smooth; k++)
-        for (int i = 0; i < n; i++) assert_close(F[k][i], dx[k][i], tolerance);
+        for (int i = 0; i < n; i++)
+            if (!(fabs(F[k][i] - dx[k][i]) <= tolerance))
+                fail_msg("%s: complex component %d is %g, not %g", kd_eom_title(eom), i, F[k][i], dx[k][i]);
     kd_dae_destroy(dae);
     free(block);
     return smooth;

@@ -845,6 +845,31 @@ static void singular_matrix(void **state)
     kd_bdf_destroy(b);
 }
 
+// Matrices that the formulation does not have so far ahead, behind a singular position: shorter steps are tried.
+static kd_status short_sighted(void *impl, double t, const double *x, const double *xdot, bool restart)
+{
+    dense_dae *d = impl;
+    return d->dae.h > 1e-4 ? (d->status = KD_ERR_RANK_CHANGE) : dense_linearize(impl, t, x, xdot, restart);
+}
+static void matrix_is_not_to_be_had(void **state)
+{
+    (void)state;
+    dense_dae      d;
+    kd_bdf_options o = with_tolerance(1e-6);
+    double         x[2];
+    dense_make(&d, &waves);
+    d.methods.linearize = short_sighted;
+    o.h_first = 0.01;
+    kd_bdf *b = create(&d.dae, &o);
+    waves.solution(0, x);
+    assert_int_equal(kd_bdf_start(b, 0, x, false), KD_OK);
+    run(b, 0.01);
+    assert_true(kd_bdf_stats(b).rejected_newton > 0);
+    waves.solution(0.01, x);
+    assert_true(fabs(kd_bdf_x(b)[0] - x[0]) < 1e-5);
+    kd_bdf_destroy(b);
+}
+
 // A step of fixed size that cannot be made says so.
 static void fixed_step_fails(void **state)
 {
@@ -923,6 +948,7 @@ int main(void)
         cmocka_unit_test(function_refuses),
         cmocka_unit_test(not_a_number),
         cmocka_unit_test(singular_matrix),
+        cmocka_unit_test(matrix_is_not_to_be_had),
         cmocka_unit_test(fixed_step_fails),
         cmocka_unit_test(updates_are_used),
     };

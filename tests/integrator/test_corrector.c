@@ -252,6 +252,42 @@ static void wrong_derivatives(void **state)
     drop(&f);
 }
 
+// x is what is left of a difference of much larger numbers, 50 (1 + x - 1): F has steps of 1e-14, where the matrix of
+// its slope helps little. What the tolerance does not see is no slow iteration.
+static kd_eval rest_residual(double t, const double *x, const double *xdot, double *F)
+{
+    volatile double sum = 1 + x[0];
+    (void)t;
+    F[0] = xdot[0] + 50 * (sum - 1);
+    return KD_EVAL_OK;
+}
+static void rest_derivatives(double t, const double *x, double *F_x, double *F_xdot)
+{
+    (void)t, (void)x;
+    F_x[0] = 50;
+    F_xdot[0] = 1;
+}
+static void rest_solution(double t, double *x)
+{
+    (void)t;
+    x[0] = 0;
+}
+static const dense_problem rest = {"rest", 1, 1, rest_residual, rest_derivatives, rest_solution};
+
+static void rounding_is_not_slow(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        fixture f;
+        make(&f, &rest, k ? &dassl : &own);
+        f.x[0] = 0;
+        f.xdot[0] = 1e-17;
+        assert_int_equal(kd_corrector_solve(&f.c, 0.3, 1, 1, f.x, f.xdot), k ? KD_ERR_NEWTON : KD_OK);
+        assert_true(fabs(f.x[0]) < 1e-15);
+        drop(&f);
+    }
+}
+
 // Answers of the functions come through; a residual that is not a number is a failed iteration.
 static void refusals(void **state)
 {
@@ -305,6 +341,7 @@ int main(void)
         cmocka_unit_test(scaling_of_rows),
         cmocka_unit_test(updates),
         cmocka_unit_test(wrong_derivatives),
+        cmocka_unit_test(rounding_is_not_slow),
         cmocka_unit_test(refusals),
         cmocka_unit_test(restart_keeps_derivatives),
     };

@@ -330,6 +330,37 @@ static void refusing_functions_end_with_words(void **state)
     }
 }
 
+// Whenever the right-hand side asks to stop, in stages, in the test for stiffness or in dense output, it stops.
+static void stops_at_once(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KD_EXPLICIT_METHOD_COUNT; kind++) {
+        long calls = 0;
+        for (long stop_at = 1; stop_at == 1 || stop_at <= calls; stop_at++) {
+            toy                 small;
+            kd_explicit        *solver;
+            kd_explicit_options opt = options_of((kd_explicit_method)kind, 1e-6);
+            double              x = 1, y;
+            opt.stiff_steps = 1;
+            toy_init(&small, 1);
+            small.stop_at = stop_at > 1 ? stop_at : 0; // at first all calls are counted
+            assert_int_equal(kd_explicit_create(&small.dae, &opt, &solver, NULL, 0), KD_OK);
+            kd_status status = kd_explicit_start(solver, 0, &x);
+            while (status >= 0 && kd_explicit_time(solver) < 0.5) {
+                status = kd_explicit_step(solver, 0.5);
+                if (status >= 0)
+                    status =
+                        kd_explicit_dense(solver, 0.5 * (kd_explicit_time_old(solver) + kd_explicit_time(solver)), &y);
+            }
+            assert_int_equal(status, stop_at > 1 ? KD_ERR_CALLBACK_STOP : KD_OK);
+            if (stop_at > 1) assert_int_equal(small.calls, stop_at);
+            calls = stop_at > 1 ? calls : small.calls;
+            kd_explicit_destroy(solver);
+        }
+        assert_true(calls > 10);
+    }
+}
+
 // ---- contracts ------------------------------------------------------------------------------------------------------
 
 // A second start forgets the past, gives the same numbers again and keeps counting.
@@ -541,6 +572,7 @@ int main(void)
         cmocka_unit_test(coordinates_may_change),
         cmocka_unit_test(stiffness_is_told),
         cmocka_unit_test(refusing_functions_end_with_words),
+        cmocka_unit_test(stops_at_once),
         cmocka_unit_test(restart_repeats),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(attempts_are_reported),

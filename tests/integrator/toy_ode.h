@@ -1,5 +1,5 @@
 // tests/integrator/toy_ode.h: a small equation with a right-hand side, x' = -rate (x - cos t) - sin t with the solution
-// cos t, that can be told to refuse, to answer NaN and to turn its coordinate.
+// cos t, that can be told to refuse, to stop, to answer NaN and to turn its coordinate.
 #ifndef KD_TESTS_TOY_ODE_H
 #define KD_TESTS_TOY_ODE_H
 
@@ -16,6 +16,7 @@ typedef struct toy {
     double       beyond; // refuses later times
     bool         nan;    // ... or answers NaN
     long         relabelled;
+    long         calls, stop_at; // asks to stop at this call, once
     kd_component component[1];
     int          index[1];
     bool         controlled[1];
@@ -24,6 +25,7 @@ typedef struct toy {
 static kd_eval toy_rhs(void *impl, double t, const double *x, double *xdot)
 {
     toy *self = impl;
+    if (++self->calls == self->stop_at) return KD_EVAL_STOP;
     if (t > self->beyond && !self->nan) return KD_EVAL_RETRY;
     xdot[0] = -self->rate * (x[0] - self->sign * cos(t)) - self->sign * sin(t);
     if (t > self->beyond) xdot[0] = NAN;
@@ -40,9 +42,9 @@ static kd_eval toy_stage(void *impl, double t, const double *x, double t_next, c
 
 static kd_status toy_fault(void *impl, const char **message)
 {
-    (void)impl;
+    const toy *self = impl;
     if (message) *message = "the toy is broken";
-    return KD_ERR_RETRY_FAILED;
+    return self->calls == self->stop_at ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
 }
 
 static inline kd_eval toy_relabel(void *impl, double t, double *x, bool *changed)
