@@ -30,6 +30,8 @@ static inline double *kd_block(const kd_linearizer *l, kd_fn fn, kd_var var)
     return l->f.block[fn][var];
 }
 
+// Better differences for outputs and inputs, where the equations give no derivatives.
+kd_status kd_linear_differences(kd_linearizer *l);
 // Names of states, inputs, outputs and of all increments; false: no memory.
 bool kd_linear_names(const kd_linearizer *l, kd_linear *linear, kd_arena *arena);
 // A, B, C, D, T, S in minimal coordinates. KD_OK, KD_ERR_MEMORY, KD_ERR_SINGULAR_MASS.

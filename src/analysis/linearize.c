@@ -144,7 +144,8 @@ static kd_status differentiate(kd_linearizer *l, const kd_inputs *inputs, char *
         if (by_s) memcpy(l->c_s, by_s, (size_t)l->n.ns * (size_t)l->n.ns * sizeof(double));
         if (!by_s || kd_lu_factor(l->n.ns, l->c_s, l->c_pivot) != 0) return KD_ERR_SINGULAR_CS;
     }
-    return frame_rates(l);
+    status = kd_linear_differences(l);
+    return status < 0 ? status : frame_rates(l);
 }
 
 // ---- second order form ----------------------------------------------------------------------------------------------
