@@ -82,7 +82,7 @@ static kd_eval Z_rate(kd_linearizer *l, const double *rate, double *p, double *m
     kd_eval             answer = KD_EVAL_OK;
     for (int k = 0; k < 4 && answer == KD_EVAL_OK; k++) {
         answer = Z_moved(l, rate, place[k] * h, p, moved);
-        kd_axpy(size, weight[k] / h, moved, out);
+        for (int i = 0; i < size; i++) out[i] += weight[k] / h * (moved[i] - l->Z[i]); // 0 where Z is constant
     }
     return answer;
 }
