@@ -8,14 +8,14 @@
 #include "math/dense.h"
 
 // Rows of length 1, so that units of constraints do not matter; rows that do not hold are 0.
-static void scale_rows(int m, int n, const double *J, const unsigned char *active, double *scaled)
+static void scale_rows(int m, int n, const double *J, const unsigned char *active, const double *weight, double *scaled)
 {
     for (int i = 0; i < m; i++) {
         double length = 0;
         for (int j = 0; j < n; j++) length = hypot(length, J[(size_t)i + (size_t)j * (size_t)m]);
         for (int j = 0; j < n; j++) {
             size_t k = (size_t)i + (size_t)j * (size_t)m;
-            scaled[k] = active[i] && length > 0 ? J[k] / length : 0;
+            scaled[k] = active[i] && length > 0 ? J[k] / length * weight[j] : 0;
         }
     }
 }
@@ -31,12 +31,12 @@ static void sort_ints(int n, int *list)
 }
 
 bool kd_chart_create(kd_chart *chart, kd_arena *arena, int m, int n, const double *J, const unsigned char *active,
-                     double tolerance)
+                     const double *weight, double tolerance)
 {
     double *scaled = kd_cut_matrix(arena, m, n);
     int    *row = kd_cut_int(arena, m), *column = kd_cut_int(arena, n);
     if (arena->failed) return false;
-    scale_rows(m, n, J, active, scaled);
+    scale_rows(m, n, J, active, weight, scaled);
     for (int j = 0; j < n; j++) column[j] = j;
     bool any = m > 0 && kd_norm_max(m * n, scaled) > 0;
     int  rank = any ? kd_lu_full(m, n, scaled, row, column, tolerance) : 0;

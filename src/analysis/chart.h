@@ -16,9 +16,9 @@ typedef struct kd_chart {
     double *b; // (rank) workspace
 } kd_chart;
 
-// active: (m) rows that hold. false: no memory.
+// active: (m) rows that hold. weight: (n) columns of large weight are rather dependent ones. false: no memory.
 bool kd_chart_create(kd_chart *chart, kd_arena *arena, int m, int n, const double *J, const unsigned char *active,
-                     double tolerance);
+                     const double *weight, double tolerance);
 // The dependent components of x (n), the independent ones given; b (m).
 void kd_chart_complete(const kd_chart *chart, const double *b, double *x);
 

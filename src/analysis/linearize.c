@@ -236,12 +236,29 @@ static void descriptor(const kd_linearizer *l, kd_linear *linear, kd_arena *aren
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
+// Increments whose axes turn are made dependent where others can do: coordinates that spin with a wheel would hide that
+// a motion is steady.
+static double *column_weights(kd_linearizer *l)
+{
+    static const double AVOID = 100;
+    const int           nv = l->n.nv;
+    const double        most = kd_norm_max(nv * nv, l->N);
+    double             *weight = kd_cut_double(&l->work, nv);
+    for (int i = 0; i < nv && weight; i++) {
+        double turning = 0;
+        for (int j = 0; j < nv; j++) turning = fmax(turning, fabs(l->N[i + j * nv]));
+        weight[i] = 1 + (most > 0 ? AVOID * turning / most : 0);
+    }
+    return weight;
+}
+
 static kd_status reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena, double tolerance)
 {
     const kd_dims n = l->n;
     const int     m = n.nlambda + n.nmu;
-    if (!kd_chart_create(&l->position, &l->work, n.nlambda, n.nv, l->GZ, l->active, tolerance) ||
-        !kd_chart_create(&l->velocity, &l->work, m, n.nv, l->J, l->active, tolerance))
+    const double *weight = column_weights(l);
+    if (!weight || !kd_chart_create(&l->position, &l->work, n.nlambda, n.nv, l->GZ, l->active, weight, tolerance) ||
+        !kd_chart_create(&l->velocity, &l->work, m, n.nv, l->J, l->active, weight, tolerance))
         return l->work.failed ? KD_ERR_MEMORY : KD_ERR_DECOMPOSITION;
     int holding = 0;
     for (int i = 0; i < m; i++) holding += l->active[i] != 0;

@@ -247,6 +247,32 @@ static void caravan_sways_as_tabulated(void **state)
     }
 }
 
+// The benchmark bicycle at four speeds: castering, capsize and weave as published, in both coordinate sets, of which
+// the Cartesian ones turn with the wheels.
+static void bicycle_has_published_eigenvalues(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *speed;
+        double      castering, capsize, real, imaginary;
+    } table[] = {
+        {"1", -7.1100801463744077, -3.1342312506657842, 3.5269617099006942, 0.80774027519931005},
+        {"5", -14.078389692798247, -0.32286642900408708, -0.77534188219584193, 4.4648677137882251},
+        {"6", -16.085371230980284, -0.0040669007697033624, -1.5264448658414171, 5.8767306059870840},
+        {"10", -24.624596350174000, 0.16105338653171554, -3.7201684043728757, 10.906811394762882},
+    };
+    for (int k = 0; k < 8; k++) {
+        kd_setting settings[] = {{"v", table[k / 2].speed}, {"push", "0"}};
+        subject    s = open_model("bicycle.yaml", settings, 2, BOTH[k & 1], false);
+        linearize(&s);
+        assert_has_pair(s.modes, table[k / 2].castering, 0, 1e-8);
+        assert_has_pair(s.modes, table[k / 2].capsize, 0, 1e-8);
+        assert_has_pair(s.modes, table[k / 2].real, table[k / 2].imaginary, 1e-8);
+        assert_int_equal(s.linear->nvelocity, 3);
+        close_model(&s);
+    }
+}
+
 // ---- against the nonlinear equations --------------------------------------------------------------------------------
 
 // exp(A) by scaling and the series
@@ -582,6 +608,7 @@ int main(void)
         cmocka_unit_test(modes_are_eigenvectors),
         cmocka_unit_test(four_bar_has_published_eigenvalues),
         cmocka_unit_test(caravan_sways_as_tabulated),
+        cmocka_unit_test(bicycle_has_published_eigenvalues),
         cmocka_unit_test(closed_loop_flow_is_the_exponential),
         cmocka_unit_test(accelerations_change_as_A_says),
         cmocka_unit_test(flow_on_quaternions),
