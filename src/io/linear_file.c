@@ -182,7 +182,8 @@ void kd_linear_write_mat(FILE *file, const kd_linear *l)
     fwrite(&l->t, sizeof l->t, 1, file);
     for (int i = 0; i < count; i++) {
         put_header(file, list[i].name, list[i].rows, list[i].columns, false);
-        fwrite(list[i].value, sizeof(double), (size_t)list[i].rows * (size_t)list[i].columns, file);
+        const size_t size = (size_t)list[i].rows * (size_t)list[i].columns;
+        if (size > 0) fwrite(list[i].value, sizeof(double), size, file);
     }
     put_lines(file, "state_name", l->nx, l->state_name);
     put_lines(file, "input_name", l->nu, l->input_name);
