@@ -16,6 +16,7 @@
 #include <kardan/formulation.h>
 #include <kardan/ida.h>
 #include <kardan/initial.h>
+#include <kardan/linearize.h>
 #include <kardan/model.h>
 #include <kardan/radau.h>
 #include <kardan/realtime.h>

@@ -57,6 +57,13 @@ void kd_zqr_solve(int n, const double complex *QR, const double complex *tau, do
 int kd_svd(int m, int n, double *A, double *U, double *sigma, double *Vt, double *work);
 int kd_svd_work(int m, int n);
 
+// ---- eigenvalues ----------------------------------------------------------------------------------------------------
+// A V = V diag(real + i imaginary), A (n x n) is destroyed. A pair stands together, positive imaginary part first, and
+// has the columns (Re, Im) of its vector in V (n x n; NULL: not wanted). work of kd_eigen_work(n) doubles. 0, or > 0:
+// did not converge.
+int kd_eigen(int n, double *A, double *real, double *imaginary, double *V, double *work);
+int kd_eigen_work(int n);
+
 // ---- small vector helpers -------------------------------------------------------------------------------------------
 double kd_norm_max(int n, const double *x);
 // Largest power of 2 that is not above x, a scale factor that adds no rounding; 1 if x is not positive and finite

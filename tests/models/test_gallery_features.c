@@ -306,6 +306,38 @@ static void rolling_disc(void **state)
          sways);
 }
 
+// ---- bicycle --------------------------------------------------------------------------------------------------------
+
+static double largest_lean(const run *r, double from, double to)
+{
+    double most = 0;
+    for (int i = 0; i < r->n; i++)
+        if (r->t[i] >= from && r->t[i] <= to) most = fmax(most, fabs(at(r, i, "lean")));
+    return most;
+}
+
+static void balances(const run *r)
+{
+    assert_true(largest_lean(r, 0, 2) > 1e-3);
+    assert_true(largest_lean(r, 4, 5) < 0.3 * largest_lean(r, 0, 2));
+}
+
+static void falls(const run *r)
+{
+    assert_true(largest_lean(r, 1.5, 2) > 3 * largest_lean(r, 0, 0.5));
+}
+
+// The bicycle balances itself at 5 m/s, where all its eigenvalues decay, and falls at 3 m/s, where the weave grows.
+static void bicycle(void **state)
+{
+    (void)state;
+    both(&(scenario){.file = "bicycle", .set = {{"push", "0.02"}}, .t_end = 5, .samples = 100, .agree = 1e-5},
+         balances);
+    both(
+        &(scenario){.file = "bicycle", .set = {{"push", "0.02"}, {"v", "3"}}, .t_end = 2, .samples = 40, .agree = 1e-5},
+        falls);
+}
+
 // ---- skate ----------------------------------------------------------------------------------------------------------
 
 static void draws_cycloids(const run *r)
@@ -920,6 +952,7 @@ int main(void)
         cmocka_unit_test(gyroscope),
         cmocka_unit_test(spatial_slider_crank),
         cmocka_unit_test(rolling_disc),
+        cmocka_unit_test(bicycle),
         cmocka_unit_test(skate),
         cmocka_unit_test(gear_train),
         cmocka_unit_test(bouncing_ball),

@@ -1,0 +1,40 @@
+// analysis/internal.h: the linear equations in the making.
+#ifndef KD_ANALYSIS_INTERNAL_H
+#define KD_ANALYSIS_INTERNAL_H
+
+#include <kardan/linearize.h>
+
+#include "analysis/chart.h"
+
+// Derivatives at the state, and what follows from them.
+typedef struct kd_linearizer {
+    const kd_eom  *eom;
+    kd_dims        n;
+    kd_arena       work;
+    kd_eom_data   *data;
+    kd_state      *x;   // consistent copy
+    double        *u;   // (3 nu)
+    kd_blocks      f;   // NULL: vanishes
+    double        *Z;   // (np x nv)
+    double        *N;   // (nv x nv) e' = dv + N e
+    double        *J;   // (nlambda + nmu x nv) [GZ; HZ]
+    double        *GZ;  // (nlambda x nv)
+    double        *c_s; // LU
+    int           *c_pivot;
+    kd_chart       position, velocity;
+    unsigned char *active; // (nlambda + nmu)
+} kd_linearizer;
+
+static inline double *kd_block(const kd_linearizer *l, kd_fn fn, kd_var var)
+{
+    return l->f.block[fn][var];
+}
+
+// Better differences for outputs and inputs, where the equations give no derivatives.
+kd_status kd_linear_differences(kd_linearizer *l);
+// Names of states, inputs, outputs and of all increments; false: no memory.
+bool kd_linear_names(const kd_linearizer *l, kd_linear *linear, kd_arena *arena);
+// A, B, C, D, T, S in minimal coordinates. KD_OK, KD_ERR_MEMORY, KD_ERR_SINGULAR_MASS.
+kd_status kd_linear_reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena);
+
+#endif

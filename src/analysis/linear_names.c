@@ -1,0 +1,92 @@
+// linear_names.c: names of the quantities of linear equations, as the equations of motion have them.
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/internal.h"
+#include "core/text.h"
+
+enum { LONGEST = 200 };
+
+static const char *keep(kd_arena *arena, const char *text)
+{
+    size_t length = strlen(text) + 1;
+    char  *out = kd_arena_cut(arena, length, 1);
+    if (out) memcpy(out, text, length);
+    return out;
+}
+
+static const char **list_of(kd_arena *arena, int n)
+{
+    return kd_arena_cut(arena, n > 0 ? (size_t)n : 0, sizeof(const char *));
+}
+
+static const char *name(const kd_linearizer *l, kd_arena *arena, kd_kind kind, int i)
+{
+    char text[LONGEST];
+    return keep(arena, kd_eom_name(l->eom, kind, i, text, sizeof text));
+}
+
+// An increment that moves one coordinate alone has its name; one of a rotation is named after its velocity.
+static const char *increment(const kd_linearizer *l, kd_arena *arena, int j)
+{
+    int           found = 0, place = -1;
+    const double *column = l->Z + (size_t)j * (size_t)l->n.np;
+    for (int i = 0; i < l->n.np; i++)
+        if (column[i] != 0) found++, place = i;
+    if (found == 1 && column[place] == 1) return name(l, arena, KD_NAME_P, place);
+    char velocity[LONGEST], text[LONGEST + 30];
+    kd_eom_name(l->eom, KD_NAME_V, j, velocity, sizeof velocity);
+    kd_text(text, sizeof text, "integral of %s", velocity);
+    return keep(arena, text);
+}
+
+static const char *acceleration(const kd_linearizer *l, kd_arena *arena, int j)
+{
+    char velocity[LONGEST], text[LONGEST + 30];
+    kd_eom_name(l->eom, KD_NAME_V, j, velocity, sizeof velocity);
+    kd_text(text, sizeof text, "derivative of %s", velocity);
+    return keep(arena, text);
+}
+
+static void name_states(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
+{
+    const char **increments = list_of(arena, l->n.nv), **states = list_of(arena, x->nx);
+    if (arena->failed) return;
+    for (int j = 0; j < l->n.nv; j++) increments[j] = increment(l, arena, j);
+    int k = 0;
+    for (int i = 0; i < x->nposition; i++) states[k++] = increments[x->position[i]];
+    for (int i = 0; i < x->nvelocity; i++) states[k++] = name(l, arena, KD_NAME_V, x->velocity[i]);
+    for (int i = 0; i < x->ninner; i++) states[k++] = name(l, arena, KD_NAME_R, i);
+    x->increment_name = increments;
+    x->state_name = states;
+}
+
+static void name_descriptor(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
+{
+    const kd_dims n = l->n;
+    const char  **list = list_of(arena, x->nd);
+    if (arena->failed) return;
+    int k = 0;
+    for (int i = 0; i < n.nv; i++) list[k++] = x->increment_name[i];
+    for (int i = 0; i < n.nv; i++) list[k++] = name(l, arena, KD_NAME_V, i);
+    for (int i = 0; i < n.nr; i++) list[k++] = name(l, arena, KD_NAME_R, i);
+    for (int i = 0; i < n.nv; i++) list[k++] = acceleration(l, arena, i);
+    for (int i = 0; i < n.nw; i++) list[k++] = name(l, arena, KD_NAME_W, i);
+    for (int i = 0; i < n.ns; i++) list[k++] = name(l, arena, KD_NAME_S, i);
+    for (int i = 0; i < n.nlambda; i++) list[k++] = name(l, arena, KD_NAME_LAMBDA, i);
+    for (int i = 0; i < n.nmu; i++) list[k++] = name(l, arena, KD_NAME_MU, i);
+    x->descriptor_name = list;
+}
+
+bool kd_linear_names(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
+{
+    const char **inputs = list_of(arena, x->nu), **outputs = list_of(arena, x->ny);
+    if (arena->failed) return false;
+    for (int i = 0; i < x->nu; i++) inputs[i] = name(l, arena, KD_NAME_U, i);
+    for (int i = 0; i < x->ny; i++) outputs[i] = name(l, arena, KD_NAME_Y, i);
+    x->input_name = inputs;
+    x->output_name = outputs;
+    name_states(l, x, arena);
+    if (x->nd > 0 && !arena->failed) name_descriptor(l, x, arena);
+    return !arena->failed;
+}

@@ -1,0 +1,180 @@
+// modes.c: eigenvalues and mode shapes of A in minimal coordinates, and the frequency response.
+#include <complex.h>
+#include <kardan/linearize.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "math/dense.h"
+
+#define TWO_PI 6.28318530717958647692
+
+typedef struct modes_work {
+    kd_arena arena;
+    double  *A, *real, *imaginary, *V, *work;
+    int     *order;
+} modes_work;
+
+// Is eigenvalue i before j? By magnitude, then by real part; a pair stays as it is.
+static bool comes_before(const modes_work *w, int i, int j)
+{
+    double a = hypot(w->real[i], w->imaginary[i]), b = hypot(w->real[j], w->imaginary[j]);
+    return a != b ? a < b : w->real[i] < w->real[j];
+}
+
+static void sort(int n, modes_work *w)
+{
+    for (int i = 0; i < n; i++) {
+        int j = i;
+        for (; j > 0 && comes_before(w, i, w->order[j - 1]); j--) w->order[j] = w->order[j - 1];
+        w->order[j] = i;
+    }
+}
+
+// Eigenvector k of LAPACK's packed form: a pair has (Re, Im) in two columns.
+static double complex component(int n, const modes_work *w, int k, int i)
+{
+    const size_t rows = (size_t)n, row = (size_t)i;
+    if (w->imaginary[k] == 0) return w->V[row + (size_t)k * rows];
+    const size_t first = (size_t)(w->imaginary[k] > 0 ? k : k - 1);
+    return CMPLX(w->V[row + first * rows], copysign(1, w->imaginary[k]) * w->V[row + (first + 1) * rows]);
+}
+
+static void multiply(int n, double complex factor, double *re, double *im)
+{
+    for (int i = 0; i < n; i++) {
+        double complex x = CMPLX(re[i], im[i]) * factor;
+        re[i] = creal(x), im[i] = cimag(x);
+    }
+}
+
+static int largest(int n, const double *re, const double *im)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        if (hypot(re[i], im[i]) > hypot(re[best], im[best]) * (1 + 1e-9)) best = i;
+    return best;
+}
+
+// The largest increment becomes 1; where nothing moves, the largest state.
+static void normalise(int n, int nv, double *state_re, double *state_im, double *shape_re, double *shape_im)
+{
+    const double   tiny = 1e-9;
+    int            k = largest(n, state_re, state_im), i = nv > 0 ? largest(nv, shape_re, shape_im) : 0;
+    double         size = hypot(state_re[k], state_im[k]);
+    bool           moves = nv > 0 && hypot(shape_re[i], shape_im[i]) > tiny * size;
+    double complex by = moves ? CMPLX(shape_re[i], shape_im[i]) : CMPLX(state_re[k], state_im[k]);
+    if (cabs(by) == 0) return;
+    multiply(n, 1 / by, state_re, state_im);
+    multiply(nv, 1 / by, shape_re, shape_im);
+}
+
+static void tell(const kd_linear *linear, const modes_work *w, kd_modes *m, kd_arena *arena)
+{
+    const int    n = m->n, nv = m->nv;
+    const size_t rows = (size_t)n, wide = (size_t)nv;
+    double      *real = kd_cut_double(arena, n), *imaginary = kd_cut_double(arena, n);
+    double      *frequency = kd_cut_double(arena, n), *damping = kd_cut_double(arena, n);
+    double      *state_re = kd_cut_matrix(arena, n, n), *state_im = kd_cut_matrix(arena, n, n);
+    double      *shape_re = kd_cut_matrix(arena, nv, n), *shape_im = kd_cut_matrix(arena, nv, n);
+    if (arena->failed) return;
+    for (int j = 0; j < n; j++) {
+        const int k = w->order[j];
+        real[j] = w->real[k], imaginary[j] = w->imaginary[k];
+        double size = hypot(real[j], imaginary[j]);
+        frequency[j] = size / TWO_PI;
+        damping[j] = size > 0 ? -real[j] / size : 0;
+        double *re = state_re + (size_t)j * rows, *im = state_im + (size_t)j * rows;
+        for (int i = 0; i < n; i++) {
+            double complex x = component(n, w, k, i);
+            re[i] = creal(x), im[i] = cimag(x);
+        }
+        kd_gemv(nv, n, 1, linear->T, re, 0, shape_re + (size_t)j * wide);
+        kd_gemv(nv, n, 1, linear->T, im, 0, shape_im + (size_t)j * wide);
+        normalise(n, nv, re, im, shape_re + (size_t)j * wide, shape_im + (size_t)j * wide);
+    }
+    m->real = real, m->imaginary = imaginary, m->frequency = frequency, m->damping = damping;
+    m->state_re = state_re, m->state_im = state_im, m->shape_re = shape_re, m->shape_im = shape_im;
+}
+
+static kd_status compute(const kd_linear *linear, modes_work *w, kd_modes *m)
+{
+    const int n = m->n;
+    w->A = kd_cut_matrix(&w->arena, n, n);
+    w->V = kd_cut_matrix(&w->arena, n, n);
+    w->real = kd_cut_double(&w->arena, n);
+    w->imaginary = kd_cut_double(&w->arena, n);
+    w->work = kd_cut_double(&w->arena, kd_eigen_work(n));
+    w->order = kd_cut_int(&w->arena, n);
+    if (w->arena.failed) return KD_ERR_MEMORY;
+    if (n > 0) memcpy(w->A, linear->A, (size_t)n * (size_t)n * sizeof(double));
+    if (kd_eigen(n, w->A, w->real, w->imaginary, w->V, w->work) != 0) return KD_ERR_DECOMPOSITION;
+    sort(n, w);
+    tell(linear, w, m, m->memory);
+    return ((kd_arena *)m->memory)->failed ? KD_ERR_MEMORY : KD_OK;
+}
+
+kd_status kd_modes_create(const kd_linear *linear, kd_modes **modes)
+{
+    if (modes) *modes = NULL;
+    if (!linear || !modes) return KD_ERR_ARGUMENT;
+    kd_modes *m = kd_alloc(sizeof *m);
+    if (!m) return KD_ERR_MEMORY;
+    m->n = linear->nx;
+    m->nv = linear->nv;
+    m->memory = kd_alloc(sizeof(kd_arena));
+    modes_work w = {0};
+    kd_status  status = m->memory ? compute(linear, &w, m) : KD_ERR_MEMORY;
+    kd_arena_release(&w.arena);
+    if (status < 0) {
+        kd_modes_destroy(m);
+        return status;
+    }
+    *modes = m;
+    return KD_OK;
+}
+
+void kd_modes_destroy(kd_modes *m)
+{
+    if (!m) return;
+    if (m->memory) kd_arena_release(m->memory);
+    kd_free(m->memory);
+    kd_free(m);
+}
+
+// ---- frequency response ---------------------------------------------------------------------------------------------
+
+// The response at one frequency, ny x nu
+static void respond(const kd_linear *l, double omega, double complex *K, double complex *x, int *pivot, double *re,
+                    double *im)
+{
+    const size_t n = (size_t)l->nx;
+    for (size_t i = 0; i < n * n; i++) K[i] = -l->A[i];
+    for (size_t i = 0; i < n; i++) K[i + i * n] += CMPLX(0, omega);
+    const bool singular = kd_zlu_factor(l->nx, K, pivot) != 0;
+    for (int j = 0; j < l->nu; j++) {
+        for (size_t i = 0; i < n; i++) x[i] = l->B[i + (size_t)j * n];
+        if (!singular) kd_zlu_solve(l->nx, K, pivot, x, 1);
+        for (int i = 0; i < l->ny; i++) {
+            double complex y = l->D[i + j * l->ny];
+            for (size_t k = 0; k < n; k++) y += l->C[(size_t)i + k * (size_t)l->ny] * x[k];
+            re[i + j * l->ny] = singular ? NAN : creal(y);
+            im[i + j * l->ny] = singular ? NAN : cimag(y);
+        }
+    }
+}
+
+kd_status kd_linear_response(const kd_linear *l, int n, const double *omega, double *re, double *im)
+{
+    if (!l || n < 0 || (n > 0 && (!omega || !re || !im))) return KD_ERR_ARGUMENT;
+    kd_arena        arena = {0};
+    const size_t    nx = (size_t)l->nx;
+    double complex *K = kd_arena_cut(&arena, nx * nx, sizeof *K), *x = kd_arena_cut(&arena, nx, sizeof *x);
+    int            *pivot = kd_cut_int(&arena, l->nx);
+    const size_t    size = (size_t)l->ny * (size_t)l->nu;
+    for (int k = 0; k < n && !arena.failed; k++)
+        respond(l, omega[k], K, x, pivot, re + (size_t)k * size, im + (size_t)k * size);
+    kd_status status = arena.failed ? KD_ERR_MEMORY : KD_OK;
+    kd_arena_release(&arena);
+    return status;
+}

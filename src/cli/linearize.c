@@ -1,0 +1,102 @@
+// linearize.c: kardan linearize: linear equations of a model, printed or written as JSON, text and MAT file.
+#include <math.h>
+#include <string.h>
+
+#include "cli/operating_point.h"
+#include "io/file.h"
+#include "io/linear_file.h"
+
+typedef struct task {
+    kd_operating_point point;
+    const char        *output; // folder; NULL: print only
+    bool               json;
+    char               message[1000];
+} task;
+
+static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
+{
+    kd_cli_option options[4 + KD_SUBJECT_OPTIONS] = {
+        {"--at", "T", "simulate to this time first; without it the start is taken", KD_CLI_NUMBER, &t->point.at},
+        {"--descriptor", NULL, "also the descriptor form E, Ad, Bd, Cd, Dd with multipliers", KD_CLI_FLAG,
+         &t->point.descriptor},
+        {"--output", "FOLDER", "write NAME-linear.json, .txt and .mat there", KD_CLI_TEXT, &t->output},
+        {"--json", NULL, "print one JSON object", KD_CLI_FLAG, &t->json},
+    };
+    int                      count = 4 + kd_subject_options(&t->point.request, options + 4);
+    static const char *const names[] = {"MODEL"};
+    const kd_cli_syntax      syntax = {
+             .usage = "kardan linearize MODEL [OPTION...]",
+             .about = "Linear equations x' = A x + B u, y = C x + D u of MODEL, a file (.yaml, .urdf) or an example, in\n"
+                           "independent coordinates, at its start or along its motion: states, inputs and sensors by name.",
+             .details = "Examples:\n"
+                             "  kardan linearize models/quarter-car.yaml\n"
+                             "  kardan linearize models/four-bar-spring.yaml --at 40 --output results\n"
+                             "  kardan linearize models/slider-crank.yaml --coordinates cartesian --descriptor --json\n",
+             .options = options,
+             .noptions = count,
+             .operand_name = names,
+             .operand = &t->point.request.word,
+             .noperands = 1,
+    };
+    return kd_cli_parse(&syntax, argc, argv);
+}
+
+typedef enum kind { JSON, TEXT, MAT, KINDS } kind;
+
+static bool save(task *t, kind k)
+{
+    static const char *const ending[KINDS] = {"json", "txt", "mat"};
+    char                     path[1200];
+    FILE                    *file;
+    snprintf(path, sizeof path, "%s/%s-linear.%s", t->output, t->point.subject.name, ending[k]);
+    if (kd_file_open(path, &file, t->message, sizeof t->message) < 0) return false;
+    if (k == JSON) kd_linear_write_json(file, t->point.linear, t->point.modes);
+    if (k == TEXT) kd_linear_write_text(file, t->point.linear);
+    if (k == MAT) kd_linear_write_mat(file, t->point.linear);
+    if (kd_file_close(file, path, t->message, sizeof t->message) < 0) return false;
+    if (!t->json) printf("%s\n", path);
+    return true;
+}
+
+static bool save_all(task *t)
+{
+    if (!t->output) return true;
+    bool good = kd_cli_make_folder(t->output, t->message, sizeof t->message) >= 0;
+    for (int k = 0; k < KINDS && good; k++) good = save(t, (kind)k);
+    if (!good) fprintf(stderr, "kardan: %s\n", t->message);
+    return good;
+}
+
+static void tell_text(const task *t)
+{
+    const kd_linear *l = t->point.linear;
+    printf("%s: %s\n", t->point.subject.name, t->point.subject.title);
+    if (l->speed > 0 || l->force > 1e-6)
+        printf("not at rest: largest velocity %.3g, largest acceleration %.3g; the equations hold at this moment\n",
+               l->speed, l->force);
+    for (int i = 0; i < l->nu; i++)
+        if (l->moves[i])
+            printf("input %s stands in constraints: its columns of B and D hold while it changes slowly\n",
+                   l->input_name[i]);
+    printf("\n");
+    kd_linear_write_text(stdout, l);
+}
+
+int kd_cli_linearize(int argc, char **argv)
+{
+    static task   t; // of this one command; large
+    kd_cli_parsed parsed;
+    int           status;
+    t.point.at = NAN;
+    parsed = read_arguments(&t, argc, argv);
+    if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
+    if (kd_operating_point_open(&t.point, &status)) {
+        if (t.json)
+            kd_linear_write_json(stdout, t.point.linear, t.point.modes);
+        else
+            tell_text(&t);
+        if (!save_all(&t)) status = KD_EXIT_FAILED;
+    }
+    kd_operating_point_close(&t.point);
+    return status;
+}

@@ -1,0 +1,87 @@
+// The commands kardan linearize and kardan modes, as a user runs them.
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "project/command.h"
+
+#define KARDAN "'" KD_BINARY_DIR "/kardan' "
+#define OUT KD_BINARY_DIR "/test-cli-linear"
+#define MODELS "'" KD_SOURCE_DIR "'/models/"
+
+static command_result expect(const char *arguments, int status, const char *part)
+{
+    char line[3000];
+    snprintf(line, sizeof line, KARDAN "%s", arguments);
+    command_result result = run_command(line);
+    if (result.status != status || !strstr(result.text, part))
+        print_error("kardan %s\nmissing: %s\nin: %s\n", arguments, part, result.text);
+    assert_int_equal(result.status, status);
+    assert_non_null(strstr(result.text, part));
+    return result;
+}
+
+// Matrices with the names of joints, inputs and sensors, printed and as JSON.
+static void linearize_prints(void **state)
+{
+    (void)state;
+    command_result result = expect("linearize " MODELS "quarter-car.yaml", 0, "A (4 x 4)");
+    assert_non_null(strstr(result.text, "joint.wheel-guide.q"));
+    assert_non_null(strstr(result.text, "input.luggage"));
+    assert_non_null(strstr(result.text, "not at rest"));
+    expect("linearize " MODELS "quarter-car.yaml --json --descriptor", 0, "\"E\": [");
+    expect("linearize --help", 0, "Examples:");
+}
+
+// Three files are written and named.
+static void linearize_writes(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("rm -rf '" OUT "'").status, 0);
+    expect("linearize " MODELS "four-bar-spring.yaml --coordinates cartesian --output '" OUT "'", 0,
+           "four-bar-spring-linear.mat");
+    assert_int_equal(run_command("test -s '" OUT "/four-bar-spring-linear.json' && test -s '" OUT
+                                 "/four-bar-spring-linear.mat' && grep -q 'A (2 x 2)' '" OUT
+                                 "/four-bar-spring-linear.txt'")
+                         .status,
+                     0);
+}
+
+// Along the motion: the four-bar linkage that came to rest has its published frequency and damping in both coordinates.
+static void modes_along_the_motion(void **state)
+{
+    (void)state;
+    expect("modes " MODELS "four-bar-spring.yaml --at 100", 0, "-0.2423858       2.133955");
+    expect("modes " MODELS "four-bar-spring.yaml --at 100 --coordinates cartesian", 0, "-0.2423858       2.133955");
+    expect("modes " MODELS "quarter-car.yaml --json", 0, "\"damping\": [");
+    expect("modes andrews", 0, "beta (crank)");
+}
+
+// A root locus has a row for each value and a plot; a range that is none is refused, as is an unknown parameter.
+static void root_locus(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("rm -rf '" OUT "'").status, 0);
+    expect("modes " MODELS "quarter-car.yaml --vary cs=0:5000:6 --output '" OUT "'", 0, "quarter-car-locus.svg");
+    assert_int_equal(run_command("grep -c '<circle' '" OUT "/quarter-car-locus.svg' | grep -qx 24").status, 0);
+    expect("modes " MODELS "quarter-car.yaml --vary cs=0:5000:3 --json", 0, "\"value\": 2500");
+    expect("modes " MODELS "quarter-car.yaml --vary cs=0", 2, "write NAME=A:B:N");
+    expect("modes " MODELS "quarter-car.yaml --vary cs=0:1:1", 2, "write NAME=A:B:N");
+    assert_int_not_equal(run_command(KARDAN "modes " MODELS "quarter-car.yaml --vary sc=0:1:2").status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linearize_prints),
+        cmocka_unit_test(linearize_writes),
+        cmocka_unit_test(modes_along_the_motion),
+        cmocka_unit_test(root_locus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
