@@ -24,6 +24,8 @@ typedef struct kd_command {
 const kd_command *kd_cli_commands(int *count);
 int               kd_cli_simulate(int argc, char **argv);
 int               kd_cli_realtime(int argc, char **argv);
+int               kd_cli_equilibrium(int argc, char **argv);
+int               kd_cli_trim(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);
 int               kd_cli_check(int argc, char **argv);
 int               kd_cli_info(int argc, char **argv);

@@ -11,6 +11,8 @@ const kd_command *kd_cli_commands(int *count)
     static const kd_command list[] = {
         {"simulate", "simulate a model file or an example; writes results, report and plots", kd_cli_simulate},
         {"realtime", "simulate in steps of fixed work against the clock, and tell the margin", kd_cli_realtime},
+        {"equilibrium", "where a model rests, what moved to get there, and its loads", kd_cli_equilibrium},
+        {"trim", "inputs and parameters that hold a position or a steady motion", kd_cli_trim},
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
         {"info", "sizes, elements and channels of a model", kd_cli_info},
         {"convert", "robot description (URDF) or model file to model file", kd_cli_convert},
