@@ -40,7 +40,7 @@ static kd_cli_parsed read_arguments(quest *q, int argc, char **argv)
                            "they are not determined, the smallest change is taken. Writes the state (DIR/NAME.trim.state.csv).",
              .details = "A name also stands for all names that begin with it: joint.steering for joint.steering.q.\n\n"
                              "Examples:\n"
-                             "  kardan trim models/robot6-torques.yaml --adjust t1,t2,t3,t4,t5,t6\n",
+                             "  kardan trim models/passenger-car.yaml --moving --adjust steer\n",
              .options = options,
              .noptions = count,
              .operand_name = names,
