@@ -177,6 +177,7 @@ static void links_lead_somewhere(void **state)
                                         "docs/guide/urdf.md",
                                         "docs/guide/vehicles.md",
                                         "docs/guide/realtime.md",
+                                        "docs/guide/equilibrium.md",
                                         "docs/reference/model-file.md",
                                         "docs/guide/messages.md",
                                         "docs/guide/benchmarks.md",
