@@ -32,10 +32,13 @@ typedef struct kd_equilibrium_result {
     int          residual_row;    // its velocity
     double       constraint;      // largest violation of g that remains
     int          constraint_row;
-    double       moved; // largest increment from the start [m], [rad]
-    int          moved_row;
-    int          iterations, attempts;
-    bool         by_dynamics; // Newton's method alone did not find it
+    kd_fn  worst; // the equation that is missed most, relative to its scale: KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, ...
+    int    worst_row;
+    double worst_value;
+    double moved; // largest increment from the start [m], [rad]
+    int    moved_row;
+    int    iterations, attempts;
+    bool   by_dynamics; // Newton's method alone did not find it
 } kd_equilibrium_result;
 
 // Static equilibrium at the time x->t: v = 0, a = 0, inputs held; p, r, w, s, lambda, mu are sought, the position from

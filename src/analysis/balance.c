@@ -447,4 +447,14 @@ void kd_balance_report(const kd_balance *b, kd_equilibrium_result *result)
     result->residual = largest_of(b->F, b->n.nv, &result->residual_row);
     result->constraint = largest_of(b->F + b->first[4], b->n.nlambda, &result->constraint_row);
     result->iterations = b->iterations;
+    double largest = -1;
+    for (int k = 0; k < KD_BALANCE_ROWS; k++)
+        for (int i = 0; b->first[k] >= 0 && i < kd_eom_rows(b->eom, FN[k]); i++) {
+            const int row = b->first[k] + i;
+            if (!(fabs(b->F[row] * b->row_scale[row]) > largest)) continue;
+            largest = fabs(b->F[row] * b->row_scale[row]);
+            result->worst = FN[k];
+            result->worst_row = i;
+            result->worst_value = b->F[row];
+        }
 }

@@ -16,15 +16,40 @@ void kd_describe_equilibrium(const kd_eom *eom, const kd_equilibrium_result *r, 
 
 void kd_describe_failure(const kd_eom *eom, const kd_equilibrium_result *r, char *message, size_t size)
 {
-    const kd_dims n = kd_eom_dims(eom);
-    char          force[NAME], row[NAME];
-    kd_eom_name(eom, KD_NAME_V, r->residual_row, force, sizeof force);
-    const bool open = n.nlambda > 0 && r->constraint > 1e-9;
-    kd_text(message, size,
-            "no equilibrium found in %d attempts: a force of %.6g remains on '%s' that nothing balances%s%s%s",
-            r->attempts, r->residual, force, open ? ", and constraint '" : "",
-            open ? kd_eom_name(eom, KD_NAME_LAMBDA, r->constraint_row, row, sizeof row) : "",
-            open ? "' is not met" : "");
+    char name[NAME];
+    kd_text(message, size, "no equilibrium found in %d attempt%s: ", r->attempts, r->attempts == 1 ? "" : "s");
+    const int i = r->worst_row;
+    switch (r->worst) {
+    case KD_B:
+        kd_text_append(message, size, "the inner state '%s' keeps changing, by %.6g in a second",
+                       kd_eom_name(eom, KD_NAME_R, i, name, sizeof name), r->worst_value);
+        break;
+    case KD_D:
+        kd_text_append(message, size, "the equation of '%s' is missed by %.6g",
+                       kd_eom_name(eom, KD_NAME_W, i, name, sizeof name), r->worst_value);
+        break;
+    case KD_C:
+        kd_text_append(message, size, "the equation of '%s' is missed by %.6g",
+                       kd_eom_name(eom, KD_NAME_S, i, name, sizeof name), r->worst_value);
+        break;
+    case KD_G:
+    case KD_GI:
+        kd_text_append(message, size, "%s is not met%s, by %.6g",
+                       kd_eom_name(eom, KD_NAME_LAMBDA, i, name, sizeof name),
+                       r->worst == KD_G ? "" : " by the velocities", r->worst_value);
+        break;
+    case KD_H:
+        kd_text_append(message, size, "%s is not met by the velocities, by %.6g",
+                       kd_eom_name(eom, KD_NAME_MU, i, name, sizeof name), r->worst_value);
+        break;
+    default:
+        break;
+    }
+    const bool forces = r->residual > 1e-9 * r->force_scale;
+    if (r->worst != KD_RESIDUAL && forces) kd_text_append(message, size, ", and ");
+    if (forces)
+        kd_text_append(message, size, "a force of %.6g remains on '%s' that nothing balances", r->residual,
+                       kd_eom_name(eom, KD_NAME_V, r->residual_row, name, sizeof name));
 }
 
 void kd_describe_refusal(const kd_balance *b, kd_status status, char *message, size_t size)
