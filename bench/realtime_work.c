@@ -91,6 +91,6 @@ void realtime_work(bench *b)
         kd_text(note, sizeof note, "%s steps of the HMMWV: %.0f instructions over the bump, %.0f on a smooth road",
                 steps, bump, smooth);
     bench_row(b, bench_below(0.01), NAN, fabs(bump / smooth - 1), "", note, "work.variation");
-    bench_row(b, bench_no_goal(false), NAN, smooth / strtod(steps, NULL), "", "of one step of the HMMWV",
-              "work.instructions");
+    bench_row(b, bench_no_goal(false), NAN, smooth / strtod(steps, NULL), "",
+              isfinite(smooth) ? "of one step of the HMMWV" : note, "work.instructions");
 }
