@@ -9,6 +9,7 @@
 #include <kardan/cvode.h>
 #include <kardan/dae.h>
 #include <kardan/eom.h>
+#include <kardan/equilibrium.h>
 #include <kardan/explain.h>
 #include <kardan/explicit.h>
 #include <kardan/extrapolation.h>

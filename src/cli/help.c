@@ -15,6 +15,7 @@ static void show_commands(void)
     printf("\nkardan COMMAND --help tells more about a command.\n\nExamples:\n"
            "  kardan simulate models/slider-crank.yaml\n"
            "  kardan check models/slider-crank.yaml\n"
+           "  kardan equilibrium models/four-bar-spring.yaml\n"
            "  kardan realtime models/hmmwv.yaml --step 1e-3 --duration 60\n"
            "  kardan modes models/quarter-car.yaml\n"
            "  kardan examples\n"

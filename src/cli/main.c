@@ -13,6 +13,8 @@ const kd_command *kd_cli_commands(int *count)
         {"realtime", "simulate in steps of fixed work against the clock, and tell the margin", kd_cli_realtime},
         {"linearize", "linear equations A, B, C, D of a model at its start or along its motion", kd_cli_linearize},
         {"modes", "eigenvalues with frequency, damping and coordinates; root locus over a parameter", kd_cli_modes},
+        {"equilibrium", "where a model rests, what moved to get there, and its loads", kd_cli_equilibrium},
+        {"trim", "inputs and parameters that hold a position or a steady motion", kd_cli_trim},
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
         {"info", "sizes, elements and channels of a model", kd_cli_info},
         {"convert", "robot description (URDF) or model file to model file", kd_cli_convert},

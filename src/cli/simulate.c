@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/channels.h"
+#include "cli/equilibrium.h"
 #include "cli/jacobian.h"
 #include "cli/method.h"
 #include "cli/replay.h"
@@ -42,6 +43,7 @@ typedef struct task {
     int                intervals, max_steps; // 0: the model's; as many as it takes
     const char        *start_state;          // file; NULL: the model's start
     double             from;                 // [s] state of that file; NaN: its last one
+    bool               from_equilibrium;     // start at rest
     bool               quiet, json, stats, no_drawing, explain;
     int                argc; // the words themselves, for the replay
     char             **argv;
@@ -125,6 +127,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--start-state", "FILE", "start from a state that was written (DIR/NAME.state.csv)", KD_CLI_TEXT,
          &t->start_state},
         {"--from", "T", "the state of that file at T [s] or before; default: its last one", KD_CLI_NUMBER, &t->from},
+        {"--from-equilibrium", NULL, "start from the equilibrium next to the model's start", KD_CLI_FLAG,
+         &t->from_equilibrium},
         {"--stats", NULL, "print the statistics", KD_CLI_FLAG, &t->stats},
         {"--explain", NULL, "say who limits the steps: joints, bodies and forces with their shares", KD_CLI_FLAG,
          &t->explain},
@@ -195,10 +199,20 @@ static void take_defaults(task *t)
     if (isnan(t->limits.energy)) t->limits.energy = run->limit_energy;
 }
 
-// A start that was written by another run takes the place of the model's; it is taken as it is, to the last bit
+// A start that was written by another run takes the place of the model's; it is taken as it is, to the last bit. So
+// does the equilibrium
 static bool take_start(task *t)
 {
-    char message[MESSAGE_SIZE] = "";
+    char                  message[MESSAGE_SIZE] = "";
+    kd_equilibrium_result result;
+    if (t->from_equilibrium && t->start_state) {
+        fputs("kardan: --start-state and --from-equilibrium are two starts; choose one\n", stderr);
+        return false;
+    }
+    if (t->from_equilibrium && kd_cli_rest(&t->subject, false, &result, message, sizeof message) < 0) {
+        fprintf(stderr, "kardan: --from-equilibrium: %s\n", message);
+        return false;
+    }
     if (!t->start_state) return true;
     if (kd_state_file_load(t->start_state, t->from, t->subject.eom, t->subject.x, message, sizeof message) >= 0)
         return true;

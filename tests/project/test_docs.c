@@ -179,6 +179,7 @@ static void links_lead_somewhere(void **state)
                                         "docs/guide/realtime.md",
                                         "docs/guide/linearisation.md",
                                         "docs/methods/linearize.md",
+                                        "docs/guide/equilibrium.md",
                                         "docs/reference/model-file.md",
                                         "docs/guide/messages.md",
                                         "docs/guide/benchmarks.md",

@@ -1,0 +1,76 @@
+// kardan/equilibrium.h: static equilibrium (S1 Eq. 3), nominal forces and trim (S1 Eq. 4).
+// Method: docs/methods/equilibrium.md   Guide: docs/guide/equilibrium.md
+#ifndef KARDAN_EQUILIBRIUM_H
+#define KARDAN_EQUILIBRIUM_H
+
+#include <kardan/eom.h>
+
+KD_EXTERN_C_BEGIN
+
+typedef enum kd_stability {
+    KD_STABILITY_UNKNOWN,
+    KD_STABLE,      // forces drive it back from every small displacement that the constraints allow
+    KD_INDIFFERENT, // from some displacements nothing drives it back, and nothing away
+    KD_UNSTABLE,
+} kd_stability;
+
+typedef struct kd_equilibrium_options {
+    double tolerance;      // largest force that may remain, as a share of the force scale          default 1e-9
+    int    max_iterations; // of each attempt                                                       default 200
+    int    starts;         // further attempts, from positions around the start                     default 4
+    double spread;         // size of these moves [m], [rad]                                        default 0.2
+    bool   no_dynamics;    // Newton's method only, without damped dynamics                         default false
+    bool   stable;         // an unstable equilibrium will not do                                   default false
+} kd_equilibrium_options;
+KD_API kd_equilibrium_options kd_equilibrium_options_default(void);
+
+typedef struct kd_equilibrium_result {
+    kd_stability stability;
+    int          free_directions; // displacements that the constraints allow and no force opposes
+    double       force_scale;     // [N], [N m] forces are compared with this one
+    double       residual;        // largest force that remains, without the constraint forces [N], [N m]
+    int          residual_row;    // its velocity
+    double       constraint;      // largest violation of g that remains
+    int          constraint_row;
+    kd_fn  worst; // the equation that is missed most, relative to its scale: KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, ...
+    int    worst_row;
+    double worst_value;
+    double moved; // largest increment from the start [m], [rad]
+    int    moved_row;
+    int    iterations, attempts;
+    bool   by_dynamics; // Newton's method alone did not find it
+} kd_equilibrium_result;
+
+// Static equilibrium at the time x->t: v = 0, a = 0, inputs held; p, r, w, s, lambda, mu are sought, the position from
+// that of x on. Constraints that are redundant and directions in which nothing acts are allowed: then the smallest
+// forces and moves are taken. KD_ERR_NO_EQUILIBRIUM: none found; x is unchanged, message names the force that
+// remains, result (may be NULL) describes the best attempt. KD_ERR_UNSUPPORTED: too large for full matrices.
+KD_API kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_equilibrium_options *opt,
+                                kd_state *x, kd_equilibrium_result *result, char *message, size_t size) KD_NODISCARD;
+
+// One quantity that trim may change.
+typedef struct kd_adjustable {
+    kd_var kind;  // KD_U or KD_THETA
+    int    index; // of the input or parameter
+    double value; // first guess, then the result
+} kd_adjustable;
+
+typedef struct kd_trim_options {
+    double      tolerance;      // as for the equilibrium                                           default 1e-9
+    int         max_iterations; //                                                                  default 200
+    const bool *free_p;         // (nv) increments that may change                                  default none
+    const bool *free_v;         // (nv) velocities that may change, to meet 0 = gI and 0 = h        default none
+} kd_trim_options;
+KD_API kd_trim_options kd_trim_options_default(void);
+
+// Nominal forces and trim: p, v and a of x are held, but for the free ones, and inputs or parameters are adjusted until
+// all forces balance: v = 0, a = 0 at rest; v, a = 0 in a steady motion; 0 = b. If they are not determined, the
+// smallest change of the adjusted quantities, relative to their size, is taken (Levenberg and Marquardt). On failure
+// (KD_ERR_NO_EQUILIBRIUM) x and adjust are unchanged. Inputs that are not adjusted are those of the time x->t, with
+// zero rates.
+KD_API kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_options *opt, kd_state *x,
+                         kd_adjustable *adjust, int nadjust, kd_equilibrium_result *result, char *message,
+                         size_t size) KD_NODISCARD;
+
+KD_EXTERN_C_END
+#endif

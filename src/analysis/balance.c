@@ -1,0 +1,460 @@
+// balance.c: forces in balance: assembly of the equations and their Jacobian, globalised steps (S1 Eq. 3 and 4).
+//
+//     F = (residual; b; d; c; g; gI; h) = 0
+//
+// Scaled by rows (forces by the force scale, others by their largest derivative) and columns (lambda, mu by the force
+// scale). Step of Levenberg and Marquardt: min |F + J y|^2 + nu |y|^2, by QR of [J; sqrt(nu) I], so that redundant
+// constraints and free directions do no harm: the smallest step is taken. Step of damped dynamics (linear-implicit
+// Euler): J + [M/h; -I/h] in the rows of residual and b, which goes downhill in energy for every h that is small
+// enough.
+#include "analysis/balance.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "math/dense.h"
+
+static const kd_fn  FN[KD_BALANCE_ROWS] = {KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, KD_GI, KD_H};
+static const kd_var VAR[KD_BALANCE_VARS] = {KD_P, KD_V, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U, KD_THETA};
+
+enum { LARGEST = 1500, POLISH = 6 };
+#define LONGEST_STEP 0.3  // [m], [rad] of one iteration
+#define SMALLEST_NU 1e-15 // keeps the matrix regular
+#define LARGEST_NU 1e12   // beyond it no step is any good
+#define CLOSE 1e-3        // scaled forces from which Newton's method takes over from damped dynamics
+
+// ---- creation -------------------------------------------------------------------------------------------------------
+
+static int count_rows(kd_balance *b, bool moving)
+{
+    int rows = 0;
+    for (int i = 0; i < KD_BALANCE_ROWS; i++) {
+        bool wanted = moving || (FN[i] != KD_GI && FN[i] != KD_H);
+        b->first[i] = wanted ? rows : -1;
+        if (wanted) rows += kd_eom_rows(b->eom, FN[i]);
+    }
+    return rows;
+}
+
+static bool is_unknown(const kd_balance_request *q, kd_var var, int i)
+{
+    if (var == KD_P) return q->free_p ? q->free_p[i] : !q->hold_p;
+    if (var == KD_V) return q->free_v && q->free_v[i];
+    if (var != KD_U && var != KD_THETA) return true;
+    for (int k = 0; k < q->nadjust; k++)
+        if (q->adjust[k].kind == var && q->adjust[k].index == i) return true;
+    return false;
+}
+
+static int list_columns(kd_balance *b, const kd_balance_request *q)
+{
+    int n = 0;
+    for (int k = 0; k < KD_BALANCE_VARS; k++)
+        for (int i = 0; i < kd_eom_columns(b->eom, VAR[k]); i++)
+            if (is_unknown(q, VAR[k], i)) {
+                if (b->column) b->column[n] = (kd_balance_column){VAR[k], i};
+                n++;
+            }
+    return n;
+}
+
+static void cut_arrays(kd_balance *b)
+{
+    kd_arena *arena = &b->arena;
+    const int m = b->rows, n = b->columns;
+    b->column = kd_arena_cut(arena, (size_t)n, sizeof *b->column);
+    b->u = kd_cut_double(arena, b->n.nu);
+    b->du = kd_cut_double(arena, b->n.nu);
+    b->u_trial = kd_cut_double(arena, b->n.nu);
+    b->theta = kd_cut_double(arena, b->n.ntheta);
+    b->theta_trial = kd_cut_double(arena, b->n.ntheta);
+    b->row_scale = kd_cut_double(arena, m);
+    b->column_scale = kd_cut_double(arena, n);
+    b->F = kd_cut_double(arena, m);
+    b->F_trial = kd_cut_double(arena, m);
+    b->J = kd_cut_matrix(arena, m, n);
+    b->M = kd_cut_matrix(arena, b->n.nv, b->n.nv);
+    b->A = kd_cut_matrix(arena, m + n, n);
+    b->rhs = kd_cut_double(arena, m + n);
+    b->tau = kd_cut_double(arena, n);
+    b->work = kd_cut_double(arena, kd_qr_work(m + n, n) + m + n);
+    b->step = kd_cut_double(arena, n);
+    b->raw = kd_cut_double(arena, b->n.nv);
+    b->pivot = kd_cut_int(arena, n);
+    for (int i = 0; i < KD_BALANCE_ROWS; i++)
+        for (int k = 0; k < KD_BALANCE_VARS; k++) {
+            if (b->first[i] < 0 || !kd_eom_depends(b->eom, FN[i], VAR[k])) continue;
+            b->block[i][k] = kd_cut_matrix(arena, kd_eom_rows(b->eom, FN[i]), kd_eom_columns(b->eom, VAR[k]));
+        }
+}
+
+static kd_status read_point(kd_balance *b, const kd_inputs *inputs, const kd_state *x, const kd_balance_request *q)
+{
+    const double *theta = x->theta ? x->theta : kd_eom_definition(b->eom)->theta;
+    if (b->n.ntheta > 0 && theta) memcpy(b->theta, theta, (size_t)b->n.ntheta * sizeof(double));
+    if (inputs && inputs->eval && b->n.nu > 0) {
+        kd_eval answer = inputs->eval(x->t, inputs->context, b->u, b->du, b->u_trial);
+        if (answer != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+        memset(b->du, 0, (size_t)b->n.nu * sizeof(double));
+    }
+    for (int k = 0; k < q->nadjust; k++)
+        (q->adjust[k].kind == KD_U ? b->u : b->theta)[q->adjust[k].index] = q->adjust[k].value;
+    return KD_OK;
+}
+
+// ---- evaluation -----------------------------------------------------------------------------------------------------
+
+static void set_point(kd_balance *b, const kd_state *x, const double *u, const double *theta)
+{
+    kd_eom_at_parameters(b->data, b->n.ntheta > 0 ? theta : NULL);
+    kd_eom_at_time(b->data, x->t, u, b->du, b->du, x->z);
+    kd_eom_at_position(b->data, x->p, x->s);
+    kd_eom_at_velocity(b->data, x->v, x->r);
+    kd_eom_at_acceleration(b->data, x->a, x->w, x->lambda, x->mu);
+}
+
+// A row that is switched off reads lambda_i = 0
+static void read_inactive(const kd_balance *b, const kd_state *x, double *F)
+{
+    for (int i = 0; i < b->n.nlambda; i++) {
+        if (x->active_lambda[i]) continue;
+        F[b->first[4] + i] = x->lambda[i];
+        if (b->first[5] >= 0) F[b->first[5] + i] = 0;
+    }
+    for (int i = 0; b->first[6] >= 0 && i < b->n.nmu; i++)
+        if (!x->active_mu[i]) F[b->first[6] + i] = x->mu[i];
+}
+
+static kd_eval evaluate(kd_balance *b, const kd_state *x, const double *u, const double *theta, double *F)
+{
+    kd_eval answer = KD_EVAL_OK;
+    set_point(b, x, u, theta);
+    for (int i = 0; i < KD_BALANCE_ROWS && answer == KD_EVAL_OK; i++)
+        if (b->first[i] >= 0 && kd_eom_rows(b->eom, FN[i]) > 0) answer = kd_eom_eval(b->data, FN[i], F + b->first[i]);
+    if (answer == KD_EVAL_OK) read_inactive(b, x, F);
+    return answer;
+}
+
+static double size_of(const kd_balance *b, const double *F)
+{
+    double sum = 0;
+    for (int i = 0; i < b->rows; i++) sum += F[i] * b->row_scale[i] * F[i] * b->row_scale[i];
+    return sqrt(sum);
+}
+
+double kd_balance_largest(const kd_balance *b)
+{
+    double largest = 0;
+    for (int i = 0; i < b->rows; i++) largest = fmax(largest, fabs(b->F[i] * b->row_scale[i]));
+    return largest;
+}
+
+static void clear_row(kd_balance *b, int row, kd_var var, int index, double value)
+{
+    for (int j = 0; j < b->columns; j++)
+        b->J[(size_t)j * (size_t)b->rows + (size_t)row] =
+            b->column[j].var == var && b->column[j].index == index ? value : 0;
+}
+
+static void clear_inactive(kd_balance *b)
+{
+    for (int i = 0; i < b->n.nlambda; i++) {
+        if (b->x->active_lambda[i]) continue;
+        clear_row(b, b->first[4] + i, KD_LAMBDA, i, 1);
+        if (b->first[5] >= 0) clear_row(b, b->first[5] + i, KD_LAMBDA, i, 0);
+    }
+    for (int i = 0; b->first[6] >= 0 && i < b->n.nmu; i++)
+        if (!b->x->active_mu[i]) clear_row(b, b->first[6] + i, KD_MU, i, 1);
+}
+
+kd_eval kd_balance_differentiate(kd_balance *b)
+{
+    kd_blocks blocks = {0};
+    for (int i = 0; i < KD_BALANCE_ROWS; i++)
+        for (int k = 0; k < KD_BALANCE_VARS; k++) blocks.block[FN[i]][VAR[k]] = b->block[i][k];
+    set_point(b, b->x, b->u, b->theta);
+    kd_eval answer = kd_eom_derivatives(b->data, KD_PART_ALL, &blocks);
+    if (answer == KD_EVAL_OK) answer = kd_eom_eval(b->data, KD_MASS, b->M);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int j = 0, k = 0; j < b->columns; j++) {
+        double *column = b->J + (size_t)j * (size_t)b->rows;
+        while (VAR[k] != b->column[j].var) k++;
+        memset(column, 0, (size_t)b->rows * sizeof(double));
+        for (int i = 0; i < KD_BALANCE_ROWS; i++) {
+            if (!b->block[i][k]) continue;
+            size_t rows = (size_t)kd_eom_rows(b->eom, FN[i]);
+            memcpy(column + b->first[i], b->block[i][k] + rows * (size_t)b->column[j].index, rows * sizeof(double));
+        }
+    }
+    clear_inactive(b);
+    return KD_EVAL_OK;
+}
+
+// ---- scales ---------------------------------------------------------------------------------------------------------
+
+static double *slot(const kd_balance *b, const kd_state *x, double *u, double *theta, int j)
+{
+    switch (b->column[j].var) {
+    case KD_V:
+        return x->v + b->column[j].index;
+    case KD_R:
+        return x->r + b->column[j].index;
+    case KD_W:
+        return x->w + b->column[j].index;
+    case KD_S:
+        return x->s + b->column[j].index;
+    case KD_LAMBDA:
+        return x->lambda + b->column[j].index;
+    case KD_MU:
+        return x->mu + b->column[j].index;
+    case KD_U:
+        return u + b->column[j].index;
+    case KD_THETA:
+        return theta + b->column[j].index;
+    default:
+        return NULL; // an increment
+    }
+}
+
+// The force scale: the largest force without constraint forces, but not below that which accelerates by 1 m/s^2
+static kd_eval find_scales(kd_balance *b)
+{
+    const int nv = b->n.nv;
+    kd_eval   answer = evaluate(b, b->x, b->u, b->theta, b->F);
+    if (answer == KD_EVAL_OK) answer = kd_balance_differentiate(b);
+    if (answer != KD_EVAL_OK) return answer;
+    double scale = 0;
+    for (int i = 0; i < nv; i++) scale = fmax(scale, fabs(b->M[(size_t)i * (size_t)nv + (size_t)i]));
+    kd_state_copy(b->x, b->trial);
+    memset(b->trial->lambda, 0, (size_t)b->n.nlambda * sizeof(double));
+    memset(b->trial->mu, 0, (size_t)b->n.nmu * sizeof(double));
+    answer = evaluate(b, b->trial, b->u, b->theta, b->F_trial);
+    if (answer != KD_EVAL_OK) return answer;
+    scale = fmax(scale, kd_norm_max(nv, b->F_trial));
+    b->force_scale = scale > 0 ? scale : 1;
+    for (int j = 0; j < b->columns; j++) {
+        const double *value = slot(b, b->x, b->u, b->theta, j);
+        bool          force = b->column[j].var == KD_LAMBDA || b->column[j].var == KD_MU;
+        b->column_scale[j] = !value ? 1 : force ? b->force_scale : fmax(1, fabs(*value));
+    }
+    for (int i = 0; i < b->rows; i++) {
+        double largest = 0;
+        for (int j = 0; j < b->columns; j++)
+            largest = fmax(largest, fabs(b->J[(size_t)j * (size_t)b->rows + (size_t)i] * b->column_scale[j]));
+        b->row_scale[i] = i < nv ? 1 / b->force_scale : largest > 0 ? 1 / largest : 1;
+    }
+    return KD_EVAL_OK;
+}
+
+kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                            const kd_balance_request *q)
+{
+    *b = (kd_balance){.eom = eom, .n = kd_eom_dims(eom)};
+    b->rows = count_rows(b, q->moving);
+    b->columns = list_columns(b, q);
+    if (b->rows > LARGEST || b->columns > LARGEST) return KD_ERR_UNSUPPORTED;
+    cut_arrays(b);
+    if (b->arena.failed) return KD_ERR_MEMORY;
+    list_columns(b, q);
+    kd_status status = kd_eom_data_create(eom, &b->data);
+    if (status >= 0) status = kd_state_create(eom, &b->x);
+    if (status >= 0) status = kd_state_create(eom, &b->trial);
+    if (status >= 0) status = read_point(b, inputs, x, q);
+    if (status < 0) return status;
+    kd_state_copy(x, b->x);
+    if (find_scales(b) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+    b->size = size_of(b, b->F);
+    return KD_OK;
+}
+
+void kd_balance_release(kd_balance *b)
+{
+    kd_state_destroy(b->x);
+    kd_state_destroy(b->trial);
+    kd_eom_data_destroy(b->data);
+    kd_arena_release(&b->arena);
+    *b = (kd_balance){0};
+}
+
+kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e)
+{
+    kd_eval answer = KD_EVAL_OK;
+    kd_state_copy(from, b->x);
+    if (e) answer = kd_eom_oplus(b->data, from->p, e, b->x->p);
+    if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->F);
+    if (answer == KD_EVAL_OK) b->size = size_of(b, b->F);
+    return answer;
+}
+
+// ---- steps ----------------------------------------------------------------------------------------------------------
+
+// b->step for the damping nu and, if rate > 0, with rate M and -rate I in the rows of residual and b. False: singular.
+static bool find_step(kd_balance *b, double nu, double rate)
+{
+    const int m = b->rows, n = b->columns, all = m + n;
+    memset(b->A, 0, (size_t)all * (size_t)n * sizeof(double));
+    for (int j = 0; j < n; j++) {
+        double       *to = b->A + (size_t)j * (size_t)all;
+        const double *from = b->J + (size_t)j * (size_t)m;
+        const int     k = b->column[j].index;
+        memcpy(to, from, (size_t)m * sizeof(double));
+        if (rate > 0 && b->column[j].var == KD_P) kd_axpy(b->n.nv, rate, b->M + (size_t)k * (size_t)b->n.nv, to);
+        if (rate > 0 && b->column[j].var == KD_R) to[b->first[1] + k] -= rate;
+        for (int i = 0; i < m; i++) to[i] *= b->row_scale[i] * b->column_scale[j];
+        to[m + j] = sqrt(nu);
+    }
+    for (int i = 0; i < m; i++) b->rhs[i] = -b->F[i] * b->row_scale[i];
+    memset(b->rhs + m, 0, (size_t)n * sizeof(double));
+    int rank = kd_qr_pivot(all, n, b->A, b->pivot, b->tau, 1e-15, b->work);
+    if (rank == 0) return false;
+    kd_qr_apply_t(all, n, b->A, b->tau, b->rhs, 1, b->work);
+    kd_qr_solve_r(rank, b->A, all, b->rhs, 1);
+    for (int j = 0; j < n; j++) b->step[b->pivot[j]] = j < rank ? b->rhs[j] * b->column_scale[b->pivot[j]] : 0;
+    for (int j = 0; j < n; j++)
+        if (!isfinite(b->step[j])) return false;
+    return true;
+}
+
+static double longest_increment(const kd_balance *b)
+{
+    double longest = 0;
+    for (int j = 0; j < b->columns; j++)
+        if (b->column[j].var == KD_P) longest = fmax(longest, fabs(b->step[j]));
+    return longest;
+}
+
+// The state after share of the step, with its F_trial
+static kd_eval try_step(kd_balance *b, double share)
+{
+    kd_state_copy(b->x, b->trial);
+    memcpy(b->u_trial, b->u, (size_t)b->n.nu * sizeof(double));
+    memcpy(b->theta_trial, b->theta, (size_t)b->n.ntheta * sizeof(double));
+    memset(b->raw, 0, (size_t)b->n.nv * sizeof(double));
+    for (int j = 0; j < b->columns; j++) {
+        double *value = slot(b, b->trial, b->u_trial, b->theta_trial, j);
+        *(value ? value : b->raw + b->column[j].index) += share * b->step[j];
+    }
+    kd_eval answer = kd_eom_oplus(b->data, b->x->p, b->raw, b->trial->p);
+    (void)kd_eom_normalise(b->data, b->trial->p);
+    return answer == KD_EVAL_OK ? evaluate(b, b->trial, b->u_trial, b->theta_trial, b->F_trial) : answer;
+}
+
+static void swap(double **one, double **other)
+{
+    double *kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
+static void accept(kd_balance *b, double size)
+{
+    kd_state *kept = b->x;
+    b->x = b->trial;
+    b->trial = kept;
+    swap(&b->u, &b->u_trial);
+    swap(&b->theta, &b->theta_trial);
+    swap(&b->F, &b->F_trial);
+    b->size = size;
+}
+
+// One iteration of Levenberg and Marquardt. False: no step makes the residual smaller.
+static bool improve(kd_balance *b, double *nu)
+{
+    if (kd_balance_differentiate(b) != KD_EVAL_OK) return false;
+    for (; *nu <= LARGEST_NU; *nu = fmax(*nu * 10, 1e-6)) {
+        if (!find_step(b, *nu, 0)) continue;
+        double longest = longest_increment(b), share = longest > LONGEST_STEP ? LONGEST_STEP / longest : 1;
+        if (try_step(b, share) != KD_EVAL_OK) continue;
+        double size = size_of(b, b->F_trial);
+        if (!(size < b->size * (1 - 1e-4 * share))) continue;
+        if (size < 0.5 * b->size) *nu = fmax(*nu * 1e-2, SMALLEST_NU);
+        accept(b, size);
+        return true;
+    }
+    return false;
+}
+
+bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations)
+{
+    double nu = 1e-4;
+    int    slow = 0; // iterations that brought almost nothing: a minimum of |F| that is not zero
+    for (int i = 0; i < max_iterations && slow < 8 && kd_balance_largest(b) > tolerance; i++) {
+        double before = b->size;
+        b->iterations++;
+        if (!improve(b, &nu)) break;
+        slow = b->size > 0.99 * before ? slow + 1 : 0;
+    }
+    if (kd_balance_largest(b) > tolerance) return false;
+    for (int i = 0; i < POLISH && b->size > 0; i++) { // to rounding
+        double before = b->size;
+        nu = SMALLEST_NU;
+        if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, nu, 0) || try_step(b, 1) != KD_EVAL_OK) break;
+        double size = size_of(b, b->F_trial);
+        if (!(size < 0.5 * before)) break;
+        accept(b, size);
+        b->iterations++;
+    }
+    return true;
+}
+
+// Work of the forces along the step: positive goes downhill
+static double work_of_step(const kd_balance *b)
+{
+    double work = 0;
+    for (int j = 0; j < b->columns; j++)
+        if (b->column[j].var == KD_P) work -= b->F[b->column[j].index] * b->step[j];
+    return work;
+}
+
+bool kd_balance_relax(kd_balance *b, int max_iterations)
+{
+    double rate = 10; // 1/h of the damped dynamics
+    for (int i = 0; i < max_iterations; i++) {
+        b->iterations++;
+        if (kd_balance_differentiate(b) != KD_EVAL_OK) return false;
+        bool done = false;
+        for (int k = 0; k < 40 && !done; k++, rate *= done ? 1 : 4) {
+            if (!find_step(b, SMALLEST_NU, rate) || longest_increment(b) > LONGEST_STEP) continue;
+            if (work_of_step(b) < -1e-6 * b->force_scale * longest_increment(b)) continue;
+            if (try_step(b, 1) != KD_EVAL_OK) continue;
+            double size = size_of(b, b->F_trial);
+            if (size > 2 * b->size && size > 0.1 && i > 0) continue;
+            rate *= fmin(fmax(size / b->size, 0.1), 0.5);
+            accept(b, size);
+            done = true;
+        }
+        if (!done) return false;
+        if (kd_balance_largest(b) < CLOSE && rate < 1e-3) return true;
+        if (b->size == 0) return true;
+    }
+    return false;
+}
+
+// ---- what was found -------------------------------------------------------------------------------------------------
+
+static double largest_of(const double *F, int n, int *row)
+{
+    double largest = 0;
+    *row = 0;
+    for (int i = 0; i < n; i++)
+        if (fabs(F[i]) > largest) largest = fabs(F[i]), *row = i;
+    return largest;
+}
+
+void kd_balance_report(const kd_balance *b, kd_equilibrium_result *result)
+{
+    result->force_scale = b->force_scale;
+    result->residual = largest_of(b->F, b->n.nv, &result->residual_row);
+    result->constraint = largest_of(b->F + b->first[4], b->n.nlambda, &result->constraint_row);
+    result->iterations = b->iterations;
+    double largest = -1;
+    for (int k = 0; k < KD_BALANCE_ROWS; k++)
+        for (int i = 0; b->first[k] >= 0 && i < kd_eom_rows(b->eom, FN[k]); i++) {
+            const int row = b->first[k] + i;
+            if (!(fabs(b->F[row] * b->row_scale[row]) > largest)) continue;
+            largest = fabs(b->F[row] * b->row_scale[row]);
+            result->worst = FN[k];
+            result->worst_row = i;
+            result->worst_value = b->F[row];
+        }
+}

@@ -1,0 +1,67 @@
+// analysis/balance.h: the equations 0 = residual, b, d, c, g (and gI, h in motion) for chosen unknowns among increments
+// of p, v, r, w, s, lambda, mu and adjusted inputs and parameters; steps of Levenberg and Marquardt and of damped
+// dynamics.
+#ifndef KD_ANALYSIS_BALANCE_H
+#define KD_ANALYSIS_BALANCE_H
+
+#include <kardan/equilibrium.h>
+
+#include "core/memory.h"
+
+enum { KD_BALANCE_ROWS = 7, KD_BALANCE_VARS = 9 };
+
+typedef struct kd_balance_column {
+    kd_var var;
+    int    index;
+} kd_balance_column;
+
+typedef struct kd_balance {
+    const kd_eom      *eom;
+    kd_eom_data       *data;
+    kd_dims            n;
+    kd_state          *x, *trial;              // now, and after a step
+    double            *u, *du, *theta;         // held inputs, zero rates, parameters
+    double            *u_trial, *theta_trial;  // after a step
+    int                rows, columns;          // of the Jacobian
+    int                first[KD_BALANCE_ROWS]; // first row of each function; -1: not there
+    kd_balance_column *column;                 // (columns)
+    double            *row_scale, *column_scale;
+    double            *F, *F_trial, *J, *M; // unscaled
+    double            *block[KD_BALANCE_ROWS][KD_BALANCE_VARS];
+    double            *A, *rhs, *tau, *work, *step, *raw;
+    int               *pivot;
+    double             force_scale;
+    double             size; // |F| scaled, at x
+    int                iterations;
+    kd_arena           arena;
+} kd_balance;
+
+typedef struct kd_balance_request {
+    const bool          *free_p, *free_v; // (nv) NULL: all of p, none of v
+    bool                 hold_p;          // none of p, if free_p is NULL
+    bool                 moving;          // gI and h are equations, too
+    const kd_adjustable *adjust;
+    int                  nadjust;
+} kd_balance_request;
+
+// x is copied. The balance is released with kd_balance_release, also after a failure.
+kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                            const kd_balance_request *request) KD_NODISCARD;
+void      kd_balance_release(kd_balance *b);
+// Start anew from a position, moved by e (nv, may be NULL); multipliers as in from.
+kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e) KD_NODISCARD;
+// Iterations until the largest scaled residual is at most tolerance, and further as long as that makes it smaller;
+// false: did not come there.
+bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations);
+// Damped dynamics M p' = f, r' = b by the linear-implicit Euler method, steps growing as forces fall. True: close
+// enough for Newton's method.
+bool kd_balance_relax(kd_balance *b, int max_iterations);
+// The derivatives at x: block, J and M.
+kd_eval kd_balance_differentiate(kd_balance *b) KD_NODISCARD;
+// Largest of |F|, scaled, at x.
+double kd_balance_largest(const kd_balance *b);
+void   kd_balance_report(const kd_balance *b, kd_equilibrium_result *result);
+// Static stability at x, by the stiffness in the directions that constraints allow.
+kd_stability kd_balance_stability(kd_balance *b, int *free_directions);
+
+#endif

@@ -1,0 +1,156 @@
+// equilibrium.c: static equilibrium (S1 Eq. 3): Newton's method with trust in short steps, then damped dynamics, then
+// the same from positions around the start.
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "analysis/balance.h"
+#include "analysis/words.h"
+#include "core/text.h"
+
+#define NOTICED 1e-6 // [m], [rad] a move by more than this is one
+
+kd_equilibrium_options kd_equilibrium_options_default(void)
+{
+    return (kd_equilibrium_options){.tolerance = 1e-9, .max_iterations = 200, .starts = 4, .spread = 0.2};
+}
+
+typedef struct search {
+    const kd_equilibrium_options *opt;
+    kd_balance                    balance;
+    kd_state                     *start, *found; // found: an unstable one, kept in case there is no other
+    double                       *e;             // (nv) move of a start
+    bool                          has_found;
+    double                        least; // |F| of the best attempt that failed
+    kd_equilibrium_result         result, found_result, failed_result;
+    kd_arena                      arena;
+} search;
+
+// Numbers in (-1, 1) that are the same in every run
+static double next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)*seed / 9223372036854775808.0;
+}
+
+// Largest of the differences p - p_start: for coordinates that are angles or lengths the increment itself
+static void find_move(const search *s, kd_equilibrium_result *result)
+{
+    const kd_state *x = s->balance.x;
+    result->moved = 0;
+    for (int i = 0; i < s->balance.n.np; i++) {
+        double move = fabs(x->p[i] - s->start->p[i]);
+        if (move > result->moved) result->moved = move, result->moved_row = i;
+    }
+}
+
+// Ask the equilibrium at x of the balance whether it will do; if not, keep it
+static bool judge(search *s, bool by_dynamics, bool is_start)
+{
+    kd_balance            *b = &s->balance;
+    kd_equilibrium_result *r = &s->result;
+    kd_balance_report(b, r);
+    find_move(s, r);
+    r->by_dynamics = by_dynamics;
+    r->stability = kd_balance_stability(b, &r->free_directions);
+    if (r->stability != KD_UNSTABLE || (is_start && r->moved < NOTICED && !s->opt->stable)) return true;
+    if (!s->has_found) {
+        kd_state_copy(b->x, s->found);
+        s->found_result = *r;
+        s->has_found = true;
+    }
+    return false;
+}
+
+static void note_failure(search *s)
+{
+    if (s->balance.size >= s->least) return;
+    s->least = s->balance.size;
+    kd_balance_report(&s->balance, &s->failed_result);
+    find_move(s, &s->failed_result);
+}
+
+// One attempt from the start, moved by e
+static bool attempt(search *s, const double *e, bool dynamics)
+{
+    kd_balance *b = &s->balance;
+    s->result.attempts++;
+    if (kd_balance_restart(b, s->start, e) != KD_EVAL_OK) return false;
+    if (dynamics) (void)kd_balance_relax(b, s->opt->max_iterations);
+    if (kd_balance_newton(b, s->opt->tolerance, s->opt->max_iterations)) return judge(s, dynamics, !e && !dynamics);
+    note_failure(s);
+    return false;
+}
+
+static bool attempt_all(search *s)
+{
+    uint64_t seed = 1;
+    if (attempt(s, NULL, false)) return true;
+    if (!s->opt->no_dynamics && attempt(s, NULL, true)) return true;
+    for (int k = 0; k <= s->opt->starts; k++) {
+        // the first one almost at the start: away from a saddle
+        double spread = k == 0 ? 1e-3 : s->opt->spread * k;
+        for (int i = 0; i < s->balance.n.nv; i++) s->e[i] = spread * next_random(&seed);
+        if (!s->opt->no_dynamics && attempt(s, s->e, true)) return true;
+        if (s->opt->no_dynamics && k > 0 && attempt(s, s->e, false)) return true;
+    }
+    return false;
+}
+
+static kd_status prepare(search *s, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x)
+{
+    const kd_dims n = kd_eom_dims(eom);
+    s->e = kd_cut_double(&s->arena, n.nv);
+    kd_status status = s->arena.failed ? KD_ERR_MEMORY : kd_state_create(eom, &s->start);
+    if (status >= 0) status = kd_state_create(eom, &s->found);
+    if (status < 0) return status;
+    kd_state_copy(x, s->start);
+    memset(s->start->v, 0, (size_t)n.nv * sizeof(double));
+    memset(s->start->a, 0, (size_t)n.nv * sizeof(double));
+    s->least = INFINITY;
+    return kd_balance_create(&s->balance, eom, inputs, s->start, &(kd_balance_request){0});
+}
+
+static kd_status conclude(search *s, bool found, kd_state *x, char *message, size_t size)
+{
+    kd_equilibrium_result *r = &s->result;
+    const int              attempts = r->attempts, iterations = s->balance.iterations;
+    if (found) {
+        kd_state_copy(s->balance.x, x);
+    } else if (s->has_found && !s->opt->stable) {
+        *r = s->found_result;
+        kd_state_copy(s->found, x);
+    } else {
+        *r = s->failed_result;
+    }
+    found = found || (s->has_found && !s->opt->stable);
+    r->attempts = attempts;
+    r->iterations = iterations;
+    if (found)
+        kd_describe_equilibrium(s->balance.eom, r, message, size);
+    else if (s->has_found)
+        kd_text(message, size, "only an unstable equilibrium was found in %d attempts", attempts);
+    else
+        kd_describe_failure(s->balance.eom, r, message, size);
+    return found ? KD_OK : KD_ERR_NO_EQUILIBRIUM;
+}
+
+kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_equilibrium_options *opt, kd_state *x,
+                         kd_equilibrium_result *result, char *message, size_t size)
+{
+    const kd_equilibrium_options standard = kd_equilibrium_options_default();
+    search                       s = {.opt = opt ? opt : &standard};
+    if (message && size > 0) message[0] = '\0';
+    if (!eom || !x || !(s.opt->tolerance > 0) || s.opt->max_iterations < 1) return KD_ERR_ARGUMENT;
+    kd_status status = prepare(&s, eom, inputs, x);
+    if (status >= 0)
+        status = conclude(&s, attempt_all(&s), x, message, size);
+    else
+        kd_describe_refusal(&s.balance, status, message, size);
+    if (result) *result = s.result;
+    kd_balance_release(&s.balance);
+    kd_state_destroy(s.start);
+    kd_state_destroy(s.found);
+    kd_arena_release(&s.arena);
+    return status;
+}

@@ -1,0 +1,142 @@
+// stability.c: static stability: the sign of the stiffness in the directions that constraints allow.
+//
+// With N a base of the null space of GZ and HZ, and r, w, s following quasi-statically from 0 = b, d, c,
+//     K = N' (residual_p - residual_y inv(k_y) k_p) N,   y = (r, w, s), k = (b, d, c),
+// is statically stable if its symmetric part is positive definite. Divergence only: damping that feeds energy in shows
+// in the eigenvalues.
+#include <math.h>
+#include <string.h>
+
+#include "analysis/balance.h"
+#include "math/dense.h"
+
+#define ZERO 1e-8 // singular values below this share of the largest are 0
+
+typedef struct workspace {
+    double  *K, *inner, *right, *Y, *C, *sigma, *Vt, *U, *work, *N, *KN, *reduced;
+    int     *pivot;
+    kd_arena arena;
+} workspace;
+
+static const double *block_of(const kd_balance *b, int row, int var)
+{
+    return b->block[row][var];
+}
+
+// indices of b, d, c among the rows, and of p, r, w, s, lambda, mu among the variables, in kd_balance
+static const int INNER_ROW[3] = {1, 2, 3}, INNER_VAR[3] = {2, 3, 4};
+
+static int inner_size(const kd_balance *b, int k)
+{
+    const int size[3] = {b->n.nr, b->n.nw, b->n.ns};
+    return size[k];
+}
+
+static void put(double *to, int ld, int row, int column, const double *from, int rows, int columns)
+{
+    for (int j = 0; from && j < columns; j++)
+        memcpy(to + (size_t)(column + j) * (size_t)ld + row, from + (size_t)j * (size_t)rows,
+               (size_t)rows * sizeof(double));
+}
+
+// K -= residual_y inv(k_y) k_p. False: r, w, s are not determined
+static bool follow_inner(const kd_balance *b, workspace *s, int ny)
+{
+    const int nv = b->n.nv;
+    int       row = 0;
+    for (int i = 0; i < 3; row += inner_size(b, i), i++) {
+        int column = 0;
+        for (int k = 0; k < 3; column += inner_size(b, k), k++)
+            put(s->inner, ny, row, column, block_of(b, INNER_ROW[i], INNER_VAR[k]), inner_size(b, i), inner_size(b, k));
+        put(s->right, ny, row, 0, block_of(b, INNER_ROW[i], 0), inner_size(b, i), nv);
+        put(s->Y, nv, 0, row, block_of(b, 0, INNER_VAR[i]), nv, inner_size(b, i));
+    }
+    if (ny == 0) return true;
+    if (kd_lu_factor(ny, s->inner, s->pivot) != 0) return false;
+    kd_lu_solve(ny, s->inner, s->pivot, s->right, nv);
+    kd_gemm(nv, nv, ny, -1, s->Y, s->right, 1, s->K);
+    return true;
+}
+
+static void cut_workspace(const kd_balance *b, workspace *s, int ny, int nc)
+{
+    const int nv = b->n.nv, most = nc > nv ? nc : nv;
+    s->K = kd_cut_matrix(&s->arena, nv, nv);
+    s->KN = kd_cut_matrix(&s->arena, nv, nv);
+    s->N = kd_cut_matrix(&s->arena, nv, nv);
+    s->reduced = kd_cut_matrix(&s->arena, nv, nv);
+    s->Vt = kd_cut_matrix(&s->arena, nv, nv);
+    s->U = kd_cut_matrix(&s->arena, most, most);
+    s->C = kd_cut_matrix(&s->arena, most, nv);
+    s->sigma = kd_cut_double(&s->arena, most);
+    s->work = kd_cut_double(&s->arena, kd_svd_work(most, nv) + kd_svd_work(nv, nv));
+    s->inner = kd_cut_matrix(&s->arena, ny, ny);
+    s->right = kd_cut_matrix(&s->arena, ny, nv);
+    s->Y = kd_cut_matrix(&s->arena, nv, ny);
+    s->pivot = kd_cut_int(&s->arena, ny);
+}
+
+// N (nv x free): the null space of the constraints; -1: no convergence
+static int null_space(kd_balance *b, workspace *s, int nc)
+{
+    const int nv = b->n.nv, least = nc < nv ? nc : nv;
+    int       rank = 0;
+    for (int i = 0; i < nv; i++) s->Vt[(size_t)i * (size_t)nv + (size_t)i] = 1;
+    if (nc > 0) {
+        for (int i = 0; i < nv; i++) { // residual by lambda and mu, transposed
+            for (int k = 0; k < b->n.nlambda; k++)
+                s->C[(size_t)i * (size_t)nc + (size_t)k] = b->block[0][5][(size_t)k * (size_t)nv + (size_t)i];
+            for (int k = 0; k < b->n.nmu; k++)
+                s->C[(size_t)i * (size_t)nc + (size_t)(b->n.nlambda + k)] =
+                    b->block[0][6][(size_t)k * (size_t)nv + (size_t)i];
+        }
+        if (kd_svd(nc, nv, s->C, s->U, s->sigma, s->Vt, s->work) != 0) return -1;
+        while (rank < least && s->sigma[rank] > ZERO * s->sigma[0]) rank++;
+    }
+    for (int j = rank; j < nv; j++)
+        for (int i = 0; i < nv; i++)
+            s->N[(size_t)(j - rank) * (size_t)nv + (size_t)i] = s->Vt[(size_t)i * (size_t)nv + (size_t)j];
+    return nv - rank;
+}
+
+// The symmetric part of the stiffness, with the number of its zero directions
+static kd_stability judge(const kd_balance *b, workspace *s, int n, int *free_directions)
+{
+    const int    nv = b->n.nv;
+    const size_t size = (size_t)n;
+    kd_gemm(nv, n, nv, 1, s->K, s->N, 0, s->KN);
+    kd_gemm_tn(n, n, nv, 1, s->N, s->KN, 0, s->reduced);
+    double largest = 0;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i <= j; i++) {
+            double *one = s->reduced + (size_t)j * size + (size_t)i, *other = s->reduced + (size_t)i * size + (size_t)j;
+            *one = *other = 0.5 * (*one + *other);
+            largest = fmax(largest, fabs(*one));
+        }
+    // forces that are small beside the others count as none
+    double zero = fmax(1e-9 * largest, 1e-7 * b->force_scale);
+    memcpy(s->KN, s->reduced, size * size * sizeof(double));
+    if (kd_svd(n, n, s->KN, NULL, s->sigma, NULL, s->work) != 0) return KD_STABILITY_UNKNOWN;
+    *free_directions = 0;
+    for (int i = 0; i < n; i++)
+        if (s->sigma[i] <= zero) ++*free_directions;
+    for (int i = 0; i < n; i++) s->reduced[(size_t)i * size + (size_t)i] += 2 * zero;
+    if (n > 0 && kd_cholesky_factor(n, s->reduced) != 0) return KD_UNSTABLE;
+    return *free_directions > 0 ? KD_INDIFFERENT : KD_STABLE;
+}
+
+kd_stability kd_balance_stability(kd_balance *b, int *free_directions)
+{
+    const int    nc = b->n.nlambda + b->n.nmu, ny = b->n.nr + b->n.nw + b->n.ns, nv = b->n.nv;
+    kd_stability answer = KD_STABILITY_UNKNOWN;
+    workspace    s = {0};
+    *free_directions = 0;
+    cut_workspace(b, &s, ny, nc);
+    if (!s.arena.failed && kd_balance_differentiate(b) == KD_EVAL_OK) {
+        if (b->block[0][0]) memcpy(s.K, b->block[0][0], (size_t)nv * (size_t)nv * sizeof(double));
+        int n = follow_inner(b, &s, ny) ? null_space(b, &s, nc) : -1;
+        if (n >= 0) answer = judge(b, &s, n, free_directions);
+    }
+    kd_arena_release(&s.arena);
+    return answer;
+}

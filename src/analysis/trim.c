@@ -1,0 +1,54 @@
+// trim.c: nominal forces and trim (S1 Eq. 4): inputs and parameters that hold a given position or steady motion.
+#include <math.h>
+#include <string.h>
+
+#include "analysis/balance.h"
+#include "analysis/words.h"
+#include "core/text.h"
+
+kd_trim_options kd_trim_options_default(void)
+{
+    return (kd_trim_options){.tolerance = 1e-9, .max_iterations = 200};
+}
+
+static bool is_wanted(const kd_dims *n, const kd_adjustable *adjust, int nadjust)
+{
+    for (int i = 0; i < nadjust; i++) {
+        const int count = adjust[i].kind == KD_U ? n->nu : adjust[i].kind == KD_THETA ? n->ntheta : 0;
+        if (adjust[i].index < 0 || adjust[i].index >= count || !isfinite(adjust[i].value)) return false;
+    }
+    return true;
+}
+
+kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_options *opt, kd_state *x,
+                  kd_adjustable *adjust, int nadjust, kd_equilibrium_result *result, char *message, size_t size)
+{
+    const kd_trim_options  standard = kd_trim_options_default();
+    const kd_trim_options *o = opt ? opt : &standard;
+    if (message && size > 0) message[0] = '\0';
+    if (!eom || !x || nadjust < 0 || (nadjust > 0 && !adjust) || !(o->tolerance > 0)) return KD_ERR_ARGUMENT;
+    const kd_dims n = kd_eom_dims(eom);
+    if (!is_wanted(&n, adjust, nadjust)) return KD_ERR_ARGUMENT;
+    kd_balance               b;
+    kd_equilibrium_result    found = {.attempts = 1};
+    const kd_balance_request request = {
+        .free_p = o->free_p, .free_v = o->free_v, .hold_p = true, .adjust = adjust, .nadjust = nadjust, .moving = true};
+    kd_status status = kd_balance_create(&b, eom, inputs, x, &request);
+    if (status < 0) {
+        kd_describe_refusal(&b, status, message, size);
+    } else if (kd_balance_newton(&b, o->tolerance, o->max_iterations)) {
+        const double *theta = x->theta;
+        kd_state_copy(b.x, x);
+        x->theta = theta;
+        for (int i = 0; i < nadjust; i++) adjust[i].value = (adjust[i].kind == KD_U ? b.u : b.theta)[adjust[i].index];
+        kd_balance_report(&b, &found);
+        kd_text(message, size, "all forces balance to %.2g of %.4g", found.residual, found.force_scale);
+    } else {
+        status = KD_ERR_NO_EQUILIBRIUM;
+        kd_balance_report(&b, &found);
+        kd_describe_failure(eom, &found, message, size);
+    }
+    if (result) *result = found;
+    kd_balance_release(&b);
+    return status;
+}

@@ -1,0 +1,63 @@
+// words.c: equilibria and what is missing from them, in words with the names of the model.
+#include "analysis/words.h"
+
+#include "core/text.h"
+
+enum { NAME = 200 };
+
+void kd_describe_equilibrium(const kd_eom *eom, const kd_equilibrium_result *r, char *message, size_t size)
+{
+    static const char *const WORD[] = {"", "stable ", "indifferent ", "unstable "};
+    char                     name[NAME];
+    kd_text(message, size, "%sequilibrium; largest move %.6g of %s; forces balance to %.2g of %.4g (%s)",
+            WORD[r->stability], r->moved, kd_eom_name(eom, KD_NAME_P, r->moved_row, name, sizeof name), r->residual,
+            r->force_scale, r->by_dynamics ? "damped dynamics and Newton's method" : "Newton's method");
+}
+
+void kd_describe_failure(const kd_eom *eom, const kd_equilibrium_result *r, char *message, size_t size)
+{
+    char name[NAME];
+    kd_text(message, size, "no equilibrium found in %d attempt%s: ", r->attempts, r->attempts == 1 ? "" : "s");
+    const int i = r->worst_row;
+    switch (r->worst) {
+    case KD_B:
+        kd_text_append(message, size, "the inner state '%s' keeps changing, by %.6g in a second",
+                       kd_eom_name(eom, KD_NAME_R, i, name, sizeof name), r->worst_value);
+        break;
+    case KD_D:
+        kd_text_append(message, size, "the equation of '%s' is missed by %.6g",
+                       kd_eom_name(eom, KD_NAME_W, i, name, sizeof name), r->worst_value);
+        break;
+    case KD_C:
+        kd_text_append(message, size, "the equation of '%s' is missed by %.6g",
+                       kd_eom_name(eom, KD_NAME_S, i, name, sizeof name), r->worst_value);
+        break;
+    case KD_G:
+    case KD_GI:
+        kd_text_append(message, size, "%s is not met%s, by %.6g",
+                       kd_eom_name(eom, KD_NAME_LAMBDA, i, name, sizeof name),
+                       r->worst == KD_G ? "" : " by the velocities", r->worst_value);
+        break;
+    case KD_H:
+        kd_text_append(message, size, "%s is not met by the velocities, by %.6g",
+                       kd_eom_name(eom, KD_NAME_MU, i, name, sizeof name), r->worst_value);
+        break;
+    default:
+        break;
+    }
+    const bool forces = r->residual > 1e-9 * r->force_scale;
+    if (r->worst != KD_RESIDUAL && forces) kd_text_append(message, size, ", and ");
+    if (forces)
+        kd_text_append(message, size, "a force of %.6g remains on '%s' that nothing balances", r->residual,
+                       kd_eom_name(eom, KD_NAME_V, r->residual_row, name, sizeof name));
+}
+
+void kd_describe_refusal(const kd_balance *b, kd_status status, char *message, size_t size)
+{
+    if (status == KD_ERR_UNSUPPORTED)
+        kd_text(message, size, "%d equations are too many for full matrices", b->rows);
+    else if (b->data && status == KD_ERR_CALLBACK_STOP)
+        kd_text(message, size, "the start cannot be evaluated: %s", kd_eom_data_message(b->data));
+    else
+        kd_text(message, size, "%s", kd_status_sentence(status));
+}

@@ -1,0 +1,212 @@
+// equilibrium.c: kardan equilibrium: where a model is at rest, what moved to get there, which loads it carries.
+#include "cli/equilibrium.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/method.h"
+#include "core/text.h"
+#include "io/state_file.h"
+
+enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, NAME_SIZE = 200 };
+
+static const char *const STABILITY[] = {"unknown", "stable", "indifferent", "unstable"};
+
+// ---- for all commands -----------------------------------------------------------------------------------------------
+
+kd_status kd_cli_rest(kd_subject *s, bool stable, kd_equilibrium_result *result, char *message, size_t size)
+{
+    kd_equilibrium_options opt = kd_equilibrium_options_default();
+    kd_initial_options     initial = kd_initial_options_default();
+    char                   news[MESSAGE_SIZE] = "";
+    opt.stable = stable;
+    kd_status status = kd_equilibrium(s->eom, kd_subject_inputs(s), &opt, s->x, result, message, size);
+    if (status < 0) return status;
+    // what drives prescribe moves on from here
+    status = kd_initial_consistent(s->eom, kd_subject_inputs(s), &initial, s->x, news, sizeof news);
+    if (status < 0) kd_text(message, size, "the equilibrium is no start: %s", news);
+    return status;
+}
+
+bool kd_cli_save_state(const kd_subject *s, const char *folder, const char *ending, char *path, size_t size)
+{
+    char            message[MESSAGE_SIZE] = "";
+    const kd_state *states[] = {s->x};
+    kd_status       status = kd_cli_make_folder(folder, message, sizeof message);
+    if (status >= 0 && snprintf(path, size, "%s/%s.%s.state.csv", folder, s->name, ending) >= (int)size)
+        status = KD_ERR_FILE;
+    if (status >= 0) status = kd_state_file_save(path, ending, s->eom, states, 1, message, sizeof message);
+    if (status < 0) fprintf(stderr, "kardan: %s\n", message[0] ? message : kd_status_sentence(status));
+    return status >= 0;
+}
+
+// ---- values by name -------------------------------------------------------------------------------------------------
+
+static kd_status read_outputs(const kd_subject *s, double *y)
+{
+    const kd_dims    n = kd_eom_dims(s->eom);
+    const kd_inputs *inputs = kd_subject_inputs(s);
+    kd_eom_data     *data = NULL;
+    double          *u = calloc(3 * (size_t)n.nu + 1, sizeof *u);
+    kd_status        status = u ? kd_eom_data_create(s->eom, &data) : KD_ERR_MEMORY;
+    if (status >= 0) {
+        double *du = u + n.nu, *ddu = du + n.nu;
+        if (inputs && inputs->eval(s->x->t, inputs->context, u, du, ddu) != KD_EVAL_OK) status = KD_ERR_CALLBACK_STOP;
+        kd_eom_at_parameters(data, s->x->theta);
+        kd_eom_at_time(data, s->x->t, u, du, ddu, s->x->z);
+        kd_eom_at_position(data, s->x->p, s->x->s);
+        kd_eom_at_velocity(data, s->x->v, s->x->r);
+        kd_eom_at_acceleration(data, s->x->a, s->x->w, s->x->lambda, s->x->mu);
+        if (status >= 0 && kd_eom_eval(data, KD_Y, y) != KD_EVAL_OK) status = KD_ERR_CALLBACK_STOP;
+    }
+    kd_eom_data_destroy(data);
+    free(u);
+    return status;
+}
+
+static void tell_values(const kd_subject *s, const char *title, kd_kind kind, const double *value, const double *before,
+                        int count)
+{
+    char name[NAME_SIZE];
+    bool titled = false;
+    for (int i = 0; i < count; i++) {
+        if (before && !(fabs(value[i] - before[i]) > 1e-9)) continue;
+        if (!titled) printf("\n%s\n", title);
+        titled = true;
+        printf("  %-40s %18.10g", kd_eom_name(s->eom, kind, i, name, sizeof name), value[i]);
+        if (before) printf("   from %.10g", before[i]);
+        printf("\n");
+    }
+}
+
+static void tell_member(kd_json *json, const kd_subject *s, const char *key, kd_kind kind, const double *value,
+                        int count)
+{
+    char name[NAME_SIZE];
+    kd_json_open(json, key);
+    for (int i = 0; i < count; i++) kd_json_number(json, kd_eom_name(s->eom, kind, i, name, sizeof name), value[i]);
+    kd_json_close(json);
+}
+
+void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibrium_result *r)
+{
+    const kd_dims n = kd_eom_dims(s->eom);
+    double       *y = calloc((size_t)n.ny + 1, sizeof *y);
+    kd_json_text(json, "stability", STABILITY[r->stability]);
+    kd_json_count(json, "free_directions", r->free_directions);
+    kd_json_number(json, "residual", r->residual);
+    kd_json_number(json, "force_scale", r->force_scale);
+    kd_json_number(json, "moved", r->moved);
+    kd_json_count(json, "iterations", r->iterations);
+    kd_json_count(json, "attempts", r->attempts);
+    kd_json_bool(json, "by_dynamics", r->by_dynamics);
+    tell_member(json, s, "positions", KD_NAME_P, s->x->p, n.np);
+    tell_member(json, s, "multipliers", KD_NAME_LAMBDA, s->x->lambda, n.nlambda);
+    if (y && n.ny > 0 && read_outputs(s, y) >= 0) tell_member(json, s, "outputs", KD_NAME_Y, y, n.ny);
+    free(y);
+}
+
+void kd_cli_tell_rest(const kd_subject *s, const double *before)
+{
+    const kd_dims n = kd_eom_dims(s->eom);
+    double       *y = calloc((size_t)n.ny + 1, sizeof *y);
+    tell_values(s, "Moved", KD_NAME_P, s->x->p, before, n.np);
+    if (n.nr > 0) tell_values(s, "Inner states", KD_NAME_R, s->x->r, NULL, n.nr);
+    tell_values(s, "Constraint forces", KD_NAME_LAMBDA, s->x->lambda, NULL, n.nlambda);
+    if (y && n.ny > 0 && read_outputs(s, y) >= 0) tell_values(s, "Outputs", KD_NAME_Y, y, NULL, n.ny);
+    free(y);
+}
+
+// ---- command --------------------------------------------------------------------------------------------------------
+
+typedef struct quest {
+    kd_subject_request    request;
+    kd_subject            subject;
+    kd_equilibrium_result result;
+    const char           *folder;
+    double               *before; // position at the start
+    bool                  json, stable, quiet;
+    char                  message[MESSAGE_SIZE], path[PATH_SIZE];
+} quest;
+
+static kd_cli_parsed read_arguments(quest *q, int argc, char **argv)
+{
+    kd_cli_option options[4 + KD_SUBJECT_OPTIONS] = {
+        {"--output", "DIR", "folder for the state; default: results", KD_CLI_TEXT, &q->folder},
+        {"--stable", NULL, "an unstable equilibrium will not do", KD_CLI_FLAG, &q->stable},
+        {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &q->quiet},
+        {"--json", NULL, "print the equilibrium as one JSON object", KD_CLI_FLAG, &q->json},
+    };
+    int                      count = 4 + kd_subject_options(&q->request, options + 4);
+    static const char *const names[] = {"MODEL"};
+    const kd_cli_syntax      syntax = {
+             .usage = "kardan equilibrium MODEL [OPTION...]",
+             .about =
+                 "Find a position in which MODEL rests, starting from that of the model: all forces balance, inputs are "
+                      "held\n"
+                      "at their first value. Prints what moved and the loads, and writes the state "
+                      "(DIR/NAME.equilibrium.state.csv),\n"
+                      "from which kardan simulate --start-state starts. Where none is found, it names the force that remains.",
+             .details = "Examples:\n"
+                             "  kardan equilibrium models/four-bar-spring.yaml\n"
+                             "  kardan equilibrium models/hmmwv.yaml --coordinates cartesian --json\n"
+                             "  kardan simulate models/four-bar-spring.yaml --from-equilibrium\n",
+             .options = options,
+             .noptions = count,
+             .operand_name = names,
+             .operand = &q->request.word,
+             .noperands = 1,
+    };
+    return kd_cli_parse(&syntax, argc, argv);
+}
+
+static void tell_json(quest *q, kd_status status)
+{
+    kd_json json = {.file = stdout};
+    kd_json_open(&json, NULL);
+    kd_json_text(&json, "version", kd_version());
+    kd_json_text(&json, "model", q->request.word);
+    kd_json_text(&json, "status", kd_status_name(status));
+    kd_json_text(&json, "message", q->message);
+    if (status >= 0) {
+        kd_cli_tell_rest_json(&json, &q->subject, &q->result);
+        kd_json_text(&json, "state", q->path);
+    }
+    kd_json_close(&json);
+    printf("\n");
+}
+
+static int find(quest *q)
+{
+    const kd_subject *s = &q->subject;
+    const size_t      np = (size_t)kd_eom_dims(s->eom).np;
+    q->before = calloc(np + 1, sizeof *q->before);
+    if (!q->before) return KD_EXIT_FAILED;
+    memcpy(q->before, s->x->p, np * sizeof(double));
+    kd_status status = kd_cli_rest(&q->subject, q->stable, &q->result, q->message, sizeof q->message);
+    if (status >= 0 && !kd_cli_save_state(s, q->folder, "equilibrium", q->path, sizeof q->path)) return KD_EXIT_FAILED;
+    if (q->json) tell_json(q, status);
+    if (status < 0) {
+        fprintf(stderr, "kardan: %s: %s\n", s->name, q->message);
+        return KD_EXIT_FAILED;
+    }
+    if (q->json || q->quiet) return KD_EXIT_OK;
+    printf("%s: %s\n", s->name, q->message);
+    kd_cli_tell_rest(s, q->before);
+    printf("\nState: %s\n", q->path);
+    return KD_EXIT_OK;
+}
+
+int kd_cli_equilibrium(int argc, char **argv)
+{
+    static quest q; // of this one command; large
+    q = (quest){.folder = "results"};
+    kd_cli_parsed parsed = read_arguments(&q, argc, argv);
+    if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
+    int status;
+    if (kd_subject_open(&q.subject, &q.request, &status)) status = find(&q);
+    free(q.before);
+    kd_subject_close(&q.subject);
+    return status;
+}

@@ -1,0 +1,15 @@
+// cli/equilibrium.h: the equilibrium of a subject as its start, in words and in a file.
+#ifndef KD_CLI_EQUILIBRIUM_H
+#define KD_CLI_EQUILIBRIUM_H
+
+#include "cli/subject.h"
+
+// The equilibrium becomes the start of the subject. message: what was found, or why not.
+kd_status kd_cli_rest(kd_subject *subject, bool stable, kd_equilibrium_result *result, char *message,
+                      size_t size) KD_NODISCARD;
+// DIR/NAME.ENDING.state.csv; false: standard error has been told.
+bool kd_cli_save_state(const kd_subject *subject, const char *folder, const char *ending, char *path, size_t size);
+void kd_cli_tell_rest(const kd_subject *subject, const double *before); // positions (np) of the start
+void kd_cli_tell_rest_json(kd_json *json, const kd_subject *subject, const kd_equilibrium_result *result);
+
+#endif

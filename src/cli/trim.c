@@ -1,0 +1,212 @@
+// trim.c: kardan trim: inputs and parameters that hold a position, or a steady motion.
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/equilibrium.h"
+#include "cli/method.h"
+
+enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, NAME_SIZE = 200, MOST = 64, TEXT_SIZE = 4096 };
+
+typedef struct quest {
+    kd_subject_request    request;
+    kd_subject            subject;
+    kd_equilibrium_result result;
+    const char           *folder, *adjust, *hold, *release;
+    bool                  moving, json;
+    kd_adjustable         list[MOST];
+    int                   count;
+    double                first[MOST]; // values before
+    bool                 *free_p, *free_v;
+    char                  message[MESSAGE_SIZE], path[PATH_SIZE];
+} quest;
+
+static kd_cli_parsed read_arguments(quest *q, int argc, char **argv)
+{
+    kd_cli_option options[6 + KD_SUBJECT_OPTIONS] = {
+        {"--adjust", "A,B,...", "inputs (of examples also parameters) that may change", KD_CLI_TEXT, &q->adjust},
+        {"--hold", "A,B,...", "coordinates that are held; default: all", KD_CLI_TEXT, &q->hold},
+        {"--free", "A,B,...", "coordinates and velocities that may change; default: none", KD_CLI_TEXT, &q->release},
+        {"--moving", NULL, "hold the velocities of the start, without acceleration; default: rest", KD_CLI_FLAG,
+         &q->moving},
+        {"--output", "DIR", "folder for the state; default: results", KD_CLI_TEXT, &q->folder},
+        {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &q->json},
+    };
+    int                      count = 6 + kd_subject_options(&q->request, options + 6);
+    static const char *const names[] = {"MODEL"};
+    const kd_cli_syntax      syntax = {
+             .usage = "kardan trim MODEL --adjust NAME,... [OPTION...]",
+             .about = "Find the inputs with which MODEL stays in the position of its start, or moves on steadily "
+                           "(--moving). Where\n"
+                           "they are not determined, the smallest change is taken. Writes the state (DIR/NAME.trim.state.csv).",
+             .details = "A name also stands for all names that begin with it: joint.steering for joint.steering.q.\n\n"
+                             "Examples:\n"
+                             "  kardan trim models/passenger-car.yaml --moving --adjust steer\n",
+             .options = options,
+             .noptions = count,
+             .operand_name = names,
+             .operand = &q->request.word,
+             .noperands = 1,
+    };
+    return kd_cli_parse(&syntax, argc, argv);
+}
+
+// Does the word name this, or begin its name?
+static bool names(const char *word, const char *name)
+{
+    const size_t length = strlen(word);
+    return strncmp(word, name, length) == 0 && (name[length] == '\0' || strchr(". [", name[length]));
+}
+
+static bool complain(const char *option, const char *word)
+{
+    fprintf(stderr, "kardan: %s: the model has no '%s'; kardan info --channels lists the names\n", option, word);
+    return false;
+}
+
+static bool find_adjustable(quest *q, const char *word)
+{
+    static const kd_kind KIND[] = {KD_NAME_U, KD_NAME_THETA};
+    static const kd_var  VAR[] = {KD_U, KD_THETA};
+    const kd_dims        n = kd_eom_dims(q->subject.eom);
+    const int            size[] = {n.nu, n.ntheta};
+    const int            before = q->count;
+    char                 name[NAME_SIZE];
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < size[k] && q->count < MOST; i++) {
+            kd_eom_name(q->subject.eom, KIND[k], i, name, sizeof name);
+            const char *tail = strncmp(name, "input.", 6) == 0 ? name + 6 : name;
+            if (names(word, name) || strcmp(word, tail) == 0)
+                q->list[q->count++] = (kd_adjustable){.kind = VAR[k], .index = i};
+        }
+    return q->count > before || complain("--adjust", word);
+}
+
+static bool mark(quest *q, const char *option, const char *word, bool *p, bool *v, bool value)
+{
+    const kd_dims n = kd_eom_dims(q->subject.eom);
+    char          name[NAME_SIZE];
+    bool          found = false;
+    for (int i = 0; i < n.nv; i++) {
+        if (v && names(word, kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name))) v[i] = found = true;
+        bool is = n.np == n.nv && names(word, kd_eom_name(q->subject.eom, KD_NAME_P, i, name, sizeof name));
+        // with Euler parameters the increments have the names of the velocities
+        is = is || (n.np != n.nv && names(word, kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name)));
+        if (is) p[i] = value;
+        found = found || is;
+    }
+    return found || complain(option, word);
+}
+
+static bool split(quest *q, const char *option, const char *list, bool value)
+{
+    char text[TEXT_SIZE], *rest = text;
+    if (!list) return true;
+    if (snprintf(text, sizeof text, "%s", list) >= TEXT_SIZE) return false;
+    for (char *word; (word = kd_cli_next_word(&rest));)
+        if (!mark(q, option, word, q->free_p, value ? q->free_v : NULL, value)) return false;
+    return true;
+}
+
+static bool read_words(quest *q)
+{
+    const kd_dims n = kd_eom_dims(q->subject.eom);
+    char          text[TEXT_SIZE], *rest = text;
+    if (!q->adjust || snprintf(text, sizeof text, "%s", q->adjust) >= TEXT_SIZE) {
+        fputs("kardan: trim needs --adjust NAME,...\n", stderr);
+        return false;
+    }
+    for (char *word; (word = kd_cli_next_word(&rest));)
+        if (!find_adjustable(q, word)) return false;
+    q->free_p = calloc((size_t)n.nv + 1, sizeof *q->free_p);
+    q->free_v = calloc((size_t)n.nv + 1, sizeof *q->free_v);
+    if (!q->free_p || !q->free_v) return false;
+    for (int i = 0; q->hold && i < n.nv; i++) q->free_p[i] = true;
+    return split(q, "--hold", q->hold, false) && split(q, "--free", q->release, true);
+}
+
+// First guess: the values at the start
+static bool read_values(quest *q)
+{
+    const kd_subject *s = &q->subject;
+    const kd_dims     n = kd_eom_dims(s->eom);
+    const kd_inputs  *inputs = kd_subject_inputs(s);
+    const double     *theta = s->x->theta ? s->x->theta : kd_eom_definition(s->eom)->theta;
+    double           *u = calloc(3 * (size_t)n.nu + 1, sizeof *u);
+    bool              good = u != NULL;
+    if (good && inputs) good = inputs->eval(s->x->t, inputs->context, u, u + n.nu, u + 2 * n.nu) == KD_EVAL_OK;
+    for (int i = 0; good && i < q->count; i++) {
+        const double *from = q->list[i].kind == KD_U ? u : theta;
+        q->first[i] = q->list[i].value = from ? from[q->list[i].index] : 0;
+    }
+    free(u);
+    return good;
+}
+
+static const char *name_of(const quest *q, int i, char *name, size_t size)
+{
+    return kd_eom_name(q->subject.eom, q->list[i].kind == KD_U ? KD_NAME_U : KD_NAME_THETA, q->list[i].index, name,
+                       size);
+}
+
+static void tell_json(const quest *q, kd_status status)
+{
+    kd_json json = {.file = stdout};
+    char    name[NAME_SIZE];
+    kd_json_open(&json, NULL);
+    kd_json_text(&json, "version", kd_version());
+    kd_json_text(&json, "model", q->request.word);
+    kd_json_text(&json, "status", kd_status_name(status));
+    kd_json_text(&json, "message", q->message);
+    kd_json_number(&json, "residual", q->result.residual);
+    if (status >= 0) {
+        kd_json_open(&json, "adjusted");
+        for (int i = 0; i < q->count; i++) kd_json_number(&json, name_of(q, i, name, sizeof name), q->list[i].value);
+        kd_json_close(&json);
+        kd_json_text(&json, "state", q->path);
+    }
+    kd_json_close(&json);
+    printf("\n");
+}
+
+static int find(quest *q)
+{
+    kd_subject     *s = &q->subject;
+    const kd_dims   n = kd_eom_dims(s->eom);
+    kd_trim_options opt = kd_trim_options_default();
+    char            name[NAME_SIZE];
+    opt.free_p = q->free_p;
+    opt.free_v = q->free_v;
+    memset(s->x->a, 0, (size_t)n.nv * sizeof(double));
+    if (!q->moving) memset(s->x->v, 0, (size_t)n.nv * sizeof(double));
+    kd_status status =
+        kd_trim(s->eom, kd_subject_inputs(s), &opt, s->x, q->list, q->count, &q->result, q->message, sizeof q->message);
+    if (status >= 0 && !kd_cli_save_state(s, q->folder, "trim", q->path, sizeof q->path)) return KD_EXIT_FAILED;
+    if (q->json) tell_json(q, status);
+    if (status < 0) {
+        fprintf(stderr, "kardan: %s: %s\n", s->name, q->message[0] ? q->message : kd_status_sentence(status));
+        return KD_EXIT_FAILED;
+    }
+    if (q->json) return KD_EXIT_OK;
+    printf("%s: %s\n\nAdjusted\n", s->name, q->message);
+    for (int i = 0; i < q->count; i++)
+        printf("  %-40s %18.10g   from %.10g\n", name_of(q, i, name, sizeof name), q->list[i].value, q->first[i]);
+    printf("\nState: %s\n", q->path);
+    return KD_EXIT_OK;
+}
+
+int kd_cli_trim(int argc, char **argv)
+{
+    static quest q; // of this one command; large
+    q = (quest){.folder = "results"};
+    kd_cli_parsed parsed = read_arguments(&q, argc, argv);
+    if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
+    int status;
+    if (kd_subject_open(&q.subject, &q.request, &status)) {
+        status = KD_EXIT_USAGE;
+        if (read_words(&q)) status = read_values(&q) ? find(&q) : KD_EXIT_FAILED;
+    }
+    free(q.free_p);
+    free(q.free_v);
+    kd_subject_close(&q.subject);
+    return status;
+}

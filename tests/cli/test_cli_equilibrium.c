@@ -1,0 +1,94 @@
+// The program kardan: equilibrium and trim, and simulations that start there.
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "project/command.h"
+
+#define KARDAN "'" KD_BINARY_DIR "/kardan' "
+#define OUT KD_BINARY_DIR "/test-cli-equilibrium"
+#define MODELS "'" KD_SOURCE_DIR "'/models/"
+#define TO " --output '" OUT "' "
+
+static command_result expect(const char *arguments, int status, const char *part)
+{
+    char line[3000];
+    snprintf(line, sizeof line, KARDAN "%s", arguments);
+    command_result result = run_command(line);
+    if (result.status != status || !strstr(result.text, part)) print_error("kardan %s\n%s\n", arguments, result.text);
+    assert_int_equal(result.status, status);
+    assert_non_null(strstr(result.text, part));
+    return result;
+}
+
+static int start_afresh(void **state)
+{
+    (void)state;
+    return run_command("rm -rf '" OUT "' && mkdir '" OUT "'").status;
+}
+
+// The number behind a key of a JSON object
+static double number_of(const command_result *result, const char *key)
+{
+    char        quoted[100];
+    const char *at = NULL;
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    at = strstr(result->text, quoted);
+    assert_non_null(at);
+    return strtod(at + strlen(quoted), NULL);
+}
+
+// Words, the state file, and JSON say the same of the four-bar linkage; a run from the state stays there.
+static void equilibrium_and_start(void **state)
+{
+    (void)state;
+    expect("equilibrium " MODELS "four-bar-spring.yaml" TO, 0, "stable equilibrium");
+    command_result json =
+        expect("equilibrium " MODELS "four-bar-spring.yaml --json --coordinates cartesian" TO, 0, "KD_OK");
+    assert_true(fabs(number_of(&json, "phi") - 2.2343310190175859) < 1e-9);
+    expect("equilibrium " MODELS "four-bar-spring.yaml --quiet" TO, 0, "");
+    expect("simulate " MODELS "four-bar-spring.yaml --t-end 1 --start-state '" OUT
+           "/four-bar-spring.equilibrium.state.csv'" TO,
+           0, "");
+    expect("simulate " MODELS "four-bar-spring.yaml --t-end 1 --from-equilibrium" TO, 0, "");
+    command_result last = run_command("tail -n 1 '" OUT "/four-bar-spring.csv'");
+    assert_non_null(strstr(last.text, "2.23433101")); // it did not move
+    expect("simulate " MODELS "four-bar-spring.yaml --from-equilibrium --start-state x" TO, 1, "choose one");
+}
+
+// Without equilibrium: exit status 1, and the direction in which a force remains.
+static void no_equilibrium(void **state)
+{
+    (void)state;
+    expect("equilibrium " MODELS "satellite.yaml" TO, 1, "remains on 'joint.orbit.w3'");
+    expect("equilibrium " MODELS "satellite.yaml --json" TO, 1, "KD_ERR_NO_EQUILIBRIUM");
+    expect("simulate " MODELS "satellite.yaml --from-equilibrium" TO, 1, "--from-equilibrium: no equilibrium");
+}
+
+// The passenger car drives straight ahead with the wheel at 0; names that are none are refused.
+static void trim_steady_motion(void **state)
+{
+    (void)state;
+    expect("trim " MODELS "passenger-car.yaml --moving --adjust steer" TO, 0, "all forces balance");
+    command_result json =
+        expect("trim " MODELS "passenger-car.yaml --moving --adjust input.steer --json" TO, 0, "KD_OK");
+    assert_true(fabs(number_of(&json, "input.steer")) < 1e-9);
+    expect("trim " MODELS "passenger-car.yaml --adjust stear" TO, 2, "no 'stear'");
+    expect("trim " MODELS "passenger-car.yaml" TO, 2, "--adjust");
+    expect("trim " MODELS "passenger-car.yaml --adjust steer --free nothing" TO, 2, "no 'nothing'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equilibrium_and_start),
+        cmocka_unit_test(no_equilibrium),
+        cmocka_unit_test(trim_steady_motion),
+    };
+    return cmocka_run_group_tests(tests, start_afresh, NULL);
+}
