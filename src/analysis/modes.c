@@ -37,13 +37,13 @@ static double complex component(int n, const modes_work *w, int k, int i)
     const size_t rows = (size_t)n, row = (size_t)i;
     if (w->imaginary[k] == 0) return w->V[row + (size_t)k * rows];
     const size_t first = (size_t)(w->imaginary[k] > 0 ? k : k - 1);
-    return CMPLX(w->V[row + first * rows], copysign(1, w->imaginary[k]) * w->V[row + (first + 1) * rows]);
+    return w->V[row + first * rows] + I * (copysign(1, w->imaginary[k]) * w->V[row + (first + 1) * rows]);
 }
 
 static void multiply(int n, double complex factor, double *re, double *im)
 {
     for (int i = 0; i < n; i++) {
-        double complex x = CMPLX(re[i], im[i]) * factor;
+        double complex x = (re[i] + I * im[i]) * factor;
         re[i] = creal(x), im[i] = cimag(x);
     }
 }
@@ -63,7 +63,7 @@ static void normalise(int n, int nv, double *state_re, double *state_im, double 
     int            k = largest(n, state_re, state_im), i = nv > 0 ? largest(nv, shape_re, shape_im) : 0;
     double         size = hypot(state_re[k], state_im[k]);
     bool           moves = nv > 0 && hypot(shape_re[i], shape_im[i]) > tiny * size;
-    double complex by = moves ? CMPLX(shape_re[i], shape_im[i]) : CMPLX(state_re[k], state_im[k]);
+    double complex by = moves ? (shape_re[i] + I * shape_im[i]) : (state_re[k] + I * state_im[k]);
     if (cabs(by) == 0) return;
     multiply(n, 1 / by, state_re, state_im);
     multiply(nv, 1 / by, shape_re, shape_im);
@@ -150,7 +150,7 @@ static void respond(const kd_linear *l, double omega, double complex *K, double 
 {
     const size_t n = (size_t)l->nx;
     for (size_t i = 0; i < n * n; i++) K[i] = -l->A[i];
-    for (size_t i = 0; i < n; i++) K[i + i * n] += CMPLX(0, omega);
+    for (size_t i = 0; i < n; i++) K[i + i * n] += I * omega;
     const bool singular = kd_zlu_factor(l->nx, K, pivot) != 0;
     for (int j = 0; j < l->nu; j++) {
         for (size_t i = 0; i < n; i++) x[i] = l->B[i + (size_t)j * n];
