@@ -789,7 +789,7 @@ bool kd_work_matrices(kd_work *w)
     for (int i = 0; w->slope_at && i < s->nmeasures; i++)
         w->slope_at[i + 1] = w->slope_at[i] + column_count(w, &s->measure[i]);
     w->slope = kd_cut_double(&w->arena, w->slope_at ? w->slope_at[s->nmeasures] : 0);
-    for (int i = 0; w->slope && i < s->nmeasures; i++) // for good
+    for (int i = 0; w->slope_at && w->slope && i < s->nmeasures; i++) // for good
         if (s->measure[i].kind == KD_MEASURE_DOF) w->slope[w->slope_at[i]] = 1.0;
     w->kept_jet = kd_arena_cut(&w->arena, (size_t)s->nslots, sizeof *w->kept_jet);
     w->tree_p = kd_cut_double(&w->arena, entries);
