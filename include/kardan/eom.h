@@ -135,6 +135,22 @@ typedef enum kd_kind {
     KD_NAME_KIND_COUNT
 } kd_kind;
 
+// ---- instants (S1 Eq. 31)
+// --------------------------------------------------------------------------------------------- Between instants z and
+// the active rows are fixed and all functions are smooth. At an instant, in this order: events of switching functions
+// that changed their sign (kd_eom_def.event once, with all that crossed), one-sided rows and dry friction (found by the
+// driver itself), samples (kd_eom_def.discrete, which sees the state behind the events); then the state is made
+// consistent with the active rows and the integrator starts again. See docs/guide/events.md
+//
+// What an event changes: on entry the values from the left, on return those from the right.
+typedef struct kd_jump {
+    double        *p, *v, *r, *z;
+    unsigned char *active_lambda, *active_mu;
+    bool           moved;     // set it when p, v, r or an active row has changed; z alone keeps consistency
+    bool           stop;      // set it to end the run there (KD_STOPPED)
+    char           text[160]; // what happened, for the log; "": the name of the switching function
+} kd_jump;
+
 typedef struct kd_eom_def {
     const char *title; // one line, for reports
     kd_dims     dims;
@@ -168,13 +184,27 @@ typedef struct kd_eom_def {
     kd_function h, hI;
     kd_function e;
 
-    // outputs, hybrid part, energies
+    // outputs, energies
     kd_function y;
-    kd_function switching;
-    double (*next_sample)(const kd_point *x, void *context);                 // time of the next sample, > x->t
-    kd_eval (*discrete)(const kd_point *x, void *context, double *z_new);    // z after a sample or an event
     kd_eval (*energies)(const kd_point *x, void *context, kd_energies *out); // zero on entry; at the velocity stage,
                                                                              // with drives at the acceleration stage
+
+    // hybrid part, see kd_jump; all optional
+    kd_function switching; // smooth between instants; a change of sign is an event
+    // Bounds of the switching functions along the motion between two points of one step, which are at the acceleration
+    // stage: with them no double crossing is missed, without them extrema are searched. -inf, inf: not known
+    kd_eval (*switch_bounds)(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
+    kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
+    double (*next_break)(const kd_point *x, void *context);  // next time > x->t at which a function of time is not
+                                                             // smooth; infinity: none. Time stage
+    double (*next_sample)(const kd_point *x, void *context); // time of the next sample, > x->t
+    kd_eval (*discrete)(const kd_point *x, void *context, double *z_new); // z after the samples that are due at x->t
+    const double *restitution; // (nlambda) 0 .. 1: row i is one-sided, g_i >= 0, impacts reverse gI_i by this factor;
+                               // < 0: it always holds. NULL: all do. Copied
+    const int *friction;       // (nmu) row i is dry friction: the place in z that has its direction, 0: it sticks (the
+                               // row holds), 1, -1: it slides with h_i > 0, < 0 (mu_i = 0, the force of sliding is
+                               // part of f); -1: the row always holds. NULL: all do. Copied
+    kd_function breakaway;     // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
 
     // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish
     // identically; all others are differenced
@@ -265,10 +295,25 @@ KD_API kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, d
 KD_API kd_eval kd_eom_kkt_factor(kd_eom_data *d) KD_NODISCARD;
 KD_API void    kd_eom_kkt_solve(kd_eom_data *d, double *y);
 // Back to 0 = q(p), and v from p' = Z v, by the definition's own functions; false: it has none.
-KD_API bool    kd_eom_normalise(kd_eom_data *d, double *p);
-KD_API bool    kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, double *v);
-KD_API double  kd_eom_next_sample(kd_eom_data *d);                          // infinity: no more samples
-KD_API kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new) KD_NODISCARD; // acceleration stage; without function: z
+KD_API bool kd_eom_normalise(kd_eom_data *d, double *p);
+KD_API bool kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, double *v);
+
+// The hybrid part. Without function: no more instants (infinity), z unchanged, no bounds (-inf, inf).
+KD_API double  kd_eom_next_sample(kd_eom_data *d);
+KD_API double  kd_eom_next_break(kd_eom_data *d);
+KD_API kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new) KD_NODISCARD; // acceleration stage
+KD_API kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump *jump) KD_NODISCARD; // the same
+KD_API kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point *x1, double *lower,
+                                    double *upper) KD_NODISCARD;
+KD_API kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit) KD_NODISCARD; // (nmu) infinity: the row always holds
+KD_API bool    kd_eom_one_sided(const kd_eom *eom, int lambda);              // g_i >= 0
+KD_API bool    kd_eom_is_friction(const kd_eom *eom, int mu);
+// Impact at the position stage: M (v+ - v) = -(GZ)' Lambda - (HZ)' Pi over the active rows, for which gI = 0 and h = 0
+// afterwards, and the rows that are hit (hit[i] != 0, which need not be active), where gI_i+ = -restitution_i gI_i;
+// impulses of rows that would pull are left out. v holds v on entry, v+ on return; impulse (nlambda + nmu) may be NULL.
+// KD_OK, KD_REDUNDANT (dependent rows were left out), < 0
+KD_API kd_status kd_eom_impact(kd_eom_data *d, const unsigned char *active_lambda, const unsigned char *active_mu,
+                               const unsigned char *hit, double *v, double *impulse) KD_NODISCARD;
 
 // Wanted derivative blocks: block[fn][var] points to rows x columns (column-major, leading dimension = rows), or is
 // NULL.
@@ -325,8 +370,9 @@ typedef struct kd_state {
     size_t         size;                      // doubles in the block that starts at p
 } kd_state;
 
-KD_API kd_status kd_state_create(const kd_eom *eom, kd_state **x) KD_NODISCARD; // all zero, all rows active
-KD_API void      kd_state_copy(const kd_state *from, kd_state *to);             // same equations
+// All zero; rows are active but for one-sided ones and dry friction, which simulations switch on
+KD_API kd_status kd_state_create(const kd_eom *eom, kd_state **x) KD_NODISCARD;
+KD_API void      kd_state_copy(const kd_state *from, kd_state *to); // same equations
 KD_API void      kd_state_destroy(kd_state *x);
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -214,7 +214,12 @@ typedef struct kd_force_def {
     double            exponent;           // contact: force = stiffness * depth^exponent (1 + dissipation * rate)
     double            dissipation;        // contact: Hunt-Crossley [s/m]
     double            friction;           // contact, tyre: coefficient; tyre: 0: vertical force only
-    kd_stiffness      stiff;              // belongs to the stiff part of the Jacobian
+    double            restitution;        // stop, contact: impacts instead of a compliant force, 0 .. 1; NaN: compliant
+    bool              stick;              // friction: dry friction that sticks and slides by events, not regularised
+    double normal[2];   // friction: coefficients of the force across the joint, sliding and breakaway, in addition to
+                        // coulomb and breakaway; through an auxiliary variable w (S1 Eq. 29)
+    double       lever; // friction of a turn: radius at which that force rubs [m]
+    kd_stiffness stiff; // belongs to the stiff part of the Jacobian
 } kd_force_def;
 
 // Inner states r' = b: signals that forces and sensors read as state.NAME.
@@ -238,6 +243,66 @@ typedef struct kd_input_def {
     const char *value;
     double      start;
 } kd_input_def;
+
+// ---- discrete parts: sampled controllers, variables, events
+// ----------------------------------------------------------- A block that is computed at the times offset + k period
+// and holds its outputs in between (block.NAME.out, out1, ..; its states block.NAME.STATE). At a sample outputs come
+// first, from inputs now and states of before, then the new states. Blocks that are due at the same time are computed
+// in the order of the model, and read the newest values. Inputs may read whatever sensors can. Guide:
+// docs/guide/controllers.md
+typedef enum kd_block_kind {
+    KD_BLOCK_EXPRESSION,  // outputs and next states by expressions of inputs, states (by their names) and paths
+    KD_BLOCK_PID,         // kp e + ki z + kd e' of the input e; z' = e summed up, e' filtered over `filter` seconds
+    KD_BLOCK_STATE_SPACE, // z_next = A z + B u, y = C z + D u
+    KD_BLOCK_TRANSFER,    // numerator / denominator, highest power first; of z, or of s where `continuous` is set
+    KD_BLOCK_USER,        // a C function
+    KD_BLOCK_KIND_COUNT
+} kd_block_kind;
+
+#define KD_MAX_SIGNALS 32
+
+typedef struct kd_block_def {
+    kd_block_kind kind;
+    double        period, offset; // [s]
+    int           ninputs, nstates, noutputs;
+    const char   *input[KD_MAX_SIGNALS];        // expressions
+    const char   *input_name[KD_MAX_SIGNALS];   // in expressions of this block; NULL: u, or u1, u2, ..
+    const char   *state_name[KD_MAX_SIGNALS];   // NULL: z, or z1, z2, ..
+    double        start[KD_MAX_SIGNALS];        // of the states
+    const char   *next[KD_MAX_SIGNALS];         // expression: states behind the sample; NULL: unchanged
+    const char   *output[KD_MAX_SIGNALS];       // expression: outputs
+    double        start_output[KD_MAX_SIGNALS]; // until the first sample
+    double        kp, ki, kd, filter;           // pid; filter 0: none
+    double        lower, upper;                 // pid: limits of the output, where the sum stops (-inf, inf: none)
+    const double *A, *B, *C, *D;                // state space: row by row; copied; D NULL: 0
+    int           nnumerator, ndenominator;     // transfer function
+    const double *numerator, *denominator;      // copied
+    bool          continuous;                   // transfer function of s, sampled by the trapezoidal rule (Tustin)
+    // user: outputs from inputs and states, then states become the next ones
+    kd_eval (*sample)(double t, const double *input, double *state, void *context, double *output);
+    void *context;
+} kd_block_def;
+
+// A number that only events change, variable.NAME in expressions.
+typedef struct kd_variable_def {
+    double start;
+} kd_variable_def;
+
+typedef enum kd_crossing { KD_CROSSING_BOTH, KD_CROSSING_RISING, KD_CROSSING_FALLING } kd_crossing;
+
+#define KD_MAX_SETTINGS 16
+
+// When the expression passes through zero, targets (variable.NAME, state.NAME, joint.NAME.v of joint coordinates that
+// are coordinates of the motion) get new values, which all see the state of before.
+typedef struct kd_event_def {
+    const char *when; // reads what sensors can
+    kd_crossing crossing;
+    int         nsettings;
+    const char *target[KD_MAX_SETTINGS];
+    const char *value[KD_MAX_SETTINGS]; // expressions, as `when`
+    bool        stop;                   // the run ends
+    const char *message;                // for the log; NULL: its name
+} kd_event_def;
 
 // A named output: any expression of paths, accelerations and reactions included.
 typedef struct kd_sensor_def {
@@ -302,6 +367,9 @@ KD_API kd_constraint_def kd_constraint_def_default(kd_constraint_kind kind);
 KD_API kd_force_def      kd_force_def_default(kd_force_kind kind);
 KD_API kd_state_def      kd_state_def_default(kd_state_kind kind);
 KD_API kd_input_def      kd_input_def_default(void);
+KD_API kd_block_def      kd_block_def_default(kd_block_kind kind);
+KD_API kd_variable_def   kd_variable_def_default(void);
+KD_API kd_event_def      kd_event_def_default(void);
 KD_API kd_sensor_def     kd_sensor_def_default(void);
 KD_API kd_curve_def      kd_curve_def_default(void);
 KD_API kd_track_def      kd_track_def_default(void);
@@ -328,6 +396,9 @@ KD_API kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd
 KD_API kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_force_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_block(kd_model *m, const char *name, const kd_block_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_variable(kd_model *m, const char *name, const kd_variable_def *def) KD_NODISCARD;
+KD_API kd_status kd_model_add_event(kd_model *m, const char *name, const kd_event_def *def) KD_NODISCARD;
 KD_API kd_status kd_model_add_sensor(kd_model *m, const char *name, const kd_sensor_def *def) KD_NODISCARD;
 
 // Check names, references, numbers and expressions, and fill in what follows (masses of shapes, places in body frames).

@@ -43,8 +43,46 @@ KD_API const char *kd_integrator_word(kd_integrator integrator);
 KD_API bool kd_integrator_parse(const char *word, kd_integrator *integrator);
 
 // Output function: called at the start, after each accepted step (at_time false), and at each wanted time (at_time
-// true). x is valid during the call. Answer KD_EVAL_OK to go on, KD_EVAL_STOP to end the run with KD_STOPPED.
+// true); at an instant that changes the state twice, with the limits from both sides. x is valid during the call.
+// Answer KD_EVAL_OK to go on, KD_EVAL_STOP to end the run with KD_STOPPED.
 typedef kd_eval (*kd_output)(const kd_state *x, bool at_time, void *context);
+
+// Instants of hybrid equations (kd_jump), for logs.
+typedef enum kd_event_kind {
+    KD_EVENT_SWITCH,  // a switching function changed its sign; index: its number
+    KD_EVENT_IMPACT,  // a one-sided row was hit; index: row of lambda
+    KD_EVENT_REST,    // a one-sided row holds from now on
+    KD_EVENT_RELEASE, // it no longer does
+    KD_EVENT_STICK,   // dry friction; index: row of mu
+    KD_EVENT_SLIDE,
+    KD_EVENT_SAMPLE, // discrete states were renewed; index -1
+    KD_EVENT_BREAK,  // a function of time is not smooth here; index -1
+    KD_EVENT_KIND_COUNT
+} kd_event_kind;
+KD_API const char *kd_event_word(kd_event_kind kind); // "impact"
+
+typedef struct kd_event {
+    double        t;
+    kd_event_kind kind;
+    int           index;
+    int           direction; // of a switching function: 1 rose, -1 fell; of sliding: 1, -1
+    const char   *text;      // in words, with names
+} kd_event;
+// Called for everything that happens at an instant, in its order, when the state behind it is consistent; before and
+// after are the limits from both sides. Answer as an output function does. Valid during the call.
+typedef kd_eval (*kd_event_listener)(const kd_event *event, const kd_state *before, const kd_state *after,
+                                     void *context);
+
+typedef struct kd_event_options {
+    double            accuracy;     // of the time of an event, relative to the step                     default 1e-12
+    long              max_chatter;  // events without an accepted step of more than chatter_time between them; more end
+    double            chatter_time; // the run with KD_ERR_CHATTER             default 1000, 1e-9 (of the time so far)
+    double            rest;         // an impact rests when its flight would be shorter than this [s]    default 1e-6
+    bool              samples;      // tell samples to the listener, too                                default false
+    kd_event_listener listener;     // may be NULL
+    void             *context;      // of listener
+} kd_event_options;
+KD_API kd_event_options kd_event_options_default(void);
 
 typedef struct kd_simulation_options {
     kd_formulation           formulation; // default psf
@@ -59,6 +97,7 @@ typedef struct kd_simulation_options {
     kd_explicit_options      explicit_rk; // of dopri5, dop853, half-explicit; its method follows from the integrator
     kd_extrapolation_options extrapolation;
     kd_initial_options       initial;
+    kd_event_options         events;
     double                   rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
     kd_output                output;     // may be NULL
     void                    *context;    // of output

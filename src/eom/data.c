@@ -424,23 +424,6 @@ kd_eval kd_eom_acceleration(kd_eom_data *d, double *a)
     return KD_EVAL_OK;
 }
 
-double kd_eom_next_sample(kd_eom_data *d)
-{
-    return d->eom->def.next_sample ? d->eom->def.next_sample(&d->x, d->context) : HUGE_VAL;
-}
-
-kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new)
-{
-    int nz = d->eom->def.dims.nz;
-    if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_SWITCH, KD_STAGE_ACCELERATION);
-    if (nz > 0) memmove(z_new, d->x.z, (size_t)nz * sizeof(double));
-    if (!d->eom->def.discrete) return KD_EVAL_OK;
-    kd_eval answer = d->eom->def.discrete(&d->x, d->context, z_new);
-    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_SWITCH, "discrete update", answer);
-    if (!kd_all_finite(z_new, nz)) return kd_fault_not_finite(d, KD_SWITCH, "discrete update", NULL, 0);
-    return KD_EVAL_OK;
-}
-
 kd_eom_counters kd_eom_data_counters(const kd_eom_data *d)
 {
     return d->counters;

@@ -162,6 +162,33 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
     return KD_OK;
 }
 
+static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
+{
+    const kd_dims *n = &def->dims;
+    if ((def->event || def->switch_bounds) && !def->switching) {
+        kd_text(m.text, m.size, "%s is given, but there are no switching functions",
+                def->event ? "event" : "switch_bounds");
+        return KD_ERR_DEFINITION;
+    }
+    for (int i = 0; def->restitution && i < n->nlambda; i++)
+        if (!(def->restitution[i] <= 1)) {
+            kd_text(m.text, m.size, "restitution[%d] = %g is not between 0 and 1", i, def->restitution[i]);
+            return KD_ERR_DEFINITION;
+        }
+    bool friction = false;
+    for (int i = 0; def->friction && i < n->nmu; i++) {
+        friction = friction || def->friction[i] >= 0;
+        if (def->friction[i] < n->nz) continue;
+        kd_text(m.text, m.size, "friction[%d] = %d is no place in z (nz = %d)", i, def->friction[i], n->nz);
+        return KD_ERR_DEFINITION;
+    }
+    if (friction == (def->breakaway != NULL)) return KD_OK;
+    kd_text(m.text, m.size,
+            friction ? "breakaway is missing: rows of h are dry friction"
+                     : "breakaway is given, but no row of h is dry friction");
+    return KD_ERR_DEFINITION;
+}
+
 static unsigned formal_dependencies(const kd_eom_def *def, kd_fn fn)
 {
     unsigned bits = functions[fn].depends;
@@ -203,6 +230,7 @@ static kd_status check_definition(const kd_eom_def *def, message_buffer m)
     }
     kd_status status = check_sizes(&def->dims, m);
     if (status == KD_OK) status = check_functions(def, m);
+    if (status == KD_OK) status = check_hybrid(def, m);
     if (status == KD_OK) status = check_derivatives(def, m);
     return status;
 }
@@ -295,11 +323,17 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->def = *def;
     eom->title = kd_alloc(length);
     eom->theta = kd_alloc((size_t)def->dims.ntheta * sizeof(double));
-    if (!eom->title || !eom->theta) return KD_ERR_MEMORY;
+    eom->restitution = kd_alloc((size_t)def->dims.nlambda * sizeof(double));
+    eom->friction = kd_alloc((size_t)def->dims.nmu * sizeof(int));
+    if (!eom->title || !eom->theta || !eom->restitution || !eom->friction) return KD_ERR_MEMORY;
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
     eom->def.title = eom->title;
     eom->def.theta = def->dims.ntheta > 0 ? eom->theta : NULL;
+    for (int i = 0; def->restitution && i < def->dims.nlambda; i++) eom->restitution[i] = def->restitution[i];
+    for (int i = 0; def->friction && i < def->dims.nmu; i++) eom->friction[i] = def->friction[i];
+    eom->def.restitution = def->restitution ? eom->restitution : NULL;
+    eom->def.friction = def->friction ? eom->friction : NULL;
     return KD_OK;
 }
 
@@ -334,6 +368,8 @@ void kd_eom_destroy(kd_eom *eom)
     if (!eom) return;
     kd_free(eom->title);
     kd_free(eom->theta);
+    kd_free(eom->restitution);
+    kd_free(eom->friction);
     kd_free(eom);
 }
 

@@ -47,7 +47,8 @@ struct kd_eom {
     kd_GZ_source         GZ;
     bool                 exact_GZ;      // no differences in it
     bool                 moves_in_time; // some function may change with t or u(t)
-    double              *theta;
+    double              *theta, *restitution;
+    int                 *friction;
     char                *title;
 };
 

@@ -28,6 +28,8 @@ kd_status kd_state_create(const kd_eom *eom, kd_state **x)
     made->active_lambda = (unsigned char *)next;
     made->active_mu = made->active_lambda + n.nlambda;
     memset(made->active_lambda, 1, flags);
+    for (int i = 0; i < n.nlambda; i++) made->active_lambda[i] = !kd_eom_one_sided(eom, i);
+    for (int i = 0; i < n.nmu; i++) made->active_mu[i] = !kd_eom_is_friction(eom, i);
     made->n = n.np + n.nv + n.nr + n.nw + n.ns + n.nlambda + n.nmu;
     made->size = total;
     *x = made;

@@ -12,6 +12,11 @@
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
 #define SINGULAR 0.03       // the same, that is the reason
 
+kd_event_options kd_event_options_default(void)
+{
+    return (kd_event_options){.accuracy = 1e-12, .max_chatter = 1000, .chatter_time = 1e-9, .rest = 1e-6};
+}
+
 kd_simulation_options kd_simulation_options_default(void)
 {
     return (kd_simulation_options){
@@ -27,6 +32,7 @@ kd_simulation_options kd_simulation_options_default(void)
         .explicit_rk = kd_explicit_options_default(),
         .extrapolation = kd_extrapolation_options_default(),
         .initial = kd_initial_options_default(),
+        .events = kd_event_options_default(),
     };
 }
 

@@ -1,0 +1,75 @@
+// hybrid.c: the discrete part of the equations: samples, events, breaks, constraints that come and go (S1 Eq. 31).
+#include <math.h>
+#include <string.h>
+
+#include "eom/internal.h"
+
+double kd_eom_next_sample(kd_eom_data *d)
+{
+    return d->eom->def.next_sample ? d->eom->def.next_sample(&d->x, d->context) : HUGE_VAL;
+}
+
+kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new)
+{
+    int nz = d->eom->def.dims.nz;
+    if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_SWITCH, KD_STAGE_ACCELERATION);
+    if (nz > 0) memmove(z_new, d->x.z, (size_t)nz * sizeof(double));
+    if (!d->eom->def.discrete) return KD_EVAL_OK;
+    kd_eval answer = d->eom->def.discrete(&d->x, d->context, z_new);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_SWITCH, "discrete update", answer);
+    if (!kd_all_finite(z_new, nz)) return kd_fault_not_finite(d, KD_SWITCH, "discrete update", NULL, 0);
+    return KD_EVAL_OK;
+}
+
+double kd_eom_next_break(kd_eom_data *d)
+{
+    return d->eom->def.next_break ? d->eom->def.next_break(&d->x, d->context) : HUGE_VAL;
+}
+
+kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump *jump)
+{
+    const kd_dims *n = &d->eom->def.dims;
+    if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_SWITCH, KD_STAGE_ACCELERATION);
+    if (!d->eom->def.event) return KD_EVAL_OK;
+    kd_eval answer = d->eom->def.event(&d->x, crossed, d->context, jump);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_SWITCH, "event", answer);
+    bool finite = kd_all_finite(jump->p, n->np) && kd_all_finite(jump->v, n->nv) && kd_all_finite(jump->r, n->nr) &&
+                  kd_all_finite(jump->z, n->nz);
+    return finite ? KD_EVAL_OK : kd_fault_not_finite(d, KD_SWITCH, "event", NULL, 0);
+}
+
+kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point *x1, double *lower, double *upper)
+{
+    for (int i = 0; i < d->eom->def.dims.nswitch; i++) {
+        lower[i] = -HUGE_VAL;
+        upper[i] = HUGE_VAL;
+    }
+    if (!d->eom->def.switch_bounds) return KD_EVAL_OK;
+    kd_eval answer = d->eom->def.switch_bounds(x0, x1, d->context, lower, upper);
+    return answer == KD_EVAL_OK ? answer : kd_fault_answer(d, KD_SWITCH, "switch_bounds", answer);
+}
+
+kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit)
+{
+    const int nmu = d->eom->def.dims.nmu;
+    if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_H, KD_STAGE_ACCELERATION);
+    for (int i = 0; i < nmu; i++) limit[i] = HUGE_VAL;
+    if (!d->eom->def.breakaway) return KD_EVAL_OK;
+    kd_eval answer = d->eom->def.breakaway(&d->x, d->context, limit);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_H, "breakaway", answer);
+    for (int i = 0; i < nmu; i++) {
+        if (!kd_eom_is_friction(d->eom, i)) limit[i] = HUGE_VAL;
+        if (isnan(limit[i])) return kd_fault_not_finite(d, KD_H, "breakaway", limit, nmu);
+    }
+    return KD_EVAL_OK;
+}
+
+bool kd_eom_one_sided(const kd_eom *eom, int lambda)
+{
+    return eom->def.restitution && eom->def.restitution[lambda] >= 0;
+}
+
+bool kd_eom_is_friction(const kd_eom *eom, int mu)
+{
+    return eom->def.friction && eom->def.friction[mu] >= 0;
+}
