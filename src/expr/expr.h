@@ -84,17 +84,17 @@ kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work);
 
 // ---- ranges ---------------------------------------------------------------------------------------------------------
 
-typedef struct kd_range {
+typedef struct kd_interval {
     double lower, upper;
-} kd_range;
+} kd_interval;
 
 // Bounds of the values that the expression takes when each variable x[slot] is anywhere in its range, rounding
-// included; work: kd_expr_range_size() ranges. (-inf, inf) where nothing is known (division by zero inside, domain)
-int      kd_expr_range_size(const kd_expr *expr);
-kd_range kd_expr_bounds(const kd_expr *expr, const kd_range *x, kd_range *work);
+// included; work: kd_expr_interval_size() ranges. (-inf, inf) where nothing is known (division by zero inside, domain)
+int         kd_expr_interval_size(const kd_expr *expr);
+kd_interval kd_expr_bounds(const kd_expr *expr, const kd_interval *x, kd_interval *work);
 // The first time in (t, t_end] at which an expression of time alone (slot: that of t, the only variable) is not smooth:
 // jumps of steps, conditions and tables, kinks of ramps, absolute values, knots. Infinity: none. No kink is missed
 // unless more than a thousand lie in between closer together than rounding can tell.
-double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_range *work);
+double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work);
 
 #endif
