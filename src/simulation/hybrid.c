@@ -19,8 +19,11 @@
 #define AT_ZERO 1e-14   // value of a function at the start that does not tell its sign
 #define BAND 4.0        // a function that crossed has left zero when it is so many times as large as at its crossing
 #define BAND_STEP 1e-12 // or as this part of what it was at the start of the step
+#define HARDLY 1.01     // growth of that band by a crossing at its edge
 #define RESOLUTION 1024 // [ulp] events of one function that are so close cannot be told apart much longer
 #define UNRESOLVED 4    // so many of them end the run
+#define SHORT_PART 1e-4 // of the last step, for slopes at its end
+#define NEARLY 1e4      // a function so many times its change in the tolerance away from zero is not about to cross
 #define TEXT 200        // characters about one event
 #define TOLD_PER_ROW 4  // events of one row at one instant
 
@@ -50,7 +53,9 @@ struct kd_hybrid {
     kd_crossing      crossing;
     double           next_break, next_sample;
     bool             pending, at_break, at_sample, has_crossed;
-    need             need;     // what x lacks to be consistent
+    need             need;  // what x lacks to be consistent
+    bool             moved; // an event changed p, v, r or rows
+    bool             rows_changed;
     bool             stop;     // an event asked for the end
     double           last;     // time of the last events
     long             chatter;  // events since a step of some length
@@ -270,6 +275,26 @@ static kd_status bounds_inside(double t0, double t1, void *context, double *lowe
     return failed(self, kd_limit_fault(self->limit, answer), "bounds of switching functions");
 }
 
+// Functions that are about to cross within the tolerance behind an instant do so there: its actions have one order,
+// whichever comes first by rounding.
+static kd_status find_about_to(kd_hybrid *self, double t0, double tolerance)
+{
+    kd_crossing *c = &self->crossing;
+    const double h = self->x->t - t0, back = SHORT_PART * h;
+    bool         any = false;
+    for (int i = 0; i < c->n; i++)
+        any = any || fabs(c->end[i]) * h <= NEARLY * tolerance * fabs(c->end[i] - c->start[i]);
+    if (!any) return KD_OK;
+    kd_status status = values_inside(self->x->t - back, self, c->middle);
+    for (int i = 0; i < c->n && status >= 0; i++) {
+        double slope = (c->end[i] - c->middle[i]) / back;
+        if (c->side[i] == 0 || c->band[i] > 0 || c->side[i] * (c->end[i] + slope * tolerance) > 0) continue;
+        c->crossed[i] = (signed char)-c->side[i];
+        self->has_crossed = true;
+    }
+    return status;
+}
+
 // A crossing in the step from t0 to x; the state goes back to it.
 static kd_status find_crossing(kd_hybrid *self, double t0)
 {
@@ -280,7 +305,8 @@ static kd_status find_crossing(kd_hybrid *self, double t0)
     kd_step_functions f = {values_inside, has_bounds ? bounds_inside : NULL, self};
     kd_status         status = failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
     if (status >= 0) status = kd_crossing_find(&self->crossing, &f, t0, t1, tolerance, &self->has_crossed, &t);
-    if (status < 0 || !self->has_crossed) return status;
+    if (status < 0) return status;
+    if (!self->has_crossed) return self->at_break || self->at_sample ? find_about_to(self, t0, tolerance) : KD_OK;
     if ((self->at_break || self->at_sample) && t1 - t <= tolerance) return KD_OK; // at the same instant
     self->at_break = self->at_sample = false;
     if (t == t1) return KD_OK;
@@ -361,6 +387,7 @@ static void take_jump(kd_hybrid *self, const kd_jump *jump)
     } else if (z_changed) {
         memcpy(x->z, jump->z, bytes);
     }
+    self->moved = jump->moved;
     if (jump->moved || z_changed) lack(self, jump->moved ? PROJECT : SOLVE);
 }
 
@@ -409,6 +436,7 @@ static kd_status make_rows(kd_hybrid *self)
     if (status < 0) return status;
     status = kd_event_rows_instant(self->rows, self->x, crossed, self->crossing.side + self->dims.nswitch, tell, self,
                                    self->message, sizeof self->message);
+    self->rows_changed = true;
     lack(self, PROJECT);
     return status;
 }
@@ -427,6 +455,40 @@ static kd_status make_sample(kd_hybrid *self)
     return KD_OK;
 }
 
+static int sign_of(double x)
+{
+    return (x > 0) - (x < 0);
+}
+
+// The sign that a function at zero gets by the straight motion from there; 0: rounding hides it.
+static int direction_of(const kd_crossing *c, int i, double value)
+{
+    int after = sign_of(c->low[i] - value), before = sign_of(value - c->high[i]);
+    return after == before ? after : 0;
+}
+
+// A function that crossed sits at zero until its value tells more than where it was found. An event that moved the
+// state may have sent it back to where it came from (an impact): its side is then that of its motion.
+static void own_side(kd_hybrid *self, int i, double value)
+{
+    kd_crossing *c = &self->crossing;
+    double       band = BAND * fabs(c->end[i]) + BAND_STEP * fabs(c->start[i]) + DBL_MIN;
+    if (c->band[i] > 0) // it had not left zero: as wide as before
+        band = self->moved ? fmax(c->band[i], HARDLY * fabs(c->end[i])) : c->band[i];
+    bool near = !(fabs(value) > 2 * band);
+    c->side[i] = (signed char)(!near ? sign_of(value) : self->moved ? direction_of(c, i, value) : c->crossed[i]);
+    c->band[i] = near ? band : 0;
+}
+
+// A row knows its side; a value that contradicts it is zero but for rounding.
+static void row_side(kd_hybrid *self, int i, double value)
+{
+    kd_crossing *c = &self->crossing;
+    if (!self->rows_changed) return;
+    bool near = c->side[i] * value <= 0;
+    c->band[i] = near ? BAND * fabs(value) + DBL_MIN : 0;
+}
+
 // The signs that functions have behind the instant. A function that did not cross, but has another sign now, crosses by
 // what happened: at the same time once more.
 static kd_status take_sides(kd_hybrid *self)
@@ -434,18 +496,18 @@ static kd_status take_sides(kd_hybrid *self)
     kd_crossing *c = &self->crossing;
     kd_status    status =
         failed(self, kd_limit_values(self->limit, self->x, c->middle), "switching functions behind an instant");
+    if (status >= 0 && self->moved)
+        status = failed(self, kd_limit_around(self->limit, self->x, self->inside, c->low, c->high),
+                        "switching functions behind an instant");
     if (status < 0) return status;
     self->pending = self->has_crossed = false;
     for (int i = 0; i < c->n; i++) {
         double value = c->middle[i];
-        if (c->crossed[i]) {
-            const bool row = i >= self->dims.nswitch; // knows its side
-            double     band = BAND * fabs(c->end[i]) + BAND_STEP * fabs(c->start[i]) + DBL_MIN;
-            bool       near = !(fabs(value) > band);
-            if (!row) c->side[i] = (signed char)(near ? 0 : value > 0 ? 1 : -1);
-            c->band[i] = near ? band : 0;
-            c->crossed[i] = 0;
-        }
+        if (i >= self->dims.nswitch)
+            row_side(self, i, value);
+        else if (c->crossed[i])
+            own_side(self, i, value);
+        c->crossed[i] = 0;
         if (c->band[i] == 0 && c->side[i] * value < 0) {
             c->crossed[i] = (signed char)-c->side[i];
             self->pending = self->has_crossed = true;
@@ -508,7 +570,7 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
     kd_status status = self->has_crossed ? check_chatter(self, x->t) : KD_OK;
     if (status < 0) return status;
     self->queued = 0;
-    self->stop = false;
+    self->stop = self->moved = self->rows_changed = false;
     self->need = NOTHING;
     kd_state_copy(x, self->before);
     if (self->at_break || self->at_sample) x->t = self->at_sample ? self->next_sample : self->next_break;
@@ -555,7 +617,7 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     if (status >= 0) status = failed(self, kd_limit_values(self->limit, self->x, c->start), "switching functions");
     for (int i = 0; i < c->n && status >= 0; i++) {
         bool near = fabs(c->start[i]) <= AT_ZERO;
-        c->side[i] = (signed char)(near ? 0 : c->start[i] > 0 ? 1 : -1);
+        c->side[i] = (signed char)(near ? 0 : sign_of(c->start[i]));
         c->band[i] = near ? AT_ZERO : 0;
         c->rate[i] = HUGE_VAL;
     }

@@ -11,6 +11,8 @@
 #include "core/text.h"
 #include "formulation/acceleration.h"
 
+#define AROUND 1e-8 // relative motion on the straight way: root of the unit roundoff
+
 struct kd_limit {
     const kd_eom      *eom;
     kd_inputs          inputs;
@@ -22,7 +24,8 @@ struct kd_limit {
     bool               invariants; // the formulation imposes 0 = e
     bool               needs_accelerations;
     int                count;
-    double            *level; // (nlambda + nmu) residuals
+    double            *increment; // (nv)
+    double            *level;     // (nlambda + nmu) residuals
     char               message[700];
 };
 
@@ -46,6 +49,7 @@ kd_status kd_limit_create(const kd_eom *eom, const kd_inputs *inputs, const kd_s
     self->needs_accelerations = rows || kd_eom_depends(eom, KD_SWITCH, KD_A) || kd_eom_depends(eom, KD_SWITCH, KD_W) ||
                                 kd_eom_depends(eom, KD_SWITCH, KD_LAMBDA) || kd_eom_depends(eom, KD_SWITCH, KD_MU);
     self->level = kd_cut_double(&self->arena, self->dims.nlambda + self->dims.nmu);
+    self->increment = kd_cut_double(&self->arena, self->dims.nv);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
     if (status >= 0)
         status = kd_acceleration_create(eom, &self->inputs, x, &opt->formulation_options, &self->acceleration);
@@ -168,6 +172,38 @@ kd_status kd_limit_values(kd_limit *self, const kd_state *x, double *out)
     if (answer == KD_EVAL_OK && self->rows)
         answer = kd_event_rows_values(self->rows, data, x, out + self->dims.nswitch);
     return kd_limit_fault(self, answer);
+}
+
+static double largest(int n, const double *x)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+    return most;
+}
+
+// The straight way has no curvature, so that a tau which rounding bears does not overtake a short flight.
+kd_status kd_limit_around(kd_limit *self, const kd_state *x, kd_state *moved, double *after, double *before)
+{
+    kd_dims      d = self->dims;
+    kd_eom_data *data;
+    double       speed = largest(d.nv, x->v) / (1 + largest(d.np, x->p));
+    double       tau = AROUND / fmax(fmax(speed, largest(d.nv, x->a) / (1 + largest(d.nv, x->v))), AROUND);
+    kd_status    status = KD_OK;
+    for (int k = 0; k < 2 && status >= 0; k++) {
+        double step = k == 0 ? tau : -tau;
+        kd_state_copy(x, moved);
+        status = kd_limit_at(self, x, &data);
+        if (status < 0) return status;
+        for (int i = 0; i < d.nv; i++) {
+            self->increment[i] = step * x->v[i];
+            moved->v[i] += step * x->a[i];
+        }
+        if (d.nr > 0) status = kd_limit_fault(self, kd_eom_eval(data, KD_B, moved->r));
+        for (int i = 0; i < d.nr; i++) moved->r[i] = x->r[i] + step * moved->r[i];
+        if (status >= 0) status = kd_limit_fault(self, kd_eom_oplus(data, x->p, self->increment, moved->p));
+        if (status >= 0) status = kd_limit_values(self, moved, k == 0 ? after : before);
+    }
+    return status;
 }
 
 const char *kd_limit_name(const kd_limit *self, int i, char *buffer, size_t size)

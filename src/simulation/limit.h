@@ -23,6 +23,9 @@ bool kd_limit_needs_accelerations(const kd_limit *self);
 int  kd_limit_count(const kd_limit *self);
 // All switching functions: those of the definition, then those of the rows. (kd_limit_count)
 kd_status kd_limit_values(kd_limit *self, const kd_state *x, double *out) KD_NODISCARD;
+// The same shortly after and before x on its straight way: p oplus v tau, v + a tau. moved is room for a state.
+kd_status kd_limit_around(kd_limit *self, const kd_state *x, kd_state *moved, double *after,
+                          double *before) KD_NODISCARD;
 // Name of a function: "switching function 'level'"
 const char *kd_limit_name(const kd_limit *self, int i, char *buffer, size_t size);
 // z behind the samples that are due at the time of x.
