@@ -49,11 +49,16 @@ static bool save(task *t, kind k)
     char                     path[1200];
     FILE                    *file;
     snprintf(path, sizeof path, "%s/%s-linear.%s", t->output, t->point.subject.name, ending[k]);
-    if (kd_file_open(path, &file, t->message, sizeof t->message) < 0) return false;
-    if (k == JSON) kd_linear_write_json(file, t->point.linear, t->point.modes);
-    if (k == TEXT) kd_linear_write_text(file, t->point.linear);
-    if (k == MAT) kd_linear_write_mat(file, t->point.linear);
-    if (kd_file_close(file, path, t->message, sizeof t->message) < 0) return false;
+    if (k == MAT) {
+        kd_status status = kd_linear_save_mat(path, t->point.linear, t->point.modes, t->message, sizeof t->message);
+        if (status == KD_ERR_UNAVAILABLE) fprintf(stderr, "kardan: %s\n", t->message); // the others are as good
+        if (status < 0) return status == KD_ERR_UNAVAILABLE;
+    } else {
+        if (kd_file_open(path, &file, t->message, sizeof t->message) < 0) return false;
+        if (k == JSON) kd_linear_write_json(file, t->point.linear, t->point.modes);
+        if (k == TEXT) kd_linear_write_text(file, t->point.linear);
+        if (kd_file_close(file, path, t->message, sizeof t->message) < 0) return false;
+    }
     if (!t->json) printf("%s\n", path);
     return true;
 }
