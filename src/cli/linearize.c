@@ -15,14 +15,13 @@ typedef struct task {
 
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
-    kd_cli_option options[4 + KD_SUBJECT_OPTIONS] = {
-        {"--at", "T", "simulate to this time first; without it the start is taken", KD_CLI_NUMBER, &t->point.at},
+    kd_cli_option options[3 + KD_OPERATING_POINT_OPTIONS] = {
         {"--descriptor", NULL, "also the descriptor form E, Ad, Bd, Cd, Dd with multipliers", KD_CLI_FLAG,
          &t->point.descriptor},
         {"--output", "FOLDER", "write NAME-linear.json, .txt and .mat there", KD_CLI_TEXT, &t->output},
         {"--json", NULL, "print one JSON object", KD_CLI_FLAG, &t->json},
     };
-    int                      count = 4 + kd_subject_options(&t->point.request, options + 4);
+    int                      count = 3 + kd_operating_point_options(&t->point, options + 3);
     static const char *const names[] = {"MODEL"};
     const kd_cli_syntax      syntax = {
              .usage = "kardan linearize MODEL [OPTION...]",
