@@ -131,19 +131,13 @@ kd_eval kd_event_rows_values(kd_event_rows *self, kd_eom_data *d, const kd_state
 
 // ---- impacts --------------------------------------------------------------------------------------------------------
 
-static bool approaches(const kd_event_rows *self, int i)
-{
-    return !self->x->active_lambda[i] && kd_rows_touches(self, i) && self->gI[i] < -kd_rows_slow(self);
-}
-
-// Rows that are off, touched and approach, and those of crossed that do so however slowly; any?
-static bool find_hits(kd_event_rows *self, const signed char *crossed)
+// Rows that are off, touched and approach; any? Those that hardly move are settled later.
+static bool find_hits(kd_event_rows *self)
 {
     bool any = false;
     for (int k = 0; k < self->none_sided; k++) {
-        int  i = self->one_sided[k];
-        bool slow = crossed && crossed[k] && !self->x->active_lambda[i] && !self->leaves[i] && self->gI[i] < 0;
-        self->hit[i] = slow || approaches(self, i);
+        int i = self->one_sided[k];
+        self->hit[i] = !self->x->active_lambda[i] && kd_rows_touches(self, i) && self->gI[i] < -kd_rows_slow(self);
         any = any || self->hit[i];
     }
     return any;
@@ -184,10 +178,10 @@ static bool find_rest(kd_event_rows *self)
 }
 
 // All impacts of the instant, one after the other
-static kd_status strike_all(kd_event_rows *self, const signed char *crossed)
+static kd_status strike_all(kd_event_rows *self)
 {
     for (int pass = 0; pass < PASSES; pass++) {
-        if (!find_hits(self, pass == 0 ? crossed : NULL)) return KD_OK;
+        if (!find_hits(self)) return KD_OK;
         memcpy(self->v, self->x->v, (size_t)self->dims.nv * sizeof *self->v);
         for (int k = 0; k < self->none_sided; k++) {
             int i = self->one_sided[k];
@@ -254,13 +248,13 @@ static kd_status explain(kd_event_rows *self, kd_status status, char *message, s
 }
 
 // From the state in self->x to the one behind the instant
-static kd_status resolve(kd_event_rows *self, const signed char *crossed)
+static kd_status resolve(kd_event_rows *self)
 {
     self->of_solver = false;
     self->unsettled[0] = '\0';
     if (kd_rows_levels(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
     kd_rows_directions(self);
-    kd_status status = strike_all(self, crossed);
+    kd_status status = strike_all(self);
     return status < 0 ? status : kd_rows_settle(self);
 }
 
@@ -311,7 +305,7 @@ kd_status kd_event_rows_instant(kd_event_rows *self, kd_state *x, const signed c
     kd_state_copy(x, self->x);
     clear(self);
     take_crossings(self, crossed);
-    kd_status status = resolve(self, crossed);
+    kd_status status = resolve(self);
     if (status < 0) return explain(self, status, message, size);
     for (int k = 0; k < kd_event_rows_count(self); k++) side[k] = 1; // all are defined to fall
     tell_all(self, x, tell, context);
@@ -343,7 +337,7 @@ kd_status kd_event_rows_start(kd_event_rows *self, kd_state *x, char *message, s
         return KD_ERR_INCONSISTENT;
     }
     try_to_stick(self);
-    kd_status status = resolve(self, NULL);
+    kd_status status = resolve(self);
     if (status < 0) return explain(self, status, message, size);
     kd_state_copy(self->x, x);
     return KD_OK;
