@@ -198,6 +198,7 @@ kd_status kd_cvode_step(kd_cvode *self, double t_end)
     if (status < 0) return status;
     double t = base->t;
     int    flag = CVodeSetStopTime(base->memory, t_end);
+    if (self->opt.h_max > 0) CVodeSetMaxStep(base->memory, kd_sundials_limit(base, t_end, self->opt.h_max));
     if (flag == CV_SUCCESS) flag = CVode(base->memory, t_end, base->x, &t, CV_ONE_STEP);
     return kd_sundials_stepped(base, flag, t, t_end);
 }

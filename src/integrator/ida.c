@@ -242,6 +242,7 @@ kd_status kd_ida_step(kd_ida *self, double t_end)
     if (status < 0) return status;
     double t = base->t;
     int    flag = IDASetStopTime(base->memory, t_end);
+    if (self->opt.h_max > 0) IDASetMaxStep(base->memory, kd_sundials_limit(base, t_end, self->opt.h_max));
     if (base->steps == 0 && self->opt.h_first == 0)
         IDASetInitStep(base->memory, fmin(base->h_again > 0 ? base->h_again : first_step(self, t_end - t),
                                           self->opt.h_max > 0 ? self->opt.h_max : INFINITY));

@@ -7,12 +7,14 @@
 
 #include "integrator/sundials.h"
 #include "core/text.h"
+#include "integrator/attempt.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
+static const double ULPS = 10;        // a t_end that lies so few units in the last place away is reached without a step
 static const double GROW_AGAIN = 1.5; // first step over that of the last start
 
 // Answers that IDA, CVODE and ARKODE have in common
@@ -419,10 +421,18 @@ kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go)
         return KD_ERR_STAGE;
     }
     if (!(t_end >= self->t)) return kd_sundials_fail(self, KD_ERR_TIME);
-    if (t_end == self->t) return KD_OK;
+    if (t_end - self->t <= ULPS * DBL_EPSILON * fabs(self->t)) { // no time in which anything could happen
+        self->t = t_end;
+        return KD_OK;
+    }
     if (self->steps >= self->max_steps) return kd_sundials_fail(self, KD_ERR_TOO_MANY_STEPS);
     *go = true;
     return KD_OK;
+}
+
+double kd_sundials_limit(const kd_sundials *self, double t_end, double h_max)
+{
+    return kd_attempt_landing(self->t, t_end, h_max, 0);
 }
 
 kd_status kd_sundials_relabel(kd_sundials *self, bool *changed)

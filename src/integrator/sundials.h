@@ -99,6 +99,9 @@ kd_status kd_sundials_begin_again(kd_sundials *self, double t, const double *x, 
 kd_status kd_sundials_no_start(kd_sundials *self); // memory refused
 // May a step to t_end be tried? KD_OK with *go, or the answer of the step.
 kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go) KD_NODISCARD;
+// Limit of the step from t: h_max or a little less, so that the last of several steps to t_end is not a sliver, which
+// the solvers do not avoid.
+double kd_sundials_limit(const kd_sundials *self, double t_end, double h_max);
 // State-space forms may change their coordinates between two steps; *changed: the solver must start again at (t, x).
 kd_status kd_sundials_relabel(kd_sundials *self, bool *changed) KD_NODISCARD;
 // The solver answered flag, self->x at t: the answer of the step.
