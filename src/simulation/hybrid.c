@@ -56,6 +56,7 @@ struct kd_hybrid {
     need             need;  // what x lacks to be consistent
     bool             moved; // an event changed p, v, r or rows
     bool             rows_changed;
+    bool             smooth;   // p, v, r and the rows are those of before
     bool             stop;     // an event asked for the end
     double           last;     // time of the last events
     long             chatter;  // events since a step of some length
@@ -181,6 +182,11 @@ const char *kd_hybrid_message(const kd_hybrid *self)
 bool kd_hybrid_pending(const kd_hybrid *self)
 {
     return self->pending;
+}
+
+bool kd_hybrid_is_smooth(const kd_hybrid *self)
+{
+    return self->smooth;
 }
 
 bool kd_hybrid_watch(const kd_hybrid *self)
@@ -563,6 +569,12 @@ static kd_status deliver(kd_hybrid *self)
     return status;
 }
 
+// Nobody looks at the limit from the right of a sample: the integrator solves for the rest of the state anyway.
+static bool is_left_alone(const kd_hybrid *self)
+{
+    return self->smooth && self->crossing.n == 0 && !(self->opt.listener && self->opt.samples);
+}
+
 kd_status kd_hybrid_pass(kd_hybrid *self)
 {
     kd_state *x = self->x;
@@ -584,7 +596,8 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
         status = make_sample(self);
         tell(KD_EVENT_SAMPLE, -1, 0, "discrete states were renewed", self);
     }
-    if (status >= 0) status = settle(self);
+    self->smooth = self->need < PROJECT && !self->at_break && !self->moved && !self->rows_changed;
+    if (status >= 0 && !is_left_alone(self)) status = settle(self);
     if (status >= 0) status = next_times(self);
     self->pending = self->at_break = self->at_sample = false;
     if (status >= 0 && self->crossing.n > 0) status = take_sides(self);

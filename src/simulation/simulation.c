@@ -59,10 +59,10 @@ struct kd_simulation {
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
 
-static kd_status integrator_start(kd_simulation *s, bool keep_matrix)
+static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
-    kd_formulation_pack(s->dae, s->x, s->vector);
-    kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, keep_matrix);
+    if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
+    kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     return status;
 }
@@ -212,8 +212,7 @@ static kd_status instant_failed(kd_simulation *s, kd_status status)
     return status;
 }
 
-// Consistent values in x and a fresh integrator, which may keep its matrix if that belongs to the same rows. KD_OK, > 0
-// with news, < 0
+// Consistent values in x and a fresh integrator, KD_OK, > 0 with news, < 0
 static kd_status start(kd_simulation *s, bool created)
 {
     measure_assumed(s);
@@ -223,8 +222,8 @@ static kd_status start(kd_simulation *s, bool created)
         kd_text(s->news, sizeof s->news, "%s", s->message);
         if (s->hybrid) status = instant_failed(s, kd_hybrid_begin(s->hybrid, created));
     }
-    bool keep_matrix = same_rows(s) && !created;
-    if (status >= 0) status = integrator_start(s, keep_matrix);
+    (void)same_rows(s);
+    if (status >= 0) status = integrator_start(s, KD_RESTART_FRESH);
     if (status < 0) recall_assumed(s);
     kd_state_copy(s->x, s->origin);
     return status < 0 ? status : s->started;
@@ -343,6 +342,13 @@ kd_status kd_simulation_restart(kd_simulation *s)
     return status;
 }
 
+kd_status kd_simulation_resume(kd_simulation *s)
+{
+    if (!s) return KD_ERR_ARGUMENT;
+    kd_status status = integrator_start(s, KD_RESTART_SMOOTH);
+    return status < 0 ? status : take_state(s);
+}
+
 // ---- running --------------------------------------------------------------------------------------------------------
 
 static kd_status show(kd_simulation *s, const kd_state *x, bool at_time)
@@ -419,7 +425,11 @@ static kd_status pass_instant(kd_simulation *s)
     if (status < 0) return status;
     s->unseen = true;
     if (is_left(s)) return status; // what happened made functions change their sign
-    kd_status started = integrator_start(s, same_rows(s));
+    bool       smooth = kd_hybrid_is_smooth(s->hybrid) && s->x->t == s->methods->time(s->integrator);
+    bool       same = same_rows(s);
+    kd_restart mode = smooth ? KD_RESTART_SMOOTH : same ? KD_RESTART_SAME_ROWS : KD_RESTART_FRESH;
+    kd_status  started = integrator_start(s, mode);
+    if (started >= 0 && smooth) started = take_state(s);
     return started < 0 ? started : status;
 }
 
