@@ -97,5 +97,6 @@ kd_interval kd_expr_bounds(const kd_expr *expr, const kd_interval *x, kd_interva
 // Method: docs/methods/intervals.md
 enum { KD_EXPR_MAX_SEARCH = 5000 };
 double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work);
+bool   kd_expr_has_breaks(const kd_expr *expr, int slot, kd_interval *work); // can there be one?
 
 #endif
