@@ -207,7 +207,8 @@ static void a_pendulum_stays_in_its_ranges(void **state)
                 assert_true(waste[k][j] == INFINITY);
             } else if (at.kind != KD_SLOT_TIME && waste[0][j] < 6.0) { // not an angle that has jumped
                 known++;
-                if (!(waste[2][j] <= 0.2 * waste[0][j] + 1e-9))
+                const double part = at.kind == KD_SLOT_OUT ? 0.35 : 0.2; // a sum of what moves together
+                if (!(waste[2][j] <= part * waste[0][j] + 1e-9))
                     fail_msg("slot %d kind %d level %d: %g %g %g", j, (int)at.kind, at.level, waste[0][j], waste[1][j],
                              waste[2][j]);
             }
