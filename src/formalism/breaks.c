@@ -2,19 +2,12 @@
 // Method: docs/methods/intervals.md
 //
 // Each expression that can break has its next break in the work object, found when time has come to the one before.
-// What only sensors read does not matter to the motion.
+// What sensors and samples read does not matter to the motion in between.
 #include <math.h>
 
 #include "formalism/system.h"
 
 enum { SLOT_TIME = 0 }; // as system.c makes it
-
-static bool is_sensor(const kd_system *s, const kd_expr *e)
-{
-    for (int i = 0; i < s->nsensors; i++)
-        if (s->sensor[i] == e) return true;
-    return false;
-}
 
 kd_status kd_system_list_breaks(kd_system *s)
 {
@@ -26,8 +19,8 @@ kd_status kd_system_list_breaks(kd_system *s)
     }
     kd_interval *work = kd_alloc((size_t)s->max_interval * sizeof *work);
     if (!work) return KD_ERR_MEMORY;
-    for (int i = 0; i < s->nexprs; i++)
-        if (!is_sensor(s, s->expr[i]) && kd_expr_has_breaks(s->expr[i], SLOT_TIME, work))
+    for (int i = 0; i < s->nmotion; i++)
+        if (kd_expr_has_breaks(s->expr[i], SLOT_TIME, work))
             s->breaking[s->nbreaking++] = s->expr[i];
     kd_free(work);
     return KD_OK;

@@ -272,6 +272,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = kd_system_loads(s, message, size);
     note_extent(s, KD_FOR_LOADS);
     if (status == KD_OK) status = compile_inputs(s, message, size);
+    s->nmotion = s->nexprs;
     if (status == KD_OK) status = compile_sensors(s, message, size);
     note_extent(s, KD_FOR_ALL);
     if (status == KD_OK) mark_pairs(s);

@@ -145,7 +145,7 @@ struct kd_system {
     kd_wheel *wheel;
     bool      by_multipliers; // forces depend on multipliers
 
-    int       nexprs; // all compiled expressions, for release
+    int       nexprs, nmotion; // all compiled expressions, for release; those that the motion depends on come first
     kd_expr **expr;
     kd_expr **input;                      // (ninputs); NULL: constant
     kd_expr **sensor;                     // (nsensors)
