@@ -664,6 +664,12 @@ static kd_eval stiffness(const kd_point *x, double by_p, double by_v, int part, 
     return kd_work_stiff_sum(context, x, by_p, by_v, part, parts, values);
 }
 
+// ---- instants -------------------------------------------------------------------------------------------------------
+static double next_break(const kd_point *x, void *context)
+{
+    return kd_work_next_break(context, x->t);
+}
+
 // ---- names, work ----------------------------------------------------------------------------------------------------
 static const char *name_of(kd_kind kind, int i, void *context)
 {
@@ -744,6 +750,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->nmu > 0) def.h = h, def.hI = hI;
     if (s->nsensors > 0) def.y = outputs;
     def.energies = energies;
+    if (s->nbreaking > 0) def.next_break = next_break;
     def.derivative = derivative;
     def.pattern = pattern;
     def.sparse = sparse;

@@ -272,10 +272,12 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = kd_system_loads(s, message, size);
     note_extent(s, KD_FOR_LOADS);
     if (status == KD_OK) status = compile_inputs(s, message, size);
+    s->nmotion = s->nexprs;
     if (status == KD_OK) status = compile_sensors(s, message, size);
     note_extent(s, KD_FOR_ALL);
     if (status == KD_OK) mark_pairs(s);
     if (status == KD_OK) status = list_time_slots(s);
+    if (status == KD_OK) status = kd_system_list_breaks(s);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     s->time_dependent = reads_time(s);

@@ -145,7 +145,7 @@ struct kd_system {
     kd_wheel *wheel;
     bool      by_multipliers; // forces depend on multipliers
 
-    int       nexprs; // all compiled expressions, for release
+    int       nexprs, nmotion; // all compiled expressions, for release; those that the motion depends on come first
     kd_expr **expr;
     kd_expr **input;                      // (ninputs); NULL: constant
     kd_expr **sensor;                     // (nsensors)
@@ -153,6 +153,9 @@ struct kd_system {
     int      *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
     int      *next_slot;                  // (nslots) the next one
     int      *time_slot, ntime_slots;     // variables that are t or an input
+    int       nbreaking;                  // expressions that may not be smooth at some time
+    kd_expr **breaking;
+    int       max_interval; // ranges of workspace that any expression needs
 
     int  np, nv, nr, ns, nlambda, nmu;
     int *kept;       // (nlambda) rows of g that are in the equations
@@ -220,6 +223,26 @@ typedef struct kd_road {
     kd_jet        jet;
 } kd_road;
 
+// The next breaks of expressions, breaks.c
+typedef struct kd_breaks {
+    double       all_from, all_next; // of all together: found at the time from, it holds until next
+    double      *from, *next;        // (nbreaking)
+    kd_interval *work;               // (max_interval)
+} kd_breaks;
+
+// Ranges of variables along the motion between two points, enclosure.c
+typedef struct kd_sample {
+    double *value, *rate, *acceleration; // (nmeasures)
+    double *b;                           // (nr)
+} kd_sample;
+
+typedef struct kd_enclosure {
+    kd_sample     end[2];
+    kd_interval  *state; // (nr)
+    kd_interval  *slot;  // (nslots)
+    unsigned long stamp; // of the last point
+} kd_enclosure;
+
 // One thread's evaluation.
 typedef struct kd_work {
     const kd_system *system;
@@ -264,6 +287,8 @@ typedef struct kd_work {
     int             *slope_at;                 // (nmeasures + 1)
     double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
     kd_stiff_part    stiff;
+    kd_breaks        breaks;
+    kd_enclosure     enclosure;
     // factor of the accelerations' system
     double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
     int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
@@ -333,6 +358,16 @@ void    kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu);
 void    kd_work_spread_forces(kd_work *w);
 kd_eval kd_work_residual(kd_work *w, const kd_point *x);           // w->tau, all dofs
 bool    kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, after kd_work_loads
+
+// breaks.c
+kd_status kd_system_list_breaks(kd_system *s) KD_NODISCARD;
+bool      kd_breaks_create(const kd_system *s, kd_arena *arena, kd_breaks *breaks);
+double    kd_work_next_break(kd_work *w, double t); // the next time > t at which an expression is not smooth
+
+// enclosure.c: ranges of all variables into w->enclosure.slot, for kd_expr_bounds with w->breaks.work; the points are
+// at the acceleration stage, their stamps do not matter, and the work object forgets what it knew of its own
+bool    kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e);
+kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1);
 
 // rows.c
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
