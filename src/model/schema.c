@@ -436,7 +436,7 @@ static const kd_field block_fields[] = {
     {"input", KD_FIELD_SIGNALS, O(input), KD_MAX_SIGNALS, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
      .doc = "expressions of any paths, as in sensors", .length = O(ninputs), .second = O(input_name)},
     {"input", KD_FIELD_SIGNALS, O(input), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
-     .doc = "the same; without names they are called u, or u1, u2, ..", .length = O(ninputs), .second = O(input_name)},
+     .doc = "the same; without names they are called u, or u1, u2 and so on", .length = O(ninputs), .second = O(input_name)},
     {"rate", KD_FIELD_LAW, O(input) + sizeof(const char *), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
      .doc = "expression for e'; not given: by the difference from the sample before"},
     {"kp", KD_FIELD_NUMBER, O(kp), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
