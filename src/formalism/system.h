@@ -9,6 +9,7 @@
 #include <kardan/formalism.h>
 
 #include "expr/expr.h"
+#include "formalism/discrete.h"
 #include "formalism/matrix.h"
 #include "formalism/measure.h"
 #include "formalism/pair.h"
@@ -24,6 +25,7 @@ typedef enum kd_slot_kind {
     KD_SLOT_TIME,
     KD_SLOT_INPUT,      // index: input
     KD_SLOT_STATE,      // index: place in r
+    KD_SLOT_DISCRETE,   // index: place in z
     KD_SLOT_OUT,        // index: state element, a PI controller: its output
     KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
     KD_SLOT_CONTACT,    // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
@@ -34,6 +36,7 @@ typedef enum kd_slot_kind {
     KD_SLOT_CHANNEL,    // index: force (or number of forces + user force); level: number of the force
     KD_SLOT_SENSOR,     // index: sensor
     KD_SLOT_ENERGY,     // level 0 kinetic, 1 potential, 2 total
+    KD_SLOT_SIGNAL,     // index: input of a block, while it is sampled
 } kd_slot_kind;
 
 typedef struct kd_slot {
@@ -89,8 +92,9 @@ typedef struct kd_load {
 } kd_load;
 
 // Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
-// in addition, then what only sensors and counted angles read. Each stage is evaluated as far as it is needed.
-typedef enum kd_extent { KD_FOR_ROWS, KD_FOR_LOADS, KD_FOR_ALL, KD_EXTENT_COUNT } kd_extent;
+// in addition, then what blocks and events read, then what only sensors and counted angles read. Each stage is
+// evaluated as far as it is needed.
+typedef enum kd_extent { KD_FOR_ROWS, KD_FOR_LOADS, KD_FOR_INSTANTS, KD_FOR_ALL, KD_EXTENT_COUNT } kd_extent;
 
 typedef struct kd_counts {
     int pairs, measures, slots;
@@ -156,8 +160,14 @@ struct kd_system {
     int       nbreaking;                  // expressions that may not be smooth at some time
     kd_expr **breaking;
     int       max_interval; // ranges of workspace that any expression needs
+    int      *z_slot, nz_slots;           // variables that are places in z
 
-    int  np, nv, nr, ns, nlambda, nmu;
+    kd_sampler *block;      // (nblocks)
+    kd_trigger *event;      // (nevents)
+    int        *variable_z; // (nvariables) places in z
+    kd_reading  at_samples, at_switches, at_events;
+
+    int  np, nv, nr, ns, nz, nlambda, nmu;
     int *kept;       // (nlambda) rows of g that are in the equations
     int *lambda_of;  // (nrows_g) the other way: place in lambda; -1: left out
     int *x_of_p;     // (np - nturns) place in x
@@ -255,6 +265,8 @@ typedef struct kd_work {
     kd_motion        moved;                       // scratch of oplus, where angles are counted
     double          *turn;                        // (2 nturns) the same
     double          *sensor;                      // (nsensors)
+    double          *z_start;                     // (nz)
+    double          *setting;                     // (KD_MAX_SETTINGS nevents) new values of an event
     kd_wrench       *load;                        // (nlinks)
     double          *joint_force;                 // (ndof) forces along dofs
     kd_relative     *rel;                         // (npairs)
@@ -350,7 +362,13 @@ void     kd_work_destroy(kd_work *w);
 void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
-kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
+kd_eval  kd_work_loads(kd_work *w, const kd_point *x);                 // forces of all loads, rates of all states
+void     kd_work_show(kd_work *w, const kd_point *x, const double *z); // other z in the variables, until forgotten
+void     kd_work_forget(kd_work *w);                                   // nothing is up to date
+// equations.c, at the acceleration stage for all: variables of forces, reactions, energies; then sensors into out and
+// their variables
+kd_eval kd_work_forces(kd_work *w, const kd_point *x);
+void    kd_work_sensors(kd_work *w, double *out);
 // forces on links and dofs: clear, sum up by pair, spread to the links
 void    kd_work_clear_forces(kd_work *w);
 void    kd_work_apply_loads(kd_work *w);
