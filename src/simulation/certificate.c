@@ -19,6 +19,7 @@
 // dissipated (impacts) or supplied there, and the interpolation starts again.
 #include <kardan/certificate.h>
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,6 +32,8 @@ enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most s
 static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 
 enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
+
+static const double INSTANT = 16 * DBL_EPSILON; // states of one instant are closer, relative to the time
 
 static const double STALE = 1e-9;   // relative dynamic residual above which x->a does not belong to the state
 static const double EXPLODED = 1e8; // growth of positions or velocities that no mechanism has: the run lost its track
@@ -526,7 +529,8 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
 static bool is_jump(const kd_certifier *c, const kd_state *x)
 {
     const kd_state *last = c->last;
-    if (!last || c->certificate.states == 0 || x->t != last->t || x->t != c->t_known) return false;
+    if (!last || c->certificate.states == 0 || last->t != c->t_known) return false;
+    if (x->t != last->t) return x->t - last->t <= INSTANT * fabs(x->t);
     return memcmp(last->p, x->p, x->size * sizeof(double)) != 0 ||
            memcmp(last->active_lambda, x->active_lambda, (size_t)(c->dims.nlambda + c->dims.nmu)) != 0;
 }
