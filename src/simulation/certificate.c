@@ -33,8 +33,6 @@ static const double SMOOTH = 1e-7; // difference of the two formulas, relative t
 
 enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
 
-static const double INSTANT = 16 * DBL_EPSILON; // states of one instant are closer, relative to the time
-
 static const double STALE = 1e-9;   // relative dynamic residual above which x->a does not belong to the state
 static const double EXPLODED = 1e8; // growth of positions or velocities that no mechanism has: the run lost its track
 
@@ -525,12 +523,15 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     r->supplied = f->supplied;
 }
 
-// Is x the limit from the right of an instant whose limit from the left was seen last?
+// Is x the limit from the right of an instant whose limit from the left was seen last? At breaks of functions of time
+// the left side ends a few units of rounding before.
 static bool is_jump(const kd_certifier *c, const kd_state *x)
 {
     const kd_state *last = c->last;
+    const double    near = 16.0 * DBL_EPSILON * fabs(x->t);
     if (!last || c->certificate.states == 0 || last->t != c->t_known) return false;
-    if (x->t != last->t) return x->t - last->t <= INSTANT * fabs(x->t);
+    if (x->t > last->t && x->t - last->t <= near) return true;
+    if (x->t != last->t) return false;
     return memcmp(last->p, x->p, x->size * sizeof(double)) != 0 ||
            memcmp(last->active_lambda, x->active_lambda, (size_t)(c->dims.nlambda + c->dims.nmu)) != 0;
 }
@@ -547,7 +548,7 @@ static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state
     }
     double gain = after.kinetic + after.potential - before.kinetic - before.potential;
     c->jumps[gain > 0] += fabs(gain);
-    c->nknots = 0;
+    c->nknots = c->nsegments = 0;
     return start_work(c, simulation, x);
 }
 
