@@ -159,8 +159,8 @@ struct kd_system {
     int      *time_slot, ntime_slots;     // variables that are t or an input
     int       nbreaking;                  // expressions that may not be smooth at some time
     kd_expr **breaking;
-    int       max_interval; // ranges of workspace that any expression needs
-    int      *z_slot, nz_slots;           // variables that are places in z
+    int       max_interval;     // ranges of workspace that any expression needs
+    int      *z_slot, nz_slots; // variables that are places in z
 
     kd_sampler *block;      // (nblocks)
     kd_trigger *event;      // (nevents)
@@ -385,7 +385,8 @@ double    kd_work_next_break(kd_work *w, double t); // the next time > t at whic
 // enclosure.c: ranges of all variables into w->enclosure.slot, for kd_expr_bounds with w->breaks.work; the points are
 // at the acceleration stage, their stamps do not matter, and the work object forgets what it knew of its own
 bool    kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e);
-kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1);
+kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_extent extent);
+kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
 
 // rows.c
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
