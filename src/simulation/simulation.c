@@ -439,7 +439,7 @@ static kd_status run(kd_simulation *s, double t_end)
     if (status == KD_OK) status = show_step(s);
     long limit = kd_simulation_stats(s).steps + s->max_steps;
     while (status == KD_OK && (s->x->t < t_end || is_left(s))) {
-        if (kd_simulation_stats(s).steps >= limit) {
+        if (!is_left(s) && kd_simulation_stats(s).steps >= limit) {
             kd_text(s->message, sizeof s->message,
                     "%ld steps did not reach t_end = %g (now t = %.9g); run again to continue, or raise max_steps",
                     s->max_steps, t_end, s->x->t);
