@@ -168,6 +168,87 @@ static void position_control(void **state)
     }
 }
 
+// ---- inverted pendulum ----------------------------------------------------------------------------------------------
+
+enum { PERIODS = 1200 };
+
+typedef struct pendulum_run {
+    int    n;
+    double place[PERIODS / 20 + 1], lean[PERIODS / 20 + 1]; // every 0.2 s
+    double largest;
+    double force, push; // of the reference
+} pendulum_run;
+
+// y = (x, angle, x', angle'), Lagrange's equations of a cart and a uniform rod of half length l
+static void pendulum_rate(double t, const double *y, void *context, double *dy)
+{
+    const pendulum_run *r = context;
+    const double        M = 1, m = 0.2, l = 0.5, J = m * l * l / 3 + m * l * l, s = sin(y[1]), c = cos(y[1]);
+    const double        f = r->force - 0.1 * y[2] + r->push + m * l * s * y[3] * y[3];
+    const double        g = m * GRAVITY * l * s + 2 * l * c * r->push;
+    const double        det = (M + m) * J - m * l * c * m * l * c;
+    (void)t;
+    dy[0] = y[2];
+    dy[1] = y[3];
+    dy[2] = (J * f - m * l * c * g) / det;
+    dy[3] = ((M + m) * g - m * l * c * f) / det;
+}
+
+// The controllers by hand, in the order of the file
+static void pendulum_reference(pendulum_run *r)
+{
+    const double T = 0.01, w = 1.5;
+    double       y[4] = {0, 0.05, 0, 0}, order[2] = {0}, sum = 0, error = 0, d = 0, lean = 0, rate = 0, before = 0;
+    for (int k = 0; k < PERIODS; k++) {
+        const double place = order[0], slope = order[1];
+        order[0] += T * slope;
+        order[1] += T * (w * w * (1 - place) - 2 * w * slope);
+        if (k % 5 == 1) {
+            const double e = place - y[0];
+            if (k > 1) d = (0.05 * d + e - error) / 0.1;
+            const double free = 0.08 * e + 0.01 * sum + 0.12 * d;
+            error = e;
+            lean = fmin(0.15, fmax(-0.15, free));
+            if (!(free > 0.15 && e > 0) && !(free < -0.15 && e < 0)) sum += 0.05 * e;
+        }
+        rate = ((y[1] - before) * 2 / T - rate * (1 - 0.04 / T)) / (1 + 0.04 / T);
+        before = y[1];
+        r->force = fmin(10, fmax(-10, 60 * (y[1] - lean) + 12 * rate));
+        r->push = k >= 600 && k < 610 ? 1 : 0;
+        runge_kutta(pendulum_rate, r, 4, 0, T, 20, y);
+        if (k % 20 == 19) r->place[(k + 1) / 20] = y[0], r->lean[(k + 1) / 20] = y[1];
+    }
+}
+
+static void inverted_pendulum(void **state)
+{
+    (void)state;
+    static pendulum_run r;
+    static table        result;
+    pendulum_reference(&r);
+    for (int c = 0; c < 2; c++) {
+        run_with("inverted-pendulum", NULL, BOTH[c], 12, 60, 1e-3, &result);
+        for (int k = 1; k <= 60; k++) {
+            assert_close(at(&result, k, "place"), r.place[k], 1e-8);
+            assert_close(at(&result, k, "lean"), r.lean[k], 1e-8);
+        }
+        assert_close(at(&result, -1, "place"), 1, 0.1);
+        assert_true(at(&result, -1, "full") == 3 && at(&result, -1, "arrivals") >= 1);
+    }
+}
+
+// A push that is too strong: the pole falls, the motor is off from then on, in both coordinate sets.
+static void pendulum_falls(void **state)
+{
+    (void)state;
+    static table result;
+    for (int c = 0; c < 2; c++) {
+        run_with("inverted-pendulum", "push=5", BOTH[c], 7, 70, 1.0, &result);
+        assert_close(at(&result, -1, "force"), 0, 0);
+        assert_true(fabs(at(&result, -1, "lean")) > 1 && fabs(at(&result, 59, "lean")) < 0.1);
+    }
+}
+
 // ---- gears ----------------------------------------------------------------------------------------------------------
 
 // Phases of the car: speed and way after time t with the final speed c
@@ -216,9 +297,8 @@ static void gear_shift(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sampled_speed),
-        cmocka_unit_test(position_control),
-        cmocka_unit_test(gear_shift),
+        cmocka_unit_test(sampled_speed),  cmocka_unit_test(position_control), cmocka_unit_test(inverted_pendulum),
+        cmocka_unit_test(pendulum_falls), cmocka_unit_test(gear_shift),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
