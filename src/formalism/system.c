@@ -241,7 +241,8 @@ static kd_status list_time_slots(kd_system *s)
     s->time_slot = kd_cut_int(&s->arena, s->nslots);
     if (!s->time_slot) return KD_ERR_MEMORY;
     for (int i = 0; i < s->nslots; i++)
-        if (s->slot[i].kind == KD_SLOT_TIME || s->slot[i].kind == KD_SLOT_INPUT) s->time_slot[s->ntime_slots++] = i;
+        if (s->slot[i].kind == KD_SLOT_TIME || s->slot[i].kind == KD_SLOT_INPUT || s->slot[i].kind == KD_SLOT_DISCRETE)
+            s->time_slot[s->ntime_slots++] = i;
     return KD_OK;
 }
 
@@ -286,6 +287,7 @@ static void fill_info(kd_system *s)
     s->info.nconstraints = s->nlambda + s->nmu;
     int redundant = s->options.keep_redundant ? s->info.nredundant : 0;
     s->info.dof = s->nv - (s->nlambda - redundant) - s->nmu;
+    for (int i = 0; i < s->nmu; i++) s->info.dof += s->row_h[i].direction >= 0; // they hold while they stick only
 }
 
 // There must be an unknown: something that moves, or an inner state.

@@ -106,7 +106,7 @@ static void reach(const kd_model *m, plan *t, int node, int parent, int joint)
     t->depth[node] = node > 0 ? t->depth[parent] + 1 : 0;
     for (int e = t->first[node]; e >= 0; e = t->next[e]) {
         const kd_joint *j = &m->joint[e / 2];
-        if (j->def.cut != KD_CUT_YES && t->parent[other_node(j, node)] < 0) heap_push(m, t, e / 2);
+        if (j->def.cut != KD_CUT_YES && !j->rubs && t->parent[other_node(j, node)] < 0) heap_push(m, t, e / 2);
     }
 }
 

@@ -287,7 +287,7 @@ static const kd_kind_word force_kinds[] = {
     [KD_APPLIED] = {"applied", "force and torque on a body at a point"},
     [KD_JOINT_SPRING] = {"joint_spring", "spring, damper and actuator along a joint coordinate"},
     [KD_JOINT_STOP] = {"joint_stop", "one-sided spring-damper beyond the limits of a joint coordinate"},
-    [KD_JOINT_FRICTION] = {"joint_friction", "regularised Coulomb and Stribeck friction along a joint coordinate"},
+    [KD_JOINT_FRICTION] = {"joint_friction", "Coulomb and Stribeck friction along a joint coordinate, regularised or by events (`stick`)"},
     [KD_TYRE] = {"tyre", "vertical spring-damper between a wheel centre and a road profile; with `friction` forces of slip, too"},
     [KD_CONTACT] = {"contact",
         "sphere about `to` on the plane z = 0 of `from` (Hunt-Crossley), with regularised friction"},
@@ -359,6 +359,14 @@ static const kd_field force_fields[] = {
      .doc = "velocity at which the surplus of `breakaway` has fallen to 1/e"},
     {"viscous", KD_FIELD_NUMBER, O(viscous), 1, K(KD_JOINT_FRICTION), 0, 0, NOT_NEGATIVE, DAMPING,
      .doc = "friction per velocity"},
+    {"normal", KD_FIELD_NUMBER, O(normal), 2, K(KD_JOINT_FRICTION), KD_FIELD_EQUAL, 0, NOT_NEGATIVE, "",
+     .doc = "coefficients of the force across the joint, sliding and before sliding (one number: both), whose friction is added "
+            "to `coulomb` and `breakaway`; for revolute, prismatic and cylindrical joints, which are constraints then"},
+    {"lever", KD_FIELD_NUMBER, O(lever), 1, K(KD_JOINT_FRICTION), 0, 0, NOT_NEGATIVE, "m",
+     .doc = "with `normal`: radius at which the force across a turning joint rubs; half the length of the guide that carries "
+            "moments across a sliding one, 0: moments do not rub"},
+    {"stick", KD_FIELD_BOOLEAN, O(stick), 1, K(KD_JOINT_FRICTION), 0, 0, ANY, "",
+     .doc = "dry friction that sticks and slides by events; `slip` has no meaning then"},
     {"slip", KD_FIELD_NUMBER, O(slip), 1, K(KD_JOINT_FRICTION) | K(KD_CONTACT), 0, 0.001, POSITIVE, "m/s|rad/s",
      .doc = "velocity below which friction is regularised"},
     {"slip", KD_FIELD_NUMBER, O(slip), 1, K(KD_TYRE), 0, 0.1, POSITIVE, "m/s",

@@ -48,6 +48,7 @@ enum {                      // flags of a field
     KD_FIELD_MAYBE = 2,     // NaN (a number) means: not given
     KD_FIELD_INFINITE = 4,  // infinity is a value
     KD_FIELD_DIRECTION = 8, // a direction: not the zero vector where it is given
+    KD_FIELD_EQUAL = 16,    // one number stands for a list of equal ones
 };
 
 typedef struct kd_range {
