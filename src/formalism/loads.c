@@ -181,7 +181,7 @@ static void make_friction(builder *b, int force)
     make_scalar(b, force);
     if (b->status != KD_OK) return;
     b->load->constant[1] = is_turn(b->s->model->joint[f->joint].def.kind, f->def.coordinate) ? f->def.lever : 1.0;
-    if (f->def.normal[0] > 0.0 || f->def.normal[1] > 0.0)
+    if (b->s->model->joint[f->joint].rubs && !b->s->for_start && (f->def.normal[0] > 0.0 || f->def.normal[1] > 0.0))
         add_variable(b, kd_system_slot(b->s, KD_SLOT_W, kd_system_across(b->s, force), 0));
     for (int i = 0; i < b->s->nrows_h; i++) {
         if (b->s->row_h[i].force != force) continue;

@@ -178,7 +178,8 @@ done:
     return status;
 }
 
-// ---- Cartesian: what the model in joint coordinates knows -----------------------------------------------------------
+// ---- Cartesian coordinates and joints that rub: what the model in joint coordinates knows
+// -----------------------------------------------------------
 static const kd_row *row_of(const kd_system *s, int joint, int constraint, int component, int *number)
 {
     int first = joint >= 0 ? s->edge[joint].row : s->constraint_row[constraint];
@@ -318,7 +319,7 @@ static kd_status create_joints(kd_system *s, char *message, size_t size)
 static kd_status create(const kd_model *model, const kd_system_options *opt, bool for_start, kd_system **system,
                         char *message, size_t size);
 
-static kd_status create_cartesian(kd_system *s, char *message, size_t size)
+static kd_status create_by_joints(kd_system *s, char *message, size_t size)
 {
     kd_system_options opt = s->options;
     opt.coordinates = KD_JOINT;
@@ -340,8 +341,9 @@ static kd_status create(const kd_model *model, const kd_system_options *opt, boo
     s->options = *opt;
     s->for_start = for_start;
     s->nsensors = for_start ? 0 : model->nsensors;
-    kd_status status =
-        s->options.coordinates == KD_CARTESIAN ? create_cartesian(s, message, size) : create_joints(s, message, size);
+    bool by_joints = s->options.coordinates == KD_CARTESIAN;
+    for (int j = 0; j < model->njoints && !for_start; j++) by_joints = by_joints || model->joint[j].rubs;
+    kd_status status = by_joints ? create_by_joints(s, message, size) : create_joints(s, message, size);
     if (status < 0) {
         kd_system_destroy(s);
         return status;

@@ -123,9 +123,10 @@ typedef struct kd_tree_edge { // how a joint of the model is used
 struct kd_system {
     const kd_model   *model;
     kd_system_options options;
-    // Behind a system in Cartesian coordinates stands one in joint coordinates that only finds start values and
-    // redundant rows: positions, velocities, constraints. It has no sensors, no matrices of the residual, and no paths
-    // of pairs that only forces use, which would grow with the square of a chain.
+    // Behind a system in Cartesian coordinates, or with joints that are cut because they rub, stands one in joint
+    // coordinates, uncut, that only finds start values and redundant rows: positions, velocities, constraints. It has
+    // no sensors, no matrices of the residual, and no paths of pairs that only forces use, which would grow with the
+    // square of a chain.
     bool     for_start;
     int      nsensors;
     kd_arena arena;
@@ -192,7 +193,7 @@ struct kd_system {
     char         **names[KD_NAME_KIND_COUNT];
     kd_eom        *eom;
     kd_inputs      inputs;
-    kd_system     *joints; // Cartesian: the same model in joint coordinates, for start values and redundant rows
+    kd_system     *joints; // the same model in uncut joint coordinates, for start values and redundant rows; NULL
     kd_system_info info;
     kd_redundancy  redundancy;
     bool          *keep; // (nrows_g) rows that are independent; NULL: all
