@@ -23,6 +23,7 @@
 #define DEPENDENT 1e-10 // of the largest singular value: rows that depend on others
 #define AT_LIMIT 1e-9   // distance of an eigenvalue from 1 that counts as singular
 #define REAL 1e-9       // imaginary part beside the size of an eigenvalue that is real
+#define NOTHING 1e-9    // eigenvalues below this set no limit
 #define NAMED 0.3       // parts beside the largest one that are worth a name
 
 typedef struct workspace {
@@ -177,7 +178,7 @@ static bool find_limit(workspace *s, double *limit, int *top, bool *singular)
         *singular = *singular || fabs(s->real[i] - 1) < AT_LIMIT;
         if (s->real[i] > most) most = s->real[i], *top = i;
     }
-    *limit = most > 0 ? 1 / most : INFINITY;
+    *limit = most > NOTHING ? 1 / most : INFINITY;
     return true;
 }
 
