@@ -504,13 +504,25 @@ static double wheel_component(kd_work *w, const kd_point *x, int constraint, int
     return component_of(&sum, i);
 }
 
+// Force of a stop (along its coordinate) or of a contact (component 2: along the normal) with restitution, in all rows
+static double rigid_force(const kd_system *s, const kd_point *x, int force, int number)
+{
+    double sum = 0.0;
+    if (number != (s->model->force[force].def.kind == KD_CONTACT ? 2 : 0)) return 0.0;
+    for (int i = s->nrows_g - s->none_sided; i < s->nrows_g; i++)
+        if (s->row_g[i].force == force && s->lambda_of[i] >= 0)
+            sum -= x->lambda[s->lambda_of[i]] * s->row_g[i].coefficient[0];
+    return sum;
+}
+
 // Force of an element as sensors read it: tension of springs between points, components of loads, otherwise along the
 // measure.
-static double element_force(const kd_work *w, int force, int number)
+static double element_force(const kd_work *w, const kd_point *x, int force, int number)
 {
     const kd_system *s = w->system;
     int              load = s->model->nstates + force;
     const kd_load   *l = &s->load[load];
+    if (l->class == &kd_load_rigid) return rigid_force(s, x, force, number);
     if (l->def && (l->def->kind == KD_BUSHING || l->def->kind == KD_APPLIED || l->def->kind == KD_CONTACT)) {
         kd_wrench sum = element_wrench(w, load);
         return component_of(&sum, number);
@@ -519,6 +531,8 @@ static double element_force(const kd_work *w, int force, int number)
     if (l->class == &kd_load_tyre_slip && number > 0)
         return kd_tyre_slip_force(l, w->slot, w->force + w->force_at[load], number);
     double value = w->force[w->force_at[load] + number];
+    for (int i = 0; l->direction >= 0 && i < s->nmu; i++)
+        if (s->row_h[i].force == force) value -= x->mu[i]; // while it sticks
     return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
 }
 
@@ -539,7 +553,7 @@ static kd_eval fill_sensor_slots(kd_work *w, const kd_point *x)
         else if (at.kind == KD_SLOT_WHEEL)
             w->slot[i] = wheel_component(w, x, at.index, at.level);
         else if (at.kind == KD_SLOT_CHANNEL)
-            w->slot[i] = element_force(w, at.index, at.level);
+            w->slot[i] = element_force(w, x, at.index, at.level);
         else if (at.kind == KD_SLOT_ENERGY)
             w->slot[i] = levels[at.level];
     }
@@ -706,6 +720,17 @@ kd_eval kd_system_input_values(double t, void *context, double *u, double *du, d
     return KD_EVAL_OK;
 }
 
+// Which rows are one-sided: those of stops and contacts with restitution; NULL: none
+static const double *restitutions(kd_system *s)
+{
+    double *e = kd_cut_double(&s->arena, s->nlambda);
+    for (int i = 0; e && i < s->nlambda; i++) {
+        int force = s->row_g[s->kept[i]].force;
+        e[i] = force >= 0 ? s->model->force[force].def.restitution : -1.0;
+    }
+    return e;
+}
+
 kd_status kd_system_equations(kd_system *s, char *message, size_t size)
 {
     kd_eom_def def = kd_eom_def_default();
@@ -790,6 +815,10 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.friction = def.breakaway ? direction : NULL;
     def.force_of_multipliers = s->by_multipliers;
     if (s->by_multipliers && !s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_LAMBDA);
+    if (s->takes_one_sided && s->none_sided > 0) {
+        def.restitution = restitutions(s);
+        if (!def.restitution) return KD_ERR_MEMORY;
+    }
     def.name = name_of;
     def.make_work = make_work;
     def.free_work = free_work;

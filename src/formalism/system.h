@@ -57,7 +57,8 @@ typedef struct kd_row {
     kd_wheel   *wheel;             // wheel on a rail; NULL
     int         joint, constraint; // where it comes from; -1
     int         component;         // number within that element
-    int         force, direction;  // dry friction that it holds: the force, place of its direction in z; -1
+    int         force;             // one-sided row of a stop or contact, dry friction; -1: the row always holds
+    int         direction;         // dry friction: place of its direction in z; -1
     const char *name;
 } kd_row;
 
@@ -148,6 +149,8 @@ struct kd_system {
     kd_load    *load;
     int        *force_pair;             // (nforces) from -> to; -1: not made
     int        *constraint_row;         // (nconstraints) first row
+    int         none_sided;             // one-sided rows, the last ones of row_g
+    bool        takes_one_sided;        // they are in the equations: start values do without them
     int        *turn_measure;           // (nturns) angles that are counted over full turns
     int        *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
     int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
@@ -311,6 +314,7 @@ int      kd_system_body_pair(kd_system *s, int body);
 int      kd_system_frame_pair(kd_system *s, int frame);
 int      kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
 int      kd_system_keep(kd_system *s, kd_expr *expr); // the system releases it; < 0: out of memory
+bool     kd_force_is_rigid(const kd_force_def *def);  // a stop or contact with restitution: rows, not forces
 kd_row  *kd_system_new_row(kd_system *s, bool nonholonomic);
 kd_load *kd_system_new_load(kd_system *s);
 int      kd_system_add_z(kd_system *s, int count); // the first of so many new places in z

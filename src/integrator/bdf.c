@@ -15,6 +15,7 @@
 #include "integrator/attempt.h"
 #include "integrator/bdf_history.h"
 #include "integrator/corrector.h"
+#include "integrator/kink.h"
 
 static const double FAILED_SHRINK = 0.25;    // step after a corrector that failed or a function that asked for less
 static const int    MAX_SINGULAR = 10;       // singular Newton matrices in a row
@@ -68,6 +69,8 @@ struct kd_bdf {
     double              t_old, t_end;
     bool                to_end, rejected, raising; // raising: order and step grow in every step until the first failure
     int                 equal;                     // steps of equal size and order in a row
+    kd_kink             kink;                      // the last one
+    bool                lands;                     // ends of steps are instants, one after the other
     long                accepted_since_start;
 
     kd_stats  stats;
@@ -148,6 +151,7 @@ static void cut_arrays(kd_bdf *b)
                                         .dassl_rules = b->opt.dassl_rules};
     kd_corrector_cut(&b->corrector, a, b->dae, &rules);
     b->corrector.weight = b->index_weight;
+    kd_kink_cut(&b->kink, a, b->n);
     for (int j = 0; b->opt.h_fixed > 0 && j < KD_BDF_TERMS; j++) b->grid[j] = kd_cut_double(a, b->n);
 }
 
@@ -421,6 +425,7 @@ kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
     b->h_old = 0;
     b->equal = 0;
     b->raising = true;
+    b->lands = false;
     b->accepted_since_start = 0;
     b->grid_wanted = b->opt.h_fixed > 0 ? b->order_max + 1 : 0;
     b->grid_count = 0;
@@ -429,6 +434,33 @@ kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
     if (answer == KD_EVAL_OK) return KD_OK;
     keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
     return b->cause;
+}
+
+// The past of the motion behind a kink: all of it moves along q(t). Order, step size and matrix go on.
+static kd_status pass_kink(kd_bdf *b)
+{
+    const kd_kink *kink = &b->kink;
+    const double   t = b->past.t[0];
+    b->message[0] = '\0';
+    b->cause = KD_OK;
+    memcpy(b->x, b->past.D[0], (size_t)b->n * sizeof *b->x);
+    kd_eval answer = kd_kink_solve(&b->kink, b->dae, t, b->x, b->xdot);
+    if (answer != KD_EVAL_OK) {
+        keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+        return b->cause;
+    }
+    kd_bdf_history_bend(&b->past, kink->x, kink->xdot, kink->xddot);
+    for (int j = 0; b->grid_wanted > 0 && j < b->grid_count; j++) kd_kink_add(kink, b->grid_t[j] - t, b->grid[j]);
+    b->t_old = t;
+    b->lands = true;
+    return KD_OK;
+}
+
+kd_status kd_bdf_restart(kd_bdf *b, double t, const double *x, kd_restart mode)
+{
+    if (!b || (!x && mode != KD_RESTART_SMOOTH)) return KD_ERR_ARGUMENT;
+    if (mode == KD_RESTART_SMOOTH && b->past.terms > 0) return pass_kink(b);
+    return kd_bdf_start(b, t, x ? x : b->past.D[0], mode != KD_RESTART_FRESH);
 }
 
 // ---- the step -------------------------------------------------------------------------------------------------------
@@ -602,7 +634,7 @@ static void choose_step(kd_bdf *b, double t_end)
     b->h = fmin(b->h_next, limit);
     b->t_end = t_end;
     b->to_end = b->h * LAST_STEP >= span;
-    if (b->to_end) b->h = span;
+    if (b->to_end || b->lands) b->h = kd_attempt_landing(b->past.t[0], t_end, b->h, b->h_old);
     b->h_least = VANISHING * b->h;
 }
 

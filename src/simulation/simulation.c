@@ -62,10 +62,10 @@ struct kd_simulation {
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
 
-static kd_status integrator_start(kd_simulation *s, bool keep_matrix)
+static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
-    kd_formulation_pack(s->dae, s->x, s->vector);
-    kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, keep_matrix);
+    if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
+    kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     return status;
 }
@@ -218,15 +218,15 @@ static bool same_rows(kd_simulation *s)
 
 // Consistent values in x and a fresh integrator, which may keep its matrix if that belongs to the same rows. KD_OK, > 0
 // with news, < 0
-static kd_status start(kd_simulation *s, bool keep_matrix)
+static kd_status start(kd_simulation *s, kd_restart mode)
 {
-    keep_matrix = same_rows(s) && keep_matrix;
+    if (!same_rows(s)) mode = KD_RESTART_FRESH;
     measure_assumed(s);
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
     if (status >= 0) {
         s->started = status;
         kd_text(s->news, sizeof s->news, "%s", s->message);
-        status = integrator_start(s, keep_matrix);
+        status = integrator_start(s, mode);
     }
     if (status < 0) recall_assumed(s);
     kd_state_copy(s->x, s->origin);
@@ -299,7 +299,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->vector = kd_alloc(2 * (size_t)s->dae->n * sizeof(double));
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
-    status = s->vector && s->active ? start(s, false) : KD_ERR_MEMORY;
+    status = s->vector && s->active ? start(s, KD_RESTART_FRESH) : KD_ERR_MEMORY;
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
     if (status < 0) goto failed;
@@ -326,11 +326,18 @@ void kd_simulation_destroy(kd_simulation *s)
 kd_status kd_simulation_restart(kd_simulation *s)
 {
     if (!s) return KD_ERR_ARGUMENT;
-    kd_status status = start(s, true);
+    kd_status status = start(s, KD_RESTART_FRESH);
     if (status < 0) return status;
     s->unseen = false;
     skip_times(s);
     return status;
+}
+
+kd_status kd_simulation_resume(kd_simulation *s)
+{
+    if (!s) return KD_ERR_ARGUMENT;
+    kd_status status = integrator_start(s, KD_RESTART_SMOOTH);
+    return status < 0 ? status : take_state(s);
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------
