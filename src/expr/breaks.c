@@ -337,6 +337,12 @@ static double break_of(search *s, double t, double t_end, bool *surely)
     return INFINITY;
 }
 
+bool kd_expr_has_breaks(const kd_expr *expr, int slot, kd_interval *work)
+{
+    search s = search_of(expr, slot, work);
+    return mark_kinds(&s);
+}
+
 double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work)
 {
     search s = search_of(expr, slot, work);

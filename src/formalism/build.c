@@ -197,10 +197,3 @@ kd_load *kd_system_new_load(kd_system *s)
     s->load[s->nloads] = (kd_load){.state = s->nr, .direction = -1};
     return &s->load[s->nloads++];
 }
-
-int kd_system_add_z(kd_system *s, int count)
-{
-    int first = s->nz;
-    s->nz += count;
-    return first;
-}

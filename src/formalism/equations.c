@@ -536,7 +536,7 @@ static double element_force(const kd_work *w, const kd_point *x, int force, int 
     return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
 }
 
-static kd_eval fill_sensor_slots(kd_work *w, const kd_point *x)
+kd_eval kd_work_forces(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     kd_energies      energy = {0};
@@ -560,19 +560,23 @@ static kd_eval fill_sensor_slots(kd_work *w, const kd_point *x)
     return KD_EVAL_OK;
 }
 
-static kd_eval outputs(const kd_point *x, void *context, double *out)
+void kd_work_sensors(kd_work *w, double *out)
 {
-    kd_work         *w = context;
     const kd_system *s = w->system;
-    kd_work_acceleration(w, x, KD_FOR_ALL);
-    kd_eval answer = fill_sensor_slots(w, x);
-    if (answer != KD_EVAL_OK) return answer;
     for (int k = 0; k < s->nsensors; k++) {
         int i = s->sensor_order[k]; // behind the sensors that it reads
         out[i] = kd_expr_value(s->sensor[i], w->slot, w->expr_work);
         for (int slot = s->sensor_slot[i]; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = out[i];
     }
-    return KD_EVAL_OK;
+}
+
+static kd_eval outputs(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    kd_work_acceleration(w, x, KD_FOR_ALL);
+    const kd_eval answer = kd_work_forces(w, x);
+    if (answer == KD_EVAL_OK) kd_work_sensors(w, out);
+    return answer;
 }
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
@@ -689,6 +693,12 @@ static kd_eval stiffness(const kd_point *x, double by_p, double by_v, int part, 
     return kd_work_stiff_sum(context, x, by_p, by_v, part, parts, values);
 }
 
+// ---- instants -------------------------------------------------------------------------------------------------------
+static double next_break(const kd_point *x, void *context)
+{
+    return kd_work_next_break(context, x->t);
+}
+
 // ---- names, work ----------------------------------------------------------------------------------------------------
 static const char *name_of(kd_kind kind, int i, void *context)
 {
@@ -745,7 +755,8 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
                          .nq = s->nquaternions + s->nturns,
                          .nu = s->model->ninputs,
                          .nz = s->nz,
-                         .ny = s->nsensors};
+                         .ny = s->nsensors,
+                         .nswitch = s->for_start ? 0 : s->model->nevents};
     def.context = s;
     if (def.dims.nq > 0) {
         def.kinematics = kinematics;
@@ -772,6 +783,15 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->nmu > 0) def.h = h, def.hI = hI;
     if (s->nsensors > 0) def.y = outputs;
     def.energies = energies;
+    if (s->nbreaking > 0) def.next_break = next_break;
+    if (def.dims.nswitch > 0) {
+        def.switching = kd_work_switching;
+        def.event = kd_work_event;
+    }
+    if (s->model->nblocks > 0 && !s->for_start) {
+        def.next_sample = kd_work_next_sample;
+        def.discrete = kd_work_discrete;
+    }
     def.derivative = derivative;
     def.pattern = pattern;
     def.sparse = sparse;

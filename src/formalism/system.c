@@ -247,8 +247,11 @@ static kd_status list_time_slots(kd_system *s)
     s->time_slot = kd_cut_int(&s->arena, s->nslots);
     if (!s->time_slot) return KD_ERR_MEMORY;
     for (int i = 0; i < s->nslots; i++)
-        if (s->slot[i].kind == KD_SLOT_TIME || s->slot[i].kind == KD_SLOT_INPUT || s->slot[i].kind == KD_SLOT_DISCRETE)
-            s->time_slot[s->ntime_slots++] = i;
+        if (s->slot[i].kind == KD_SLOT_TIME || s->slot[i].kind == KD_SLOT_INPUT) s->time_slot[s->ntime_slots++] = i;
+    s->z_slot = kd_cut_int(&s->arena, s->nslots);
+    if (!s->z_slot) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_DISCRETE) s->z_slot[s->nz_slots++] = i;
     return KD_OK;
 }
 
@@ -266,6 +269,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     for (int i = 0; i < m->nforces; i++) s->force_pair[i] = -1;
     if (kd_system_slot(s, KD_SLOT_TIME, 0, 0) != 0) return KD_ERR_MEMORY; // slot 0 is t
     kd_status status = kd_system_topology(s);
+    if (status == KD_OK) status = kd_system_discrete_places(s);
     if (status == KD_OK) status = check_cuts(s, message, size);
     if (status == KD_OK) status = kd_system_rows(s, message, size);
     note_extent(s, KD_FOR_ROWS);
@@ -273,10 +277,15 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = kd_system_loads(s, message, size);
     note_extent(s, KD_FOR_LOADS);
     if (status == KD_OK) status = compile_inputs(s, message, size);
+    s->nmotion = s->nexprs;
+    if (status == KD_OK) status = kd_system_discrete(s, message, size);
+    note_extent(s, KD_FOR_INSTANTS);
     if (status == KD_OK) status = compile_sensors(s, message, size);
     note_extent(s, KD_FOR_ALL);
     if (status == KD_OK) mark_pairs(s);
+    if (status == KD_OK) kd_system_discrete_readings(s);
     if (status == KD_OK) status = list_time_slots(s);
+    if (status == KD_OK) status = kd_system_list_breaks(s);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     s->time_dependent = reads_time(s);
