@@ -76,14 +76,18 @@ static friction_state friction_at(const kd_load *load, const double *x)
 {
     const kd_force_def *d = load->def;
     double              w = load->nvariables > 2 ? x[load->variable[2]] : 0.0, arm = load->constant[1];
-    double              y = x[load->variable[1]] / d->stribeck, fall = exp(-y * y);
+    double              v = x[load->variable[1]], fall = 0.0, fall_v = 0.0;
     friction_state      f = {.sliding_w = d->normal[0] * arm, .before_w = d->normal[1] * arm};
+    if (d->stribeck > 0.0) {
+        fall = exp(-v * v / (d->stribeck * d->stribeck));
+        fall_v = -2.0 * v / (d->stribeck * d->stribeck) * fall;
+    }
     if (d->normal[1] == 0.0) f.before_w = f.sliding_w;
     f.sliding = d->coulomb + f.sliding_w * w;
     f.before = (d->breakaway > 0.0 ? d->breakaway : d->coulomb) + f.before_w * w;
     if (f.before < f.sliding) f.before = f.sliding, f.before_w = f.sliding_w;
     f.level = f.sliding + (f.before - f.sliding) * fall;
-    f.level_v = -2.0 * y / d->stribeck * (f.before - f.sliding) * fall;
+    f.level_v = (f.before - f.sliding) * fall_v;
     f.level_w = f.sliding_w + (f.before_w - f.sliding_w) * fall;
     return f;
 }

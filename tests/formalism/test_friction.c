@@ -248,6 +248,128 @@ static void formulations_agree(void **state)
         }
 }
 
+// ---- dry friction ---------------------------------------------------------------------------------------------------
+
+typedef struct events {
+    int    n;
+    double t[8];
+} events;
+
+static kd_eval note_event(const kd_event *event, const kd_state *before, const kd_state *after, void *context)
+{
+    events *e = context;
+    (void)before, (void)after;
+    assert_true(e->n < 8);
+    e->t[e->n++] = event->t;
+    return KD_EVAL_OK;
+}
+
+static void run_dry(fixture *f, kd_formulation form, double t_end, events *e)
+{
+    char                  message[1000] = "";
+    kd_simulation_options opt = kd_simulation_options_default();
+    e->n = 0;
+    opt.formulation = form;
+    opt.rtol = opt.atol = 1e-11;
+    opt.events.listener = note_event;
+    opt.events.context = e;
+    if (kd_simulate(kd_system_eom(f->system), kd_system_inputs(f->system), &opt, f->x, t_end, NULL, message,
+                    sizeof message) < 0)
+        fail_msg("form %d: %s", (int)form, message);
+}
+
+#define DRY "kardan: 1\ngravity: [0, 0, -10]\nbodies: {block: {mass: 2, inertia: [1, 1, 1]}}\n"
+
+// A block slides to rest: v0/(mu g), v0^2/(2 mu g) with friction of the force across, and stays. It has one direction.
+static void dry_block_comes_to_rest(void **state)
+{
+    static const char text[] =
+        DRY "joints: {j: {type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [1, 0, 0], v: -3}}\n"
+            "forces: {rub: {type: joint_friction, joint: j, normal: [0.4, 0.6], stribeck: 0, stick: true}}\n"
+            "sensors: {q: joint.j.q, v: joint.j.v, f: force.rub.force}\n";
+    static const kd_formulation form[] = {KD_PSF, KD_GGL, KD_STATESPACE, KD_ODE};
+    (void)state;
+    for (int c = 0; c < 2; c++)
+        for (size_t k = 0; k < sizeof form / sizeof *form; k++) {
+            double  y[3];
+            char    name[100];
+            events  e;
+            fixture f = open_text(text, (kd_coordinates)c);
+            kd_dims n = kd_eom_dims(kd_system_eom(f.system));
+            assert_int_equal(n.nz, 1);
+            assert_int_equal(n.nmu, 1);
+            assert_int_equal(kd_system_info_of(f.system).dof, 1);
+            assert_string_equal(kd_eom_name(kd_system_eom(f.system), KD_NAME_Z, 0, name, sizeof name),
+                                "force.rub.direction");
+            run_dry(&f, form[k], 2, &e);
+            assert_int_equal(e.n, 1);
+            assert_close(e.t[0], 3 / (0.4 * 10), 1e-10);
+            sensors(&f, y);
+            assert_close(y[0], -9 / (2 * 0.4 * 10), 1e-10);
+            assert_close(y[1], 0, 1e-12);
+            assert_close(y[2], 0, 1e-8);
+            close_text(&f);
+        }
+}
+
+// A block is pulled by a growing force: it breaks loose at mu_0 m g, and slides with mu m g from then on. With a
+// journal the same holds for torques.
+static void dry_block_breaks_loose(void **state)
+{
+    static const char *const text[] = {
+        DRY "joints: {j: {type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [1, 0, 0]}}\n"
+            "forces:\n  rub: {type: joint_friction, joint: j, normal: [0.4, 0.6], stribeck: 0, stick: true}\n"
+            "  pull: {type: joint_spring, joint: j, law: 8*t}\n"
+            "sensors: {q: joint.j.q, v: joint.j.v, f: force.rub.force}\n",
+        DRY
+        "joints: {j: {type: revolute, bodies: [ground, block], point: [0, 0, 0], axis: [0, 1, 0]}}\n"
+        "forces:\n  rub: {type: joint_friction, joint: j, normal: [0.4, 0.6], lever: 0.5, stribeck: 0, stick: true}\n"
+        "  pull: {type: joint_spring, joint: j, law: 4*t}\n"
+        "sensors: {q: joint.j.q, v: joint.j.v, f: force.rub.force}\n"};
+    (void)state;
+    for (int kind = 0; kind < 2; kind++)
+        for (int c = 0; c < 2; c++) {
+            double  y[3], loose = 0.6 * 20 / 8, t = 2, inertia = kind == 0 ? 2 : 1, rate = kind == 0 ? 8 : 4;
+            double  force = kind == 0 ? 0.4 * 20 : 0.5 * 0.4 * 20;
+            events  e;
+            fixture f = open_text(text[kind], (kd_coordinates)c);
+            run_dry(&f, KD_PSF, t, &e);
+            assert_int_equal(e.n, 1);
+            assert_close(e.t[0], loose, 1e-10);
+            sensors(&f, y);
+            assert_close(y[1], (rate / 2 * (t * t - loose * loose) - force * (t - loose)) / inertia, 1e-9);
+            assert_close(y[2], -force, 1e-8);
+            close_text(&f);
+        }
+}
+
+// A chain with dry friction that sticks and slides: derivatives agree with differences whichever rows hold.
+static void derivatives_of_dry_friction(void **state)
+{
+    static const char text[] =
+        "kardan: 1\nbodies:\n"
+        "  a: {mass: 2, centre: [0.1, 0.2, 0], inertia: [1, 2, 1.5]}\n"
+        "  b: {mass: 1, position: [1, 0, 0], centre: [0, 0.1, 0.2], inertia: [0.5, 0.7, 0.4]}\n"
+        "joints:\n"
+        "  slide: {type: prismatic, bodies: [ground, a], point: [0, 0, 0], axis: [1, 0.2, 0], v: 1}\n"
+        "  hinge: {type: revolute, bodies: [a, b], point: [1, 0.5, 0], axis: [0, 0.3, 1], v: 1.5}\n"
+        "forces:\n"
+        "  one: {type: joint_friction, joint: slide, normal: [0.2, 0.3], stribeck: 2, stick: true}\n"
+        "  two: {type: joint_friction, joint: hinge, coulomb: 2, breakaway: 3, stribeck: 1, viscous: 0.3, stick: "
+        "true}\n";
+    (void)state;
+    for (int c = 0; c < 2; c++)
+        for (int direction = -1; direction <= 1; direction++) {
+            char    report[2000] = "";
+            fixture f = open_text(text, (kd_coordinates)c);
+            f.x->z[0] = direction, f.x->z[1] = -direction;
+            f.x->active_mu[0] = f.x->active_mu[1] = direction == 0;
+            if (kd_eom_check(kd_system_eom(f.system), kd_system_inputs(f.system), f.x, NULL, report, sizeof report) < 0)
+                fail_msg("%s", report);
+            close_text(&f);
+        }
+}
+
 // ---- refused --------------------------------------------------------------------------------------------------------
 
 // Joints without one force across them, turns without a radius, joints that must not be cut, and motions that are
@@ -283,6 +405,9 @@ int main(void)
         cmocka_unit_test(derivatives_agree),
         cmocka_unit_test(coordinates_agree),
         cmocka_unit_test(formulations_agree),
+        cmocka_unit_test(dry_block_comes_to_rest),
+        cmocka_unit_test(dry_block_breaks_loose),
+        cmocka_unit_test(derivatives_of_dry_friction),
         cmocka_unit_test(what_cannot_rub_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
