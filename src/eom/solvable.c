@@ -50,11 +50,11 @@ static double *cut(workspace *s, int rows, int columns)
     return kd_cut_matrix(&s->arena, rows, columns);
 }
 
-static bool open(workspace *s, const kd_eom *eom)
+static kd_status open(workspace *s, const kd_eom *eom)
 {
     kd_dims d = s->d = kd_eom_dims(eom);
     int     n = s->n = d.nv, m = s->nl = d.nlambda + d.nmu;
-    if (m == 0 || n == 0 || m > LARGEST || n > LARGEST || d.nw > LARGEST) return false;
+    if (m == 0 || n == 0 || m > LARGEST || n > LARGEST || d.nw > LARGEST) return KD_ERR_UNSUPPORTED;
     s->rows = kd_cut_int(&s->arena, m);
     s->pivot = kd_cut_int(&s->arena, d.nw);
     s->u = kd_cut_double(&s->arena, d.nu), s->du = kd_cut_double(&s->arena, d.nu);
@@ -71,7 +71,8 @@ static bool open(workspace *s, const kd_eom *eom)
     s->eigen_work = kd_cut_double(&s->arena, kd_eigen_work(m));
     s->a = kd_cut_double(&s->arena, n), s->w = kd_cut_double(&s->arena, d.nw), s->l = kd_cut_double(&s->arena, m);
     s->rhs = kd_cut_double(&s->arena, n + m);
-    return !s->arena.failed && kd_eom_data_create(eom, &s->data) >= 0;
+    kd_status status = s->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &s->data);
+    return status >= 0 ? kd_eom_data_reserve(s->data) : status;
 }
 
 // ---- matrices -------------------------------------------------------------------------------------------------------
@@ -297,10 +298,11 @@ kd_status kd_initial_solvable(const kd_eom *eom, const kd_inputs *inputs, const 
     if (!eom || !x || !out) return KD_ERR_ARGUMENT;
     *out = (kd_solvability){.limit = INFINITY, .reversed = INFINITY};
     if (kd_eom_dims(eom).nw == 0 && !kd_eom_definition(eom)->force_of_multipliers) return KD_ERR_UNSUPPORTED;
-    bool good = open(&s, eom) && find(&s, inputs, x, out);
-    if (good) tell(eom, out, message, size);
+    kd_status status = open(&s, eom);
+    if (status >= 0) status = find(&s, inputs, x, out) ? KD_OK : KD_ERR_UNSUPPORTED;
+    if (status >= 0) tell(eom, out, message, size);
+    if (status >= 0 && out->rank < out->rows) status = KD_ERR_SINGULAR_MASS;
     kd_eom_data_destroy(s.data);
     kd_arena_release(&s.arena);
-    if (!good) return s.arena.failed ? KD_ERR_MEMORY : KD_ERR_UNSUPPORTED;
-    return out->rank < out->rows ? KD_ERR_SINGULAR_MASS : KD_OK;
+    return status;
 }

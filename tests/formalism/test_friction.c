@@ -3,6 +3,8 @@
 
 #include <kardan/kardan.h>
 
+#include "core/failing_allocator.h"
+
 #define assert_close(a, b, tolerance) close_or_fail((a), (b), (tolerance), __LINE__)
 static void close_or_fail(double a, double b, double tolerance, int line)
 {
@@ -394,6 +396,45 @@ static void what_cannot_rub_is_refused(void **state)
     refuses(BLOCK "forces: {rub: {type: joint_friction, joint: slide, normal: -0.2}}\n", "normal");
 }
 
+// ---- memory ---------------------------------------------------------------------------------------------------------
+
+// Whichever allocation fails, creation says so and leaves nothing behind; so does the look at solvability.
+static void memory_runs_out(void **state)
+{
+    static const char text[] =
+        DRY "joints: {j: {type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [1, 0, 0], v: -3}}\n"
+            "forces: {rub: {type: joint_friction, joint: j, normal: [0.4, 0.6], lever: 0.1, stick: true}}\n";
+    fixture f = open_text(text, KD_JOINT);
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        kd_system_options opt = kd_system_options_default();
+        kd_status         status = KD_ERR_MEMORY;
+        opt.coordinates = (kd_coordinates)c;
+        for (long n = 1; status < 0; n++) {
+            failing_allocator a = {.fail_at = n};
+            kd_system        *s = NULL;
+            failing_allocator_use(&a);
+            status = kd_system_create(f.model, &opt, &s, NULL, 0);
+            if (status < 0 && status != KD_ERR_MEMORY) fail_msg("allocation %ld: %d", n, (int)status);
+            kd_system_destroy(s);
+            kd_set_allocator(NULL);
+            assert_int_equal(a.live, 0);
+            if (a.calls >= n) status = KD_ERR_MEMORY; // another way was found without it
+        }
+    }
+    kd_status status = KD_ERR_MEMORY;
+    for (long n = 1; status == KD_ERR_MEMORY; n++) {
+        failing_allocator a = {.fail_at = n};
+        kd_solvability    found;
+        failing_allocator_use(&a);
+        status = kd_initial_solvable(kd_system_eom(f.system), kd_system_inputs(f.system), f.x, &found, NULL, 0);
+        kd_set_allocator(NULL);
+        assert_int_equal(a.live, 0);
+    }
+    assert_int_equal(status, KD_OK);
+    close_text(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +450,7 @@ int main(void)
         cmocka_unit_test(dry_block_breaks_loose),
         cmocka_unit_test(derivatives_of_dry_friction),
         cmocka_unit_test(what_cannot_rub_is_refused),
+        cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
