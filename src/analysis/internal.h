@@ -34,6 +34,10 @@ static inline double *kd_block(const kd_linearizer *l, kd_fn fn, kd_var var)
 kd_status kd_linear_differences(kd_linearizer *l);
 // Names of states, inputs, outputs and of all increments; false: no memory.
 bool kd_linear_names(const kd_linearizer *l, kd_linear *linear, kd_arena *arena);
+// Names of all increments of large equations (nv), by the sparse pattern of Z.
+const char *const *kd_increment_names(const kd_eom *eom, kd_arena *arena);
+// A copy of names (n); NULL: no memory.
+const char *const *kd_copy_names(int n, const char *const *names, kd_arena *arena);
 // A, B, C, D, T, S in minimal coordinates. KD_OK, KD_ERR_MEMORY, KD_ERR_SINGULAR_MASS.
 kd_status kd_linear_reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/internal.h"
 #include "core/memory.h"
 #include "math/dense.h"
 
@@ -77,6 +78,7 @@ static void tell(const kd_linear *linear, const modes_work *w, kd_modes *m, kd_a
     double      *frequency = kd_cut_double(arena, n), *damping = kd_cut_double(arena, n);
     double      *state_re = kd_cut_matrix(arena, n, n), *state_im = kd_cut_matrix(arena, n, n);
     double      *shape_re = kd_cut_matrix(arena, nv, n), *shape_im = kd_cut_matrix(arena, nv, n);
+    m->increment_name = kd_copy_names(nv, linear->increment_name, arena);
     if (arena->failed) return;
     for (int j = 0; j < n; j++) {
         const int k = w->order[j];

@@ -786,6 +786,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->nbreaking > 0) def.next_break = next_break;
     if (def.dims.nswitch > 0) {
         def.switching = kd_work_switching;
+        def.switch_bounds = kd_work_switch_bounds;
         def.event = kd_work_event;
     }
     if (s->model->nblocks > 0 && !s->for_start) {

@@ -410,7 +410,8 @@ double    kd_work_next_break(kd_work *w, double t); // the next time > t at whic
 // enclosure.c: ranges of all variables into w->enclosure.slot, for kd_expr_bounds with w->breaks.work; the points are
 // at the acceleration stage, their stamps do not matter, and the work object forgets what it knew of its own
 bool    kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e);
-kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1);
+kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_extent extent);
+kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
 
 // rows.c
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet

@@ -116,6 +116,23 @@ static void critical_values(void **state)
     assert_null(strstr(result.text, "critical"));
 }
 
+// Few modes: of a small model the nearest ones are shown, of a large one they alone are found; the frequency is that of the
+// hanging chain.
+static void few_modes(void **state)
+{
+    (void)state;
+    command_result result = expect("modes truck7 --count 2 --near 5", 0, "31.06");
+    assert_null(strstr(result.text, "large model"));
+    assert_non_null(strstr(result.text, "27.96"));
+    assert_null(strstr(result.text, "55.08"));
+#ifdef KD_WITH_ARPACK
+    expect("modes " MODELS "chain.yaml --set N=100 --set w=0 --coordinates cartesian --count 2", 0, "large model");
+    expect("modes " MODELS "chain.yaml --set N=100 --set w=0 --coordinates cartesian --count 2", 0, "0.3756702");
+    expect("modes " MODELS "chain.yaml --set N=100 --set w=0 --coordinates cartesian --count 2 --json", 0,
+           "\"frequency\": [");
+#endif
+}
+
 // The equilibrium or a written state takes the place of the start; both together are refused.
 static void other_starts(void **state)
 {
@@ -137,6 +154,7 @@ int main(void)
         cmocka_unit_test(modes_along_the_motion),
         cmocka_unit_test(root_locus),
         cmocka_unit_test(critical_values),
+        cmocka_unit_test(few_modes),
         cmocka_unit_test(other_starts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
