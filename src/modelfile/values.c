@@ -412,6 +412,11 @@ static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node 
     double *number = at;
     switch (field->type) {
     case KD_FIELD_NUMBER:
+        if ((field->flags & KD_FIELD_EQUAL) && node->type == KD_NODE_SCALAR) {
+            if (!kd_reader_number(r, node, field->key, number)) return false;
+            for (int i = 1; i < n; i++) number[i] = number[0];
+            return true;
+        }
         if (!kd_reader_numbers(r, node, field->key, n, maybe, number)) return false;
         if (!(field->flags & KD_FIELD_DIRECTION) || !is_zero(number)) return true;
         kd_reader_complain(r, node, "'%s' must not be the zero vector", field->key);
