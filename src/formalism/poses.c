@@ -39,7 +39,7 @@ kd_eval kd_poses_at(kd_poses *s, const kd_state *x, double *pose)
     kd_work         *w = s->work;
     const kd_system *system = w->system;
     int              nu = system->model->ninputs;
-    kd_point         at = {.t = x->t, .u = s->u, .du = s->u + nu, .ddu = s->u + 2 * nu, .p = x->p};
+    kd_point         at = {.t = x->t, .u = s->u, .du = s->u + nu, .ddu = s->u + 2 * nu, .z = x->z, .p = x->p};
     kd_eval          answer = system->inputs.eval(x->t, system->inputs.context, s->u, s->u + nu, s->u + 2 * nu);
     if (answer != KD_EVAL_OK) return answer;
     at.time_stamp = at.position_stamp = ++s->stamp;

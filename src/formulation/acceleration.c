@@ -33,6 +33,8 @@
 #define SINGULAR 1e-14    // reciprocal condition of the scaled matrix that counts as redundant rows
 #define PIVOTS 1e-7       // smallest pivot relative to the largest above which the condition is not estimated
 #define NEAR 1e-4         // distance from the point of a matrix, relative, up to which it serves a neighbouring one
+#define JUMP_NEAR 1e-3    // the same for jumps, of which a few digits are enough
+#define JUMPS 100         // jumps that one matrix serves at most
 #define BY_TOPOLOGY 25    // corrections of a stage with the factors of the definition
 #define NEXT_TO 3         // corrections of a stage with the matrix of a neighbouring point
 #define REDUCTION                                                                                                      \
@@ -68,6 +70,7 @@ struct kd_acceleration {
     double          t_matrix, *p_matrix;
     double         *solution; // (nk) a, lambda, mu there
     bool            solved;
+    int             jumps; // that it has served
     kd_kkt          kkt;
     kd_kkt_mixed    mixed;     // of stages
     bool            staged;    // the rows are those of another point, next_GZ a + next_rows = 0
@@ -778,6 +781,45 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
     return no_solution(
         self, KD_ERR_NEWTON, t,
         "the equations for accelerations, multipliers and auxiliary variables have no solution near the guess");
+}
+
+// ---- jumps ----------------------------------------------------------------------------------------------------------
+
+// May the matrix in use serve a jump at p? Not for ever: it may depend on time.
+static bool serves_jump(const kd_acceleration *self, const double *p)
+{
+    double far = 0;
+    if (!self->shared || self->staged || self->jumps >= JUMPS) return false;
+    for (int i = 0; i < self->dims.np; i++) far = larger(far, fabs(p[i] - self->p_matrix[i]));
+    return far <= JUMP_NEAR;
+}
+
+kd_eval kd_acceleration_jump(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                             const double *r, const double *a, const double *w, const double *lambda, const double *mu,
+                             double *jump, bool *done)
+{
+    const int nv = self->dims.nv;
+    *done = false;
+    if (!self->linear || !all_active(self) || has_own_solution(self)) return KD_EVAL_OK;
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!reserve(self)) return no_room(self, t);
+    kd_eom_at_acceleration(self->data, a, w, lambda, mu);
+    if (serves_jump(self, p)) {
+        self->jumps++;
+    } else {
+        bool factored;
+        self->jumps = 0;
+        answer = factor_definite(self, t, p, &factored);
+        if (answer != KD_EVAL_OK || !factored) return answer;
+    }
+    answer = kd_eom_eval(self->data, KD_RESIDUAL, jump);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    for (int i = 0; i < nv; i++) jump[i] = -jump[i];
+    for (int i = nv; i < self->nk; i++) jump[i] = 0;
+    kd_kkt_solve(&self->kkt, jump);
+    *done = isfinite(kd_norm_max(self->nk, jump));
+    return KD_EVAL_OK;
 }
 
 // ---- half-explicit stages -------------------------------------------------------------------------------------------

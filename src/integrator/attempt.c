@@ -1,7 +1,11 @@
 // integrator/attempt.c: weights, blame, shares and counters, see attempt.h.
 #include "integrator/attempt.h"
 
+#include <float.h>
 #include <math.h>
+
+static const double EQUAL = 10;    // last steps that are made equal
+static const double STRETCHED = 3; // last steps, one of which may be saved by making the others longer
 
 void kd_attempt_weights(const kd_dae *dae, double h, const double *weight, double *weight_newton)
 {
@@ -36,6 +40,15 @@ const double *kd_attempt_shares(const kd_dae *dae, const double *x, const double
     }
     for (int i = 0; i < dae->n; i++) share[i] = lost > 0 ? !isfinite(share[i]) / lost : share[i] / sum;
     return lost > 0 || sum > 0 ? share : NULL;
+}
+
+double kd_attempt_landing(double t, double t_end, double h, double stretch, double h_last)
+{
+    const double span = t_end - t;
+    double       steps = ceil(span / h), part = h;
+    if (steps <= STRETCHED && span <= (steps - 1) * (1 + stretch) * h) steps--;
+    if (steps <= EQUAL) part = span / fmax(1, steps);
+    return fabs(part - h_last) <= 8 * DBL_EPSILON * fmax(fabs(t), fabs(t_end)) ? h_last : part;
 }
 
 void kd_attempt_counters(const kd_dae *dae, kd_stats *stats)
