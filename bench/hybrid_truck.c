@@ -142,6 +142,7 @@ static bool create_equations(hybrid_truck *truck)
         def.dims.nz = NF;
         def.next_sample = next_sample;
         def.discrete = discrete;
+        def.discrete_of_motion = true;
     }
     return kd_eom_create(&def, &truck->eom, NULL, 0) >= 0;
 }

@@ -25,7 +25,11 @@ typedef struct kd_linear {
     const double      *A, *B, *C, *D;
     const int         *position, *velocity; // (nposition), (nvelocity) which of the nv increments and velocities
     const char *const *state_name, *const *input_name, *const *output_name;
-    const bool *moves; // (nu) the input stands in constraints: its column of B, D holds while it changes slowly
+    const bool
+        *moves; // (nu) the input acts by its rates as well, such as a prescribed motion: its columns of B, D hold
+                // while it changes slowly, those of B1, B2 (nx x nu), D1, D2 (ny x nu) are to be added:
+                // x' = A x + B u + B1 u' + B2 u'', y = C x + D u + D1 u' + D2 u''
+    const double *B1, *B2, *D1, *D2;
     // All increments and velocities from the states: e = T x, dv = S x (nv x nx).
     const double      *T, *S;
     const char *const *increment_name; // (nv)
@@ -69,8 +73,8 @@ KD_API kd_status kd_modes_near(const kd_eom *eom, const kd_inputs *inputs, const
                                double frequency, kd_modes **modes, char *message, size_t size) KD_NODISCARD;
 KD_API void      kd_modes_destroy(kd_modes *modes); // NULL is fine
 
-// Frequency response C inv(i omega I - A) B + D at n frequencies [rad/s]: re, im (ny x nu x n). A frequency that is an
-// eigenvalue gives NaN.
+// Frequency response C inv(i omega I - A) B + D at n frequencies [rad/s], B and D with B1, B2, D1, D2 for u' = i omega
+// u: re, im (ny x nu x n). A frequency that is an eigenvalue gives NaN.
 KD_API kd_status kd_linear_response(const kd_linear *linear, int n, const double *omega, double *re,
                                     double *im) KD_NODISCARD;
 

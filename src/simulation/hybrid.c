@@ -326,6 +326,16 @@ static kd_status find_crossing(kd_hybrid *self, double t0)
     return status < 0 ? status : failed(self, kd_limit_project(self->limit, x, false), "state at an event");
 }
 
+// The limit from the left at the end of a step. A controller that looks at the motion only needs no forces there.
+static kd_status complete_left(kd_hybrid *self)
+{
+    kd_state *x = self->x;
+    bool      of_motion = kd_eom_definition(self->eom)->discrete_of_motion && !self->has_crossed && !self->at_break &&
+                     !self->opt.listener;
+    kd_status status = self->motion(x->t, x, self->motion_context);
+    return status < 0 || of_motion ? status : failed(self, kd_limit_solve(self->limit, x), "state");
+}
+
 kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
 {
     kd_state    *x = self->x;
@@ -348,11 +358,7 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
             memcpy(self->crossing.start, self->crossing.end, (size_t)self->crossing.n * sizeof(double));
         return KD_OK;
     }
-    if (x->t == t1 && !solved) {
-        status = self->motion(t1, x, self->motion_context);
-        if (status >= 0) status = failed(self, kd_limit_solve(self->limit, x), "state");
-    }
-    return status;
+    return x->t == t1 && !solved ? complete_left(self) : status;
 }
 
 // ---- what happens at an instant -------------------------------------------------------------------------------------
@@ -362,6 +368,7 @@ static void tell(kd_event_kind kind, int index, int direction, const char *text,
     kd_hybrid *self = context;
     self->count[kind]++;
     if (self->queued == self->room) return;
+    if (kind == KD_EVENT_SAMPLE && !(self->opt.listener && self->opt.samples)) return; // nobody is told
     told *t = &self->queue[self->queued++];
     t->kind = kind;
     t->index = index;
@@ -568,7 +575,6 @@ static kd_status deliver(kd_hybrid *self)
     for (int i = 0; i < self->queued && self->opt.listener && status == KD_OK; i++) {
         const told *t = &self->queue[i];
         kd_event    event = {self->x->t, t->kind, t->index, t->direction, t->text};
-        if (t->kind == KD_EVENT_SAMPLE && !self->opt.samples) continue;
         if (self->opt.listener(&event, self->before, self->x, self->opt.context) == KD_EVAL_OK) continue;
         kd_text(self->message, sizeof self->message, "stopped by the listener of events at t = %.9g", self->x->t);
         status = KD_STOPPED;
