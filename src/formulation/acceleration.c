@@ -67,6 +67,10 @@ struct kd_acceleration {
     bool            definite;      // the matrix in use was factored by Cholesky's method
     bool            shares;        // a matrix may serve points close to its own
     bool            shared;        // it is [M C'; C 0] at (t_matrix, p_matrix), with its solution
+    int             npacked;       // C has these active rows only
+    int            *packed;        // (nlambda + nmu) which
+    double         *packed_b;      // (nk)
+    unsigned char  *shared_active; // (nlambda + nmu) rows of it
     double          t_matrix, *p_matrix;
     double         *solution; // (nk) a, lambda, mu there
     bool            solved;
@@ -203,6 +207,9 @@ static void cut_arrays(kd_acceleration *self)
     self->kept_point = kd_cut_double(arena, nf);
     self->guess = kd_cut_double(arena, nf);
     self->kept_active = kd_arena_cut(arena, (size_t)(d.nlambda + d.nmu), 1);
+    self->shared_active = kd_arena_cut(arena, (size_t)(d.nlambda + d.nmu), 1);
+    self->packed = kd_cut_int(arena, self->nk - d.nv);
+    self->packed_b = kd_cut_double(arena, self->nk);
     self->p_matrix = kd_cut_double(arena, d.np);
     self->solution = kd_cut_double(arena, self->nk);
     self->next_rows = kd_cut_double(arena, self->nk - d.nv);
@@ -418,13 +425,56 @@ static bool has_own_solution(const kd_acceleration *self)
     return may_have_own_solution(self) && all_active(self);
 }
 
+// Only the active ones of `rows` rows of C (rows x nv), in place; their number
+static int pack(kd_acceleration *self, int first, int rows, double *C)
+{
+    int count = 0;
+    for (int i = 0; i < rows; i++)
+        if (is_active(self, first + i)) self->packed[self->npacked + count++] = first + i;
+    if (count == rows) return count;
+    for (int j = 0; j < self->dims.nv; j++)
+        for (int k = 0; k < count; k++) C[k + j * count] = C[self->packed[self->npacked + k] - first + j * rows];
+    return count;
+}
+
+// [M C'; C 0] of the active rows
+static bool factor_packed(kd_acceleration *self)
+{
+    kd_dims d = self->dims;
+    blocks *b = &self->block;
+    self->npacked = 0;
+    int nlambda = pack(self, 0, d.nlambda, b->GZ);
+    self->npacked = nlambda;
+    int nmu = pack(self, d.nlambda, d.nmu, b->HZ);
+    self->npacked += nmu;
+    self->kkt.nrows = self->kkt.schur.n = self->npacked;
+    for (int k = 0; k < self->nk - d.nv; k++) self->shared_active[k] = is_active(self, k);
+    return kd_kkt_factor(&self->kkt, b->M, nlambda, b->GZ, nmu, b->HZ);
+}
+
+// b <- [M C'; C 0] \ b; multipliers of other rows stay as they are, 0
+static void solve_packed(kd_acceleration *self, double *b)
+{
+    const int nv = self->dims.nv;
+    double   *x = self->packed_b;
+    if (self->npacked == self->nk - nv) {
+        kd_kkt_solve(&self->kkt, b);
+        return;
+    }
+    memcpy(x, b, (size_t)nv * sizeof *x);
+    for (int k = 0; k < self->npacked; k++) x[nv + k] = b[nv + self->packed[k]];
+    kd_kkt_solve(&self->kkt, x);
+    memcpy(b, x, (size_t)nv * sizeof *x);
+    for (int k = 0; k < self->npacked; k++) b[nv + self->packed[k]] = x[nv + k];
+}
+
 // M and C at the present point by Cholesky's method, where that is safe; *done tells. The acceleration must be set.
 static kd_eval factor_definite(kd_acceleration *self, double t, const double *p, bool *done)
 {
     kd_dims d = self->dims;
     blocks *b = &self->block;
     *done = self->shared = false;
-    if ((self->svd && !self->staged) || !b->M || !all_active(self)) return KD_EVAL_OK;
+    if ((self->svd && !self->staged) || !b->M || (self->staged && !all_active(self))) return KD_EVAL_OK;
     kd_eval answer = kd_eom_definition(self->eom)->M ? kd_eom_eval(self->data, KD_MASS, b->M)
                                                      : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
     if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
@@ -432,7 +482,7 @@ static kd_eval factor_definite(kd_acceleration *self, double t, const double *p,
     if (self->staged)
         *done = kd_kkt_mixed_factor(&self->mixed, b->M, d.nlambda, b->GZ, b->next_GZ, d.nmu, b->HZ, b->next_HZ);
     else
-        *done = kd_kkt_factor(&self->kkt, b->M, d.nlambda, b->GZ, d.nmu, b->HZ);
+        *done = factor_packed(self);
     self->definite = *done;
     self->mixes = self->staged;
     self->shared = *done && !self->staged;
@@ -446,7 +496,9 @@ static kd_eval factor_definite(kd_acceleration *self, double t, const double *p,
 static bool is_near(const kd_acceleration *self, double t, const double *p, double *far)
 {
     *far = 0;
-    if (!self->shares || !self->shared || self->staged || self->t_matrix != t || !all_active(self)) return false;
+    if (!self->shares || !self->shared || self->staged || self->t_matrix != t) return false;
+    for (int k = 0; k < self->nk - self->dims.nv; k++)
+        if (self->shared_active[k] != is_active(self, k)) return false;
     for (int i = 0; i < self->dims.np; i++) *far = larger(*far, fabs(p[i] - self->p_matrix[i]));
     return *far <= NEAR;
 }
@@ -493,7 +545,7 @@ static void solve(kd_acceleration *self, int n, double *b)
         if (self->mixes)
             kd_kkt_mixed_solve(&self->mixed, b);
         else
-            kd_kkt_solve(&self->kkt, b);
+            solve_packed(self, b);
         return;
     }
     for (int i = 0; i < n; i++) b[i] *= self->row[i];
