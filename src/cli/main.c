@@ -15,6 +15,7 @@ const kd_command *kd_cli_commands(int *count)
         {"modes", "eigenvalues with frequency, damping and coordinates; root locus over a parameter", kd_cli_modes},
         {"equilibrium", "where a model rests, what moved to get there, and its loads", kd_cli_equilibrium},
         {"trim", "inputs and parameters that hold a position or a steady motion", kd_cli_trim},
+        {"compare", "all sensible methods on one model: time against error, and which to take", kd_cli_compare},
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
         {"info", "sizes, elements and channels of a model", kd_cli_info},
         {"convert", "robot description (URDF) or model file to model file", kd_cli_convert},
