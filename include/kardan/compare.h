@@ -67,7 +67,7 @@ typedef struct kd_compare_options {
     double        patience; // a run is cut off when it takes so many times the time of the fastest one at its
                             // tolerance ...                                                              default 20
     double least;           // [s] ... and at least this long                                             default 0.2
-    int    repetitions;     // of runs shorter than 20 ms, of which the fastest counts                    default 3
+    int    repetitions;     // of runs shorter than 20 ms, of which the fastest counts                    default 8
     double parting;         // methods part where their spread exceeds this                               default 1e-3
     int    usual_side;      // what is chosen when nothing is asked for: side and, in usual, formulation and integrator
     kd_compare_method usual;
@@ -96,11 +96,11 @@ typedef struct kd_compare_run {
     kd_compare_outcome outcome;
     kd_status          status;
     kd_stats           stats;
-    double             seconds;     // of computing by this thread, the fastest repetition, output not counted
-    double             t;           // reached
-    double             error;       // largest distance from the reference until methods part; NaN: not known
-    double             force_error; // the same of outputs that depend on forces and accelerations; NaN: there are none
-    double             t_good;      // the error stays below kd_compare_options.parting up to here
+    double             seconds;        // of computing by this thread, the fastest repetition, output not counted
+    double             t;              // reached
+    double             error;          // largest distance from the reference until methods part; NaN: not known
+    double             output_error;   // the same of outputs; NaN: there are none
+    double             t_good;         // the error stays below kd_compare_options.parting up to here
     double             position_level; // largest |g|, |gI|
     double             velocity_level;
     bool               is_reference;
@@ -119,7 +119,8 @@ typedef struct kd_compare_choice {
 // Channels that are compared, and the largest difference between the reference and the independent run next to it.
 typedef struct kd_compare_channel {
     char   name[100];
-    bool   of_forces; // depends on accelerations or multipliers: not part of the errors
+    bool   is_output; // not part of the errors, which are those of the motion
+    bool   of_forces; // depends on accelerations or multipliers
     double scale;     // what differences are divided by: floor + largest value of the reference
     double spread;    // relative
     double t;         // where
@@ -186,6 +187,7 @@ enum { KD_CROSS_CHANNELS = 400, KD_CROSS_RUNS = 5 };
 
 typedef struct kd_cross_channel {
     char   name[100];
+    bool   is_output;
     bool   of_forces;
     double difference, t; // largest one, in the unit of the channel, and its time
     double scale;         // floor + largest value
@@ -203,7 +205,8 @@ typedef struct kd_cross_result {
     double           seconds;
     int              nchannels; // told: those that differ most first
     kd_cross_channel channel[KD_CROSS_CHANNELS];
-    char             sentence[400];           // the verdict in words
+    double           t_good;                  // the run keeps within parting of the best that is known up to here
+    char             sentence[500];           // the verdict in words
     char             log[KD_CROSS_RUNS][240]; // each run in words
 } kd_cross_result;
 

@@ -48,7 +48,7 @@ kd_compare_options kd_compare_options_default(void)
                                 .budget = 120,
                                 .patience = 20,
                                 .least = 0.2,
-                                .repetitions = 3,
+                                .repetitions = 8,
                                 .parting = 1e-3,
                                 .usual = {.formulation = KD_PSF, .integrator = KD_RADAU}};
 }
@@ -206,13 +206,14 @@ static void fill_in(plan *p)
                                      .tolerance = p->tolerances[i % p->ntolerances],
                                      .outcome = KD_COMPARE_SKIPPED,
                                      .error = NAN,
-                                     .force_error = NAN,
+                                     .output_error = NAN,
                                      .t = c->t_start,
                                      .t_good = NAN};
         p->track[i] = (kd_track_of_run){.times = p->times, .ntimes = p->ntimes, .nvalues = p->channels.nvalues};
     }
     for (int i = 0; i < c->nchannels; i++) {
         kd_text(c->channel[i].name, sizeof c->channel[i].name, "%s", p->channels.list[i].name);
+        c->channel[i].is_output = p->channels.list[i].is_output;
         c->channel[i].of_forces = p->channels.list[i].of_forces;
         c->channel[i].scale = c->channel[i].spread = NAN;
     }

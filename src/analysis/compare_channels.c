@@ -6,8 +6,9 @@
 //
 //     floor + max over time |reference|
 //
-// which is what relative and absolute tolerances promise for it. Outputs that change with accelerations or multipliers
-// are found by changing these at the start; integrators do not control their error, so that they are told apart.
+// which is what relative and absolute tolerances promise for it. Errors are those of the motion. Outputs are told
+// apart: a stiff spring makes a large difference of forces from a small one of positions, and integrators do not
+// control what depends on accelerations and multipliers. Outputs that do are found by changing these at the start.
 #include <math.h>
 #include <string.h>
 
@@ -196,6 +197,7 @@ kd_status kd_channels_create(const kd_compare_side *side, kd_channels *c)
     }
     add_components(c, side->eom, KD_NAME_R, d.nr);
     add_components(c, side->eom, KD_NAME_Y, d.ny);
+    for (int i = 0; i < d.ny; i++) c->list[c->count - d.ny + i].is_output = true;
     return d.ny > 0 ? mark_forces(c, side) : KD_OK;
 }
 
@@ -238,20 +240,20 @@ double kd_channel_distance(const kd_channel *channel, const kd_track_of_run *a, 
 }
 
 double kd_row_distance(const kd_channels *c, const double *scale, const kd_track_of_run *a, const kd_track_of_run *b,
-                       int row, bool forces)
+                       int row, bool outputs)
 {
     double largest = 0;
     for (int k = 0; k < c->count; k++)
-        if (c->list[k].of_forces == forces)
+        if (c->list[k].is_output == outputs)
             largest = fmax(largest, kd_channel_distance(&c->list[k], a, b, row) / scale[k]);
     return largest;
 }
 
 double kd_track_distance(const kd_channels *c, const double *scale, const kd_track_of_run *a, const kd_track_of_run *b,
-                         int rows, bool forces)
+                         int rows, bool outputs)
 {
     double largest = 0;
     if (a->rows < rows || b->rows < rows) return INFINITY;
-    for (int row = 0; row < rows; row++) largest = fmax(largest, kd_row_distance(c, scale, a, b, row, forces));
+    for (int row = 0; row < rows; row++) largest = fmax(largest, kd_row_distance(c, scale, a, b, row, outputs));
     return largest;
 }

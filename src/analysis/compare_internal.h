@@ -14,7 +14,8 @@ typedef struct kd_channel {
     char name[100];
     int  first, width;
     bool is_quaternion;
-    bool of_forces;
+    bool is_output;
+    bool of_forces; // an output that depends on accelerations or multipliers
 } kd_channel;
 
 typedef struct kd_channels {
@@ -66,12 +67,12 @@ void kd_channel_scales(const kd_channels *channels, const kd_track_of_run *track
                        double *scale);
 // Length of the difference of a channel at one row of two tracks.
 double kd_channel_distance(const kd_channel *channel, const kd_track_of_run *a, const kd_track_of_run *b, int row);
-// Largest relative distance at a row; forces: of the channels of forces, otherwise of the others.
+// Largest relative distance at a row; outputs: of the outputs, otherwise of the motion.
 double kd_row_distance(const kd_channels *channels, const double *scale, const kd_track_of_run *a,
-                       const kd_track_of_run *b, int row, bool forces);
+                       const kd_track_of_run *b, int row, bool outputs);
 // Largest one over rows 0 .. rows - 1; infinity if one of the tracks ends before.
 double kd_track_distance(const kd_channels *channels, const double *scale, const kd_track_of_run *a,
-                         const kd_track_of_run *b, int rows, bool forces);
+                         const kd_track_of_run *b, int rows, bool outputs);
 
 // ---- judgement ------------------------------------------------------------------------------------------------------
 

@@ -4,12 +4,14 @@
 //
 //  1. Split: do the candidates fall into groups that agree inside, and not with each other? Edges of the minimal
 //     spanning tree of D are taken away, longest first; two groups of two or more that lie far apart compared with
-//     their inner distances are a contradiction, if runs of both groups have converged: each is nearer to its own run
+//     their inner distances are a contradiction, if both groups have converged: their runs are nearer to their own runs
 //     with the next looser tolerance than the groups are to each other. Merely inaccurate runs fail this test.
-//  2. Reference: of the independent pair with the least D the one whose next independent run is nearer. D of this pair
-//     is the uncertainty: errors below are not resolved.
-//  3. Parting: where the pair differs by more than `parting`, all later times are left out, and the pair is chosen
-//     again by what remains.
+//  2. Reference: the candidate that moved least by its last refinements. Companions: the three that moved least among
+//     those independent of it. The middle one of the distances between them and the reference is the uncertainty:
+//     errors below are not resolved. (The closest pair of all would be a worse judge: where errors grow along one
+//     direction, two of many runs are close by chance.)
+//  3. Parting: where the reference and that companion differ by more than `parting`, all later times are left out, and
+//     both are chosen again by what remains.
 //  4. The error of a run is its distance from the reference, and not less than the uncertainty.
 #include <math.h>
 #include <stdlib.h>
@@ -17,21 +19,23 @@
 #include "analysis/compare_internal.h"
 #include "core/text.h"
 
-static const double APART = 30;     // distance of groups against distances inside them
-static const double CONVERGED = 10; // distance of groups against the last change of their runs
-enum { MOST_PARTINGS = 20 };
+static const double APART = 30;         // distance of groups against distances inside them
+static const double LEAST_SPLIT = 1e-6; // smaller differences are no contradiction
+static const double CONVERGED = 10;     // distance of groups against the last change of their runs
+enum { MOST_PARTINGS = 20, COMPANIONS = 3 };
 
 typedef struct jury {
     const kd_judgement *j;
     kd_arena            arena;
     int                *candidate; // (n) runs
     int                 n, rows;
-    double             *D;     // (n x n)
-    double             *scale; // (channels)
-    double             *one;   // (channels) scratch
-    int                *group; // (n) 1, 2: of a split; 0: neither
-    int                *part;  // (n) scratch
-    double             *edge;  // (n) scratch
+    double             *D;      // (n x n)
+    double             *scale;  // (channels)
+    double             *one;    // (channels) scratch
+    int                *group;  // (n) 1, 2: of a split; 0: neither
+    int                *part;   // (n) scratch
+    double             *edge;   // (n) scratch
+    double             *change; // (n) by the last refinements
 } jury;
 
 // ---- candidates and distances ---------------------------------------------------------------------------------------
@@ -64,9 +68,9 @@ static void find_scales(jury *u)
     }
 }
 
-static double between(const jury *u, int run, int other, bool forces)
+static double between(const jury *u, int run, int other, bool outputs)
 {
-    return kd_track_distance(u->j->channels, u->scale, &u->j->track[run], &u->j->track[other], u->rows, forces);
+    return kd_track_distance(u->j->channels, u->scale, &u->j->track[run], &u->j->track[other], u->rows, outputs);
 }
 
 static void find_distances(jury *u)
@@ -123,26 +127,13 @@ static int components(jury *u, double bound, int largest[2])
     return size[1];
 }
 
-// Smallest distance between two members of a component, or from one to another component
+// Smallest distance between two components
 static double nearest(const jury *u, int a, int b)
 {
     double least = INFINITY;
     for (int i = 0; i < u->n; i++)
         for (int k = 0; k < u->n; k++)
-            if (i != k && root_of(u->part, i) == a && root_of(u->part, k) == b) least = fmin(least, u->D[i * u->n + k]);
-    return least;
-}
-
-// Smallest change of a run of the component from the next looser tolerance to its own
-static double last_change(const jury *u, int component)
-{
-    const kd_comparison *c = u->j->result;
-    double               least = INFINITY;
-    for (int i = 0; i < u->n; i++) {
-        int run = u->candidate[i];
-        if (root_of(u->part, i) != component || run % c->tolerances == 0 || !is_good(u, run - 1)) continue;
-        least = fmin(least, between(u, run, run - 1, false));
-    }
+            if (root_of(u->part, i) == a && root_of(u->part, k) == b) least = fmin(least, u->D[i * u->n + k]);
     return least;
 }
 
@@ -150,6 +141,39 @@ static int by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static double median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return x[n / 2];
+}
+
+// Middle value of the distances of the members of a component to their nearest fellow
+static double inside(const jury *u, int component)
+{
+    int n = 0;
+    for (int i = 0; i < u->n; i++) {
+        if (root_of(u->part, i) != component) continue;
+        double least = INFINITY;
+        for (int k = 0; k < u->n; k++)
+            if (k != i && root_of(u->part, k) == component) least = fmin(least, u->D[i * u->n + k]);
+        u->one[n++] = least;
+    }
+    return median(u->one, n);
+}
+
+// Middle value of the changes of its runs from the next looser tolerance to their own
+static double last_change(const jury *u, int component)
+{
+    const kd_comparison *c = u->j->result;
+    int                  n = 0;
+    for (int i = 0; i < u->n; i++) {
+        int run = u->candidate[i];
+        if (root_of(u->part, i) != component) continue;
+        u->one[n++] = run % c->tolerances == 0 || !is_good(u, run - 1) ? INFINITY : between(u, run, run - 1, false);
+    }
+    return median(u->one, n);
 }
 
 // Lengths of the edges of the minimal spanning tree, falling, in edge (n - 1); Prim
@@ -174,13 +198,13 @@ static bool find_split(jury *u)
     kd_comparison *c = u->j->result;
     if (u->n < 4) return false;
     spanning_tree(u);
-    for (int e = 0; e < u->n - 1 && u->edge[e] > c->parting; e++) {
+    for (int e = 0; e < u->n - 1 && u->edge[e] > LEAST_SPLIT; e++) {
         int group[2] = {0, 0};
         if (components(u, u->edge[e], group) < 2) continue;
         double apart = nearest(u, group[0], group[1]);
-        double inside = fmax(nearest(u, group[0], group[0]), nearest(u, group[1], group[1]));
+        double within = fmax(inside(u, group[0]), inside(u, group[1]));
         double change = fmax(last_change(u, group[0]), last_change(u, group[1]));
-        if (apart < APART * inside || apart < CONVERGED * change) continue;
+        if (apart < APART * within || apart < CONVERGED * change) continue;
         for (int i = 0; i < u->n; i++) {
             int root = root_of(u->part, i);
             u->group[i] = root == group[0] ? 1 : root == group[1] ? 2 : 0;
@@ -253,42 +277,60 @@ static void name_split(jury *u)
 
 // ---- 2. reference, 3. parting ---------------------------------------------------------------------------------------
 
-static double nearest_to(const jury *u, int i, int strictness, int besides)
+// How far a candidate moved by its last refinements: two of them, as one may be small by chance. Without a looser run
+// the middle distance from the others stands for it
+static double change_of(const jury *u, int i)
 {
-    double least = INFINITY;
-    for (int k = 0; k < u->n; k++)
-        if (k != besides && are_apart(u, i, k, strictness) && u->group[k] == u->group[i])
-            least = fmin(least, u->D[i * u->n + k]);
-    return least;
+    const kd_comparison *c = u->j->result;
+    int                  run = u->candidate[i], level = run % c->tolerances;
+    double               change = NAN;
+    if (level > 0 && is_good(u, run - 1)) change = between(u, run, run - 1, false);
+    if (level > 1 && is_good(u, run - 2)) change = fmax(change, 0.1 * between(u, run, run - 2, false));
+    if (!isnan(change)) return change;
+    for (int k = 0; k < u->n; k++) u->one[k] = u->D[i * u->n + k];
+    return median(u->one, u->n);
 }
 
-// The closest pair of candidates, of the larger group after a split; false: there is none
-static bool find_pair(const jury *u, int strictness, int pair[2])
+static bool is_eligible(const jury *u, int i)
 {
-    double least = INFINITY;
+    return !u->j->result->split || u->group[i] == 1;
+}
+
+// The candidate that moved least, and the independent ones that moved least: at most COMPANIONS, their number returned
+static int find_pairs(jury *u, int strictness, int *reference, int companion[COMPANIONS])
+{
+    int n = 0;
+    *reference = -1;
     for (int i = 0; i < u->n; i++)
-        for (int k = 0; k < i; k++) {
-            if (!are_apart(u, i, k, strictness) || u->D[i * u->n + k] >= least) continue;
-            if (u->j->result->split && (u->group[i] != 1 || u->group[k] != 1)) continue;
-            least = u->D[i * u->n + k];
-            pair[0] = i, pair[1] = k;
-        }
-    if (!isfinite(least)) return false;
-    if (nearest_to(u, pair[1], strictness, pair[0]) < nearest_to(u, pair[0], strictness, pair[1])) {
-        int first = pair[0];
-        pair[0] = pair[1], pair[1] = first;
+        if (is_eligible(u, i) && (*reference < 0 || u->change[i] < u->change[*reference])) *reference = i;
+    for (int i = 0; i < u->n; i++) {
+        if (!is_eligible(u, i) || !are_apart(u, i, *reference, strictness)) continue;
+        int k = n < COMPANIONS ? n++ : COMPANIONS;
+        for (; k > 0 && u->change[i] < u->change[companion[k - 1]]; k--)
+            if (k < COMPANIONS) companion[k] = companion[k - 1];
+        if (k < COMPANIONS) companion[k] = i;
     }
-    return true;
+    return n;
 }
 
+// pair: the reference and, of its companions, the one in the middle
 static bool find_reference(jury *u, int pair[2])
 {
     kd_comparison *c = u->j->result;
+    int            companion[COMPANIONS], n = 0;
     find_scales(u);
     find_distances(u);
-    for (int strictness = c->split ? 1 : 2; strictness >= 0; strictness--)
-        if (find_pair(u, strictness, pair)) return true;
-    return false;
+    for (int i = 0; i < u->n; i++) u->change[i] = change_of(u, i);
+    for (int strictness = c->split ? 1 : 2; strictness >= 0 && n == 0; strictness--)
+        n = find_pairs(u, strictness, &pair[0], companion);
+    for (int i = 1; i < n; i++) { // by distance
+        int other = companion[i], k = i;
+        for (; k > 0 && u->D[pair[0] * u->n + other] < u->D[pair[0] * u->n + companion[k - 1]]; k--)
+            companion[k] = companion[k - 1];
+        companion[k] = other;
+    }
+    if (n > 0) pair[1] = companion[n / 2];
+    return n > 0;
 }
 
 // Rows before the two part; all of them if they do not
@@ -340,16 +382,16 @@ static void find_errors(jury *u)
     const kd_judgement    *j = u->j;
     kd_comparison         *c = j->result;
     const kd_track_of_run *ref = &j->track[c->reference];
-    bool                   has_forces = false;
-    for (int k = 0; k < j->channels->count; k++) has_forces = has_forces || j->channels->list[k].of_forces;
+    bool                   has_outputs = false;
+    for (int k = 0; k < j->channels->count; k++) has_outputs = has_outputs || j->channels->list[k].is_output;
     c->run[c->reference].is_reference = true;
     for (int i = 0; i < c->nruns; i++) {
         kd_compare_run *run = &c->run[i];
         if (!is_good(u, i)) continue;
         run->error = between(u, i, c->reference, false);
         if (!(run->error > c->uncertainty)) run->error = c->uncertainty;
-        if (has_forces)
-            run->force_error =
+        if (has_outputs)
+            run->output_error =
                 between(u, i == c->reference && c->companion >= 0 ? c->companion : i, c->reference, true);
         run->t_good = c->t_end;
         for (int row = 0; row < ref->rows && run->t_good == c->t_end; row++)
@@ -435,6 +477,7 @@ kd_status kd_compare_judge(const kd_judgement *j)
     u.group = kd_cut_int(&u.arena, series);
     u.part = kd_cut_int(&u.arena, series);
     u.edge = kd_cut_double(&u.arena, series);
+    u.change = kd_cut_double(&u.arena, series);
     u.D = kd_cut_matrix(&u.arena, series, series);
     u.scale = kd_cut_double(&u.arena, j->channels->count);
     u.one = kd_cut_double(&u.arena, room);

@@ -13,6 +13,7 @@
 
 enum { STEPS_BETWEEN_LOOKS = 8 }; // at the clock
 static const double SHORT = 0.02; // [s] a run that is repeated
+static const double LONG = 0.05;  // [s] of all repetitions
 
 typedef struct runner {
     const kd_run_request *request;
@@ -149,8 +150,11 @@ kd_status kd_run_once(const kd_run_request *q, kd_track_of_run *track, kd_compar
     out->message[0] = '\0';
     status = run(&r, x);
     r.observer = NULL;
-    for (int i = 1; out->outcome == KD_COMPARE_DONE && out->seconds < SHORT && i < q->repetitions && !r.stopped; i++)
-        if (run(&r, x) < 0) break;
+    double sum = out->seconds;
+    for (int i = 1; i < q->repetitions && out->outcome == KD_COMPARE_DONE && out->seconds < SHORT && sum < LONG; i++) {
+        if (run(&r, x) < 0 || r.stopped) break;
+        sum += kd_thread_seconds() - r.begun;
+    }
 done:
     kd_state_destroy(x);
     kd_observer_destroy(observer);

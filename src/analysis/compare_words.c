@@ -25,7 +25,7 @@ static const char *number(double value, const char *format, char *buffer, size_t
 static void put_run(kd_writer *w, const kd_comparison *c, const kd_compare_run *r)
 {
     const kd_stats *s = &r->stats;
-    char            method[60], seconds[24], error[24], level[24];
+    char            method[60], seconds[24], error[24], output[24], level[24];
     bool            began = s->steps > 0 || s->accepted > 0;
     kd_write(w, "  %-9s %-28s %6.0e ", c->side[r->side],
              kd_compare_method_words(&c->method[r->method], method, sizeof method), r->tolerance);
@@ -34,8 +34,8 @@ static void put_run(kd_writer *w, const kd_comparison *c, const kd_compare_run *
                  s->residuals + s->for_differences, s->jacobians);
     else
         kd_write(w, "%8s %6s %9s %7s ", "-", "-", "-", "-");
-    kd_write(w, "%10s %8s %8s  %s", number(began ? 1e3 * r->seconds : NAN, "%.3f", seconds, sizeof seconds),
-             number(r->error, "%.1e", error, sizeof error),
+    kd_write(w, "%10s %8s %8s %8s  %s", number(began ? 1e3 * r->seconds : NAN, "%.3f", seconds, sizeof seconds),
+             number(r->error, "%.1e", error, sizeof error), number(r->output_error, "%.1e", output, sizeof output),
              number(began ? fmax(r->position_level, r->velocity_level) : NAN, "%.0e", level, sizeof level),
              r->is_reference ? "reference" : kd_compare_outcome_word(r->outcome));
     if (r->outcome != KD_COMPARE_DONE && r->message[0] && r->outcome != KD_COMPARE_CUT) kd_write(w, ": %s", r->message);
@@ -47,8 +47,8 @@ static void put_run(kd_writer *w, const kd_comparison *c, const kd_compare_run *
 size_t kd_comparison_table(const kd_comparison *c, char *text, size_t size)
 {
     kd_writer w = {text, size, 0};
-    kd_write(&w, "  %-9s %-28s %6s %8s %6s %9s %7s %10s %8s %8s  %s\n", "coord.", "formulation + integrator", "tol",
-             "steps", "reject", "evals", "Jacob.", "CPU [ms]", "error", "constr.", "status");
+    kd_write(&w, "  %-9s %-28s %6s %8s %6s %9s %7s %10s %8s %8s %8s  %s\n", "coord.", "formulation + integrator", "tol",
+             "steps", "reject", "evals", "Jacob.", "CPU [ms]", "error", "outputs", "constr.", "status");
     for (int i = 0; i < c->nruns; i++) {
         const kd_compare_run *r = &c->run[i];
         bool                  first = i % c->tolerances == 0;
@@ -112,15 +112,16 @@ static void put_choices(kd_writer *w, const kd_comparison *c)
 }
 
 // Channels in which reference and companion differ most
-static void put_channels(kd_writer *w, const kd_comparison *c, bool forces)
+static void put_channels(kd_writer *w, const kd_comparison *c, bool outputs)
 {
     int worst = -1;
     for (int k = 0; k < c->nchannels; k++)
-        if (c->channel[k].of_forces == forces && (worst < 0 || c->channel[k].spread > c->channel[worst].spread))
+        if (c->channel[k].is_output == outputs && (worst < 0 || c->channel[k].spread > c->channel[worst].spread))
             worst = k;
     if (worst < 0 || !(c->channel[worst].spread > ROUGH)) return;
-    kd_write(w, "Most uncertain %s '%s': %.1e of its size at t = %.4g s.\n", forces ? "output of forces:" : "is",
-             c->channel[worst].name, c->channel[worst].spread, c->channel[worst].t);
+    kd_write(w, "Most uncertain %s '%s'%s: %.1e of its size at t = %.4g s.\n", outputs ? "output:" : "is",
+             c->channel[worst].name, c->channel[worst].of_forces ? " (depends on forces)" : "",
+             c->channel[worst].spread, c->channel[worst].t);
 }
 
 static void put_parting(kd_writer *w, const kd_comparison *c)
@@ -211,7 +212,7 @@ static void put_json_run(kd_writer *w, const kd_comparison *c, const kd_compare_
     kd_write_number(w, ", \"seconds\": ", r->seconds);
     kd_write_number(w, ", \"t\": ", r->t);
     kd_write_number(w, ", \"error\": ", r->error);
-    kd_write_number(w, ", \"force_error\": ", r->force_error);
+    kd_write_number(w, ", \"output_error\": ", r->output_error);
     kd_write_number(w, ", \"t_good\": ", r->t_good);
     kd_write_number(w, ", \"position_level\": ", r->position_level);
     kd_write_number(w, ", \"velocity_level\": ", r->velocity_level);
@@ -264,7 +265,8 @@ size_t kd_comparison_json(const kd_comparison *c, char *text, size_t size)
     for (int k = 0; k < c->nchannels; k++) {
         kd_write(&w, "%s\n{\"name\": ", k > 0 ? "," : "");
         kd_write_string(&w, c->channel[k].name);
-        kd_write(&w, ", \"of_forces\": %s", c->channel[k].of_forces ? "true" : "false");
+        kd_write(&w, ", \"output\": %s, \"of_forces\": %s", c->channel[k].is_output ? "true" : "false",
+                 c->channel[k].of_forces ? "true" : "false");
         kd_write_number(&w, ", \"spread\": ", c->channel[k].spread);
         kd_write_number(&w, ", \"t\": ", c->channel[k].t);
         kd_write(&w, "}");

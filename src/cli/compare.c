@@ -46,7 +46,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--budget", "S", "computing time of all runs together [s]; default 120", KD_CLI_POSITIVE, &o->budget},
         {"--patience", "F", "a run is cut off at F times the time of the fastest; default 20", KD_CLI_POSITIVE,
          &o->patience},
-        {"--repetitions", "N", "of short runs, of which the fastest counts; default 3", KD_CLI_COUNT, &o->repetitions},
+        {"--repetitions", "N", "of short runs, of which the fastest counts; default 8", KD_CLI_COUNT, &o->repetitions},
         {"--output", "DIR", "folder for table, plot and page; default: results", KD_CLI_TEXT, &t->output},
         {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST,
          &t->request.settings},

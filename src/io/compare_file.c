@@ -145,7 +145,7 @@ kd_status kd_compare_save_csv(const kd_comparison *c, const char *title, const c
     fprintf(file, "# uncertainty of the reference: %.3g\n", c->uncertainty);
     fputs(
         "coordinates,formulation,integrator,projection,tolerance,outcome,steps,rejected,evaluations,jacobians,seconds,"
-        "error,force_error,t_good,position_level,velocity_level,reference,message\n",
+        "error,output_error,t_good,position_level,velocity_level,reference,message\n",
         file);
     for (int i = 0; i < c->nruns; i++) {
         const kd_compare_run    *r = &c->run[i];
@@ -159,7 +159,7 @@ kd_status kd_compare_save_csv(const kd_comparison *c, const char *title, const c
                 s->residuals + s->for_differences, s->jacobians);
         put_number(file, r->seconds > 0 ? r->seconds : NAN);
         put_number(file, r->error);
-        put_number(file, r->force_error);
+        put_number(file, r->output_error);
         put_number(file, r->t_good);
         put_number(file, r->position_level);
         put_number(file, r->velocity_level);
@@ -203,6 +203,7 @@ static void put_run(FILE *file, const kd_comparison *c, const kd_compare_run *r)
     put_figure(file, "%.0f", began ? (double)s->jacobians : NAN);
     put_figure(file, "%.3f", began ? 1e3 * r->seconds : NAN);
     put_figure(file, "%.1e", r->error);
+    put_figure(file, "%.1e", r->output_error);
     put_figure(file, "%.0e", began ? fmax(r->position_level, r->velocity_level) : NAN);
     put_cell(file, r->outcome == KD_COMPARE_DONE ? "" : " class=\"muted\"", status);
     fputs("</tr>\n", file);
@@ -242,7 +243,7 @@ kd_status kd_compare_save_html(const kd_comparison *c, const char *title, const 
     status = put_advice(file, c);
     fputs("</section>\n<h2>Runs</h2>\n<section class=\"card\"><table>\n<tr><th>coordinates</th><th>formulation + "
           "integrator</th><th>tolerance</th><th>steps</th><th>rejected</th><th>evaluations</th><th>Jacobians</th>"
-          "<th>CPU [ms]</th><th>error</th><th>constraints</th><th>status</th></tr>\n",
+          "<th>CPU [ms]</th><th>error</th><th>of outputs</th><th>constraints</th><th>status</th></tr>\n",
           file);
     for (int i = 0; i < c->nruns; i++) put_run(file, c, &c->run[i]);
     fputs("</table></section>\n</main>\n</body>\n</html>\n", file);
