@@ -45,8 +45,10 @@ KD_API bool kd_arkode_available(void);
 // KD_ERR_UNAVAILABLE, KD_ERR_UNSUPPORTED (another formulation), ...
 KD_API kd_status kd_arkode_create(kd_dae *dae, const kd_arkode_options *opt, kd_arkode **arkode, char *message,
                                   size_t size) KD_NODISCARD;
-// Set the state; forgets the past. Also after events.
+// Set the state; forgets the past.
 KD_API kd_status kd_arkode_start(kd_arkode *arkode, double t, const double *x) KD_NODISCARD;
+// The same with what mode allows to keep: after events and samples.
+KD_API kd_status kd_arkode_restart(kd_arkode *arkode, double t, const double *x, kd_restart mode) KD_NODISCARD;
 KD_API kd_status kd_arkode_step(kd_arkode *arkode, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
 KD_API double    kd_arkode_time(const kd_arkode *arkode);
 KD_API double    kd_arkode_time_old(const kd_arkode *arkode); // start of the last step

@@ -35,6 +35,8 @@ KD_API kd_status kd_bdf_create(kd_dae *dae, const kd_bdf_options *opt, kd_bdf **
 // Set the state (x consistent); forgets the past. keep_matrix: derivatives of before are still good (a restart after an
 // event), only the leading coefficient is new.
 KD_API kd_status kd_bdf_start(kd_bdf *bdf, double t, const double *x, bool keep_matrix) KD_NODISCARD;
+// The same with what mode allows to keep: after events and samples.
+KD_API kd_status kd_bdf_restart(kd_bdf *bdf, double t, const double *x, kd_restart mode) KD_NODISCARD;
 // One accepted step, not beyond t_end. Does not allocate. KD_OK; < 0: failed, the state is the last accepted one.
 KD_API kd_status     kd_bdf_step(kd_bdf *bdf, double t_end) KD_NODISCARD;
 KD_API double        kd_bdf_time(const kd_bdf *bdf);

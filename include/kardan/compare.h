@@ -81,11 +81,12 @@ KD_API kd_compare_options kd_compare_options_default(void);
 
 typedef enum kd_compare_outcome {
     KD_COMPARE_DONE,
-    KD_COMPARE_CUT,     // took much longer than others
-    KD_COMPARE_FAILED,  //
-    KD_COMPARE_REFUSED, // has no meaning for these equations, or was not built
-    KD_COMPARE_SKIPPED, // a looser tolerance was cut off, failed or refused, or the budget was used up
-    KD_COMPARE_STOPPED, // by go_on
+    KD_COMPARE_CUT,      // took much longer than others
+    KD_COMPARE_FAILED,   //
+    KD_COMPARE_REFUSED,  // has no meaning for these equations, or was not built
+    KD_COMPARE_SKIPPED,  // a looser tolerance was cut off, failed or refused, or the budget was used up
+    KD_COMPARE_STOPPED,  // by go_on
+    KD_COMPARE_LEFT_OUT, // without constraints the same as another one, or drifts with them
     KD_COMPARE_OUTCOMES
 } kd_compare_outcome;
 KD_API const char *kd_compare_outcome_word(kd_compare_outcome outcome); // "done", "cut off", ...

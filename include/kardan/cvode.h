@@ -42,8 +42,10 @@ KD_API bool kd_cvode_available(void);
 // KD_ERR_UNAVAILABLE, KD_ERR_UNSUPPORTED (another formulation), ...
 KD_API kd_status kd_cvode_create(kd_dae *dae, const kd_cvode_options *opt, kd_cvode **cvode, char *message,
                                  size_t size) KD_NODISCARD;
-// Set the state; forgets the past. Also after events.
-KD_API kd_status     kd_cvode_start(kd_cvode *cvode, double t, const double *x) KD_NODISCARD;
+// Set the state; forgets the past.
+KD_API kd_status kd_cvode_start(kd_cvode *cvode, double t, const double *x) KD_NODISCARD;
+// The same with what mode allows to keep: after events and samples.
+KD_API kd_status     kd_cvode_restart(kd_cvode *cvode, double t, const double *x, kd_restart mode) KD_NODISCARD;
 KD_API kd_status     kd_cvode_step(kd_cvode *cvode, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
 KD_API double        kd_cvode_time(const kd_cvode *cvode);
 KD_API double        kd_cvode_time_old(const kd_cvode *cvode); // start of the last step

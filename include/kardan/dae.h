@@ -39,6 +39,14 @@ typedef struct kd_dae_counters {
     long projections;       // states moved back onto the constraints (S1 Eq. 36)
 } kd_dae_counters;
 
+// What an integrator may keep when it starts again at a time that it has reached. Method: docs/methods/restart.md
+typedef enum kd_restart {
+    KD_RESTART_FRESH,     // nothing: the equations are others (active rows), or this is the first start
+    KD_RESTART_SAME_ROWS, // x jumped: matrices and step size are good guesses, the past is none
+    KD_RESTART_SMOOTH,    // only x' jumped, because z or an input did: x of before goes on with its past; algebraic
+                          // components are solved for again. The x that is passed is not looked at, it may be NULL
+} kd_restart;
+
 // ---------------------------------------------------------------------------------------------------------------------
 // What an integrator tells about every attempt of a step, for those who want to know who limits it.
 typedef enum kd_attempt {
@@ -127,6 +135,11 @@ typedef struct kd_dae_class {
     kd_eval (*complete)(void *impl, double t, const double *x, double *rest);
     // Starting derivative x' for given consistent x (0 where undetermined). NULL: zero.
     kd_eval (*start)(void *impl, double t, const double *x, double *xdot);
+    // z or an input has jumped at time t, where p, v, r of x and their constraints go on: solve for the algebraic
+    // components of x again. xdot: x' from the left on entry, from the right on return; jump, bend: how much x' and,
+    // as far as that is known, x'' change (0 elsewhere). Matrices of before may serve. NULL: x has no algebraic
+    // components.
+    kd_eval (*resolve)(void *impl, double t, double *x, double *xdot, double *jump, double *bend);
     const char *(*component_name)(void *impl, int i, char *buffer, size_t size);
     kd_status (*fault)(void *impl, const char **message); // why the last call failed
     kd_dae_counters (*counters)(void *impl);

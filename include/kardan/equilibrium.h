@@ -50,22 +50,41 @@ KD_API kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, cons
 
 // One quantity that trim may change.
 typedef struct kd_adjustable {
-    kd_var kind;  // KD_U or KD_THETA
+    kd_var kind;  // KD_U, KD_THETA, or KD_VAR_COUNT: a parameter of the family
     int    index; // of the input or parameter
     double value; // first guess, then the result
 } kd_adjustable;
 
+// Equations as a function of n parameters that only their maker knows, such as those of a model file. make answers the
+// equations for other values, with the same sizes, and their inputs; the last ones that it made may go then, the ones
+// that trim was called with stay.
+typedef struct kd_family {
+    int n;
+    kd_status (*make)(const double *value, void *context, const kd_eom **eom, const kd_inputs **inputs);
+    void *context;
+} kd_family;
+
+// A steady turn about the vertical axis z: velocities v .. v + 2 of a point along fixed axes, v + 3 .. v + 5 angular
+// velocity in the axes of a body whose attitude is the unit quaternion p + 3 .. p + 6 (the joint "free"). They follow
+// from the rate: angular velocity rate z, accelerations rate z x v; all others are given as for a straight motion.
+typedef struct kd_turn {
+    int    v, p;
+    double rate; // [rad/s]
+} kd_turn;
+
 typedef struct kd_trim_options {
-    double      tolerance;      // as for the equilibrium                                           default 1e-9
-    int         max_iterations; //                                                                  default 200
-    const bool *free_p;         // (nv) increments that may change                                  default none
-    const bool *free_v;         // (nv) velocities that may change, to meet 0 = gI and 0 = h        default none
+    double           tolerance;      // as for the equilibrium                                      default 1e-9
+    int              max_iterations; //                                                             default 200
+    const bool      *free_p;         // (nv) increments that may change                             default none
+    const bool      *free_v;         // (nv) velocities that may change, to meet 0 = gI and 0 = h   default none
+    const kd_turn   *turn;           // NULL: a motion without turn
+    const kd_family *family;         // NULL: no parameters of kind KD_VAR_COUNT
 } kd_trim_options;
 KD_API kd_trim_options kd_trim_options_default(void);
 
 // Nominal forces and trim: p, v and a of x are held, but for the free ones, and inputs or parameters are adjusted until
 // all forces balance: v = 0, a = 0 at rest; v, a = 0 in a steady motion; 0 = b. If they are not determined, the
-// smallest change of the adjusted quantities, relative to their size, is taken (Levenberg and Marquardt). On failure
+// smallest change of the adjusted quantities, relative to their size (at least 1), is taken. On failure
 // (KD_ERR_NO_EQUILIBRIUM) x and adjust are unchanged. Inputs that are not adjusted are those of the time x->t, with
 // zero rates.
 KD_API kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_options *opt, kd_state *x,

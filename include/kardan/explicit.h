@@ -43,8 +43,10 @@ KD_API kd_explicit_options kd_explicit_options_default(void);
 // why: KD_ERR_UNSUPPORTED for a form without right-hand side, or without half-explicit stages, ...
 KD_API kd_status kd_explicit_create(kd_dae *dae, const kd_explicit_options *opt, kd_explicit **self, char *message,
                                     size_t size) KD_NODISCARD;
-// Set the state (x consistent); forgets the past. Also after events.
+// Set the state (x consistent); forgets the past.
 KD_API kd_status kd_explicit_start(kd_explicit *self, double t, const double *x) KD_NODISCARD;
+// The same with what mode allows to keep: after events and samples.
+KD_API kd_status kd_explicit_restart(kd_explicit *self, double t, const double *x, kd_restart mode) KD_NODISCARD;
 // One accepted step, not beyond t_end. Does not allocate. KD_OK; KD_STIFF: the same, and kd_explicit_message advises an
 // implicit method, once after each start; < 0: failed, the state is the last accepted one.
 KD_API kd_status     kd_explicit_step(kd_explicit *self, double t_end) KD_NODISCARD;

@@ -46,8 +46,11 @@ KD_API kd_extrapolation_options kd_extrapolation_options_default(void);
 // why: KD_ERR_UNSUPPORTED for a form without right-hand side, ...
 KD_API kd_status kd_extrapolation_create(kd_dae *dae, const kd_extrapolation_options *opt, kd_extrapolation **self,
                                          char *message, size_t size) KD_NODISCARD;
-// Set the state (x consistent); forgets the past. Also after events.
+// Set the state (x consistent); forgets the past.
 KD_API kd_status kd_extrapolation_start(kd_extrapolation *self, double t, const double *x) KD_NODISCARD;
+// The same with what mode allows to keep: after events and samples.
+KD_API kd_status kd_extrapolation_restart(kd_extrapolation *self, double t, const double *x,
+                                          kd_restart mode) KD_NODISCARD;
 // One accepted step, not beyond t_end. Does not allocate. KD_OK; KD_STIFF: the same, and kd_extrapolation_message
 // advises an implicit method, once after each start; < 0: failed, the state is the last accepted one.
 KD_API kd_status     kd_extrapolation_step(kd_extrapolation *self, double t_end) KD_NODISCARD;

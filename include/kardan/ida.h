@@ -27,8 +27,10 @@ KD_API bool kd_ida_available(void);
 // KD_ERR_UNAVAILABLE, KD_ERR_UNSUPPORTED (another formulation), ...
 KD_API kd_status kd_ida_create(kd_dae *dae, const kd_ida_options *opt, kd_ida **ida, char *message,
                                size_t size) KD_NODISCARD;
-// Set the state (x consistent); forgets the past. Also after events.
-KD_API kd_status     kd_ida_start(kd_ida *ida, double t, const double *x) KD_NODISCARD;
+// Set the state (x consistent); forgets the past.
+KD_API kd_status kd_ida_start(kd_ida *ida, double t, const double *x) KD_NODISCARD;
+// The same with what mode allows to keep: after events and samples.
+KD_API kd_status     kd_ida_restart(kd_ida *ida, double t, const double *x, kd_restart mode) KD_NODISCARD;
 KD_API kd_status     kd_ida_step(kd_ida *ida, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
 KD_API double        kd_ida_time(const kd_ida *ida);
 KD_API double        kd_ida_time_old(const kd_ida *ida); // start of the last step

@@ -63,8 +63,10 @@ typedef struct kd_stats {
 // Allocates everything that steps need. On failure *radau is NULL. message: why.
 KD_API kd_status kd_radau_create(kd_dae *dae, const kd_radau_options *opt, kd_radau **radau, char *message,
                                  size_t size) KD_NODISCARD;
-// Set the state (x consistent); forgets the past. Also after events.
+// Set the state (x consistent); forgets the past.
 KD_API kd_status kd_radau_start(kd_radau *radau, double t, const double *x) KD_NODISCARD;
+// The same with what mode allows to keep: after events and samples.
+KD_API kd_status kd_radau_restart(kd_radau *radau, double t, const double *x, kd_restart mode) KD_NODISCARD;
 // One accepted step, not beyond t_end. Does not allocate. KD_OK; < 0: failed, the state is the last accepted one.
 KD_API kd_status kd_radau_step(kd_radau *radau, double t_end) KD_NODISCARD;
 

@@ -53,8 +53,10 @@ KD_API kd_sdirk_options kd_sdirk_options_default(void);
 // esdirk and rosenbrock.
 KD_API kd_status kd_sdirk_create(kd_dae *dae, const kd_sdirk_options *opt, kd_sdirk **sdirk, char *message,
                                  size_t size) KD_NODISCARD;
-// Set the state (x consistent); forgets the past. Also after events.
+// Set the state (x consistent); forgets the past.
 KD_API kd_status kd_sdirk_start(kd_sdirk *sdirk, double t, const double *x) KD_NODISCARD;
+// The same with what mode allows to keep: after events and samples.
+KD_API kd_status kd_sdirk_restart(kd_sdirk *sdirk, double t, const double *x, kd_restart mode) KD_NODISCARD;
 // One accepted step, not beyond t_end. Does not allocate. KD_OK; < 0: failed, the state is the last accepted one.
 // Coordinates are chosen anew (kd_dae_class.relabel) at the start of a step: dense output of the last one stays valid
 // until then.

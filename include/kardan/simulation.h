@@ -125,6 +125,9 @@ KD_API kd_status kd_simulation_run(kd_simulation *simulation, double t_end) KD_N
 // Use the changed x (after an event, other active rows): consistent values again, fresh start. Answers as creation
 // does. Without it the integrator goes on from its own copy: changes of p .. mu in x are ignored and overwritten.
 KD_API kd_status kd_simulation_restart(kd_simulation *simulation) KD_NODISCARD;
+// z of x or an input has jumped, nothing else: p, v, r and the active rows of x are those of the last step. Much
+// cheaper than a restart: the integrator goes on with its step size, matrices and past (docs/methods/restart.md).
+KD_API kd_status kd_simulation_resume(kd_simulation *simulation) KD_NODISCARD;
 // The DAE that is integrated, for observers (kd_dae.observe) and pictures; it stays the simulation's.
 KD_API kd_dae *kd_simulation_dae(const kd_simulation *simulation);
 // The x of creation.
@@ -136,6 +139,8 @@ KD_API double kd_simulation_step_start(const kd_simulation *simulation);
 KD_API kd_status kd_simulation_inside(kd_simulation *simulation, double t, kd_state *x) KD_NODISCARD;
 // Counters since creation, over all runs and restarts.
 KD_API kd_stats kd_simulation_stats(const kd_simulation *simulation);
+// How many events of a kind there were since creation.
+KD_API long kd_simulation_events(const kd_simulation *simulation, kd_event_kind kind);
 // Why the last call failed or stopped; otherwise the news of the last start, "" if there is none.
 KD_API const char *kd_simulation_message(const kd_simulation *simulation);
 // NULL is fine. eom, inputs and x stay the caller's.

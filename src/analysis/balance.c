@@ -17,7 +17,7 @@
 static const kd_fn  FN[KD_BALANCE_ROWS] = {KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, KD_GI, KD_H};
 static const kd_var VAR[KD_BALANCE_VARS] = {KD_P, KD_V, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U, KD_THETA};
 
-enum { LARGEST = 1500, POLISH = 6 };
+enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20 };
 #define LONGEST_STEP 0.3  // [m], [rad] of one iteration
 #define SMALLEST_NU 1e-15 // keeps the matrix regular
 #define LARGEST_NU 1e12   // beyond it no step is any good
@@ -40,7 +40,7 @@ static bool is_unknown(const kd_balance_request *q, kd_var var, int i)
 {
     if (var == KD_P) return q->free_p ? q->free_p[i] : !q->hold_p;
     if (var == KD_V) return q->free_v && q->free_v[i];
-    if (var != KD_U && var != KD_THETA) return true;
+    if (var != KD_U && var != KD_THETA && var != KD_VAR_COUNT) return true;
     for (int k = 0; k < q->nadjust; k++)
         if (q->adjust[k].kind == var && q->adjust[k].index == i) return true;
     return false;
@@ -49,12 +49,15 @@ static bool is_unknown(const kd_balance_request *q, kd_var var, int i)
 static int list_columns(kd_balance *b, const kd_balance_request *q)
 {
     int n = 0;
-    for (int k = 0; k < KD_BALANCE_VARS; k++)
-        for (int i = 0; i < kd_eom_columns(b->eom, VAR[k]); i++)
-            if (is_unknown(q, VAR[k], i)) {
-                if (b->column) b->column[n] = (kd_balance_column){VAR[k], i};
+    for (int k = 0; k <= KD_BALANCE_VARS; k++) {
+        const kd_var var = k < KD_BALANCE_VARS ? VAR[k] : KD_VAR_COUNT; // parameters of the family last
+        const int    count = k < KD_BALANCE_VARS ? kd_eom_columns(b->eom, var) : q->family ? q->family->n : 0;
+        for (int i = 0; i < count; i++)
+            if (is_unknown(q, var, i)) {
+                if (b->column) b->column[n] = (kd_balance_column){var, i};
                 n++;
             }
+    }
     return n;
 }
 
@@ -68,6 +71,16 @@ static void cut_arrays(kd_balance *b)
     b->u_trial = kd_cut_double(arena, b->n.nu);
     b->theta = kd_cut_double(arena, b->n.ntheta);
     b->theta_trial = kd_cut_double(arena, b->n.ntheta);
+    const int outer = b->family ? b->family->n : 0;
+    b->outer = kd_cut_double(arena, outer);
+    b->outer_trial = kd_cut_double(arena, outer);
+    b->outer_made = kd_cut_double(arena, outer);
+    b->u_made = kd_cut_double(arena, b->n.nu);
+    b->u_used = kd_cut_double(arena, b->n.nu);
+    b->u_adjusted = kd_cut_bool(arena, b->n.nu);
+    b->start = kd_cut_double(arena, n);
+    b->moved = kd_cut_double(arena, n);
+    b->F_lower = kd_cut_double(arena, m);
     b->row_scale = kd_cut_double(arena, m);
     b->column_scale = kd_cut_double(arena, n);
     b->F = kd_cut_double(arena, m);
@@ -88,6 +101,16 @@ static void cut_arrays(kd_balance *b)
         }
 }
 
+double *kd_balance_adjusted(kd_balance *b, const kd_adjustable *a)
+{
+    return (a->kind == KD_U ? b->u : a->kind == KD_THETA ? b->theta : b->outer) + a->index;
+}
+
+int kd_balance_rows(const kd_balance *b, int k)
+{
+    return kd_eom_rows(b->eom, FN[k]);
+}
+
 static kd_status read_point(kd_balance *b, const kd_inputs *inputs, const kd_state *x, const kd_balance_request *q)
 {
     const double *theta = x->theta ? x->theta : kd_eom_definition(b->eom)->theta;
@@ -97,8 +120,14 @@ static kd_status read_point(kd_balance *b, const kd_inputs *inputs, const kd_sta
         if (answer != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
         memset(b->du, 0, (size_t)b->n.nu * sizeof(double));
     }
-    for (int k = 0; k < q->nadjust; k++)
-        (q->adjust[k].kind == KD_U ? b->u : b->theta)[q->adjust[k].index] = q->adjust[k].value;
+    b->t = x->t;
+    memcpy(b->u_made, b->u, (size_t)b->n.nu * sizeof(double));
+    for (int k = 0; k < q->nadjust; k++) {
+        const kd_adjustable *a = &q->adjust[k];
+        *kd_balance_adjusted(b, a) = a->value;
+        if (a->kind == KD_U) b->u_adjusted[a->index] = true;
+    }
+    if (b->family) memcpy(b->outer_made, b->outer, (size_t)b->family->n * sizeof(double));
     return KD_OK;
 }
 
@@ -107,7 +136,7 @@ static kd_status read_point(kd_balance *b, const kd_inputs *inputs, const kd_sta
 static void set_point(kd_balance *b, const kd_state *x, const double *u, const double *theta)
 {
     kd_eom_at_parameters(b->data, b->n.ntheta > 0 ? theta : NULL);
-    kd_eom_at_time(b->data, x->t, u, b->du, b->du, x->z);
+    kd_eom_at_time(b->data, x->t, kd_balance_inputs(b, u), b->du, b->du, x->z);
     kd_eom_at_position(b->data, x->p, x->s);
     kd_eom_at_velocity(b->data, x->v, x->r);
     kd_eom_at_acceleration(b->data, x->a, x->w, x->lambda, x->mu);
@@ -125,9 +154,11 @@ static void read_inactive(const kd_balance *b, const kd_state *x, double *F)
         if (!x->active_mu[i]) F[b->first[6] + i] = x->mu[i];
 }
 
-static kd_eval evaluate(kd_balance *b, const kd_state *x, const double *u, const double *theta, double *F)
+static kd_eval evaluate(kd_balance *b, const kd_state *x, const double *u, const double *theta, const double *outer,
+                        double *F)
 {
     kd_eval answer = KD_EVAL_OK;
+    if (!kd_balance_use(b, outer)) return KD_EVAL_RETRY;
     set_point(b, x, u, theta);
     for (int i = 0; i < KD_BALANCE_ROWS && answer == KD_EVAL_OK; i++)
         if (b->first[i] >= 0 && kd_eom_rows(b->eom, FN[i]) > 0) answer = kd_eom_eval(b->data, FN[i], F + b->first[i]);
@@ -167,32 +198,51 @@ static void clear_inactive(kd_balance *b)
         if (!b->x->active_mu[i]) clear_row(b, b->first[6] + i, KD_MU, i, 1);
 }
 
+// By a parameter of the family: the equations are made for a little more and a little less of it
+static kd_eval difference_outer(kd_balance *b, int i, int j)
+{
+    const double value = b->outer[i], step = 1e-5 * fmax(1, fabs(value));
+    double      *column = b->J + (size_t)j * (size_t)b->rows;
+    b->outer[i] = value + step;
+    kd_eval answer = evaluate(b, b->x, b->u, b->theta, b->outer, column);
+    b->outer[i] = value - step;
+    if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F_lower);
+    b->outer[i] = value;
+    for (int k = 0; k < b->rows; k++) column[k] = (column[k] - b->F_lower[k]) / (2 * step);
+    return answer;
+}
+
 kd_eval kd_balance_differentiate(kd_balance *b)
 {
     kd_blocks blocks = {0};
     for (int i = 0; i < KD_BALANCE_ROWS; i++)
         for (int k = 0; k < KD_BALANCE_VARS; k++) blocks.block[FN[i]][VAR[k]] = b->block[i][k];
+    if (!kd_balance_use(b, b->outer)) return KD_EVAL_RETRY;
     set_point(b, b->x, b->u, b->theta);
     kd_eval answer = kd_eom_derivatives(b->data, KD_PART_ALL, &blocks);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(b->data, KD_MASS, b->M);
     if (answer != KD_EVAL_OK) return answer;
     for (int j = 0, k = 0; j < b->columns; j++) {
         double *column = b->J + (size_t)j * (size_t)b->rows;
-        while (VAR[k] != b->column[j].var) k++;
         memset(column, 0, (size_t)b->rows * sizeof(double));
+        if (b->column[j].var == KD_VAR_COUNT) continue;
+        while (VAR[k] != b->column[j].var) k++;
         for (int i = 0; i < KD_BALANCE_ROWS; i++) {
             if (!b->block[i][k]) continue;
             size_t rows = (size_t)kd_eom_rows(b->eom, FN[i]);
             memcpy(column + b->first[i], b->block[i][k] + rows * (size_t)b->column[j].index, rows * sizeof(double));
         }
     }
+    kd_balance_turn_columns(b);
+    for (int j = 0; j < b->columns && answer == KD_EVAL_OK; j++)
+        if (b->column[j].var == KD_VAR_COUNT) answer = difference_outer(b, b->column[j].index, j);
     clear_inactive(b);
-    return KD_EVAL_OK;
+    return answer;
 }
 
 // ---- scales ---------------------------------------------------------------------------------------------------------
 
-static double *slot(const kd_balance *b, const kd_state *x, double *u, double *theta, int j)
+static double *slot(const kd_balance *b, const kd_state *x, double *u, double *theta, double *outer, int j)
 {
     switch (b->column[j].var) {
     case KD_V:
@@ -211,8 +261,29 @@ static double *slot(const kd_balance *b, const kd_state *x, double *u, double *t
         return u + b->column[j].index;
     case KD_THETA:
         return theta + b->column[j].index;
+    case KD_VAR_COUNT:
+        return outer + b->column[j].index;
     default:
         return NULL; // an increment
+    }
+}
+
+// Forces by the force scale, others by their largest derivative; those by p and v count also where they are held, since
+// a row without unknowns must not be measured by rounding.
+static void scale_rows(kd_balance *b)
+{
+    for (int k = 0; k < KD_BALANCE_ROWS; k++) {
+        const int rows = b->first[k] >= 0 ? kd_eom_rows(b->eom, FN[k]) : 0;
+        for (int i = 0; i < rows; i++) {
+            double    largest = 0;
+            const int row = b->first[k] + i;
+            for (int j = 0; j < b->columns; j++)
+                largest = fmax(largest, fabs(b->J[(size_t)j * (size_t)b->rows + (size_t)row] * b->column_scale[j]));
+            for (int var = 0; var < 2; var++)
+                for (int j = 0; b->block[k][var] && j < b->n.nv; j++)
+                    largest = fmax(largest, fabs(b->block[k][var][(size_t)j * (size_t)rows + (size_t)i]));
+            b->row_scale[row] = k == 0 ? 1 / b->force_scale : largest > 0 ? 1 / largest : 1;
+        }
     }
 }
 
@@ -220,7 +291,7 @@ static double *slot(const kd_balance *b, const kd_state *x, double *u, double *t
 static kd_eval find_scales(kd_balance *b)
 {
     const int nv = b->n.nv;
-    kd_eval   answer = evaluate(b, b->x, b->u, b->theta, b->F);
+    kd_eval   answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) answer = kd_balance_differentiate(b);
     if (answer != KD_EVAL_OK) return answer;
     double scale = 0;
@@ -228,28 +299,35 @@ static kd_eval find_scales(kd_balance *b)
     kd_state_copy(b->x, b->trial);
     memset(b->trial->lambda, 0, (size_t)b->n.nlambda * sizeof(double));
     memset(b->trial->mu, 0, (size_t)b->n.nmu * sizeof(double));
-    answer = evaluate(b, b->trial, b->u, b->theta, b->F_trial);
+    answer = evaluate(b, b->trial, b->u, b->theta, b->outer, b->F_trial);
     if (answer != KD_EVAL_OK) return answer;
     scale = fmax(scale, kd_norm_max(nv, b->F_trial));
     b->force_scale = scale > 0 ? scale : 1;
     for (int j = 0; j < b->columns; j++) {
-        const double *value = slot(b, b->x, b->u, b->theta, j);
+        const double *value = slot(b, b->x, b->u, b->theta, b->outer, j);
         bool          force = b->column[j].var == KD_LAMBDA || b->column[j].var == KD_MU;
         b->column_scale[j] = !value ? 1 : force ? b->force_scale : fmax(1, fabs(*value));
     }
-    for (int i = 0; i < b->rows; i++) {
-        double largest = 0;
-        for (int j = 0; j < b->columns; j++)
-            largest = fmax(largest, fabs(b->J[(size_t)j * (size_t)b->rows + (size_t)i] * b->column_scale[j]));
-        b->row_scale[i] = i < nv ? 1 / b->force_scale : largest > 0 ? 1 / largest : 1;
-    }
+    scale_rows(b);
     return KD_EVAL_OK;
+}
+
+static bool is_adjusted(const kd_balance *b, int j)
+{
+    const kd_var var = b->column[j].var;
+    return var == KD_U || var == KD_THETA || var == KD_VAR_COUNT;
+}
+
+static void note_start(kd_balance *b)
+{
+    for (int j = 0; j < b->columns; j++)
+        if (is_adjusted(b, j)) b->start[j] = *slot(b, b->x, b->u, b->theta, b->outer, j);
 }
 
 kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                             const kd_balance_request *q)
 {
-    *b = (kd_balance){.eom = eom, .n = kd_eom_dims(eom)};
+    *b = (kd_balance){.eom = eom, .base = eom, .n = kd_eom_dims(eom), .family = q->family, .turn = q->turn};
     b->rows = count_rows(b, q->moving);
     b->columns = list_columns(b, q);
     if (b->rows > LARGEST || b->columns > LARGEST) return KD_ERR_UNSUPPORTED;
@@ -262,6 +340,8 @@ kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *i
     if (status >= 0) status = read_point(b, inputs, x, q);
     if (status < 0) return status;
     kd_state_copy(x, b->x);
+    kd_balance_turn(b, b->x);
+    note_start(b);
     if (find_scales(b) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
     b->size = size_of(b, b->F);
     return KD_OK;
@@ -281,15 +361,16 @@ kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e)
     kd_eval answer = KD_EVAL_OK;
     kd_state_copy(from, b->x);
     if (e) answer = kd_eom_oplus(b->data, from->p, e, b->x->p);
-    if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->F);
+    if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) b->size = size_of(b, b->F);
     return answer;
 }
 
 // ---- steps ----------------------------------------------------------------------------------------------------------
 
-// b->step for the damping nu and, if rate > 0, with rate M and -rate I in the rows of residual and b. False: singular.
-static bool find_step(kd_balance *b, double nu, double rate)
+// b->step for the damping nu and, if rate > 0, with rate M and -rate I in the rows of residual and b. moved (columns,
+// or NULL): what was changed so far; the smallest sum of it and the step is taken. False: singular.
+static bool find_step(kd_balance *b, double nu, double rate, const double *moved)
 {
     const int m = b->rows, n = b->columns, all = m + n;
     memset(b->A, 0, (size_t)all * (size_t)n * sizeof(double));
@@ -304,12 +385,15 @@ static bool find_step(kd_balance *b, double nu, double rate)
         to[m + j] = sqrt(nu);
     }
     for (int i = 0; i < m; i++) b->rhs[i] = -b->F[i] * b->row_scale[i];
+    for (int j = 0; moved && j < n; j++)
+        kd_axpy(m, moved[j] / b->column_scale[j], b->A + (size_t)j * (size_t)all, b->rhs);
     memset(b->rhs + m, 0, (size_t)n * sizeof(double));
     int rank = kd_qr_pivot(all, n, b->A, b->pivot, b->tau, 1e-15, b->work);
     if (rank == 0) return false;
     kd_qr_apply_t(all, n, b->A, b->tau, b->rhs, 1, b->work);
     kd_qr_solve_r(rank, b->A, all, b->rhs, 1);
     for (int j = 0; j < n; j++) b->step[b->pivot[j]] = j < rank ? b->rhs[j] * b->column_scale[b->pivot[j]] : 0;
+    for (int j = 0; moved && j < n; j++) b->step[j] -= moved[j];
     for (int j = 0; j < n; j++)
         if (!isfinite(b->step[j])) return false;
     return true;
@@ -329,14 +413,17 @@ static kd_eval try_step(kd_balance *b, double share)
     kd_state_copy(b->x, b->trial);
     memcpy(b->u_trial, b->u, (size_t)b->n.nu * sizeof(double));
     memcpy(b->theta_trial, b->theta, (size_t)b->n.ntheta * sizeof(double));
+    if (b->family) memcpy(b->outer_trial, b->outer, (size_t)b->family->n * sizeof(double));
     memset(b->raw, 0, (size_t)b->n.nv * sizeof(double));
     for (int j = 0; j < b->columns; j++) {
-        double *value = slot(b, b->trial, b->u_trial, b->theta_trial, j);
+        double *value = slot(b, b->trial, b->u_trial, b->theta_trial, b->outer_trial, j);
         *(value ? value : b->raw + b->column[j].index) += share * b->step[j];
     }
     kd_eval answer = kd_eom_oplus(b->data, b->x->p, b->raw, b->trial->p);
     (void)kd_eom_normalise(b->data, b->trial->p);
-    return answer == KD_EVAL_OK ? evaluate(b, b->trial, b->u_trial, b->theta_trial, b->F_trial) : answer;
+    kd_balance_turn(b, b->trial);
+    return answer == KD_EVAL_OK ? evaluate(b, b->trial, b->u_trial, b->theta_trial, b->outer_trial, b->F_trial)
+                                : answer;
 }
 
 static void swap(double **one, double **other)
@@ -353,6 +440,7 @@ static void accept(kd_balance *b, double size)
     b->trial = kept;
     swap(&b->u, &b->u_trial);
     swap(&b->theta, &b->theta_trial);
+    swap(&b->outer, &b->outer_trial);
     swap(&b->F, &b->F_trial);
     b->size = size;
 }
@@ -362,7 +450,7 @@ static bool improve(kd_balance *b, double *nu)
 {
     if (kd_balance_differentiate(b) != KD_EVAL_OK) return false;
     for (; *nu <= LARGEST_NU; *nu = fmax(*nu * 10, 1e-6)) {
-        if (!find_step(b, *nu, 0)) continue;
+        if (!find_step(b, *nu, 0, NULL)) continue;
         double longest = longest_increment(b), share = longest > LONGEST_STEP ? LONGEST_STEP / longest : 1;
         if (try_step(b, share) != KD_EVAL_OK) continue;
         double size = size_of(b, b->F_trial);
@@ -388,11 +476,32 @@ bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations)
     for (int i = 0; i < POLISH && b->size > 0; i++) { // to rounding
         double before = b->size;
         nu = SMALLEST_NU;
-        if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, nu, 0) || try_step(b, 1) != KD_EVAL_OK) break;
+        if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, nu, 0, NULL) || try_step(b, 1) != KD_EVAL_OK)
+            break;
         double size = size_of(b, b->F_trial);
         if (!(size < 0.5 * before)) break;
         accept(b, size);
         b->iterations++;
+    }
+    return true;
+}
+
+// min |D (q - q0)| under F = 0, D the scales: with c = q - q0 the step z - c, z the shortest solution of J z = J c - F.
+bool kd_balance_least_change(kd_balance *b, double tolerance)
+{
+    double *moved = b->moved, before = INFINITY;
+    for (int i = 0; i < LEAST; i++) {
+        double change = 0;
+        for (int j = 0; j < b->columns; j++)
+            moved[j] = is_adjusted(b, j) ? *slot(b, b->x, b->u, b->theta, b->outer, j) - b->start[j] : 0;
+        if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, SMALLEST_NU, 0, moved)) return false;
+        for (int j = 0; j < b->columns; j++)
+            if (is_adjusted(b, j)) change = fmax(change, fabs(b->step[j]) / b->column_scale[j]);
+        if (change < 1e-11 || change > before) return true;
+        before = change;
+        if (longest_increment(b) > LONGEST_STEP || try_step(b, 1) != KD_EVAL_OK) return false;
+        accept(b, size_of(b, b->F_trial));
+        if (!kd_balance_newton(b, tolerance, NEWTON)) return false;
     }
     return true;
 }
@@ -414,7 +523,7 @@ bool kd_balance_relax(kd_balance *b, int max_iterations)
         if (kd_balance_differentiate(b) != KD_EVAL_OK) return false;
         bool done = false;
         for (int k = 0; k < 40 && !done; k++, rate *= done ? 1 : 4) {
-            if (!find_step(b, SMALLEST_NU, rate) || longest_increment(b) > LONGEST_STEP) continue;
+            if (!find_step(b, SMALLEST_NU, rate, NULL) || longest_increment(b) > LONGEST_STEP) continue;
             if (work_of_step(b) < -1e-6 * b->force_scale * longest_increment(b)) continue;
             if (try_step(b, 1) != KD_EVAL_OK) continue;
             double size = size_of(b, b->F_trial);

@@ -16,12 +16,21 @@ typedef struct kd_balance_column {
 } kd_balance_column;
 
 typedef struct kd_balance {
-    const kd_eom      *eom;
+    const kd_eom      *eom, *base; // now, and those that it was created with
     kd_eom_data       *data;
     kd_dims            n;
-    kd_state          *x, *trial;              // now, and after a step
-    double            *u, *du, *theta;         // held inputs, zero rates, parameters
-    double            *u_trial, *theta_trial;  // after a step
+    kd_state          *x, *trial;             // now, and after a step
+    double            *u, *du, *theta;        // held inputs, zero rates, parameters
+    double            *u_trial, *theta_trial; // after a step
+    const kd_family   *family;                // NULL: none
+    const kd_turn     *turn;                  // NULL: none
+    double            *outer, *outer_trial;   // parameters of the family
+    double            *outer_made;            // those of eom and data
+    double            *u_made, *u_used;       // inputs of these equations, and with the adjusted ones in their places
+    bool              *u_adjusted;
+    double             t;                      // at which inputs are held
+    double            *start, *moved;          // (columns) first values of adjusted quantities, and their changes
+    double            *F_lower;                // for differences
     int                rows, columns;          // of the Jacobian
     int                first[KD_BALANCE_ROWS]; // first row of each function; -1: not there
     kd_balance_column *column;                 // (columns)
@@ -42,7 +51,19 @@ typedef struct kd_balance_request {
     bool                 moving;          // gI and h are equations, too
     const kd_adjustable *adjust;
     int                  nadjust;
+    const kd_turn       *turn;
+    const kd_family     *family;
 } kd_balance_request;
+
+// balance_held.c: what is neither unknown nor given: the equations of a family, velocities and accelerations of a turn.
+// The equations for these parameters; false: there are none.
+bool kd_balance_use(kd_balance *b, const double *outer);
+// The inputs of these equations, the adjusted ones from u.
+const double *kd_balance_inputs(kd_balance *b, const double *u);
+void          kd_balance_turn(const kd_balance *b, kd_state *x);
+void          kd_balance_turn_columns(kd_balance *b);                     // what follows from the unknowns, added to J
+int           kd_balance_rows(const kd_balance *b, int k);                // of function k
+double       *kd_balance_adjusted(kd_balance *b, const kd_adjustable *a); // its value now
 
 // x is copied. The balance is released with kd_balance_release, also after a failure.
 kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
@@ -53,6 +74,9 @@ kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e)
 // Iterations until the largest scaled residual is at most tolerance, and further as long as that makes it smaller;
 // false: did not come there.
 bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations);
+// From a solution to the one with the smallest change of the adjusted quantities, where they are not determined; false:
+// this one is none.
+bool kd_balance_least_change(kd_balance *b, double tolerance);
 // Damped dynamics M p' = f, r' = b by the linear-implicit Euler method, steps growing as forces fall. True: close
 // enough for Newton's method.
 bool kd_balance_relax(kd_balance *b, int max_iterations);

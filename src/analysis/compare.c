@@ -55,7 +55,7 @@ kd_compare_options kd_compare_options_default(void)
 
 const char *kd_compare_outcome_word(kd_compare_outcome outcome)
 {
-    static const char *const WORD[] = {"done", "cut off", "failed", "refused", "not run", "stopped"};
+    static const char *const WORD[] = {"done", "cut off", "failed", "refused", "not run", "stopped", "left out"};
     return outcome >= 0 && outcome < KD_COMPARE_OUTCOMES ? WORD[outcome] : "unknown";
 }
 
@@ -96,14 +96,11 @@ static bool are_arguments_good(const kd_compare_side *sides, int nsides, const k
     return true;
 }
 
-// Without constraints, norms included, most formulations are the same
-static bool are_free(const kd_compare_side *sides, int nsides)
+// Without constraints most formulations are the same
+static bool is_free(const kd_compare_side *side)
 {
-    for (int i = 0; i < nsides; i++) {
-        kd_dims d = kd_eom_dims(sides[i].eom);
-        if (d.nlambda + d.nmu > 0) return false;
-    }
-    return true;
+    kd_dims d = kd_eom_dims(side->eom);
+    return d.nlambda + d.nmu == 0;
 }
 
 static bool is_same(const kd_compare_method *a, const kd_compare_method *b)
@@ -112,24 +109,24 @@ static bool is_same(const kd_compare_method *a, const kd_compare_method *b)
            a->projected == b->projected;
 }
 
-static bool is_wanted(const kd_compare_method *m, const kd_compare_options *o, bool free)
+static bool is_wanted(const kd_compare_method *m, const kd_compare_options *o, const kd_compare_side *side)
 {
     if (!kd_compare_method_matches(m, o->only)) return false;
-    if (free) return m->free;
-    return !m->drifts || o->all;
+    return is_free(side) ? m->free : !m->drifts || o->all;
 }
 
-static int choose_methods(plan *p, bool free, kd_compare_method *out)
+// Those that are wanted for one of the sides; out NULL: their number only
+static int choose_methods(plan *p, kd_compare_method *out)
 {
     int                      count, n = 0;
     const kd_compare_method *table = kd_compare_methods(&count);
     for (int i = 0; i < count; i++) {
-        if (!is_wanted(&table[i], p->opt, free)) continue;
-        if (out) {
-            out[n] = table[i];
-            if (free) out[n].projected = false;
-            if (is_same(&out[n], &p->opt->usual)) p->c->usual_method = n;
-        }
+        bool wanted = false;
+        for (int side = 0; side < p->c->nsides; side++)
+            wanted = wanted || is_wanted(&table[i], p->opt, &p->sides[side]);
+        if (!wanted) continue;
+        if (out) out[n] = table[i];
+        if (out && is_same(&table[i], &p->opt->usual)) p->c->usual_method = n;
         n++;
     }
     return n;
@@ -153,14 +150,13 @@ static kd_status prepare(plan *p, holder *h, int nsides, char *message, size_t s
 {
     const kd_compare_options *o = p->opt;
     kd_comparison            *c = p->c = &h->result;
-    bool                      free = are_free(p->sides, nsides);
     p->tolerances = o->tolerances ? o->tolerances : TOLERANCES;
     p->ntolerances = o->tolerances ? o->ntolerances : (int)(sizeof TOLERANCES / sizeof *TOLERANCES);
     c->reference = c->companion = c->usual_method = -1;
     c->nsides = nsides;
     for (int i = 0; i < nsides; i++)
         kd_text(c->side[i], sizeof c->side[i], "%s", p->sides[i].word ? p->sides[i].word : "");
-    c->nmethods = choose_methods(p, free, NULL);
+    c->nmethods = choose_methods(p, NULL);
     if (c->nmethods == 0) {
         kd_text(message, size, "no method is called '%s'; words are those of formulations and integrators", o->only);
         return KD_ERR_ARGUMENT;
@@ -188,7 +184,7 @@ static kd_status prepare(plan *p, holder *h, int nsides, char *message, size_t s
     p->order = kd_cut_int(&p->arena, p->nseries);
     p->last = kd_cut_double(&p->arena, p->nseries);
     if (h->arena.failed || p->arena.failed) return KD_ERR_MEMORY;
-    (void)choose_methods(p, free, c->method);
+    (void)choose_methods(p, c->method);
     c->t_start = p->sides[0].start->t;
     c->t_end = o->t_end;
     c->parting = o->parting;
@@ -209,6 +205,8 @@ static void fill_in(plan *p)
                                      .output_error = NAN,
                                      .t = c->t_start,
                                      .t_good = NAN};
+        if (!is_wanted(&c->method[c->run[i].method], p->opt, &p->sides[c->run[i].side]))
+            c->run[i].outcome = KD_COMPARE_LEFT_OUT;
         p->track[i] = (kd_track_of_run){.times = p->times, .ntimes = p->ntimes, .nvalues = p->channels.nvalues};
     }
     for (int i = 0; i < c->nchannels; i++) {
@@ -268,7 +266,7 @@ static kd_status run_one(plan *p, int series, int level)
     int              index = series * p->ntolerances + level;
     kd_compare_run  *run = &c->run[index];
     kd_track_of_run *track = &p->track[index];
-    if (is_hopeless(p, run, level)) return KD_OK;
+    if (run->outcome == KD_COMPARE_LEFT_OUT || is_hopeless(p, run, level)) return KD_OK;
     char method[120];
     kd_text(p->words, sizeof p->words, "%s, tolerance %.0e", kd_compare_run_words(c, run, method, sizeof method),
             run->tolerance);

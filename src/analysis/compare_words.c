@@ -56,7 +56,7 @@ size_t kd_comparison_table(const kd_comparison *c, char *text, size_t size)
         if (!first && (r->outcome == KD_COMPARE_REFUSED || r->outcome == KD_COMPARE_SKIPPED) &&
             (r[-1].outcome == r->outcome || r[-1].outcome == KD_COMPARE_CUT))
             continue;
-        put_run(&w, c, r);
+        if (r->outcome != KD_COMPARE_LEFT_OUT) put_run(&w, c, r);
     }
     return w.length;
 }

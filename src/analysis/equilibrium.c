@@ -8,6 +8,7 @@
 #include "analysis/words.h"
 #include "core/text.h"
 
+enum { NEARBY = 3 }; // attempts by Newton's method from positions around the start
 #define NOTICED 1e-6 // [m], [rad] a move by more than this is one
 
 kd_equilibrium_options kd_equilibrium_options_default(void)
@@ -86,6 +87,11 @@ static bool attempt_all(search *s)
 {
     uint64_t seed = 1;
     if (attempt(s, NULL, false)) return true;
+    // nonholonomic constraints: equilibria are no isolated points, and damped dynamics would slide away from them
+    for (int k = 0; s->balance.n.nmu > 0 && k < NEARBY; k++) {
+        for (int i = 0; i < s->balance.n.nv; i++) s->e[i] = ldexp(1e-3, 3 * k) * next_random(&seed);
+        if (attempt(s, s->e, false)) return true;
+    }
     if (!s->opt->no_dynamics && attempt(s, NULL, true)) return true;
     for (int k = 0; k <= s->opt->starts; k++) {
         // the first one almost at the start: away from a saddle
@@ -111,6 +117,20 @@ static kd_status prepare(search *s, const kd_eom *eom, const kd_inputs *inputs, 
     return kd_balance_create(&s->balance, eom, inputs, s->start, &(kd_balance_request){0});
 }
 
+// Where the start moves, a steady motion may be what is sought: a driven wheel, a controller of speed, a guide that
+// runs.
+static void hint_at_motion(const kd_eom *eom, const kd_state *x, char *message, size_t size)
+{
+    char name[200];
+    int  fastest = -1;
+    for (int i = 0; i < kd_eom_dims(eom).nv; i++)
+        if (x->v[i] != 0 && (fastest < 0 || fabs(x->v[i]) > fabs(x->v[fastest]))) fastest = i;
+    if (fastest < 0) return;
+    kd_text_append(message, size,
+                   "; the start moves ('%s' with %.4g): what cannot rest may move steadily (kardan trim --moving)",
+                   kd_eom_name(eom, KD_NAME_V, fastest, name, sizeof name), x->v[fastest]);
+}
+
 static kd_status conclude(search *s, bool found, kd_state *x, char *message, size_t size)
 {
     kd_equilibrium_result *r = &s->result;
@@ -132,6 +152,7 @@ static kd_status conclude(search *s, bool found, kd_state *x, char *message, siz
         kd_text(message, size, "only an unstable equilibrium was found in %d attempts", attempts);
     else
         kd_describe_failure(s->balance.eom, r, message, size);
+    if (!found) hint_at_motion(s->balance.eom, x, message, size);
     return found ? KD_OK : KD_ERR_NO_EQUILIBRIUM;
 }
 

@@ -11,13 +11,29 @@ kd_trim_options kd_trim_options_default(void)
     return (kd_trim_options){.tolerance = 1e-9, .max_iterations = 200};
 }
 
-static bool is_wanted(const kd_dims *n, const kd_adjustable *adjust, int nadjust)
+static bool is_wanted(const kd_dims *n, const kd_family *family, const kd_adjustable *adjust, int nadjust)
 {
     for (int i = 0; i < nadjust; i++) {
-        const int count = adjust[i].kind == KD_U ? n->nu : adjust[i].kind == KD_THETA ? n->ntheta : 0;
+        const kd_var kind = adjust[i].kind;
+        const int    outer = kind == KD_VAR_COUNT && family ? family->n : 0;
+        const int    count = kind == KD_U ? n->nu : kind == KD_THETA ? n->ntheta : outer;
         if (adjust[i].index < 0 || adjust[i].index >= count || !isfinite(adjust[i].value)) return false;
     }
     return true;
+}
+
+static bool is_turn(const kd_dims *n, const kd_turn *turn)
+{
+    return !turn || (turn->v >= 0 && turn->v + 6 <= n->nv && turn->p >= 0 && turn->p + 7 <= n->np);
+}
+
+static void keep(kd_balance *b, kd_state *x, kd_adjustable *adjust, int nadjust, kd_equilibrium_result *found)
+{
+    const double *theta = x->theta;
+    kd_state_copy(b->x, x);
+    x->theta = theta;
+    for (int i = 0; i < nadjust; i++) adjust[i].value = *kd_balance_adjusted(b, &adjust[i]);
+    kd_balance_report(b, found);
 }
 
 kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_options *opt, kd_state *x,
@@ -28,20 +44,23 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
     if (message && size > 0) message[0] = '\0';
     if (!eom || !x || nadjust < 0 || (nadjust > 0 && !adjust) || !(o->tolerance > 0)) return KD_ERR_ARGUMENT;
     const kd_dims n = kd_eom_dims(eom);
-    if (!is_wanted(&n, adjust, nadjust)) return KD_ERR_ARGUMENT;
+    if (!is_wanted(&n, o->family, adjust, nadjust) || !is_turn(&n, o->turn)) return KD_ERR_ARGUMENT;
     kd_balance               b;
     kd_equilibrium_result    found = {.attempts = 1};
-    const kd_balance_request request = {
-        .free_p = o->free_p, .free_v = o->free_v, .hold_p = true, .adjust = adjust, .nadjust = nadjust, .moving = true};
-    kd_status status = kd_balance_create(&b, eom, inputs, x, &request);
+    const kd_balance_request request = {.free_p = o->free_p,
+                                        .free_v = o->free_v,
+                                        .hold_p = true,
+                                        .adjust = adjust,
+                                        .nadjust = nadjust,
+                                        .moving = true,
+                                        .turn = o->turn,
+                                        .family = o->family};
+    kd_status                status = kd_balance_create(&b, eom, inputs, x, &request);
     if (status < 0) {
         kd_describe_refusal(&b, status, message, size);
     } else if (kd_balance_newton(&b, o->tolerance, o->max_iterations)) {
-        const double *theta = x->theta;
-        kd_state_copy(b.x, x);
-        x->theta = theta;
-        for (int i = 0; i < nadjust; i++) adjust[i].value = (adjust[i].kind == KD_U ? b.u : b.theta)[adjust[i].index];
-        kd_balance_report(&b, &found);
+        keep(&b, x, adjust, nadjust, &found);
+        if (nadjust > 1 && kd_balance_least_change(&b, o->tolerance)) keep(&b, x, adjust, nadjust, &found);
         kd_text(message, size, "all forces balance to %.2g of %.4g", found.residual, found.force_scale);
     } else {
         status = KD_ERR_NO_EQUILIBRIUM;

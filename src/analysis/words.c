@@ -56,6 +56,8 @@ void kd_describe_refusal(const kd_balance *b, kd_status status, char *message, s
 {
     if (status == KD_ERR_UNSUPPORTED)
         kd_text(message, size, "%d equations are too many for full matrices", b->rows);
+    else if (b->family && !b->data)
+        kd_text(message, size, "there are no equations for other values of the parameters, or they have other sizes");
     else if (b->data && status == KD_ERR_CALLBACK_STOP)
         kd_text(message, size, "the start cannot be evaluated: %s", kd_eom_data_message(b->data));
     else

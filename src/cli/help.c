@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-enum { MAX_NAMES = 16 };
+enum { MAX_NAMES = 24 };
 
 static void show_commands(void)
 {

@@ -49,7 +49,7 @@ typedef struct size_entry {
     int         count;
 } size_entry;
 
-enum { SIZES = 12 };
+enum { SIZES = 14 };
 
 static void list_sizes(const inquiry *q, size_entry list[SIZES])
 {
@@ -64,6 +64,8 @@ static void list_sizes(const inquiry *q, size_entry list[SIZES])
         {"nmu", "nonholonomic constraints", d.nmu},
         {"nq", "norm equations", d.nq},
         {"ne", "invariants", d.ne},
+        {"nz", "discrete states z", d.nz},
+        {"nswitch", "switching functions", d.nswitch},
         {"nu", "inputs u", d.nu},
         {"ny", "outputs y", d.ny},
         {"ntheta", "parameters", d.ntheta},
@@ -148,6 +150,17 @@ static void tell_elements(const kd_model *m)
         tell_element("force", m->force[i].name, word_of(KD_SCHEMA_FORCE, (int)m->force[i].def.kind));
     for (int i = 0; i < m->nstates; i++)
         tell_element("state", m->state[i].name, word_of(KD_SCHEMA_STATE, (int)m->state[i].def.kind));
+    for (int i = 0; i < m->nblocks; i++) {
+        const kd_block_def *def = &m->block[i].def;
+        snprintf(text, sizeof text, "%s, every %.9g s",
+                 def->kind == KD_BLOCK_USER ? "in C" : word_of(KD_SCHEMA_BLOCK, (int)def->kind), def->period);
+        tell_element("block", m->block[i].name, text);
+    }
+    for (int i = 0; i < m->nvariables; i++) {
+        snprintf(text, sizeof text, "%.9g", m->variable[i].def.start);
+        tell_element("variable", m->variable[i].name, text);
+    }
+    for (int i = 0; i < m->nevents; i++) tell_element("event", m->event[i].name, m->event[i].def.when);
     for (int i = 0; i < m->ninputs; i++) tell_element("input", m->input[i].name, m->input[i].def.value);
     for (int i = 0; i < m->ncurves; i++) tell_element("curve", m->curve[i].name, NULL);
     for (int i = 0; i < m->ntracks; i++) tell_element("track", m->track[i].name, m->track[i].def.curvature);

@@ -15,14 +15,13 @@ typedef struct task {
 
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
-    kd_cli_option options[4 + KD_SUBJECT_OPTIONS] = {
-        {"--at", "T", "simulate to this time first; without it the start is taken", KD_CLI_NUMBER, &t->point.at},
+    kd_cli_option options[3 + KD_OPERATING_POINT_OPTIONS] = {
         {"--descriptor", NULL, "also the descriptor form E, Ad, Bd, Cd, Dd with multipliers", KD_CLI_FLAG,
          &t->point.descriptor},
         {"--output", "FOLDER", "write NAME-linear.json, .txt and .mat there", KD_CLI_TEXT, &t->output},
         {"--json", NULL, "print one JSON object", KD_CLI_FLAG, &t->json},
     };
-    int                      count = 4 + kd_subject_options(&t->point.request, options + 4);
+    int                      count = 3 + kd_operating_point_options(&t->point, options + 3);
     static const char *const names[] = {"MODEL"};
     const kd_cli_syntax      syntax = {
              .usage = "kardan linearize MODEL [OPTION...]",
@@ -49,11 +48,16 @@ static bool save(task *t, kind k)
     char                     path[1200];
     FILE                    *file;
     snprintf(path, sizeof path, "%s/%s-linear.%s", t->output, t->point.subject.name, ending[k]);
-    if (kd_file_open(path, &file, t->message, sizeof t->message) < 0) return false;
-    if (k == JSON) kd_linear_write_json(file, t->point.linear, t->point.modes);
-    if (k == TEXT) kd_linear_write_text(file, t->point.linear);
-    if (k == MAT) kd_linear_write_mat(file, t->point.linear);
-    if (kd_file_close(file, path, t->message, sizeof t->message) < 0) return false;
+    if (k == MAT) {
+        kd_status status = kd_linear_save_mat(path, t->point.linear, t->point.modes, t->message, sizeof t->message);
+        if (status == KD_ERR_UNAVAILABLE) fprintf(stderr, "kardan: %s\n", t->message); // the others are as good
+        if (status < 0) return status == KD_ERR_UNAVAILABLE;
+    } else {
+        if (kd_file_open(path, &file, t->message, sizeof t->message) < 0) return false;
+        if (k == JSON) kd_linear_write_json(file, t->point.linear, t->point.modes);
+        if (k == TEXT) kd_linear_write_text(file, t->point.linear);
+        if (kd_file_close(file, path, t->message, sizeof t->message) < 0) return false;
+    }
     if (!t->json) printf("%s\n", path);
     return true;
 }

@@ -3,9 +3,45 @@
 
 #include <math.h>
 
+#include "cli/equilibrium.h"
 #include "cli/method.h"
+#include "core/text.h"
+#include "io/state_file.h"
+
+enum { SHOWN = 3, NAME_SIZE = 200 };
 
 static const double TOLERANCE = 1e-9; // of the simulation that leads to the point
+
+int kd_operating_point_options(kd_operating_point *o, kd_cli_option *options)
+{
+    options[0] = (kd_cli_option){"--at", "T", "simulate to this time first; without it the start is taken",
+                                 KD_CLI_NUMBER, &o->at};
+    options[1] =
+        (kd_cli_option){"--from-equilibrium", NULL, "take the equilibrium as the start", KD_CLI_FLAG, &o->rest};
+    options[2] =
+        (kd_cli_option){"--start-state", "FILE", "take a state that was written (by trim, equilibrium, simulate)",
+                        KD_CLI_TEXT, &o->start};
+    return 3 + kd_subject_options(&o->request, options + 3);
+}
+
+// The start is that of the model, an equilibrium or a state of a file
+static bool find_start(kd_operating_point *o)
+{
+    kd_equilibrium_result result;
+    kd_status             status = KD_OK;
+    if (o->start && o->rest) {
+        fputs("kardan: --start-state and --from-equilibrium are two starts; choose one\n", stderr);
+        return false;
+    }
+    if (o->start)
+        status = kd_state_file_load(o->start, NAN, o->subject.eom, o->subject.x, o->message, sizeof o->message);
+    if (o->rest) status = kd_cli_rest(&o->subject, false, &result, o->message, sizeof o->message);
+    if (status < 0)
+        fprintf(stderr, "kardan: %s: %s\n", o->start ? "--start-state" : "--from-equilibrium",
+                o->message[0] ? o->message : kd_status_sentence(status));
+    o->message[0] = '\0';
+    return status >= 0;
+}
 
 // By the method that kardan simulate would choose, with tight tolerances
 static bool go_to(kd_operating_point *o)
@@ -45,7 +81,7 @@ bool kd_operating_point_open(kd_operating_point *o, int *exit_status)
 {
     if (!kd_subject_open(&o->subject, &o->request, exit_status)) return false;
     *exit_status = KD_EXIT_FAILED;
-    if (!go_to(o) || !linearize(o)) return false;
+    if (!find_start(o) || !go_to(o) || !linearize(o)) return false;
     *exit_status = KD_EXIT_OK;
     return true;
 }
@@ -57,4 +93,54 @@ void kd_operating_point_close(kd_operating_point *o)
     kd_subject_close(&o->subject);
     o->modes = NULL;
     o->linear = NULL;
+}
+
+// ---- what to say about modes ----------------------------------------------------------------------------------------
+
+// The increments that move most in mode k, largest first; returns how many are worth telling
+static int dominant(const kd_modes *m, int k, int list[SHOWN])
+{
+    int n = 0;
+    for (int i = 0; i < m->nv; i++) {
+        const double *re = m->shape_re + (size_t)k * (size_t)m->nv, *im = m->shape_im + (size_t)k * (size_t)m->nv;
+        double        size = hypot(re[i], im[i]);
+        int           j = n < SHOWN ? n++ : SHOWN;
+        if (j == SHOWN && size <= hypot(re[list[SHOWN - 1]], im[list[SHOWN - 1]])) continue;
+        if (j == SHOWN) j--;
+        for (; j > 0 && size > hypot(re[list[j - 1]], im[list[j - 1]]); j--) list[j] = list[j - 1];
+        list[j] = i;
+    }
+    return n;
+}
+
+const char *kd_operating_point_moves_most(const kd_operating_point *o, int k, char *text, size_t size)
+{
+    const kd_modes *m = o->modes;
+    int             list[SHOWN], n = dominant(m, k, list);
+    char            name[NAME_SIZE];
+    kd_text(text, size, "%s", "");
+    for (int i = 0; i < n; i++) {
+        size_t place = (size_t)list[i] + (size_t)k * (size_t)m->nv;
+        double share = hypot(m->shape_re[place], m->shape_im[place]);
+        if (share < 0.01) break;
+        kd_text(name, sizeof name, "%s", o->linear->increment_name[list[i]]);
+        kd_text_append(text, size, "%s%s %.2f", i > 0 ? ", " : "", name, share);
+    }
+    return text;
+}
+
+static void tell_list(kd_json *json, const char *key, int n, const double *value)
+{
+    fprintf(json->file, "%s\"%s\": [", json->first ? "\n" : ",\n", key);
+    json->first = false;
+    for (int i = 0; i < n; i++) fprintf(json->file, "%s%.17g", i > 0 ? ", " : "", value[i]);
+    fputs("]", json->file);
+}
+
+void kd_cli_tell_modes(kd_json *json, const kd_modes *m)
+{
+    tell_list(json, "real", m->n, m->real);
+    tell_list(json, "imaginary", m->n, m->imaginary);
+    tell_list(json, "frequency", m->n, m->frequency);
+    tell_list(json, "damping", m->n, m->damping);
 }

@@ -6,7 +6,9 @@
 
 typedef struct kd_operating_point {
     kd_subject_request request;
-    double             at; // time to simulate to; NaN: the start
+    double             at;    // time to simulate to; NaN: the start
+    bool               rest;  // the equilibrium is the start
+    const char        *start; // file of the state to start from; NULL: the model's
     bool               descriptor;
     kd_subject         subject;
     kd_linear         *linear;
@@ -14,8 +16,18 @@ typedef struct kd_operating_point {
     char               message[2000]; // news
 } kd_operating_point;
 
+// Options that say where, those of the subject included; returns their number.
+enum { KD_OPERATING_POINT_OPTIONS = 3 + KD_SUBJECT_OPTIONS };
+int kd_operating_point_options(kd_operating_point *point, kd_cli_option *options);
+
 // Open the model, go to the time, linearise. false: standard error has been told, *exit_status is set.
 bool kd_operating_point_open(kd_operating_point *point, int *exit_status);
 void kd_operating_point_close(kd_operating_point *point); // keeps the request
+
+// "joint.hinge.q 1.00, joint.slider.q 0.25": what moves most in a mode, largest first, written to text, which is
+// returned.
+const char *kd_operating_point_moves_most(const kd_operating_point *point, int mode, char *text, size_t size);
+// Members real, imaginary, frequency, damping.
+void kd_cli_tell_modes(kd_json *json, const kd_modes *modes);
 
 #endif

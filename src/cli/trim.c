@@ -1,9 +1,11 @@
 // trim.c: kardan trim: inputs and parameters that hold a position, or a steady motion.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/equilibrium.h"
 #include "cli/method.h"
+#include "model/model.h"
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, NAME_SIZE = 200, MOST = 64, TEXT_SIZE = 4096 };
 
@@ -17,30 +19,42 @@ typedef struct quest {
     int                   count;
     double                first[MOST]; // values before
     bool                 *free_p, *free_v;
-    char                  message[MESSAGE_SIZE], path[PATH_SIZE];
+    double                rate; // of a steady turn [rad/s]; NaN: none
+    kd_turn               turn;
+    // parameters of a model file: the model is read again for other values
+    char       parameter[MOST][NAME_SIZE];
+    int        nparameters;
+    char       setting[MOST][NAME_SIZE + 40];
+    kd_subject made;
+    char       message[MESSAGE_SIZE], path[PATH_SIZE];
 } quest;
 
 static kd_cli_parsed read_arguments(quest *q, int argc, char **argv)
 {
-    kd_cli_option options[6 + KD_SUBJECT_OPTIONS] = {
-        {"--adjust", "A,B,...", "inputs (of examples also parameters) that may change", KD_CLI_TEXT, &q->adjust},
+    kd_cli_option options[7 + KD_SUBJECT_OPTIONS] = {
+        {"--adjust", "A,B,...", "inputs and parameters that may change", KD_CLI_TEXT, &q->adjust},
         {"--hold", "A,B,...", "coordinates that are held; default: all", KD_CLI_TEXT, &q->hold},
         {"--free", "A,B,...", "coordinates and velocities that may change; default: none", KD_CLI_TEXT, &q->release},
         {"--moving", NULL, "hold the velocities of the start, without acceleration; default: rest", KD_CLI_FLAG,
          &q->moving},
+        {"--turn", "RATE", "a steady turn to the left [rad/s] with the speed of the start", KD_CLI_NUMBER, &q->rate},
         {"--output", "DIR", "folder for the state; default: results", KD_CLI_TEXT, &q->folder},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &q->json},
     };
-    int                      count = 6 + kd_subject_options(&q->request, options + 6);
+    int                      count = 7 + kd_subject_options(&q->request, options + 7);
     static const char *const names[] = {"MODEL"};
     const kd_cli_syntax      syntax = {
              .usage = "kardan trim MODEL --adjust NAME,... [OPTION...]",
-             .about = "Find the inputs with which MODEL stays in the position of its start, or moves on steadily "
-                           "(--moving). Where\n"
-                           "they are not determined, the smallest change is taken. Writes the state (DIR/NAME.trim.state.csv).",
-             .details = "A name also stands for all names that begin with it: joint.steering for joint.steering.q.\n\n"
+             .about = "Find the inputs and parameters with which MODEL stays in the position of its start, or moves on\n"
+                           "steadily, straight on (--moving) or in a turn (--turn). Where they are not determined, the\n"
+                           "smallest change is taken. Writes the state (DIR/NAME.trim.state.csv).",
+             .details = "A name also stands for all names that begin with it: joint.steering for joint.steering.q.\n"
+                             "In a turn all coordinates but the place are free, and the velocities that are not zero at the\n"
+                             "start, unless --hold or --free say otherwise.\n\n"
                              "Examples:\n"
-                             "  kardan trim models/passenger-car.yaml --moving --adjust steer\n",
+                             "  kardan trim models/passenger-car.yaml --moving --adjust steer\n"
+                             "  kardan trim models/closed-loop-car.yaml --adjust push --hold joint.body.q3\n"
+                             "  kardan trim models/closed-loop-car.yaml --turn 0.2 --adjust angle,torque\n",
              .options = options,
              .noptions = count,
              .operand_name = names,
@@ -48,6 +62,16 @@ static kd_cli_parsed read_arguments(quest *q, int argc, char **argv)
              .noperands = 1,
     };
     return kd_cli_parse(&syntax, argc, argv);
+}
+
+// An increment has the name of its coordinate, that of a rotation the name of its angular velocity
+static const char *increment_name(const quest *q, int i, char *name, size_t size)
+{
+    char *place;
+    kd_eom_name(q->subject.eom, KD_NAME_V, i, name, size);
+    if ((place = strstr(name, ".com_v."))) memmove(place + 4, place + 6, strlen(place + 6) + 1);
+    if ((place = strrchr(name, '.')) && place[1] == 'v') place[1] = 'q';
+    return name;
 }
 
 // Does the word name this, or begin its name?
@@ -78,7 +102,101 @@ static bool find_adjustable(quest *q, const char *word)
             if (names(word, name) || strcmp(word, tail) == 0)
                 q->list[q->count++] = (kd_adjustable){.kind = VAR[k], .index = i};
         }
+    if (q->count == before && q->subject.model && q->count < MOST) {
+        const kd_parameter *parameter = kd_model_parameter(q->subject.model, word);
+        if (!parameter) return complain("--adjust", word);
+        snprintf(q->parameter[q->nparameters], NAME_SIZE, "%s", word);
+        q->list[q->count++] =
+            (kd_adjustable){.kind = KD_VAR_COUNT, .index = q->nparameters++, .value = parameter->value};
+    }
     return q->count > before || complain("--adjust", word);
+}
+
+// ---- parameters of a model file -------------------------------------------------------------------------------------
+
+static bool is_adjusted_setting(const quest *q, const char *setting)
+{
+    for (int i = 0; i < q->nparameters; i++) {
+        const size_t length = strlen(q->parameter[i]);
+        if (strncmp(setting, q->parameter[i], length) == 0 && setting[length] == '=') return true;
+    }
+    return false;
+}
+
+// The model with other values of the adjusted parameters
+static kd_status make_equations(const double *value, void *context, const kd_eom **eom, const kd_inputs **inputs)
+{
+    quest             *q = context;
+    kd_subject_request request = q->request;
+    int                status;
+    request.settings.count = 0;
+    request.unassembled = true; // positions are those of the search
+    for (int i = 0; i < q->request.settings.count; i++)
+        if (!is_adjusted_setting(q, q->request.settings.word[i]))
+            request.settings.word[request.settings.count++] = q->request.settings.word[i];
+    if (request.settings.count + q->nparameters > KD_CLI_LONGEST_LIST) return KD_ERR_ARGUMENT;
+    for (int i = 0; i < q->nparameters; i++) {
+        snprintf(q->setting[i], sizeof q->setting[i], "%s=%.17g", q->parameter[i], value[i]);
+        request.settings.word[request.settings.count++] = q->setting[i];
+    }
+    kd_subject_close(&q->made);
+    if (!kd_subject_open(&q->made, &request, &status)) return KD_ERR_MODEL;
+    *eom = q->made.eom;
+    *inputs = kd_subject_inputs(&q->made);
+    return KD_OK;
+}
+
+// ---- steady turn ----------------------------------------------------------------------------------------------------
+
+static int find_name(const quest *q, kd_kind kind, int count, const char *wanted)
+{
+    char name[NAME_SIZE];
+    for (int i = 0; i < count; i++)
+        if (strcmp(kd_eom_name(q->subject.eom, kind, i, name, sizeof name), wanted) == 0) return i;
+    return -1;
+}
+
+// Is velocity i the first of a free joint (joint.NAME.v1) or of a free body (body.NAME.com_v.x)? Then its coordinates
+// begin at *p.
+static bool is_free_joint(const quest *q, int i, int *p)
+{
+    static const char *const ENDING[2][2] = {{".v1", ".q1"}, {".com_v.x", ".com.x"}};
+    const kd_dims            n = kd_eom_dims(q->subject.eom);
+    char                     name[NAME_SIZE], other[NAME_SIZE + 8];
+    kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name);
+    for (int k = 0; k < 2; k++) {
+        const size_t length = strlen(name), tail = strlen(ENDING[k][0]);
+        if (length <= tail || strcmp(name + length - tail, ENDING[k][0]) != 0) continue;
+        snprintf(other, sizeof other, "%.*s.w1", (int)(length - tail), name);
+        if (find_name(q, KD_NAME_V, n.nv, other) != i + 3) continue;
+        snprintf(other, sizeof other, "%.*s%s", (int)(length - tail), name, ENDING[k][1]);
+        *p = find_name(q, KD_NAME_P, n.np, other);
+        return *p >= 0;
+    }
+    return false;
+}
+
+static bool find_turn(quest *q)
+{
+    const kd_dims n = kd_eom_dims(q->subject.eom);
+    q->turn.rate = q->rate;
+    for (int i = 0; q->subject.model && q->subject.coordinates == KD_JOINT && i + 5 < n.nv; i++) {
+        q->turn.v = i;
+        if (is_free_joint(q, i, &q->turn.p)) return true;
+    }
+    fputs("kardan: --turn needs a model in joint coordinates with a body that moves freely\n", stderr);
+    return false;
+}
+
+// All coordinates but the place, and the velocities of what spins
+static void release_for_turn(quest *q)
+{
+    const kd_dims n = kd_eom_dims(q->subject.eom);
+    for (int i = 0; i < n.nv; i++) {
+        const int own = i - q->turn.v;
+        q->free_p[i] = own != 0 && own != 1;
+        q->free_v[i] = (own < 0 || own > 5) && q->subject.x->v[i] != 0;
+    }
 }
 
 static bool mark(quest *q, const char *option, const char *word, bool *p, bool *v, bool value)
@@ -89,8 +207,9 @@ static bool mark(quest *q, const char *option, const char *word, bool *p, bool *
     for (int i = 0; i < n.nv; i++) {
         if (v && names(word, kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name))) v[i] = found = true;
         bool is = n.np == n.nv && names(word, kd_eom_name(q->subject.eom, KD_NAME_P, i, name, sizeof name));
-        // with Euler parameters the increments have the names of the velocities
-        is = is || (n.np != n.nv && names(word, kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name)));
+        // with Euler parameters places and increments differ
+        is = is || (n.np != n.nv && (names(word, kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name)) ||
+                                     names(word, increment_name(q, i, name, sizeof name))));
         if (is) p[i] = value;
         found = found || is;
     }
@@ -121,6 +240,10 @@ static bool read_words(quest *q)
     q->free_v = calloc((size_t)n.nv + 1, sizeof *q->free_v);
     if (!q->free_p || !q->free_v) return false;
     for (int i = 0; q->hold && i < n.nv; i++) q->free_p[i] = true;
+    if (!isnan(q->rate)) {
+        if (!find_turn(q)) return false;
+        if (!q->hold && !q->release) release_for_turn(q);
+    }
     return split(q, "--hold", q->hold, false) && split(q, "--free", q->release, true);
 }
 
@@ -136,7 +259,8 @@ static bool read_values(quest *q)
     if (good && inputs) good = inputs->eval(s->x->t, inputs->context, u, u + n.nu, u + 2 * n.nu) == KD_EVAL_OK;
     for (int i = 0; good && i < q->count; i++) {
         const double *from = q->list[i].kind == KD_U ? u : theta;
-        q->first[i] = q->list[i].value = from ? from[q->list[i].index] : 0;
+        if (q->list[i].kind != KD_VAR_COUNT) q->list[i].value = from ? from[q->list[i].index] : 0;
+        q->first[i] = q->list[i].value;
     }
     free(u);
     return good;
@@ -144,6 +268,7 @@ static bool read_values(quest *q)
 
 static const char *name_of(const quest *q, int i, char *name, size_t size)
 {
+    if (q->list[i].kind == KD_VAR_COUNT) return q->parameter[q->list[i].index];
     return kd_eom_name(q->subject.eom, q->list[i].kind == KD_U ? KD_NAME_U : KD_NAME_THETA, q->list[i].index, name,
                        size);
 }
@@ -168,16 +293,36 @@ static void tell_json(const quest *q, kd_status status)
     printf("\n");
 }
 
+// With the values of parameters as another command takes them
+static void tell_text(const quest *q)
+{
+    char name[NAME_SIZE];
+    printf("%s: %s\n\nAdjusted\n", q->subject.name, q->message);
+    for (int i = 0; i < q->count; i++)
+        printf("  %-40s %18.10g   from %.10g\n", name_of(q, i, name, sizeof name), q->list[i].value, q->first[i]);
+    printf("\nState: %s\n", q->path);
+    if (q->nparameters == 0) return;
+    printf("Go on: kardan simulate %s --start-state %s", q->request.word, q->path);
+    for (int i = 0; i < q->request.settings.count; i++)
+        if (!is_adjusted_setting(q, q->request.settings.word[i])) printf(" --set %s", q->request.settings.word[i]);
+    for (int i = 0; i < q->count; i++)
+        if (q->list[i].kind == KD_VAR_COUNT)
+            printf(" --set %s=%.17g", q->parameter[q->list[i].index], q->list[i].value);
+    printf("\n");
+}
+
 static int find(quest *q)
 {
     kd_subject     *s = &q->subject;
     const kd_dims   n = kd_eom_dims(s->eom);
     kd_trim_options opt = kd_trim_options_default();
-    char            name[NAME_SIZE];
+    const kd_family family = {.n = q->nparameters, .make = make_equations, .context = q};
     opt.free_p = q->free_p;
     opt.free_v = q->free_v;
+    opt.turn = isnan(q->rate) ? NULL : &q->turn;
+    opt.family = q->nparameters > 0 ? &family : NULL;
     memset(s->x->a, 0, (size_t)n.nv * sizeof(double));
-    if (!q->moving) memset(s->x->v, 0, (size_t)n.nv * sizeof(double));
+    if (!q->moving && !opt.turn) memset(s->x->v, 0, (size_t)n.nv * sizeof(double));
     kd_status status =
         kd_trim(s->eom, kd_subject_inputs(s), &opt, s->x, q->list, q->count, &q->result, q->message, sizeof q->message);
     if (status >= 0 && !kd_cli_save_state(s, q->folder, "trim", q->path, sizeof q->path)) return KD_EXIT_FAILED;
@@ -186,18 +331,14 @@ static int find(quest *q)
         fprintf(stderr, "kardan: %s: %s\n", s->name, q->message[0] ? q->message : kd_status_sentence(status));
         return KD_EXIT_FAILED;
     }
-    if (q->json) return KD_EXIT_OK;
-    printf("%s: %s\n\nAdjusted\n", s->name, q->message);
-    for (int i = 0; i < q->count; i++)
-        printf("  %-40s %18.10g   from %.10g\n", name_of(q, i, name, sizeof name), q->list[i].value, q->first[i]);
-    printf("\nState: %s\n", q->path);
+    if (!q->json) tell_text(q);
     return KD_EXIT_OK;
 }
 
 int kd_cli_trim(int argc, char **argv)
 {
     static quest q; // of this one command; large
-    q = (quest){.folder = "results"};
+    q = (quest){.folder = "results", .rate = NAN};
     kd_cli_parsed parsed = read_arguments(&q, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status;
@@ -207,6 +348,7 @@ int kd_cli_trim(int argc, char **argv)
     }
     free(q.free_p);
     free(q.free_v);
+    kd_subject_close(&q.made);
     kd_subject_close(&q.subject);
     return status;
 }

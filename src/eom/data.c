@@ -97,6 +97,26 @@ static void cut_arrays(kd_eom_data *d, const kd_dims *n)
     d->left = kd_cut_double(arena, rows);
 }
 
+// Memory of impacts: with the object where rows are one-sided, otherwise at the first request
+bool kd_room_impact(kd_eom_data *d)
+{
+    const kd_dims *n = &d->eom->def.dims;
+    kd_arena      *arena = &d->arena;
+    int            most = n->nlambda + n->nmu;
+    if (d->impact_L) return true;
+    d->impact_W = kd_cut_matrix(arena, n->nv, most);
+    d->impact_y = kd_cut_double(arena, n->nv);
+    d->impact_step = kd_cut_double(arena, n->nv);
+    d->impact_rate = kd_cut_double(arena, most);
+    d->impact_c = kd_cut_double(arena, most);
+    d->impact_u = kd_cut_double(arena, most);
+    d->impact_row = kd_cut_int(arena, most);
+    d->impact_one_sided = kd_cut_bool(arena, most);
+    kd_least_distance_cut(&d->impact, arena, n->nv, most);
+    if (arena->failed) return false;
+    return kd_room(d, &d->impact_L, n->nv, n->nv);
+}
+
 bool kd_room(kd_eom_data *d, double **matrix, int rows, int columns)
 {
     if (!*matrix) *matrix = kd_cut_matrix(&d->arena, rows, columns);
@@ -153,6 +173,7 @@ kd_status kd_eom_data_create(const kd_eom *eom, kd_eom_data **data)
     cut_frames(d, &eom->def.dims);
     cut_arrays(d, &eom->def.dims);
     if (reserves_at_once(eom) && kd_eom_data_reserve(d) != KD_OK) d->arena.failed = true;
+    if (eom->def.restitution && !kd_room_impact(d)) d->arena.failed = true;
     d->context = eom->def.context;
     if (!d->arena.failed && eom->def.make_work) d->context = d->work = eom->def.make_work(eom->def.context);
     if (d->arena.failed || (eom->def.make_work && !d->work)) {

@@ -5,6 +5,7 @@
 #include <kardan/eom.h>
 
 #include "core/memory.h"
+#include "math/least_distance.h"
 
 // Stages of an evaluation point, in the order in which they are set.
 typedef enum kd_stage {
@@ -105,6 +106,15 @@ struct kd_eom_data {
     double *Z_base;                      // (np x nv)
     double *time_part;                   // (nlambda) g_t
 
+    // impacts; most: nlambda + nmu
+    double           *impact_L, *impact_W;    // (nv x nv) Cholesky factor of M, (nv x most) L \ rows'
+    double           *impact_y, *impact_step; // (nv)
+    double           *impact_rate;            // (most) gI, h
+    double           *impact_c, *impact_u;    // (most) what the rows in use ask for, impulses
+    int              *impact_row;             // (most) rows in use; those of h behind those of g
+    bool             *impact_one_sided;       // (most)
+    kd_least_distance impact;
+
     kd_fault fault;
     char     message[256];
     kd_arena arena;
@@ -123,6 +133,7 @@ void kd_restamp(kd_eom_data *d, kd_stage from);
 bool    kd_room(kd_eom_data *d, double **matrix, int rows, int columns);
 bool    kd_room_block(kd_eom_data *d);
 bool    kd_room_mass(kd_eom_data *d);
+bool    kd_room_impact(kd_eom_data *d);
 kd_eval kd_fault_memory(kd_eom_data *d, kd_fn fn);
 
 // ---- faults ---------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,10 +25,12 @@ typedef struct piece {
 struct kd_curve {
     kd_arena        arena;
     int             n;
-    double         *x;     // (n) rows
-    piece          *piece; // (n + 1) before the first row, behind row i - 1
-    double          scale; // (n - 1)/(x[n-1] - x[0]): guess of the row, exact for equal distances
-    const kd_track *track; // in place of the rows; NULL: none
+    double         *x;      // (n) rows
+    piece          *piece;  // (n + 1) before the first row, behind row i - 1
+    double          scale;  // (n - 1)/(x[n-1] - x[0]): guess of the row, exact for equal distances
+    kd_interval    *range;  // (2 n - 2) a tree: of piece i at n - 1 + i, of k together those of 2 k and 2 k + 1
+    int            *breaks; // (n + 1) at or before row i - 1
+    const kd_track *track;  // in place of the rows; NULL: none
     kd_track_part   part;
 };
 
@@ -201,6 +204,70 @@ static void make_pieces(kd_curve *c, kd_curve_kind kind, const double *y, double
     end_pieces(&r, c->piece);
 }
 
+// ---- ranges ---------------------------------------------------------------------------------------------------------
+
+static kd_interval hull(kd_interval a, kd_interval b)
+{
+    return (kd_interval){fmin(a.lower, b.lower), fmax(a.upper, b.upper)};
+}
+
+static double at_piece(const piece *p, double u)
+{
+    return p->a + u * (p->b + u * (p->c + u * p->d));
+}
+
+// Values of a piece at u, with the rounding error of the polynomial. A straight line is not infinitely high where it is
+// flat.
+static kd_interval range_at(const piece *p, double u)
+{
+    if (p->b == 0.0 && p->c == 0.0 && p->d == 0.0) return (kd_interval){p->a, p->a};
+    const double f = isinf(u) && p->c == 0.0 && p->d == 0.0 ? u * p->b : at_piece(p, u), size = fabs(u);
+    const double sum = fabs(p->a) + size * (fabs(p->b) + size * (fabs(p->c) + size * fabs(p->d)));
+    const double error = isinf(u) || (u == 0.0 && p->a == f) ? 0.0 : 4.0 * DBL_EPSILON * sum;
+    return (kd_interval){f - error, f + error};
+}
+
+// Of a piece for u0 <= u <= u1: at the ends and where b + 2 c u + 3 d u^2 = 0
+static kd_interval range_of_piece(const piece *p, double u0, double u1)
+{
+    kd_interval range = hull(range_at(p, u0), range_at(p, u1));
+    double      root[2];
+    int         roots = 0;
+    if (p->d == 0.0) {
+        if (p->c != 0.0) root[roots++] = -0.5 * p->b / p->c;
+    } else {
+        const double inside = p->c * p->c - 3.0 * p->b * p->d;
+        const double q = -(p->c + copysign(sqrt(fmax(inside, 0.0)), p->c));
+        if (inside >= 0.0) root[roots++] = q / (3.0 * p->d);
+        if (inside >= 0.0 && q != 0.0) root[roots++] = p->b / q;
+    }
+    for (int i = 0; i < roots; i++)
+        if (root[i] > u0 && root[i] < u1) range = hull(range, range_at(p, root[i]));
+    return range;
+}
+
+static void make_ranges(kd_curve *c)
+{
+    const int m = c->n - 1;
+    for (int i = 0; i < m; i++) c->range[m + i] = range_of_piece(&c->piece[i + 1], 0.0, c->x[i + 1] - c->x[i]);
+    for (int k = m - 1; k > 0; k--) c->range[k] = hull(c->range[2 * k], c->range[2 * k + 1]);
+}
+
+// A straight line that goes on is no break.
+static void make_breaks(kd_curve *c, bool linear)
+{
+    c->breaks[0] = 0;
+    for (int i = 0; i < c->n; i++) {
+        const piece *left = &c->piece[i], *right = &c->piece[i + 1];
+        const bool   bent = fabs(right->b - left->b) > 1e-12 * (fabs(left->b) + fabs(right->b));
+        const bool   end =
+            (i == 0 && (right->c != 0.0 || right->d != 0.0)) || (i == c->n - 1 && (left->c != 0.0 || left->d != 0.0));
+        c->breaks[i + 1] = c->breaks[i] + (linear ? bent : end);
+    }
+}
+
+// ---- creation -------------------------------------------------------------------------------------------------------
+
 kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const double *y, kd_curve **curve, char *message,
                           size_t size)
 {
@@ -214,6 +281,8 @@ kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const doub
     if (c) {
         c->x = kd_cut_double(&c->arena, n);
         c->piece = kd_arena_cut(&c->arena, (size_t)n + 1, sizeof *c->piece);
+        c->range = kd_arena_cut(&c->arena, 2 * (size_t)n - 2, sizeof *c->range);
+        c->breaks = kd_cut_int(&c->arena, n + 1);
     }
     if (scratch.failed || !c || c->arena.failed) {
         kd_text(message, size, "out of memory");
@@ -225,6 +294,9 @@ kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const doub
     c->scale = (n - 1) / (x[n - 1] - x[0]);
     make_pieces(c, kind, y, work, work + n);
     status = check_pieces(c, message, size);
+    if (status != KD_OK) goto done;
+    make_ranges(c);
+    make_breaks(c, kind == KD_CURVE_KIND_LINEAR);
 done:
     kd_arena_release(&scratch);
     if (status != KD_OK) kd_curve_destroy(c);
@@ -280,7 +352,7 @@ void kd_curve_eval(const kd_curve *curve, double x, double out[4])
     const int    k = rows_before(curve, x);
     const piece *p = &curve->piece[k];
     const double u = x - curve->x[k > 0 ? k - 1 : 0];
-    out[0] = p->a + u * (p->b + u * (p->c + u * p->d));
+    out[0] = at_piece(p, u);
     out[1] = p->b + u * (2.0 * p->c + 3.0 * u * p->d);
     out[2] = 2.0 * p->c + 6.0 * u * p->d;
     out[3] = 6.0 * p->d;
@@ -296,5 +368,38 @@ double kd_curve_value(const kd_curve *curve, double x)
     const int    k = rows_before(curve, x);
     const piece *p = &curve->piece[k];
     const double u = x - curve->x[k > 0 ? k - 1 : 0];
-    return p->a + u * (p->b + u * (p->c + u * p->d));
+    return at_piece(p, u);
+}
+
+// Of the pieces first .. end - 1 between the rows, from the tree.
+static kd_interval range_of_pieces(const kd_curve *c, int first, int end)
+{
+    kd_interval range = {INFINITY, -INFINITY};
+    for (first += c->n - 1, end += c->n - 1; first < end; first /= 2, end /= 2) {
+        if (first % 2 == 1) range = hull(range, c->range[first++]);
+        if (end % 2 == 1) range = hull(range, c->range[--end]);
+    }
+    return range;
+}
+
+kd_interval kd_curve_bounds(const kd_curve *curve, kd_interval x)
+{
+    if (curve->track) return kd_track_bounds(curve->track, curve->part, x);
+    const int   n = curve->n, first = rows_before(curve, x.lower), last = rows_before(curve, x.upper);
+    kd_interval range = range_of_pieces(curve, first, last - 1); // the whole pieces in between: first + 1 .. last - 1
+    for (int k = first; k <= last; k += last > first ? last - first : 1) { // those at the ends
+        const double start = curve->x[k > 0 ? k - 1 : 0];
+        const double end = k > 0 && k < n ? curve->x[k] : k == 0 ? curve->x[0] : INFINITY;
+        const double u0 = k == first ? x.lower - start : 0.0, u1 = k == last ? x.upper - start : end - start;
+        range = hull(range, range_of_piece(&curve->piece[k], u0, u1));
+    }
+    return range;
+}
+
+int kd_curve_breaks_before(const kd_curve *curve, double x)
+{
+    if (!curve->track) return curve->breaks[rows_before(curve, x)];
+    double start, end;
+    kd_track_ends(curve->track, &start, &end);
+    return (x >= start) + (x >= end);
 }

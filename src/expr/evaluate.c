@@ -52,7 +52,7 @@ static double value_if(double condition, double yes, double no)
 }
 
 // Arithmetic is spelled out, for it is most of what models hold; the rest comes from the table.
-static double value_of(const kd_instruction *i, const double *w)
+double kd_expr_value_of(const kd_instruction *i, const double *w)
 {
     switch (i->op) {
     case KD_OP_ADD:
@@ -80,7 +80,7 @@ double kd_expr_value(const kd_expr *expr, const double *x, double *work)
     memcpy(work, expr->number, (size_t)expr->nnumbers * sizeof *work);
     for (int i = 0; i < expr->nvariables; i++) w[i] = x[expr->slot[i]];
     w += expr->nvariables;
-    for (int i = 0; i < expr->ninstructions; i++) w[i] = value_of(&expr->instruction[i], work);
+    for (int i = 0; i < expr->ninstructions; i++) w[i] = kd_expr_value_of(&expr->instruction[i], work);
     return w[expr->ninstructions - 1];
 }
 

@@ -84,17 +84,20 @@ kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work);
 
 // ---- ranges ---------------------------------------------------------------------------------------------------------
 
-typedef struct kd_interval {
-    double lower, upper;
-} kd_interval;
-
 // Bounds of the values that the expression takes when each variable x[slot] is anywhere in its range, rounding
 // included; work: kd_expr_interval_size() ranges. (-inf, inf) where nothing is known (division by zero inside, domain)
 int         kd_expr_interval_size(const kd_expr *expr);
 kd_interval kd_expr_bounds(const kd_expr *expr, const kd_interval *x, kd_interval *work);
-// The first time in (t, t_end] at which an expression of time alone (slot: that of t, the only variable) is not smooth:
-// jumps of steps, conditions and tables, kinks of ramps, absolute values, knots. Infinity: none. No kink is missed
-// unless more than a thousand lie in between closer together than rounding can tell.
+// The first time in (t, t_end] at which an expression is not smooth as a function of time (slot: that of t): jumps of
+// steps and conditions, kinks of ramps, absolute values, tables, ends of smooth steps. Parts that read other variables
+// as well do not count; the parts of time alone inside of them do. Infinity: none.
+// The answer is the first double from which on the formula of the right side holds; the double before it is the last of
+// the left side. What changes back within a part in 2^44 of t is left out. An answer may also be a time at which
+// nothing breaks, up to which there is surely nothing: when the search took more than KD_EXPR_MAX_SEARCH evaluations for
+// one operation.
+// Method: docs/methods/intervals.md
+enum { KD_EXPR_MAX_SEARCH = 5000 };
 double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work);
+bool   kd_expr_has_breaks(const kd_expr *expr, int slot, kd_interval *work); // can there be one?
 
 #endif

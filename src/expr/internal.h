@@ -92,6 +92,9 @@ typedef struct kd_instruction {
     const kd_curve *curve;
 } kd_instruction;
 
+// The value of an instruction from those of the entries before.
+double kd_expr_value_of(const kd_instruction *i, const double *w);
+
 struct kd_expr {
     kd_arena        arena;
     int             nnumbers, nvariables, ninstructions;

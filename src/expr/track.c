@@ -7,6 +7,7 @@
 // not smoothed.
 #include "expr/track.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -168,4 +169,74 @@ void kd_track_eval(const kd_track *t, kd_track_part part, double s, double out[4
     else
         put_part(part, value, heading, kappa, out);
     if (isnan(s)) out[0] = out[1] = out[2] = out[3] = s;
+}
+
+// ---- ranges ---------------------------------------------------------------------------------------------------------
+
+// Of a polynomial for |tau - middle| <= half: its value in the middle, and slopes by the sum of their terms for the
+// largest |tau| there is, which may be a little more than 1
+static kd_interval range_of_polynomial(const double *c, int n, double middle, double half)
+{
+    const double largest = fabs(middle) + half, value = polynomial(c, n, middle);
+    double       slope = 0.0, sum = 0.0;
+    for (int k = n - 1; k >= 1; k--) slope = slope * largest + k * fabs(c[k]);
+    for (int k = n - 1; k >= 0; k--) sum = sum * largest + fabs(c[k]);
+    const double reach = half * slope + 32.0 * DBL_EPSILON * sum;
+    return (kd_interval){value - reach, value + reach};
+}
+
+static kd_interval range_of_piece(const kd_track *t, kd_track_part part, int i, double s0, double s1)
+{
+    const piece *p = &t->piece[i];
+    const double tau0 = (s0 - t->start) / t->half - (2 * i + 1), tau1 = (s1 - t->start) / t->half - (2 * i + 1);
+    const double middle = 0.5 * (tau0 + tau1), half = 0.5 * (tau1 - tau0) + 8.0 * DBL_EPSILON * (2 * i + 2);
+    switch (part) {
+    case KD_TRACK_X:
+        return range_of_polynomial(p->x, NX + 1, middle, half);
+    case KD_TRACK_Y:
+        return range_of_polynomial(p->y, NX + 1, middle, half);
+    case KD_TRACK_HEADING:
+        return range_of_polynomial(p->heading, NK + 1, middle, half);
+    default:
+        return range_of_polynomial(p->kappa, NK, middle, half);
+    }
+}
+
+// Straight on, from s0 to s1 outside of the pieces
+static kd_interval range_of_straight(const kd_track *t, kd_track_part part, double s0, double s1)
+{
+    double out0[4], out1[4];
+    kd_track_eval(t, part, s0, out0);
+    kd_track_eval(t, part, s1, out1);
+    const double lower = fmin(out0[0], out1[0]), upper = fmax(out0[0], out1[0]);
+    if (isnan(out0[0]) || isnan(out1[0])) return (kd_interval){-INFINITY, INFINITY};
+    return (kd_interval){lower - 8.0 * DBL_EPSILON * (1.0 + fabs(lower)),
+                         upper + 8.0 * DBL_EPSILON * (1.0 + fabs(upper))};
+}
+
+static void join(kd_interval *a, kd_interval b)
+{
+    a->lower = fmin(a->lower, b.lower);
+    a->upper = fmax(a->upper, b.upper);
+}
+
+kd_interval kd_track_bounds(const kd_track *t, kd_track_part part, kd_interval s)
+{
+    kd_interval range = {INFINITY, -INFINITY};
+    if (s.lower < t->start) join(&range, range_of_straight(t, part, s.lower, fmin(s.upper, t->start)));
+    if (s.upper > t->end) join(&range, range_of_straight(t, part, fmax(s.lower, t->end), s.upper));
+    const double first = fmax(s.lower, t->start), last = fmin(s.upper, t->end);
+    // one piece more on each side: the evaluation may round into it
+    for (int i = 0; i < t->n && first <= last; i++) {
+        const double start = t->start + 2 * i * t->half, end = start + 2 * t->half, near = 1e-9 * t->half;
+        if (end < first - near || start > last + near) continue;
+        join(&range, range_of_piece(t, part, i, fmax(first, start), fmin(last, end)));
+    }
+    return range;
+}
+
+void kd_track_ends(const kd_track *track, double *start, double *end)
+{
+    *start = track->start;
+    *end = track->end;
 }

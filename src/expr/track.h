@@ -8,6 +8,8 @@
 
 #include <kardan/base.h>
 
+#include "expr/range.h"
+
 typedef struct kd_track kd_track;
 
 typedef enum kd_track_part {
@@ -26,5 +28,8 @@ void      kd_track_destroy(kd_track *track); // NULL is fine
 
 // out = f, f', f'', f''' at s. Outside of the range the line goes on straight.
 void kd_track_eval(const kd_track *track, kd_track_part part, double s, double out[4]);
+// Bounds of f for all s of a range.
+kd_interval kd_track_bounds(const kd_track *track, kd_track_part part, kd_interval s);
+void        kd_track_ends(const kd_track *track, double *start, double *end);
 
 #endif

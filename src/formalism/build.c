@@ -187,7 +187,7 @@ kd_row *kd_system_new_row(kd_system *s, bool nonholonomic)
         GROW(s, row_g, nrows_g, ROWS_G);
         row = &s->row_g[s->nrows_g++];
     }
-    *row = (kd_row){.joint = -1, .constraint = -1};
+    *row = (kd_row){.joint = -1, .constraint = -1, .force = -1};
     return row;
 }
 

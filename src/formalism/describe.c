@@ -114,7 +114,7 @@ static void say_redundant(writer *w, const kd_system *s)
     if (!t->keep || t->info.nredundant == 0) return;
     say(w, "%d constraint%s redundant at every position and %s: ", t->info.nredundant,
         t->info.nredundant == 1 ? " is" : "s are", s->options.keep_redundant ? "kept as asked for" : "left out");
-    for (int i = 0; i < t->nrows_g && listed <= MAX_LISTED; i++) {
+    for (int i = 0; i < t->nrows_g - t->none_sided && listed <= MAX_LISTED; i++) {
         if (t->keep[i]) continue;
         say(w, "%s%s", listed > 0 ? ", " : "", listed < MAX_LISTED ? t->row_g[i].name : "...");
         listed++;
@@ -131,7 +131,7 @@ static void say_not_unique(writer *w, const kd_system *s)
     int              listed = 0, last = -1;
     if (!t->redundancy.shares || t->info.nredundant == 0) return;
     say(w, "reactions that are not unique (only their sum is): ");
-    for (int i = 0; i < t->nrows_g && listed <= MAX_LISTED; i++) {
+    for (int i = 0; i < t->nrows_g - t->none_sided && listed <= MAX_LISTED; i++) {
         if (!t->redundancy.shares[i] || (t->row_g[i].joint >= 0 && t->row_g[i].joint == last)) continue;
         last = t->row_g[i].joint;
         const char *name = last >= 0 ? t->model->joint[last].name : t->row_g[i].name;
@@ -148,8 +148,11 @@ size_t kd_system_describe(const kd_system *s, char *text, size_t size)
     if (w.size > 0) text[0] = '\0';
     say_tree(&w, s);
     say(&w, "%d degree%s of freedom: %d velocit%s in %s coordinates, %d constraint%s\n", s->info.dof,
-        plural(s->info.dof), s->nv, s->nv == 1 ? "y" : "ies", s->joints ? "Cartesian" : "joint", s->nlambda + s->nmu,
-        plural(s->nlambda + s->nmu));
+        plural(s->info.dof), s->nv, s->nv == 1 ? "y" : "ies", s->joints ? "Cartesian" : "joint", s->info.nconstraints,
+        plural(s->info.nconstraints));
+    if (s->none_sided > 0)
+        say(&w, "%d one-sided constraint%s of stops and contacts, which impacts obey\n", s->none_sided,
+            plural(s->none_sided));
     say_drawing(&w, s);
     if (!s->info.assembled)
         say(&w, "the loops could not be closed at the start position: redundancy was not examined\n");

@@ -485,13 +485,25 @@ static double wheel_component(kd_work *w, const kd_point *x, int constraint, int
     return component_of(&sum, i);
 }
 
+// Force of a stop (along its coordinate) or of a contact (component 2: along the normal) with restitution, in all rows
+static double rigid_force(const kd_system *s, const kd_point *x, int force, int number)
+{
+    double sum = 0.0;
+    if (number != (s->model->force[force].def.kind == KD_CONTACT ? 2 : 0)) return 0.0;
+    for (int i = s->nrows_g - s->none_sided; i < s->nrows_g; i++)
+        if (s->row_g[i].force == force && s->lambda_of[i] >= 0)
+            sum -= x->lambda[s->lambda_of[i]] * s->row_g[i].coefficient[0];
+    return sum;
+}
+
 // Force of an element as sensors read it: tension of springs between points, components of loads, otherwise along the
 // measure.
-static double element_force(const kd_work *w, int force, int number)
+static double element_force(const kd_work *w, const kd_point *x, int force, int number)
 {
     const kd_system *s = w->system;
     int              load = s->model->nstates + force;
     const kd_load   *l = &s->load[load];
+    if (l->class == &kd_load_rigid) return rigid_force(s, x, force, number);
     if (l->def && (l->def->kind == KD_BUSHING || l->def->kind == KD_APPLIED || l->def->kind == KD_CONTACT)) {
         kd_wrench sum = element_wrench(w, load);
         return component_of(&sum, number);
@@ -503,7 +515,7 @@ static double element_force(const kd_work *w, int force, int number)
     return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
 }
 
-static kd_eval fill_sensor_slots(kd_work *w, const kd_point *x)
+kd_eval kd_work_forces(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     kd_energies      energy = {0};
@@ -520,26 +532,30 @@ static kd_eval fill_sensor_slots(kd_work *w, const kd_point *x)
         else if (at.kind == KD_SLOT_WHEEL)
             w->slot[i] = wheel_component(w, x, at.index, at.level);
         else if (at.kind == KD_SLOT_CHANNEL)
-            w->slot[i] = element_force(w, at.index, at.level);
+            w->slot[i] = element_force(w, x, at.index, at.level);
         else if (at.kind == KD_SLOT_ENERGY)
             w->slot[i] = levels[at.level];
     }
     return KD_EVAL_OK;
 }
 
-static kd_eval outputs(const kd_point *x, void *context, double *out)
+void kd_work_sensors(kd_work *w, double *out)
 {
-    kd_work         *w = context;
     const kd_system *s = w->system;
-    kd_work_acceleration(w, x, KD_FOR_ALL);
-    kd_eval answer = fill_sensor_slots(w, x);
-    if (answer != KD_EVAL_OK) return answer;
     for (int k = 0; k < s->nsensors; k++) {
         int i = s->sensor_order[k]; // behind the sensors that it reads
         out[i] = kd_expr_value(s->sensor[i], w->slot, w->expr_work);
         for (int slot = s->sensor_slot[i]; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = out[i];
     }
-    return KD_EVAL_OK;
+}
+
+static kd_eval outputs(const kd_point *x, void *context, double *out)
+{
+    kd_work *w = context;
+    kd_work_acceleration(w, x, KD_FOR_ALL);
+    const kd_eval answer = kd_work_forces(w, x);
+    if (answer == KD_EVAL_OK) kd_work_sensors(w, out);
+    return answer;
 }
 
 // ---- derivatives ----------------------------------------------------------------------------------------------------
@@ -652,6 +668,12 @@ static kd_eval stiffness(const kd_point *x, double by_p, double by_v, int part, 
     return kd_work_stiff_sum(context, x, by_p, by_v, part, parts, values);
 }
 
+// ---- instants -------------------------------------------------------------------------------------------------------
+static double next_break(const kd_point *x, void *context)
+{
+    return kd_work_next_break(context, x->t);
+}
+
 // ---- names, work ----------------------------------------------------------------------------------------------------
 static const char *name_of(kd_kind kind, int i, void *context)
 {
@@ -683,6 +705,17 @@ kd_eval kd_system_input_values(double t, void *context, double *u, double *du, d
     return KD_EVAL_OK;
 }
 
+// Which rows are one-sided: those of stops and contacts with restitution; NULL: none
+static const double *restitutions(kd_system *s)
+{
+    double *e = kd_cut_double(&s->arena, s->nlambda);
+    for (int i = 0; e && i < s->nlambda; i++) {
+        int force = s->row_g[s->kept[i]].force;
+        e[i] = force >= 0 ? s->model->force[force].def.restitution : -1.0;
+    }
+    return e;
+}
+
 kd_status kd_system_equations(kd_system *s, char *message, size_t size)
 {
     kd_eom_def def = kd_eom_def_default();
@@ -695,7 +728,9 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
                          .nmu = s->nmu,
                          .nq = s->nquaternions + s->nturns,
                          .nu = s->model->ninputs,
-                         .ny = s->nsensors};
+                         .nz = s->nz,
+                         .ny = s->nsensors,
+                         .nswitch = s->for_start ? 0 : s->model->nevents};
     def.context = s;
     if (def.dims.nq > 0) {
         def.kinematics = kinematics;
@@ -721,6 +756,15 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->nmu > 0) def.h = h, def.hI = hI;
     if (s->nsensors > 0) def.y = outputs;
     def.energies = energies;
+    if (s->nbreaking > 0) def.next_break = next_break;
+    if (def.dims.nswitch > 0) {
+        def.switching = kd_work_switching;
+        def.event = kd_work_event;
+    }
+    if (s->model->nblocks > 0 && !s->for_start) {
+        def.next_sample = kd_work_next_sample;
+        def.discrete = kd_work_discrete;
+    }
     def.derivative = derivative;
     def.pattern = pattern;
     def.sparse = sparse;
@@ -751,6 +795,10 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     }
     def.force_of_multipliers = s->by_multipliers;
     if (s->by_multipliers && !s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_LAMBDA);
+    if (s->takes_one_sided && s->none_sided > 0) {
+        def.restitution = restitutions(s);
+        if (!def.restitution) return KD_ERR_MEMORY;
+    }
     def.name = name_of;
     def.make_work = make_work;
     def.free_work = free_work;

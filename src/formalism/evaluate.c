@@ -81,6 +81,8 @@ static void cut_arrays(kd_work *w)
     w->b = kd_cut_double(arena, s->nr);
     w->xi = kd_cut_double(arena, s->nwheels);
     w->sensor = kd_cut_double(arena, s->nsensors);
+    w->z_start = kd_cut_double(arena, s->nz);
+    w->setting = kd_cut_double(arena, KD_MAX_SETTINGS * s->model->nevents);
 }
 
 // Columns of the pairs are needed for derivatives and constraint matrices.
@@ -114,12 +116,14 @@ kd_work *kd_work_create(const kd_system *s)
     cut_arrays(w);
     cut_changes(w);
     bool whole = s->planned && s->dense_tree && !s->for_start; // otherwise there is no Jacobian to take a part of
+    made = made && kd_breaks_create(s, &w->arena, &w->breaks) && kd_enclosure_create(s, &w->arena, &w->enclosure);
     made = made && !w->arena.failed && kd_work_matrices(w) && (!whole || kd_stiff_part_create(s, &w->arena, &w->stiff));
     if (!made) {
         kd_work_destroy(w);
         return NULL;
     }
     for (int i = 0; i < s->nloads; i++) w->force_at[i + 1] = w->force_at[i] + s->load[i].nchannels;
+    kd_system_start_z(s, 0.0, w->z_start);
     return w;
 }
 
@@ -129,6 +133,17 @@ void kd_work_destroy(kd_work *w)
     kd_sparse_lu_destroy(w->kkt_lu);
     kd_arena_release(&w->arena);
     kd_free(w);
+}
+
+// ---- discrete states ------------------------------------------------------------------------------------------------
+static void fill_z(kd_work *w, const double *z)
+{
+    const kd_system *s = w->system;
+    for (int k = 0; k < s->nz_slots; k++) {
+        const int i = s->z_slot[k];
+        w->slot[i] = z[s->slot[i].index];
+        w->jet[i] = kd_jet_const(w->slot[i]);
+    }
 }
 
 // ---- dofs -----------------------------------------------------------------------------------------------------------
@@ -146,6 +161,7 @@ static void fill_time(kd_work *w, const kd_point *x)
                         : (kd_jet){.x = x->u[at.index], .x1 = x->du[at.index], .x2 = x->ddu[at.index]};
         w->slot[i] = w->jet[i].x;
     }
+    if (s->nz_slots > 0) fill_z(w, x->z);
     for (int k = 0; s->prescribed && k < s->tree.ndof; k++) {
         if (!s->motion[k]) continue;
         kd_jet         q = kd_expr_jet(s->motion[k], w->jet, w->expr_work);
@@ -246,12 +262,10 @@ static void fill_slots(kd_work *w, int level, int first, int end)
         if (s->slot[i].kind == KD_SLOT_MEASURE && s->slot[i].level == level) w->slot[i] = known[s->slot[i].index];
 }
 
-// Inner states, then outputs of controllers that somebody reads.
-static void fill_states(kd_work *w, const double *r, int first, int end)
+// Outputs of controllers that somebody reads
+static void fill_outputs(kd_work *w, const double *r)
 {
     const kd_system *s = w->system;
-    for (int i = first; i < end; i++)
-        if (s->slot[i].kind == KD_SLOT_STATE) w->slot[i] = r[s->slot[i].index];
     for (int k = 0; k < s->model->nstates; k++) {
         const kd_load *pi = &s->load[s->state_order[k]];
         int            slot = s->out_slot[s->state_order[k]];
@@ -260,6 +274,14 @@ static void fill_states(kd_work *w, const double *r, int first, int end)
             pi->state_def->kp * kd_expr_value(pi->law[0], w->slot, w->expr_work) + pi->state_def->ki * r[pi->state];
         for (; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = out;
     }
+}
+
+static void fill_states(kd_work *w, const double *r, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int i = first; i < end; i++)
+        if (s->slot[i].kind == KD_SLOT_STATE) w->slot[i] = r[s->slot[i].index];
+    fill_outputs(w, r);
 }
 
 // Where wheels touch their rails: unknowns of the equations, or found here. Without s (start values) all are found.
@@ -390,6 +412,17 @@ kd_eval kd_work_loads(kd_work *w, const kd_point *x)
     }
     w->load_stamp = stamp;
     return KD_EVAL_OK;
+}
+
+void kd_work_show(kd_work *w, const kd_point *x, const double *z)
+{
+    fill_z(w, z);
+    fill_outputs(w, x->r);
+}
+
+void kd_work_forget(kd_work *w)
+{
+    w->time_stamp = w->position_stamp = w->velocity_stamp = w->acceleration_stamp = w->link_acceleration_stamp = 0;
 }
 
 // ---- forces on the links --------------------------------------------------------------------------------------------

@@ -368,6 +368,21 @@ static void no_energy(const kd_load *load, const double *x, kd_work *w, kd_energ
 
 const kd_load_class kd_load_state = {state_eval, state_jacobian, no_energy};
 
+// ---- stops and contacts with restitution: their forces are multipliers ----------------------------------------------
+static kd_eval rigid_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
+{
+    (void)load, (void)x, (void)w, (void)force, (void)rate;
+    return KD_EVAL_OK;
+}
+
+static kd_eval rigid_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
+{
+    (void)load, (void)x, (void)w, (void)J;
+    return KD_EVAL_OK;
+}
+
+const kd_load_class kd_load_rigid = {rigid_eval, rigid_jacobian, no_energy};
+
 // ---- creep forces of a wheel on a rail: creep.c ---------------------------------------------------------------------
 // place of variable i of the load among those of the law
 static int creep_place(const kd_load *load, int i)

@@ -317,7 +317,11 @@ static bool is_motor(const kd_force_def *d)
 static void make_force(builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
-    bool            slips = f->def.kind == KD_TYRE && f->def.friction > 0.0;
+    if (kd_force_is_rigid(&f->def)) {
+        if (start_load(b, &kd_load_rigid, f->name, 0)) b->load->def = &f->def;
+        return;
+    }
+    bool slips = f->def.kind == KD_TYRE && f->def.friction > 0.0;
     if (!start_load(b, slips ? &kd_load_tyre_slip : force_kind[f->def.kind].class, f->name,
                     slips ? 6 : force_kind[f->def.kind].nchannels))
         return;
@@ -410,10 +414,8 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;
     builder         b = {.s = s, .message = message, .size = size};
-    s->force_pair = kd_cut_int(&s->arena, m->nforces);
     b.reads = kd_cut_bool(&s->arena, m->nstates);
     if (s->arena.failed) return KD_ERR_MEMORY;
-    for (int i = 0; i < m->nforces; i++) s->force_pair[i] = -1;
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) make_state(&b, i);
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) {
         b.load = &s->load[i];

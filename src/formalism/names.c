@@ -128,18 +128,42 @@ static void name_states(kd_system *s)
         }
 }
 
+// Outputs, states and number of the next sample of blocks; variables
+static void name_discrete(kd_system *s)
+{
+    const kd_model *m = s->model;
+    for (int i = 0; i < m->nblocks; i++) {
+        const kd_block_def *def = &m->block[i].def;
+        for (int k = 0; k <= def->noutputs + def->nstates; k++) {
+            char        buffer[KD_SIGNAL_NAME], last[80];
+            const char *word = k < def->noutputs                  ? "out"
+                               : k < def->noutputs + def->nstates ? kd_block_state_name(def, k - def->noutputs, buffer)
+                                                                  : "sample";
+            if (k < def->noutputs && def->noutputs > 1)
+                kd_text(last, sizeof last, ".out%d", k + 1);
+            else
+                kd_text(last, sizeof last, ".%s", word);
+            s->names[KD_NAME_Z][s->block[i].z + k] = joined(s, "block.", m->block[i].name, last);
+        }
+    }
+    for (int i = 0; i < m->nvariables; i++)
+        s->names[KD_NAME_Z][s->variable_z[i]] = joined(s, "variable.", m->variable[i].name, "");
+}
+
 kd_status kd_system_names(kd_system *s)
 {
     const kd_model *m = s->model;
     bool            made = cut(s, KD_NAME_P, s->np) && cut(s, KD_NAME_V, s->nv) && cut(s, KD_NAME_R, s->nr) &&
                 cut(s, KD_NAME_S, s->ns) && cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
                 cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
-                cut(s, KD_NAME_Y, s->nsensors);
+                cut(s, KD_NAME_Y, s->nsensors) && cut(s, KD_NAME_Z, s->nz) && cut(s, KD_NAME_SWITCH, m->nevents);
     if (!made) return KD_ERR_MEMORY;
     name_links(s);
     name_turns(s);
     name_norms(s);
     name_states(s);
+    name_discrete(s);
+    for (int i = 0; i < m->nevents; i++) s->names[KD_NAME_SWITCH][i] = joined(s, "event '", m->event[i].name, "'");
     for (int i = 0; i < s->nwheels; i++)
         if (s->wheel[i].unknown)
             s->names[KD_NAME_S][s->wheel[i].contact] =

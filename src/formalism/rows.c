@@ -11,7 +11,8 @@
 //     planar       d_z = 0        C_xz = C_yz = 0
 //     spherical    d = 0
 //
-// and coordinate = motion(t) for rheonomic ones that the tree does not prescribe.
+// and coordinate = motion(t) for rheonomic ones that the tree does not prescribe. Behind all others stand one-sided
+// rows g >= 0 of stops and contacts with restitution: q - lower, upper - q, d_z - radius.
 #include <math.h>
 #include <string.h>
 
@@ -316,6 +317,51 @@ static void add_constraint(builder *b, const kd_constraint *c)
     }
 }
 
+// ---- one-sided rows -------------------------------------------------------------------------------------------------
+bool kd_force_is_rigid(const kd_force_def *def)
+{
+    return (def->kind == KD_JOINT_STOP || def->kind == KD_CONTACT) && !isnan(def->restitution);
+}
+
+// factor * measure - offset >= 0
+static void add_one_sided(builder *b, int force, int measure, double factor, double offset, const char *what)
+{
+    int     slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 0);
+    kd_row *row = add_linear(b, false, 1, &slot, &factor, what);
+    if (!row) return;
+    row->offset = offset;
+    row->force = force;
+    b->s->none_sided++;
+}
+
+static void add_limits(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    const kd_joint *j = &b->s->model->joint[f->joint];
+    bool            several = kd_joint_coordinates(j->def.kind) > 1;
+    int             measure = kd_system_force_measure(b->s, force);
+    char            what[2][32];
+    for (int i = 0; i < 2; i++) {
+        kd_text(what[i], sizeof what[i], "%s stop", i == 0 ? "lower" : "upper");
+        if (several) kd_text_append(what[i], sizeof what[i], " of q%d", f->def.coordinate);
+    }
+    b->kind = "joint", b->element = j->name;
+    if (isfinite(f->def.lower)) add_one_sided(b, force, measure, 1.0, f->def.lower, what[0]);
+    if (isfinite(f->def.upper)) add_one_sided(b, force, measure, -1.0, -f->def.upper, what[1]);
+}
+
+static void add_impacts(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    if (!kd_force_is_rigid(&f->def)) return;
+    if (f->def.kind == KD_JOINT_STOP) {
+        add_limits(b, force);
+        return;
+    }
+    b->kind = "contact", b->element = f->name;
+    add_one_sided(b, force, kd_system_force_measure(b->s, force), 1.0, f->def.radius, "distance");
+}
+
 kd_status kd_system_rows(kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;
@@ -337,6 +383,8 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
         s->constraint_row[c] = s->nrows_g;
         add_constraint(&b, &m->constraint[c]);
     }
+    b.constraint = -1;
+    for (int i = 0; i < m->nforces && b.status == KD_OK && !s->for_start; i++) add_impacts(&b, i);
     return b.status;
 }
 

@@ -21,7 +21,7 @@ static const double SMALL = 1e-14; // keeps rates at 0 that no wanted velocity a
 static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, const double *r, double *u)
 {
     int      nu = w->system->model->ninputs;
-    kd_point x = {.t = t, .u = u, .du = u + nu, .ddu = u + 2 * nu, .p = p, .v = v, .r = r};
+    kd_point x = {.t = t, .u = u, .du = u + nu, .ddu = u + 2 * nu, .z = w->z_start, .p = p, .v = v, .r = r};
     kd_eval  answer = w->system->inputs.eval(t, w->system->inputs.context, u, u + nu, u + 2 * nu);
     x.time_stamp = x.position_stamp = x.velocity_stamp = x.acceleration_stamp = 1;
     w->time_stamp = w->position_stamp = w->velocity_stamp = w->acceleration_stamp = w->link_acceleration_stamp = 0;
@@ -436,6 +436,7 @@ static kd_status given_start(const kd_system *s, kd_state *x)
     if (status != KD_OK) goto done;
     memcpy(x->p, g.p, (size_t)s->np * sizeof *x->p);
     memcpy(x->v, g.v, (size_t)s->nv * sizeof *x->v);
+    kd_system_start_z(s, x->t, x->z);
     fill_contacts(s, w, x->s);
 done:
     kd_work_destroy(w);
@@ -472,6 +473,7 @@ static kd_status start_joints(const kd_system *s, kd_state *x, char *message, si
     status = make_guess(s, w, x->t, x->r, u, &arena, &g);
     if (status != KD_OK) goto done;
     fill_states(s, w, x->r);
+    kd_system_start_z(s, x->t, x->z);
     fill_contacts(s, w, x->s);
     status = assemble(s, &g, true, x, message, size);
     if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
@@ -541,6 +543,7 @@ static kd_status start_cartesian(const kd_system *s, kd_state *x, char *message,
     (void)place_at(wj, xj->t, xj->p, xj->v, xj->r, u);
     for (int b = 0; b < s->model->nbodies; b++) copy_body(s, joints, wj, b, x);
     memcpy(x->r, xj->r, (size_t)s->nr * sizeof *x->r);
+    kd_system_start_z(s, x->t, x->z);
     (void)place_at(w, x->t, x->p, x->v, x->r, u);
     copy_turns(s, joints, wj, w, x->p);
     fill_contacts(s, w, x->s);

@@ -97,6 +97,10 @@ static int path_slot(kd_system *s, const kd_path *path)
         return kd_system_slot(s, KD_SLOT_INPUT, path->element, 0);
     case KD_SECTION_SENSOR:
         return kd_system_slot(s, KD_SLOT_SENSOR, path->element, 0);
+    case KD_SECTION_BLOCK:
+        return kd_system_slot(s, KD_SLOT_DISCRETE, s->block[path->element].z + path->i, 0);
+    case KD_SECTION_VARIABLE:
+        return kd_system_slot(s, KD_SLOT_DISCRETE, s->variable_z[path->element], 0);
     case KD_SECTION_ENERGY:
         return kd_system_slot(s, KD_SLOT_ENERGY, 0, path->i);
     case KD_SECTION_USER_FORCE:
@@ -104,6 +108,7 @@ static int path_slot(kd_system *s, const kd_path *path)
     case KD_SECTION_PARAMETER:
     case KD_SECTION_CURVE:
     case KD_SECTION_TRACK:
+    case KD_SECTION_EVENT:
     case KD_SECTION_COUNT:
         break;
     }

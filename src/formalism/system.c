@@ -118,6 +118,12 @@ static kd_status compile_sensors(kd_system *s, char *message, size_t size)
 }
 
 // ---- rows that are kept ---------------------------------------------------------------------------------------------
+// Rows that always hold: they stand before the one-sided ones.
+static int lasting_rows(const kd_system *s)
+{
+    return s->nrows_g - s->none_sided;
+}
+
 static kd_status keep_rows(kd_system *s, const bool *keep)
 {
     if (!s->kept) s->kept = kd_cut_int(&s->arena, s->nrows_g);
@@ -125,7 +131,7 @@ static kd_status keep_rows(kd_system *s, const bool *keep)
     if (!s->kept || !s->lambda_of) return KD_ERR_MEMORY;
     s->nlambda = 0;
     for (int i = 0; i < s->nrows_g; i++) {
-        bool kept = !keep || keep[i];
+        bool kept = i < lasting_rows(s) ? !keep || keep[i] : s->takes_one_sided;
         s->lambda_of[i] = kept ? s->nlambda : -1;
         if (kept) s->kept[s->nlambda++] = i;
     }
@@ -166,7 +172,7 @@ static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
     status = kd_redundancy_find(s->eom, &s->inputs, x, &s->arena, &s->redundancy, message, size);
     if (status < 0) goto done;
     s->info.nsingular = s->redundancy.rank - s->redundancy.start_rank;
-    for (int i = 0; i < s->nrows_g; i++) {
+    for (int i = 0; i < lasting_rows(s); i++) {
         keep[i] = s->redundancy.keep[i];
         s->info.nredundant += !keep[i];
     }
@@ -201,7 +207,7 @@ static kd_status copy_from_joints(kd_system *s)
     bool            *keep = kd_cut_bool(&s->arena, s->nrows_g);
     if (!keep) return KD_ERR_MEMORY;
     for (int i = 0; i < s->nloads; i++) s->load[i].constant[0] = joints->load[i].constant[0];
-    for (int i = 0; i < s->nrows_g; i++) {
+    for (int i = 0; i < lasting_rows(s); i++) {
         kd_row       *row = &s->row_g[i];
         int           number = -1;
         const kd_row *other = row_of(joints, row->joint, row->constraint, row->component, &number);
@@ -242,6 +248,10 @@ static kd_status list_time_slots(kd_system *s)
     if (!s->time_slot) return KD_ERR_MEMORY;
     for (int i = 0; i < s->nslots; i++)
         if (s->slot[i].kind == KD_SLOT_TIME || s->slot[i].kind == KD_SLOT_INPUT) s->time_slot[s->ntime_slots++] = i;
+    s->z_slot = kd_cut_int(&s->arena, s->nslots);
+    if (!s->z_slot) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_DISCRETE) s->z_slot[s->nz_slots++] = i;
     return KD_OK;
 }
 
@@ -252,11 +262,14 @@ static kd_status build(kd_system *s, char *message, size_t size)
     s->body_pair = kd_cut_int(&s->arena, m->nbodies);
     s->centre_pair = kd_cut_int(&s->arena, m->nbodies);
     s->frame_pair = kd_cut_int(&s->arena, m->nframes);
+    s->force_pair = kd_cut_int(&s->arena, m->nforces);
     if (s->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; i < m->nbodies; i++) s->body_pair[i] = s->centre_pair[i] = -1;
     for (int i = 0; i < m->nframes; i++) s->frame_pair[i] = -1;
+    for (int i = 0; i < m->nforces; i++) s->force_pair[i] = -1;
     if (kd_system_slot(s, KD_SLOT_TIME, 0, 0) != 0) return KD_ERR_MEMORY; // slot 0 is t
     kd_status status = kd_system_topology(s);
+    if (status == KD_OK) status = kd_system_discrete_places(s);
     if (status == KD_OK) status = check_cuts(s, message, size);
     if (status == KD_OK) status = kd_system_rows(s, message, size);
     note_extent(s, KD_FOR_ROWS);
@@ -264,10 +277,15 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = kd_system_loads(s, message, size);
     note_extent(s, KD_FOR_LOADS);
     if (status == KD_OK) status = compile_inputs(s, message, size);
+    s->nmotion = s->nexprs;
+    if (status == KD_OK) status = kd_system_discrete(s, message, size);
+    note_extent(s, KD_FOR_INSTANTS);
     if (status == KD_OK) status = compile_sensors(s, message, size);
     note_extent(s, KD_FOR_ALL);
     if (status == KD_OK) mark_pairs(s);
+    if (status == KD_OK) kd_system_discrete_readings(s);
     if (status == KD_OK) status = list_time_slots(s);
+    if (status == KD_OK) status = kd_system_list_breaks(s);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     s->time_dependent = reads_time(s);
@@ -283,9 +301,9 @@ static void fill_info(kd_system *s)
     s->info.nloops = 0;
     for (int j = 0; j < s->model->njoints; j++) s->info.nloops += tree->edge[j].link == 0 && tree->edge[j].nrows > 0;
     for (int c = 0; c < s->model->nconstraints; c++) s->info.nloops++;
-    s->info.nconstraints = s->nlambda + s->nmu;
+    s->info.nconstraints = s->nlambda - s->none_sided + s->nmu;
     int redundant = s->options.keep_redundant ? s->info.nredundant : 0;
-    s->info.dof = s->nv - (s->nlambda - redundant) - s->nmu;
+    s->info.dof = s->nv - (s->info.nconstraints - redundant);
 }
 
 // There must be an unknown: something that moves, or an inner state.
@@ -309,8 +327,10 @@ static kd_status create_joints(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = kd_system_fill_lengths(s);
     if (status == KD_OK) status = make_equations(s, NULL, message, size);
     s->info.assembled = true;
-    if (status == KD_OK && s->nrows_g > 0) status = leave_out_redundant(s, message, size);
-    return status;
+    if (status == KD_OK && lasting_rows(s) > 0) status = leave_out_redundant(s, message, size);
+    if (status != KD_OK || s->none_sided == 0) return status;
+    s->takes_one_sided = true;
+    return make_equations(s, s->options.keep_redundant ? NULL : s->keep, message, size);
 }
 
 static kd_status create(const kd_model *model, const kd_system_options *opt, bool for_start, kd_system **system,
@@ -324,6 +344,7 @@ static kd_status create_cartesian(kd_system *s, char *message, size_t size)
     if (status < 0) return status;
     status = build(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
+    s->takes_one_sided = true;
     if (status == KD_OK) status = copy_from_joints(s);
     if (status == KD_OK) status = make_equations(s, s->options.keep_redundant ? NULL : s->keep, message, size);
     return status;

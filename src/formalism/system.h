@@ -9,6 +9,7 @@
 #include <kardan/formalism.h>
 
 #include "expr/expr.h"
+#include "formalism/discrete.h"
 #include "formalism/matrix.h"
 #include "formalism/measure.h"
 #include "formalism/pair.h"
@@ -24,6 +25,7 @@ typedef enum kd_slot_kind {
     KD_SLOT_TIME,
     KD_SLOT_INPUT,      // index: input
     KD_SLOT_STATE,      // index: place in r
+    KD_SLOT_DISCRETE,   // index: place in z
     KD_SLOT_OUT,        // index: state element, a PI controller: its output
     KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
     KD_SLOT_CONTACT,    // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
@@ -34,6 +36,7 @@ typedef enum kd_slot_kind {
     KD_SLOT_CHANNEL,    // index: force (or number of forces + user force); level: number of the force
     KD_SLOT_SENSOR,     // index: sensor
     KD_SLOT_ENERGY,     // level 0 kinetic, 1 potential, 2 total
+    KD_SLOT_SIGNAL,     // index: input of a block, while it is sampled
 } kd_slot_kind;
 
 typedef struct kd_slot {
@@ -54,6 +57,7 @@ typedef struct kd_row {
     kd_expr    *expr;
     kd_wheel   *wheel;             // wheel on a rail; NULL
     int         joint, constraint; // where it comes from; -1
+    int         force;             // one-sided row of a stop or contact; -1: the row always holds
     int         component;         // number within that element
     const char *name;
 } kd_row;
@@ -88,8 +92,9 @@ typedef struct kd_load {
 } kd_load;
 
 // Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
-// in addition, then what only sensors and counted angles read. Each stage is evaluated as far as it is needed.
-typedef enum kd_extent { KD_FOR_ROWS, KD_FOR_LOADS, KD_FOR_ALL, KD_EXTENT_COUNT } kd_extent;
+// in addition, then what blocks and events read, then what only sensors and counted angles read. Each stage is
+// evaluated as far as it is needed.
+typedef enum kd_extent { KD_FOR_ROWS, KD_FOR_LOADS, KD_FOR_INSTANTS, KD_FOR_ALL, KD_EXTENT_COUNT } kd_extent;
 
 typedef struct kd_counts {
     int pairs, measures, slots;
@@ -131,6 +136,8 @@ struct kd_system {
     kd_load    *load;
     int        *force_pair;             // (nforces) from -> to; -1: not made
     int        *constraint_row;         // (nconstraints) first row
+    int         none_sided;             // one-sided rows, the last ones of row_g
+    bool        takes_one_sided;        // they are in the equations: start values do without them
     int        *turn_measure;           // (nturns) angles that are counted over full turns
     int        *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
     int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
@@ -142,7 +149,7 @@ struct kd_system {
     kd_wheel *wheel;
     bool      by_multipliers; // forces depend on multipliers
 
-    int       nexprs; // all compiled expressions, for release
+    int       nexprs, nmotion; // all compiled expressions, for release; those that the motion depends on come first
     kd_expr **expr;
     kd_expr **input;                      // (ninputs); NULL: constant
     kd_expr **sensor;                     // (nsensors)
@@ -150,8 +157,17 @@ struct kd_system {
     int      *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
     int      *next_slot;                  // (nslots) the next one
     int      *time_slot, ntime_slots;     // variables that are t or an input
+    int       nbreaking;                  // expressions that may not be smooth at some time
+    kd_expr **breaking;
+    int       max_interval; // ranges of workspace that any expression needs
+    int      *z_slot, nz_slots;           // variables that are places in z
 
-    int  np, nv, nr, ns, nlambda, nmu;
+    kd_sampler *block;      // (nblocks)
+    kd_trigger *event;      // (nevents)
+    int        *variable_z; // (nvariables) places in z
+    kd_reading  at_samples, at_switches, at_events;
+
+    int  np, nv, nr, ns, nz, nlambda, nmu;
     int *kept;       // (nlambda) rows of g that are in the equations
     int *lambda_of;  // (nrows_g) the other way: place in lambda; -1: left out
     int *x_of_p;     // (np - nturns) place in x
@@ -217,6 +233,26 @@ typedef struct kd_road {
     kd_jet        jet;
 } kd_road;
 
+// The next breaks of expressions, breaks.c
+typedef struct kd_breaks {
+    double       all_from, all_next; // of all together: found at the time from, it holds until next
+    double      *from, *next;        // (nbreaking)
+    kd_interval *work;               // (max_interval)
+} kd_breaks;
+
+// Ranges of variables along the motion between two points, enclosure.c
+typedef struct kd_sample {
+    double *value, *rate, *acceleration; // (nmeasures)
+    double *b;                           // (nr)
+} kd_sample;
+
+typedef struct kd_enclosure {
+    kd_sample     end[2];
+    kd_interval  *state; // (nr)
+    kd_interval  *slot;  // (nslots)
+    unsigned long stamp; // of the last point
+} kd_enclosure;
+
 // One thread's evaluation.
 typedef struct kd_work {
     const kd_system *system;
@@ -229,6 +265,8 @@ typedef struct kd_work {
     kd_motion        moved;                       // scratch of oplus, where angles are counted
     double          *turn;                        // (2 nturns) the same
     double          *sensor;                      // (nsensors)
+    double          *z_start;                     // (nz)
+    double          *setting;                     // (KD_MAX_SETTINGS nevents) new values of an event
     kd_wrench       *load;                        // (nlinks)
     double          *joint_force;                 // (ndof) forces along dofs
     kd_relative     *rel;                         // (npairs)
@@ -261,6 +299,8 @@ typedef struct kd_work {
     int             *slope_at;                 // (nmeasures + 1)
     double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
     kd_stiff_part    stiff;
+    kd_breaks        breaks;
+    kd_enclosure     enclosure;
     // factor of the accelerations' system
     double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
     int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
@@ -289,6 +329,7 @@ int      kd_system_body_pair(kd_system *s, int body);
 int      kd_system_frame_pair(kd_system *s, int frame);
 int      kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
 int      kd_system_keep(kd_system *s, kd_expr *expr); // the system releases it; < 0: out of memory
+bool     kd_force_is_rigid(const kd_force_def *def);  // a stop or contact with restitution: rows, not forces
 kd_row  *kd_system_new_row(kd_system *s, bool nonholonomic);
 kd_load *kd_system_new_load(kd_system *s);
 void    *kd_grow(void *array, int count, int *capacity,
@@ -321,7 +362,13 @@ void     kd_work_destroy(kd_work *w);
 void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
-kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
+kd_eval  kd_work_loads(kd_work *w, const kd_point *x);                 // forces of all loads, rates of all states
+void     kd_work_show(kd_work *w, const kd_point *x, const double *z); // other z in the variables, until forgotten
+void     kd_work_forget(kd_work *w);                                   // nothing is up to date
+// equations.c, at the acceleration stage for all: variables of forces, reactions, energies; then sensors into out and
+// their variables
+kd_eval kd_work_forces(kd_work *w, const kd_point *x);
+void    kd_work_sensors(kd_work *w, double *out);
 // forces on links and dofs: clear, sum up by pair, spread to the links
 void    kd_work_clear_forces(kd_work *w);
 void    kd_work_apply_loads(kd_work *w);
@@ -329,6 +376,16 @@ void    kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu);
 void    kd_work_spread_forces(kd_work *w);
 kd_eval kd_work_residual(kd_work *w, const kd_point *x);           // w->tau, all dofs
 bool    kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, after kd_work_loads
+
+// breaks.c
+kd_status kd_system_list_breaks(kd_system *s) KD_NODISCARD;
+bool      kd_breaks_create(const kd_system *s, kd_arena *arena, kd_breaks *breaks);
+double    kd_work_next_break(kd_work *w, double t); // the next time > t at which an expression is not smooth
+
+// enclosure.c: ranges of all variables into w->enclosure.slot, for kd_expr_bounds with w->breaks.work; the points are
+// at the acceleration stage, their stamps do not matter, and the work object forgets what it knew of its own
+bool    kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e);
+kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1);
 
 // rows.c
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet

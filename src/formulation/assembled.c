@@ -233,6 +233,25 @@ static kd_eval assembled_start(void *impl, double t, const double *x, double *xd
     return answer;
 }
 
+// Accelerations jump, and so do v' and, along Z, p''; those that were kept for extrapolation move along.
+static kd_eval assembled_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
+{
+    kd_assembled *self = impl;
+    kd_dims       d = self->dims;
+    for (int i = 0; i < self->n; i++) jump[i] = self->xv <= i && i < self->xw ? -xdot[i] : 0;
+    memset(bend, 0, (size_t)self->n * sizeof *bend);
+    kd_eval answer = assembled_start(impl, t, x, xdot);
+    if (answer != KD_EVAL_OK) return answer;
+    memcpy(x + self->xw, self->w, (size_t)d.nw * sizeof *x);
+    memcpy(x + self->xl, self->lambda, (size_t)d.nlambda * sizeof *x);
+    memcpy(x + self->xm, self->mu, (size_t)d.nmu * sizeof *x);
+    for (int i = self->xv; i < self->xw; i++) jump[i] += xdot[i];
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < d.nv; i++) self->a_kept[k][i] += jump[self->xv + i];
+    if (self->position.identity) memcpy(bend, jump + self->xv, (size_t)d.nv * sizeof *bend);
+    return KD_EVAL_OK;
+}
+
 static kd_eval assembled_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t,
                                      double *x)
 {
@@ -320,6 +339,7 @@ static void assembled_destroy(void *impl)
         .extrapolate = assembled_extrapolate,                                                                          \
         .interpolate = assembled_interpolate,                                                                          \
         .start = assembled_start,                                                                                      \
+        .resolve = assembled_resolve,                                                                                  \
         .component_name = assembled_component_name,                                                                    \
         .fault = assembled_fault,                                                                                      \
         .counters = assembled_counters,                                                                                \

@@ -207,6 +207,19 @@ static kd_eval ode_start(void *impl, double t, const double *x, double *xdot)
     return answer;
 }
 
+// Nothing but x' changes; where p' = v, p'' changes by as much as v'.
+static kd_eval ode_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
+{
+    kd_ode *self = impl;
+    for (int i = 0; i < self->n; i++) jump[i] = -xdot[i];
+    memset(bend, 0, (size_t)self->n * sizeof *bend);
+    kd_eval answer = ode_rhs(impl, t, x, xdot);
+    for (int i = 0; i < self->n; i++) jump[i] += xdot[i];
+    for (int i = 0; i < self->xv; i++) jump[i] = 0;
+    if (self->position.identity) memcpy(bend, jump + self->xv, (size_t)self->dims.nv * sizeof *bend);
+    return answer;
+}
+
 // ---- ends of steps --------------------------------------------------------------------------------------------------
 
 // quaternion norms
@@ -311,6 +324,7 @@ static const kd_dae_class ode_class = {
     .stage = ode_stage,
     .complete = ode_complete,
     .start = ode_start,
+    .resolve = ode_resolve,
     .component_name = ode_component_name,
     .fault = ode_fault,
     .counters = ode_counters,

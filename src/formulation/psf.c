@@ -16,6 +16,7 @@
 #include "core/text.h"
 #include "formulation/psf_internal.h"
 #include "math/dense.h"
+#include "math/small.h"
 
 // Particular corrections belong to components that follow the others and are solved for again at the end of the step.
 // Counted fully in the Newton norm, they cost the heavy top 64 Newton rejections in 400 steps at 1e-7 and a revolving
@@ -108,6 +109,27 @@ static kd_eval psf_start(void *impl, double t, const double *x, double *xdot)
     if (answer == KD_EVAL_OK && D.nr > 0) answer = kd_eom_eval(f->data, KD_B, xdot + f->at.r);
     if (answer != KD_EVAL_OK) psf_eval_failure(f);
     return answer;
+}
+
+// Accelerations jump, and so do v' and, along Z, p''
+static kd_eval psf_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
+{
+    kd_psf *f = impl;
+    kd_dims D = f->dims;
+    memset(jump, 0, (size_t)f->at.n * sizeof *jump);
+    memset(bend, 0, (size_t)f->at.n * sizeof *bend);
+    for (int i = 0; i < D.nv; i++) jump[f->at.v + i] = -x[f->at.a + i];
+    for (int i = 0; i < D.nr; i++) jump[f->at.r + i] = -xdot[f->at.r + i];
+    kd_eval answer = psf_accelerations(f, t, x);
+    if (answer == KD_EVAL_OK) answer = psf_start(f, t, x, xdot);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < D.nv; i++) jump[f->at.v + i] += x[f->at.a + i];
+    for (int i = 0; i < D.nr; i++) jump[f->at.r + i] += xdot[f->at.r + i];
+    if (f->identity)
+        memcpy(bend + f->at.p, jump + f->at.v, (size_t)D.nv * sizeof *bend);
+    else if (f->linearized)
+        kd_mul(D.np, D.nv, f->Z, jump + f->at.v, bend + f->at.p);
+    return KD_EVAL_OK;
 }
 
 kd_eval psf_note_at_point(kd_psf *f, kd_eval answer)
@@ -364,6 +386,7 @@ static const kd_dae_class psf_class = {
     .interpolate = psf_interpolate,
     .extrapolate = psf_extrapolate,
     .start = psf_start,
+    .resolve = psf_resolve,
     .component_name = psf_component_name,
     .fault = psf_fault,
     .counters = psf_counters,

@@ -103,8 +103,9 @@ typedef struct kd_psf {
     double *F;                                                       // algebraic rows
     double *x;                                                       // (n)
 
-    double          moved; // relative size of the corrections of p, s, v since the matrices were evaluated
-    bool            fresh; // correct() has linearised at time fresh_t
+    double          moved;      // relative size of the corrections of p, s, v since the matrices were evaluated
+    bool            linearized; // since creation
+    bool            fresh;      // correct() has linearised at time fresh_t
     double          fresh_t;
     bool            e_leave_out; // Newton had trouble: do not impose the invariants in this step
     kd_dae_counters counters;
@@ -133,5 +134,6 @@ kd_eval   psf_evaluate(void *impl, double t, const double *x, const double *xdot
 kd_eval   psf_evaluate_accepted(void *impl, double t, const double *x, const double *xdot, double *part, double *y);
 void      psf_expand(void *impl, const double *part, const double *y, double *dx);
 kd_eval   psf_correct(void *impl, double t, double *x, const double *xdot);
+kd_eval   psf_accelerations(kd_psf *f, double t, double *x); // (a, w, lambda, mu) anew, p, v, r, s as they are
 
 #endif

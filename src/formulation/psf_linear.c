@@ -496,7 +496,7 @@ kd_status psf_linearize(void *impl, double t, const double *x, const double *xdo
         f->fresh = false;
         return KD_OK;
     }
-    f->fresh = false;
+    f->fresh = f->linearized = false;
     f->e_leave_out = restart;
     if (restart) psf_find_active(f);
     if (evaluate_blocks(f, t, x) != KD_EVAL_OK) return psf_eval_failure(f);
@@ -515,5 +515,6 @@ kd_status psf_linearize(void *impl, double t, const double *x, const double *xdo
     if (!f->second_order) kinematic_rows(f);
     inner_rows(f);
     whole_map(f);
+    f->linearized = true;
     return news;
 }

@@ -427,6 +427,34 @@ static kd_eval correct_acceleration(kd_psf *f, double *x)
     return KD_EVAL_RETRY;
 }
 
+// Do the matrices belong to the rows that are active now?
+static bool same_rows(const kd_psf *f)
+{
+    int nl = 0, nm = 0;
+    for (int i = 0; i < f->dims.nlambda; i++)
+        if (f->state->active_lambda[i] && (nl >= f->nl || f->active_l[nl++] != i)) return false;
+    for (int i = 0; i < f->dims.nmu; i++)
+        if (f->state->active_mu[i] && (nm >= f->nm || f->active_m[nm++] != i)) return false;
+    return nl == f->nl && nm == f->nm;
+}
+
+kd_eval psf_accelerations(kd_psf *f, double t, double *x)
+{
+    kd_eval answer = psf_set_time(f, t);
+    if (answer != KD_EVAL_OK) return answer;
+    if (f->linearized && same_rows(f)) { // with the matrices of before
+        bool keep = f->dae->keep;
+        f->dae->keep = true;
+        kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
+        answer = correct_acceleration(f, x);
+        f->dae->keep = keep;
+        if (answer != KD_EVAL_RETRY) return answer;
+    }
+    return psf_note_at_point(f,
+                             kd_acceleration_solve(f->at_point, t, x + f->at.p, x + f->at.s, x + f->at.v, x + f->at.r,
+                                                   x + f->at.a, x + f->at.w, x + f->at.lambda, x + f->at.mu));
+}
+
 // Invariants that were left out of the step because e_v degenerates (kd_acceleration_project)
 static kd_eval project_invariants(kd_psf *f, double t, double *x)
 {

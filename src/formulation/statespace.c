@@ -327,6 +327,21 @@ static kd_eval statespace_start(void *impl, double t, const double *x, double *x
     return plain_rhs(impl, t, x, xdot);
 }
 
+// Nothing but x' changes. The rates of independent positions are velocities, which do not; where they are the
+// independent velocities themselves, p'' changes by as much as v'.
+static kd_eval statespace_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
+{
+    kd_statespace  *self = impl;
+    const kd_chart *chart = chart_at(self, t);
+    const int       nip = chart->p.nind, n = self->dae->n;
+    for (int i = 0; i < n; i++) jump[i] = -xdot[i];
+    memset(bend, 0, (size_t)n * sizeof *bend);
+    kd_eval answer = statespace_rhs(impl, t, x, xdot);
+    for (int i = 0; i < n; i++) jump[i] = i < nip ? 0 : jump[i] + xdot[i];
+    if (self->shared && self->identity) memcpy(bend, jump + nip, (size_t)nip * sizeof *bend);
+    return answer;
+}
+
 static kd_eval statespace_complete(void *impl, double t, const double *x, double *rest)
 {
     kd_statespace *self = impl;
@@ -560,6 +575,7 @@ static const kd_dae_class statespace_class = {
     .pack = statespace_pack,
     .complete = statespace_complete,
     .start = statespace_start,
+    .resolve = statespace_resolve,
     .component_name = statespace_component_name,
     .fault = statespace_fault,
     .counters = statespace_counters,

@@ -1,6 +1,7 @@
 // integrator/attempt.c: weights, blame, shares and counters, see attempt.h.
 #include "integrator/attempt.h"
 
+#include <float.h>
 #include <math.h>
 
 void kd_attempt_weights(const kd_dae *dae, double h, const double *weight, double *weight_newton)
@@ -36,6 +37,12 @@ const double *kd_attempt_shares(const kd_dae *dae, const double *x, const double
     }
     for (int i = 0; i < dae->n; i++) share[i] = lost > 0 ? !isfinite(share[i]) / lost : share[i] / sum;
     return lost > 0 || sum > 0 ? share : NULL;
+}
+
+double kd_attempt_landing(double t, double t_end, double h, double h_last)
+{
+    const double span = t_end - t, steps = fmax(1, ceil(span / h * (1 - 1e-4))), part = span / steps;
+    return fabs(part - h_last) <= 8 * DBL_EPSILON * fmax(fabs(t), fabs(t_end)) ? h_last : part;
 }
 
 void kd_attempt_counters(const kd_dae *dae, kd_stats *stats)

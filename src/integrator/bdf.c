@@ -15,6 +15,7 @@
 #include "integrator/attempt.h"
 #include "integrator/bdf_history.h"
 #include "integrator/corrector.h"
+#include "integrator/kink.h"
 
 static const double FAILED_SHRINK = 0.25;    // step after a corrector that failed or a function that asked for less
 static const int    MAX_SINGULAR = 10;       // singular Newton matrices in a row
@@ -27,6 +28,7 @@ static const double VANISHING = 1e-14;       // part of the first attempt at whi
 static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
 static const double FIRST_PART = 0.01;       // of the span, at most: what rests at the start need not rest for long
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
+static const double KINK_PART = 0.5;         // of the size of a kink that was too large, for the next ones
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
 
 // How steps grow
@@ -68,6 +70,12 @@ struct kd_bdf {
     double              t_old, t_end;
     bool                to_end, rejected, raising; // raising: order and step grow in every step until the first failure
     int                 equal;                     // steps of equal size and order in a row
+    kd_kink             kink;                      // the last one
+    double             *slope;                     // (n) x' behind it
+    double              kink_size, kink_most;      // |h jump of x'|: of it, and what a moved past does not survive
+    bool                kinked;                    // since the last step
+    double              h_before;                  // step in use before a restart; 0: none
+    bool                lands;                     // ends of steps are instants, one after the other
     long                accepted_since_start;
 
     kd_stats  stats;
@@ -148,6 +156,8 @@ static void cut_arrays(kd_bdf *b)
                                         .dassl_rules = b->opt.dassl_rules};
     kd_corrector_cut(&b->corrector, a, b->dae, &rules);
     b->corrector.weight = b->index_weight;
+    kd_kink_cut(&b->kink, a, b->n);
+    b->slope = kd_cut_double(a, b->n);
     for (int j = 0; b->opt.h_fixed > 0 && j < KD_BDF_TERMS; j++) b->grid[j] = kd_cut_double(a, b->n);
 }
 
@@ -387,7 +397,8 @@ static bool second_derivative(kd_bdf *b, double h)
 
 // The first step. DASSL: |h x'| is half a tolerance, order 1. Otherwise x'' makes it possible to start with order 2,
 // and |h^3 x^(3)| is a tenth of the tolerance with |x^(3)| = |x''|^2 / |x'|; not longer than a tenth of the time in
-// which x' changes by its own size. What begins later than at the start is not foreseen: never longer than FIRST_PART.
+// which x' changes by its own size. What begins later than at the start is not foreseen: never longer than FIRST_PART,
+// or at a restart than the steps before.
 static void prepare_first_step(kd_bdf *b, double span)
 {
     double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
@@ -399,7 +410,27 @@ static void prepare_first_step(kd_bdf *b, double span)
         b->order = 2;
         h = d2 > 0 ? fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2) : d1 > 0 ? 0.1 * fmax(d0, 1) / d1 : span;
     }
-    if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), FIRST_PART * span);
+    if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), fmax(FIRST_PART * span, b->h_before));
+}
+
+// No past but b->x and b->xdot at t
+static void begin(kd_bdf *b, double t, bool keep_matrix)
+{
+    kd_bdf_history_start(&b->past, t, b->x, b->xdot);
+    b->t_old = t;
+    b->order = b->order_least = 1;
+    b->h_before = keep_matrix ? b->h_next : 0;
+    b->h_next = b->opt.h_first;
+    b->h_old = 0;
+    b->equal = 0;
+    b->raising = true;
+    b->lands = b->lands && keep_matrix;
+    b->kinked = false;
+    b->accepted_since_start = 0;
+    b->grid_wanted = b->opt.h_fixed > 0 ? b->order_max + 1 : 0;
+    b->grid_count = 0;
+    kd_corrector_start(&b->corrector, keep_matrix);
+    set_weights(b);
 }
 
 kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
@@ -411,24 +442,59 @@ kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
     b->cause = KD_OK;
     b->worst = -1;
     b->h = 0;
+    b->kink_most = INFINITY;
     memmove(b->x, x, bytes);
     memset(b->xdot, 0, bytes);
     kd_eval answer = f->start ? f->start(b->dae->impl, t, b->x, b->xdot) : KD_EVAL_OK;
-    kd_bdf_history_start(&b->past, t, b->x, b->xdot);
-    b->t_old = t;
-    b->order = b->order_least = 1;
-    b->h_next = b->opt.h_first;
-    b->h_old = 0;
-    b->equal = 0;
-    b->raising = true;
-    b->accepted_since_start = 0;
-    b->grid_wanted = b->opt.h_fixed > 0 ? b->order_max + 1 : 0;
-    b->grid_count = 0;
-    kd_corrector_start(&b->corrector, keep_matrix);
-    set_weights(b);
+    begin(b, t, keep_matrix);
     if (answer == KD_EVAL_OK) return KD_OK;
     keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
     return b->cause;
+}
+
+// The past of the motion behind a kink: all of it moves along q(t); order, step size and matrix go on. Third and higher
+// derivatives jump, too: of a kink beyond the size at which the error test noticed that, nothing but x and x' is kept.
+static kd_status pass_kink(kd_bdf *b)
+{
+    const kd_kink *kink = &b->kink;
+    const double   t = b->past.t[0];
+    b->message[0] = '\0';
+    b->cause = KD_OK;
+    memcpy(b->x, b->past.D[0], (size_t)b->n * sizeof *b->x);
+    kd_eval answer = kd_kink_solve(&b->kink, b->dae, t, b->x, b->xdot);
+    if (answer != KD_EVAL_OK) {
+        keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+        return b->cause;
+    }
+    b->kink_size = b->h_next * controlled_norm(b, kink->xdot);
+    b->lands = true;
+    if (b->kink_size > b->kink_most) {
+        begin(b, t, true);
+        return KD_OK;
+    }
+    memcpy(b->slope, b->xdot, (size_t)b->n * sizeof *b->x);
+    b->kinked = true;
+    kd_bdf_history_bend(&b->past, kink->x, kink->xdot, kink->xddot);
+    for (int j = 0; b->grid_wanted > 0 && j < b->grid_count; j++) kd_kink_add(kink, b->grid_t[j] - t, b->grid[j]);
+    b->t_old = t;
+    return KD_OK;
+}
+
+// The first step behind a kink has too large an error: without the past, then
+static void forget_past(kd_bdf *b)
+{
+    const size_t bytes = (size_t)b->n * sizeof *b->x;
+    b->kink_most = KINK_PART * b->kink_size;
+    memcpy(b->x, b->past.D[0], bytes);
+    memcpy(b->xdot, b->slope, bytes);
+    begin(b, b->past.t[0], true);
+}
+
+kd_status kd_bdf_restart(kd_bdf *b, double t, const double *x, kd_restart mode)
+{
+    if (!b || (!x && mode != KD_RESTART_SMOOTH)) return KD_ERR_ARGUMENT;
+    if (mode == KD_RESTART_SMOOTH && b->past.terms > 0) return pass_kink(b);
+    return kd_bdf_start(b, t, x ? x : b->past.D[0], mode != KD_RESTART_FRESH);
 }
 
 // ---- the step -------------------------------------------------------------------------------------------------------
@@ -587,6 +653,7 @@ static void accept(kd_bdf *b, const estimates *s)
     b->order_old = k;
     if (b->opt.order_fixed == b->order) b->order_least = b->order;
     b->accepted_since_start++;
+    b->kinked = false;
     forget_start(b);
     b->stats.accepted++;
     b->stats.h_last = b->h;
@@ -602,7 +669,7 @@ static void choose_step(kd_bdf *b, double t_end)
     b->h = fmin(b->h_next, limit);
     b->t_end = t_end;
     b->to_end = b->h * LAST_STEP >= span;
-    if (b->to_end) b->h = span;
+    if (b->to_end || b->lands) b->h = kd_attempt_landing(b->past.t[0], t_end, b->h, b->h_old);
     b->h_least = VANISHING * b->h;
 }
 
@@ -629,6 +696,11 @@ static kd_status variable_step(kd_bdf *b, double t_end)
         if (status == KD_OK && error > 1) {
             report(b, KD_ATTEMPT_ERROR, error, b->e);
             after_error(b, &s, ++failures);
+            if (b->kinked && b->grid_wanted == 0) {
+                forget_past(b);
+                choose_step(b, t_end);
+                proposed = b->h_next;
+            }
             continue;
         }
         if (status == KD_OK) status = complete(b);

@@ -50,6 +50,17 @@ void kd_bdf_history_rebuild(kd_bdf_history *history, int count)
                 history->D[j][i] = (history->D[j - 1][i] - history->D[j][i]) / (t[j - level] - t[j]);
 }
 
+// Divided differences of q(t): [t_n] x, [t_n, t_(n-1)] x' + (t_(n-1) - t_n) x'' / 2, [t_n .. t_(n-2)] x'' / 2, then 0
+void kd_bdf_history_bend(kd_bdf_history *history, const double *x, const double *xdot, const double *xddot)
+{
+    const double half = 0.5 * (history->t[1] - history->t[0]);
+    for (int i = 0; i < history->n; i++) {
+        history->D[0][i] += x[i];
+        history->D[1][i] += xdot[i] + half * xddot[i];
+        if (history->terms > 2) history->D[2][i] += 0.5 * xddot[i];
+    }
+}
+
 int kd_bdf_history_distinct(const kd_bdf_history *history)
 {
     int count = history->terms > 0 ? 1 : 0;

@@ -38,6 +38,8 @@ void kd_bdf_history_curvature(kd_bdf_history *history, const double *xddot);
 void kd_bdf_history_points(kd_bdf_history *history, int count, const double *t, double *const *X);
 // The same for values that stand in D_0 .. D_(count-1) already, at the different times t[0] .. t[count-1]
 void kd_bdf_history_rebuild(kd_bdf_history *history, int count);
+// The past of another motion, by (t - t_n)^j / j! times the jumps x, x', x'' away from this one (kink.h)
+void kd_bdf_history_bend(kd_bdf_history *history, const double *x, const double *xdot, const double *xddot);
 // How many of the newest nodes are different times
 int kd_bdf_history_distinct(const kd_bdf_history *history);
 // 1 <= order <= KD_BDF_ORDER_MAX, history.terms > order

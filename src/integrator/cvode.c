@@ -160,11 +160,18 @@ void kd_cvode_destroy(kd_cvode *self)
 
 kd_status kd_cvode_start(kd_cvode *self, double t, const double *x)
 {
+    return kd_cvode_restart(self, t, x, KD_RESTART_FRESH);
+}
+
+kd_status kd_cvode_restart(kd_cvode *self, double t, const double *x, kd_restart mode)
+{
     kd_sundials *base = &self->base;
     base->before = kd_cvode_stats(self);
-    kd_status status = kd_sundials_begin(base, t, x, NULL);
+    kd_status status = kd_sundials_begin_again(base, t, x, mode, NULL);
     if (status < 0) return status;
-    if (CVodeReInit(base->memory, t, base->x) != 0) return kd_sundials_no_start(base);
+    double h = self->opt.h_first > 0 ? self->opt.h_first : base->h_again; // 0: CVODE's own
+    if (CVodeReInit(base->memory, base->t, base->x) != 0 || CVodeSetInitStep(base->memory, h) != 0)
+        return kd_sundials_no_start(base);
     base->started = true;
     return KD_OK;
 }
@@ -191,6 +198,7 @@ kd_status kd_cvode_step(kd_cvode *self, double t_end)
     if (status < 0) return status;
     double t = base->t;
     int    flag = CVodeSetStopTime(base->memory, t_end);
+    if (self->opt.h_max > 0) CVodeSetMaxStep(base->memory, kd_sundials_limit(base, t_end, self->opt.h_max));
     if (flag == CV_SUCCESS) flag = CVode(base->memory, t_end, base->x, &t, CV_ONE_STEP);
     return kd_sundials_stepped(base, flag, t, t_end);
 }

@@ -474,6 +474,21 @@ kd_status kd_explicit_start(kd_explicit *self, double t, const double *x)
     return KD_OK;
 }
 
+// One-step methods have no past but the size of their steps. k_end stays for dense output of the last step.
+kd_status kd_explicit_restart(kd_explicit *self, double t, const double *x, kd_restart mode)
+{
+    if (!self || (!x && mode != KD_RESTART_SMOOTH)) return KD_ERR_ARGUMENT;
+    if (mode == KD_RESTART_SMOOTH && self->started) {
+        self->message[0] = '\0';
+        self->cause = KD_OK;
+        return kd_explicit_rhs(self, self->t, self->x, self->k_next) < 0 ? self->cause : KD_OK;
+    }
+    double    h = self->started && mode == KD_RESTART_SAME_ROWS ? self->h_next : 0;
+    kd_status status = kd_explicit_start(self, t, x ? x : self->x);
+    if (h > 0) self->h_next = h;
+    return status;
+}
+
 // ---- the step -------------------------------------------------------------------------------------------------------
 
 static kd_status choose_step(kd_explicit *self, double t_end)

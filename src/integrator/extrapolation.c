@@ -515,6 +515,13 @@ kd_status kd_extrapolation_start(kd_extrapolation *self, double t, const double 
     return kd_explicit_start(&self->frame, t, x);
 }
 
+kd_status kd_extrapolation_restart(kd_extrapolation *self, double t, const double *x, kd_restart mode)
+{
+    if (!self) return KD_ERR_ARGUMENT;
+    return mode == KD_RESTART_FRESH ? kd_extrapolation_start(self, t, x)
+                                    : kd_explicit_restart(&self->frame, t, x, mode);
+}
+
 // ---- the frame's ----------------------------------------------------------------------------------------------------
 
 kd_status kd_extrapolation_step(kd_extrapolation *self, double t_end)

@@ -194,11 +194,16 @@ void kd_ida_destroy(kd_ida *self)
 
 kd_status kd_ida_start(kd_ida *self, double t, const double *x)
 {
+    return kd_ida_restart(self, t, x, KD_RESTART_FRESH);
+}
+
+kd_status kd_ida_restart(kd_ida *self, double t, const double *x, kd_restart mode)
+{
     kd_sundials *base = &self->base;
     base->before = kd_ida_stats(self);
-    kd_status status = kd_sundials_begin(base, t, x, N_VGetArrayPointer(self->xdot));
+    kd_status status = kd_sundials_begin_again(base, t, x, mode, N_VGetArrayPointer(self->xdot));
     if (status < 0) return status;
-    if (IDAReInit(base->memory, t, base->x, self->xdot) != 0) return kd_sundials_no_start(base);
+    if (IDAReInit(base->memory, base->t, base->x, self->xdot) != 0) return kd_sundials_no_start(base);
     base->started = true;
     return KD_OK;
 }
@@ -237,9 +242,10 @@ kd_status kd_ida_step(kd_ida *self, double t_end)
     if (status < 0) return status;
     double t = base->t;
     int    flag = IDASetStopTime(base->memory, t_end);
+    if (self->opt.h_max > 0) IDASetMaxStep(base->memory, kd_sundials_limit(base, t_end, self->opt.h_max));
     if (base->steps == 0 && self->opt.h_first == 0)
-        IDASetInitStep(base->memory,
-                       fmin(first_step(self, t_end - t), self->opt.h_max > 0 ? self->opt.h_max : INFINITY));
+        IDASetInitStep(base->memory, fmin(base->h_again > 0 ? base->h_again : first_step(self, t_end - t),
+                                          self->opt.h_max > 0 ? self->opt.h_max : INFINITY));
     if (flag == IDA_SUCCESS) flag = IDASolve(base->memory, t_end, &t, base->x, self->xdot, IDA_ONE_STEP);
     return kd_sundials_stepped(base, flag, t, t_end);
 }

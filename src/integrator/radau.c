@@ -15,6 +15,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "integrator/attempt.h"
+#include "integrator/kink.h"
 #include "integrator/radau_tableau.h"
 
 #define STAGES 3
@@ -61,6 +62,7 @@ struct kd_radau {
     double *weight;            // (n) 1 / (atol + rtol |x|)
     double *newton_weight;     // (n) the same, with powers of h for components of higher index
     double *share;             // (n) for the observer
+    kd_kink kink;              // the last one
 
     double h, h_next; // present step, proposal for the next one
     double h_least;   // no attempt of this step may be shorter
@@ -73,6 +75,8 @@ struct kd_radau {
     double norm;                     // of its last increment
     int    iterations;               // of the last Newton iteration
     bool   first, rejected, has_past, jacobian_current, restart;
+    bool   lands;                    // ends of steps are instants, one after the other
+    bool   kinked;                   // since the last step: x_old and Zprev are a past that nobody has seen
     bool   linearized, only_updated; // since creation; the matrix has new F_x' but old F_x
     long   accepted_since_start;
 
@@ -179,6 +183,7 @@ static void cut_arrays(kd_radau *r)
         r->part[i] = kd_cut_double(a, n);
         r->y[i] = kd_cut_double(a, r->dae->nreduced_max);
     }
+    kd_kink_cut(&r->kink, a, n);
 }
 
 kd_status kd_radau_create(kd_dae *dae, const kd_radau_options *opt, kd_radau **radau, char *message, size_t size)
@@ -580,7 +585,45 @@ kd_status kd_radau_start(kd_radau *r, double t, const double *x)
     r->contraction = 1;
     r->first = r->restart = true;
     r->rejected = r->has_past = r->jacobian_current = false;
+    r->kinked = r->lands = false;
     r->accepted_since_start = 0;
+    return KD_OK;
+}
+
+// The past of the motion behind a kink: all of it moves along q(t)
+static kd_status pass_kink(kd_radau *r)
+{
+    const double h = r->t - r->t_old;
+    r->message[0] = '\0';
+    r->cause = KD_OK;
+    kd_eval answer = kd_kink_solve(&r->kink, r->dae, r->t, r->x, r->xdot);
+    if (answer != KD_EVAL_OK) return (void)eval_cause(r, answer), r->cause;
+    if (r->has_past) {
+        for (int i = 0; i < STAGES; i++) { // X_i = x_old + Z_i
+            kd_kink_add(&r->kink, (radau_c[i] - 1) * h, r->Zprev[i]);
+            for (int k = 0; k < r->n; k++) r->Zprev[i][k] += r->x_old[k];
+        }
+        kd_kink_add(&r->kink, -h, r->x_old);
+        for (int i = 0; i < STAGES; i++)
+            for (int k = 0; k < r->n; k++) r->Zprev[i][k] -= r->x_old[k];
+    }
+    r->kinked = r->lands = true;
+    return KD_OK;
+}
+
+kd_status kd_radau_restart(kd_radau *r, double t, const double *x, kd_restart mode)
+{
+    if (!r || (!x && mode != KD_RESTART_SMOOTH)) return KD_ERR_ARGUMENT;
+    if (mode == KD_RESTART_SMOOTH) return pass_kink(r);
+    const double h = r->h_next, h_factored = r->h_factored;
+    const bool   linearized = r->linearized, current = r->jacobian_current, lands = r->lands;
+    kd_status    status = kd_radau_start(r, t, x);
+    if (status < 0 || mode == KD_RESTART_FRESH || !linearized) return status;
+    if (h > 0) r->h_next = h;
+    r->h_factored = h_factored;
+    r->jacobian_current = current;
+    r->lands = lands;
+    r->restart = false;
     return KD_OK;
 }
 
@@ -776,7 +819,7 @@ static void choose_step(kd_radau *r, double t_end)
     r->h = fmin(r->h_next, limit);
     r->t_end = t_end;
     r->to_end = r->h * LAST_STEP >= span;
-    if (r->to_end) r->h = span;
+    if (r->to_end || r->lands) r->h = kd_attempt_landing(r->t, t_end, r->h, r->h_factored);
     r->h_least = VANISHING * r->h;
 }
 
@@ -834,6 +877,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
                 r->accepted_since_start++;
                 r->first = false;
                 r->has_past = true;
+                r->kinked = false;
                 set_weights(r);
                 return KD_OK;
             }
@@ -852,7 +896,7 @@ double kd_radau_time(const kd_radau *r)
 
 double kd_radau_time_old(const kd_radau *r)
 {
-    return r->t_old;
+    return r->kinked ? r->t : r->t_old;
 }
 
 const double *kd_radau_x(const kd_radau *r)
@@ -864,7 +908,7 @@ kd_status kd_radau_dense(kd_radau *r, double t, double *x)
 {
     if (!r || !x) return KD_ERR_ARGUMENT;
     const kd_dae_class *f = r->dae->methods;
-    if (t == r->t || !r->has_past) {
+    if (t == r->t || !r->has_past || r->kinked) {
         memcpy(x, r->x, (size_t)r->n * sizeof *x);
         return KD_OK;
     }

@@ -136,6 +136,7 @@ static void cut_arrays(kd_sdirk *s)
         s->Z[i] = kd_cut_double(a, n);
         s->K[i] = kd_cut_double(a, n);
     }
+    kd_kink_cut(&s->kink, a, n);
 }
 
 static void count_components(kd_sdirk *s)
@@ -391,7 +392,39 @@ kd_status kd_sdirk_start(kd_sdirk *s, double t, const double *x)
     s->theta = 0;
     s->first = s->restart = true;
     s->rejected = s->jacobian_current = s->jacobian_here = s->moved_on = false;
+    s->kinked = s->lands = false;
     s->accepted_since_start = 0;
+    return KD_OK;
+}
+
+// The past of the motion behind a kink: all of it moves along q(t)
+static kd_status pass_kink(kd_sdirk *s)
+{
+    s->message[0] = '\0';
+    s->cause = KD_OK;
+    kd_eval answer = kd_kink_solve(&s->kink, s->dae, s->t, s->x, s->xdot);
+    if (answer != KD_EVAL_OK) return (void)kd_sdirk_eval_cause(s, answer), s->cause;
+    if (s->has_past) {
+        kd_kink_add(&s->kink, s->t_old - s->t, s->x_old);
+        kd_kink_add_slope(&s->kink, s->t_old - s->t, s->xdot_old);
+    }
+    s->kinked = s->lands = true;
+    return KD_OK;
+}
+
+kd_status kd_sdirk_restart(kd_sdirk *s, double t, const double *x, kd_restart mode)
+{
+    if (!s || (!x && mode != KD_RESTART_SMOOTH)) return KD_ERR_ARGUMENT;
+    if (mode == KD_RESTART_SMOOTH) return pass_kink(s);
+    const double h = s->h_next, h_factored = s->h_factored;
+    const bool   linearized = s->linearized, current = s->jacobian_current, lands = s->lands;
+    kd_status    status = kd_sdirk_start(s, t, x);
+    if (status < 0 || mode == KD_RESTART_FRESH || !linearized) return status;
+    if (h > 0) s->h_next = h;
+    s->h_factored = h_factored;
+    s->jacobian_current = current;
+    s->lands = lands;
+    s->restart = false;
     return KD_OK;
 }
 
@@ -573,7 +606,7 @@ static void choose_step(kd_sdirk *s, double t_end)
     s->h = fmin(s->h_next, limit);
     s->t_end = t_end;
     s->to_end = s->h * LAST_STEP >= span;
-    if (s->to_end) s->h = span;
+    if (s->to_end || s->lands) s->h = kd_attempt_landing(s->t, t_end, s->h, s->h_factored);
     s->h_least = VANISHING * s->h;
 }
 
@@ -593,6 +626,7 @@ static kd_status accept(kd_sdirk *s, double err)
     s->accepted_since_start++;
     s->first = false;
     s->has_past = true;
+    s->kinked = false;
     set_weights(s);
     return KD_OK;
 }
@@ -654,7 +688,7 @@ double kd_sdirk_time(const kd_sdirk *s)
 
 double kd_sdirk_time_old(const kd_sdirk *s)
 {
-    return s->t_old;
+    return s->kinked ? s->t : s->t_old;
 }
 
 const double *kd_sdirk_x(const kd_sdirk *s)
@@ -678,7 +712,7 @@ kd_status kd_sdirk_dense(kd_sdirk *s, double t, double *x)
 {
     if (!s || !x) return KD_ERR_ARGUMENT;
     const kd_dae_class *f = s->dae->methods;
-    if (t == s->t || !s->has_past) {
+    if (t == s->t || !s->has_past || s->kinked) {
         memcpy(x, s->x, (size_t)s->n * sizeof *x);
         return KD_OK;
     }

@@ -5,6 +5,7 @@
 #include <kardan/sdirk.h>
 
 #include "core/memory.h"
+#include "integrator/kink.h"
 
 #define KD_SDIRK_STAGES 7 // the largest number of all methods
 
@@ -45,6 +46,7 @@ struct kd_sdirk {
     double *weight;                                  // (n) 1 / (atol + rtol |x|)
     double *newton_weight;                           // (n) the same, with powers of h for components of higher index
     double *share;                                   // (n) for the observer
+    kd_kink kink;                                    // the last one
 
     double h, h_next; // present step, proposal for the next one
     double h_least;   // no attempt of this step may be shorter
@@ -58,6 +60,8 @@ struct kd_sdirk {
     int    iterations;               // of the stage that needed most
     bool   first, rejected, has_past, restart;
     bool   xdot_known, old_known; // xdot, xdot_old are derivatives
+    bool   lands;                 // ends of steps are instants, one after the other
+    bool   kinked;                // since the last step: x_old is a past that nobody has seen
     bool   linearized;            // since creation
     bool   moved_on;              // a step was accepted since coordinates could be chosen anew
     bool   jacobian_current;      // serves the present step

@@ -7,11 +7,15 @@
 
 #include "integrator/sundials.h"
 #include "core/text.h"
+#include "integrator/attempt.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
+
+static const double ULPS = 10;        // a t_end that lies so few units in the last place away is reached without a step
+static const double GROW_AGAIN = 1.5; // first step over that of the last start
 
 // Answers that IDA, CVODE and ARKODE have in common
 enum {
@@ -64,6 +68,7 @@ kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_class *methods, 
     self->part = kd_cut_double(arena, n);
     self->y = kd_cut_double(arena, dae->nreduced_max);
     self->share = kd_cut_double(arena, n);
+    kd_kink_cut(&self->kink, arena, n);
     self->measured = kd_cut_bool(arena, n);
     if (arena->failed || SUNContext_Create(NULL, &self->context) != 0) return KD_ERR_MEMORY;
     for (int i = 0; i < n; i++) self->measured[i] = true;
@@ -320,21 +325,47 @@ kd_status kd_sundials_no_start(kd_sundials *self)
     return self->fault < 0 ? self->fault : KD_ERR_ARGUMENT;
 }
 
-kd_status kd_sundials_begin(kd_sundials *self, double t, const double *x, double *xdot)
+// Nothing has been done since the start at (t, x)
+static void set_start(kd_sundials *self, double t, const double *x)
 {
-    const kd_dae_class *methods = self->dae->methods;
-    size_t              bytes = (size_t)self->dae->n * sizeof *x;
-    kd_sundials_clear(self);
+    size_t bytes = (size_t)self->dae->n * sizeof *x;
     memmove(self->accepted, x, bytes);
     memcpy(N_VGetArrayPointer(self->x), x, bytes);
-    if (!xdot) xdot = self->F;
-    memset(xdot, 0, bytes);
     self->t = self->t_old = self->t_tried = t;
     self->steps = 0;
     self->told = (kd_sundials_counts){0};
+}
+
+kd_status kd_sundials_begin(kd_sundials *self, double t, const double *x, double *xdot)
+{
+    const kd_dae_class *methods = self->dae->methods;
+    kd_sundials_clear(self);
+    set_start(self, t, x);
+    if (!xdot) xdot = self->F;
+    memset(xdot, 0, (size_t)self->dae->n * sizeof *x);
+    self->h_again = 0;
     if (methods->start && kd_sundials_note(self, methods->start(self->dae->impl, t, x, xdot)) != 0)
         return kd_sundials_no_start(self);
     return KD_OK;
+}
+
+// The solvers have no way into their past: they begin again with order 1, but with the step with which they began last,
+// and a little more, instead of a guess.
+kd_status kd_sundials_begin_again(kd_sundials *self, double t, const double *x, kd_restart mode, double *xdot)
+{
+    kd_status status = KD_OK;
+    double    h = mode != KD_RESTART_FRESH && self->started ? GROW_AGAIN * self->h_begun : 0;
+    if (mode != KD_RESTART_SMOOTH || !self->started) {
+        status = kd_sundials_begin(self, t, x ? x : self->accepted, xdot);
+    } else {
+        kd_sundials_clear(self);
+        if (kd_sundials_note(
+                self, kd_kink_solve(&self->kink, self->dae, self->t, self->accepted, xdot ? xdot : self->F)) != 0)
+            return kd_sundials_no_start(self);
+        set_start(self, self->t, self->accepted);
+    }
+    self->h_again = h;
+    return status;
 }
 
 // component with the largest weighted local error, -1: unknown
@@ -390,10 +421,18 @@ kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go)
         return KD_ERR_STAGE;
     }
     if (!(t_end >= self->t)) return kd_sundials_fail(self, KD_ERR_TIME);
-    if (t_end == self->t) return KD_OK;
+    if (t_end - self->t <= ULPS * DBL_EPSILON * fabs(self->t)) { // no time in which anything could happen
+        self->t = t_end;
+        return KD_OK;
+    }
     if (self->steps >= self->max_steps) return kd_sundials_fail(self, KD_ERR_TOO_MANY_STEPS);
     *go = true;
     return KD_OK;
+}
+
+double kd_sundials_limit(const kd_sundials *self, double t_end, double h_max)
+{
+    return kd_attempt_landing(self->t, t_end, h_max, 0);
 }
 
 kd_status kd_sundials_relabel(kd_sundials *self, bool *changed)
@@ -414,7 +453,7 @@ kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_en
     memcpy(self->accepted, N_VGetArrayPointer(self->x), (size_t)self->dae->n * sizeof(double));
     self->t_old = self->t;
     self->t = flag == TSTOP_RETURN ? t_end : t;
-    self->steps++;
+    if (self->steps++ == 0) self->h_begun = self->t - self->t_old;
     report_accepted(self);
     // a function that refuses to be evaluated beyond some time would be approached for ever
     if (self->t < t_end && self->t - self->t_old <= 8 * DBL_EPSILON * fabs(self->t))

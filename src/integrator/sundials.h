@@ -5,6 +5,7 @@
 #define KD_INTEGRATOR_SUNDIALS_H
 
 #include "core/memory.h"
+#include "integrator/kink.h"
 #include <kardan/radau.h>
 #include <nvector/nvector_serial.h>
 #include <sundials/sundials_linearsolver.h>
@@ -40,6 +41,9 @@ struct kd_sundials {
     double                  *accepted;     // (n) at t
     double                  *F, *part, *y; // own linear algebra
     double                  *share;        // (n) of a report
+    kd_kink                  kink;         // the last one
+    double                   h_begun;      // first step of the last start
+    double                   h_again;      // the next one should try it; 0: unknown
     long                     steps;        // since the start
     long                     max_steps;
     kd_stats                 before; // statistics of earlier starts
@@ -89,9 +93,15 @@ int kd_sundials_finite(kd_sundials *self, const double *F, const char *what);
 void kd_sundials_clear(kd_sundials *self); // fault and message of before
 // State for a start at (t, x); xdot (may be NULL) from the formulation.
 kd_status kd_sundials_begin(kd_sundials *self, double t, const double *x, double *xdot) KD_NODISCARD;
+// The same for a restart; xdot (may be NULL) as the solver left it.
+kd_status kd_sundials_begin_again(kd_sundials *self, double t, const double *x, kd_restart mode,
+                                  double *xdot) KD_NODISCARD;
 kd_status kd_sundials_no_start(kd_sundials *self); // memory refused
 // May a step to t_end be tried? KD_OK with *go, or the answer of the step.
 kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go) KD_NODISCARD;
+// Limit of the step from t: h_max or a little less, so that the last of several steps to t_end is not a sliver, which
+// the solvers do not avoid.
+double kd_sundials_limit(const kd_sundials *self, double t_end, double h_max);
 // State-space forms may change their coordinates between two steps; *changed: the solver must start again at (t, x).
 kd_status kd_sundials_relabel(kd_sundials *self, bool *changed) KD_NODISCARD;
 // The solver answered flag, self->x at t: the answer of the step.

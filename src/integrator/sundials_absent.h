@@ -23,6 +23,11 @@
         (void)self, (void)t, (void)x;                                                                                  \
         return KD_ERR_UNAVAILABLE;                                                                                     \
     }                                                                                                                  \
+    kd_status kd_##name##_restart(kd_##name *self, double t, const double *x, kd_restart mode)                         \
+    {                                                                                                                  \
+        (void)self, (void)t, (void)x, (void)mode;                                                                      \
+        return KD_ERR_UNAVAILABLE;                                                                                     \
+    }                                                                                                                  \
     kd_status kd_##name##_step(kd_##name *self, double t_end)                                                          \
     {                                                                                                                  \
         (void)self, (void)t_end;                                                                                       \

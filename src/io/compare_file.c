@@ -245,7 +245,8 @@ kd_status kd_compare_save_html(const kd_comparison *c, const char *title, const 
           "integrator</th><th>tolerance</th><th>steps</th><th>rejected</th><th>evaluations</th><th>Jacobians</th>"
           "<th>CPU [ms]</th><th>error</th><th>of outputs</th><th>constraints</th><th>status</th></tr>\n",
           file);
-    for (int i = 0; i < c->nruns; i++) put_run(file, c, &c->run[i]);
+    for (int i = 0; i < c->nruns; i++)
+        if (c->run[i].outcome != KD_COMPARE_LEFT_OUT) put_run(file, c, &c->run[i]);
     fputs("</table></section>\n</main>\n</body>\n</html>\n", file);
     if (status < 0) {
         kd_file_abandon(file, path);

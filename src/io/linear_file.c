@@ -1,22 +1,15 @@
-// linear_file.c: linear equations as JSON, as text and as MAT file (level 4: header of five integers, name, data by
-// columns; all numbers as this machine has them, which the type in the header says).
+// linear_file.c: linear equations as JSON and as text. MAT files: mat_file.c.
 #include "io/linear_file.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "io/file.h"
+#include "io/linear_list.h"
 
-typedef struct matrix {
-    const char   *name; // in JSON and MAT files
-    const double *value;
-    int           rows, columns;
-} matrix;
+typedef kd_linear_matrix matrix;
 
-enum { MOST_MATRICES = 16 };
-
-static int list_matrices(const kd_linear *l, matrix *list)
+int kd_linear_list(const kd_linear *l, kd_linear_matrix *list)
 {
     const int    nx = l->nx, nu = l->nu, ny = l->ny, nv = l->nv, nd = l->nd;
     const matrix all[] = {
@@ -92,7 +85,7 @@ static void put_modes(FILE *file, const kd_modes *m)
 
 void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes)
 {
-    matrix list[MOST_MATRICES];
+    matrix list[KD_LINEAR_MATRICES];
     fputs("{\n\"t\": ", file);
     put_number(file, l->t);
     fputs(",\n\"speed\": ", file);
@@ -105,7 +98,7 @@ void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes)
     put_names(file, "outputs", l->ny, l->output_name);
     put_names(file, "increments", l->nv, l->increment_name);
     if (l->E) put_names(file, "unknowns", l->nd, l->descriptor_name);
-    const int count = list_matrices(l, list);
+    const int count = kd_linear_list(l, list);
     for (int i = 0; i < count; i++) put_matrix(file, &list[i]);
     if (modes) put_modes(file, modes);
     fputs("\n}\n", file);
@@ -134,58 +127,14 @@ static void tell_matrix(FILE *file, const matrix *m)
 
 void kd_linear_write_text(FILE *file, const kd_linear *l)
 {
-    matrix list[MOST_MATRICES];
+    matrix list[KD_LINEAR_MATRICES];
     char   text[40];
     fprintf(file, "Linear equations x' = A x + B u, y = C x + D u at t = %s s\n\n",
             kd_file_number(l->t, "%.9g", text, sizeof text));
     tell_names(file, "States x", "x", l->nx, l->state_name);
     tell_names(file, "Inputs u", "u", l->nu, l->input_name);
     tell_names(file, "Outputs y", "y", l->ny, l->output_name);
-    list_matrices(l, list);
+    kd_linear_list(l, list);
     for (int i = 0; i < 4; i++)
         if (list[i].rows > 0 && list[i].columns > 0) tell_matrix(file, &list[i]);
-}
-
-// ---- MAT ------------------------------------------------------------------------------------------------------------
-
-// Type MOPT: M 0 little, 1 big endian; O 0; P 0 doubles; T 0 numbers, 1 text
-static void put_header(FILE *file, const char *name, int rows, int columns, bool is_text)
-{
-    const uint16_t probe = 1;
-    unsigned char  first;
-    memcpy(&first, &probe, 1);
-    const int32_t length = (int32_t)strlen(name) + 1;
-    const int32_t header[5] = {(first ? 0 : 1000) + (is_text ? 1 : 0), rows, columns, 0, length};
-    fwrite(header, sizeof header[0], 5, file);
-    fwrite(name, 1, (size_t)length, file);
-}
-
-// Lines of text as the rows of a character array, filled up with blanks
-static void put_lines(FILE *file, const char *name, int n, const char *const *lines)
-{
-    size_t longest = 0;
-    for (int i = 0; i < n; i++)
-        if (strlen(lines[i]) > longest) longest = strlen(lines[i]);
-    put_header(file, name, n, (int)longest, true);
-    for (size_t j = 0; j < longest; j++)
-        for (int i = 0; i < n; i++) {
-            double c = j < strlen(lines[i]) ? (unsigned char)lines[i][j] : ' ';
-            fwrite(&c, sizeof c, 1, file);
-        }
-}
-
-void kd_linear_write_mat(FILE *file, const kd_linear *l)
-{
-    matrix    list[MOST_MATRICES];
-    const int count = list_matrices(l, list);
-    put_header(file, "t", 1, 1, false);
-    fwrite(&l->t, sizeof l->t, 1, file);
-    for (int i = 0; i < count; i++) {
-        put_header(file, list[i].name, list[i].rows, list[i].columns, false);
-        const size_t size = (size_t)list[i].rows * (size_t)list[i].columns;
-        if (size > 0) fwrite(list[i].value, sizeof(double), size, file);
-    }
-    put_lines(file, "state_name", l->nx, l->state_name);
-    put_lines(file, "input_name", l->nu, l->input_name);
-    put_lines(file, "output_name", l->ny, l->output_name);
 }

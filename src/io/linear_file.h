@@ -9,8 +9,11 @@
 void kd_linear_write_json(FILE *file, const kd_linear *linear, const kd_modes *modes);
 // Names and matrices for readers.
 void kd_linear_write_text(FILE *file, const kd_linear *linear);
-// MAT file of level 4, read by Octave and MATLAB: A, B, C, D, M, R_v, R_p, F, J, T, t; descriptor form E, Ad, Bd, Cd,
-// Dd; names as character arrays state_name, input_name, output_name.
-void kd_linear_write_mat(FILE *file, const kd_linear *linear);
+// MAT file of level 5, read by Octave and MATLAB: A, B, C, D, M, R_v, R_p, F, J, T, t; descriptor form E, Ad, Bd, Cd,
+// Dd; names as columns of cells state_name, input_name, output_name, increment_name, unknown_name (of the descriptor
+// form); eigenvalues, frequency and damping of the modes (may be NULL). KD_ERR_UNAVAILABLE: built without matio.
+kd_status kd_linear_save_mat(const char *path, const kd_linear *linear, const kd_modes *modes, char *message,
+                             size_t size) KD_NODISCARD;
+bool      kd_linear_has_mat(void);
 
 #endif

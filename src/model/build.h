@@ -4,6 +4,7 @@
 
 #include "core/nearest.h"
 #include "model/model.h"
+#include "model/schema.h"
 
 enum {
     KD_MODEL_MAX_ERRORS = 50,    // lines in kd_model_message
@@ -87,6 +88,21 @@ kd_status kd_model_number_text(kd_model *m, size_t offset, const char *text) KD_
 // ---- memory of the model
 // ---------------------------------------------------------------------------------------------
 const char *kd_model_text(kd_model *m, const char *text); // a copy; NULL for NULL, and when memory is short
+
+const double *kd_model_numbers(kd_model *m, const double *x, int n); // the same of numbers
+
+// ---- adding elements
+// -------------------------------------------------------------------------------------------------
+// Name and definition are acceptable (schema KD_SCHEMA_COUNT: the definition is not looked at) and there is room behind
+// the last element of the section: then the caller writes it there, and kd_model_enter counts it in.
+kd_status kd_model_prepare(kd_model *m, kd_section section, kd_schema_id schema, const char *name,
+                           const void *def) KD_NODISCARD;
+kd_status kd_model_enter(kd_model *m, kd_section section, const char *name) KD_NODISCARD;
+// An error of an element that is not there yet, at the position of its field.
+void kd_model_refuse(kd_model *m, kd_section section, const char *name, const char *field, const char *format, ...)
+    KD_PRINTF(5, 6);
+// "input", or where there are several "input.NAME", "input[1]": what messages call an expression of a list
+void kd_signal_field(const char *key, int i, int n, const char *name, char *text, size_t size);
 
 typedef struct kd_field_position {
     const char *field;

@@ -331,12 +331,37 @@ static void finish_tyre(kd_model *m, int i)
         kd_model_error(m, KD_SECTION_FORCE, i, "friction", "a tyre with 'friction' needs its nominal 'load'");
 }
 
+// A stop or a contact is compliant or rigid.
+static void check_restitution(kd_model *m, int i)
+{
+    const kd_force_def *d = &m->force[i].def;
+    const bool          rigid = !isnan(d->restitution);
+    const char *const   key = !isnan(d->stiffness)    ? "stiffness"
+                              : d->damping != 0.0     ? "damping"
+                              : d->dissipation != 0.0 ? "dissipation"
+                              : d->friction != 0.0    ? "friction"
+                                                      : NULL;
+    if (!rigid && isnan(d->stiffness))
+        kd_model_error(m, KD_SECTION_FORCE, i, "stiffness",
+                       "'stiffness' is missing; or give 'restitution' for rigid impacts");
+    else if (rigid && key && strcmp(key, "friction") == 0)
+        kd_model_error(m, KD_SECTION_FORCE, i, key,
+                       "a contact with 'restitution' has no friction; give 'stiffness' for a compliant one that has");
+    else if (rigid && key)
+        kd_model_error(m, KD_SECTION_FORCE, i, key, "'%s' has no meaning beside 'restitution', which makes it rigid",
+                       key);
+    if (rigid && d->kind == KD_JOINT_STOP && !(d->lower < d->upper))
+        kd_model_error(m, KD_SECTION_FORCE, i, "lower", "the lower limit %g must be below the upper one, %g", d->lower,
+                       d->upper);
+}
+
 static void finish_forces(kd_model *m)
 {
     for (int i = 0; i < m->nforces; i++) {
         kd_force *f = &m->force[i];
         f->from = f->to = on_ground;
         f->joint = -1;
+        if (f->def.kind == KD_JOINT_STOP || f->def.kind == KD_CONTACT) check_restitution(m, i);
         if (acts_in_joint(&f->def)) {
             find_joint(m, i);
         } else if (f->def.kind == KD_TYRE) {

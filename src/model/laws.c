@@ -85,7 +85,7 @@ static bool is_position(const kd_path *path)
 // What else may be read, in words
 static const char *allowed(unsigned may)
 {
-    if (may & READ_MOTION) return "positions, velocities, states and inputs";
+    if (may & READ_MOTION) return "positions, velocities, states, blocks, variables and inputs";
     if (may & READ_POSITIONS) return "t, inputs and positions";
     return may & READ_INPUTS ? "parameters, t and inputs" : "parameters and t";
 }
@@ -241,6 +241,97 @@ static kd_status check_force(reader *r, int i)
     return status;
 }
 
+// ---- discrete parts -------------------------------------------------------------------------------------------------
+
+static const unsigned signal = READ_TIME | READ_POSITIONS | READ_MOTION | READ_ACCELERATIONS;
+
+typedef struct signal_locals {
+    char        text[2 * KD_MAX_SIGNALS][KD_SIGNAL_NAME];
+    const char *name[2 * KD_MAX_SIGNALS + 1]; // inputs, states, NULL
+} signal_locals;
+
+static void list_signals(const kd_block_def *def, signal_locals *l)
+{
+    int n = 0;
+    for (int i = 0; i < def->ninputs; i++, n++) l->name[n] = kd_block_input_name(def, i, l->text[n]);
+    for (int i = 0; i < def->nstates; i++, n++) l->name[n] = kd_block_state_name(def, i, l->text[n]);
+    l->name[n] = NULL;
+}
+
+static kd_status check_signals(reader *r, kd_section section, int element, const char *key, int n,
+                               const char *const *text, const char *const *name, const char *const *locals)
+{
+    kd_status status = KD_OK;
+    for (int i = 0; i < n && status >= 0; i++) {
+        char field[KD_EXPR_MAX_NAME + 20];
+        kd_signal_field(key, i, n, name ? name[i] : NULL, field, sizeof field);
+        status = check_text(r, section, element, field, text[i], signal, locals);
+    }
+    return status;
+}
+
+static kd_status check_block(reader *r, int i)
+{
+    const kd_block_def *def = &r->m->block[i].def;
+    signal_locals       l;
+    if (def->kind == KD_BLOCK_PID) {
+        const kd_status status = check_text(r, KD_SECTION_BLOCK, i, "input", def->input[0], signal, NULL);
+        return status < 0 ? status : check_text(r, KD_SECTION_BLOCK, i, "rate", def->input[1], signal, NULL);
+    }
+    kd_status status = check_signals(r, KD_SECTION_BLOCK, i, "input", def->ninputs, def->input, def->input_name, NULL);
+    if (status < 0 || def->kind != KD_BLOCK_EXPRESSION) return status;
+    list_signals(def, &l);
+    status = check_signals(r, KD_SECTION_BLOCK, i, "output", def->noutputs, def->output, NULL, l.name);
+    if (status < 0) return status;
+    return check_signals(r, KD_SECTION_BLOCK, i, "next", def->nstates, def->next, l.name + def->ninputs, l.name);
+}
+
+// Can an event change what the path says?
+static bool is_target(const kd_path *path)
+{
+    return path->section == KD_SECTION_VARIABLE ||
+           (path->section == KD_SECTION_STATE && path->property == KD_PROPERTY_VALUE) ||
+           (path->section == KD_SECTION_JOINT && path->property == KD_PROPERTY_V);
+}
+
+static void check_target(reader *r, int event, int k)
+{
+    const kd_event_def *def = &r->m->event[event].def;
+    kd_path             path;
+    char                why[300] = "", field[KD_EXPR_MAX_NAME + 20];
+    kd_signal_field("set", k, def->nsettings, def->target[k], field, sizeof field);
+    if (!kd_path_parse(r->m, def->target[k], &path, why, sizeof why)) {
+        kd_model_error(r->m, KD_SECTION_EVENT, event, field, "set: %s", why);
+    } else if (!is_target(&path)) {
+        kd_model_error(r->m, KD_SECTION_EVENT, event, field,
+                       "set: '%s' cannot be set: an event changes variable.NAME, state.NAME and joint.NAME.v",
+                       def->target[k]);
+    } else if (path.section == KD_SECTION_JOINT && r->m->joint[path.element].def.motion[path.i]) {
+        kd_model_error(r->m, KD_SECTION_EVENT, event, field, "set: '%s' cannot be set: its motion is prescribed",
+                       def->target[k]);
+    }
+}
+
+static kd_status check_event(reader *r, int i)
+{
+    const kd_event_def *def = &r->m->event[i].def;
+    kd_status           status = check_text(r, KD_SECTION_EVENT, i, "when", def->when, signal, NULL);
+    for (int k = 0; k < def->nsettings; k++) check_target(r, i, k);
+    if (status < 0) return status;
+    return check_signals(r, KD_SECTION_EVENT, i, "set", def->nsettings, def->value, def->target, NULL);
+}
+
+static kd_status check_discrete(reader *r)
+{
+    kd_status status = KD_OK;
+    r->node = -1;
+    for (int i = 0; i < r->m->nblocks && status >= 0; i++) status = check_block(r, i);
+    for (int i = 0; i < r->m->nevents && status >= 0; i++) status = check_event(r, i);
+    return status;
+}
+
+// ---- all ------------------------------------------------------------------------------------------------------------
+
 static kd_status check_elements(reader *r)
 {
     static const char *const motion_field[] = {"motion[0]", "motion[1]", "motion[2]",
@@ -276,7 +367,7 @@ static kd_status check_elements(reader *r)
         status = check_text(r, KD_SECTION_CONSTRAINT, i, "value", c->def.value,
                             READ_TIME | READ_INPUTS | READ_POSITIONS, NULL);
     }
-    return status;
+    return status < 0 ? status : check_discrete(r);
 }
 
 // Measures of user forces: lengths and angles, whose rates are known.
@@ -386,8 +477,8 @@ static void warn_unused(kd_model *m, kd_section section, const bool *used)
 
 kd_status kd_finish_laws(kd_model *m)
 {
-    static const kd_section counted[] = {KD_SECTION_CURVE, KD_SECTION_INPUT, KD_SECTION_FRAME, KD_SECTION_STATE,
-                                         KD_SECTION_TRACK};
+    static const kd_section counted[] = {KD_SECTION_CURVE, KD_SECTION_INPUT, KD_SECTION_FRAME,   KD_SECTION_STATE,
+                                         KD_SECTION_TRACK, KD_SECTION_BLOCK, KD_SECTION_VARIABLE};
     const int               ncounted = (int)(sizeof counted / sizeof counted[0]);
     kd_arena                arena = {0};
     graph                   g = {.nnodes = m->nsensors + m->nstates};

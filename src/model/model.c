@@ -34,11 +34,14 @@ static const section_info sections[KD_SECTION_COUNT] = {
     [KD_SECTION_STATE] = SECTION("state", kd_state_element, state, nstates),
     [KD_SECTION_INPUT] = SECTION("input", kd_input, input, ninputs),
     [KD_SECTION_SENSOR] = SECTION("sensor", kd_sensor, sensor, nsensors),
+    [KD_SECTION_BLOCK] = SECTION("block", kd_block, block, nblocks),
+    [KD_SECTION_VARIABLE] = SECTION("variable", kd_variable, variable, nvariables),
     [KD_SECTION_ENERGY] = {"energy", 0, 0, 0, 0},
     [KD_SECTION_USER_FORCE] = SECTION("user force", kd_user_force, user_force, nuser_forces),
     [KD_SECTION_PARAMETER] = SECTION("parameter", kd_parameter, parameter, nparameters),
     [KD_SECTION_CURVE] = SECTION("curve", kd_model_curve, curve, ncurves),
     [KD_SECTION_TRACK] = SECTION("track", kd_model_track, track, ntracks),
+    [KD_SECTION_EVENT] = SECTION("event", kd_model_event, event, nevents),
 };
 
 const char *kd_section_word(kd_section section)
@@ -126,7 +129,7 @@ const char *kd_model_text(kd_model *m, const char *text)
     return copy;
 }
 
-static const double *copy_numbers(kd_model *m, const double *x, int n)
+const double *kd_model_numbers(kd_model *m, const double *x, int n)
 {
     double *copy = kd_cut_double(&m->private->arena, n);
     if (copy && n > 0) memcpy(copy, x, (size_t)n * sizeof *x);
@@ -422,19 +425,37 @@ kd_status kd_model_set_gravity(kd_model *m, const double g[3])
     return KD_OK;
 }
 
+// The position of a field of an element that is not there yet, as far as it is known.
+static kd_source source_of_waiting(const kd_model *m, const char *field)
+{
+    const struct kd_model_private *p = m->private;
+    kd_source                      source = p->source;
+    for (int i = p->nfields - p->fields_waiting; i < p->nfields; i++) {
+        if (!covers(p->field[i].field, field)) continue;
+        source.line = p->field[i].line;
+        source.column = p->field[i].column;
+    }
+    return source;
+}
+
+void kd_model_refuse(kd_model *m, kd_section section, const char *name, const char *field, const char *format, ...)
+{
+    char            text[LINE];
+    const kd_source source = source_of_waiting(m, field);
+    va_list         arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    kd_model_error_at(m, &source, "%s '%s': %s", kd_section_word(section), name, text);
+}
+
 // Check a definition by the schema; a fault is written as an error of an element that is not there yet.
 static bool passes_schema(kd_model *m, kd_schema_id id, const char *name, const void *def)
 {
     char            text[LINE];
     const kd_field *fault = kd_schema_check(kd_schema_of(id), def, text, sizeof text);
     if (!fault) return true;
-    struct kd_model_private *p = m->private;
-    kd_source                source = p->source;
-    for (int i = p->nfields - p->fields_waiting; i < p->nfields; i++) { // the position of the field, if it is known
-        if (!covers(p->field[i].field, fault->key)) continue;
-        source.line = p->field[i].line;
-        source.column = p->field[i].column;
-    }
+    const kd_source source = source_of_waiting(m, fault->key);
     if (name) {
         kd_model_error_at(m, &source, "%s '%s': %s", kd_schema_of(id)->singular, name, text);
     } else {
@@ -512,7 +533,7 @@ static kd_status check_name(kd_model *m, kd_section section, const char *name)
 }
 
 // Count the element in that has been written behind the last one of its section.
-static kd_status enter(kd_model *m, kd_section section, const char *name)
+kd_status kd_model_enter(kd_model *m, kd_section section, const char *name)
 {
     const int n = kd_section_count(m, section), more = n + 1;
     if (memory_status(m) < 0) return KD_ERR_MEMORY;
@@ -524,7 +545,7 @@ static kd_status enter(kd_model *m, kd_section section, const char *name)
 }
 
 // Name and definition are acceptable and there is room: then the caller writes the element.
-static kd_status prepare(kd_model *m, kd_section section, kd_schema_id schema, const char *name, const void *def)
+kd_status kd_model_prepare(kd_model *m, kd_section section, kd_schema_id schema, const char *name, const void *def)
 {
     if (!m || !name || !def || !is_open(m)) return KD_ERR_ARGUMENT;
     kd_status status = check_name(m, section, name);
@@ -541,7 +562,7 @@ static void copy_place(kd_model *m, kd_place *place)
 
 kd_status kd_model_add_parameter(kd_model *m, const char *name, double value)
 {
-    kd_status status = prepare(m, KD_SECTION_PARAMETER, KD_SCHEMA_COUNT, name, &value);
+    kd_status status = kd_model_prepare(m, KD_SECTION_PARAMETER, KD_SCHEMA_COUNT, name, &value);
     if (status < 0) return status;
     if (!isfinite(value)) {
         kd_model_error_at(m, &m->private->source, "parameter '%s': the value is not a number", name);
@@ -550,7 +571,7 @@ kd_status kd_model_add_parameter(kd_model *m, const char *name, double value)
     }
     kd_parameter *p = &m->parameter[m->nparameters];
     *p = (kd_parameter){kd_model_text(m, name), value, NULL, m->private->source, false};
-    return enter(m, KD_SECTION_PARAMETER, p->name);
+    return kd_model_enter(m, KD_SECTION_PARAMETER, p->name);
 }
 
 kd_status kd_model_set_parameter_text(kd_model *m, const char *name, const char *text)
@@ -572,23 +593,23 @@ bool kd_model_use_parameter(kd_model *m, const char *name, double *value)
 
 kd_status kd_model_add_curve(kd_model *m, const char *name, const kd_curve_def *def)
 {
-    kd_status status = prepare(m, KD_SECTION_CURVE, KD_SCHEMA_CURVE, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_CURVE, KD_SCHEMA_CURVE, name, def);
     if (status < 0) return status;
     kd_model_curve *c = &m->curve[m->ncurves];
     *c = (kd_model_curve){kd_model_text(m, name), m->private->source, *def, NULL};
-    c->def.x = copy_numbers(m, def->x, def->n);
-    c->def.y = copy_numbers(m, def->y, def->n);
-    return enter(m, KD_SECTION_CURVE, c->name);
+    c->def.x = kd_model_numbers(m, def->x, def->n);
+    c->def.y = kd_model_numbers(m, def->y, def->n);
+    return kd_model_enter(m, KD_SECTION_CURVE, c->name);
 }
 
 kd_status kd_model_add_track(kd_model *m, const char *name, const kd_track_def *def)
 {
-    kd_status status = prepare(m, KD_SECTION_TRACK, KD_SCHEMA_TRACK, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_TRACK, KD_SCHEMA_TRACK, name, def);
     if (status < 0) return status;
     kd_model_track *t = &m->track[m->ntracks];
     *t = (kd_model_track){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
     t->def.curvature = kd_model_text(m, def->curvature);
-    return enter(m, KD_SECTION_TRACK, t->name);
+    return kd_model_enter(m, KD_SECTION_TRACK, t->name);
 }
 
 const kd_curve *kd_model_track_function(const kd_model *m, const char *name, int *track)
@@ -608,48 +629,48 @@ const kd_curve *kd_model_track_function(const kd_model *m, const char *name, int
 
 kd_status kd_model_add_input(kd_model *m, const char *name, const kd_input_def *def)
 {
-    kd_status status = prepare(m, KD_SECTION_INPUT, KD_SCHEMA_INPUT, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_INPUT, KD_SCHEMA_INPUT, name, def);
     if (status < 0) return status;
     kd_input *u = &m->input[m->ninputs];
     *u = (kd_input){kd_model_text(m, name), m->private->source, *def};
     u->def.value = kd_model_text(m, def->value);
-    return enter(m, KD_SECTION_INPUT, u->name);
+    return kd_model_enter(m, KD_SECTION_INPUT, u->name);
 }
 
 kd_status kd_model_add_body(kd_model *m, const char *name, const kd_body_def *def)
 {
-    kd_status status = prepare(m, KD_SECTION_BODY, KD_SCHEMA_BODY, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_BODY, KD_SCHEMA_BODY, name, def);
     if (status < 0) return status;
     kd_body *b = &m->body[m->nbodies];
     *b = (kd_body){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
-    return enter(m, KD_SECTION_BODY, b->name);
+    return kd_model_enter(m, KD_SECTION_BODY, b->name);
 }
 
 kd_status kd_model_add_frame(kd_model *m, const char *name, const kd_frame_def *def)
 {
-    kd_status status = prepare(m, KD_SECTION_FRAME, KD_SCHEMA_FRAME, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_FRAME, KD_SCHEMA_FRAME, name, def);
     if (status < 0) return status;
     kd_frame *f = &m->frame[m->nframes];
     *f = (kd_frame){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
     copy_place(m, &f->def.at);
-    return enter(m, KD_SECTION_FRAME, f->name);
+    return kd_model_enter(m, KD_SECTION_FRAME, f->name);
 }
 
 kd_status kd_model_add_joint(kd_model *m, const char *name, const kd_joint_def *def)
 {
-    kd_status status = prepare(m, KD_SECTION_JOINT, KD_SCHEMA_JOINT, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_JOINT, KD_SCHEMA_JOINT, name, def);
     if (status < 0) return status;
     kd_joint *j = &m->joint[m->njoints];
     *j = (kd_joint){.name = kd_model_text(m, name), .source = m->private->source, .def = *def};
     copy_place(m, &j->def.from);
     copy_place(m, &j->def.to);
     for (int i = 0; i < 6; i++) j->def.motion[i] = kd_model_text(m, def->motion[i]);
-    return enter(m, KD_SECTION_JOINT, j->name);
+    return kd_model_enter(m, KD_SECTION_JOINT, j->name);
 }
 
 kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd_constraint_def *def)
 {
-    kd_status status = prepare(m, KD_SECTION_CONSTRAINT, KD_SCHEMA_CONSTRAINT, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_CONSTRAINT, KD_SCHEMA_CONSTRAINT, name, def);
     if (status < 0) return status;
     kd_constraint *c = &m->constraint[m->nconstraints];
     *c = (kd_constraint){.name = kd_model_text(m, name), .source = m->private->source, .def = *def, .curve = -1};
@@ -661,12 +682,12 @@ kd_status kd_model_add_constraint(kd_model *m, const char *name, const kd_constr
     c->def.value = kd_model_text(m, def->value);
     c->def.rail.wheel_profile = kd_model_text(m, def->rail.wheel_profile);
     c->def.rail.rail_profile = kd_model_text(m, def->rail.rail_profile);
-    return enter(m, KD_SECTION_CONSTRAINT, c->name);
+    return kd_model_enter(m, KD_SECTION_CONSTRAINT, c->name);
 }
 
 kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *def)
 {
-    kd_status status = prepare(m, KD_SECTION_FORCE, KD_SCHEMA_FORCE, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_FORCE, KD_SCHEMA_FORCE, name, def);
     if (status < 0) return status;
     kd_force *f = &m->force[m->nforces];
     *f = (kd_force){.name = kd_model_text(m, name), .source = m->private->source, .def = *def, .joint = -1};
@@ -679,40 +700,40 @@ kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *
         f->def.force[i] = kd_model_text(m, def->force[i]);
         f->def.torque[i] = kd_model_text(m, def->torque[i]);
     }
-    return enter(m, KD_SECTION_FORCE, f->name);
+    return kd_model_enter(m, KD_SECTION_FORCE, f->name);
 }
 
 kd_status kd_model_add_user_force(kd_model *m, const char *name, const kd_user_force_def *def)
 {
     if (def && (!def->eval || def->nmeasures < 1 || !def->measure || def->nstates < 0)) return KD_ERR_ARGUMENT;
-    kd_status status = prepare(m, KD_SECTION_USER_FORCE, KD_SCHEMA_COUNT, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_USER_FORCE, KD_SCHEMA_COUNT, name, def);
     if (status < 0) return status;
     kd_user_force *f = &m->user_force[m->nuser_forces];
     const char   **measure = kd_arena_cut(&m->private->arena, (size_t)def->nmeasures, sizeof *measure);
     for (int i = 0; measure && i < def->nmeasures; i++) measure[i] = kd_model_text(m, def->measure[i]);
     *f = (kd_user_force){kd_model_text(m, name), m->private->source, *def};
     f->def.measure = measure;
-    f->def.start = def->start ? copy_numbers(m, def->start, def->nstates) : NULL;
-    return enter(m, KD_SECTION_USER_FORCE, f->name);
+    f->def.start = def->start ? kd_model_numbers(m, def->start, def->nstates) : NULL;
+    return kd_model_enter(m, KD_SECTION_USER_FORCE, f->name);
 }
 
 kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *def)
 {
-    kd_status status = prepare(m, KD_SECTION_STATE, KD_SCHEMA_STATE, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_STATE, KD_SCHEMA_STATE, name, def);
     if (status < 0) return status;
     kd_state_element *s = &m->state[m->nstates];
     *s = (kd_state_element){kd_model_text(m, name), m->private->source, *def};
     s->def.input = kd_model_text(m, def->input);
-    return enter(m, KD_SECTION_STATE, s->name);
+    return kd_model_enter(m, KD_SECTION_STATE, s->name);
 }
 
 kd_status kd_model_add_sensor(kd_model *m, const char *name, const kd_sensor_def *def)
 {
-    kd_status status = prepare(m, KD_SECTION_SENSOR, KD_SCHEMA_SENSOR, name, def);
+    kd_status status = kd_model_prepare(m, KD_SECTION_SENSOR, KD_SCHEMA_SENSOR, name, def);
     if (status < 0) return status;
     kd_sensor *s = &m->sensor[m->nsensors];
     *s = (kd_sensor){kd_model_text(m, name), m->private->source, *def};
     s->def.value = kd_model_text(m, def->value);
     s->def.unit = kd_model_text(m, def->unit);
-    return enter(m, KD_SECTION_SENSOR, s->name);
+    return kd_model_enter(m, KD_SECTION_SENSOR, s->name);
 }

@@ -83,6 +83,25 @@ typedef struct kd_state_element {
     kd_state_def def;
 } kd_state_element;
 
+// A block after it was added: numbers of inputs, states and outputs are filled in.
+typedef struct kd_block {
+    const char  *name;
+    kd_source    source;
+    kd_block_def def;
+} kd_block;
+
+typedef struct kd_variable {
+    const char     *name;
+    kd_source       source;
+    kd_variable_def def;
+} kd_variable;
+
+typedef struct kd_model_event {
+    const char  *name;
+    kd_source    source;
+    kd_event_def def;
+} kd_model_event;
+
 typedef struct kd_input {
     const char  *name;
     kd_source    source;
@@ -117,7 +136,7 @@ struct kd_model {
     bool        finished;
     // sections; arrays grow while building
     int nparameters, ncurves, ninputs, nbodies, nframes, njoints, nconstraints, nforces, nuser_forces, nstates,
-        nsensors, ntracks;
+        nsensors, ntracks, nblocks, nvariables, nevents;
     kd_parameter     *parameter;
     kd_model_curve   *curve;
     kd_model_track   *track;
@@ -129,6 +148,9 @@ struct kd_model {
     kd_force         *force;
     kd_user_force    *user_force;
     kd_state_element *state;
+    kd_block         *block;
+    kd_variable      *variable;
+    kd_model_event   *event;
     kd_sensor        *sensor;
     struct kd_model_private *private; // names, messages, texts of fields, memory: of src/model only
 };
@@ -148,7 +170,9 @@ struct kd_model {
 //     force.NAME.fx .fy .fz .tx .ty .tz  wrench on `to`, axes of `from` (bushing, contact, applied)
 //     constraint.NAME.force (force1 ..)  multipliers
 //     constraint.NAME.fx .. .tz          wrench on `to`, axes of `from` (wheel_rail); .contact: coordinate along the
-//     axle state.NAME  state.NAME.out  input.NAME  sensor.NAME  energy.kinetic .potential .total
+//     axle
+//     state.NAME  state.NAME.out  input.NAME  sensor.NAME  variable.NAME  energy.kinetic .potential .total
+//     block.NAME.out (out1 out2 ..)      outputs of a sampled block; block.NAME.STATE: its states
 // With frames and signs: docs/guide/sensors.md
 typedef enum kd_section {
     KD_SECTION_BODY,
@@ -159,11 +183,14 @@ typedef enum kd_section {
     KD_SECTION_STATE,
     KD_SECTION_INPUT,
     KD_SECTION_SENSOR,
+    KD_SECTION_BLOCK,
+    KD_SECTION_VARIABLE,
     KD_SECTION_ENERGY,
     KD_SECTION_USER_FORCE,
     KD_SECTION_PARAMETER, // these have no paths
     KD_SECTION_CURVE,
     KD_SECTION_TRACK,
+    KD_SECTION_EVENT,
     KD_SECTION_COUNT
 } kd_section;
 
@@ -182,8 +209,9 @@ typedef enum kd_property {
     KD_PROPERTY_FORCE,  // i: component of force 0..2 and torque 3..5 (joints, wrenches); multiplier (constraints); 0:
                         // scalar force of a tsda, rsda, joint spring, tyre, maxwell
     KD_PROPERTY_WRENCH, // i: component of force 0..2 and torque 3..5 of a wheel on a rail
-    KD_PROPERTY_VALUE,  // state, input, sensor; energy: 0 kinetic, 1 potential, 2 total
-    KD_PROPERTY_OUT,    // pi
+    KD_PROPERTY_VALUE,  // state, input, sensor, variable; energy: 0 kinetic, 1 potential, 2 total; block, i: output,
+                       // then states
+    KD_PROPERTY_OUT, // pi
 } kd_property;
 
 typedef struct kd_path {
@@ -210,5 +238,11 @@ int kd_joint_coordinates(kd_joint_kind kind);
 // Number of equations of a constraint, as in constraint.NAME.force1 .. (rolling disc: contact first, then the two
 // velocities).
 int kd_constraint_rows(const kd_constraint_def *def);
+
+// Names of inputs and states of a block; those that are not given are u, u1, u2, .. and z, z1, z2, .., written to
+// buffer.
+enum { KD_SIGNAL_NAME = 16 };
+const char *kd_block_input_name(const kd_block_def *def, int i, char buffer[KD_SIGNAL_NAME]);
+const char *kd_block_state_name(const kd_block_def *def, int i, char buffer[KD_SIGNAL_NAME]);
 
 #endif

@@ -151,6 +151,7 @@ static int tables_of(const kd_model *m, kd_section section, int element, propert
         return 1;
     case KD_SECTION_INPUT:
     case KD_SECTION_SENSOR:
+    case KD_SECTION_VARIABLE:
         table[0] = (properties){of_signal, 1};
         return 1;
     case KD_SECTION_ENERGY:
@@ -176,6 +177,27 @@ static bool is_there(const kd_model *m, kd_section section, int element, const p
     return counted ? p->i < n : n == 1;
 }
 
+// ---- blocks: outputs, then states -----------------------------------------------------------------------------------
+
+// What signal i of a block is called behind its name
+static const char *block_signal(const kd_block_def *def, int i, char buffer[KD_SIGNAL_NAME])
+{
+    if (i >= def->noutputs) return kd_block_state_name(def, i - def->noutputs, buffer);
+    if (def->noutputs == 1) return "out";
+    kd_text(buffer, KD_SIGNAL_NAME, "out%d", i + 1);
+    return buffer;
+}
+
+static bool find_block_signal(const kd_block_def *def, const char *text, int *number)
+{
+    char buffer[KD_SIGNAL_NAME];
+    for (*number = 0; *number < def->noutputs + def->nstates; ++*number) {
+        if (strcmp(block_signal(def, *number, buffer), text) == 0) return true;
+    }
+    *number = 0;
+    return def->noutputs == 1 && strcmp(text, "out1") == 0;
+}
+
 // ---- messages -------------------------------------------------------------------------------------------------------
 
 static const char *kind_word(const kd_model *m, kd_section section, int element)
@@ -183,6 +205,21 @@ static const char *kind_word(const kd_model *m, kd_section section, int element)
     if (section == KD_SECTION_JOINT) return kd_schema_of(KD_SCHEMA_JOINT)->kinds[m->joint[element].def.kind].word;
     if (section == KD_SECTION_FORCE) return kd_schema_of(KD_SCHEMA_FORCE)->kinds[m->force[element].def.kind].word;
     return NULL;
+}
+
+// What an element has, as far as it is known by now: a suggestion, or the first ones as a list
+typedef struct offer {
+    kd_nearest nearest;
+    char       list[120];
+    int        n;
+} offer;
+
+static void offer_property(offer *o, const char *text)
+{
+    kd_nearest_offer(&o->nearest, text);
+    o->n++;
+    if (o->n <= 6) kd_text_append(o->list, sizeof o->list, "%s%s", o->n > 1 ? ", " : "", text);
+    if (o->n == 7) kd_text_append(o->list, sizeof o->list, ", ..");
 }
 
 // "joint 'ball' (spherical) has no 'q'; it has force.x .."
@@ -199,23 +236,21 @@ static void say_no_property(const kd_model *m, kd_section section, int element, 
     }
     properties table[2];
     const int  ntables = tables_of(m, section, element, table);
-    kd_nearest nearest = kd_nearest_start(wanted);
-    char       list[120] = "";
-    int        n = 0;
+    offer      o = {.nearest = kd_nearest_start(wanted)};
     for (int k = 0; k < ntables; k++) {
         for (int i = 0; i < table[k].n; i++) {
             const property *p = &table[k].list[i];
-            if (!is_there(m, section, element, p) || p->text[0] == '\0') continue;
-            kd_nearest_offer(&nearest, p->text);
-            n++;
-            if (n <= 6) kd_text_append(list, sizeof list, "%s%s", n > 1 ? ", " : "", p->text);
-            if (n == 7) kd_text_append(list, sizeof list, ", ..");
+            if (is_there(m, section, element, p) && p->text[0] != '\0') offer_property(&o, p->text);
         }
     }
-    if (nearest.best) {
-        kd_text_append(why, size, ", did you mean '%s'?", nearest.best);
-    } else if (n > 0) {
-        kd_text_append(why, size, "; it has %s", list);
+    const kd_block_def *block = section == KD_SECTION_BLOCK ? &m->block[element].def : NULL;
+    char                signal[KD_MAX_SIGNALS * 2][KD_SIGNAL_NAME];
+    for (int i = 0; block && i < block->noutputs + block->nstates; i++)
+        offer_property(&o, block_signal(block, i, signal[i]));
+    if (o.nearest.best) {
+        kd_text_append(why, size, ", did you mean '%s'?", o.nearest.best);
+    } else if (o.n > 0) {
+        kd_text_append(why, size, "; it has %s", o.list);
     }
 }
 
@@ -228,8 +263,8 @@ static void say_unknown_section(const char *word, char *why, size_t size)
         kd_text_append(why, size, ", did you mean '%s'?", nearest.best);
     } else {
         kd_text_append(why, size,
-                       ": a path starts with body, frame, joint, force, constraint, state, input, sensor or "
-                       "energy");
+                       ": a path starts with body, frame, joint, force, constraint, state, input, sensor, block, "
+                       "variable or energy");
     }
 }
 
@@ -247,6 +282,10 @@ static const char *next_part(const char *text, char *word, size_t size)
 
 static bool find_property(const kd_model *m, kd_path *path, const char *text)
 {
+    if (path->section == KD_SECTION_BLOCK) {
+        path->property = KD_PROPERTY_VALUE;
+        return find_block_signal(&m->block[path->element].def, text, &path->i);
+    }
     properties table[2];
     const int  ntables = tables_of(m, path->section, path->element, table);
     for (int k = 0; k < ntables; k++) {
@@ -294,6 +333,7 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
                 : section == KD_SECTION_FORCE      ? ".force"
                 : section == KD_SECTION_CONSTRAINT ? ".force1"
                 : section == KD_SECTION_ENERGY     ? ".kinetic"
+                : section == KD_SECTION_BLOCK      ? ".out"
                                                    : ".pos.x");
     } else {
         say_no_property(m, path->section, path->element, rest, why, size);
@@ -311,7 +351,7 @@ bool kd_path_is_kinematic(const kd_path *path)
     case KD_PROPERTY_FORCE: // values of forces are outputs: a law that reads another law would be an algebraic loop
         return false;
     case KD_PROPERTY_VALUE:
-        return path->section == KD_SECTION_STATE || path->section == KD_SECTION_INPUT;
+        return path->section != KD_SECTION_SENSOR && path->section != KD_SECTION_ENERGY;
     default:
         return true;
     }

@@ -28,6 +28,7 @@ static const char *const words_contact[] = {"inside", "unknowns", NULL};
 static const char *const words_creep[] = {"none", "linear", "tanh", "polach", NULL};
 static const char *const words_normal[] = {"actual", "given", NULL};
 static const char *const words_coordinates[] = {"joint", "cartesian", NULL};
+static const char *const words_crossing[] = {"both", "rising", "falling", NULL};
 
 //                                      fixed revolute prismatic screw cylindrical universal planar spherical free cardan
 static const signed char count_q[] = {0, 1, 1, 1, 2, 2, 3, 4, 7, 6};
@@ -286,11 +287,11 @@ static const kd_kind_word force_kinds[] = {
         "six-dimensional spring-damper between two frames, forces and moments in the axes of `from`"},
     [KD_APPLIED] = {"applied", "force and torque on a body at a point"},
     [KD_JOINT_SPRING] = {"joint_spring", "spring, damper and actuator along a joint coordinate"},
-    [KD_JOINT_STOP] = {"joint_stop", "one-sided spring-damper beyond the limits of a joint coordinate"},
+    [KD_JOINT_STOP] = {"joint_stop", "limits of a joint coordinate: a one-sided spring-damper beyond them, or with `restitution` impacts"},
     [KD_JOINT_FRICTION] = {"joint_friction", "regularised Coulomb and Stribeck friction along a joint coordinate"},
     [KD_TYRE] = {"tyre", "vertical spring-damper between a wheel centre and a road profile; with `friction` forces of slip, too"},
     [KD_CONTACT] = {"contact",
-        "sphere about `to` on the plane z = 0 of `from` (Hunt-Crossley), with regularised friction"},
+        "sphere about `to` on the plane z = 0 of `from`: Hunt-Crossley with regularised friction, or with `restitution` impacts"},
     [KD_MAXWELL] = {"maxwell", "spring in series with a damper between two points, beside a parallel spring"},
 };
 static const kd_field force_fields[] = {
@@ -315,9 +316,12 @@ static const kd_field force_fields[] = {
      .doc = "coordinate of the relaxed spring; not given: as at the start position"},
     {"stiffness", KD_FIELD_NUMBER, O(stiffness), 1, SPRINGS | K(KD_MAXWELL), 0, 0, ANY, STIFFNESS,
      .doc = "stiffness; maxwell: of the parallel spring"},
-    {"stiffness", KD_FIELD_NUMBER, O(stiffness), 1, K(KD_JOINT_STOP) | K(KD_TYRE) | K(KD_CONTACT),
-     KD_FIELD_REQUIRED, 0, POSITIVE, STIFFNESS,
+    {"stiffness", KD_FIELD_NUMBER, O(stiffness), 1, K(KD_TYRE), KD_FIELD_REQUIRED, 0, POSITIVE, STIFFNESS,
      .doc = "stiffness"},
+    {"stiffness", KD_FIELD_NUMBER, O(stiffness), 1, K(KD_JOINT_STOP) | K(KD_CONTACT), KD_FIELD_MAYBE, NAN, POSITIVE, STIFFNESS,
+     .doc = "stiffness; this or `restitution` must be given"},
+    {"restitution", KD_FIELD_NUMBER, O(restitution), 1, K(KD_JOINT_STOP) | K(KD_CONTACT), KD_FIELD_MAYBE, NAN, BETWEEN(0, 1), "",
+     .doc = "rigid, with impacts that reverse the velocity by this factor, in place of `stiffness`, damping and friction"},
     {"stiffness", KD_FIELD_MATRIX, O(matrix), 36, K(KD_BUSHING), 0, 0, ANY, STIFFNESS,
      .doc = "stiffness matrix: the diagonal or six rows, angles last"},
     {"damping", KD_FIELD_NUMBER, O(damping), 1, SPRINGS, 0, 0, ANY, DAMPING,
@@ -415,6 +419,96 @@ static const kd_field state_fields[] = {
 };
 #undef O
 
+// ---- blocks, variables, events
+#define O(member) offsetof(kd_block_def, member)
+#define SISO (K(KD_BLOCK_PID) | K(KD_BLOCK_TRANSFER))
+static const kd_kind_word block_kinds[] = {
+    [KD_BLOCK_EXPRESSION] = {"expression", "outputs and next states by expressions of inputs, states and paths"},
+    [KD_BLOCK_PID] = {"pid", "out = kp e + ki z + kd e' of the input e; then z grows by period * e"},
+    [KD_BLOCK_STATE_SPACE] = {"state_space", "outputs C z + D u of states z and inputs u; then z becomes A z + B u"},
+    [KD_BLOCK_TRANSFER] = {"transfer", "numerator / denominator, polynomials of z, or of s where `continuous` is set"},
+    [KD_BLOCK_USER] = {NULL, NULL},
+};
+static const kd_field block_fields[] = {
+    {"period", KD_FIELD_NUMBER, O(period), 1, ALL, KD_FIELD_REQUIRED, 0, POSITIVE, "s",
+     .doc = "time between two samples"},
+    {"offset", KD_FIELD_NUMBER, O(offset), 1, ALL, 0, 0, ANY, "s",
+     .doc = "time of the first sample"},
+    {"input", KD_FIELD_LAW, O(input), 1, SISO, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "expression of any paths, as in sensors; pid: the error e"},
+    {"input", KD_FIELD_SIGNALS, O(input), KD_MAX_SIGNALS, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "expressions of any paths, as in sensors", .length = O(ninputs), .second = O(input_name)},
+    {"input", KD_FIELD_SIGNALS, O(input), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
+     .doc = "the same; without names they are called u, or u1, u2 and so on", .length = O(ninputs), .second = O(input_name)},
+    {"rate", KD_FIELD_LAW, O(input) + sizeof(const char *), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
+     .doc = "expression for e'; not given: by the difference from the sample before"},
+    {"kp", KD_FIELD_NUMBER, O(kp), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
+     .doc = "proportional gain"},
+    {"ki", KD_FIELD_NUMBER, O(ki), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
+     .doc = "integral gain"},
+    {"kd", KD_FIELD_NUMBER, O(kd), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
+     .doc = "gain of the rate"},
+    {"filter", KD_FIELD_NUMBER, O(filter), 1, K(KD_BLOCK_PID), 0, 0, NOT_NEGATIVE, "s",
+     .doc = "time constant of a lag in e'; 0: none"},
+    {"lower", KD_FIELD_NUMBER, O(lower), 1, K(KD_BLOCK_PID), KD_FIELD_INFINITE, -INFINITY, ANY, "",
+     .doc = "lower limit of the output, where the sum stops; not given: none"},
+    {"upper", KD_FIELD_NUMBER, O(upper), 1, K(KD_BLOCK_PID), KD_FIELD_INFINITE, INFINITY, ANY, "",
+     .doc = "upper limit of the output, where the sum stops; not given: none"},
+    {"numerator", KD_FIELD_SAMPLES, O(numerator), 0, K(KD_BLOCK_TRANSFER), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "coefficients, highest power first", .length = O(nnumerator)},
+    {"denominator", KD_FIELD_SAMPLES, O(denominator), 0, K(KD_BLOCK_TRANSFER), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "coefficients, highest power first; of no lower power than the numerator", .length = O(ndenominator)},
+    {"continuous", KD_FIELD_BOOLEAN, O(continuous), 1, K(KD_BLOCK_TRANSFER), 0, 0, ANY, "",
+     .doc = "the polynomials are of s, and are sampled by the trapezoidal rule (Tustin)"},
+    {"A", KD_FIELD_ROWS, O(A), 0, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "matrix, states by states", .length = O(nstates), .second = O(nstates)},
+    {"B", KD_FIELD_ROWS, O(B), 0, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "matrix, states by inputs", .length = O(nstates), .second = O(ninputs)},
+    {"C", KD_FIELD_ROWS, O(C), 0, K(KD_BLOCK_STATE_SPACE), KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "matrix, outputs by states", .length = O(noutputs), .second = O(nstates)},
+    {"D", KD_FIELD_ROWS, O(D), 0, K(KD_BLOCK_STATE_SPACE), 0, 0, ANY, "",
+     .doc = "matrix, outputs by inputs; not given: 0", .length = O(noutputs), .second = O(ninputs)},
+    {"states", KD_FIELD_TERMS, O(state_name), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
+     .doc = "names of states with their start values: `{z: 0}`", .length = O(nstates), .second = O(start)},
+    {"next", KD_FIELD_NEXT, O(next), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
+     .doc = "states behind the sample: `{z: z + 0.1*u}`; those not given keep their values", .length = O(nstates),
+     .second = O(state_name)},
+    {"output", KD_FIELD_SIGNALS, O(output), KD_MAX_SIGNALS, K(KD_BLOCK_EXPRESSION), 0, 0, ANY, "",
+     .doc = "expressions of inputs, states before the sample and paths", .length = O(noutputs)},
+    {"start", KD_FIELD_NUMBER, O(start), 1, K(KD_BLOCK_PID), 0, 0, ANY, "",
+     .doc = "start value of the sum z"},
+    {"start", KD_FIELD_STARTS, O(start), KD_MAX_SIGNALS, K(KD_BLOCK_STATE_SPACE), 0, 0, ANY, "",
+     .doc = "start values of the states", .length = O(nstates)},
+    {"start_output", KD_FIELD_NUMBER, O(start_output), 1, SISO, 0, 0, ANY, "",
+     .doc = "output until the first sample"},
+    {"start_output", KD_FIELD_STARTS, O(start_output), KD_MAX_SIGNALS, ALL & ~SISO, 0, 0, ANY, "",
+     .doc = "outputs until the first sample", .length = O(noutputs)},
+};
+#undef O
+#undef SISO
+
+static const kd_field variable_fields[] = {
+    {"start", KD_FIELD_NUMBER, offsetof(kd_variable_def, start), 1, ALL, 0, 0, ANY, "",
+     .doc = "value until an event changes it"},
+};
+
+#define O(member) offsetof(kd_event_def, member)
+static const kd_field event_fields[] = {
+    {"when", KD_FIELD_LAW, O(when), 1, ALL, KD_FIELD_REQUIRED, 0, ANY, "",
+     .doc = "expression of any paths, as in sensors: the event is where it passes through 0"},
+    {"crossing", KD_FIELD_WORD, O(crossing), 1, ALL, 0, KD_CROSSING_BOTH, ANY, "",
+     .doc = "in which direction", .words = words_crossing},
+    {"set", KD_FIELD_SIGNALS, O(value), KD_MAX_SETTINGS, ALL, KD_FIELD_NAMED, 0, ANY, "",
+     .doc = "new values, expressions that all see the state of before: `{variable.gear: 2, state.heat: 0}`; targets are "
+            "variable.NAME, state.NAME and joint.NAME.v of joint coordinates",
+     .length = O(nsettings), .second = O(target)},
+    {"stop", KD_FIELD_BOOLEAN, O(stop), 1, ALL, 0, 0, ANY, "",
+     .doc = "the run ends there"},
+    {"message", KD_FIELD_TEXT, O(message), 1, ALL, 0, 0, ANY, "",
+     .doc = "what the log of events says; not given: the name of the event"},
+};
+#undef O
+
 // ---- run
 #define O(member) offsetof(kd_run_def, member)
 static const kd_field run_fields[] = {
@@ -478,6 +572,15 @@ static const kd_schema schemas[KD_SCHEMA_COUNT] = {
     [KD_SCHEMA_STATE] = {"states", "state",
         "Inner states, read as state.NAME",
         sizeof(kd_state_def), KINDS(state_kinds, kd_state_def, false), NULL, FIELDS(state_fields)},
+    [KD_SCHEMA_BLOCK] = {"blocks", "block",
+        "Sampled controllers, computed at offset + k * period; outputs in between are held: block.NAME.out, or out1, out2, .., and states block.NAME.STATE",
+        sizeof(kd_block_def), KINDS(block_kinds, kd_block_def, false), NULL, FIELDS(block_fields)},
+    [KD_SCHEMA_VARIABLE] = {"variables", "variable",
+        "Numbers that only events change, read as variable.NAME",
+        sizeof(kd_variable_def), KINDLESS, "start", FIELDS(variable_fields)},
+    [KD_SCHEMA_EVENT] = {"events", "event",
+        "What happens where an expression passes through 0",
+        sizeof(kd_event_def), KINDLESS, NULL, FIELDS(event_fields)},
     [KD_SCHEMA_SENSOR] = {"sensors", "sensor",
         "Named outputs",
         sizeof(kd_sensor_def), KINDLESS, "value", FIELDS(sensor_fields)},
@@ -564,6 +667,7 @@ static void default_field(const kd_field *field, char *def)
     case KD_FIELD_NUMBER:
     case KD_FIELD_INERTIA:
     case KD_FIELD_MATRIX:
+    case KD_FIELD_STARTS:
         fill(at, field->count, field->value);
         break;
     case KD_FIELD_INTEGER:
@@ -628,6 +732,9 @@ DEFAULT_OF_KIND(kd_joint_def, kd_joint_def_default, kd_joint_kind, KD_SCHEMA_JOI
 DEFAULT_OF_KIND(kd_constraint_def, kd_constraint_def_default, kd_constraint_kind, KD_SCHEMA_CONSTRAINT)
 DEFAULT_OF_KIND(kd_force_def, kd_force_def_default, kd_force_kind, KD_SCHEMA_FORCE)
 DEFAULT_OF_KIND(kd_state_def, kd_state_def_default, kd_state_kind, KD_SCHEMA_STATE)
+DEFAULT_OF_KIND(kd_block_def, kd_block_def_default, kd_block_kind, KD_SCHEMA_BLOCK)
+DEFAULT(kd_variable_def, kd_variable_def_default, KD_SCHEMA_VARIABLE)
+DEFAULT(kd_event_def, kd_event_def_default, KD_SCHEMA_EVENT)
 
 kd_user_force_def kd_user_force_def_default(void)
 {
@@ -699,6 +806,20 @@ static bool check_length(const kd_field *field, int n, char *message, size_t siz
     return false;
 }
 
+// Expressions that are there, with names where they need them
+static bool check_signals(const kd_field *field, int n, const char *const *law, const char *const *name, char *message,
+                          size_t size)
+{
+    if (!check_length(field, n, message, size)) return false;
+    for (int i = 0; i < n; i++) {
+        const bool unnamed = (field->flags & KD_FIELD_NAMED) && !name[i];
+        if (law[i] && !unnamed) continue;
+        kd_text(message, size, "'%s' number %d %s", field->key, i + 1, law[i] ? "has no name" : "is missing");
+        return false;
+    }
+    return true;
+}
+
 // "'from': ..." in front of a complaint about a part
 static bool check_part(const kd_field *field, kd_schema_id id, const void *part, char *message, size_t size)
 {
@@ -766,6 +887,21 @@ bool kd_field_check(const kd_field *field, int kind, const void *def, char *mess
         kd_text(message, size, "'%s' is missing", field->key);
         return false;
     }
+    case KD_FIELD_SIGNALS:
+        return check_signals(field, length, (const char *const *)(const void *)at,
+                             (const char *const *)(const void *)((const char *)def + field->second), message, size);
+    case KD_FIELD_STARTS:
+        if (length < 0 || length > field->count) return check_length(field, length, message, size);
+        return check_numbers(field, length, (const double *)(const void *)at, message, size);
+    case KD_FIELD_ROWS: {
+        const double *matrix = *(const double *const *)(const void *)at;
+        int           columns;
+        memcpy(&columns, (const char *)def + field->second, sizeof columns);
+        if (matrix) return check_numbers(field, length * columns, matrix, message, size);
+        kd_text(message, size, "'%s' is missing", field->key);
+        return !(field->flags & KD_FIELD_REQUIRED);
+    }
+    case KD_FIELD_NEXT: // may be missing, all of them
     case KD_FIELD_BOOLEAN:
     case KD_FIELD_TYPE_COUNT:
         break;

@@ -16,6 +16,9 @@ typedef enum kd_schema_id {
     KD_SCHEMA_CONSTRAINT,
     KD_SCHEMA_FORCE,
     KD_SCHEMA_STATE,
+    KD_SCHEMA_BLOCK,
+    KD_SCHEMA_VARIABLE,
+    KD_SCHEMA_EVENT,
     KD_SCHEMA_SENSOR,
     KD_SCHEMA_RUN,
     KD_SCHEMA_SECTION_COUNT,                   // those above are sections of a file, in the order of writing
@@ -40,6 +43,11 @@ typedef enum kd_field_type {
     KD_FIELD_SHAPES,      // kd_shape[count] with `length` entries
     KD_FIELD_TERMS,       // const char *[count] (paths) with `length` entries, and double[count] at `second`: factors
     KD_FIELD_SAMPLES,     // const double * with `length` entries
+    KD_FIELD_SIGNALS, // const char *[count], expressions, with `length` entries, and const char *[count] at `second`:
+                      // their names (second 0: they have none)
+    KD_FIELD_NEXT,    // const char *[count], expressions by the names at `second`, which has `length` entries
+    KD_FIELD_STARTS,  // double[count], as many as the int at `length` says
+    KD_FIELD_ROWS,    // const double *: a matrix row by row, sizes are the ints at `length` and `second`
     KD_FIELD_TYPE_COUNT
 } kd_field_type;
 
@@ -48,6 +56,7 @@ enum {                      // flags of a field
     KD_FIELD_MAYBE = 2,     // NaN (a number) means: not given
     KD_FIELD_INFINITE = 4,  // infinity is a value
     KD_FIELD_DIRECTION = 8, // a direction: not the zero vector where it is given
+    KD_FIELD_NAMED = 16,    // signals: always with names
 };
 
 typedef struct kd_range {
@@ -70,7 +79,7 @@ typedef struct kd_field {
     const char *const *words;  // of a word, NULL at the end
     kd_schema_id       refers; // of a name
     size_t             length; // offset of the int that counts entries
-    size_t             second; // offset of a second array
+    size_t             second; // offset of a second array, or of the number of columns
 } kd_field;
 
 typedef struct kd_kind_word {

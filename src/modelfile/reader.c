@@ -56,6 +56,9 @@ typedef union definition {
     kd_constraint_def constraint;
     kd_force_def      force;
     kd_state_def      state;
+    kd_block_def      block;
+    kd_variable_def   variable;
+    kd_event_def      event;
     kd_sensor_def     sensor;
     kd_run_def        run;
 } definition;
@@ -87,6 +90,12 @@ static kd_status add(kd_model *m, kd_schema_id id, const char *name, const defin
         return kd_model_add_force(m, name, &def->force);
     case KD_SCHEMA_STATE:
         return kd_model_add_state(m, name, &def->state);
+    case KD_SCHEMA_BLOCK:
+        return kd_model_add_block(m, name, &def->block);
+    case KD_SCHEMA_VARIABLE:
+        return kd_model_add_variable(m, name, &def->variable);
+    case KD_SCHEMA_EVENT:
+        return kd_model_add_event(m, name, &def->event);
     case KD_SCHEMA_SENSOR:
         return kd_model_add_sensor(m, name, &def->sensor);
     default:
@@ -99,7 +108,7 @@ static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *
     char        list[300] = "";
     const char *near = type && type->type == KD_NODE_SCALAR ? kd_schema_suggest_kind(schema, type->text) : NULL;
     for (int k = 0; k < schema->nkinds; k++) {
-        kd_text_append(list, sizeof list, "%s%s", k > 0 ? ", " : "", schema->kinds[k].word);
+        if (schema->kinds[k].word) kd_text_append(list, sizeof list, "%s%s", k > 0 ? ", " : "", schema->kinds[k].word);
     }
     if (type && type->type != KD_NODE_SCALAR) {
         kd_reader_complain(r, type, "'type' must be one word; possible are %s", list);
@@ -257,10 +266,12 @@ static void check_top_keys(kd_reader *r, const kd_node *root)
         if (nearest.best) {
             kd_reader_complain(r, key, "unknown section '%.60s', did you mean '%s'?", key->text, nearest.best);
         } else {
-            kd_reader_complain(r, key,
-                               "unknown section '%.60s'; possible are kardan, title, parameters, gravity, curves, "
-                               "tracks, inputs, bodies, frames, joints, constraints, forces, states, sensors, run",
-                               key->text);
+            kd_reader_complain(
+                r, key,
+                "unknown section '%.60s'; possible are kardan, title, parameters, gravity, curves, "
+                "tracks, inputs, bodies, frames, joints, constraints, forces, states, blocks, variables, "
+                "events, sensors, run",
+                key->text);
         }
     }
 }

@@ -83,6 +83,61 @@ static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, doub
     return true;
 }
 
+// Numbers of a list whose length is known: one without brackets, or as many as there are.
+static bool read_starts(kd_reader *r, const kd_field *field, kd_node *node, char *def)
+{
+    int n;
+    memcpy(&n, def + field->length, sizeof n);
+    return kd_reader_numbers(r, node, field->key, n, false, (double *)(void *)(def + field->offset));
+}
+
+// A size of a matrix that was not known is that of the first one that shows it.
+static bool fit(kd_reader *r, const kd_field *field, const kd_node *node, const char *what, int found, char *size)
+{
+    int known;
+    memcpy(&known, size, sizeof known);
+    if (known == 0 && found > 0 && found <= KD_MAX_SIGNALS) {
+        memcpy(size, &found, sizeof found);
+        return true;
+    }
+    if (known > 0 && known == found) return true;
+    if (known > 0)
+        kd_reader_complain(r, node, "'%s' needs %d %s, got %d", field->key, known, what, found);
+    else
+        kd_reader_complain(r, node, "'%s' has %d %s; 1 to %d are possible", field->key, found, what, KD_MAX_SIGNALS);
+    return false;
+}
+
+// Rows of numbers; one row or one column may be a plain list, one number stands alone.
+static bool read_rows(kd_reader *r, const kd_field *field, kd_node *node, char *def)
+{
+    const bool nested = node->type == KD_NODE_LIST && node->n > 0 && node->item[0].type == KD_NODE_LIST;
+    const int  n = node->type == KD_NODE_LIST ? node->n : 1;
+    int        rows = n, columns;
+    memcpy(&columns, def + field->second, sizeof columns);
+    if (node->type == KD_NODE_MAP) {
+        kd_reader_complain(r, node, "'%s' must be a matrix, like [[1, 2], [3, 4]]", field->key);
+        return false;
+    }
+    if (nested) columns = node->item[0].n;
+    if (!nested && (columns == n || columns == 0) && n > 1) {
+        rows = 1;
+        columns = n;
+    } else if (!nested) {
+        columns = 1;
+    }
+    if (!fit(r, field, node, "rows", rows, def + field->length)) return false;
+    if (!fit(r, field, node, "columns", columns, def + field->second)) return false;
+    double *matrix = kd_cut_double(&r->scratch, rows * columns);
+    if (!matrix) return kd_reader_short_of_memory(r);
+    if (!nested && !kd_reader_numbers(r, node, field->key, n, false, matrix)) return false;
+    for (int i = 0; nested && i < rows; i++) {
+        if (!kd_reader_numbers(r, &node->item[i], field->key, columns, false, matrix + i * columns)) return false;
+    }
+    memcpy(def + field->offset, &matrix, sizeof matrix);
+    return true;
+}
+
 static bool read_samples(kd_reader *r, const kd_field *field, const kd_node *node, char *def)
 {
     int known;
@@ -294,7 +349,8 @@ static bool read_terms(kd_reader *r, const kd_field *field, const kd_node *node,
     const char **path = (const char **)(void *)(def + field->offset);
     double      *factor = (double *)(void *)(def + field->second);
     if (node->type != KD_NODE_MAP || node->n == 0) {
-        kd_reader_complain(r, node, "'%s' must be like {joint.a.q: 1, joint.b.q: -2}", field->key);
+        kd_reader_complain(r, node, "'%s' must be like %s", field->key,
+                           strcmp(field->key, "terms") == 0 ? "{joint.a.q: 1, joint.b.q: -2}" : "{z: 0}");
         return false;
     }
     if (!check_room(r, field, node, node->n)) return false;
@@ -306,6 +362,76 @@ static bool read_terms(kd_reader *r, const kd_field *field, const kd_node *node,
         }
     }
     memcpy(def + field->length, &node->n, sizeof node->n);
+    return true;
+}
+
+// A signal: its expression, and where that stands.
+static bool read_signal(kd_reader *r, const kd_field *field, int i, int n, const char *name, const kd_node *node,
+                        const char **law)
+{
+    bool literal;
+    char text[KD_EXPR_MAX_NAME + 20];
+    if (!kd_reader_law(r, node, field->key, law, &literal)) return false;
+    if (!*law) {
+        kd_reader_complain(r, node, "'%s' needs an expression", field->key);
+        return false;
+    }
+    kd_signal_field(field->key, i, n, name, text, sizeof text);
+    const char *kept = kd_model_text(r->m, text);
+    return kept ? note_law(r, kept, node, literal) : kd_reader_short_of_memory(r);
+}
+
+// One expression, a list of them, or a map from names to expressions
+static bool read_signals(kd_reader *r, const kd_field *field, kd_node *node, char *def)
+{
+    const bool   map = node->type == KD_NODE_MAP, named = (field->flags & KD_FIELD_NAMED) != 0;
+    const int    n = node->type == KD_NODE_SCALAR ? 1 : node->n;
+    const char **law = (const char **)(void *)(def + field->offset);
+    const char **name = (const char **)(void *)(def + field->second);
+    if ((map && !field->second) || (!map && named)) {
+        kd_reader_complain(r, node, "'%s' must be %s", field->key,
+                           named ? "a map, like {variable.gear: 2}" : "an expression or a list of expressions");
+        return false;
+    }
+    if (!check_room(r, field, node, n)) return false;
+    for (int i = 0; i < n; i++) {
+        const kd_node *value = map ? &node->item[2 * i + 1] : node->type == KD_NODE_SCALAR ? node : &node->item[i];
+        if (map && !kd_reader_name(r, &node->item[2 * i], &name[i])) return false;
+        if (!read_signal(r, field, i, n, map ? name[i] : NULL, value, &law[i])) return false;
+    }
+    memcpy(def + field->length, &n, sizeof n);
+    return true;
+}
+
+// A map from names of states to expressions
+static bool read_next(kd_reader *r, const kd_field *field, const kd_node *node, char *def)
+{
+    const char       **law = (const char **)(void *)(def + field->offset);
+    const char *const *known = (const char *const *)(const void *)(def + field->second);
+    int                count;
+    memcpy(&count, def + field->length, sizeof count);
+    if (node->type != KD_NODE_MAP) {
+        kd_reader_complain(r, node, "'%s' must be a map from states to expressions, like {z: z + u}", field->key);
+        return false;
+    }
+    for (int i = 0; i < node->n; i++) {
+        const kd_node *key = &node->item[2 * i];
+        const char    *name;
+        kd_nearest     nearest = kd_nearest_start(key->text);
+        int            k = 0;
+        if (!kd_reader_name(r, key, &name)) return false;
+        for (int j = 0; j < count; j++) kd_nearest_offer(&nearest, known[j]);
+        while (k < count && strcmp(known[k], name) != 0) k++;
+        if (k == count) {
+            kd_reader_complain(r, key, "'%s': unknown state '%.60s'%s%s%s", field->key, name,
+                               nearest.best ? ", did you mean '" : "", nearest.best ? nearest.best : "",
+                               nearest.best ? "'?"
+                               : count == 0 ? "; the block has no 'states'"
+                                            : "");
+            return false;
+        }
+        if (!read_signal(r, field, k, count, name, &node->item[2 * i + 1], &law[k])) return false;
+    }
     return true;
 }
 
@@ -450,6 +576,14 @@ static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node 
         return read_terms(r, field, node, def);
     case KD_FIELD_SAMPLES:
         return read_samples(r, field, node, def);
+    case KD_FIELD_SIGNALS:
+        return read_signals(r, field, node, def);
+    case KD_FIELD_NEXT:
+        return read_next(r, field, node, def);
+    case KD_FIELD_STARTS:
+        return read_starts(r, field, node, def);
+    case KD_FIELD_ROWS:
+        return read_rows(r, field, node, def);
     case KD_FIELD_TYPE_COUNT:
         break;
     }
@@ -464,7 +598,9 @@ bool kd_reader_value(kd_reader *r, const kd_field *field, int kind, kd_node *nod
         kd_reader_complain(r, node, "%s", why);
         return false;
     }
-    return field->type == KD_FIELD_LAW || field->type == KD_FIELD_PLACE || kd_reader_note(r, field->key, node);
+    bool noted = field->type == KD_FIELD_LAW || field->type == KD_FIELD_PLACE ||
+                 (field->type == KD_FIELD_SIGNALS && node->type == KD_NODE_SCALAR);
+    return noted || kd_reader_note(r, field->key, node);
 }
 
 // ---- all fields of a map --------------------------------------------------------------------------------------------
@@ -607,6 +743,23 @@ static bool check_short_key(kd_reader *r, const kd_schema *schema, int kind, con
     return false;
 }
 
+// Fields whose sizes or names others say are read behind those, in the order of the schema.
+static bool is_late(const kd_field *field)
+{
+    return field->type == KD_FIELD_NEXT || field->type == KD_FIELD_STARTS || field->type == KD_FIELD_ROWS;
+}
+
+static bool read_late_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
+{
+    bool fine = true;
+    for (int i = 0; i < schema->nfields && fine; i++) {
+        const kd_field *field = &schema->fields[i];
+        kd_node        *value = kd_field_has(field, kind) && is_late(field) ? kd_node_find(map, field->key) : NULL;
+        if (value && !kd_node_is_null(value)) fine = kd_reader_value(r, field, kind, value, def);
+    }
+    return fine;
+}
+
 bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
 {
     bool fine = true;
@@ -618,12 +771,13 @@ bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_
         if (!field) {
             complain_key(r, schema, kind, key);
             fine = false;
-        } else if ((field->flags & KD_FIELD_REQUIRED) && kd_node_is_null(value)) {
-            continue; // missing, see below
+        } else if (is_late(field) || ((field->flags & KD_FIELD_REQUIRED) && kd_node_is_null(value))) {
+            continue; // see below
         } else if (!kd_reader_value(r, field, kind, value, def)) {
             fine = false;
         }
     }
+    if (fine) fine = read_late_fields(r, schema, kind, map, def);
     if (fine && kd_reader_has_short_places(map) && has_places(schema, kind)) {
         fine = kd_reader_short_places(r, schema, kind, map, def);
     }

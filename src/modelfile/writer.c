@@ -165,6 +165,15 @@ static bool is_default(const kd_field *field, int kind, const void *def, const v
     }
     case KD_FIELD_PLACE:
         return is_default_place(value);
+    case KD_FIELD_STARTS:
+        return same_numbers(value, other, length_of(field, def));
+    case KD_FIELD_ROWS:
+        return *(const double *const *)value == NULL;
+    case KD_FIELD_NEXT:
+        for (int i = 0; i < length_of(field, def); i++) {
+            if (((const char *const *)value)[i]) return false;
+        }
+        return true;
     default:
         return length_of(field, def) == 0;
     }
@@ -195,6 +204,40 @@ static void put_terms(const writer *w, const char *const *path, const double *fa
         put_number(w, &factor[i]);
     }
     fputc('}', w->file);
+}
+
+// {name: expression}, of those that are there
+static void put_named(FILE *file, const char *const *name, const char *const *text, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        if (!text[i]) continue;
+        fputs(count++ == 0 ? "{" : ", ", file);
+        put_text(file, name[i]);
+        fputs(": ", file);
+        put_text(file, text[i]);
+    }
+    fputs(count > 0 ? "}" : "{}", file);
+}
+
+static void put_signals(FILE *file, const char *const *name, const char *const *text, int n)
+{
+    if (name && name[0])
+        put_named(file, name, text, n);
+    else if (n == 1)
+        put_text(file, text[0]);
+    else
+        put_texts(file, text, n);
+}
+
+static void put_rows(const writer *w, const double *A, int rows, int columns)
+{
+    fputc('[', w->file);
+    for (int i = 0; i < rows; i++) {
+        if (i > 0) fputs(", ", w->file);
+        put_numbers(w, A + i * columns, columns);
+    }
+    fputc(']', w->file);
 }
 
 static void put_value(const writer *w, const kd_field *field, int kind, const void *def)
@@ -262,6 +305,19 @@ static void put_value(const writer *w, const kd_field *field, int kind, const vo
     case KD_FIELD_SAMPLES:
         put_numbers(w, *(const double *const *)value, length);
         break;
+    case KD_FIELD_SIGNALS:
+        put_signals(w->file, field->second ? at(def, field->second) : NULL, value, length);
+        break;
+    case KD_FIELD_NEXT:
+        put_named(w->file, at(def, field->second), value, length);
+        break;
+    case KD_FIELD_STARTS:
+        put_numbers(w, value, length);
+        break;
+    case KD_FIELD_ROWS:
+        memcpy(&integer, at(def, field->second), sizeof integer);
+        put_rows(w, *(const double *const *)value, length, integer);
+        break;
     case KD_FIELD_TYPE_COUNT:
         break;
     }
@@ -273,6 +329,8 @@ typedef union definition { // room for the defaults of any definition
     kd_joint_def      joint;
     kd_constraint_def constraint;
     kd_force_def      force;
+    kd_block_def      block;
+    kd_event_def      event;
     kd_run_def        run;
     kd_shape          shape;
 } definition;
@@ -333,6 +391,9 @@ static const section sections[] = {
     {KD_SCHEMA_CONSTRAINT, KD_SECTION_CONSTRAINT, offsetof(kd_constraint, def)},
     {KD_SCHEMA_FORCE, KD_SECTION_FORCE, offsetof(kd_force, def)},
     {KD_SCHEMA_STATE, KD_SECTION_STATE, offsetof(kd_state_element, def)},
+    {KD_SCHEMA_BLOCK, KD_SECTION_BLOCK, offsetof(kd_block, def)},
+    {KD_SCHEMA_VARIABLE, KD_SECTION_VARIABLE, offsetof(kd_variable, def)},
+    {KD_SCHEMA_EVENT, KD_SECTION_EVENT, offsetof(kd_model_event, def)},
     {KD_SCHEMA_SENSOR, KD_SECTION_SENSOR, offsetof(kd_sensor, def)},
 };
 
@@ -405,6 +466,11 @@ kd_status kd_model_write(const kd_model *m, const char *path, char *message, siz
     if (!m || !path) return KD_ERR_ARGUMENT;
     if (m->nuser_forces > 0) {
         kd_text(message, size, "user force '%s' is written in C and cannot stand in a file", m->user_force[0].name);
+        return KD_ERR_UNSUPPORTED;
+    }
+    for (int i = 0; i < m->nblocks; i++) {
+        if (m->block[i].def.kind != KD_BLOCK_USER) continue;
+        kd_text(message, size, "block '%s' is written in C and cannot stand in a file", m->block[i].name);
         return KD_ERR_UNSUPPORTED;
     }
     FILE *file = fopen(path, "wb");

@@ -220,6 +220,15 @@ static bool has_inactive_rows(const kd_state *x, kd_dims n)
     return inactive;
 }
 
+// Rows that come and go: their instants do not lie on the steps.
+static bool has_events(const kd_eom *eom, kd_dims n)
+{
+    bool any = false;
+    for (int i = 0; i < n.nlambda; i++) any = any || kd_eom_one_sided(eom, i);
+    for (int i = 0; i < n.nmu; i++) any = any || kd_eom_is_friction(eom, i);
+    return any;
+}
+
 static void set_damping(kd_realtime *rt)
 {
     rt->alpha = rt->opt.alpha >= 0.0 ? rt->opt.alpha : SAFE_DAMPING / rt->opt.h;
@@ -246,6 +255,10 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
     set_damping(rt);
 
     kd_status news = KD_OK, status = check_options(&rt->opt, rt->n, message, size);
+    if (status == KD_OK && has_events(eom, rt->n))
+        status = refuse(message, size, KD_ERR_UNSUPPORTED,
+                        "real-time steps have no impacts and no dry friction that sticks: give stops and contacts "
+                        "'stiffness' in place of 'restitution', and friction without 'stick'");
     if (status == KD_OK && has_inactive_rows(x, rt->n))
         status = refuse(message, size, KD_ERR_UNSUPPORTED,
                         "constraints that are switched off are not for steps of fixed work");

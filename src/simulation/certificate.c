@@ -14,6 +14,9 @@
 // and rates (p' = Z v, v' = a, r' = b) at its ends and at the start of the step before (local error h^6), which cost
 // nothing. Powers of drives depend on accelerations and multipliers: then, in the first step, in long steps of high
 // order, and where there are contact coordinates, states come from the dense output of the simulation.
+//
+// At an instant of hybrid equations two states of the same time are seen. What their energies differ by counts as
+// dissipated (impacts) or supplied there, and the interpolation starts again.
 #include <kardan/certificate.h>
 
 #include <math.h>
@@ -54,12 +57,14 @@ struct kd_certifier {
     kd_dims        dims;
     kd_inputs      inputs;
     kd_eom_data   *data;
-    kd_state      *inside; // a state inside a step
-    double        *u;      // (3 nu) inputs with two derivatives
-    double        *value;  // (largest number of rows)
-    double        *a;      // (nv) accelerations that are judged
-    double        *M;      // (nv x nv); NULL: the definition has the explicit formalism
-    double        *force;  // (nv)
+    kd_state      *inside;        // a state inside a step
+    kd_state      *last;          // the state that was seen last; NULL: the equations have no instants
+    double         jumps[POWERS]; // [J] energy lost and gained at instants
+    double        *u;             // (3 nu) inputs with two derivatives
+    double        *value;         // (largest number of rows)
+    double        *a;             // (nv) accelerations that are judged
+    double        *M;             // (nv x nv); NULL: the definition has the explicit formalism
+    double        *force;         // (nv)
     segment        segment[SEGMENTS];
     int            nsegments;
     double         t_known;                     // powers and work are known up to here
@@ -88,6 +93,12 @@ static int largest_rows(const kd_eom *eom)
     return rows;
 }
 
+static bool has_instants(const kd_eom *eom)
+{
+    const kd_eom_def *def = kd_eom_definition(eom);
+    return def->switching || def->discrete || def->next_break || def->restitution || def->friction;
+}
+
 kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_certifier **certifier)
 {
     if (certifier) *certifier = NULL;
@@ -109,6 +120,7 @@ kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_cer
         c->M = kd_arena_cut(&c->arena, (size_t)D.nv * (size_t)D.nv, sizeof(double));
     kd_status status = c->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &c->data);
     if (status >= 0) status = kd_state_create(eom, &c->inside);
+    if (status >= 0 && has_instants(eom)) status = kd_state_create(eom, &c->last);
     if (status < 0) {
         kd_certifier_destroy(c);
         return status;
@@ -129,6 +141,7 @@ void kd_certifier_destroy(kd_certifier *c)
     if (!c) return;
     kd_eom_data_destroy(c->data);
     kd_state_destroy(c->inside);
+    kd_state_destroy(c->last);
     kd_arena_release(&c->arena);
     kd_free(c);
 }
@@ -487,8 +500,8 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     kd_findings    *f = &c->findings;
     f->kinetic = e->kinetic;
     f->potential = e->potential;
-    f->dissipated = work_at(c, t, 0);
-    f->supplied = work_at(c, t, 1);
+    f->dissipated = work_at(c, t, 0) + c->jumps[0];
+    f->supplied = work_at(c, t, 1) + c->jumps[1];
     double sum = e->kinetic + e->potential + f->dissipated - f->supplied;
     if (r->states == 0) {
         c->energy_start = sum;
@@ -509,13 +522,40 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     r->supplied = f->supplied;
 }
 
+// Is x the limit from the right of an instant whose limit from the left was seen last?
+static bool is_jump(const kd_certifier *c, const kd_state *x)
+{
+    const kd_state *last = c->last;
+    if (!last || c->certificate.states == 0 || x->t != last->t || x->t != c->t_known) return false;
+    return memcmp(last->p, x->p, x->size * sizeof(double)) != 0 ||
+           memcmp(last->active_lambda, x->active_lambda, (size_t)(c->dims.nlambda + c->dims.nmu)) != 0;
+}
+
+// Energies of the last state and of x, and work that goes on from x
+static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+{
+    kd_energies     before = {0}, after = {0};
+    const kd_state *both[] = {c->last, x};
+    for (int k = 0; k < 2; k++) {
+        kd_status status = go_to(c, both[k]);
+        if (status < 0) return status;
+        if (kd_eom_energies(c->data, k == 0 ? &before : &after) != KD_EVAL_OK) return fault_of(c);
+    }
+    double gain = after.kinetic + after.potential - before.kinetic - before.potential;
+    c->jumps[gain > 0] += fabs(gain);
+    c->nknots = 0;
+    return start_work(c, simulation, x);
+}
+
 // The work up to x, then the point of evaluation at x with the acceleration that is judged, then the energies there
 static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     kd_energies energies = {0};
     kd_status   status = KD_OK;
     if (c->certificate.has_energy)
-        status = c->certificate.states == 0 ? start_work(c, simulation, x) : follow_steps(c, simulation, x);
+        status = c->certificate.states == 0 ? start_work(c, simulation, x)
+                 : is_jump(c, x)            ? jump(c, simulation, x)
+                                            : follow_steps(c, simulation, x);
     if (status >= 0) status = go_to(c, x);
     if (status >= 0) status = choose_acceleration(c, x);
     if (status < 0 || !c->certificate.has_energy) return status;
@@ -539,6 +579,7 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
     widen_scale(c, x);
     if (c->certificate.states == 0) c->certificate.t_start = x->t;
     c->certificate.t_end = x->t;
+    if (c->last) kd_state_copy(x, c->last);
     c->certificate.states++;
     return KD_OK;
 }

@@ -25,6 +25,10 @@
     {                                                                                                                  \
         return kd_##name##_x(self);                                                                                    \
     }                                                                                                                  \
+    static kd_status name##_start(void *self, double t, const double *x, kd_restart mode)                              \
+    {                                                                                                                  \
+        return kd_##name##_restart(self, t, x, mode);                                                                  \
+    }                                                                                                                  \
     static kd_status name##_dense(void *self, double t, double *x)                                                     \
     {                                                                                                                  \
         return kd_##name##_dense(self, t, x);                                                                          \
@@ -155,53 +159,6 @@ static kd_status extrapolation_create(kd_dae *dae, kd_simulation_options *opt, v
     kd_status status = kd_extrapolation_create(dae, &opt->extrapolation, &extrapolation, message, size);
     *self = extrapolation;
     return status;
-}
-
-static kd_status radau_start(void *self, double t, const double *x, bool keep_matrix)
-{
-    (void)keep_matrix;
-    return kd_radau_start(self, t, x);
-}
-
-static kd_status bdf_start(void *self, double t, const double *x, bool keep_matrix)
-{
-    return kd_bdf_start(self, t, x, keep_matrix);
-}
-
-static kd_status ida_start(void *self, double t, const double *x, bool keep_matrix)
-{
-    (void)keep_matrix;
-    return kd_ida_start(self, t, x);
-}
-
-static kd_status cvode_start(void *self, double t, const double *x, bool keep_matrix)
-{
-    (void)keep_matrix;
-    return kd_cvode_start(self, t, x);
-}
-
-static kd_status arkode_start(void *self, double t, const double *x, bool keep_matrix)
-{
-    (void)keep_matrix;
-    return kd_arkode_start(self, t, x);
-}
-
-static kd_status sdirk_start(void *self, double t, const double *x, bool keep_matrix)
-{
-    (void)keep_matrix;
-    return kd_sdirk_start(self, t, x);
-}
-
-static kd_status explicit_start(void *self, double t, const double *x, bool keep_matrix)
-{
-    (void)keep_matrix;
-    return kd_explicit_start(self, t, x);
-}
-
-static kd_status extrapolation_start(void *self, double t, const double *x, bool keep_matrix)
-{
-    (void)keep_matrix;
-    return kd_extrapolation_start(self, t, x);
 }
 
 // the class of functions name_create, name_start, ...

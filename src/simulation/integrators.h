@@ -10,7 +10,8 @@ typedef struct kd_integrator_class {
     // make, which the driver counts. On failure *self is NULL.
     kd_status (*create)(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
                         size_t size);
-    kd_status (*start)(void *self, double t, const double *x, bool keep_matrix);
+    // KD_RESTART_SMOOTH: t is its present time, x may be NULL; x() has the limit from the right then
+    kd_status (*start)(void *self, double t, const double *x, kd_restart mode);
     kd_status (*step)(void *self, double t_end);
     double (*time)(const void *self);
     double (*time_old)(const void *self);

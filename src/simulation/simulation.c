@@ -6,16 +6,12 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "simulation/hybrid.h"
 #include "simulation/integrators.h"
 #include "simulation/singular.h"
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
 #define SINGULAR 0.03       // the same, that is the reason
-
-kd_event_options kd_event_options_default(void)
-{
-    return (kd_event_options){.accuracy = 1e-12, .max_chatter = 1000, .chatter_time = 1e-9, .rest = 1e-6};
-}
 
 kd_simulation_options kd_simulation_options_default(void)
 {
@@ -49,6 +45,7 @@ struct kd_simulation {
     kd_dae                    *dae;
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
+    kd_hybrid                 *hybrid; // NULL: the equations are smooth
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
@@ -62,10 +59,10 @@ struct kd_simulation {
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
 
-static kd_status integrator_start(kd_simulation *s, bool keep_matrix)
+static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
-    kd_formulation_pack(s->dae, s->x, s->vector);
-    kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, keep_matrix);
+    if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
+    kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     return status;
 }
@@ -113,10 +110,16 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
     return status;
 }
 
+// Does someone look at the state after each step?
+static bool is_watched(const kd_simulation *s)
+{
+    return s->opt.output || (s->hybrid && kd_hybrid_watch(s->hybrid));
+}
+
 // A vector of the DAE to a state; what has to be solved for only when someone looks.
 static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *state)
 {
-    if (!s->opt.output && s->dae->methods->complete) {
+    if (!is_watched(s) && s->dae->methods->complete) {
         state->t = t;
         memcpy(state->p, x, (size_t)s->dae->nstate * sizeof *x);
         return KD_OK;
@@ -144,7 +147,7 @@ static kd_status finish(kd_simulation *s, kd_status status)
 {
     double        t;
     const double *x = present_vector(s, &t);
-    if (s->opt.output || status == KD_ERR_CALLBACK_STOP) return status;
+    if (s->opt.output || status == KD_ERR_CALLBACK_STOP || t != s->x->t) return status;
     char      kept[sizeof s->message];
     kd_status last;
     memcpy(kept, s->message, sizeof kept);
@@ -201,18 +204,26 @@ static bool same_rows(kd_simulation *s)
     return same;
 }
 
-// Consistent values in x and a fresh integrator, which may keep its matrix if that belongs to the same rows. KD_OK, > 0
-// with news, < 0
-static kd_status start(kd_simulation *s, bool keep_matrix)
+static kd_status instant_failed(kd_simulation *s, kd_status status)
 {
-    keep_matrix = same_rows(s) && keep_matrix;
+    if (status == KD_OK) return status;
+    const char *reason = kd_hybrid_message(s->hybrid);
+    if (reason[0]) kd_text(s->message, sizeof s->message, "%s", reason);
+    return status;
+}
+
+// Consistent values in x and a fresh integrator, KD_OK, > 0 with news, < 0
+static kd_status start(kd_simulation *s, bool created)
+{
     measure_assumed(s);
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
     if (status >= 0) {
         s->started = status;
         kd_text(s->news, sizeof s->news, "%s", s->message);
-        status = integrator_start(s, keep_matrix);
+        if (s->hybrid) status = instant_failed(s, kd_hybrid_begin(s->hybrid, created));
     }
+    (void)same_rows(s);
+    if (status >= 0) status = integrator_start(s, KD_RESTART_FRESH);
     if (status < 0) recall_assumed(s);
     kd_state_copy(s->x, s->origin);
     return status < 0 ? status : s->started;
@@ -253,6 +264,17 @@ static kd_status check_integrator(kd_integrator integrator, char *message, size_
     return KD_ERR_ARGUMENT;
 }
 
+// The motion inside the last step, without accelerations for forms that do not have them
+static kd_status inside(double t, kd_state *x, void *context)
+{
+    kd_simulation *s = context;
+    kd_status      status = integrator_dense(s, t);
+    if (status < 0) return status;
+    kd_state_copy(s->x, x);
+    kd_formulation_unpack(s->dae, t, s->vector, x);
+    return KD_OK;
+}
+
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
                                kd_state *x, kd_simulation **simulation, char *message, size_t size)
 {
@@ -284,7 +306,9 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->vector = kd_alloc(2 * (size_t)s->dae->n * sizeof(double));
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
-    status = s->vector && s->active ? start(s, false) : KD_ERR_MEMORY;
+    status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
+    if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
+    if (status >= 0) status = start(s, true);
     kd_text(message, size, "%s", s->message);
     if (status < 0) goto failed;
     *simulation = s;
@@ -298,6 +322,7 @@ failed:
 void kd_simulation_destroy(kd_simulation *s)
 {
     if (!s) return;
+    kd_hybrid_destroy(s->hybrid);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->at);
@@ -310,11 +335,18 @@ void kd_simulation_destroy(kd_simulation *s)
 kd_status kd_simulation_restart(kd_simulation *s)
 {
     if (!s) return KD_ERR_ARGUMENT;
-    kd_status status = start(s, true);
+    kd_status status = start(s, false);
     if (status < 0) return status;
     s->unseen = false;
     skip_times(s);
     return status;
+}
+
+kd_status kd_simulation_resume(kd_simulation *s)
+{
+    if (!s) return KD_ERR_ARGUMENT;
+    kd_status status = integrator_start(s, KD_RESTART_SMOOTH);
+    return status < 0 ? status : take_state(s);
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------
@@ -326,11 +358,19 @@ static kd_status show(kd_simulation *s, const kd_state *x, bool at_time)
     return KD_STOPPED;
 }
 
-// Wanted times up to t, by dense output
-static kd_status show_times(kd_simulation *s, double t)
+// x is the limit from the left of an instant that is still to be passed
+static bool is_left(const kd_simulation *s)
 {
-    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] <= t) {
-        double    wanted = s->opt.times[s->next_time++];
+    return s->hybrid && kd_hybrid_pending(s->hybrid);
+}
+
+// Wanted times up to the present one, by dense output; at an instant the limit from the right
+static kd_status show_times(kd_simulation *s)
+{
+    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] <= s->x->t) {
+        double wanted = s->opt.times[s->next_time];
+        if (wanted == s->x->t && is_left(s)) return KD_OK;
+        s->next_time++;
         kd_status status = KD_OK;
         if (wanted < s->x->t) { // inside the last step
             status = integrator_dense(s, wanted);
@@ -358,10 +398,39 @@ static kd_status show_start(kd_simulation *s)
 // Wanted times up to the present one, then the end of the step; what a stop left unseen comes with the next run
 static kd_status show_step(kd_simulation *s)
 {
-    kd_status status = show_times(s, s->x->t);
+    kd_status status = show_times(s);
     if (status != KD_OK || !s->unseen) return status;
     s->unseen = false;
     return show(s, s->x, false);
+}
+
+// One step towards t_end, not beyond the next instant; x is its end, or an instant inside
+static kd_status step(kd_simulation *s, double t_end)
+{
+    double    target = s->hybrid ? kd_hybrid_target(s->hybrid, t_end) : t_end;
+    kd_status status = KD_OK;
+    if (target > s->x->t) {
+        status = integrator_step(s, target);
+        if (status >= 0) status = take_state(s);
+    }
+    if (status < 0 || !s->hybrid) return status;
+    bool solved = s->opt.formulation == KD_PSF || (s->dae->methods->complete && is_watched(s));
+    return instant_failed(s, kd_hybrid_look(s->hybrid, fmin(kd_simulation_step_start(s), s->x->t), solved));
+}
+
+// Pass an instant; the integrator starts again from the limit from the right. KD_STOPPED: passed, too
+static kd_status pass_instant(kd_simulation *s)
+{
+    kd_status status = instant_failed(s, kd_hybrid_pass(s->hybrid));
+    if (status < 0) return status;
+    s->unseen = true;
+    if (is_left(s)) return status; // what happened made functions change their sign
+    bool       smooth = kd_hybrid_is_smooth(s->hybrid) && s->x->t == s->methods->time(s->integrator);
+    bool       same = same_rows(s);
+    kd_restart mode = smooth ? KD_RESTART_SMOOTH : same ? KD_RESTART_SAME_ROWS : KD_RESTART_FRESH;
+    kd_status  started = integrator_start(s, mode);
+    if (started >= 0 && smooth) started = take_state(s);
+    return started < 0 ? started : status;
 }
 
 static kd_status run(kd_simulation *s, double t_end)
@@ -369,19 +438,17 @@ static kd_status run(kd_simulation *s, double t_end)
     kd_status status = show_start(s);
     if (status == KD_OK) status = show_step(s);
     long limit = kd_simulation_stats(s).steps + s->max_steps;
-    while (status == KD_OK && s->x->t < t_end) {
+    while (status == KD_OK && (s->x->t < t_end || is_left(s))) {
         if (kd_simulation_stats(s).steps >= limit) {
             kd_text(s->message, sizeof s->message,
                     "%ld steps did not reach t_end = %g (now t = %.9g); run again to continue, or raise max_steps",
                     s->max_steps, t_end, s->x->t);
             return KD_ERR_TOO_MANY_STEPS;
         }
-        status = integrator_step(s, t_end);
-        if (status < 0) return status;
-        status = take_state(s);
+        status = is_left(s) ? pass_instant(s) : step(s, t_end);
         if (status < 0) return status;
         s->unseen = true;
-        status = show_step(s);
+        if (status != KD_STOPPED) status = show_step(s);
     }
     return status;
 }
@@ -425,11 +492,12 @@ double kd_simulation_step_start(const kd_simulation *s)
 kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
 {
     if (!s || !x || !(t >= kd_simulation_step_start(s) && t <= s->x->t)) return KD_ERR_ARGUMENT;
-    kd_status status = integrator_dense(s, t);
-    if (status < 0) return status;
-    kd_state_copy(s->x, x);
-    kd_formulation_unpack(s->dae, t, s->vector, x);
-    return KD_OK;
+    return inside(t, x, s);
+}
+
+long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
+{
+    return s->hybrid ? kd_hybrid_count(s->hybrid, kind) : 0;
 }
 
 kd_stats kd_simulation_stats(const kd_simulation *s)

@@ -285,6 +285,33 @@ static void equations_in_c(void **state)
     }
 }
 
+// A skate on a slope rests where its blade lies across: nonholonomic constraints leave a continuum of such places, and
+// the one in which the skate turns without wandering off is taken.
+static void skate_turns_on_the_spot(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        loaded l = load_file(MODEL("skate"), NULL, NULL, k == 0 ? KD_JOINT : KD_CARTESIAN);
+        assert_int_equal(rest(&l, NULL), KD_OK);
+        close_to(fabs(sensor(&l, "heading")), acos(0), 1e-8);
+        close_to(sensor(&l, "downhill"), 0, 0.1);
+        close_to(sensor(&l, "across"), 0, 0.1);
+        close_to(fabs(sensor(&l, "side")), 60 * 9.81 * sin(acos(0) / 9), 1e-6);
+        unload(&l);
+    }
+}
+
+// A car with a speed controller has no equilibrium, and the message says that it may move steadily.
+static void no_rest_for_what_is_driven(void **state)
+{
+    (void)state;
+    loaded l = load_file(MODEL("passenger-car"), NULL, NULL, KD_JOINT);
+    assert_int_equal(rest(&l, NULL), KD_ERR_NO_EQUILIBRIUM);
+    assert_non_null(strstr(l.message, "remains on 'joint.rear-spin(1).v'"));
+    assert_non_null(strstr(l.message, "the start moves ('joint.front-spin(1).v' with 72."));
+    unload(&l);
+}
+
 // Arguments that make no sense are refused.
 static void wrong_arguments(void **state)
 {
@@ -311,6 +338,8 @@ int main(void)
         cmocka_unit_test(quarter_car_carries_its_weight),
         cmocka_unit_test(free_fall_has_none),
         cmocka_unit_test(equations_in_c),
+        cmocka_unit_test(skate_turns_on_the_spot),
+        cmocka_unit_test(no_rest_for_what_is_driven),
         cmocka_unit_test(wrong_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

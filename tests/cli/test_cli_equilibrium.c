@@ -83,12 +83,43 @@ static void trim_steady_motion(void **state)
     expect("trim " MODELS "passenger-car.yaml --adjust steer --free nothing" TO, 2, "no 'nothing'");
 }
 
+// Parameters of a model file are adjusted: the preload of the springs that holds the height, found from a wrong one.
+static void trim_parameters(void **state)
+{
+    (void)state;
+    command_result json = expect("trim " MODELS "closed-loop-car.yaml --set push=4000 --set speed=0 --adjust push "
+                                 "--hold joint.body.q3 --json" TO,
+                                 0, "KD_OK");
+    assert_true(fabs(number_of(&json, "push") - 5482.554) < 1e-3);
+    expect("trim " MODELS "closed-loop-car.yaml --adjust pusch" TO, 2, "no 'pusch'");
+}
+
+// A steady turn: steering angle and torque as parameters; the command that is proposed goes on from there and stays on
+// the circle. A model without a free body, or in Cartesian coordinates, has none.
+static void trim_turn(void **state)
+{
+    (void)state;
+    command_result result =
+        expect("trim " MODELS "closed-loop-car.yaml --set u0=0 --set bump=0 --turn 0.2 --adjust angle,torque" TO, 0,
+               "Go on: ");
+    char *go = strstr(result.text, "Go on: kardan ");
+    char  line[3000];
+    snprintf(line, sizeof line, "%s", go + strlen("Go on: kardan "));
+    line[strcspn(line, "\n")] = '\0';
+    strcat(line, " --t-end 5 --quiet" TO);
+    expect(line, 0, "");
+    result = run_command("tail -n 1 '" OUT "/closed-loop-car.csv'");
+    assert_true(fabs(strtod(strchr(result.text, ',') + 1, NULL) - 75 * sin(1)) < 1e-4);
+    expect("trim " MODELS "closed-loop-car.yaml --turn 0.2 --adjust angle,torque --coordinates cartesian" TO, 2,
+           "joint coordinates");
+    expect("trim " MODELS "truck5.yaml --turn 0.2 --adjust first" TO, 2, "moves freely");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equilibrium_and_start),
-        cmocka_unit_test(no_equilibrium),
-        cmocka_unit_test(trim_steady_motion),
+        cmocka_unit_test(equilibrium_and_start), cmocka_unit_test(no_equilibrium), cmocka_unit_test(trim_steady_motion),
+        cmocka_unit_test(trim_parameters),       cmocka_unit_test(trim_turn),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
 }

@@ -60,6 +60,33 @@ static void evaluate(const kd_expr *expr)
     free(work);
 }
 
+// Values lie in their bounds; breaks come one after the other.
+static void enclose(const kd_expr *expr)
+{
+    static const kd_interval boxes[][SLOTS] = {
+        {{0.0, 1.0}, {-1.0, 1.0}, {2.0, 2.0}}, {{-3.0, 5.0}, {0.5, 0.5}, {-1e10, 1e-10}}, {{NAN, NAN}, {0.0, 1e300}}};
+    kd_interval *ranges = malloc((size_t)kd_expr_interval_size(expr) * sizeof *ranges);
+    double      *work = malloc((size_t)kd_expr_work_size(expr) * sizeof *work), t = -1.0;
+    demand(ranges && work);
+    for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++) {
+        const kd_interval y = kd_expr_bounds(expr, boxes[i], ranges);
+        demand(y.lower <= y.upper);
+        for (int k = 0; k < 1 << SLOTS; k++) {
+            double x[SLOTS];
+            for (int j = 0; j < SLOTS; j++) x[j] = k >> j & 1 ? boxes[i][j].upper : boxes[i][j].lower;
+            const double value = kd_expr_value(expr, x, work);
+            demand(!(value < y.lower || value > y.upper));
+        }
+    }
+    for (int k = 0; k < 3 && t < INFINITY; k++) {
+        const double next = kd_expr_next_break(expr, 1, t, 2.0, ranges);
+        demand(next > t && (next <= 2.0 || next == INFINITY));
+        t = next;
+    }
+    free(work);
+    free(ranges);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const kd_symbols symbols = {find, suggest, NULL};
@@ -70,6 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const kd_status  status = kd_expr_compile(text, &symbols, &expr, &error);
     if (status == KD_OK) {
         evaluate(expr);
+        enclose(expr);
     } else {
         demand(status == KD_ERR_MODEL && !expr);
         demand(error.column >= 1 && (size_t)error.column <= strlen(text) + 1);

@@ -41,9 +41,17 @@ static void put_type(const kd_field *field)
         [KD_FIELD_SHAPES] = "[shape](#shapes), or a list of shapes",
         [KD_FIELD_TERMS] = "map from paths to numbers",
         [KD_FIELD_SAMPLES] = "list of numbers",
+        [KD_FIELD_SIGNALS] = "expression, list of expressions, or map from names to expressions",
+        [KD_FIELD_NEXT] = "map from states to expressions",
+        [KD_FIELD_STARTS] = "number, or list of numbers",
+        [KD_FIELD_ROWS] = "list of rows",
     };
     if (field->words) {
         for (int i = 0; field->words[i]; i++) PUT("%s`%s`", i > 0 ? ", " : "", field->words[i]);
+    } else if (field->type == KD_FIELD_SIGNALS && !field->second) {
+        PUT("expression, or list of expressions");
+    } else if (field->type == KD_FIELD_SIGNALS && (field->flags & KD_FIELD_NAMED)) {
+        PUT("map from paths to expressions");
     } else if (field->type == KD_FIELD_NAME) {
         PUT("name of a %s", kd_schema_of(field->refers)->singular);
     } else if (field->counts) {
@@ -107,17 +115,24 @@ static void put_kinds(const kd_schema *schema, const kd_field *field)
 
 // ---- sections -------------------------------------------------------------------------------------------------------
 
+static void put_short_form(const kd_schema *schema)
+{
+    const bool  number = kd_schema_field(schema, 0, schema->short_key)->type == KD_FIELD_NUMBER;
+    const char *word = number ? "number" : "expression";
+    PUT(" Short form: `name: %s` for `name: {%s: %s}`.", word, schema->short_key, word);
+}
+
 static void put_schema(kd_schema_id id, const char *title)
 {
     const kd_schema *schema = kd_schema_of(id);
     bool             kinds = schema->kinds && !schema->kind_by_key;
     PUT("\n## %s\n\n%s.", title, schema->doc);
-    if (schema->short_key)
-        PUT(" Short form: `name: %s` for `name: {%s: %s}`.", "expression", schema->short_key, "expression");
+    if (schema->short_key) put_short_form(schema);
     PUT("\n\n");
     if (kinds) {
         PUT("| `type` | |\n|---|---|\n");
-        for (int k = 0; k < schema->nkinds; k++) PUT("| `%s` | %s |\n", schema->kinds[k].word, schema->kinds[k].doc);
+        for (int k = 0; k < schema->nkinds; k++)
+            if (schema->kinds[k].word) PUT("| `%s` | %s |\n", schema->kinds[k].word, schema->kinds[k].doc);
         PUT("\n");
     }
     if (id == KD_SCHEMA_FRAME) {

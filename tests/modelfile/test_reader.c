@@ -182,6 +182,9 @@ static void all_fields_are_read(void **state)
         ROW(KD_SCHEMA_CONSTRAINT, nconstraints, constraint, kd_constraint),
         ROW(KD_SCHEMA_FORCE, nforces, force, kd_force),
         ROW(KD_SCHEMA_STATE, nstates, state, kd_state_element),
+        ROW(KD_SCHEMA_BLOCK, nblocks, block, kd_block),
+        ROW(KD_SCHEMA_VARIABLE, nvariables, variable, kd_variable),
+        ROW(KD_SCHEMA_EVENT, nevents, event, kd_model_event),
         ROW(KD_SCHEMA_SENSOR, nsensors, sensor, kd_sensor),
 #undef ROW
     };
@@ -194,7 +197,7 @@ static void all_fields_are_read(void **state)
         for (int i = 0; i < schema->nfields; i++) {
             const kd_field *field = &schema->fields[i];
             for (int kind = 0; kind < schema->nkinds; kind++) {
-                if (!kd_field_has(field, kind)) continue;
+                if (!kd_field_has(field, kind) || (schema->kinds && !schema->kinds[kind].word)) continue;
                 bool changed = false;
                 for (int k = 0; k < n; k++) {
                     const char *def = array + (size_t)k * sections[s].size + sections[s].def;

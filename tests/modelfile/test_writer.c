@@ -85,6 +85,26 @@ static void assert_same_field(const kd_field *field, int kind, const char *a, co
     case KD_FIELD_SAMPLES:
         assert_memory_equal(*(const double *const *)x, *(const double *const *)y, (size_t)na * sizeof(double));
         break;
+    case KD_FIELD_SIGNALS:
+    case KD_FIELD_NEXT:
+        for (int i = 0; i < na; i++) {
+            assert_same_text(((const char *const *)x)[i], ((const char *const *)y)[i]);
+            if (!field->second) continue;
+            assert_same_text(((const char *const *)(const void *)(a + field->second))[i],
+                             ((const char *const *)(const void *)(b + field->second))[i]);
+        }
+        break;
+    case KD_FIELD_STARTS:
+        assert_numbers(x, y, na);
+        break;
+    case KD_FIELD_ROWS: {
+        int columns;
+        memcpy(&columns, a + field->second, sizeof columns);
+        assert_true((*(const double *const *)x == NULL) == (*(const double *const *)y == NULL));
+        if (*(const double *const *)x)
+            assert_numbers(*(const double *const *)x, *(const double *const *)y, na * columns);
+        break;
+    }
     case KD_FIELD_TYPE_COUNT:
         break;
     }
@@ -115,6 +135,9 @@ static void assert_same_models(const kd_model *a, const kd_model *b)
         {KD_SCHEMA_CONSTRAINT, KD_SECTION_CONSTRAINT, offsetof(kd_constraint, def)},
         {KD_SCHEMA_FORCE, KD_SECTION_FORCE, offsetof(kd_force, def)},
         {KD_SCHEMA_STATE, KD_SECTION_STATE, offsetof(kd_state_element, def)},
+        {KD_SCHEMA_BLOCK, KD_SECTION_BLOCK, offsetof(kd_block, def)},
+        {KD_SCHEMA_VARIABLE, KD_SECTION_VARIABLE, offsetof(kd_variable, def)},
+        {KD_SCHEMA_EVENT, KD_SECTION_EVENT, offsetof(kd_model_event, def)},
         {KD_SCHEMA_SENSOR, KD_SECTION_SENSOR, offsetof(kd_sensor, def)},
     };
     assert_string_equal(a->title, b->title);

@@ -269,7 +269,8 @@ static long run_with_update(const char *name, kd_update update, kd_integrator in
     return stats.jacobians;
 }
 
-// On the rig the Jacobian follows the stamp: a partitioned update saves evaluations, one extended by the input more.
+// On the rig the Jacobian follows the stamp: a new mass matrix alone saves hardly an evaluation, derivatives that are
+// moved with the input save most of them.
 static void stamp_asks_for_extended_update(void **state)
 {
     double p[40];
@@ -277,8 +278,7 @@ static void stamp_asks_for_extended_update(void **state)
     long full = run_with_update("axle-test-rig", KD_UPDATE_FULL, KD_BDF, p);
     long partitioned = run_with_update("axle-test-rig", KD_UPDATE_PARTITIONED, KD_BDF, p);
     long extended = run_with_update("axle-test-rig", KD_UPDATE_EXTENDED, KD_BDF, p);
-    // a few evaluations more or less hang on the last bits
-    if (!(5 * partitioned <= 6 * full && 2 * extended <= partitioned))
+    if (!(2 * extended <= full && 2 * extended <= partitioned))
         fail_msg("evaluations: full %ld, partitioned %ld, extended %ld", full, partitioned, extended);
 }
 

@@ -1,0 +1,10 @@
+// cli/locus.h: eigenvalues over a parameter, and the values of it at which stability changes.
+#ifndef KD_CLI_LOCUS_H
+#define KD_CLI_LOCUS_H
+
+#include "cli/operating_point.h"
+
+// vary: "NAME=A:B:N"; output: folder for NAME-locus.svg, or NULL. Answers the exit status.
+int kd_cli_locus(kd_operating_point *point, const char *vary, const char *output, bool json);
+
+#endif

@@ -1,0 +1,186 @@
+// plot.c: kardan plot: channels of one or several tables of results over time, in one picture.
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "core/nearest.h"
+#include "core/text.h"
+#include "io/svg.h"
+#include "io/table.h"
+
+enum { MOST_TABLES = 8, MOST_CHANNELS = 24 };
+
+typedef struct task {
+    const char *first, *output;
+    char       *channels, *names; // lists, cut in place
+    const char *channel_list, *name_list;
+    kd_cli_list others;
+    kd_table    table[MOST_TABLES];
+    const char *name[MOST_TABLES]; // in the legend
+    int         ntables;
+    const char *channel[MOST_CHANNELS];
+    int         nchannels;
+    char        message[1000];
+} task;
+
+static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
+{
+    const kd_cli_option options[] = {
+        {"--with", "TABLE", "a further table to compare with; may be given several times", KD_CLI_LIST, &t->others},
+        {"--names", "A,B,...", "what the tables are called in the legend", KD_CLI_TEXT, &t->name_list},
+        {"--channels", "A,B,...", "columns to plot, one plot each", KD_CLI_TEXT, &t->channel_list},
+        {"--output", "FILE", "picture to write; without it plot.svg", KD_CLI_TEXT, &t->output},
+    };
+    static const char *const names[] = {"TABLE"};
+    const kd_cli_syntax      syntax = {
+             .usage = "kardan plot TABLE --channels A,B,... [OPTION...]",
+             .about =
+                 "Draw channels of a table of results (.csv) over its first column, and the same channels of other runs "
+                      "on\ntop of them. 'kardan info MODEL --channels' lists the channels.",
+             .details = "Examples:\n"
+                             "  kardan plot results/quarter-car.csv --channels body,wheel\n"
+                             "  kardan plot a/truck.csv --with b/truck.csv --names passive,active --channels comfort\n",
+             .options = options,
+             .noptions = sizeof options / sizeof options[0],
+             .operand_name = names,
+             .operand = &t->first,
+             .noperands = 1,
+    };
+    return kd_cli_parse(&syntax, argc, argv);
+}
+
+// ---- lists ----------------------------------------------------------------------------------------------------------
+
+static char *copy_of(const char *text)
+{
+    size_t length = strlen(text) + 1;
+    char  *copy = malloc(length);
+    if (copy) memcpy(copy, text, length);
+    return copy;
+}
+
+// Words of a list of at most `most`; -1: too many or no memory, told
+static int cut_list(const char *text, char **copy, const char **word, int most, const char *what)
+{
+    int   count = 0;
+    char *rest = *copy = copy_of(text), *next;
+    if (!rest) {
+        fputs("kardan: out of memory\n", stderr);
+        return -1;
+    }
+    while ((next = kd_cli_next_word(&rest)) != NULL) {
+        if (count == most) {
+            fprintf(stderr, "kardan: more than %d %s\n", most, what);
+            return -1;
+        }
+        word[count++] = next;
+    }
+    return count;
+}
+
+static bool cut_lists(task *t)
+{
+    const char *names[MOST_TABLES];
+    int         count = 0;
+    if (!t->channel_list) {
+        fputs("kardan: which channels? Give --channels A,B,...\n", stderr);
+        return false;
+    }
+    t->nchannels = cut_list(t->channel_list, &t->channels, t->channel, MOST_CHANNELS, "channels");
+    if (t->nchannels < 0) return false;
+    if (t->name_list) count = cut_list(t->name_list, &t->names, names, MOST_TABLES, "names");
+    if (count < 0) return false;
+    for (int i = 0; i < count; i++) t->name[i] = names[i];
+    if (count == 0 || count == 1 + t->others.count) return true;
+    fprintf(stderr, "kardan: --names has %d names for %d tables\n", count, 1 + t->others.count);
+    return false;
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+static bool read_tables(task *t)
+{
+    if (1 + t->others.count > MOST_TABLES) {
+        fprintf(stderr, "kardan: more than %d tables\n", MOST_TABLES);
+        return false;
+    }
+    for (int i = 0; i < 1 + t->others.count; i++) {
+        const char *path = i == 0 ? t->first : t->others.word[i - 1];
+        if (kd_table_read(path, &t->table[i], t->message, sizeof t->message) < 0) {
+            fprintf(stderr, "kardan: %s\n", t->message);
+            return false;
+        }
+        t->ntables++;
+        if (!t->name[i]) t->name[i] = path;
+    }
+    return true;
+}
+
+// Every channel in every table
+static bool find_channels(const task *t)
+{
+    for (int i = 0; i < t->ntables; i++)
+        for (int j = 0; j < t->nchannels; j++) {
+            const kd_table *table = &t->table[i];
+            if (kd_table_column(table, t->channel[j]) >= 0) continue;
+            const char *near = kd_nearest_word(t->channel[j], table->name, table->ncolumns);
+            fprintf(stderr, "kardan: '%s' has no channel '%s'", i == 0 ? t->first : t->others.word[i - 1],
+                    t->channel[j]);
+            fprintf(stderr, near ? ", did you mean '%s'?\n" : "\n", near);
+            return false;
+        }
+    return true;
+}
+
+// ---- the picture ----------------------------------------------------------------------------------------------------
+
+static int draw(task *t)
+{
+    kd_series series[MOST_CHANNELS][MOST_TABLES] = {0};
+    kd_plot   plots[MOST_CHANNELS] = {0};
+    char      label[MOST_CHANNELS][200], time[200];
+    kd_text(time, sizeof time, "%s [%s]", t->table[0].name[0], t->table[0].unit[0]);
+    for (int j = 0; j < t->nchannels; j++) {
+        int column = kd_table_column(&t->table[0], t->channel[j]);
+        for (int i = 0; i < t->ntables; i++) {
+            const kd_table *table = &t->table[i];
+            series[j][i] = (kd_series){.name = t->ntables > 1 ? t->name[i] : NULL,
+                                       .x = table->value,
+                                       .y = table->value + kd_table_column(table, t->channel[j]),
+                                       .n = table->nrows,
+                                       .xstride = table->ncolumns,
+                                       .ystride = table->ncolumns};
+        }
+        const char *unit = t->table[0].unit[column];
+        kd_text(label[j], sizeof label[j], unit[0] ? "%s [%s]" : "%s", t->channel[j], unit);
+        plots[j] = (kd_plot){.title = j == 0 ? t->table[0].title : NULL,
+                             .xlabel = t->table[0].unit[0][0] ? time : t->table[0].name[0],
+                             .ylabel = label[j],
+                             .nseries = t->ntables,
+                             .series = series[j]};
+    }
+    const char *path = t->output ? t->output : "plot.svg";
+    kd_status   status = kd_svg_save(path, plots, t->nchannels, 1, t->message, sizeof t->message);
+    if (status < 0) {
+        fprintf(stderr, "kardan: %s\n", t->message);
+        return KD_EXIT_FAILED;
+    }
+    printf("plot:  %s\n", path);
+    return KD_EXIT_OK;
+}
+
+int kd_cli_plot(int argc, char **argv)
+{
+    task          t = {0};
+    int           status = KD_EXIT_USAGE;
+    kd_cli_parsed parsed = read_arguments(&t, argc, argv);
+    if (parsed != KD_CLI_GO) return parsed == KD_CLI_HELP_SHOWN ? KD_EXIT_OK : KD_EXIT_USAGE;
+    if (cut_lists(&t)) {
+        status = KD_EXIT_FAILED;
+        if (read_tables(&t) && find_channels(&t)) status = draw(&t);
+    }
+    for (int i = 0; i < t.ntables; i++) kd_table_release(&t.table[i]);
+    free(t.channels);
+    free(t.names);
+    return status;
+}

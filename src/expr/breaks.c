@@ -1,0 +1,368 @@
+// expr/breaks.c: the next time at which an expression is not smooth.
+//
+// Each operation with a kink or a jump takes one of several smooth branches, chosen by the sign of its argument, a
+// whole part, a row of a table. On an interval of time where the ranges of all arguments leave one choice the
+// expression is smooth. The search goes from left to right over such intervals, as long as they can be made; where even
+// two neighbouring doubles leave a choice, the branches at both decide. Only operations count that the result depends
+// on: not those in the branch of a condition that is not taken, or times an exact 0.
+#include "expr/interval.h"
+
+#include <string.h>
+
+// Breaks closer together than this, relative to t, are one.
+static const double together = 0x1p-44;
+
+// ---- branches -------------------------------------------------------------------------------------------------------
+
+// Is one branch taken for all operands in their ranges?
+static bool is_decided(const kd_instruction *i, const kd_interval *w, kd_interval result)
+{
+    const kd_interval a = w[i->a], b = w[i->b];
+    switch (i->op) {
+    case KD_OP_ABS:
+    case KD_OP_RAMP:
+        return a.lower >= 0.0 || a.upper < 0.0;
+    case KD_OP_UNIT3:
+    case KD_OP_UNIT5:
+        return a.upper < 0.0 || a.lower >= 1.0 || (a.lower >= 0.0 && a.upper < 1.0);
+    case KD_OP_CURVE:
+        return kd_curve_breaks_before(i->curve, a.lower) == kd_curve_breaks_before(i->curve, a.upper);
+    case KD_OP_MIN:
+        return b.upper < a.lower || b.lower >= a.upper;
+    case KD_OP_MAX:
+        return b.lower > a.upper || b.upper <= a.lower;
+    case KD_OP_MOD: { // a/b between two whole numbers, or neighbouring doubles decide
+        if (b.lower != b.upper || kd_interval_has(b, 0.0)) return false;
+        const double first = a.lower / b.lower, last = a.upper / b.lower, near = 4.0 * DBL_EPSILON;
+        const double low = fmin(first, last), high = fmax(first, last);
+        return floor(low - near * fabs(low)) == floor(high + near * fabs(high)) && fabs(high) < 1e15;
+    }
+    case KD_OP_ATAN2: // a jump where x < 0 and y changes its sign
+        return b.lower >= 0.0 || a.lower >= 0.0 || a.upper < 0.0;
+    case KD_OP_IF:
+        return !kd_interval_has(a, 0.0) || kd_interval_is(a, 0.0);
+    case KD_OP_NOT:
+    case KD_OP_SIGN:
+    case KD_OP_FLOOR:
+    case KD_OP_CEIL:
+    case KD_OP_STEP:
+    case KD_OP_LESS:
+    case KD_OP_LESS_EQUAL:
+    case KD_OP_EQUAL:
+    case KD_OP_UNEQUAL:
+    case KD_OP_AND:
+    case KD_OP_OR:
+        return result.lower == result.upper;
+    default:
+        return true;
+    }
+}
+
+// The branch at a point as a number; w: values
+static double branch(const kd_instruction *i, const double *w, double result)
+{
+    const double a = w[i->a], b = w[i->b];
+    switch (i->op) {
+    case KD_OP_ABS:
+    case KD_OP_RAMP:
+        return a < 0.0;
+    case KD_OP_UNIT3:
+    case KD_OP_UNIT5:
+        return (a >= 0.0) + (a >= 1.0);
+    case KD_OP_CURVE:
+        return kd_curve_breaks_before(i->curve, a);
+    case KD_OP_MIN:
+        return b < a;
+    case KD_OP_MAX:
+        return b > a;
+    case KD_OP_MOD:
+        return nearbyint((a - result) / b);
+    case KD_OP_ATAN2:
+        return b < 0.0 ? (a < 0.0 ? -1.0 : 1.0) : 0.0;
+    case KD_OP_IF:
+        return a != 0.0;
+    default:
+        return result; // flat
+    }
+}
+
+static bool is_flat(kd_op op)
+{
+    switch (op) {
+    case KD_OP_NOT:
+    case KD_OP_SIGN:
+    case KD_OP_FLOOR:
+    case KD_OP_CEIL:
+    case KD_OP_STEP:
+    case KD_OP_LESS:
+    case KD_OP_LESS_EQUAL:
+    case KD_OP_EQUAL:
+    case KD_OP_UNEQUAL:
+    case KD_OP_AND:
+    case KD_OP_OR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool has_branches(kd_op op)
+{
+    switch (op) {
+    case KD_OP_ABS:
+    case KD_OP_RAMP:
+    case KD_OP_UNIT3:
+    case KD_OP_UNIT5:
+    case KD_OP_CURVE:
+    case KD_OP_MIN:
+    case KD_OP_MAX:
+    case KD_OP_MOD:
+    case KD_OP_ATAN2:
+    case KD_OP_IF:
+        return true;
+    default:
+        return is_flat(op);
+    }
+}
+
+// ---- what counts ----------------------------------------------------------------------------------------------------
+
+enum { OTHER, TIME, CHOSEN_BY_TIME }; // what an entry depends on: t and numbers alone; a condition of these
+
+typedef struct search {
+    const kd_expr *expr;
+    int            slot, n, first;  // n: entries; first: that of the first instruction
+    int            only;            // the entry that is looked at; -1: all
+    kd_interval   *range;           // (n)
+    double        *before, *behind; // (n) values at two times
+    unsigned char *kind, *needed;   // (n) what it depends on; does the result depend on it?
+    int            left;            // evaluations
+} search;
+
+static search search_of(const kd_expr *expr, int slot, kd_interval *work)
+{
+    const int n = kd_expr_entries(expr);
+    search    s = {.expr = expr, .slot = slot, .n = n, .first = n - expr->ninstructions, .only = -1, .range = work};
+    s.before = (double *)(work + n);
+    s.behind = s.before + n;
+    s.kind = (unsigned char *)(work + 2 * n);
+    s.needed = s.kind + n;
+    s.left = KD_EXPR_MAX_SEARCH;
+    return s;
+}
+
+static const kd_instruction *instruction(const search *s, int entry)
+{
+    return &s->expr->instruction[entry - s->first];
+}
+
+static unsigned char kind_of(const search *s, const kd_instruction *o)
+{
+    const int  operands = kd_operations[o->op].operands;
+    const bool b = operands < 2 || s->kind[o->b] == TIME, c = operands < 3 || s->kind[o->c] == TIME;
+    if (s->kind[o->a] != TIME) return OTHER;
+    return b && c ? TIME : o->op == KD_OP_IF ? CHOSEN_BY_TIME : OTHER;
+}
+
+// Is there an operation with branches that t alone chooses?
+static bool mark_kinds(search *s)
+{
+    const kd_expr *e = s->expr;
+    bool           found = false;
+    for (int i = 0; i < e->nnumbers; i++) s->kind[i] = TIME;
+    for (int i = 0; i < e->nvariables; i++) s->kind[e->nnumbers + i] = e->slot[i] == s->slot ? TIME : OTHER;
+    for (int i = s->first; i < s->n; i++) {
+        s->kind[i] = kind_of(s, instruction(s, i));
+        found = found || (s->kind[i] != OTHER && has_branches(instruction(s, i)->op));
+    }
+    return found;
+}
+
+static bool counts(const search *s, int entry)
+{
+    return s->kind[entry] != OTHER && has_branches(instruction(s, entry)->op) && (s->only < 0 || s->only == entry);
+}
+
+// Which operands does the result of an instruction depend on, for the ranges as they are?
+static void need_operands(search *s, int entry)
+{
+    const kd_instruction *o = instruction(s, entry);
+    const kd_interval     a = s->range[o->a], b = s->range[o->b];
+    const int             operands = kd_operations[o->op].operands;
+    const bool            decided = is_decided(o, s->range, s->range[entry]);
+    bool                  need_a = true, need_b = operands > 1, need_c = operands > 2;
+    if (decided && is_flat(o->op)) need_a = need_b = false;
+    if (decided && (o->op == KD_OP_MIN || o->op == KD_OP_MAX)) {
+        need_b = o->op == KD_OP_MIN ? b.upper < a.lower : b.lower > a.upper;
+        need_a = !need_b;
+    }
+    if (decided && o->op == KD_OP_IF) {
+        need_a = false;
+        need_b = !kd_interval_is(a, 0.0);
+        need_c = !need_b;
+    }
+    if (o->op == KD_OP_MUL) {
+        need_b = !kd_interval_is(a, 0.0);
+        need_a = !need_b || !kd_interval_is(b, 0.0);
+    }
+    if (o->op == KD_OP_RAMP && a.upper < 0.0) need_a = false;
+    if ((o->op == KD_OP_UNIT3 || o->op == KD_OP_UNIT5) && (a.upper < 0.0 || a.lower >= 1.0)) need_a = false;
+    if (need_a) s->needed[o->a] = 1;
+    if (need_b) s->needed[o->b] = 1;
+    if (need_c) s->needed[o->c] = 1;
+}
+
+// Ranges for all times from t0 to t1 and what is needed then; is one branch taken everywhere?
+static bool is_smooth(search *s, double t0, double t1)
+{
+    const kd_expr *e = s->expr;
+    kd_interval   *w = s->range;
+    bool           smooth = true;
+    s->left--;
+    for (int i = 0; i < e->nnumbers; i++) w[i] = (kd_interval){e->number[i], e->number[i]};
+    for (int i = 0; i < e->nvariables; i++)
+        w[e->nnumbers + i] = e->slot[i] == s->slot ? (kd_interval){t0, t1} : kd_interval_all();
+    for (int i = s->first; i < s->n; i++) w[i] = kd_interval_of(instruction(s, i), w);
+    memset(s->needed, 0, (size_t)s->n);
+    s->needed[s->n - 1] = 1;
+    for (int i = s->n - 1; i >= s->first; i--) {
+        if (!s->needed[i]) continue;
+        need_operands(s, i);
+        if (counts(s, i) && !is_decided(instruction(s, i), w, w[i])) smooth = false;
+    }
+    return smooth;
+}
+
+static void fill_values(const search *s, double t, double *w)
+{
+    const kd_expr *e = s->expr;
+    memcpy(w, e->number, (size_t)e->nnumbers * sizeof *w);
+    for (int i = 0; i < e->nvariables; i++) w[e->nnumbers + i] = e->slot[i] == s->slot ? t : NAN;
+    for (int i = s->first; i < s->n; i++) w[i] = s->kind[i] == TIME ? kd_expr_value_of(instruction(s, i), w) : NAN;
+}
+
+static bool is_other(double a, double b)
+{
+    return a != b && !(isnan(a) && isnan(b));
+}
+
+// Are other branches taken at t1 than at t0?
+static bool is_break(search *s, double t0, double t1)
+{
+    if (is_smooth(s, t0, t1)) return false;
+    fill_values(s, t0, s->before);
+    fill_values(s, t1, s->behind);
+    for (int i = s->first; i < s->n; i++) {
+        const kd_instruction *o = instruction(s, i);
+        if (!s->needed[i] || !counts(s, i)) continue;
+        const double left = branch(o, s->before, s->before[i]), right = branch(o, s->behind, s->behind[i]);
+        if (o->op == KD_OP_ATAN2 ? left * right < 0.0 : is_other(left, right)) return true;
+    }
+    return false;
+}
+
+// ---- the search -----------------------------------------------------------------------------------------------------
+
+static double before(double t)
+{
+    return nextafter(t, -INFINITY);
+}
+
+static double after(double t)
+{
+    return nextafter(t, INFINITY);
+}
+
+static double soon_after(double t)
+{
+    return fmax(t + together * fabs(t), after(t));
+}
+
+// The last double in (t0, t1] with other branches than the one before, where t1 has others than t0.
+static double last_break(search *s, double t0, double t1)
+{
+    while (after(t0) < t1) {
+        const double middle = t0 + 0.5 * (t1 - t0);
+        if (is_break(s, middle, t1)) {
+            t0 = middle;
+        } else {
+            t1 = middle;
+        }
+    }
+    return t1;
+}
+
+// The first change of branches in (t, t_end]; infinity: none. When the work is done: the time that it has come to, and
+// *surely is false. Where ranges cannot tell, although the branches are the same (two arguments that are equal
+// everywhere), the intervals that are tested by their ends alone grow, so that the search ends.
+static double first_change(search *s, double t, double t_end, bool *surely)
+{
+    double width = t_end - t, finest = soon_after(t) - t;
+    *surely = true;
+    while (t < t_end) {
+        width = fmin(width, t_end - t);
+        const double reach = t + width, next = reach < t_end ? fmax(reach, after(t)) : t_end;
+        if (s->left <= 0) {
+            *surely = false;
+            return t;
+        }
+        if (is_smooth(s, t, next)) {
+            t = next;
+            width *= 2.0;
+            finest = soon_after(t) - t;
+        } else if (width <= finest) {
+            if (is_break(s, t, next)) return last_break(s, t, next);
+            t = next;
+            finest *= 2.0;
+            width = finest;
+        } else {
+            const double usual = fmax(1.0, 0.125 * fabs(t));
+            width = isinf(next) ? usual : fmax(0.5 * width, finest);
+        }
+    }
+    return INFINITY;
+}
+
+// Breaks of one operation; what is there and back at once does not count.
+static double break_of(search *s, double t, double t_end, bool *surely)
+{
+    while (t < t_end) {
+        const double found = first_change(s, t, t_end, surely);
+        if (found == INFINITY || !*surely) return found;
+        const double later = fmin(soon_after(found), t_end);
+        if (is_break(s, before(found), later)) return found;
+        t = later;
+    }
+    *surely = true;
+    return INFINITY;
+}
+
+bool kd_expr_has_breaks(const kd_expr *expr, int slot, kd_interval *work)
+{
+    search s = search_of(expr, slot, work);
+    return mark_kinds(&s);
+}
+
+double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work)
+{
+    search s = search_of(expr, slot, work);
+    if (!(t < t_end) || !mark_kinds(&s)) return INFINITY;
+    const double start = is_break(&s, before(t), t) ? soon_after(t) : t; // what comes at once belongs to t
+    double       found = INFINITY;
+    bool         all = true, surely;
+    for (int i = s.first; i < s.n; i++) {
+        s.only = -1;
+        if (!counts(&s, i)) continue;
+        s.only = i;
+        s.left = KD_EXPR_MAX_SEARCH;
+        const double next = break_of(&s, start, fmin(found, t_end), &surely);
+        if (next < found) {
+            found = next;
+            all = surely;
+        }
+    }
+    if (found == INFINITY || !all) return fmax(found, after(t));
+    s.only = -1;
+    const double later = fmin(soon_after(found), t_end);
+    return is_break(&s, found, later) ? last_break(&s, found, later) : found;
+}

@@ -1,0 +1,24 @@
+// io/table.h: a table of results (CSV) read back: title, names, units, columns of numbers.
+#ifndef KD_IO_TABLE_H
+#define KD_IO_TABLE_H
+
+#include <kardan/base.h>
+
+#include "core/memory.h"
+
+typedef struct kd_table {
+    kd_arena     arena;
+    const char  *title; // of the comment "title"; ""
+    int          ncolumns, nrows;
+    const char **name;  // (ncolumns) header line
+    const char **unit;  // (ncolumns) of the comment "units"; ""
+    double      *value; // (nrows x ncolumns) row by row
+} kd_table;
+
+// Comment lines begin with '#'. message (may be NULL) says what is wrong, with file, line and column.
+kd_status kd_table_read(const char *path, kd_table *table, char *message, size_t size) KD_NODISCARD;
+void      kd_table_release(kd_table *table);
+// -1: there is none
+int kd_table_column(const kd_table *table, const char *name);
+
+#endif

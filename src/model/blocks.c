@@ -1,0 +1,233 @@
+// blocks.c: sampled blocks, variables and events while a model is built: checks that need no other element, copies.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "model/build.h"
+
+// ---- names ----------------------------------------------------------------------------------------------------------
+
+static const char *numbered(const char *given, char letter, int i, int n, char buffer[KD_SIGNAL_NAME])
+{
+    if (given) return given;
+    if (n == 1)
+        kd_text(buffer, KD_SIGNAL_NAME, "%c", letter);
+    else
+        kd_text(buffer, KD_SIGNAL_NAME, "%c%d", letter, i + 1);
+    return buffer;
+}
+
+const char *kd_block_input_name(const kd_block_def *def, int i, char buffer[KD_SIGNAL_NAME])
+{
+    return numbered(def->input_name[i], 'u', i, def->ninputs, buffer);
+}
+
+const char *kd_block_state_name(const kd_block_def *def, int i, char buffer[KD_SIGNAL_NAME])
+{
+    static const char *const pid[] = {"z", "error", "rate", "begun"};
+    return def->kind == KD_BLOCK_PID ? pid[i] : numbered(def->state_name[i], 'z', i, def->nstates, buffer);
+}
+
+void kd_signal_field(const char *key, int i, int n, const char *name, char *text, size_t size)
+{
+    if (name)
+        kd_text(text, size, "%s.%s", key, name);
+    else if (n > 1)
+        kd_text(text, size, "%s[%d]", key, i);
+    else
+        kd_text(text, size, "%s", key);
+}
+
+// ---- checks ---------------------------------------------------------------------------------------------------------
+
+static bool refuse(kd_model *m, const char *block, const char *field, const char *words)
+{
+    kd_model_refuse(m, KD_SECTION_BLOCK, block, field, "%s", words);
+    return false;
+}
+
+// out, out1, out2, ..: outputs in paths
+static bool is_output_name(const char *name)
+{
+    return strncmp(name, "out", 3) == 0 && strspn(name + 3, "0123456789") == strlen(name + 3);
+}
+
+// A name that expressions of the block can read: a word of letters, digits and '_' that means nothing else.
+static bool check_signal_name(kd_model *m, const char *block, const char *field, const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    const size_t      length = strlen(name);
+    const char       *why = NULL;
+    if (length == 0 || length > 60 || strspn(name, letters) != length || strchr("0123456789", name[0]))
+        why = "must be a word of letters, digits and '_'";
+    else if (strcmp(name, "t") == 0 || kd_expr_is_reserved(name))
+        why = "is a word of the expression language";
+    else if (is_output_name(name))
+        why = "is that of an output";
+    if (why) kd_model_refuse(m, KD_SECTION_BLOCK, block, field, "the name '%.60s' %s", name, why);
+    return !why;
+}
+
+// Inputs and states have different names.
+static bool check_signal_names(kd_model *m, const char *block, const kd_block_def *def)
+{
+    char      text[2][KD_SIGNAL_NAME];
+    const int n = def->ninputs + def->nstates;
+    for (int i = 0; i < n; i++) {
+        const bool  input = i < def->ninputs;
+        const char *key = input ? "input" : "states";
+        const char *name =
+            input ? kd_block_input_name(def, i, text[0]) : kd_block_state_name(def, i - def->ninputs, text[0]);
+        if (!check_signal_name(m, block, key, name)) return false;
+        for (int k = 0; k < i; k++) {
+            const char *other = k < def->ninputs ? kd_block_input_name(def, k, text[1])
+                                                 : kd_block_state_name(def, k - def->ninputs, text[1]);
+            if (strcmp(name, other) != 0) continue;
+            kd_model_refuse(m, KD_SECTION_BLOCK, block, key, "the name '%s' is used twice", name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_transfer(kd_model *m, const char *block, const kd_block_def *def)
+{
+    if (def->denominator[0] == 0.0) return refuse(m, block, "denominator", "the first number of 'denominator' is 0");
+    if (def->nnumerator > def->ndenominator)
+        return refuse(m, block, "numerator",
+                      "the numerator has a higher power than the denominator: only proper transfer functions can be "
+                      "computed");
+    if (def->ndenominator > KD_MAX_SIGNALS + 1) {
+        kd_model_refuse(m, KD_SECTION_BLOCK, block, "denominator", "the denominator has a higher power than %d",
+                        KD_MAX_SIGNALS);
+        return false;
+    }
+    double at_corner = 0.0, size = 0.0, s = 2.0 / def->period; // where z of the trapezoidal rule is infinite
+    for (int i = 0; def->continuous && i < def->ndenominator; i++) {
+        at_corner = at_corner * s + def->denominator[i];
+        size = size * s + fabs(def->denominator[i]);
+    }
+    if (def->continuous && !(fabs(at_corner) > 1e-12 * size))
+        return refuse(m, block, "denominator", "a pole at s = 2/period cannot be sampled: change the period");
+    return true;
+}
+
+static bool check_block(kd_model *m, const char *name, const kd_block_def *def)
+{
+    switch (def->kind) {
+    case KD_BLOCK_PID:
+        if (def->lower <= def->upper) return true;
+        return refuse(m, name, "upper", "'upper' must not be below 'lower'");
+    case KD_BLOCK_TRANSFER:
+        return check_transfer(m, name, def);
+    case KD_BLOCK_EXPRESSION:
+        if (def->noutputs + def->nstates == 0) return refuse(m, name, "output", "it has neither outputs nor states");
+        break;
+    default:
+        break;
+    }
+    return check_signal_names(m, name, def);
+}
+
+// Of a block in C, which no schema describes
+static bool check_user(kd_model *m, const char *name, const kd_block_def *def)
+{
+    if (!(def->period > 0.0) || !isfinite(def->period) || !isfinite(def->offset))
+        return refuse(m, name, "period", "the period must be positive, and the offset finite");
+    for (int i = 0; i < def->ninputs; i++)
+        if (!def->input[i]) return refuse(m, name, "input", "an input is missing");
+    for (int i = 0; i < KD_MAX_SIGNALS; i++)
+        if (!isfinite(def->start[i]) || !isfinite(def->start_output[i]))
+            return refuse(m, name, "start", "a start value is not finite");
+    return check_signal_names(m, name, def);
+}
+
+static bool is_count(int n)
+{
+    return n >= 0 && n <= KD_MAX_SIGNALS;
+}
+
+// Numbers of signals that follow from the rest
+static void count_signals(kd_block_def *def)
+{
+    if (def->kind == KD_BLOCK_PID) {
+        def->ninputs = def->input[1] ? 2 : 1;
+        def->nstates = def->input[1] || def->kd == 0.0 ? 1 : 4; // by the difference: error, rate, begun
+        def->noutputs = 1;
+    } else if (def->kind == KD_BLOCK_TRANSFER) {
+        def->ninputs = def->noutputs = 1;
+        def->nstates = def->ndenominator - 1;
+    }
+}
+
+// ---- adding ---------------------------------------------------------------------------------------------------------
+
+static void copy_texts(kd_model *m, const char **text, int n)
+{
+    for (int i = 0; i < KD_MAX_SIGNALS; i++) text[i] = i < n ? kd_model_text(m, text[i]) : NULL;
+}
+
+static const double *copy_matrix(kd_model *m, const double *A, int rows, int columns)
+{
+    return A ? kd_model_numbers(m, A, rows * columns) : NULL;
+}
+
+static void copy_block(kd_model *m, kd_block_def *def)
+{
+    const int n = def->nstates, nu = def->ninputs, ny = def->noutputs;
+    copy_texts(m, def->input, nu);
+    copy_texts(m, def->input_name, nu);
+    copy_texts(m, def->state_name, n);
+    copy_texts(m, def->next, n);
+    copy_texts(m, def->output, ny);
+    const bool matrices = def->kind == KD_BLOCK_STATE_SPACE, transfer = def->kind == KD_BLOCK_TRANSFER;
+    def->A = matrices ? copy_matrix(m, def->A, n, n) : NULL;
+    def->B = matrices ? copy_matrix(m, def->B, n, nu) : NULL;
+    def->C = matrices ? copy_matrix(m, def->C, ny, n) : NULL;
+    def->D = matrices ? copy_matrix(m, def->D, ny, nu) : NULL;
+    def->numerator = transfer ? kd_model_numbers(m, def->numerator, def->nnumerator) : NULL;
+    def->denominator = transfer ? kd_model_numbers(m, def->denominator, def->ndenominator) : NULL;
+}
+
+kd_status kd_model_add_block(kd_model *m, const char *name, const kd_block_def *def)
+{
+    if (def && (!is_count(def->ninputs) || !is_count(def->nstates) || !is_count(def->noutputs))) return KD_ERR_ARGUMENT;
+    const bool user = def && def->kind == KD_BLOCK_USER;
+    if (user && !def->sample) return KD_ERR_ARGUMENT;
+    kd_status status = kd_model_prepare(m, KD_SECTION_BLOCK, user ? KD_SCHEMA_COUNT : KD_SCHEMA_BLOCK, name, def);
+    if (status < 0) return status;
+    if (user ? !check_user(m, name, def) : !check_block(m, name, def)) {
+        kd_model_drop_fields(m);
+        return KD_ERR_MODEL;
+    }
+    kd_block *b = &m->block[m->nblocks];
+    *b = (kd_block){kd_model_text(m, name), m->private->source, *def};
+    count_signals(&b->def);
+    copy_block(m, &b->def);
+    return kd_model_enter(m, KD_SECTION_BLOCK, b->name);
+}
+
+kd_status kd_model_add_variable(kd_model *m, const char *name, const kd_variable_def *def)
+{
+    kd_status status = kd_model_prepare(m, KD_SECTION_VARIABLE, KD_SCHEMA_VARIABLE, name, def);
+    if (status < 0) return status;
+    kd_variable *v = &m->variable[m->nvariables];
+    *v = (kd_variable){kd_model_text(m, name), m->private->source, *def};
+    return kd_model_enter(m, KD_SECTION_VARIABLE, v->name);
+}
+
+kd_status kd_model_add_event(kd_model *m, const char *name, const kd_event_def *def)
+{
+    kd_status status = kd_model_prepare(m, KD_SECTION_EVENT, KD_SCHEMA_EVENT, name, def);
+    if (status < 0) return status;
+    kd_model_event *e = &m->event[m->nevents];
+    *e = (kd_model_event){kd_model_text(m, name), m->private->source, *def};
+    e->def.when = kd_model_text(m, def->when);
+    e->def.message = kd_model_text(m, def->message);
+    for (int i = 0; i < KD_MAX_SETTINGS; i++) {
+        e->def.target[i] = i < def->nsettings ? kd_model_text(m, def->target[i]) : NULL;
+        e->def.value[i] = i < def->nsettings ? kd_model_text(m, def->value[i]) : NULL;
+    }
+    return kd_model_enter(m, KD_SECTION_EVENT, e->name);
+}

@@ -1,0 +1,638 @@
+// hybrid.c: instants of hybrid equations (S1 Eq. 30, 31), in the order of their actions:
+//
+//     events of switching functions, one-sided rows and dry friction, samples, consistent values, next times.
+//
+// Method: docs/methods/events.md
+#include "simulation/hybrid.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "simulation/crossing.h"
+#include "simulation/limit.h"
+
+#define BEFORE 4        // [ulp] a step ends so far before a break
+#define SLACK 8         // [ulp] times that are so close are one
+#define AT_ZERO 1e-14   // value of a function at the start that does not tell its sign
+#define BAND 4.0        // a function that crossed has left zero when it is so many times as large as at its crossing
+#define BAND_STEP 1e-12 // or as this part of what it was at the start of the step
+#define HARDLY 1.01     // growth of that band by a crossing at its edge
+#define RESOLUTION 1024 // [ulp] events of one function that are so close cannot be told apart much longer
+#define UNRESOLVED 4    // so many of them end the run
+#define SHORT_PART 1e-4 // of the last step, for slopes at its end
+#define NEARLY 1e4      // a function so many times its change in the tolerance away from zero is not about to cross
+#define TEXT 200        // characters about one event
+#define TOLD_PER_ROW 4  // events of one row at one instant
+
+typedef struct told {
+    kd_event_kind kind;
+    int           index, direction;
+    char          text[TEXT];
+} told;
+
+typedef enum need { NOTHING, SOLVE, PROJECT } need;
+
+struct kd_hybrid {
+    const kd_eom    *eom;
+    kd_event_options opt;
+    kd_dims          dims;
+    kd_motion        motion;
+    void            *motion_context;
+    kd_arena         arena;
+    kd_state        *x;      // of the simulation
+    kd_state        *before; // limit from the left
+    kd_state        *jump;   // what an event writes to
+    kd_state        *inside; // at times in a step
+    kd_state        *end[2]; // of a part of a step, for bounds
+    double          *inputs; // (2 x 3 nu) of the ends
+    kd_event_rows   *rows;
+    kd_limit        *limit;
+    kd_crossing      crossing;
+    double           next_break, next_sample;
+    bool             pending, at_break, at_sample, has_crossed;
+    need             need;  // what x lacks to be consistent
+    bool             moved; // an event changed p, v, r or rows
+    bool             rows_changed;
+    bool             smooth;   // p, v, r and the rows are those of before
+    bool             stop;     // an event asked for the end
+    double           last;     // time of the last events
+    long             chatter;  // events since a step of some length
+    int              repeated; // the same function again, at hardly another time
+    int              function; // which
+    told            *queue;
+    int              queued, room;
+    long             count[KD_EVENT_KIND_COUNT];
+    char             message[900];
+};
+
+static const char *const word_of[KD_EVENT_KIND_COUNT] = {
+    [KD_EVENT_SWITCH] = "switch",   [KD_EVENT_IMPACT] = "impact", [KD_EVENT_REST] = "rest",
+    [KD_EVENT_RELEASE] = "release", [KD_EVENT_STICK] = "stick",   [KD_EVENT_SLIDE] = "slide",
+    [KD_EVENT_SAMPLE] = "sample",   [KD_EVENT_BREAK] = "break",
+};
+
+const char *kd_event_word(kd_event_kind kind)
+{
+    return (int)kind >= 0 && kind < KD_EVENT_KIND_COUNT ? word_of[kind] : "unknown";
+}
+
+kd_event_options kd_event_options_default(void)
+{
+    return (kd_event_options){.accuracy = 1e-12, .max_chatter = 1000, .chatter_time = 1e-9, .rest = 1e-6};
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+// Times inside a step at which extrema are searched: as many as a polynomial of the order of the method can have turns.
+static int samples_of(kd_integrator integrator)
+{
+    switch (integrator) {
+    case KD_DOP853:
+        return 7;
+    case KD_EXTRAPOLATION:
+        return 9;
+    case KD_RADAU:
+    case KD_DOPRI5:
+    case KD_HALF_EXPLICIT:
+        return 5;
+    default:
+        return 4;
+    }
+}
+
+static bool is_hybrid(const kd_eom *eom, const kd_event_rows *rows)
+{
+    const kd_eom_def *def = kd_eom_definition(eom);
+    return rows || def->switching || def->next_break || def->next_sample || def->discrete;
+}
+
+static kd_status create_states(kd_hybrid *self)
+{
+    kd_state **const states[] = {&self->before, &self->jump, &self->inside, &self->end[0], &self->end[1]};
+    kd_status        status = KD_OK;
+    for (size_t i = 0; i < sizeof states / sizeof *states && status >= 0; i++)
+        status = kd_state_create(self->eom, states[i]);
+    return status;
+}
+
+kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
+                           kd_motion motion, void *context, kd_hybrid **hybrid)
+{
+    kd_event_rows *rows;
+    *hybrid = NULL;
+    kd_status status = kd_event_rows_create(eom, inputs, &opt->events, &rows);
+    if (status < 0 || !is_hybrid(eom, rows)) return status;
+    kd_hybrid *self = kd_alloc(sizeof *self);
+    if (!self) {
+        kd_event_rows_destroy(rows);
+        return KD_ERR_MEMORY;
+    }
+    self->eom = eom;
+    self->opt = opt->events;
+    self->dims = kd_eom_dims(eom);
+    self->motion = motion;
+    self->motion_context = context;
+    self->x = x;
+    self->rows = rows;
+    self->next_break = self->next_sample = HUGE_VAL;
+    status = create_states(self);
+    if (status >= 0) status = kd_limit_create(eom, inputs, opt, x, rows, &self->limit);
+    if (status >= 0) {
+        int n = kd_limit_count(self->limit);
+        self->room = self->dims.nswitch + TOLD_PER_ROW * (n - self->dims.nswitch) + 2;
+        self->queue = kd_arena_cut(&self->arena, (size_t)self->room, sizeof *self->queue);
+        self->inputs = kd_cut_matrix(&self->arena, 6, self->dims.nu);
+        kd_crossing_cut(&self->crossing, &self->arena, n, samples_of(opt->integrator));
+        if (self->arena.failed) status = KD_ERR_MEMORY;
+    }
+    if (status < 0) {
+        kd_hybrid_destroy(self);
+        return status;
+    }
+    *hybrid = self;
+    return KD_OK;
+}
+
+void kd_hybrid_destroy(kd_hybrid *self)
+{
+    if (!self) return;
+    kd_limit_destroy(self->limit);
+    kd_event_rows_destroy(self->rows);
+    kd_state_destroy(self->before);
+    kd_state_destroy(self->jump);
+    kd_state_destroy(self->inside);
+    for (int k = 0; k < 2; k++) kd_state_destroy(self->end[k]);
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+long kd_hybrid_count(const kd_hybrid *self, kd_event_kind kind)
+{
+    return (int)kind >= 0 && kind < KD_EVENT_KIND_COUNT ? self->count[kind] : 0;
+}
+
+const char *kd_hybrid_message(const kd_hybrid *self)
+{
+    return self->message;
+}
+
+bool kd_hybrid_pending(const kd_hybrid *self)
+{
+    return self->pending;
+}
+
+bool kd_hybrid_is_smooth(const kd_hybrid *self)
+{
+    return self->smooth;
+}
+
+bool kd_hybrid_watch(const kd_hybrid *self)
+{
+    return self->crossing.n > 0;
+}
+
+static kd_status failed(kd_hybrid *self, kd_status status, const char *where)
+{
+    if (status < 0)
+        kd_text(self->message, sizeof self->message, "%s at t = %.9g: %s", where, self->x->t,
+                kd_limit_message(self->limit));
+    return status;
+}
+
+// ---- times ----------------------------------------------------------------------------------------------------------
+
+static double ulps(double t, int n)
+{
+    return n * DBL_EPSILON * fabs(t);
+}
+
+double kd_hybrid_target(const kd_hybrid *self, double t_end)
+{
+    double t = fmin(t_end, fmin(self->next_break, self->next_sample));
+    if (self->next_break <= t + ulps(t, SLACK)) t = self->next_break - ulps(self->next_break, BEFORE);
+    return fmax(t, self->x->t);
+}
+
+static void find_due(kd_hybrid *self, double t)
+{
+    double at = self->next_break <= t + ulps(t, SLACK) ? fmax(t, self->next_break) : t;
+    self->at_break = at > t || self->next_break == t;
+    self->at_sample = self->next_sample <= at + ulps(at, SLACK);
+}
+
+static kd_status next_times(kd_hybrid *self)
+{
+    return failed(self, kd_limit_next(self->limit, self->x, &self->next_break, &self->next_sample), "next instants");
+}
+
+// ---- the switching functions along a step ---------------------------------------------------------------------------
+
+static kd_status state_inside(kd_hybrid *self, double t, kd_state *x, bool accelerations)
+{
+    kd_status status = self->motion(t, x, self->motion_context);
+    if (status >= 0 && accelerations) status = failed(self, kd_limit_solve(self->limit, x), "inside a step");
+    return status;
+}
+
+static kd_status values_inside(double t, void *context, double *out)
+{
+    kd_hybrid *self = context;
+    kd_status  status = state_inside(self, t, self->inside, kd_limit_needs_accelerations(self->limit));
+    return status < 0 ? status : failed(self, kd_limit_values(self->limit, self->inside, out), "switching functions");
+}
+
+// end[k] at time t, with its point
+static kd_status bound_end(kd_hybrid *self, double t, int k, kd_point *point)
+{
+    const int    nu = self->dims.nu;
+    double      *u = self->inputs + 3 * nu * k;
+    kd_eom_data *data;
+    kd_status    status = state_inside(self, t, self->end[k], true);
+    if (status >= 0) status = failed(self, kd_limit_at(self->limit, self->end[k], &data), "bounds");
+    if (status < 0) return status;
+    *point = *kd_eom_point(data);
+    if (nu == 0) return KD_OK;
+    const double *const from[] = {point->u, point->du, point->ddu};
+    for (int j = 0; j < 3; j++) memcpy(u + j * nu, from[j], (size_t)nu * sizeof *u);
+    point->u = u;
+    point->du = u + nu;
+    point->ddu = u + 2 * nu;
+    return KD_OK;
+}
+
+// Bounds of the definition; those of the rows are not known.
+static kd_status bounds_inside(double t0, double t1, void *context, double *lower, double *upper)
+{
+    kd_hybrid   *self = context;
+    kd_point     x0, x1;
+    kd_eom_data *data;
+    kd_status    status = bound_end(self, t0, 0, &x0);
+    if (status >= 0) status = bound_end(self, t1, 1, &x1);
+    if (status >= 0) status = kd_limit_at(self->limit, self->end[1], &data);
+    if (status < 0) return status;
+    for (int i = self->dims.nswitch; i < self->crossing.n; i++) {
+        lower[i] = -HUGE_VAL;
+        upper[i] = HUGE_VAL;
+    }
+    kd_eval answer = kd_eom_switch_bounds(data, &x0, &x1, lower, upper);
+    return failed(self, kd_limit_fault(self->limit, answer), "bounds of switching functions");
+}
+
+// Functions that are about to cross within the tolerance behind an instant do so there: its actions have one order,
+// whichever comes first by rounding.
+static kd_status find_about_to(kd_hybrid *self, double t0, double tolerance)
+{
+    kd_crossing *c = &self->crossing;
+    const double h = self->x->t - t0, back = SHORT_PART * h;
+    bool         any = false;
+    for (int i = 0; i < c->n; i++)
+        any = any || fabs(c->end[i]) * h <= NEARLY * tolerance * fabs(c->end[i] - c->start[i]);
+    if (!any) return KD_OK;
+    kd_status status = values_inside(self->x->t - back, self, c->middle);
+    for (int i = 0; i < c->n && status >= 0; i++) {
+        double slope = (c->end[i] - c->middle[i]) / back;
+        if (c->side[i] == 0 || c->band[i] > 0 || c->side[i] * (c->end[i] + slope * tolerance) > 0) continue;
+        c->crossed[i] = (signed char)-c->side[i];
+        self->has_crossed = true;
+    }
+    return status;
+}
+
+// A crossing in the step from t0 to x; the state goes back to it.
+static kd_status find_crossing(kd_hybrid *self, double t0)
+{
+    kd_state         *x = self->x;
+    const double      t1 = x->t, tolerance = fmax(self->opt.accuracy * (t1 - t0), ulps(t1, 4));
+    const bool        has_bounds = kd_eom_definition(self->eom)->switch_bounds != NULL;
+    double            t = t1;
+    kd_step_functions f = {values_inside, has_bounds ? bounds_inside : NULL, self};
+    kd_status         status = failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
+    if (status >= 0) status = kd_crossing_find(&self->crossing, &f, t0, t1, tolerance, &self->has_crossed, &t);
+    if (status < 0) return status;
+    if (!self->has_crossed) return self->at_break || self->at_sample ? find_about_to(self, t0, tolerance) : KD_OK;
+    if ((self->at_break || self->at_sample) && t1 - t <= tolerance) return KD_OK; // at the same instant
+    self->at_break = self->at_sample = false;
+    if (t == t1) return KD_OK;
+    status = self->motion(t, x, self->motion_context);
+    return status < 0 ? status : failed(self, kd_limit_project(self->limit, x, false), "state at an event");
+}
+
+kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
+{
+    kd_state    *x = self->x;
+    const double t1 = x->t;
+    kd_status    status = KD_OK;
+    self->message[0] = '\0';
+    self->has_crossed = false;
+    find_due(self, t1);
+    if (self->crossing.n > 0) {
+        if (!solved && kd_limit_needs_accelerations(self->limit)) {
+            status = failed(self, kd_limit_solve(self->limit, x), "state");
+            solved = true;
+        }
+        if (status >= 0 && t1 > t0) status = find_crossing(self, t0);
+        if (status < 0) return status;
+    }
+    self->pending = self->has_crossed || self->at_break || self->at_sample;
+    if (!self->pending) {
+        if (self->crossing.n > 0)
+            memcpy(self->crossing.start, self->crossing.end, (size_t)self->crossing.n * sizeof(double));
+        return KD_OK;
+    }
+    if (x->t == t1 && !solved) {
+        status = self->motion(t1, x, self->motion_context);
+        if (status >= 0) status = failed(self, kd_limit_solve(self->limit, x), "state");
+    }
+    return status;
+}
+
+// ---- what happens at an instant -------------------------------------------------------------------------------------
+
+static void tell(kd_event_kind kind, int index, int direction, const char *text, void *context)
+{
+    kd_hybrid *self = context;
+    self->count[kind]++;
+    if (self->queued == self->room) return;
+    told *t = &self->queue[self->queued++];
+    t->kind = kind;
+    t->index = index;
+    t->direction = direction;
+    kd_text(t->text, sizeof t->text, "%s", text);
+}
+
+static kd_status settle(kd_hybrid *self)
+{
+    kd_status status = KD_OK;
+    if (self->need == PROJECT) status = kd_limit_project(self->limit, self->x, true);
+    if (self->need == SOLVE) status = kd_limit_solve(self->limit, self->x);
+    if (status >= 0) self->need = NOTHING;
+    return failed(self, status, "no consistent state behind an instant");
+}
+
+static void lack(kd_hybrid *self, need what)
+{
+    if (what > self->need) self->need = what;
+}
+
+// What an event has written, with the values of its jump, becomes the state.
+static void take_jump(kd_hybrid *self, const kd_jump *jump)
+{
+    kd_state    *x = self->x;
+    kd_dims      d = self->dims;
+    const size_t bytes = (size_t)d.nz * sizeof(double);
+    bool         z_changed = d.nz > 0 && memcmp(x->z, jump->z, bytes) != 0;
+    if (jump->moved) {
+        kd_state_copy(self->jump, x);
+        for (int i = 0; i < d.nlambda; i++)
+            if (!x->active_lambda[i]) x->lambda[i] = 0;
+        for (int i = 0; i < d.nmu; i++)
+            if (!x->active_mu[i]) x->mu[i] = 0;
+    } else if (z_changed) {
+        memcpy(x->z, jump->z, bytes);
+    }
+    self->moved = jump->moved;
+    if (jump->moved || z_changed) lack(self, jump->moved ? PROJECT : SOLVE);
+}
+
+static void tell_crossings(kd_hybrid *self, const char *text)
+{
+    for (int i = 0; i < self->dims.nswitch; i++) {
+        int  direction = self->crossing.crossed[i];
+        char name[160], words[TEXT];
+        if (direction == 0) continue;
+        kd_limit_name(self->limit, i, name, sizeof name);
+        kd_text(words, sizeof words, "%s %s through zero", name, direction > 0 ? "rose" : "fell");
+        tell(KD_EVENT_SWITCH, i, direction, text[0] ? text : words, self);
+    }
+}
+
+static kd_status make_event(kd_hybrid *self)
+{
+    kd_eom_data *data;
+    bool         any = false;
+    for (int i = 0; i < self->dims.nswitch; i++) any = any || self->crossing.crossed[i];
+    if (!any) return KD_OK;
+    kd_state_copy(self->x, self->jump);
+    kd_state *j = self->jump;
+    kd_jump   jump = {
+          .p = j->p, .v = j->v, .r = j->r, .z = j->z, .active_lambda = j->active_lambda, .active_mu = j->active_mu};
+    kd_status status = kd_limit_at(self->limit, self->x, &data);
+    if (status >= 0) status = kd_limit_fault(self->limit, kd_eom_event(data, self->crossing.crossed, &jump));
+    if (status < 0) return failed(self, status, "event");
+    jump.text[sizeof jump.text - 1] = '\0';
+    take_jump(self, &jump);
+    tell_crossings(self, jump.text);
+    if (!jump.stop) return KD_OK;
+    self->stop = true;
+    kd_text(self->message, sizeof self->message, "stopped by an event at t = %.9g: %s", self->x->t,
+            self->queue[self->queued - 1].text);
+    return KD_OK;
+}
+
+static kd_status make_rows(kd_hybrid *self)
+{
+    const signed char *crossed = self->crossing.crossed + self->dims.nswitch;
+    bool               any = false;
+    for (int i = 0; i < self->crossing.n - self->dims.nswitch; i++) any = any || crossed[i];
+    if (!any) return KD_OK;
+    kd_status status = settle(self);
+    if (status < 0) return status;
+    status = kd_event_rows_instant(self->rows, self->x, crossed, self->crossing.side + self->dims.nswitch, tell, self,
+                                   self->message, sizeof self->message);
+    self->rows_changed = true;
+    lack(self, PROJECT);
+    return status;
+}
+
+static kd_status make_sample(kd_hybrid *self)
+{
+    kd_state    *x = self->x;
+    const size_t bytes = (size_t)self->dims.nz * sizeof(double);
+    kd_status    status = settle(self);
+    if (status >= 0) status = failed(self, kd_limit_sample(self->limit, x, self->jump->z), "sample");
+    if (status < 0) return status;
+    if (bytes > 0 && memcmp(x->z, self->jump->z, bytes) != 0) {
+        memcpy(x->z, self->jump->z, bytes);
+        lack(self, SOLVE);
+    }
+    return KD_OK;
+}
+
+static int sign_of(double x)
+{
+    return (x > 0) - (x < 0);
+}
+
+// The sign that a function at zero gets by the straight motion from there; 0: rounding hides it.
+static int direction_of(const kd_crossing *c, int i, double value)
+{
+    int after = sign_of(c->low[i] - value), before = sign_of(value - c->high[i]);
+    return after == before ? after : 0;
+}
+
+// A function that crossed sits at zero until its value tells more than where it was found. An event that moved the
+// state may have sent it back to where it came from (an impact): its side is then that of its motion.
+static void own_side(kd_hybrid *self, int i, double value)
+{
+    kd_crossing *c = &self->crossing;
+    double       band = BAND * fabs(c->end[i]) + BAND_STEP * fabs(c->start[i]) + DBL_MIN;
+    if (c->band[i] > 0) // it had not left zero: as wide as before
+        band = self->moved ? fmax(c->band[i], HARDLY * fabs(c->end[i])) : c->band[i];
+    bool near = !(fabs(value) > 2 * band);
+    c->side[i] = (signed char)(!near ? sign_of(value) : self->moved ? direction_of(c, i, value) : c->crossed[i]);
+    c->band[i] = near ? band : 0;
+}
+
+// A row knows its side; a value that contradicts it is zero but for rounding.
+static void row_side(kd_hybrid *self, int i, double value)
+{
+    kd_crossing *c = &self->crossing;
+    if (!self->rows_changed) return;
+    bool near = c->side[i] * value <= 0;
+    c->band[i] = near ? BAND * fabs(value) + DBL_MIN : 0;
+}
+
+// The signs that functions have behind the instant. A function that did not cross, but has another sign now, crosses by
+// what happened: at the same time once more.
+static kd_status take_sides(kd_hybrid *self)
+{
+    kd_crossing *c = &self->crossing;
+    kd_status    status =
+        failed(self, kd_limit_values(self->limit, self->x, c->middle), "switching functions behind an instant");
+    if (status >= 0 && self->moved)
+        status = failed(self, kd_limit_around(self->limit, self->x, self->inside, c->low, c->high),
+                        "switching functions behind an instant");
+    if (status < 0) return status;
+    self->pending = self->has_crossed = false;
+    for (int i = 0; i < c->n; i++) {
+        double value = c->middle[i];
+        if (i >= self->dims.nswitch)
+            row_side(self, i, value);
+        else if (c->crossed[i])
+            own_side(self, i, value);
+        c->crossed[i] = 0;
+        if (c->band[i] == 0 && c->side[i] * value < 0) {
+            c->crossed[i] = (signed char)-c->side[i];
+            self->pending = self->has_crossed = true;
+        }
+        c->start[i] = c->end[i] = value;
+        c->rate[i] = HUGE_VAL;
+    }
+    return KD_OK;
+}
+
+// ---- chattering -----------------------------------------------------------------------------------------------------
+
+static kd_status check_chatter(kd_hybrid *self, double t)
+{
+    const kd_crossing *c = &self->crossing;
+    int                first = 0;
+    while (first < c->n - 1 && !c->crossed[first]) first++;
+    double gap = t - self->last;
+    self->chatter = gap <= self->opt.chatter_time * fabs(t) ? self->chatter + 1 : 0;
+    bool again = gap > 0 && gap <= ulps(t, RESOLUTION) && first == self->function;
+    self->repeated = again ? self->repeated + 1 : gap > ulps(t, RESOLUTION) ? 0 : self->repeated;
+    self->function = first;
+    self->last = t;
+    if (self->chatter <= self->opt.max_chatter && self->repeated < UNRESOLVED) return KD_OK;
+    char name[160];
+    kd_text(self->message, sizeof self->message, "t = %.9g: events follow each other without end (", t);
+    for (int i = 0, told_names = 0; i < c->n && told_names < 4; i++)
+        if (c->crossed[i])
+            kd_text_append(self->message, sizeof self->message, "%s%s", told_names++ ? ", " : "",
+                           kd_limit_name(self->limit, i, name, sizeof name));
+    kd_text_append(self->message, sizeof self->message,
+                   "; %ld events in less than %.2g s); let an event that comes back at once change what makes it come: "
+                   "a state of rest for an impact, a band between switching on and off for a controller, or raise "
+                   "events.max_chatter",
+                   self->chatter + 1, fmax(self->opt.chatter_time * fabs(t), ulps(t, RESOLUTION)));
+    return KD_ERR_CHATTER;
+}
+
+// ---- passing --------------------------------------------------------------------------------------------------------
+
+static kd_status deliver(kd_hybrid *self)
+{
+    kd_status status = KD_OK;
+    for (int i = 0; i < self->queued && self->opt.listener && status == KD_OK; i++) {
+        const told *t = &self->queue[i];
+        kd_event    event = {self->x->t, t->kind, t->index, t->direction, t->text};
+        if (t->kind == KD_EVENT_SAMPLE && !self->opt.samples) continue;
+        if (self->opt.listener(&event, self->before, self->x, self->opt.context) == KD_EVAL_OK) continue;
+        kd_text(self->message, sizeof self->message, "stopped by the listener of events at t = %.9g", self->x->t);
+        status = KD_STOPPED;
+    }
+    self->queued = 0;
+    return status;
+}
+
+// Nobody looks at the limit from the right of a sample: the integrator solves for the rest of the state anyway.
+static bool is_left_alone(const kd_hybrid *self)
+{
+    return self->smooth && self->crossing.n == 0 && !(self->opt.listener && self->opt.samples);
+}
+
+kd_status kd_hybrid_pass(kd_hybrid *self)
+{
+    kd_state *x = self->x;
+    self->message[0] = '\0';
+    kd_status status = self->has_crossed ? check_chatter(self, x->t) : KD_OK;
+    if (status < 0) return status;
+    self->queued = 0;
+    self->stop = self->moved = self->rows_changed = false;
+    self->need = NOTHING;
+    kd_state_copy(x, self->before);
+    if (self->at_break || self->at_sample) x->t = self->at_sample ? self->next_sample : self->next_break;
+    if (self->at_break) {
+        lack(self, self->dims.nlambda + self->dims.nmu > 0 ? PROJECT : SOLVE);
+        tell(KD_EVENT_BREAK, -1, 0, "a function of time is not smooth here", self);
+    }
+    if (self->has_crossed) status = make_event(self);
+    if (status >= 0 && self->has_crossed && self->rows) status = make_rows(self);
+    if (status >= 0 && self->at_sample) {
+        status = make_sample(self);
+        tell(KD_EVENT_SAMPLE, -1, 0, "discrete states were renewed", self);
+    }
+    self->smooth = self->need < PROJECT && !self->at_break && !self->moved && !self->rows_changed;
+    if (status >= 0 && !is_left_alone(self)) status = settle(self);
+    if (status >= 0) status = next_times(self);
+    self->pending = self->at_break = self->at_sample = false;
+    if (status >= 0 && self->crossing.n > 0) status = take_sides(self);
+    if (status < 0) return status;
+    status = deliver(self);
+    return status == KD_OK && self->stop ? KD_STOPPED : status;
+}
+
+kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
+{
+    kd_crossing *c = &self->crossing;
+    kd_status    status = KD_OK;
+    self->message[0] = '\0';
+    self->pending = self->at_break = self->at_sample = self->has_crossed = false;
+    self->need = NOTHING;
+    self->chatter = 0;
+    self->repeated = 0;
+    self->last = -HUGE_VAL;
+    if (self->rows) {
+        kd_state_copy(self->x, self->before);
+        status = kd_event_rows_start(self->rows, self->x, self->message, sizeof self->message);
+        if (memcmp(self->before->p, self->x->p, self->x->size * sizeof(double)) != 0) lack(self, PROJECT);
+        if (memcmp(self->before->active_lambda, self->x->active_lambda, (size_t)(self->dims.nlambda)) != 0 ||
+            memcmp(self->before->active_mu, self->x->active_mu, (size_t)(self->dims.nmu)) != 0)
+            lack(self, PROJECT);
+    }
+    if (status >= 0 && created && kd_eom_definition(self->eom)->discrete) status = make_sample(self);
+    if (status >= 0) status = settle(self);
+    if (status >= 0) status = next_times(self);
+    if (status >= 0) status = failed(self, kd_limit_values(self->limit, self->x, c->start), "switching functions");
+    for (int i = 0; i < c->n && status >= 0; i++) {
+        bool near = fabs(c->start[i]) <= AT_ZERO;
+        c->side[i] = (signed char)(near ? 0 : sign_of(c->start[i]));
+        c->band[i] = near ? AT_ZERO : 0;
+        c->rate[i] = HUGE_VAL;
+    }
+    return status;
+}

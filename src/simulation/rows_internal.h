@@ -1,0 +1,45 @@
+// simulation/rows_internal.h: the insides of kd_event_rows, shared by rows_of_events.c and settle.c.
+#ifndef KD_SIMULATION_ROWS_INTERNAL_H
+#define KD_SIMULATION_ROWS_INTERNAL_H
+
+#include "core/memory.h"
+#include "formulation/acceleration.h"
+#include "simulation/rows_of_events.h"
+
+struct kd_event_rows {
+    kd_arena         arena;
+    const kd_eom    *eom;
+    kd_dims          dims;
+    double           rest;
+    int              none_sided, nfriction;
+    int             *one_sided, *friction; // rows of lambda, of mu
+    kd_state        *x;                    // on trial: solver has its rows and z
+    kd_acceleration *solver;
+    double          *g, *gI, *gII, *h, *hI, *limit;
+    double          *met;                           // (nlambda) gI before the first impact
+    double          *force, *v;                     // (nv)
+    unsigned char   *hit, *struck, *holds, *leaves; // hit now, hit at this instant, rows of h in an impact, crossed
+    bool             of_solver;                     // it knows why something failed
+    char             unsettled[200];               // why the rows do not settle
+};
+
+// Direction of sliding of row i of mu in x, 0: it sticks
+int kd_rows_direction(const kd_event_rows *self, const kd_state *x, int i);
+// Row i of mu slides in a direction from now on, or sticks (0)
+void kd_rows_slide(kd_event_rows *self, int i, int direction);
+// Directions of rows that move, from h. Rows that stick but were set in motion slide.
+void kd_rows_directions(kd_event_rows *self);
+
+// g, gI, h at the state on trial; then the accelerations and multipliers of its rows, gII, hI and limit.
+kd_eval kd_rows_levels(kd_event_rows *self);
+kd_eval kd_rows_solve(kd_event_rows *self);
+
+// Scales: positions, the speed below which a row is at rest; is row i of g met?
+double kd_rows_length(const kd_event_rows *self);
+double kd_rows_slow(const kd_event_rows *self);
+bool   kd_rows_touches(const kd_event_rows *self, int i);
+
+// Which rows hold, for given p and v; velocities of rows that now hold, accelerations and multipliers.
+kd_status kd_rows_settle(kd_event_rows *self);
+
+#endif

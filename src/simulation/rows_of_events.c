@@ -1,0 +1,344 @@
+// rows_of_events.c: what one-sided rows and dry friction do at an instant.
+//
+// 1. Impact. Rows that are touched (g_i = 0) while they approach (gI_i < 0) are hit: kd_eom_impact from v to v+. Forces
+//    of dry friction are finite, so its rows take no part. A hit row comes to rest if the flight that follows,
+//    2 gI_i+ / -gII_i, would be shorter than options.rest: then the impact is taken back and done again with that row
+//    among those that hold, gI_i+ = 0. This ends the infinitely many impacts of a ball that comes to rest in finite
+//    time. Rows that the new velocities meet are hit next.
+// 2. Rows that hold are settled in simulation/settle.c: no row pulls, none is penetrated, no friction is above its
+//    limit.
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "simulation/rows_internal.h"
+
+#define PASSES 100      // impacts one after the other at one instant
+#define PENETRATED 1e-9 // g_i, relative to the positions, that a start may lie below zero
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static void count_rows(kd_event_rows *self)
+{
+    for (int i = 0; i < self->dims.nlambda; i++) self->none_sided += kd_eom_one_sided(self->eom, i);
+    for (int i = 0; i < self->dims.nmu; i++) self->nfriction += kd_eom_is_friction(self->eom, i);
+}
+
+static void cut_arrays(kd_event_rows *self)
+{
+    kd_arena *arena = &self->arena;
+    kd_dims   n = self->dims;
+    size_t    rows = (size_t)n.nlambda + (size_t)n.nmu;
+    self->one_sided = kd_cut_int(arena, self->none_sided);
+    self->friction = kd_cut_int(arena, self->nfriction);
+    self->g = kd_cut_double(arena, n.nlambda);
+    self->gI = kd_cut_double(arena, n.nlambda);
+    self->gII = kd_cut_double(arena, n.nlambda);
+    self->met = kd_cut_double(arena, n.nlambda);
+    self->h = kd_cut_double(arena, n.nmu);
+    self->hI = kd_cut_double(arena, n.nmu);
+    self->limit = kd_cut_double(arena, n.nmu);
+    self->force = kd_cut_double(arena, n.nv);
+    self->v = kd_cut_double(arena, n.nv);
+    self->hit = kd_arena_cut(arena, rows, 1);
+    self->holds = kd_arena_cut(arena, rows, 1);
+    self->struck = kd_arena_cut(arena, rows, 1);
+    self->leaves = kd_arena_cut(arena, rows, 1);
+    if (arena->failed) return;
+    for (int i = 0, k = 0; i < n.nlambda; i++)
+        if (kd_eom_one_sided(self->eom, i)) self->one_sided[k++] = i;
+    for (int i = 0, k = 0; i < n.nmu; i++)
+        if (kd_eom_is_friction(self->eom, i)) self->friction[k++] = i;
+}
+
+kd_status kd_event_rows_create(const kd_eom *eom, const kd_inputs *inputs, const kd_event_options *opt,
+                               kd_event_rows **rows)
+{
+    *rows = NULL;
+    kd_event_rows *self = kd_alloc(sizeof *self);
+    if (!self) return KD_ERR_MEMORY;
+    self->eom = eom;
+    self->dims = kd_eom_dims(eom);
+    self->rest = opt ? opt->rest : kd_event_options_default().rest;
+    count_rows(self);
+    if (self->none_sided + self->nfriction == 0) {
+        kd_free(self);
+        return KD_OK;
+    }
+    cut_arrays(self);
+    kd_formulation_options options = kd_formulation_options_default();
+    kd_status              status = self->arena.failed ? KD_ERR_MEMORY : kd_state_create(eom, &self->x);
+    if (status >= 0) status = kd_acceleration_create(eom, inputs, self->x, &options, &self->solver);
+    if (status >= 0) status = kd_eom_data_reserve(kd_acceleration_data(self->solver));
+    if (status < 0)
+        kd_event_rows_destroy(self);
+    else
+        *rows = self;
+    return status < 0 ? status : KD_OK;
+}
+
+void kd_event_rows_destroy(kd_event_rows *self)
+{
+    if (!self) return;
+    kd_acceleration_destroy(self->solver);
+    kd_state_destroy(self->x);
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+int kd_event_rows_count(const kd_event_rows *self)
+{
+    return self ? self->none_sided + self->nfriction : 0;
+}
+
+const char *kd_event_rows_name(const kd_event_rows *self, int i, char *buffer, size_t size)
+{
+    bool    one_sided = i < self->none_sided;
+    int     row = one_sided ? self->one_sided[i] : self->friction[i - self->none_sided];
+    kd_kind kind = one_sided ? KD_NAME_LAMBDA : KD_NAME_MU;
+    char    name[96];
+    kd_eom_name(self->eom, kind, row, name, sizeof name);
+    bool says = strchr(name, '\'') || strchr(name, '['); // says what it is, or has no name
+    if (says)
+        kd_text(buffer, size, "%s", name);
+    else
+        kd_text(buffer, size, "constraint '%s'", name);
+    return buffer;
+}
+
+// ---- switching functions --------------------------------------------------------------------------------------------
+
+kd_eval kd_event_rows_values(kd_event_rows *self, kd_eom_data *d, const kd_state *x, double *out)
+{
+    const kd_point *point = kd_eom_point(d);
+    kd_eval         answer = kd_eom_eval(d, KD_G, self->g);
+    if (answer == KD_EVAL_OK && self->nfriction > 0) {
+        answer = kd_eom_eval(d, KD_H, self->h);
+        if (answer == KD_EVAL_OK) answer = kd_eom_breakaway(d, self->limit);
+    }
+    if (answer != KD_EVAL_OK) return answer;
+    for (int k = 0; k < self->none_sided; k++) {
+        int i = self->one_sided[k];
+        out[k] = x->active_lambda[i] ? -point->lambda[i] : self->g[i];
+    }
+    for (int k = 0; k < self->nfriction; k++) {
+        int i = self->friction[k];
+        out[self->none_sided + k] =
+            x->active_mu[i] ? self->limit[i] - fabs(point->mu[i]) : kd_rows_direction(self, x, i) * self->h[i];
+    }
+    return KD_EVAL_OK;
+}
+
+// ---- impacts --------------------------------------------------------------------------------------------------------
+
+// Rows that are off, touched and approach; any? Those that hardly move are settled later.
+static bool find_hits(kd_event_rows *self)
+{
+    bool any = false;
+    for (int k = 0; k < self->none_sided; k++) {
+        int i = self->one_sided[k];
+        self->hit[i] = !self->x->active_lambda[i] && kd_rows_touches(self, i) && self->gI[i] < -kd_rows_slow(self);
+        any = any || self->hit[i];
+    }
+    return any;
+}
+
+// v+ from self->v with the present rows
+static kd_status strike(kd_event_rows *self)
+{
+    kd_state    *x = self->x;
+    kd_eom_data *d = kd_acceleration_data(self->solver);
+    memcpy(x->v, self->v, (size_t)self->dims.nv * sizeof *x->v);
+    for (int i = 0; i < self->dims.nmu; i++) self->holds[i] = x->active_mu[i] && !kd_eom_is_friction(self->eom, i);
+    if (kd_rows_levels(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+    kd_status status = kd_eom_impact(d, x->active_lambda, self->holds, self->hit, x->v, NULL);
+    if (status < 0) return status;
+    // rows that the impact lifts
+    if (kd_rows_levels(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+    for (int k = 0; k < self->none_sided; k++) {
+        int i = self->one_sided[k];
+        if (x->active_lambda[i] && self->gI[i] > kd_rows_slow(self)) x->active_lambda[i] = 0;
+    }
+    kd_rows_directions(self);
+    return KD_OK;
+}
+
+// Hit rows whose flight would be too short rest from now on; any? At the accelerations behind the impact.
+static bool find_rest(kd_event_rows *self)
+{
+    bool any = false;
+    for (int k = 0; k < self->none_sided; k++) {
+        int i = self->one_sided[k];
+        if (!self->hit[i] || !(self->gII[i] < 0) || !(2 * self->gI[i] <= -self->gII[i] * self->rest)) continue;
+        self->hit[i] = 0;
+        self->x->active_lambda[i] = 1;
+        any = true;
+    }
+    return any;
+}
+
+// All impacts of the instant, one after the other
+static kd_status strike_all(kd_event_rows *self)
+{
+    for (int pass = 0; pass < PASSES; pass++) {
+        if (!find_hits(self)) return KD_OK;
+        memcpy(self->v, self->x->v, (size_t)self->dims.nv * sizeof *self->v);
+        for (int k = 0; k < self->none_sided; k++) {
+            int i = self->one_sided[k];
+            if (self->hit[i] && !self->struck[i]) self->met[i] = self->gI[i];
+            self->struck[i] = self->struck[i] || self->hit[i];
+            self->leaves[i] = self->leaves[i] && !self->hit[i];
+        }
+        do {
+            kd_status status = strike(self);
+            if (status >= 0 && kd_rows_solve(self) != KD_EVAL_OK) status = KD_ERR_CALLBACK_STOP;
+            if (status < 0) return status;
+        } while (find_rest(self));
+    }
+    return KD_ERR_CHATTER;
+}
+
+// ---- instants -------------------------------------------------------------------------------------------------------
+
+// What crossed says about rows that hold or slide: they leave; a sliding row tries to stick.
+static void take_crossings(kd_event_rows *self, const signed char *crossed)
+{
+    kd_state *x = self->x;
+    for (int k = 0; k < self->none_sided; k++) {
+        int i = self->one_sided[k];
+        if (!crossed[k] || !x->active_lambda[i]) continue;
+        x->active_lambda[i] = 0;
+        self->leaves[i] = 1;
+    }
+    for (int k = 0; k < self->nfriction; k++) {
+        int i = self->friction[k];
+        if (!crossed[self->none_sided + k]) continue;
+        if (x->active_mu[i]) self->leaves[self->dims.nlambda + i] = 1;
+        kd_rows_slide(self, i, x->active_mu[i] ? (x->mu[i] < 0 ? -1 : 1) : 0);
+    }
+}
+
+static void clear(kd_event_rows *self)
+{
+    size_t rows = (size_t)self->dims.nlambda + (size_t)self->dims.nmu;
+    memset(self->struck, 0, rows);
+    memset(self->leaves, 0, rows);
+    memset(self->hit, 0, rows);
+}
+
+// Why it failed, with time and cause
+static kd_status explain(kd_event_rows *self, kd_status status, char *message, size_t size)
+{
+    const char *text = "";
+    kd_status   fault = kd_acceleration_fault(self->solver, &text);
+    double      t = self->x->t;
+    if (status == KD_ERR_CHATTER && self->unsettled[0])
+        kd_text(message, size, "t = %.9g: %s", t, self->unsettled);
+    else if (status == KD_ERR_CHATTER)
+        kd_text(message, size, "t = %.9g: %d impacts at one instant do not end; smaller restitutions may help", t,
+                PASSES);
+    else if (self->of_solver && text[0])
+        kd_text(message, size, "at an event: %s", text);
+    else
+        kd_text(message, size, "at an event: %s", kd_eom_data_message(kd_acceleration_data(self->solver)));
+    if (status != KD_ERR_CALLBACK_STOP) return status;
+    if (self->of_solver && fault < 0) return fault;
+    fault = kd_eom_data_fault(kd_acceleration_data(self->solver)).status;
+    return fault < 0 ? fault : status;
+}
+
+// From the state in self->x to the one behind the instant
+static kd_status resolve(kd_event_rows *self)
+{
+    self->of_solver = false;
+    self->unsettled[0] = '\0';
+    if (kd_rows_levels(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+    kd_rows_directions(self);
+    kd_status status = strike_all(self);
+    return status < 0 ? status : kd_rows_settle(self);
+}
+
+static void tell_row(const kd_event_rows *self, kd_event_kind kind, int function, int row, int direction,
+                     kd_event_teller tell, void *context)
+{
+    char name[128], text[256];
+    kd_event_rows_name(self, function, name, sizeof name);
+    switch (kind) {
+    case KD_EVENT_IMPACT:
+        kd_text(text, sizeof text, "impact on %s: speed %.6g before, %.6g after", name, -self->met[row], self->gI[row]);
+        break;
+    case KD_EVENT_REST:
+        kd_text(text, sizeof text, "%s holds", name);
+        break;
+    case KD_EVENT_RELEASE:
+        kd_text(text, sizeof text, "%s opens", name);
+        break;
+    case KD_EVENT_STICK:
+        kd_text(text, sizeof text, "%s sticks", name);
+        break;
+    default:
+        kd_text(text, sizeof text, "%s slides, direction %+d", name, direction);
+    }
+    tell(kind, row, direction, text, context);
+}
+
+// What has become other than it was in x
+static void tell_all(const kd_event_rows *self, const kd_state *x, kd_event_teller tell, void *context)
+{
+    if (!tell) return;
+    for (int k = 0; k < self->none_sided; k++)
+        if (self->struck[self->one_sided[k]]) tell_row(self, KD_EVENT_IMPACT, k, self->one_sided[k], 0, tell, context);
+    for (int k = 0; k < self->none_sided; k++) {
+        int i = self->one_sided[k], now = self->x->active_lambda[i];
+        if (now != x->active_lambda[i]) tell_row(self, now ? KD_EVENT_REST : KD_EVENT_RELEASE, k, i, 0, tell, context);
+    }
+    for (int k = 0; k < self->nfriction; k++) {
+        int i = self->friction[k], was = kd_rows_direction(self, x, i), now = kd_rows_direction(self, self->x, i);
+        if (self->x->active_mu[i] != x->active_mu[i] || was != now)
+            tell_row(self, now == 0 ? KD_EVENT_STICK : KD_EVENT_SLIDE, self->none_sided + k, i, now, tell, context);
+    }
+}
+
+kd_status kd_event_rows_instant(kd_event_rows *self, kd_state *x, const signed char *crossed, signed char *side,
+                                kd_event_teller tell, void *context, char *message, size_t size)
+{
+    kd_state_copy(x, self->x);
+    clear(self);
+    take_crossings(self, crossed);
+    kd_status status = resolve(self);
+    if (status < 0) return explain(self, status, message, size);
+    for (int k = 0; k < kd_event_rows_count(self); k++) side[k] = 1; // all are defined to fall
+    tell_all(self, x, tell, context);
+    kd_state_copy(self->x, x);
+    return KD_OK;
+}
+
+// Dry friction without motion tries to stick.
+static void try_to_stick(kd_event_rows *self)
+{
+    for (int k = 0; k < self->nfriction; k++) {
+        int i = self->friction[k];
+        if (fabs(self->h[i]) <= kd_rows_slow(self)) kd_rows_slide(self, i, 0);
+    }
+}
+
+kd_status kd_event_rows_start(kd_event_rows *self, kd_state *x, char *message, size_t size)
+{
+    char name[128];
+    kd_state_copy(x, self->x);
+    clear(self);
+    self->of_solver = false;
+    if (kd_rows_levels(self) != KD_EVAL_OK) return explain(self, KD_ERR_CALLBACK_STOP, message, size);
+    for (int k = 0; k < self->none_sided; k++) {
+        int i = self->one_sided[k];
+        if (x->active_lambda[i] || self->g[i] >= -PENETRATED * kd_rows_length(self)) continue;
+        kd_text(message, size, "t = %.9g: %s is one-sided, but at the start it is violated by %.3g: start beyond it",
+                x->t, kd_event_rows_name(self, k, name, sizeof name), -self->g[i]);
+        return KD_ERR_INCONSISTENT;
+    }
+    try_to_stick(self);
+    kd_status status = resolve(self);
+    if (status < 0) return explain(self, status, message, size);
+    kd_state_copy(self->x, x);
+    return KD_OK;
+}

@@ -1,0 +1,67 @@
+// The command kardan plot, as a user runs it.
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "project/command.h"
+
+#define KARDAN "'" KD_BINARY_DIR "/kardan' "
+#define OUT KD_BINARY_DIR "/test-cli-plot"
+#define SOFT "'" OUT "/soft/quarter-car.csv' "
+#define HARD "'" OUT "/hard/quarter-car.csv' "
+
+static void expect(const char *arguments, int status, const char *part)
+{
+    char line[3000];
+    snprintf(line, sizeof line, KARDAN "%s", arguments);
+    command_result result = run_command(line);
+    if (result.status != status || !strstr(result.text, part)) fail_msg("kardan %s\n%s", arguments, result.text);
+}
+
+static int two_runs(void **state)
+{
+    (void)state;
+    const char *model = "'" KD_SOURCE_DIR "'/models/quarter-car.yaml --t-end 1 --output ";
+    char        line[3000];
+    snprintf(line, sizeof line,
+             "rm -rf '" OUT "' && " KARDAN "simulate %s '" OUT "/soft' && " KARDAN "simulate %s '" OUT
+             "/hard' --set cs=5000",
+             model, model);
+    return run_command(line).status;
+}
+
+// Two runs on top of each other: a line and an entry of the legend for each.
+static void two_runs_in_one_picture(void **state)
+{
+    (void)state;
+    expect("plot " SOFT "--with " HARD
+           "--names 'soft springs,hard springs' --channels joint.wheel-guide.q --output '" OUT "/both.svg'",
+           0, "both.svg");
+    assert_int_equal(
+        run_command("grep -q 'soft springs' '" OUT "/both.svg' && grep -q 'hard springs' '" OUT "/both.svg'").status,
+        0);
+}
+
+// What is missing or wrong is told.
+static void mistakes_are_told(void **state)
+{
+    (void)state;
+    expect("plot " SOFT, 2, "which channels?");
+    expect("plot " SOFT "--channels joint.wheel-guid.q", 1, "did you mean 'joint.wheel-guide.q'?");
+    expect("plot nowhere.csv --channels x", 1, "'nowhere.csv' cannot be read");
+    expect("plot " SOFT "--channels t --names a,b", 2, "2 names for 1 tables");
+    expect("plot --help", 0, "Examples:");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_runs_in_one_picture),
+        cmocka_unit_test(mistakes_are_told),
+    };
+    return cmocka_run_group_tests(tests, two_runs, NULL);
+}
