@@ -395,7 +395,8 @@ static void find_errors(jury *u)
                 between(u, i == c->reference && c->companion >= 0 ? c->companion : i, c->reference, true);
         run->t_good = c->t_end;
         for (int row = 0; row < ref->rows && run->t_good == c->t_end; row++)
-            if (kd_row_distance(j->channels, u->scale, &j->track[i], ref, row, false) > c->parting)
+            if (ref->times[row] >= c->t_part ||
+                kd_row_distance(j->channels, u->scale, &j->track[i], ref, row, false) > c->parting)
                 run->t_good = row > 0 ? ref->times[row - 1] : c->t_start;
     }
 }

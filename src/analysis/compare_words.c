@@ -86,7 +86,7 @@ static void put_reference(kd_writer *w, const kd_comparison *c)
 static void put_choices(kd_writer *w, const kd_comparison *c)
 {
     char words[120];
-    if (c->reference < 0) return;
+    if (c->reference < 0 || c->split) return; // nobody knows who is right
     kd_write(w, "Fastest for an accuracy of\n");
     for (int k = 0; k < KD_COMPARE_ACCURACIES; k++) {
         const kd_compare_choice *choice = &c->choice[k];
