@@ -26,6 +26,7 @@ int               kd_cli_simulate(int argc, char **argv);
 int               kd_cli_realtime(int argc, char **argv);
 int               kd_cli_linearize(int argc, char **argv);
 int               kd_cli_modes(int argc, char **argv);
+int               kd_cli_frequency(int argc, char **argv);
 int               kd_cli_equilibrium(int argc, char **argv);
 int               kd_cli_trim(int argc, char **argv);
 int               kd_cli_compare(int argc, char **argv);

@@ -13,6 +13,7 @@ const kd_command *kd_cli_commands(int *count)
         {"realtime", "simulate in steps of fixed work against the clock, and tell the margin", kd_cli_realtime},
         {"linearize", "linear equations A, B, C, D of a model at its start or along its motion", kd_cli_linearize},
         {"modes", "eigenvalues with frequency, damping and coordinates; root locus over a parameter", kd_cli_modes},
+        {"frequency", "frequency response from inputs to sensors; Bode plot", kd_cli_frequency},
         {"equilibrium", "where a model rests, what moved to get there, and its loads", kd_cli_equilibrium},
         {"trim", "inputs and parameters that hold a position or a steady motion", kd_cli_trim},
         {"compare", "all sensible methods on one model: time against error, and which to take", kd_cli_compare},

@@ -1,4 +1,5 @@
-// breaks.c: when functions of time in a model are not smooth: inputs, prescribed motions, targets of constraints, laws.
+// breaks.c: when functions of time in a model are not smooth: inputs, prescribed motions, targets of constraints, laws,
+// conditions of events.
 // Method: docs/methods/intervals.md
 //
 // Each expression that can break has its next break in the work object, found when time has come to the one before.
@@ -20,8 +21,9 @@ kd_status kd_system_list_breaks(kd_system *s)
     kd_interval *work = kd_alloc((size_t)s->max_interval * sizeof *work);
     if (!work) return KD_ERR_MEMORY;
     for (int i = 0; i < s->nmotion; i++)
-        if (kd_expr_has_breaks(s->expr[i], SLOT_TIME, work))
-            s->breaking[s->nbreaking++] = s->expr[i];
+        if (kd_expr_has_breaks(s->expr[i], SLOT_TIME, work)) s->breaking[s->nbreaking++] = s->expr[i];
+    for (int i = 0; i < s->model->nevents && !s->for_start; i++)
+        if (kd_expr_has_breaks(s->event[i].when, SLOT_TIME, work)) s->breaking[s->nbreaking++] = s->event[i].when;
     kd_free(work);
     return KD_OK;
 }

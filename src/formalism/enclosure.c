@@ -123,29 +123,40 @@ static void range_outputs(kd_work *w, kd_interval *range)
     }
 }
 
-// What the points say, kept of one of them
-static kd_eval sample(kd_work *w, const kd_point *x, kd_sample *out)
+// Sensors, the same
+static void range_sensors(kd_work *w, kd_interval *range)
 {
     const kd_system *s = w->system;
-    kd_work_acceleration(w, x, KD_FOR_ALL);
-    memcpy(out->value, w->value, (size_t)s->nmeasures * sizeof *out->value);
-    memcpy(out->rate, w->rate, (size_t)s->nmeasures * sizeof *out->rate);
-    memcpy(out->acceleration, w->acceleration, (size_t)s->nmeasures * sizeof *out->acceleration);
+    for (int k = 0; k < s->nsensors; k++) {
+        const int i = s->sensor_order[k];
+        if (s->sensor_slot[i] < 0) continue;
+        const kd_interval y = kd_expr_bounds(s->sensor[i], range, w->breaks.work);
+        for (int slot = s->sensor_slot[i]; slot >= 0; slot = s->next_slot[slot]) range[slot] = y;
+    }
+}
+
+// What the points say, kept of one of them
+static kd_eval sample(kd_work *w, const kd_point *x, kd_extent extent, kd_sample *out)
+{
+    const kd_system *s = w->system;
+    const size_t     size = (size_t)s->upto[extent].measures * sizeof *out->value;
+    kd_work_acceleration(w, x, extent);
+    memcpy(out->value, w->value, size);
+    memcpy(out->rate, w->rate, size);
+    memcpy(out->acceleration, w->acceleration, size);
     kd_eval answer = s->nr > 0 ? kd_work_loads(w, x) : KD_EVAL_OK;
     if (answer == KD_EVAL_OK) memcpy(out->b, w->b, (size_t)s->nr * sizeof *out->b);
     return answer;
 }
 
 // The points are not those of the work object, and their stamps are their owner's.
-static kd_eval sample_other(kd_work *w, const kd_point *x, kd_sample *out)
+static kd_eval sample_other(kd_work *w, const kd_point *x, kd_extent extent, kd_sample *out)
 {
     kd_point own = *x;
     own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
-    w->time_stamp = w->position_stamp = w->velocity_stamp = w->acceleration_stamp = w->link_acceleration_stamp =
-        w->load_stamp = 0;
-    const kd_eval answer = sample(w, &own, out);
-    w->time_stamp = w->position_stamp = w->velocity_stamp = w->acceleration_stamp = w->link_acceleration_stamp =
-        w->load_stamp = 0;
+    kd_work_forget(w);
+    const kd_eval answer = sample(w, &own, extent, out);
+    kd_work_forget(w);
     return answer;
 }
 
@@ -163,47 +174,57 @@ bool kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e)
     return !arena->failed;
 }
 
-kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1)
+static kd_interval range_of_slot(const kd_work *w, kd_slot at, const kd_point *x0, const kd_point *x1)
+{
+    const kd_sample *c0 = &w->enclosure.end[0], *c1 = &w->enclosure.end[1];
+    const double     h = x1->t - x0->t;
+    const int        k = at.index;
+    ends             e = {.h = h};
+    switch (at.kind) {
+    case KD_SLOT_TIME:
+        return (kd_interval){x0->t, x1->t};
+    case KD_SLOT_INPUT:
+        e = (ends){h, {x0->u[k], x1->u[k]}, {x0->du[k], x1->du[k]}, {x0->ddu[k], x1->ddu[k]}};
+        return range_of_value(&e);
+    case KD_SLOT_STATE:
+        return w->enclosure.state[k];
+    case KD_SLOT_DISCRETE: // constant between instants
+        return (kd_interval){fmin(x0->z[k], x1->z[k]), fmax(x0->z[k], x1->z[k])};
+    case KD_SLOT_MEASURE:
+        e = (ends){
+            h, {c0->value[k], c1->value[k]}, {c0->rate[k], c1->rate[k]}, {c0->acceleration[k], c1->acceleration[k]}};
+        return range_of_measure(&w->system->measure[k], &e, at.level);
+    default: // forces and what is made of them: not known in between
+        return all;
+    }
+}
+
+kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_extent extent)
 {
     const kd_system *s = w->system;
     kd_enclosure    *to = &w->enclosure;
-    const kd_sample *c0 = &to->end[0], *c1 = &to->end[1];
-    kd_eval          answer = sample_other(w, x0, &to->end[0]);
-    if (answer == KD_EVAL_OK) answer = sample_other(w, x1, &to->end[1]);
+    kd_eval          answer = sample_other(w, x0, extent, &to->end[0]);
+    if (answer == KD_EVAL_OK) answer = sample_other(w, x1, extent, &to->end[1]);
     if (answer != KD_EVAL_OK) return answer;
-    const double h = x1->t - x0->t;
     for (int i = 0; i < s->nr; i++) {
-        const ends e = {.h = h, .v = {x0->r[i], x1->r[i]}, .a = {c0->b[i], c1->b[i]}};
+        const ends e = {.h = x1->t - x0->t, .v = {x0->r[i], x1->r[i]}, .a = {to->end[0].b[i], to->end[1].b[i]}};
         to->state[i] = range_with_slope(&e);
     }
-    for (int i = 0; i < s->nslots; i++) {
-        const kd_slot at = s->slot[i];
-        const int     k = at.index;
-        switch (at.kind) {
-        case KD_SLOT_TIME:
-            to->slot[i] = (kd_interval){x0->t, x1->t};
-            break;
-        case KD_SLOT_INPUT: {
-            const ends e = {h, {x0->u[k], x1->u[k]}, {x0->du[k], x1->du[k]}, {x0->ddu[k], x1->ddu[k]}};
-            to->slot[i] = range_of_value(&e);
-            break;
-        }
-        case KD_SLOT_STATE:
-            to->slot[i] = to->state[k];
-            break;
-        case KD_SLOT_MEASURE: {
-            const ends e = {h,
-                            {c0->value[k], c1->value[k]},
-                            {c0->rate[k], c1->rate[k]},
-                            {c0->acceleration[k], c1->acceleration[k]}};
-            to->slot[i] = range_of_measure(&s->measure[k], &e, at.level);
-            break;
-        }
-        default: // forces and what is made of them: not known in between
-            to->slot[i] = all;
-            break;
-        }
-    }
+    for (int i = 0; i < s->upto[extent].slots; i++) to->slot[i] = range_of_slot(w, s->slot[i], x0, x1);
     range_outputs(w, to->slot);
+    if (extent == KD_FOR_ALL) range_sensors(w, to->slot);
     return KD_EVAL_OK;
+}
+
+kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    const kd_eval    answer = kd_work_enclose(w, x0, x1, s->at_switches.sensors ? KD_FOR_ALL : KD_FOR_INSTANTS);
+    for (int i = 0; i < s->model->nevents && answer == KD_EVAL_OK; i++) {
+        const kd_interval range = kd_expr_bounds(s->event[i].when, w->enclosure.slot, w->breaks.work);
+        lower[i] = range.lower;
+        upper[i] = range.upper;
+    }
+    return answer;
 }

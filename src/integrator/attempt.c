@@ -4,6 +4,9 @@
 #include <float.h>
 #include <math.h>
 
+static const double EQUAL = 10;    // last steps that are made equal
+static const double STRETCHED = 3; // last steps, one of which may be saved by making the others longer
+
 void kd_attempt_weights(const kd_dae *dae, double h, const double *weight, double *weight_newton)
 {
     const double of_index[] = {0, 1, fmin(h, 1), fmin(h * h, 1)};
@@ -39,9 +42,12 @@ const double *kd_attempt_shares(const kd_dae *dae, const double *x, const double
     return lost > 0 || sum > 0 ? share : NULL;
 }
 
-double kd_attempt_landing(double t, double t_end, double h, double h_last)
+double kd_attempt_landing(double t, double t_end, double h, double stretch, double h_last)
 {
-    const double span = t_end - t, steps = fmax(1, ceil(span / h * (1 - 1e-4))), part = span / steps;
+    const double span = t_end - t;
+    double       steps = ceil(span / h), part = h;
+    if (steps <= STRETCHED && span <= (steps - 1) * (1 + stretch) * h) steps--;
+    if (steps <= EQUAL) part = span / fmax(1, steps);
     return fabs(part - h_last) <= 8 * DBL_EPSILON * fmax(fabs(t), fabs(t_end)) ? h_last : part;
 }
 

@@ -35,7 +35,8 @@ static const double NEWTON_LOOSE = 1.33; // 1.33 rtol_i^(3/4) where that is larg
                                          // converge slowly, and rejections cost more than the Newton error there
 static const double NOISE = 1e-13;       // steps shorter than this times t: X' = Z / h is rounding
 static const double VANISHING = 1e-14;   // part of the first attempt at which a step is given up
-static const double ULPS = 10; // a t_end that lies so few units in the last place away is reached without a step
+static const double ULPS = 10;      // a t_end that lies so few units in the last place away is reached without a step
+static const double LANDING = 0.05; // part by which a step may be longer than planned to end at an instant
 static const double LAST_STEP = 1.0001; // a step that ends this close to t_end is stretched to it
 
 struct kd_radau {
@@ -819,7 +820,7 @@ static void choose_step(kd_radau *r, double t_end)
     r->h = fmin(r->h_next, limit);
     r->t_end = t_end;
     r->to_end = r->h * LAST_STEP >= span;
-    if (r->to_end || r->lands) r->h = kd_attempt_landing(r->t, t_end, r->h, r->h_factored);
+    if (r->to_end || r->lands) r->h = kd_attempt_landing(r->t, t_end, r->h, r->lands ? LANDING : 1, r->h_factored);
     r->h_least = VANISHING * r->h;
 }
 

@@ -432,7 +432,7 @@ kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go)
 
 double kd_sundials_limit(const kd_sundials *self, double t_end, double h_max)
 {
-    return kd_attempt_landing(self->t, t_end, h_max, 0);
+    return kd_attempt_landing(self->t, t_end, h_max, 0, 0);
 }
 
 kd_status kd_sundials_relabel(kd_sundials *self, bool *changed)

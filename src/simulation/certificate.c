@@ -19,6 +19,7 @@
 // dissipated (impacts) or supplied there, and the interpolation starts again.
 #include <kardan/certificate.h>
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -318,7 +319,8 @@ static kd_status power_at(kd_certifier *c, const kd_state *x, double power[POWER
     return status;
 }
 
-// Do powers change with accelerations and multipliers? Asked at each step: a drive that stands still does not tell.
+// Do powers change with accelerations, auxiliary variables and multipliers? Asked at each step: a drive that stands
+// still does not tell.
 static kd_status look_for_drives(kd_certifier *c, const kd_state *x)
 {
     double    here[POWERS], moved[POWERS];
@@ -328,6 +330,7 @@ static kd_status look_for_drives(kd_certifier *c, const kd_state *x)
     if (status < 0) return status;
     kd_state_copy(x, y);
     for (int i = 0; i < c->dims.nv; i++) y->a[i] += 1 + 0.1 * i;
+    for (int i = 0; i < c->dims.nw; i++) y->w[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nlambda; i++) y->lambda[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nmu; i++) y->mu[i] += 1 + 0.1 * i;
     if (power_at(c, y, moved) < 0) return KD_OK; // such accelerations do not occur
@@ -522,11 +525,15 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     r->supplied = f->supplied;
 }
 
-// Is x the limit from the right of an instant whose limit from the left was seen last?
+// Is x the limit from the right of an instant whose limit from the left was seen last? At breaks of functions of time
+// the left side ends a few units of rounding before.
 static bool is_jump(const kd_certifier *c, const kd_state *x)
 {
     const kd_state *last = c->last;
-    if (!last || c->certificate.states == 0 || x->t != last->t || x->t != c->t_known) return false;
+    const double    near = 16.0 * DBL_EPSILON * fabs(x->t);
+    if (!last || c->certificate.states == 0 || last->t != c->t_known) return false;
+    if (x->t > last->t && x->t - last->t <= near) return true;
+    if (x->t != last->t) return false;
     return memcmp(last->p, x->p, x->size * sizeof(double)) != 0 ||
            memcmp(last->active_lambda, x->active_lambda, (size_t)(c->dims.nlambda + c->dims.nmu)) != 0;
 }
@@ -543,7 +550,7 @@ static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state
     }
     double gain = after.kinetic + after.potential - before.kinetic - before.potential;
     c->jumps[gain > 0] += fabs(gain);
-    c->nknots = 0;
+    c->nknots = c->nsegments = 0;
     return start_work(c, simulation, x);
 }
 

@@ -19,7 +19,8 @@
 #define AT_ZERO 1e-14   // value of a function at the start that does not tell its sign
 #define BAND 4.0        // a function that crossed has left zero when it is so many times as large as at its crossing
 #define BAND_STEP 1e-12 // or as this part of what it was at the start of the step
-#define HARDLY 1.01     // growth of that band by a crossing at its edge
+#define HARDLY 1.000001 // growth of that band by a crossing at its edge
+#define LONGEST 1000.0  // longest step behind events, in times that have passed since those before
 #define RESOLUTION 1024 // [ulp] events of one function that are so close cannot be told apart much longer
 #define UNRESOLVED 4    // so many of them end the run
 #define SHORT_PART 1e-4 // of the last step, for slopes at its end
@@ -59,6 +60,7 @@ struct kd_hybrid {
     bool             smooth;   // p, v, r and the rows are those of before
     bool             stop;     // an event asked for the end
     double           last;     // time of the last events
+    double           gap;      // between them and those before
     long             chatter;  // events since a step of some length
     int              repeated; // the same function again, at hardly another time
     int              function; // which
@@ -212,6 +214,8 @@ static double ulps(double t, int n)
 double kd_hybrid_target(const kd_hybrid *self, double t_end)
 {
     double t = fmin(t_end, fmin(self->next_break, self->next_sample));
+    // events in quick succession: dense output of a long step would have no digits left for the next one
+    if (self->x->t == self->last && self->gap > 0) t = fmin(t, self->last + LONGEST * self->gap);
     if (self->next_break <= t + ulps(t, SLACK)) t = self->next_break - ulps(self->next_break, BEFORE);
     return fmax(t, self->x->t);
 }
@@ -320,6 +324,16 @@ static kd_status find_crossing(kd_hybrid *self, double t0)
     return status < 0 ? status : failed(self, kd_limit_project(self->limit, x, false), "state at an event");
 }
 
+// The limit from the left at the end of a step. A controller that looks at the motion only needs no forces there.
+static kd_status complete_left(kd_hybrid *self)
+{
+    kd_state *x = self->x;
+    bool      of_motion = kd_eom_definition(self->eom)->discrete_of_motion && !self->has_crossed && !self->at_break &&
+                     !self->opt.listener;
+    kd_status status = self->motion(x->t, x, self->motion_context);
+    return status < 0 || of_motion ? status : failed(self, kd_limit_solve(self->limit, x), "state");
+}
+
 kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
 {
     kd_state    *x = self->x;
@@ -342,11 +356,7 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
             memcpy(self->crossing.start, self->crossing.end, (size_t)self->crossing.n * sizeof(double));
         return KD_OK;
     }
-    if (x->t == t1 && !solved) {
-        status = self->motion(t1, x, self->motion_context);
-        if (status >= 0) status = failed(self, kd_limit_solve(self->limit, x), "state");
-    }
-    return status;
+    return x->t == t1 && !solved ? complete_left(self) : status;
 }
 
 // ---- what happens at an instant -------------------------------------------------------------------------------------
@@ -356,6 +366,7 @@ static void tell(kd_event_kind kind, int index, int direction, const char *text,
     kd_hybrid *self = context;
     self->count[kind]++;
     if (self->queued == self->room) return;
+    if (kind == KD_EVENT_SAMPLE && !(self->opt.listener && self->opt.samples)) return; // nobody is told
     told *t = &self->queue[self->queued++];
     t->kind = kind;
     t->index = index;
@@ -532,6 +543,7 @@ static kd_status check_chatter(kd_hybrid *self, double t)
     int                first = 0;
     while (first < c->n - 1 && !c->crossed[first]) first++;
     double gap = t - self->last;
+    if (gap > 0) self->gap = gap;
     self->chatter = gap <= self->opt.chatter_time * fabs(t) ? self->chatter + 1 : 0;
     bool again = gap > 0 && gap <= ulps(t, RESOLUTION) && first == self->function;
     self->repeated = again ? self->repeated + 1 : gap > ulps(t, RESOLUTION) ? 0 : self->repeated;
@@ -560,7 +572,6 @@ static kd_status deliver(kd_hybrid *self)
     for (int i = 0; i < self->queued && self->opt.listener && status == KD_OK; i++) {
         const told *t = &self->queue[i];
         kd_event    event = {self->x->t, t->kind, t->index, t->direction, t->text};
-        if (t->kind == KD_EVENT_SAMPLE && !self->opt.samples) continue;
         if (self->opt.listener(&event, self->before, self->x, self->opt.context) == KD_EVAL_OK) continue;
         kd_text(self->message, sizeof self->message, "stopped by the listener of events at t = %.9g", self->x->t);
         status = KD_STOPPED;
@@ -616,6 +627,7 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     self->chatter = 0;
     self->repeated = 0;
     self->last = -HUGE_VAL;
+    self->gap = 0;
     if (self->rows) {
         kd_state_copy(self->x, self->before);
         status = kd_event_rows_start(self->rows, self->x, self->message, sizeof self->message);
@@ -629,9 +641,9 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     if (status >= 0) status = next_times(self);
     if (status >= 0) status = failed(self, kd_limit_values(self->limit, self->x, c->start), "switching functions");
     for (int i = 0; i < c->n && status >= 0; i++) {
-        bool near = fabs(c->start[i]) <= AT_ZERO;
-        c->side[i] = (signed char)(near ? 0 : sign_of(c->start[i]));
-        c->band[i] = near ? AT_ZERO : 0;
+        bool row = i >= self->dims.nswitch, near = (row ? c->start[i] : fabs(c->start[i])) <= AT_ZERO;
+        c->side[i] = (signed char)(row ? 1 : near ? 0 : sign_of(c->start[i])); // rows: all are defined to fall
+        c->band[i] = near ? BAND * fabs(c->start[i]) + AT_ZERO : 0;
         c->rate[i] = HUGE_VAL;
     }
     return status;

@@ -108,13 +108,27 @@ const char *kd_event_rows_name(const kd_event_rows *self, int i, char *buffer, s
 
 // ---- switching functions --------------------------------------------------------------------------------------------
 
+static bool any_sticks(const kd_event_rows *self, const kd_state *x)
+{
+    bool any = false;
+    for (int k = 0; k < self->nfriction; k++) any = any || x->active_mu[self->friction[k]];
+    return any;
+}
+
+bool kd_event_rows_need_multipliers(const kd_event_rows *self, const kd_state *x)
+{
+    bool any = any_sticks(self, x);
+    for (int k = 0; k < self->none_sided; k++) any = any || x->active_lambda[self->one_sided[k]];
+    return any;
+}
+
 kd_eval kd_event_rows_values(kd_event_rows *self, kd_eom_data *d, const kd_state *x, double *out)
 {
     const kd_point *point = kd_eom_point(d);
     kd_eval         answer = kd_eom_eval(d, KD_G, self->g);
     if (answer == KD_EVAL_OK && self->nfriction > 0) {
         answer = kd_eom_eval(d, KD_H, self->h);
-        if (answer == KD_EVAL_OK) answer = kd_eom_breakaway(d, self->limit);
+        if (answer == KD_EVAL_OK && any_sticks(self, x)) answer = kd_eom_breakaway(d, self->limit);
     }
     if (answer != KD_EVAL_OK) return answer;
     for (int k = 0; k < self->none_sided; k++) {

@@ -135,7 +135,7 @@ static void walk(fixture *f, double h, int steps, double *waste)
         }
         const kd_point     x0 = point_at(f, before, u0), x1 = point_at(f, f->x, u1);
         const kd_interval *range = f->work->enclosure.slot;
-        assert_int_equal(kd_work_enclose(f->work, &x0, &x1), KD_EVAL_OK);
+        assert_int_equal(kd_work_enclose(f->work, &x0, &x1, KD_FOR_ALL), KD_EVAL_OK);
         for (int j = 0; j < s->nslots; j++) {
             const double tiny = 1e-11 * (1.0 + fabs(most[j])); // of the integration
             if (!(range[j].lower <= least[j] + tiny && range[j].upper >= most[j] - tiny))
@@ -240,7 +240,7 @@ static void coordinates_do_not_matter(void **state)
             if (end == 0) kd_state_copy(x1[k], x0[k]);
         }
         const kd_point a = point_at(both[k], x0[k], u[0]), b = point_at(both[k], x1[k], u[1]);
-        assert_int_equal(kd_work_enclose(both[k]->work, &a, &b), KD_EVAL_OK);
+        assert_int_equal(kd_work_enclose(both[k]->work, &a, &b, KD_FOR_ALL), KD_EVAL_OK);
     }
     for (int i = 0; i < f.system->nsensors; i++) {
         const kd_interval a = kd_expr_bounds(f.system->sensor[i], f.work->enclosure.slot, f.work->breaks.work);
