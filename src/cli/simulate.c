@@ -8,6 +8,7 @@
 #include "cli/channels.h"
 #include "cli/cross.h"
 #include "cli/equilibrium.h"
+#include "cli/events.h"
 #include "cli/jacobian.h"
 #include "cli/method.h"
 #include "cli/replay.h"
@@ -60,6 +61,7 @@ typedef struct task {
     kd_explainer  *explainer; // NULL: the run has not begun
     kd_instants   *instants;  // NULL: not wanted
     kd_replay     *replay;
+    kd_cli_events  events;
     kd_cross       cross;
     double        *times;
     kd_progress    progress;
@@ -176,8 +178,10 @@ static bool choose_format(task *t)
 static bool name_files(task *t)
 {
     static const char *const ENDING[] = {
-        ".csv", ".h5", ".html", ".svg", "-motion.svg", ".post-mortem.txt", ".state.csv", ".cross-check.txt"};
-    char *const path[] = {t->csv, t->hdf5, t->html, t->svg, t->picture, t->postmortem, t->states, t->crossed};
+        ".csv",       ".h5", ".html", ".svg", "-motion.svg", ".post-mortem.txt", ".state.csv", ".cross-check.txt",
+        "-events.csv"};
+    char *const path[] = {t->csv,        t->hdf5,   t->html,    t->svg,        t->picture,
+                          t->postmortem, t->states, t->crossed, t->events.path};
     bool        fits = t->folder[0] != '\0';
     for (size_t i = 0; i < sizeof path / sizeof *path; i++)
         fits = snprintf(path[i], PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
@@ -334,6 +338,7 @@ static kd_status prepare(task *t)
     if (status >= 0 && t->cross_check)
         status = kd_cross_open(&t->cross, s, &t->method, t->start_state || t->from_equilibrium, t->message,
                                sizeof t->message);
+    if (status >= 0) status = kd_cli_events_listen(&t->events, s->eom, &t->method.options.events);
     if (status >= 0) {
         warn_of_size(t);
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
@@ -370,6 +375,12 @@ static void record_end(task *t)
     if (t->status >= 0 && status < 0) t->status = status;
 }
 
+// Ended by the user; events of a model end a run as well, which is as good an end as any
+static bool is_interrupted(const task *t)
+{
+    return t->status == KD_STOPPED && kd_cli_is_interrupted();
+}
+
 static void explain_stop(task *t)
 {
     if (t->recorded < 0) { // recording or certifier asked to stop
@@ -377,7 +388,7 @@ static void explain_stop(task *t)
         const char *why = t->inside[0] ? t->inside : kd_recording_message(t->recording);
         kd_text(t->message, sizeof t->message, "output at t = %.9g s failed%s%s", t->subject.x->t, why[0] ? ": " : "",
                 why);
-    } else if (t->status == KD_STOPPED) {
+    } else if (is_interrupted(t)) {
         kd_text(t->message, sizeof t->message, "interrupted at t = %.9g s of %.9g s; the results so far are kept",
                 t->subject.x->t, t->t_end);
     }
@@ -395,6 +406,7 @@ static void run(task *t)
         t->status = kd_simulation_run(t->simulation, t->t_end);
         if (t->status == KD_OK) t->status = start; // news of the start: corrected values, redundant constraints
         stats = kd_simulation_stats(t->simulation);
+        kd_cli_events_end(&t->events, t->simulation);
         snprintf(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
         record_end(t);
         explain_stop(t);
@@ -479,10 +491,12 @@ static kd_status write_files(task *t, char *message, size_t size)
                 .nplots = t->channels.nplots,
                 .drawing = t->drawing,
                 .explanation = t->explain ? &t->explanation : NULL,
+                .events = t->events.log,
     };
     kd_status status = KD_OK;
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
+    if (status >= 0) status = kd_cli_events_save(&t->events, t->subject.title, message, size);
     if (status >= 0) status = kd_report_save(&result, t->html, message, size);
     if (status >= 0) status = kd_report_save_svg(&result, t->svg, message, size);
     if (status >= 0 && has_picture(t))
@@ -568,6 +582,7 @@ static void tell_in_words(const task *t, bool written)
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
     if (t->status > 0 && t->message[0]) printf("  note: %s\n", t->message);
+    kd_cli_events_print(&t->events);
     kd_certificate_describe(&t->certificate, text, sizeof text);
     print_lines(text);
     if (!isnan(t->reference_error))
@@ -587,6 +602,7 @@ static void tell_in_words(const task *t, bool written)
     if (!written) return;
     if (t->with_csv) printf("table:  %s\n", t->csv);
     if (t->with_hdf5) printf("data:   %s\n", t->hdf5);
+    if (t->events.has_file) printf("events: %s\n", t->events.path);
     printf("plots:  %s\n", t->svg);
     if (has_picture(t)) printf("motion: %s\n", t->picture);
     printf("report: %s  (open it in a browser)\n", t->html);
@@ -613,6 +629,7 @@ static void tell_files(const task *t, kd_json *json)
     kd_json_open(json, "files");
     if (t->with_csv) kd_json_text(json, "table", t->csv);
     if (t->with_hdf5) kd_json_text(json, "data", t->hdf5);
+    if (t->events.has_file) kd_json_text(json, "events", t->events.path);
     kd_json_text(json, "plots", t->svg);
     if (has_picture(t)) kd_json_text(json, "motion", t->picture);
     kd_json_text(json, "report", t->html);
@@ -644,12 +661,13 @@ static void tell_as_json(const task *t, bool written)
     if (t->max_step > 0) kd_json_number(&json, "max_step", t->max_step);
     kd_json_count(&json, "intervals", t->intervals);
     kd_json_bool(&json, "ok",
-                 t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0] && !t->cross.result.gross);
+                 t->status >= 0 && !is_interrupted(t) && written && !t->broken[0] && !t->cross.result.gross);
     kd_json_text(&json, "status", kd_status_name(t->status));
     kd_json_text(&json, "sentence", kd_status_sentence(t->status));
     kd_json_text(&json, "message", t->message);
     kd_json_number(&json, "t", t->subject.x->t);
     tell_statistics(t, &json);
+    kd_cli_events_tell(&t->events, &json);
     kd_certificate_json(&t->certificate, text, sizeof text);
     kd_json_raw(&json, "certificate", text);
     kd_json_number(&json, "reference_error", t->reference_error);
@@ -679,6 +697,7 @@ static void release(task *t)
     kd_explainer_destroy(t->explainer);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
+    kd_cli_events_release(&t->events);
     kd_cross_close(&t->cross);
     free(t->times);
     kd_subject_close(&t->subject);
@@ -702,7 +721,7 @@ static int simulate(task *t)
         if (t->has_postmortem) fprintf(stderr, "  post-mortem: %s\n", t->postmortem);
     }
     if (t->status < 0 || !written) return KD_EXIT_FAILED;
-    if (t->status == KD_STOPPED) {
+    if (is_interrupted(t)) {
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message);
         return KD_EXIT_INTERRUPTED;
     }
