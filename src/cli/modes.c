@@ -3,28 +3,33 @@
 #include <math.h>
 
 #include "cli/locus.h"
+#include "cli/mode_pictures.h"
 
 static const double ZERO = 1e-7; // eigenvalues below this times the largest are zero up to rounding
 
 typedef struct task {
     kd_operating_point point;
     const char        *vary;   // "name=a:b:n"
-    const char        *output; // folder of the root locus
+    const char        *output; // folder of the root locus, or of pictures of the modes
+    double             scale;  // of the pictures
     bool               json;
 } task;
 
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
-    kd_cli_option options[5 + KD_OPERATING_POINT_OPTIONS] = {
+    kd_cli_option options[6 + KD_OPERATING_POINT_OPTIONS] = {
         {"--count", "K", "only K modes (of pairs one half); of large models 20 unless this says otherwise",
          KD_CLI_COUNT, &t->point.count},
         {"--near", "F", "those nearest to this frequency [Hz]; default 0", KD_CLI_NUMBER, &t->point.near},
         {"--vary", "NAME=A:B:N", "root locus: N values of a parameter from A to B, with those where stability changes",
          KD_CLI_TEXT, &t->vary},
-        {"--output", "FOLDER", "write the root locus there as NAME-locus.svg", KD_CLI_TEXT, &t->output},
+        {"--output", "FOLDER", "write the root locus there as NAME-locus.svg, or pictures of modes NAME-mode-1.svg ...",
+         KD_CLI_TEXT, &t->output},
+        {"--scale", "A", "of these pictures: the coordinate that moves most moves by A [m], [rad]; default 0.2",
+         KD_CLI_POSITIVE, &t->scale},
         {"--json", NULL, "print one JSON object", KD_CLI_FLAG, &t->json},
     };
-    int                      count = 5 + kd_operating_point_options(&t->point, options + 5);
+    int                      count = 6 + kd_operating_point_options(&t->point, options + 6);
     static const char *const names[] = {"MODEL"};
     const kd_cli_syntax      syntax = {
              .usage = "kardan modes MODEL [OPTION...]",
@@ -87,6 +92,17 @@ static void tell_text(const task *t)
         if (o->modes->imaginary[k] >= 0 && is_wanted(o, k)) tell_mode(o, k);
 }
 
+// Those that are told and swing
+static bool draw(const task *t)
+{
+    const kd_operating_point *o = &t->point;
+    int                       list[KD_MODE_PICTURES], count = 0;
+    if (!t->output) return true;
+    for (int k = 0; k < o->modes->n && count < KD_MODE_PICTURES; k++)
+        if (o->modes->imaginary[k] > 0 && is_wanted(o, k)) list[count++] = k;
+    return kd_cli_draw_modes(o, list, count, t->scale, t->output, t->json);
+}
+
 static int tell_one(task *t)
 {
     int status;
@@ -102,6 +118,7 @@ static int tell_one(task *t)
         } else {
             tell_text(t);
         }
+        if (!draw(t)) status = KD_EXIT_FAILED;
     }
     kd_operating_point_close(&t->point);
     return status;
@@ -113,6 +130,7 @@ int kd_cli_modes(int argc, char **argv)
     kd_cli_parsed parsed;
     t.point.at = NAN;
     t.point.few = true;
+    t.scale = 0.2;
     parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     if (t.vary) t.point.few = false;

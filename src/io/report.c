@@ -248,6 +248,11 @@ static const char STYLE[] =
     ".good{color:#00684d;font-weight:600}.bad{color:#a63c00;font-weight:600}.muted{color:#6b7280}\n";
 // clang-format on
 
+const char *kd_report_style(void)
+{
+    return STYLE;
+}
+
 static void put_row(FILE *file, const char *name, const char *value)
 {
     fputs("<tr><td>", file);

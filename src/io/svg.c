@@ -255,8 +255,12 @@ static void put_stroke(frame *f, const kd_series *series, int k)
 {
     const char *dash = series->dotted   ? "1 3"
                        : series->dashed ? "6 4"
+                       : series->faint  ? ""
                                         : DASHES[(k / COLOURS) % (int)(sizeof DASHES / sizeof DASHES[0])];
-    fprintf(f->file, "stroke=\"%s\" stroke-width=\"1.6\"", PALETTE[k % COLOURS]);
+    if (series->faint)
+        fputs("stroke=\"#cfd4da\" stroke-width=\"1\"", f->file);
+    else
+        fprintf(f->file, "stroke=\"%s\" stroke-width=\"1.6\"", PALETTE[k % COLOURS]);
     if (*dash) fprintf(f->file, " stroke-dasharray=\"%s\"", dash);
 }
 
@@ -293,7 +297,7 @@ static void draw_series(frame *f, const kd_series *series, int k)
         if (!point_of(f->plot, series, i, &x, &y)) continue;
         put(f->file, "<circle cx=\"", place(&f->xaxis, x, f->left, f->right));
         put(f->file, "\" cy=\"", place(&f->yaxis, y, f->bottom, f->top));
-        fprintf(f->file, "\" r=\"3\" fill=\"%s\"/>\n", PALETTE[k % COLOURS]);
+        fprintf(f->file, "\" r=\"3\" fill=\"%s\"/>\n", series->faint ? "#cfd4da" : PALETTE[k % COLOURS]);
     }
 }
 
@@ -345,7 +349,10 @@ static void draw_plot(FILE *file, const kd_plot *plot)
     draw_y_axis(&f);
     put_line(&f, f.left, f.bottom, f.right, f.bottom, "stroke=\"#9aa1ab\"");
     put_line(&f, f.left, f.top, f.left, f.bottom, "stroke=\"#9aa1ab\"");
-    for (int k = 0; k < plot->nseries; k++) draw_series(&f, &plot->series[k], k);
+    for (int k = 0; k < plot->nseries; k++)
+        if (plot->series[k].faint) draw_series(&f, &plot->series[k], k);
+    for (int k = 0; k < plot->nseries; k++)
+        if (!plot->series[k].faint) draw_series(&f, &plot->series[k], k);
     if (!f.has_data) {
         put_text(&f, 0.5 * (f.left + f.right), 0.5 * (f.top + f.bottom), "text-anchor=\"middle\" fill=\"#6b7280\"",
                  "no data");

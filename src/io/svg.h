@@ -14,6 +14,7 @@ typedef struct kd_series {
     bool          markers; // a dot at each point
     bool          dashed;
     bool          dotted;
+    bool          faint; // thin and grey, below the others; put it behind them in the list
 } kd_series;
 
 typedef struct kd_plot {

@@ -18,9 +18,9 @@
 #define SLACK 8         // [ulp] times that are so close are one
 #define AT_ZERO 1e-14   // value of a function at the start that does not tell its sign
 #define BAND 4.0        // a function that crossed has left zero when it is so many times as large as at its crossing
-#define BAND_STEP 1e-12 // or as this part of what it was at the start of the step
+#define NOISE 64        // [ulp] or as its change in such a time
 #define HARDLY 1.000001 // growth of that band by a crossing at its edge
-#define LONGEST 1000.0  // longest step behind events, in times that have passed since those before
+#define LONGEST 2.0     // longest step behind events, in times that have passed since those before
 #define RESOLUTION 1024 // [ulp] events of one function that are so close cannot be told apart much longer
 #define UNRESOLVED 4    // so many of them end the run
 #define SHORT_PART 1e-4 // of the last step, for slopes at its end
@@ -57,13 +57,14 @@ struct kd_hybrid {
     need             need;  // what x lacks to be consistent
     bool             moved; // an event changed p, v, r or rows
     bool             rows_changed;
-    bool             smooth;   // p, v, r and the rows are those of before
-    bool             stop;     // an event asked for the end
-    double           last;     // time of the last events
-    double           gap;      // between them and those before
-    long             chatter;  // events since a step of some length
-    int              repeated; // the same function again, at hardly another time
-    int              function; // which
+    bool             smooth;          // p, v, r and the rows are those of before
+    bool             stop;            // an event asked for the end
+    double           from, tolerance; // start of the step of the last crossing, exactness of its time
+    double           last;            // time of the last events
+    double           gap;             // between them and those before
+    long             chatter;         // events since a step of some length
+    int              repeated;        // the same function again, at hardly another time
+    int              function;        // which
     told            *queue;
     int              queued, room;
     long             count[KD_EVENT_KIND_COUNT];
@@ -189,6 +190,11 @@ bool kd_hybrid_pending(const kd_hybrid *self)
 bool kd_hybrid_is_smooth(const kd_hybrid *self)
 {
     return self->smooth;
+}
+
+bool kd_hybrid_has_moved(const kd_hybrid *self)
+{
+    return self->moved || self->rows_changed;
 }
 
 bool kd_hybrid_watch(const kd_hybrid *self)
@@ -317,7 +323,8 @@ static kd_status find_crossing(kd_hybrid *self, double t0)
     if (status >= 0) status = kd_crossing_find(&self->crossing, &f, t0, t1, tolerance, &self->has_crossed, &t);
     if (status < 0) return status;
     if (!self->has_crossed) return self->at_break || self->at_sample ? find_about_to(self, t0, tolerance) : KD_OK;
-    if ((self->at_break || self->at_sample) && t1 - t <= tolerance) return KD_OK; // at the same instant
+    if ((self->at_break || self->at_sample) && t1 - t <= tolerance) // at the same instant
+        return failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
     self->at_break = self->at_sample = false;
     if (t == t1) return KD_OK;
     status = self->motion(t, x, self->motion_context);
@@ -489,7 +496,8 @@ static int direction_of(const kd_crossing *c, int i, double value)
 static void own_side(kd_hybrid *self, int i, double value)
 {
     kd_crossing *c = &self->crossing;
-    double       band = BAND * fabs(c->end[i]) + BAND_STEP * fabs(c->start[i]) + DBL_MIN;
+    double       rate = fabs(c->start[i] - c->end[i]) / fmax(self->last - self->from, self->tolerance);
+    double       band = BAND * fabs(c->end[i]) + rate * fmax(self->tolerance, ulps(self->last, NOISE)) + DBL_MIN;
     if (c->band[i] > 0) // it had not left zero: as wide as before
         band = self->moved ? fmax(c->band[i], HARDLY * fabs(c->end[i])) : c->band[i];
     bool near = !(fabs(value) > 2 * band);

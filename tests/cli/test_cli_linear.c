@@ -145,6 +145,20 @@ static void other_starts(void **state)
     expect("modes " MODELS "four-bar-spring.yaml --start-state none.csv", 1, "none.csv");
 }
 
+// Modes that swing are drawn, one picture each; examples in C have no bodies to draw.
+static void mode_pictures(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("rm -rf '" OUT "'").status, 0);
+    expect("modes " MODELS "bushing-mount.yaml --count 3 --scale 0.1 --output '" OUT "'", 0,
+           "bushing-mount-mode-3.svg");
+    assert_int_equal(run_command("ls '" OUT "' | grep -c svg | grep -qx 3").status, 0);
+    assert_int_equal(run_command("grep -q 'mode 1: ' '" OUT "/bushing-mount-mode-1.svg'").status, 0);
+    assert_int_equal(run_command("cmp -s '" OUT "/bushing-mount-mode-1.svg' '" OUT "/bushing-mount-mode-2.svg'").status,
+                     1);
+    expect("modes truck7 --output '" OUT "'", 1, "model files");
+}
+
 // The gain at the mode of the frequency response, as table, plot and JSON; names that are none are refused.
 static void frequency_response(void **state)
 {
@@ -177,6 +191,7 @@ int main(void)
         cmocka_unit_test(few_modes),
         cmocka_unit_test(other_starts),
         cmocka_unit_test(frequency_response),
+        cmocka_unit_test(mode_pictures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
