@@ -498,7 +498,7 @@ static kd_status run_steps(task *t)
         if (status >= 0 && t->line) status = kd_realtime_exchange(t, n + 1, time_left(t, n + 1));
         if (status >= 0) status = look(t, n + 1);
     }
-    return status >= 0 && (t->ended || n < t->nsteps) ? KD_STOPPED : status;
+    return status >= 0 && !t->ended && n < t->nsteps ? KD_STOPPED : status;
 }
 
 // Inputs as they act: the model's, and those of the controller as they were at the last step
@@ -661,7 +661,7 @@ static int simulate(task *t)
         kd_realtime_tell(t, written);
     if (t->status < 0) tell_failure(t);
     if (t->status < 0 || !written) return KD_EXIT_FAILED;
-    if (t->status == KD_STOPPED && !t->ended) {
+    if (t->status == KD_STOPPED) {
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message);
         return KD_EXIT_INTERRUPTED;
     }

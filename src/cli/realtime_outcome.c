@@ -430,8 +430,7 @@ void kd_realtime_tell_json(const task *t, bool written)
     kd_json_bool(&json, "paced", !t->fast);
     kd_json_number(&json, "deadline", t->options.deadline);
     kd_json_bool(&json, "ok",
-                 t->status >= 0 && (t->status != KD_STOPPED || t->ended) && written &&
-                     !((double)t->misses > t->max_misses));
+                 t->status >= 0 && t->status != KD_STOPPED && written && !((double)t->misses > t->max_misses));
     kd_json_text(&json, "status", kd_status_name(t->status));
     kd_json_text(&json, "sentence", kd_status_sentence(t->status));
     kd_json_text(&json, "message", t->message);

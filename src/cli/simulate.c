@@ -375,12 +375,6 @@ static void record_end(task *t)
     if (t->status >= 0 && status < 0) t->status = status;
 }
 
-// Ended by the user; events of a model end a run as well, which is as good an end as any
-static bool is_interrupted(const task *t)
-{
-    return t->status == KD_STOPPED && kd_cli_is_interrupted();
-}
-
 static void explain_stop(task *t)
 {
     if (t->recorded < 0) { // recording or certifier asked to stop
@@ -388,7 +382,10 @@ static void explain_stop(task *t)
         const char *why = t->inside[0] ? t->inside : kd_recording_message(t->recording);
         kd_text(t->message, sizeof t->message, "output at t = %.9g s failed%s%s", t->subject.x->t, why[0] ? ": " : "",
                 why);
-    } else if (is_interrupted(t)) {
+    } else if (t->status == KD_STOPPED && !kd_cli_is_interrupted()) { // an event of the model: as it should be
+        kd_text(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
+        t->status = KD_OK;
+    } else if (t->status == KD_STOPPED) {
         kd_text(t->message, sizeof t->message, "interrupted at t = %.9g s of %.9g s; the results so far are kept",
                 t->subject.x->t, t->t_end);
     }
@@ -581,7 +578,7 @@ static void tell_in_words(const task *t, bool written)
     printf("  %ld steps and %ld rejected to t = %.9g s, %.3g s of computing\n", s->accepted,
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
-    if (t->status > 0 && t->message[0]) printf("  note: %s\n", t->message);
+    if (t->status >= 0 && t->message[0]) printf("  note: %s\n", t->message);
     kd_cli_events_print(&t->events);
     kd_certificate_describe(&t->certificate, text, sizeof text);
     print_lines(text);
@@ -661,7 +658,7 @@ static void tell_as_json(const task *t, bool written)
     if (t->max_step > 0) kd_json_number(&json, "max_step", t->max_step);
     kd_json_count(&json, "intervals", t->intervals);
     kd_json_bool(&json, "ok",
-                 t->status >= 0 && !is_interrupted(t) && written && !t->broken[0] && !t->cross.result.gross);
+                 t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0] && !t->cross.result.gross);
     kd_json_text(&json, "status", kd_status_name(t->status));
     kd_json_text(&json, "sentence", kd_status_sentence(t->status));
     kd_json_text(&json, "message", t->message);
@@ -721,7 +718,7 @@ static int simulate(task *t)
         if (t->has_postmortem) fprintf(stderr, "  post-mortem: %s\n", t->postmortem);
     }
     if (t->status < 0 || !written) return KD_EXIT_FAILED;
-    if (is_interrupted(t)) {
+    if (t->status == KD_STOPPED) {
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message);
         return KD_EXIT_INTERRUPTED;
     }

@@ -51,7 +51,6 @@ struct kd_hybrid {
     bool             rows_changed;
     bool             smooth;          // p, v, r and the rows are those of before
     bool             stop;            // an event asked for the end
-    bool             by_jump;         // functions crossed by what happened at this instant, not in a step
     double           from, tolerance; // start of the step of the last crossing, exactness of its time
     kd_chatter       chatter;
     kd_teller        teller;
@@ -325,7 +324,7 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
     const double t1 = x->t;
     kd_status    status = KD_OK;
     self->message[0] = '\0';
-    self->has_crossed = self->by_jump = false;
+    self->has_crossed = false;
     find_due(self, t1);
     if (self->crossing.n > 0) {
         if (!solved && kd_limit_needs_accelerations(self->limit)) {
@@ -466,7 +465,6 @@ static void own_side(kd_hybrid *self, int i, double value)
     double       band = BAND * fabs(c->end[i]) + rate * fmax(self->tolerance, ulps(last, NOISE)) + DBL_MIN;
     if (c->band[i] > 0) // it had not left zero: as wide as before
         band = self->moved ? fmax(c->band[i], HARDLY * fabs(c->end[i])) : c->band[i];
-    if (self->by_jump) band = 0; // it never was at zero
     bool near = !(fabs(value) > 2 * band);
     c->side[i] = (signed char)(!near ? sign_of(value) : self->moved ? direction_of(c, i, value) : c->crossed[i]);
     c->band[i] = near ? band : 0;
@@ -504,10 +502,10 @@ static kd_status take_sides(kd_hybrid *self)
             c->crossed[i] = (signed char)-c->side[i];
             self->pending = self->has_crossed = true;
         }
-        c->start[i] = c->end[i] = value;
+        c->start[i] = value;
+        c->end[i] = c->crossed[i] ? 0 : value; // through zero by a jump: its value is no residual of a search
         c->rate[i] = HUGE_VAL;
     }
-    self->by_jump = self->has_crossed;
     return KD_OK;
 }
 
@@ -581,7 +579,6 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     self->message[0] = '\0';
     self->pending = self->at_break = self->at_sample = self->has_crossed = false;
     self->need = NOTHING;
-    self->by_jump = false;
     kd_chatter_begin(&self->chatter, &self->opt);
     if (self->rows) {
         kd_state_copy(self->x, self->before);
