@@ -182,6 +182,8 @@ static void check_explains(void **state)
     must_contain(result.text, "loops close to");
     must_contain(result.text, "Ready to simulate.");
     assert_null(strstr(result.text, "Derivatives."));
+    expect("check " KD_SOURCE_DIR "/models/friction-slider.yaml", 0,
+           "Friction. At the start accelerations and reactions are unique");
     expect("check " CRANK " --derivatives", 0, "Derivatives. All that are supplied agree with differences.");
     expect("check " CRANK " --derivatives --coordinates cartesian", 0, "Derivatives. All that are supplied agree");
     write_text(OUT "/odd.yaml",
