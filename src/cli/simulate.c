@@ -377,6 +377,9 @@ static void explain_stop(task *t)
         const char *why = t->inside[0] ? t->inside : kd_recording_message(t->recording);
         kd_text(t->message, sizeof t->message, "output at t = %.9g s failed%s%s", t->subject.x->t, why[0] ? ": " : "",
                 why);
+    } else if (t->status == KD_STOPPED && !kd_cli_is_interrupted()) { // an event of the model: as it should be
+        kd_text(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
+        t->status = KD_OK;
     } else if (t->status == KD_STOPPED) {
         kd_text(t->message, sizeof t->message, "interrupted at t = %.9g s of %.9g s; the results so far are kept",
                 t->subject.x->t, t->t_end);

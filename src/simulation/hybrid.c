@@ -537,7 +537,8 @@ static kd_status take_sides(kd_hybrid *self)
             c->crossed[i] = (signed char)-c->side[i];
             self->pending = self->has_crossed = true;
         }
-        c->start[i] = c->end[i] = value;
+        c->start[i] = value;
+        c->end[i] = c->crossed[i] ? 0 : value; // through zero by a jump: its value is no residual of a search
         c->rate[i] = HUGE_VAL;
     }
     return KD_OK;
