@@ -8,6 +8,7 @@
 #include "cli/channels.h"
 #include "cli/cross.h"
 #include "cli/equilibrium.h"
+#include "cli/events.h"
 #include "cli/jacobian.h"
 #include "cli/method.h"
 #include "cli/replay.h"
@@ -61,6 +62,7 @@ typedef struct task {
     kd_instants   *instants;  // NULL: not wanted
     kd_replay     *replay;
     kd_cross       cross;
+    kd_event_log   events;
     double        *times;
     kd_progress    progress;
     kd_status      recorded;             // first failure of the recording or the certifier
@@ -78,7 +80,7 @@ typedef struct task {
     char           method_value[8][40];
     char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
-    char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE];
+    char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE], happened[PATH_SIZE];
 } task;
 
 static const char ABOUT[] =
@@ -176,8 +178,10 @@ static bool choose_format(task *t)
 static bool name_files(task *t)
 {
     static const char *const ENDING[] = {
-        ".csv", ".h5", ".html", ".svg", "-motion.svg", ".post-mortem.txt", ".state.csv", ".cross-check.txt"};
-    char *const path[] = {t->csv, t->hdf5, t->html, t->svg, t->picture, t->postmortem, t->states, t->crossed};
+        ".csv",       ".h5", ".html", ".svg", "-motion.svg", ".post-mortem.txt", ".state.csv", ".cross-check.txt",
+        ".events.csv"};
+    char *const path[] = {t->csv,        t->hdf5,   t->html,    t->svg,     t->picture,
+                          t->postmortem, t->states, t->crossed, t->happened};
     bool        fits = t->folder[0] != '\0';
     for (size_t i = 0; i < sizeof path / sizeof *path; i++)
         fits = snprintf(path[i], PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
@@ -334,6 +338,7 @@ static kd_status prepare(task *t)
     if (status >= 0 && t->cross_check)
         status = kd_cross_open(&t->cross, s, &t->method, t->start_state || t->from_equilibrium, t->message,
                                sizeof t->message);
+    if (status >= 0) status = kd_event_log_open(&t->events, &t->method.options.events);
     if (status >= 0) {
         warn_of_size(t);
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
@@ -418,6 +423,7 @@ static void run(task *t)
 static void cross_check(task *t)
 {
     if (!t->cross_check || t->status < 0 || t->status == KD_STOPPED) return;
+    t->method.options.events.listener = NULL; // the log is that of this run alone
     kd_status status = kd_cross_run(&t->cross, &t->method, t->certificate.wall_seconds);
     if (status >= 0) return;
     t->status = status;
@@ -491,6 +497,8 @@ static kd_status write_files(task *t, char *message, size_t size)
     if (status >= 0 && has_picture(t))
         status = kd_drawing_save_svg(t->drawing, t->subject.title, t->picture, message, size);
     if (status >= 0 && t->cross.done) status = kd_cross_save(&t->cross, t->subject.title, t->crossed, message, size);
+    if (status >= 0 && t->events.n > 0)
+        status = kd_event_log_save(&t->events, t->subject.title, t->happened, message, size);
     if (status >= 0 && t->instants) {
         const kd_jacobian jacobian = {kd_simulation_dae(t->simulation),
                                       t->subject.title,
@@ -570,7 +578,8 @@ static void tell_in_words(const task *t, bool written)
     printf("  %ld steps and %ld rejected to t = %.9g s, %.3g s of computing\n", s->accepted,
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
-    if (t->status > 0 && t->message[0]) printf("  note: %s\n", t->message);
+    if (t->status >= 0 && t->message[0]) printf("  note: %s\n", t->message);
+    kd_event_log_tell(&t->events);
     kd_certificate_describe(&t->certificate, text, sizeof text);
     print_lines(text);
     if (!isnan(t->reference_error))
@@ -592,6 +601,7 @@ static void tell_in_words(const task *t, bool written)
     if (t->with_hdf5) printf("data:   %s\n", t->hdf5);
     printf("plots:  %s\n", t->svg);
     if (has_picture(t)) printf("motion: %s\n", t->picture);
+    if (t->events.n > 0) printf("events: %s\n", t->happened);
     printf("report: %s  (open it in a browser)\n", t->html);
     if (t->cross.done) printf("cross-check: %s\n", t->crossed);
     if (t->instants)
@@ -618,6 +628,7 @@ static void tell_files(const task *t, kd_json *json)
     if (t->with_hdf5) kd_json_text(json, "data", t->hdf5);
     kd_json_text(json, "plots", t->svg);
     if (has_picture(t)) kd_json_text(json, "motion", t->picture);
+    if (t->events.n > 0) kd_json_text(json, "events", t->happened);
     kd_json_text(json, "report", t->html);
     if (t->instants) kd_json_text(json, "jacobian_plots", t->jacobian_plots);
     if (t->cross.done) kd_json_text(json, "cross_check", t->crossed);
@@ -666,6 +677,7 @@ static void tell_as_json(const task *t, bool written)
         if (t->command[0]) kd_json_text(&json, "replay", t->command);
     }
     kd_cross_tell_json(&t->cross, &json);
+    kd_event_log_tell_json(&t->events, &json);
     if (written) tell_files(t, &json);
     kd_json_close(&json);
     printf("\n");
@@ -683,6 +695,7 @@ static void release(task *t)
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
     kd_cross_close(&t->cross);
+    kd_event_log_close(&t->events);
     free(t->times);
     kd_subject_close(&t->subject);
 }
