@@ -1,6 +1,7 @@
 // modes.c: kardan modes: eigenvalues of a model with frequency, damping and the coordinates that take part. Root locus
 // over a parameter: locus.c.
 #include <math.h>
+#include <stdlib.h>
 
 #include "cli/locus.h"
 #include "cli/mode_pictures.h"
@@ -78,6 +79,22 @@ static bool is_wanted(const kd_operating_point *o, int k)
     return nearer < o->count;
 }
 
+// The wanted ones, both halves of pairs; NULL: no memory
+static double *wanted_values(const kd_operating_point *o, kd_modes *wanted)
+{
+    const kd_modes *m = o->modes;
+    double         *room = calloc(4 * (size_t)m->n + 1, sizeof *room);
+    double         *real = room, *imaginary = room + m->n, *frequency = room + 2 * m->n, *damping = room + 3 * m->n;
+    *wanted = (kd_modes){.real = real, .imaginary = imaginary, .frequency = frequency, .damping = damping};
+    for (int k = 0; room && k < m->n; k++) {
+        const bool second = m->imaginary[k] < 0; // behind its other half
+        if (!is_wanted(o, second ? k - 1 : k)) continue;
+        real[wanted->n] = m->real[k], imaginary[wanted->n] = m->imaginary[k];
+        frequency[wanted->n] = m->frequency[k], damping[wanted->n++] = m->damping[k];
+    }
+    return room;
+}
+
 static void tell_text(const task *t)
 {
     const kd_operating_point *o = &t->point;
@@ -90,6 +107,20 @@ static void tell_text(const task *t)
     printf("\n  %14s %14s %12s %10s  moves most\n", "real [1/s]", "imag [rad/s]", "[Hz]", "damping");
     for (int k = 0; k < o->modes->n; k++)
         if (o->modes->imaginary[k] >= 0 && is_wanted(o, k)) tell_mode(o, k);
+}
+
+static void tell_json(const task *t)
+{
+    kd_json  json = {.file = stdout};
+    kd_modes wanted;
+    double  *values = wanted_values(&t->point, &wanted);
+    kd_json_open(&json, NULL);
+    kd_json_text(&json, "model", t->point.request.word);
+    kd_json_number(&json, "t", t->point.subject.x->t);
+    if (values) kd_cli_tell_modes(&json, &wanted);
+    kd_json_close(&json);
+    printf("\n");
+    free(values);
 }
 
 // Those that are told and swing
@@ -108,13 +139,7 @@ static int tell_one(task *t)
     int status;
     if (kd_operating_point_open(&t->point, &status)) {
         if (t->json) {
-            kd_json json = {.file = stdout};
-            kd_json_open(&json, NULL);
-            kd_json_text(&json, "model", t->point.request.word);
-            kd_json_number(&json, "t", t->point.subject.x->t);
-            kd_cli_tell_modes(&json, t->point.modes);
-            kd_json_close(&json);
-            printf("\n");
+            tell_json(t);
         } else {
             tell_text(t);
         }

@@ -125,6 +125,9 @@ static void few_modes(void **state)
     assert_null(strstr(result.text, "large model"));
     assert_non_null(strstr(result.text, "27.96"));
     assert_null(strstr(result.text, "55.08"));
+    result = expect("modes truck7 --count 2 --near 5 --json", 0, "31.06");
+    assert_non_null(strstr(result.text, "27.96"));
+    assert_null(strstr(result.text, "55.08"));
 #ifdef KD_WITH_ARPACK
     expect("modes " MODELS "chain.yaml --set N=100 --set w=0 --coordinates cartesian --count 2", 0, "large model");
     expect("modes " MODELS "chain.yaml --set N=100 --set w=0 --coordinates cartesian --count 2", 0, "0.3756702");
