@@ -4,7 +4,7 @@
 
 #include <kardan/simulation.h>
 
-#include "cli/json.h"
+#include "cli/cli.h"
 
 enum { KD_EVENTS_KEPT = 20000, KD_EVENT_TEXT = 160 };
 
