@@ -230,6 +230,7 @@ static void say(const kd_system *s, const signed char *crossed, kd_jump *jump)
         n++;
     }
     jump->text[0] = '\0';
+    jump->quiet = n == 0; // crossed the other way
     for (int i = 0; (words || n > 1) && i < s->model->nevents; i++) {
         const kd_model_event *e = &s->model->event[i];
         if (!happens(&e->def, crossed[i])) continue;
