@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "io/file.h"
+#include "model/model.h"
 
 // Samples and breaks of functions of time are part of every step of such models: they are not logged.
 static bool is_logged(kd_event_kind kind)
@@ -13,11 +14,19 @@ static bool is_logged(kd_event_kind kind)
     return kind != KD_EVENT_SAMPLE && kind != KD_EVENT_BREAK;
 }
 
+// Is it a crossing in the direction that an event of the model is not for?
+static bool is_other_way(const kd_model *m, const kd_event *event)
+{
+    if (!m || event->kind != KD_EVENT_SWITCH || event->index < 0 || event->index >= m->nevents) return false;
+    const kd_crossing crossing = m->event[event->index].def.crossing;
+    return crossing == (event->direction > 0 ? KD_CROSSING_FALLING : KD_CROSSING_RISING);
+}
+
 static kd_eval hear(const kd_event *event, const kd_state *before, const kd_state *after, void *context)
 {
     kd_event_log *log = context;
     (void)before, (void)after;
-    if (!is_logged(event->kind)) return KD_EVAL_OK;
+    if (!is_logged(event->kind) || is_other_way(log->model, event)) return KD_EVAL_OK;
     if (log->n < KD_EVENTS_KEPT) {
         kd_logged_event *to = &log->list[log->n];
         to->t = event->t;
@@ -29,9 +38,9 @@ static kd_eval hear(const kd_event *event, const kd_state *before, const kd_stat
     return KD_EVAL_OK;
 }
 
-kd_status kd_event_log_open(kd_event_log *log, kd_event_options *options)
+kd_status kd_event_log_open(kd_event_log *log, const kd_model *model, kd_event_options *options)
 {
-    *log = (kd_event_log){.list = malloc(KD_EVENTS_KEPT * sizeof *log->list)};
+    *log = (kd_event_log){.model = model, .list = malloc(KD_EVENTS_KEPT * sizeof *log->list)};
     if (!log->list) return KD_ERR_MEMORY;
     options->listener = hear;
     options->context = log;

@@ -338,7 +338,7 @@ static kd_status prepare(task *t)
     if (status >= 0 && t->cross_check)
         status = kd_cross_open(&t->cross, s, &t->method, t->start_state || t->from_equilibrium, t->message,
                                sizeof t->message);
-    if (status >= 0) status = kd_event_log_open(&t->events, &t->method.options.events);
+    if (status >= 0) status = kd_event_log_open(&t->events, s->model, &t->method.options.events);
     if (status >= 0) {
         warn_of_size(t);
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
