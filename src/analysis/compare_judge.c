@@ -163,15 +163,25 @@ static double inside(const jury *u, int component)
     return median(u->one, n);
 }
 
+// Distance of a run from that with a tolerance looser by so many levels; NaN: there is none, or the tighter run took no
+// more steps, so that nothing was refined and nothing is known (a trivial motion, between the ends of whose long steps
+// dense output decides)
+static double refinement(const jury *u, int run, int levels)
+{
+    const kd_comparison *c = u->j->result;
+    if (run % c->tolerances < levels || !is_good(u, run - levels)) return NAN;
+    if (c->run[run].stats.accepted <= c->run[run - levels].stats.accepted) return NAN;
+    return between(u, run, run - levels, false);
+}
+
 // Middle value of the changes of its runs from the next looser tolerance to their own
 static double last_change(const jury *u, int component)
 {
-    const kd_comparison *c = u->j->result;
-    int                  n = 0;
+    int n = 0;
     for (int i = 0; i < u->n; i++) {
-        int run = u->candidate[i];
         if (root_of(u->part, i) != component) continue;
-        u->one[n++] = run % c->tolerances == 0 || !is_good(u, run - 1) ? INFINITY : between(u, run, run - 1, false);
+        double change = refinement(u, u->candidate[i], 1);
+        u->one[n++] = isnan(change) ? INFINITY : change;
     }
     return median(u->one, n);
 }
@@ -281,11 +291,7 @@ static void name_split(jury *u)
 // the middle distance from the others stands for it
 static double change_of(const jury *u, int i)
 {
-    const kd_comparison *c = u->j->result;
-    int                  run = u->candidate[i], level = run % c->tolerances;
-    double               change = NAN;
-    if (level > 0 && is_good(u, run - 1)) change = between(u, run, run - 1, false);
-    if (level > 1 && is_good(u, run - 2)) change = fmax(change, 0.1 * between(u, run, run - 2, false));
+    double change = fmax(refinement(u, u->candidate[i], 1), 0.1 * refinement(u, u->candidate[i], 2)); // NaN is ignored
     if (!isnan(change)) return change;
     for (int k = 0; k < u->n; k++) u->one[k] = u->D[i * u->n + k];
     return median(u->one, u->n);

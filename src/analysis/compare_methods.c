@@ -89,7 +89,7 @@ const char *kd_compare_method_words(const kd_compare_method *m, char *buffer, si
     char word[40];
     integrator_words(m, word, sizeof word);
     kd_text(buffer, size, "%s + %s%s", kd_formulation_word(m->formulation), word,
-            m->drifts && !m->projected && m->formulation != KD_PSF1 && m->formulation != KD_INDEX3 ? ", drifting" : "");
+            m->drifts && !m->free && m->formulation != KD_PSF1 && m->formulation != KD_INDEX3 ? ", drifting" : "");
     return buffer;
 }
 

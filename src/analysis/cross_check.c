@@ -19,6 +19,7 @@ static const double EXPECTED = 10;  // times the relative tolerance
 static const double TIGHTER = 0.01; // tolerances of the runs that decide
 static const double TIGHTEST = 1e-12;
 static const double CONVERGED = 0.1; // of the distance of two motions
+static const double REFINED = 1e-14; // a smaller change says that the steps were the same
 static const double GROSS_ERROR = 1e-2, GROSS_CONTRADICTION = 1e-3;
 
 // In order of preference: implicit ones first, which stiff models need. All are rows of the table of methods.
@@ -257,8 +258,8 @@ static bool contradict(const kd_cross_check *k, int rows)
     for (int row = 0; row < rows; row++) {
         double apart = at_row(k, OWN_TIGHT, OTHER_TIGHT, row);
         if (apart <= EXPECTED * k->opt->rtol) continue;
-        double change = fmax(largest(k, OWN, OWN_TIGHT, row + 1), largest(k, OTHER, OTHER_TIGHT, row + 1));
-        if (change < CONVERGED * apart) return true;
+        double own = largest(k, OWN, OWN_TIGHT, row + 1), other = largest(k, OTHER, OTHER_TIGHT, row + 1);
+        if (fmin(own, other) > REFINED && fmax(own, other) < CONVERGED * apart) return true;
         if (apart > k->opt->parting) return false; // beyond, nothing can be said
     }
     return false;

@@ -61,8 +61,8 @@ typedef struct task {
     kd_explainer  *explainer; // NULL: the run has not begun
     kd_instants   *instants;  // NULL: not wanted
     kd_replay     *replay;
+    kd_cli_events  events;
     kd_cross       cross;
-    kd_event_log   events;
     double        *times;
     kd_progress    progress;
     kd_status      recorded;             // first failure of the recording or the certifier
@@ -80,7 +80,7 @@ typedef struct task {
     char           method_value[8][40];
     char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
-    char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE], happened[PATH_SIZE];
+    char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE];
 } task;
 
 static const char ABOUT[] =
@@ -179,9 +179,9 @@ static bool name_files(task *t)
 {
     static const char *const ENDING[] = {
         ".csv",       ".h5", ".html", ".svg", "-motion.svg", ".post-mortem.txt", ".state.csv", ".cross-check.txt",
-        ".events.csv"};
-    char *const path[] = {t->csv,        t->hdf5,   t->html,    t->svg,     t->picture,
-                          t->postmortem, t->states, t->crossed, t->happened};
+        "-events.csv"};
+    char *const path[] = {t->csv,        t->hdf5,   t->html,    t->svg,        t->picture,
+                          t->postmortem, t->states, t->crossed, t->events.path};
     bool        fits = t->folder[0] != '\0';
     for (size_t i = 0; i < sizeof path / sizeof *path; i++)
         fits = snprintf(path[i], PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
@@ -338,7 +338,7 @@ static kd_status prepare(task *t)
     if (status >= 0 && t->cross_check)
         status = kd_cross_open(&t->cross, s, &t->method, t->start_state || t->from_equilibrium, t->message,
                                sizeof t->message);
-    if (status >= 0) status = kd_event_log_open(&t->events, s->model, &t->method.options.events);
+    if (status >= 0) status = kd_cli_events_listen(&t->events, s->eom, &t->method.options.events);
     if (status >= 0) {
         warn_of_size(t);
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
@@ -403,6 +403,7 @@ static void run(task *t)
         t->status = kd_simulation_run(t->simulation, t->t_end);
         if (t->status == KD_OK) t->status = start; // news of the start: corrected values, redundant constraints
         stats = kd_simulation_stats(t->simulation);
+        kd_cli_events_end(&t->events, t->simulation);
         snprintf(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
         record_end(t);
         explain_stop(t);
@@ -423,7 +424,6 @@ static void run(task *t)
 static void cross_check(task *t)
 {
     if (!t->cross_check || t->status < 0 || t->status == KD_STOPPED) return;
-    t->method.options.events.listener = NULL; // the log is that of this run alone
     kd_status status = kd_cross_run(&t->cross, &t->method, t->certificate.wall_seconds);
     if (status >= 0) return;
     t->status = status;
@@ -488,17 +488,17 @@ static kd_status write_files(task *t, char *message, size_t size)
                 .nplots = t->channels.nplots,
                 .drawing = t->drawing,
                 .explanation = t->explain ? &t->explanation : NULL,
+                .events = t->events.log,
     };
     kd_status status = KD_OK;
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
+    if (status >= 0) status = kd_cli_events_save(&t->events, t->subject.title, message, size);
     if (status >= 0) status = kd_report_save(&result, t->html, message, size);
     if (status >= 0) status = kd_report_save_svg(&result, t->svg, message, size);
     if (status >= 0 && has_picture(t))
         status = kd_drawing_save_svg(t->drawing, t->subject.title, t->picture, message, size);
     if (status >= 0 && t->cross.done) status = kd_cross_save(&t->cross, t->subject.title, t->crossed, message, size);
-    if (status >= 0 && t->events.n > 0)
-        status = kd_event_log_save(&t->events, t->subject.title, t->happened, message, size);
     if (status >= 0 && t->instants) {
         const kd_jacobian jacobian = {kd_simulation_dae(t->simulation),
                                       t->subject.title,
@@ -579,7 +579,7 @@ static void tell_in_words(const task *t, bool written)
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
     if (t->status >= 0 && t->message[0]) printf("  note: %s\n", t->message);
-    kd_event_log_tell(&t->events);
+    kd_cli_events_print(&t->events);
     kd_certificate_describe(&t->certificate, text, sizeof text);
     print_lines(text);
     if (!isnan(t->reference_error))
@@ -599,9 +599,9 @@ static void tell_in_words(const task *t, bool written)
     if (!written) return;
     if (t->with_csv) printf("table:  %s\n", t->csv);
     if (t->with_hdf5) printf("data:   %s\n", t->hdf5);
+    if (t->events.has_file) printf("events: %s\n", t->events.path);
     printf("plots:  %s\n", t->svg);
     if (has_picture(t)) printf("motion: %s\n", t->picture);
-    if (t->events.n > 0) printf("events: %s\n", t->happened);
     printf("report: %s  (open it in a browser)\n", t->html);
     if (t->cross.done) printf("cross-check: %s\n", t->crossed);
     if (t->instants)
@@ -626,9 +626,9 @@ static void tell_files(const task *t, kd_json *json)
     kd_json_open(json, "files");
     if (t->with_csv) kd_json_text(json, "table", t->csv);
     if (t->with_hdf5) kd_json_text(json, "data", t->hdf5);
+    if (t->events.has_file) kd_json_text(json, "events", t->events.path);
     kd_json_text(json, "plots", t->svg);
     if (has_picture(t)) kd_json_text(json, "motion", t->picture);
-    if (t->events.n > 0) kd_json_text(json, "events", t->happened);
     kd_json_text(json, "report", t->html);
     if (t->instants) kd_json_text(json, "jacobian_plots", t->jacobian_plots);
     if (t->cross.done) kd_json_text(json, "cross_check", t->crossed);
@@ -664,6 +664,7 @@ static void tell_as_json(const task *t, bool written)
     kd_json_text(&json, "message", t->message);
     kd_json_number(&json, "t", t->subject.x->t);
     tell_statistics(t, &json);
+    kd_cli_events_tell(&t->events, &json);
     kd_certificate_json(&t->certificate, text, sizeof text);
     kd_json_raw(&json, "certificate", text);
     kd_json_number(&json, "reference_error", t->reference_error);
@@ -677,7 +678,6 @@ static void tell_as_json(const task *t, bool written)
         if (t->command[0]) kd_json_text(&json, "replay", t->command);
     }
     kd_cross_tell_json(&t->cross, &json);
-    kd_event_log_tell_json(&t->events, &json);
     if (written) tell_files(t, &json);
     kd_json_close(&json);
     printf("\n");
@@ -694,8 +694,8 @@ static void release(task *t)
     kd_explainer_destroy(t->explainer);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
+    kd_cli_events_release(&t->events);
     kd_cross_close(&t->cross);
-    kd_event_log_close(&t->events);
     free(t->times);
     kd_subject_close(&t->subject);
 }
