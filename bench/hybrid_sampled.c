@@ -161,7 +161,7 @@ static void method_rows(bench *b, const char *what, bool main_rows, const method
             1e6 * per_step(&p->sampled), 1e6 * per_step(&p->continuous), p->sampled.stats.accepted,
             p->continuous.stats.accepted, p->sampled.stats.jacobians, p->continuous.stats.jacobians,
             p->sampled.stats.residuals, p->continuous.stats.residuals);
-    bench_goal goal = main_rows && !m->is_peer ? bench_below(SAMPLED_GOAL) : bench_no_goal(false);
+    bench_goal goal = main_rows && !m->name[0] ? bench_below(SAMPLED_GOAL) : bench_no_goal(false);
     bench_row(b, goal, NAN, failed ? NAN : median(p->rounds, p->ratio), "", failed ? why : note, "ratio.%s%s%s", what,
               dot(m), m->name);
     bench_row(b, bench_no_goal(false), NAN, failed ? NAN : median(p->rounds, p->whole), "", failed ? why : "",

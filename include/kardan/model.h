@@ -172,6 +172,8 @@ typedef enum kd_force_kind {
     KD_TYRE,           // spring-damper between a wheel centre and a road profile; with friction: forces of slip, too
     KD_CONTACT,        // sphere on the plane z = 0 of `from` (Hunt-Crossley), regularised friction
     KD_MAXWELL,        // spring in series with a damper between two points, with a parallel spring; one inner state
+    KD_HYDRAULIC,      // hydraulic cylinder between two points with a servo valve; pressures are inner states
+    KD_AIR_SPRING,     // bellows between two points, with an auxiliary volume; amounts of air are inner states
     KD_FORCE_KIND_COUNT
 } kd_force_kind;
 
@@ -216,10 +218,26 @@ typedef struct kd_force_def {
     double            friction;           // contact, tyre: coefficient; tyre: 0: vertical force only
     double            restitution;        // stop, contact: impacts instead of a compliant force, 0 .. 1; NaN: compliant
     bool              stick;              // friction: dry friction that sticks and slides by events, not regularised
-    double normal[2];   // friction: coefficients of the force across the joint, sliding and breakaway, in addition to
-                        // coulomb and breakaway; through an auxiliary variable w (S1 Eq. 29)
-    double       lever; // friction of a turn: radius at which that force rubs [m]
-    kd_stiffness stiff; // belongs to the stiff part of the Jacobian
+    double normal[2];     // friction: coefficients of the force across the joint, sliding and breakaway, in addition to
+                          // coulomb and breakaway; through an auxiliary variable w (S1 Eq. 29)
+    double       lever;   // friction of a turn: radius at which that force rubs [m]
+    double       area[2]; // hydraulic: of the piston in chambers A and B; air spring: effective area [m^2]
+    double       volume[2];   // hydraulic: of A and B beyond the stroke; air spring: at `length`, auxiliary one [m^3]
+    double       stroke;      // hydraulic: way of the piston, from the smallest volume of A to that of B [m]
+    double       bulk;        // hydraulic: bulk modulus of the oil [Pa]
+    double       leakage;     // hydraulic: flow from A to B per pressure [m^3/(s Pa)]
+    double       ends;        // hydraulic: stiffness of the ends of the stroke [N/m]; 0: none
+    const char  *valve;       // hydraulic: opening, -1 .. 1, positive extends; an expression; NULL: closed
+    double       lag;         // hydraulic: time constant of the spool, an inner state [s]; 0: none
+    double       supply[2];   // hydraulic: pressures of pump and tank [Pa]
+    double       flow;        // of an edge of the open valve, of the throttle to the auxiliary volume [m^3/s] ..
+    double       drop;        // .. at this difference of pressure [Pa]
+    double       smooth;      // difference of pressure below which flows are regularised [Pa]
+    double       pressure[2]; // at the start: hydraulic: of A and B, NaN: of the tank; air spring: one, absolute [Pa]
+    double       ambient;     // air spring: pressure outside, absolute [Pa]
+    const char  *inflow;      // air spring: flow of air into it, as volume at ambient pressure; an expression
+    const char  *volumes;     // air spring: name of a curve, volume over length, in place of area and volume
+    kd_stiffness stiff;       // belongs to the stiff part of the Jacobian
 } kd_force_def;
 
 // Inner states r' = b: signals that forces and sensors read as state.NAME.

@@ -22,9 +22,9 @@ enum { UNKNOWNS = 8, EQUATIONS = 6 };
 
 static bool add_block(kd_pencil *p, kd_fn fn, kd_var var, int row, int column, bool transposed)
 {
-    kd_pencil_block *b = &p->block[p->nblocks];
-    const int        rows = kd_eom_rows(p->eom, fn), columns = kd_eom_columns(p->eom, var);
+    const int rows = kd_eom_rows(p->eom, fn), columns = kd_eom_columns(p->eom, var);
     if (p->nblocks == KD_PENCIL_BLOCKS) return false;
+    kd_pencil_block *b = &p->block[p->nblocks];
     *b = (kd_pencil_block){.fn = fn, .var = var, .row = row, .column = column, .transposed = transposed};
     b->sparse = kd_eom_pattern(p->eom, fn, var, &b->pattern);
     if (!b->sparse) {

@@ -29,6 +29,7 @@ int               kd_cli_modes(int argc, char **argv);
 int               kd_cli_frequency(int argc, char **argv);
 int               kd_cli_equilibrium(int argc, char **argv);
 int               kd_cli_trim(int argc, char **argv);
+int               kd_cli_compare(int argc, char **argv);
 int               kd_cli_plot(int argc, char **argv);
 int               kd_cli_examples(int argc, char **argv);
 int               kd_cli_check(int argc, char **argv);

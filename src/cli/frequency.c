@@ -234,7 +234,7 @@ static bool save_plot(task *t, const char *path)
     kd_series gain[MOST_PAIRS], phase[MOST_PAIRS];
     for (int k = 0; k < t->npairs; k++) {
         gain[k] = (kd_series){.name = t->pair[k].name, .x = t->frequency, .y = t->pair[k].level, .n = t->n};
-        phase[k] = (kd_series){.x = t->frequency, .y = t->pair[k].phase, .n = t->n};
+        phase[k] = (kd_series){.name = t->pair[k].name, .x = t->frequency, .y = t->pair[k].phase, .n = t->n};
     }
     const kd_plot plots[] = {
         {.title = "Frequency response",

@@ -527,6 +527,7 @@ static double element_force(const kd_work *w, const kd_point *x, int force, int 
         kd_wrench sum = element_wrench(w, load);
         return component_of(&sum, number);
     }
+    if (l->class == &kd_load_air_spring && number > 0) return kd_air_spring_reading(l, w->slot, number);
     if (number >= l->nchannels) return 0.0;
     if (l->class == &kd_load_tyre_slip && number > 0)
         return kd_tyre_slip_force(l, w->slot, w->force + w->force_at[load], number);

@@ -6,7 +6,7 @@
 #include "formalism/loads.h"
 
 // ---- expressions inside laws ----------------------------------------------------------------------------------------
-static double value_of(const kd_expr *e, const double *x, kd_work *w)
+double kd_law_value(const kd_expr *e, const double *x, kd_work *w)
 {
     return e ? kd_expr_value(e, x, w->expr_work) : 0.0;
 }
@@ -40,8 +40,8 @@ static void add_own_gradient(const kd_load *load, int row, const kd_expr *e, dou
 
 // J[row, :] += factor * gradient of e, through the outputs of controllers, kp * input + ki * state: each after those
 // that read it.
-static void add_gradient(const kd_load *load, int row, const kd_expr *e, double factor, const double *x, kd_work *w,
-                         double *J)
+void kd_law_gradient(const kd_load *load, int row, const kd_expr *e, double factor, const double *x, kd_work *w,
+                     double *J)
 {
     const kd_system *s = w->system;
     if (!e || factor == 0.0) return;
@@ -57,7 +57,7 @@ static void add_gradient(const kd_load *load, int row, const kd_expr *e, double 
     }
 }
 
-static void put(const kd_load *load, int row, int variable, double value, double *J)
+void kd_law_put(const kd_load *load, int row, int variable, double value, double *J)
 {
     J[row + variable * (load->nchannels + load->nstates)] += value;
 }
@@ -75,15 +75,15 @@ static kd_eval spring_eval(const kd_load *load, const double *x, kd_work *w, dou
     const kd_force_def *d = load->def;
     (void)rate;
     double s = x[load->variable[0]] - load->constant[0], v = x[load->variable[1]];
-    force[0] = -(d->stiffness * s + d->damping * v + d->preload) + law_sign(load) * value_of(load->law[0], x, w);
+    force[0] = -(d->stiffness * s + d->damping * v + d->preload) + law_sign(load) * kd_law_value(load->law[0], x, w);
     return KD_EVAL_OK;
 }
 
 static kd_eval spring_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
 {
-    put(load, 0, 0, -load->def->stiffness, J);
-    put(load, 0, 1, -load->def->damping, J);
-    add_gradient(load, 0, load->law[0], law_sign(load), x, w, J);
+    kd_law_put(load, 0, 0, -load->def->stiffness, J);
+    kd_law_put(load, 0, 1, -load->def->damping, J);
+    kd_law_gradient(load, 0, load->law[0], law_sign(load), x, w, J);
     return KD_EVAL_OK;
 }
 
@@ -93,7 +93,7 @@ static void spring_energy(const kd_load *load, const double *x, kd_work *w, kd_e
     double              s = x[load->variable[0]] - load->constant[0], v = x[load->variable[1]];
     sum->potential += 0.5 * d->stiffness * s * s + d->preload * s;
     sum->dissipated += d->damping * v * v;
-    sum->supplied += law_sign(load) * value_of(load->law[0], x, w) * v;
+    sum->supplied += law_sign(load) * kd_law_value(load->law[0], x, w) * v;
 }
 
 const kd_load_class kd_load_spring = {spring_eval, spring_jacobian, spring_energy};
@@ -120,8 +120,8 @@ static kd_eval stop_jacobian(const kd_load *load, const double *x, kd_work *w, d
     double force;
     (void)stop_eval(load, x, w, &force, NULL);
     if (force != 0.0) {
-        put(load, 0, 0, -load->def->stiffness, J);
-        put(load, 0, 1, -load->def->damping, J);
+        kd_law_put(load, 0, 0, -load->def->stiffness, J);
+        kd_law_put(load, 0, 1, -load->def->damping, J);
     }
     return KD_EVAL_OK;
 }
@@ -146,7 +146,7 @@ static kd_eval bushing_eval(const kd_load *load, const double *x, kd_work *w, do
         for (int j = 0; j < n; j++)
             force[i] -= load->def->matrix[0][6 * i + j] * x[load->variable[j]] +
                         load->def->matrix[1][6 * i + j] * x[load->variable[n + j]];
-        if (i < 3) force[i] += value_of(load->law[i], x, w);
+        if (i < 3) force[i] += kd_law_value(load->law[i], x, w);
     }
     return KD_EVAL_OK;
 }
@@ -156,10 +156,10 @@ static kd_eval bushing_jacobian(const kd_load *load, const double *x, kd_work *w
     int n = load->nchannels;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
-            put(load, i, j, -load->def->matrix[0][6 * i + j], J);
-            put(load, i, n + j, -load->def->matrix[1][6 * i + j], J);
+            kd_law_put(load, i, j, -load->def->matrix[0][6 * i + j], J);
+            kd_law_put(load, i, n + j, -load->def->matrix[1][6 * i + j], J);
         }
-    for (int i = 0; i < 3; i++) add_gradient(load, i, load->law[i], 1.0, x, w, J);
+    for (int i = 0; i < 3; i++) kd_law_gradient(load, i, load->law[i], 1.0, x, w, J);
     return KD_EVAL_OK;
 }
 
@@ -169,7 +169,7 @@ static void bushing_energy(const kd_load *load, const double *x, kd_work *w, kd_
     for (int i = 0; i < n; i++) {
         double si = x[load->variable[i]], vi = x[load->variable[n + i]];
         sum->potential -= load->def->preload6[i] * si;
-        if (i < 3) sum->supplied += value_of(load->law[i], x, w) * vi;
+        if (i < 3) sum->supplied += kd_law_value(load->law[i], x, w) * vi;
         for (int j = 0; j < n; j++) {
             double sj = x[load->variable[j]], vj = x[load->variable[n + j]];
             double even = 0.5 * (load->def->matrix[0][6 * i + j] + load->def->matrix[0][6 * j + i]);
@@ -187,13 +187,13 @@ const kd_load_class kd_load_bushing = {bushing_eval, bushing_jacobian, bushing_e
 static kd_eval applied_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     (void)rate;
-    for (int i = 0; i < load->nchannels; i++) force[i] = value_of(load->law[i], x, w);
+    for (int i = 0; i < load->nchannels; i++) force[i] = kd_law_value(load->law[i], x, w);
     return KD_EVAL_OK;
 }
 
 static kd_eval applied_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
 {
-    for (int i = 0; i < load->nchannels; i++) add_gradient(load, i, load->law[i], 1.0, x, w, J);
+    for (int i = 0; i < load->nchannels; i++) kd_law_gradient(load, i, load->law[i], 1.0, x, w, J);
     return KD_EVAL_OK;
 }
 
@@ -254,11 +254,11 @@ static kd_eval contact_jacobian(const kd_load *load, const double *x, kd_work *w
     for (int j = 0; j < 6; j++) {
         double fx = fx_n * normal[j] + xx * slip_x[j] + xy * slip_y[j];
         double fy = fy_n * normal[j] + xy * slip_x[j] + yy * slip_y[j];
-        put(load, 0, j, normal[j], J);
-        put(load, 1, j, fx, J);
-        put(load, 2, j, fy, J);
-        put(load, 3, j, R * fy, J);
-        put(load, 4, j, -R * fx, J);
+        kd_law_put(load, 0, j, normal[j], J);
+        kd_law_put(load, 1, j, fx, J);
+        kd_law_put(load, 2, j, fy, J);
+        kd_law_put(load, 3, j, R * fy, J);
+        kd_law_put(load, 4, j, -R * fx, J);
     }
     return KD_EVAL_OK;
 }
@@ -282,7 +282,7 @@ static kd_eval maxwell_eval(const kd_load *load, const double *x, kd_work *w, do
 {
     const kd_force_def *d = load->def;
     double              e = x[load->variable[0]] - load->constant[0], branch = d->series * (e - x[load->variable[2]]);
-    force[0] = -(d->stiffness * e + branch + d->preload + value_of(load->law[0], x, w));
+    force[0] = -(d->stiffness * e + branch + d->preload + kd_law_value(load->law[0], x, w));
     rate[0] = branch / d->damping;
     return KD_EVAL_OK;
 }
@@ -290,11 +290,11 @@ static kd_eval maxwell_eval(const kd_load *load, const double *x, kd_work *w, do
 static kd_eval maxwell_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
 {
     const kd_force_def *d = load->def;
-    put(load, 0, 0, -d->stiffness - d->series, J);
-    put(load, 0, 2, d->series, J);
-    add_gradient(load, 0, load->law[0], -1.0, x, w, J);
-    put(load, 1, 0, d->series / d->damping, J);
-    put(load, 1, 2, -d->series / d->damping, J);
+    kd_law_put(load, 0, 0, -d->stiffness - d->series, J);
+    kd_law_put(load, 0, 2, d->series, J);
+    kd_law_gradient(load, 0, load->law[0], -1.0, x, w, J);
+    kd_law_put(load, 1, 0, d->series / d->damping, J);
+    kd_law_put(load, 1, 2, -d->series / d->damping, J);
     return KD_EVAL_OK;
 }
 
@@ -304,7 +304,7 @@ static void maxwell_energy(const kd_load *load, const double *x, kd_work *w, kd_
     double              e = x[load->variable[0]] - load->constant[0], branch = d->series * (e - x[load->variable[2]]);
     sum->potential += 0.5 * d->stiffness * e * e + 0.5 * branch * branch / d->series + d->preload * e;
     sum->dissipated += branch * branch / d->damping;
-    sum->supplied -= value_of(load->law[0], x, w) * x[load->variable[1]];
+    sum->supplied -= kd_law_value(load->law[0], x, w) * x[load->variable[1]];
 }
 
 const kd_load_class kd_load_maxwell = {maxwell_eval, maxwell_jacobian, maxwell_energy};
@@ -313,7 +313,7 @@ const kd_load_class kd_load_maxwell = {maxwell_eval, maxwell_jacobian, maxwell_e
 static kd_eval state_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     (void)force;
-    double input = value_of(load->law[0], x, w);
+    double input = kd_law_value(load->law[0], x, w);
     bool   lag = load->state_def->kind == KD_STATE_LAG;
     rate[0] = lag ? (input - x[load->variable[0]]) / load->state_def->time_constant : input;
     return KD_EVAL_OK;
@@ -322,8 +322,8 @@ static kd_eval state_eval(const kd_load *load, const double *x, kd_work *w, doub
 static kd_eval state_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
 {
     double T = load->state_def->kind == KD_STATE_LAG ? load->state_def->time_constant : 1.0;
-    if (load->state_def->kind == KD_STATE_LAG) put(load, 0, 0, -1.0 / T, J);
-    add_gradient(load, 0, load->law[0], 1.0 / T, x, w, J);
+    if (load->state_def->kind == KD_STATE_LAG) kd_law_put(load, 0, 0, -1.0 / T, J);
+    kd_law_gradient(load, 0, load->law[0], 1.0 / T, x, w, J);
     return KD_EVAL_OK;
 }
 

@@ -29,6 +29,8 @@ int kd_system_force_measure(kd_system *s, int force)
     switch (f->def.kind) {
     case KD_TSDA:
     case KD_MAXWELL:
+    case KD_HYDRAULIC:
+    case KD_AIR_SPRING:
         return plain_measure(s, force_pair(s, force), KD_MEASURE_LENGTH, 0);
     case KD_TYRE:
     case KD_CONTACT:
@@ -42,6 +44,29 @@ int kd_system_force_measure(kd_system *s, int force)
     }
     int pair = force_pair(s, force);
     return pair < 0 ? -1 : kd_system_angle(s, pair, (kd_entry){1, 0, 1}, (kd_entry){0, 0, 1}, true);
+}
+
+static int inner_states(const kd_force_def *d)
+{
+    switch (d->kind) {
+    case KD_MAXWELL:
+        return 1;
+    case KD_TYRE:
+        return d->friction > 0.0 && d->relaxation > 0.0 ? 2 : 0;
+    case KD_HYDRAULIC:
+        return d->lag > 0.0 ? 3 : 2;
+    case KD_AIR_SPRING:
+        return d->volume[1] > 0.0 ? 2 : 1;
+    default:
+        return 0;
+    }
+}
+
+int kd_system_force_state(const kd_system *s, int force)
+{
+    int place = s->model->nstates;
+    for (int i = 0; i < force; i++) place += inner_states(&s->model->force[i].def);
+    return place;
 }
 
 // ---- making a load --------------------------------------------------------------------------------------------------
@@ -161,12 +186,16 @@ static void make_scalar(builder *b, int force)
     add_channel(b, measure);
     add_measured(b, measure, 0);
     add_measured(b, measure, 1);
-    if (f->def.kind == KD_MAXWELL) add_states(b, 1);
+    if (inner_states(&f->def) > 0) add_states(b, inner_states(&f->def));
     if (b->status != KD_OK) return;
     const char    *word = joint ? "q" : f->def.kind == KD_RSDA ? "angle" : "length";
     const kd_local local[] = {{word, b->load->variable[0]}, {joint ? "v" : "rate", b->load->variable[1]}};
     b->load->constant[0] = f->def.length;
-    add_law(b, 0, f->def.law, &f->source, local, 2);
+    if (f->curve >= 0) b->load->curve = b->s->model->curve[f->curve].curve;
+    const char *text = f->def.kind == KD_HYDRAULIC    ? f->def.valve
+                       : f->def.kind == KD_AIR_SPRING ? f->def.inflow
+                                                      : f->def.law;
+    add_law(b, 0, text, &f->source, local, 2);
 }
 
 static bool is_turn(kd_joint_kind kind, int coordinate)
@@ -281,7 +310,7 @@ static void make_tyre_slip(builder *b, int force)
         add_measured(b, kd_system_measure(b->s, &axle), 0);
     }
     for (int i = 0; i < 3; i++) add_measured(b, turn[i], 1);
-    if (f->def.relaxation > 0.0) add_states(b, 2);
+    if (inner_states(&f->def) > 0) add_states(b, inner_states(&f->def));
     if (b->status != KD_OK) return;
     int            own = b->load->nvariables;
     const kd_local local[] = {{"x", b->load->variable[0]}};
@@ -322,6 +351,8 @@ static const struct {
     [KD_TYRE] = {&kd_load_tyre, make_tyre, 1, true},
     [KD_CONTACT] = {&kd_load_contact, make_contact, 5, true},
     [KD_MAXWELL] = {&kd_load_maxwell, make_scalar, 1, true},
+    [KD_HYDRAULIC] = {&kd_load_hydraulic, make_scalar, 1, true},
+    [KD_AIR_SPRING] = {&kd_load_air_spring, make_scalar, 1, true},
 };
 
 static bool is_stiff(kd_stiffness given, bool usual)

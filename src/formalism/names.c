@@ -117,14 +117,26 @@ static void name_norms(kd_system *s)
             joined(s, "turns of ", s->names[KD_NAME_P][s->np - s->nturns + i], "");
 }
 
+// As paths call them, or by their number
+static const char *state_suffix(const kd_load *l, int k, char *number, size_t size)
+{
+    static const char *const of_oil[] = {".pressure_a", ".pressure_b", ".spool"};
+    static const char *const of_air[] = {".air", ".auxiliary_air"};
+    if (l->def && l->def->kind == KD_HYDRAULIC) return of_oil[k];
+    if (l->def && l->def->kind == KD_AIR_SPRING) return of_air[k];
+    kd_text(number, size, "%s", "");
+    if (l->nstates > 1) kd_text(number, size, ".%d", k + 1);
+    return number;
+}
+
 static void name_states(kd_system *s)
 {
     for (int i = 0; i < s->nloads; i++)
         for (int k = 0; k < s->load[i].nstates; k++) {
-            char number[16] = "";
-            if (s->load[i].nstates > 1) kd_text(number, sizeof number, ".%d", k + 1);
-            s->names[KD_NAME_R][s->load[i].state + k] =
-                joined(s, s->load[i].state_def ? "state." : "force.", s->load[i].name, number);
+            const kd_load *l = &s->load[i];
+            char           number[16];
+            s->names[KD_NAME_R][l->state + k] =
+                joined(s, l->state_def ? "state." : "force.", l->name, state_suffix(l, k, number, sizeof number));
         }
 }
 

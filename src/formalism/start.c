@@ -10,7 +10,7 @@
 #include <kardan/initial.h>
 
 #include "core/text.h"
-#include "formalism/system.h"
+#include "formalism/loads.h"
 #include "math/dense.h"
 
 static const double FITS = 1e-12;  // residual of a motion that was carried over from other coordinates
@@ -326,8 +326,13 @@ static kd_status make_guess(const kd_system *s, kd_work *w, double t, const doub
     return KD_OK;
 }
 
+static bool is_fluid(const kd_load *l)
+{
+    return l->def && (l->def->kind == KD_HYDRAULIC || l->def->kind == KD_AIR_SPRING);
+}
+
 // States of elements: their start values; the damper of a Maxwell element starts without force in its branch.
-static void fill_states(const kd_system *s, const kd_work *w, double *r)
+static void fill_states(const kd_system *s, kd_work *w, double *r)
 {
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *l = &s->load[i];
@@ -335,6 +340,7 @@ static void fill_states(const kd_system *s, const kd_work *w, double *r)
         if (l->user)
             for (int k = 0; k < l->nstates; k++) r[l->state + k] = l->user->start ? l->user->start[k] : 0.0;
         if (l->def && l->def->kind == KD_MAXWELL) r[l->state] = w->slot[l->variable[0]] - l->constant[0];
+        if (is_fluid(l)) kd_fluid_start(l, w->slot, w, r + l->state);
     }
 }
 
@@ -410,12 +416,14 @@ static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, k
     return kd_initial_consistent(s->eom, &s->inputs, &opt, x, message, size);
 }
 
-// Where assembly moved the bodies, branches of Maxwell elements start without force there: states again, then forces.
+// Where assembly moved the bodies, branches of Maxwell elements start without force there, air springs with their
+// pressure: states again, then forces.
 static kd_status settle_states(const kd_system *s, kd_work *w, double *u, kd_state *x)
 {
-    bool has_maxwell = false;
-    for (int i = 0; i < s->nloads; i++) has_maxwell |= s->load[i].def && s->load[i].def->kind == KD_MAXWELL;
-    if (!has_maxwell) return KD_OK;
+    bool settles = false;
+    for (int i = 0; i < s->nloads; i++)
+        settles |= (s->load[i].def && s->load[i].def->kind == KD_MAXWELL) || is_fluid(&s->load[i]);
+    if (!settles) return KD_OK;
     kd_initial_options opt = kd_initial_options_default();
     opt.assume = true;
     opt.compute_multipliers = !s->for_start;

@@ -86,6 +86,8 @@ static int path_slot(kd_system *s, const kd_path *path)
         return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level_of(path->property));
     case KD_SECTION_FORCE:
         if (path->property == KD_PROPERTY_FORCE) return kd_system_slot(s, KD_SLOT_CHANNEL, path->element, path->i);
+        if (path->property == KD_PROPERTY_INNER)
+            return kd_system_slot(s, KD_SLOT_STATE, kd_system_force_state(s, path->element) + path->i, 0);
         m = kd_system_force_measure(s, path->element);
         return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level_of(path->property));
     case KD_SECTION_CONSTRAINT:

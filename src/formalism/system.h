@@ -96,6 +96,7 @@ typedef struct kd_load {
     const kd_state_def      *state_def;
     const kd_user_force_def *user;
     const kd_wheel          *wheel;                                 // creep forces
+    const kd_curve          *curve;                                 // volumes of an air spring
     int                      nchannels, nvariables, nstates, state; // state: first place in r
     int                     *channel;                               // (nchannels) measures
     int                     *variable;                              // (nvariables) slots
@@ -345,7 +346,8 @@ int      kd_system_measure(kd_system *s, const kd_measure *measure);
 int      kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level);
 int      kd_system_joint_pair(kd_system *s, int joint);
 int      kd_system_joint_coordinate(kd_system *s, int joint, int i); // measure of coordinate i
-int      kd_system_force_measure(kd_system *s, int force); // length, angle or coordinate that a force acts along
+int      kd_system_force_measure(kd_system *s, int force);     // length, angle or coordinate that a force acts along
+int      kd_system_force_state(const kd_system *s, int force); // first place in r of its inner states
 int      kd_system_body_pair(kd_system *s, int body);
 int      kd_system_frame_pair(kd_system *s, int frame);
 int      kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);

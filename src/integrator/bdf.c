@@ -325,29 +325,13 @@ static void report(kd_bdf *b, kd_attempt outcome, double error, const double *ve
 
 static kd_status fail(kd_bdf *b, kd_status status)
 {
-    char        name[160], reason[400];
-    const char *advice = "";
-    kd_text(reason, sizeof reason, "%s", b->message);
-    switch (status) {
-    case KD_ERR_STEP_TOO_SMALL:
-    case KD_ERR_NEWTON:
-        advice = b->opt.h_fixed > 0
-                     ? "a step of fixed size cannot be made shorter: choose a smaller h_fixed, or let the step vary"
-                     : "look for a discontinuity or a singular position near this time, check supplied derivatives and "
-                       "constraint levels with kd_eom_check, or loosen the tolerances";
-        break;
-    case KD_ERR_NOT_FINITE:
-        advice = "check the functions for divisions by zero and roots of negative numbers near this state";
-        break;
-    default:
-        break;
-    }
-    kd_text(b->message, sizeof b->message, "at t = %.9g, h = %.3g, order %d", b->past.t[0], b->h, b->order);
-    if (reason[0]) kd_text_append(b->message, sizeof b->message, ": %s", reason);
-    if (b->worst >= 0 && b->dae->methods->component_name)
-        kd_text_append(b->message, sizeof b->message, "; worst component: %s",
-                       b->dae->methods->component_name(b->dae->impl, b->worst, name, sizeof name));
-    if (advice[0]) kd_text_append(b->message, sizeof b->message, "; %s", advice);
+    const bool  stuck = b->opt.h_fixed > 0 && (status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON);
+    const char *advice =
+        stuck ? "a step of fixed size cannot be made shorter: choose a smaller h_fixed, or let the step vary"
+              : kd_attempt_advice(status);
+    char head[100];
+    kd_text(head, sizeof head, "at t = %.9g, h = %.3g, order %d", b->past.t[0], b->h, b->order);
+    kd_attempt_explain(b->dae, head, b->worst, advice, b->message, sizeof b->message);
     return status;
 }
 

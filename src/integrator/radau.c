@@ -630,28 +630,9 @@ kd_status kd_radau_restart(kd_radau *r, double t, const double *x, kd_restart mo
 
 static kd_status fail(kd_radau *r, kd_status status)
 {
-    char        name[160], reason[400];
-    const char *advice = "";
-    kd_text(reason, sizeof reason, "%s", r->message);
-    switch (status) {
-    case KD_ERR_STEP_TOO_SMALL:
-    case KD_ERR_NEWTON:
-        advice = "look for a discontinuity or a singular position near this time, check supplied derivatives and "
-                 "constraint levels "
-                 "with kd_eom_check, or loosen the tolerances";
-        break;
-    case KD_ERR_NOT_FINITE:
-        advice = "check the functions for divisions by zero and roots of negative numbers near this state";
-        break;
-    default:
-        break;
-    }
-    kd_text(r->message, sizeof r->message, "at t = %.9g, h = %.3g", r->t, r->h);
-    if (reason[0]) kd_text_append(r->message, sizeof r->message, ": %s", reason);
-    if (r->worst >= 0)
-        kd_text_append(r->message, sizeof r->message, "; worst component: %s",
-                       r->dae->methods->component_name(r->dae->impl, r->worst, name, sizeof name));
-    if (advice[0]) kd_text_append(r->message, sizeof r->message, "; %s", advice);
+    char head[80];
+    kd_text(head, sizeof head, "at t = %.9g, h = %.3g", r->t, r->h);
+    kd_attempt_explain(r->dae, head, r->worst, kd_attempt_advice(status), r->message, sizeof r->message);
     return status;
 }
 

@@ -433,28 +433,9 @@ kd_status kd_sdirk_restart(kd_sdirk *s, double t, const double *x, kd_restart mo
 
 static kd_status fail(kd_sdirk *s, kd_status status)
 {
-    char        name[160], reason[400];
-    const char *advice = "";
-    kd_text(reason, sizeof reason, "%s", s->message);
-    switch (status) {
-    case KD_ERR_STEP_TOO_SMALL:
-    case KD_ERR_NEWTON:
-        advice = "look for a discontinuity or a singular position near this time, check supplied derivatives and "
-                 "constraint levels "
-                 "with kd_eom_check, or loosen the tolerances";
-        break;
-    case KD_ERR_NOT_FINITE:
-        advice = "check the functions for divisions by zero and roots of negative numbers near this state";
-        break;
-    default:
-        break;
-    }
-    kd_text(s->message, sizeof s->message, "at t = %.9g, h = %.3g", s->t, s->h);
-    if (reason[0]) kd_text_append(s->message, sizeof s->message, ": %s", reason);
-    if (s->worst >= 0)
-        kd_text_append(s->message, sizeof s->message, "; worst component: %s",
-                       s->dae->methods->component_name(s->dae->impl, s->worst, name, sizeof name));
-    if (advice[0]) kd_text_append(s->message, sizeof s->message, "; %s", advice);
+    char head[80];
+    kd_text(head, sizeof head, "at t = %.9g, h = %.3g", s->t, s->h);
+    kd_attempt_explain(s->dae, head, s->worst, kd_attempt_advice(status), s->message, sizeof s->message);
     return status;
 }
 

@@ -230,7 +230,8 @@ static void note_point(builder *b, points *list, int body, const kd_anchor *anch
 
 static bool force_has_points(const kd_force *f)
 {
-    return f->def.kind == KD_TSDA || f->def.kind == KD_BUSHING || f->def.kind == KD_MAXWELL;
+    return f->def.kind == KD_TSDA || f->def.kind == KD_BUSHING || f->def.kind == KD_MAXWELL ||
+           f->def.kind == KD_HYDRAULIC || f->def.kind == KD_AIR_SPRING;
 }
 
 static bool constraint_has_points(const kd_constraint *c)
@@ -429,9 +430,11 @@ static void add_joint(builder *b, const kd_joint *j)
 }
 
 // ---- forces and constraints -----------------------------------------------------------------------------------------
+// A cylinder is a rod that grows.
 static void add_coil(builder *b, const kd_force *f)
 {
-    b->s->coil[b->s->ncoils++] = (kd_coil){{f->from.body, f->from.r}, {f->to.body, f->to.r}, 1.9 * b->mark};
+    const double width = f->def.kind == KD_HYDRAULIC ? 0.0 : 1.9 * b->mark;
+    b->s->coil[b->s->ncoils++] = (kd_coil){{f->from.body, f->from.r}, {f->to.body, f->to.r}, width};
     if (f->from.body < 0) add_foot(b, f->from.r, b->mark);
     if (f->to.body < 0) add_foot(b, f->to.r, b->mark);
 }
@@ -568,7 +571,7 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     for (int i = 0; i < m->nbodies; i++) add_body(&b, i);
     for (int i = 0; i < m->njoints; i++) add_joint(&b, &m->joint[i]);
     for (int i = 0; i < m->nforces; i++)
-        if (m->force[i].def.kind == KD_TSDA || m->force[i].def.kind == KD_MAXWELL) add_coil(&b, &m->force[i]);
+        if (force_has_points(&m->force[i]) && m->force[i].def.kind != KD_BUSHING) add_coil(&b, &m->force[i]);
     for (int i = 0; i < m->nconstraints; i++)
         if (m->constraint[i].def.kind == KD_DISTANCE) add_rod(&b, &m->constraint[i]);
     choose_traces(&b);

@@ -383,12 +383,46 @@ static void check_restitution(kd_model *m, int i)
                        d->upper);
 }
 
+// The volume of an air spring: by area and one volume, or by a curve.
+static void finish_air_spring(kd_model *m, int i)
+{
+    kd_force           *f = &m->force[i];
+    const kd_force_def *d = &f->def;
+    if (!d->volumes) {
+        if (isnan(d->area[0]) || isnan(d->volume[0]))
+            kd_model_error(m, KD_SECTION_FORCE, i, "area", "'area' and 'volume' are needed, or a curve 'volumes'");
+    } else if (!isnan(d->area[0]) || !isnan(d->volume[0]) || !isnan(d->length)) {
+        kd_model_error(m, KD_SECTION_FORCE, i, "volumes",
+                       "'area', 'volume' and 'length' have no meaning beside 'volumes', which has them");
+    } else {
+        char text[300];
+        f->curve = kd_model_find(m, KD_SECTION_CURVE, d->volumes);
+        if (f->curve < 0) kd_model_say_unknown(m, KD_SECTION_CURVE, d->volumes, text, sizeof text);
+        if (f->curve < 0) kd_model_error(m, KD_SECTION_FORCE, i, "volumes", "%s", text);
+    }
+    if (d->volume[1] > 0.0 && d->flow == 0.0)
+        kd_model_error(m, KD_SECTION_FORCE, i, "flow", "the throttle to the auxiliary volume needs its 'flow'");
+}
+
+static void check_hydraulic(kd_model *m, int i)
+{
+    const kd_force_def *d = &m->force[i].def;
+    if (d->valve && d->flow == 0.0) kd_model_error(m, KD_SECTION_FORCE, i, "flow", "the valve needs its 'flow'");
+    if (d->valve && !(d->supply[0] > d->supply[1]))
+        kd_model_error(m, KD_SECTION_FORCE, i, "supply",
+                       "the pressure of the pump, %g, must be above that of the tank, %g", d->supply[0], d->supply[1]);
+    if (!d->valve && d->lag > 0.0)
+        kd_model_error(m, KD_SECTION_FORCE, i, "lag", "'lag' has no meaning without 'valve'");
+}
+
 static void finish_forces(kd_model *m)
 {
     for (int i = 0; i < m->nforces; i++) {
         kd_force *f = &m->force[i];
         f->from = f->to = on_ground;
-        f->joint = -1;
+        f->joint = f->curve = -1;
+        if (f->def.kind == KD_AIR_SPRING) finish_air_spring(m, i);
+        if (f->def.kind == KD_HYDRAULIC) check_hydraulic(m, i);
         if (f->def.kind == KD_JOINT_STOP || f->def.kind == KD_CONTACT) check_restitution(m, i);
         if (acts_in_joint(&f->def)) {
             find_joint(m, i);

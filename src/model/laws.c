@@ -232,6 +232,9 @@ static kd_status check_force(reader *r, int i)
     static const char *const torque_field[] = {"torque[0]", "torque[1]", "torque[2]"};
     const kd_force_def      *def = &r->m->force[i].def;
     kd_status                status = check_force_text(r, i, "law", "law", def->law, law, law_locals(def->kind));
+    if (status >= 0) status = check_force_text(r, i, "valve", "valve", def->valve, law, of_length);
+    if (status >= 0) status = check_force_text(r, i, "inflow", "inflow", def->inflow, law, of_length);
+    if (r->m->force[i].curve >= 0) r->used[KD_SECTION_CURVE][r->m->force[i].curve] = true;
     if (status >= 0) status = check_force_text(r, i, "road", "road", def->road, READ_TIME | READ_INPUTS, of_road);
     for (int k = 0; k < 3 && status >= 0; k++) {
         status = check_force_text(r, i, "force", force_field[k], def->force[k], law,

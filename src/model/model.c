@@ -696,6 +696,9 @@ kd_status kd_model_add_force(kd_model *m, const char *name, const kd_force_def *
     f->def.joint = kd_model_text(m, def->joint);
     f->def.law = kd_model_text(m, def->law);
     f->def.road = kd_model_text(m, def->road);
+    f->def.valve = kd_model_text(m, def->valve);
+    f->def.inflow = kd_model_text(m, def->inflow);
+    f->def.volumes = kd_model_text(m, def->volumes);
     for (int i = 0; i < 3; i++) {
         f->def.force[i] = kd_model_text(m, def->force[i]);
         f->def.torque[i] = kd_model_text(m, def->torque[i]);

@@ -70,6 +70,7 @@ typedef struct kd_force {
     kd_force_def def;
     kd_anchor    from, to;
     int          joint; // -1: none
+    int          curve; // air spring: volumes; -1: none
 } kd_force;
 
 typedef struct kd_user_force {
@@ -211,8 +212,9 @@ typedef enum kd_property {
                         // scalar force of a tsda, rsda, joint spring, tyre, maxwell
     KD_PROPERTY_WRENCH, // i: component of force 0..2 and torque 3..5 of a wheel on a rail
     KD_PROPERTY_VALUE,  // state, input, sensor, variable; energy: 0 kinetic, 1 potential, 2 total; block, i: output,
-                       // then states
-    KD_PROPERTY_OUT, // pi
+                        // then states
+    KD_PROPERTY_INNER,  // i: inner state of a force
+    KD_PROPERTY_OUT,    // pi
 } kd_property;
 
 typedef struct kd_path {

@@ -49,6 +49,18 @@ static const property of_tyre[] = {
     // with friction
     {"longitudinal", KD_PROPERTY_FORCE, 1, 0}, {"lateral", KD_PROPERTY_FORCE, 2, 0},
 };
+static const property of_cylinder[] = {
+    {"length", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
+    {"pressure_a", KD_PROPERTY_INNER, 0, 0}, {"pressure_b", KD_PROPERTY_INNER, 1, 0},
+    // with a lag
+    {"spool", KD_PROPERTY_INNER, 2, 0},
+};
+static const property of_air[] = {
+    {"length", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"force", KD_PROPERTY_FORCE, 0, 0},
+    {"pressure", KD_PROPERTY_FORCE, 1, 0}, {"volume", KD_PROPERTY_FORCE, 2, 0}, {"air", KD_PROPERTY_INNER, 0, 0},
+    // with an auxiliary volume
+    {"auxiliary_pressure", KD_PROPERTY_FORCE, 3, 0}, {"auxiliary_air", KD_PROPERTY_INNER, 1, 0},
+};
 static const property of_angle[] = {
     {"angle", KD_PROPERTY_Q, 0, 0}, {"rate", KD_PROPERTY_V, 0, 0}, {"torque", KD_PROPERTY_FORCE, 0, 0},
 };
@@ -120,6 +132,10 @@ static properties of_force_kind(kd_force_kind kind)
         return (properties){of_wrench, LENGTH(of_wrench)};
     case KD_TYRE:
         return (properties){of_tyre, LENGTH(of_tyre)};
+    case KD_HYDRAULIC:
+        return (properties){of_cylinder, LENGTH(of_cylinder)};
+    case KD_AIR_SPRING:
+        return (properties){of_air, LENGTH(of_air)};
     default:
         return (properties){of_length, LENGTH(of_length)};
     }
@@ -171,6 +187,9 @@ static bool is_there(const kd_model *m, kd_section section, int element, const p
     } else if (section == KD_SECTION_CONSTRAINT && p->property != KD_PROPERTY_WRENCH) {
         n = kd_constraint_rows(&m->constraint[element].def);
     }
+    if (section == KD_SECTION_FORCE && strcmp(p->text, "spool") == 0) return m->force[element].def.lag > 0.0;
+    if (section == KD_SECTION_FORCE && strncmp(p->text, "auxiliary", 9) == 0)
+        return m->force[element].def.volume[1] > 0.0;
     if (n < 0) return true;
     const char last = p->text[strlen(p->text) - 1];
     const bool counted = last >= '1' && last <= '9';

@@ -273,7 +273,8 @@ static const kd_field constraint_fields[] = {
 
 // ---- forces
 #define O(member) offsetof(kd_force_def, member)
-#define TWO_PLACES (K(KD_TSDA) | K(KD_RSDA) | K(KD_BUSHING) | K(KD_CONTACT) | K(KD_MAXWELL))
+#define FLUIDS (K(KD_HYDRAULIC) | K(KD_AIR_SPRING))
+#define TWO_PLACES (K(KD_TSDA) | K(KD_RSDA) | K(KD_BUSHING) | K(KD_CONTACT) | K(KD_MAXWELL) | FLUIDS)
 #define SPRINGS (K(KD_TSDA) | K(KD_RSDA) | K(KD_JOINT_SPRING))
 #define JOINT_FORCES (K(KD_JOINT_SPRING) | K(KD_JOINT_STOP) | K(KD_JOINT_FRICTION))
 #define STIFFNESS "N/m|N m/rad"
@@ -293,6 +294,10 @@ static const kd_kind_word force_kinds[] = {
     [KD_CONTACT] = {"contact",
         "sphere about `to` on the plane z = 0 of `from`: Hunt-Crossley with regularised friction, or with `restitution` impacts"},
     [KD_MAXWELL] = {"maxwell", "spring in series with a damper between two points, beside a parallel spring"},
+    [KD_HYDRAULIC] = {"hydraulic",
+        "hydraulic cylinder between two points with leakage and a servo valve; the pressures of its chambers are inner states"},
+    [KD_AIR_SPRING] = {"air_spring",
+        "air in a bellows between two points, with an auxiliary volume behind a throttle; the amounts of air are inner states"},
 };
 static const kd_field force_fields[] = {
     {"from", KD_FIELD_PLACE, O(from), 1, TWO_PLACES, KD_FIELD_REQUIRED, 0, ANY, "",
@@ -310,6 +315,10 @@ static const kd_field force_fields[] = {
      .doc = "which coordinate of the joint"},
     {"length", KD_FIELD_NUMBER, O(length), 1, K(KD_TSDA) | K(KD_MAXWELL), KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m",
      .doc = "free length of the spring; not given: as at the start position"},
+    {"length", KD_FIELD_NUMBER, O(length), 1, K(KD_HYDRAULIC), KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m",
+     .doc = "length between the points with the piston at the beginning of its stroke; not given: as at the start position"},
+    {"length", KD_FIELD_NUMBER, O(length), 1, K(KD_AIR_SPRING), KD_FIELD_MAYBE, NAN, NOT_NEGATIVE, "m",
+     .doc = "length at which the volume is `volume`; not given: as at the start position"},
     {"angle", KD_FIELD_NUMBER, O(length), 1, K(KD_RSDA), KD_FIELD_MAYBE, NAN, ANY, "rad",
      .doc = "angle of the relaxed spring; not given: as at the start position"},
     {"rest", KD_FIELD_NUMBER, O(length), 1, K(KD_JOINT_SPRING), KD_FIELD_MAYBE, NAN, ANY, "m|rad",
@@ -371,6 +380,8 @@ static const kd_field force_fields[] = {
             "moments across a sliding one, 0: moments do not rub"},
     {"stick", KD_FIELD_BOOLEAN, O(stick), 1, K(KD_JOINT_FRICTION), 0, 0, ANY, "",
      .doc = "dry friction that sticks and slides by events; `slip` has no meaning then"},
+    {"viscous", KD_FIELD_NUMBER, O(viscous), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "N s/m",
+     .doc = "friction of the piston per velocity"},
     {"slip", KD_FIELD_NUMBER, O(slip), 1, K(KD_JOINT_FRICTION) | K(KD_CONTACT), 0, 0.001, POSITIVE, "m/s|rad/s",
      .doc = "velocity below which friction is regularised"},
     {"slip", KD_FIELD_NUMBER, O(slip), 1, K(KD_TYRE), 0, 0.1, POSITIVE, "m/s",
@@ -401,6 +412,50 @@ static const kd_field force_fields[] = {
      .doc = "coefficient of friction"},
     {"friction", KD_FIELD_NUMBER, O(friction), 1, K(KD_TYRE), 0, 0, NOT_NEGATIVE, "",
      .doc = "coefficient of friction; 0: vertical force only"},
+    {"area", KD_FIELD_NUMBER, O(area), 2, K(KD_HYDRAULIC), KD_FIELD_REQUIRED, 0, POSITIVE, "m^2",
+     .doc = "areas of the piston: in chamber A, which extends the cylinder, and on the side of the rod, B"},
+    {"stroke", KD_FIELD_NUMBER, O(stroke), 1, K(KD_HYDRAULIC), KD_FIELD_REQUIRED, 0, POSITIVE, "m",
+     .doc = "way of the piston"},
+    {"volume", KD_FIELD_NUMBER, O(volume), 2, K(KD_HYDRAULIC), KD_FIELD_REQUIRED, 0, POSITIVE, "m^3",
+     .doc = "volumes of oil in A at the beginning and in B at the end of the stroke, with hoses"},
+    {"bulk", KD_FIELD_NUMBER, O(bulk), 1, K(KD_HYDRAULIC), 0, 1.4e9, POSITIVE, "Pa",
+     .doc = "bulk modulus of the oil"},
+    {"leakage", KD_FIELD_NUMBER, O(leakage), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "m^3/(s Pa)",
+     .doc = "flow from A to B per difference of pressure"},
+    {"ends", KD_FIELD_NUMBER, O(ends), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "N/m",
+     .doc = "stiffness of the ends of the stroke; 0: none"},
+    {"valve", KD_FIELD_LAW, O(valve), 1, K(KD_HYDRAULIC), 0, 0, ANY, "",
+     .doc = "opening of the valve, an expression of length, rate and of paths: 1 joins A with the pump and B with the tank, -1 the "
+            "other way round, beyond it stays open; not given: closed"},
+    {"lag", KD_FIELD_NUMBER, O(lag), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "s",
+     .doc = "time constant with which the spool follows `valve`, an inner state; 0: at once"},
+    {"supply", KD_FIELD_NUMBER, O(supply), 2, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "Pa",
+     .doc = "pressures of pump and tank above the ambient one"},
+    {"flow", KD_FIELD_NUMBER, O(flow), 1, FLUIDS, 0, 0, NOT_NEGATIVE, "m^3/s",
+     .doc = "flow through an edge of the open valve, or through the throttle to the auxiliary volume, at `drop`"},
+    {"drop", KD_FIELD_NUMBER, O(drop), 1, FLUIDS, 0, 1e6, POSITIVE, "Pa",
+     .doc = "difference of pressure at which the flow is `flow`; it goes with the square root"},
+    {"smooth", KD_FIELD_NUMBER, O(smooth), 1, FLUIDS, 0, 2e4, POSITIVE, "Pa",
+     .doc = "difference of pressure below which the square root is regularised"},
+    {"pressure", KD_FIELD_NUMBER, O(pressure), 2, K(KD_HYDRAULIC), KD_FIELD_MAYBE, NAN, ANY, "Pa",
+     .doc = "pressures of A and B at the start, above the ambient one; not given: that of the tank"},
+    {"area", KD_FIELD_NUMBER, O(area), 1, K(KD_AIR_SPRING), KD_FIELD_MAYBE, NAN, POSITIVE, "m^2",
+     .doc = "effective area: force per pressure, volume per length"},
+    {"volume", KD_FIELD_NUMBER, O(volume), 1, K(KD_AIR_SPRING), KD_FIELD_MAYBE, NAN, POSITIVE, "m^3",
+     .doc = "volume at `length`"},
+    {"volumes", KD_FIELD_TEXT, O(volumes), 1, K(KD_AIR_SPRING), 0, 0, ANY, "",
+     .doc = "curve of the volume over the length, in place of `area` and `volume`; its slope is the effective area"},
+    {"pressure", KD_FIELD_NUMBER, O(pressure), 1, K(KD_AIR_SPRING), KD_FIELD_REQUIRED, 0, POSITIVE, "Pa",
+     .doc = "absolute pressure at the start"},
+    {"ambient", KD_FIELD_NUMBER, O(ambient), 1, K(KD_AIR_SPRING), 0, 101325, POSITIVE, "Pa",
+     .doc = "absolute pressure outside"},
+    {"exponent", KD_FIELD_NUMBER, O(exponent), 1, K(KD_AIR_SPRING), 0, 1.4, BETWEEN(1, 2), "",
+     .doc = "polytropic exponent: 1.4 for fast motions, 1 for slow ones at constant temperature"},
+    {"auxiliary", KD_FIELD_NUMBER, offsetof(kd_force_def, volume) + sizeof(double), 1, K(KD_AIR_SPRING), 0, 0, NOT_NEGATIVE, "m^3",
+     .doc = "volume behind the throttle; 0: none"},
+    {"inflow", KD_FIELD_LAW, O(inflow), 1, K(KD_AIR_SPRING), 0, 0, ANY, "m^3/s",
+     .doc = "flow of air into the bellows, as volume at ambient pressure, an expression of length, rate and of paths: a levelling "
+            "valve; not given: 0"},
     {"stiff", KD_FIELD_WORD, O(stiff), 1, ALL, 0, KD_STIFFNESS_AUTO, ANY, "",
      .doc = "belongs to the stiff part of the Jacobian; auto: all kinds but applied forces and motors do", .words = words_stiff},
 };

@@ -366,8 +366,11 @@ static kd_status attempt(kd_realtime *rt, double *outputs)
     if (status == KD_OK && !is_finite(rt->next)) status = not_finite(rt);
     if (status != KD_OK) return reject(rt, status);
     if (outputs_at_end(rt, outputs) != KD_EVAL_OK) return reject(rt, fault(rt));
+    status = kd_rt_events_look(rt);
+    if (status != KD_OK) return reject(rt, status == KD_ERR_UNSUPPORTED ? status : fault(rt));
     accept(rt, ends);
-    return KD_OK;
+    status = kd_rt_events_take(rt);
+    return status < 0 ? fault(rt) : status;
 }
 
 static double clock_seconds(void)

@@ -205,7 +205,7 @@ static kd_status tell_friction(kd_simulation *s, kd_status status)
     kd_text_append(s->message, sizeof s->message, "%s%s", s->message[0] ? "; " : "", words);
     if (status < 0) return status;
     kd_text(s->news, sizeof s->news, "%s", s->message);
-    return holds == KD_ERR_SINGULAR_MASS ? holds : status;
+    return holds == KD_ERR_SINGULAR_MASS || holds == KD_ERR_CALLBACK_STOP ? holds : status;
 }
 
 // Remember which rows are active. Are they the same as at the last start?
@@ -442,7 +442,7 @@ static kd_status pass_instant(kd_simulation *s)
     s->unseen = true;
     if (is_left(s)) return status; // what happened made functions change their sign
     bool       smooth = kd_hybrid_is_smooth(s->hybrid) && s->x->t == s->methods->time(s->integrator);
-    bool       same = same_rows(s);
+    bool       same = same_rows(s) && !kd_hybrid_has_moved(s->hybrid);
     kd_restart mode = smooth ? KD_RESTART_SMOOTH : same ? KD_RESTART_SAME_ROWS : KD_RESTART_FRESH;
     kd_status  started = integrator_start(s, mode);
     if (started >= 0 && smooth) started = take_state(s);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "analysis/linear_subject.h"
+#include "core/failing_allocator.h"
 
 #ifdef KD_WITH_ARPACK
 
@@ -208,6 +209,31 @@ static void refusals(void **state)
     close_model(&s);
 }
 
+// Wherever memory ends, the answer says so, nothing stays allocated, and with enough of it all is well.
+static void memory_may_end(void **state)
+{
+    (void)state;
+    static const kd_setting settings[] = {{"N", "12"}, {"w", "0"}};
+    subject                 s = open_model("chain.yaml", settings, 2, KD_CARTESIAN, false);
+    failing_allocator       f = {0};
+    kd_modes               *m = NULL;
+    kd_status               status = KD_ERR_MEMORY;
+    failing_allocator_use(&f);
+    for (long k = 1; k < 2000 && status < 0; k++) {
+        f = (failing_allocator){.fail_at = k};
+        status = kd_modes_near(s.eom, kd_system_inputs(s.system), s.x, 3, 0, &m, NULL, 0);
+        if (status >= 0) break;
+        assert_int_equal(status, KD_ERR_MEMORY);
+        assert_null(m);
+        assert_int_equal(f.live, 0);
+    }
+    assert_true(status >= 0);
+    kd_modes_destroy(m);
+    assert_int_equal(f.live, 0);
+    kd_set_allocator(NULL);
+    close_model(&s);
+}
+
 #else
 
 // Without the library the answer says which package is missing.
@@ -234,6 +260,7 @@ int main(void)
         cmocka_unit_test(hanging_chain),
         cmocka_unit_test(free_motion),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(memory_may_end),
 #else
         cmocka_unit_test(refusal_names_the_package),
 #endif

@@ -125,6 +125,9 @@ static void few_modes(void **state)
     assert_null(strstr(result.text, "large model"));
     assert_non_null(strstr(result.text, "27.96"));
     assert_null(strstr(result.text, "55.08"));
+    result = expect("modes truck7 --count 2 --near 5 --json", 0, "31.06");
+    assert_non_null(strstr(result.text, "27.96"));
+    assert_null(strstr(result.text, "55.08"));
 #ifdef KD_WITH_ARPACK
     expect("modes " MODELS "chain.yaml --set N=100 --set w=0 --coordinates cartesian --count 2", 0, "large model");
     expect("modes " MODELS "chain.yaml --set N=100 --set w=0 --coordinates cartesian --count 2", 0, "0.3756702");
@@ -143,6 +146,20 @@ static void other_starts(void **state)
            "-0.2423858       2.133955");
     expect("modes " MODELS "four-bar-spring.yaml --from-equilibrium --start-state x.csv", 1, "choose one");
     expect("modes " MODELS "four-bar-spring.yaml --start-state none.csv", 1, "none.csv");
+}
+
+// Modes that swing are drawn, one picture each; examples in C have no bodies to draw.
+static void mode_pictures(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("rm -rf '" OUT "'").status, 0);
+    expect("modes " MODELS "bushing-mount.yaml --count 3 --scale 0.1 --output '" OUT "'", 0,
+           "bushing-mount-mode-3.svg");
+    assert_int_equal(run_command("ls '" OUT "' | grep -c svg | grep -qx 3").status, 0);
+    assert_int_equal(run_command("grep -q 'mode 1: ' '" OUT "/bushing-mount-mode-1.svg'").status, 0);
+    assert_int_equal(run_command("cmp -s '" OUT "/bushing-mount-mode-1.svg' '" OUT "/bushing-mount-mode-2.svg'").status,
+                     1);
+    expect("modes truck7 --output '" OUT "'", 1, "model files");
 }
 
 // The gain at the mode of the frequency response, as table, plot and JSON; names that are none are refused.
@@ -177,6 +194,7 @@ int main(void)
         cmocka_unit_test(few_modes),
         cmocka_unit_test(other_starts),
         cmocka_unit_test(frequency_response),
+        cmocka_unit_test(mode_pictures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

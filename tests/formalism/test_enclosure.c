@@ -255,12 +255,50 @@ static void coordinates_do_not_matter(void **state)
     }
 }
 
+static const char thrown[] =
+    "kardan: 1\n"
+    "parameters: {top: 9/(2*9.81)}\n"
+    "gravity: [0, 0, -9.81]\n"
+    "bodies: {ball: {mass: 2, inertia: [0.01, 0.01, 0.01]}}\n"
+    "joints: {up: {type: prismatic, bodies: [ground, ball], point: [0, 0, 0], axis: [0, 0, 1], v: 3}}\n"
+    "inputs: {wave: sin(50*t)}\n"
+    "variables: {tops: 0, waves: 0, beats: 0}\n"
+    "events:\n"
+    "  tops: {when: body.ball.pos.z - (top - 1e-8), set: {variable.tops: variable.tops + 1}}\n"
+    "  waves: {when: input.wave - 0.9999, set: {variable.waves: variable.waves + 1}}\n"
+    "  beats: {when: \"cos(30*t)^2 - 0.99999\", set: {variable.beats: variable.beats + 1}}\n"
+    "sensors: {tops: variable.tops, waves: variable.waves, beats: variable.beats}\n";
+
+// Crossings in pairs, closer together than any step: a ball that just reaches a height, waves that just reach theirs.
+static void no_pair_of_crossings_is_missed(void **state)
+{
+    static const kd_integrator integrators[] = {KD_RADAU, KD_BDF, KD_DOPRI5};
+    (void)state;
+    for (int c = 0; c < 2; c++)
+        for (int k = 0; k < 3; k++) {
+            fixture               f = make(thrown, c ? KD_CARTESIAN : KD_JOINT);
+            kd_simulation_options opt = kd_simulation_options_default();
+            char                  message[400] = "";
+            opt.integrator = integrators[k];
+            if (k == 2) opt.formulation = KD_ODE;
+            opt.rtol = opt.atol = 1e-8;
+            if (kd_simulate(kd_system_eom(f.system), kd_system_inputs(f.system), &opt, f.x, 1.0, NULL, message,
+                            sizeof message) < 0)
+                fail_msg("%s", message);
+            assert_true(f.x->z[0] == 2.0);
+            assert_true(f.x->z[1] == 16.0); // at (pi/2 + 2 pi k)/50, k < 8
+            assert_true(f.x->z[2] == 19.0); // at pi k/30, from k = 0 on, where only the end is seen
+            unmake(&f);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_fall_is_met),
         cmocka_unit_test(a_pendulum_stays_in_its_ranges),
         cmocka_unit_test(coordinates_do_not_matter),
+        cmocka_unit_test(no_pair_of_crossings_is_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

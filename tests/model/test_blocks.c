@@ -70,8 +70,15 @@ static void definitions_are_copied(void **state)
     add_block(m, "pid", &p);
     p.input[1] = "-joint.hinge.v";
     add_block(m, "pid2", &p);
+    kd_block_def e = kd_block_def_default(KD_BLOCK_EXPRESSION);
+    e.period = 0.1;
+    e.ninputs = 2, e.nstates = 1, e.noutputs = 1;
+    e.input[0] = e.input[1] = "t";
+    e.input_name[1] = name;
+    e.output[0] = "u1 + e + z";
+    add_block(m, "named", &e); // names that are missing beside others are filled in
     memset(input, 'x', sizeof input - 1), memset(A, 0, sizeof A), memset(den, 0, sizeof den), name[0] = 'f';
-    read_path(m, "all", "block.space.out + block.transfer.z2 + block.pid.rate + block.pid2.z");
+    read_path(m, "all", "block.space.out + block.transfer.z2 + block.pid.rate + block.pid2.z + block.named.z");
     CHECK(kd_model_finish(m));
     assert_int_equal(kd_model_warning_count(m), 0);
     assert_string_equal(m->block[0].def.input[0], "joint.hinge.q");
@@ -81,6 +88,8 @@ static void definitions_are_copied(void **state)
     assert_int_equal(m->block[2].def.nstates, 4);
     assert_int_equal(m->block[3].def.nstates, 1);
     assert_int_equal(m->block[3].def.ninputs, 2);
+    assert_string_equal(m->block[4].def.input_name[0], "u1");
+    assert_string_equal(m->block[4].def.state_name[0], "z");
     kd_model_destroy(m);
 }
 

@@ -16,7 +16,8 @@ static kd_eval hear(const kd_event *event, const kd_state *before, const kd_stat
 {
     happened *h = context;
     (void)after;
-    if (event->kind != KD_EVENT_SWITCH) return KD_EVAL_OK;
+    // crossings in a direction that an event is not for say nothing
+    if (event->kind != KD_EVENT_SWITCH || strstr(event->text, " through zero")) return KD_EVAL_OK;
     assert_true(h->n < MAX_EVENTS);
     h->t[h->n] = event->t;
     h->v[h->n] = before->v[0];
@@ -61,9 +62,9 @@ static kd_status run_method(const char *name, const method *m, double t_end, int
 }
 
 static const method methods[] = {
-    {KD_JOINT, KD_PSF, KD_RADAU},         {KD_CARTESIAN, KD_PSF, KD_RADAU}, {KD_CARTESIAN, KD_GGL, KD_RADAU},
-    {KD_CARTESIAN, KD_INDEX1, KD_DOP853}, {KD_JOINT, KD_INDEX1, KD_DOPRI5}, {KD_CARTESIAN, KD_STATESPACE, KD_DOP853},
-    {KD_CARTESIAN, KD_GGL, KD_BDF},       {KD_CARTESIAN, KD_PSF, KD_BDF},   {KD_JOINT, KD_STATESPACE, KD_SDIRK},
+    {KD_JOINT, KD_PSF, KD_RADAU},      {KD_CARTESIAN, KD_PSF, KD_RADAU}, {KD_CARTESIAN, KD_GGL, KD_RADAU},
+    {KD_CARTESIAN, KD_ODE, KD_DOP853}, {KD_JOINT, KD_ODE, KD_DOPRI5},    {KD_CARTESIAN, KD_STATESPACE, KD_DOP853},
+    {KD_CARTESIAN, KD_GGL, KD_BDF},    {KD_CARTESIAN, KD_PSF, KD_BDF},   {KD_JOINT, KD_STATESPACE, KD_SDIRK},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -177,6 +178,7 @@ typedef struct pendulum_run {
     double place[PERIODS / 20 + 1], lean[PERIODS / 20 + 1]; // every 0.2 s
     double largest;
     double force, push; // of the reference
+    int    full;
 } pendulum_run;
 
 // y = (x, angle, x', angle'), Lagrange's equations of a cart and a uniform rod of half length l
@@ -213,27 +215,47 @@ static void pendulum_reference(pendulum_run *r)
         }
         rate = ((y[1] - before) * 2 / T - rate * (1 - 0.04 / T)) / (1 + 0.04 / T);
         before = y[1];
-        r->force = fmin(10, fmax(-10, 60 * (y[1] - lean) + 12 * rate));
+        const double wanted = 60 * (y[1] - lean) + 12 * rate;
+        r->force = fmin(10, fmax(-10, wanted));
+        r->full += fabs(wanted) > 10;
         r->push = k >= 600 && k < 610 ? 1 : 0;
         runge_kutta(pendulum_rate, r, 4, 0, T, 20, y);
         if (k % 20 == 19) r->place[(k + 1) / 20] = y[0], r->lean[(k + 1) / 20] = y[1];
     }
 }
 
+static kd_eval compare_place(const kd_state *x, bool at_time, void *context)
+{
+    pendulum_run *r = context;
+    if (at_time) r->n++, r->largest = fmax(r->largest, fabs(x->p[0] - r->place[r->n]));
+    return KD_EVAL_OK;
+}
+
+// Against Lagrange's equations: the place of the cart with strict tolerances; all sensors with those of the file, and
+// its certificate is clean.
 static void inverted_pendulum(void **state)
 {
     (void)state;
     static pendulum_run r;
     static table        result;
+    double              times[PERIODS / 20];
     pendulum_reference(&r);
+    for (int k = 0; k < PERIODS / 20; k++) times[k] = 0.2 * (k + 1);
+    for (int i = 0; i < METHODS; i += 3) {
+        r.n = 0, r.largest = 0;
+        run_method("inverted-pendulum", &methods[i], 12, PERIODS / 20, times, compare_place, &r, NULL, NULL);
+        assert_int_equal(r.n, PERIODS / 20);
+        assert_close(r.largest, 0, 10 * accuracy(&methods[i]));
+    }
     for (int c = 0; c < 2; c++) {
-        run_with("inverted-pendulum", NULL, BOTH[c], 12, 60, 1e-3, &result);
+        run_with("inverted-pendulum", NULL, BOTH[c], 12, 60, 1.0, &result);
         for (int k = 1; k <= 60; k++) {
-            assert_close(at(&result, k, "place"), r.place[k], 1e-8);
-            assert_close(at(&result, k, "lean"), r.lean[k], 1e-8);
+            assert_close(at(&result, k, "place"), r.place[k], 1e-6);
+            assert_close(at(&result, k, "lean"), r.lean[k], 1e-6);
         }
-        assert_close(at(&result, -1, "place"), 1, 0.1);
-        assert_true(at(&result, -1, "full") == 3 && at(&result, -1, "arrivals") >= 1);
+        assert_close(at(&result, -1, "place"), 1, 0.2); // on its way back from the push
+        assert_close(at(&result, -1, "full"), r.full, 0);
+        assert_true(r.full > 0 && at(&result, -1, "arrivals") >= 1);
     }
 }
 
@@ -277,13 +299,13 @@ static void gear_shift(void **state)
         const double middle = 0.5 * (low + high);
         vf = v, xf = x;
         drive(37.5, middle, &vf, &xf);
-        *(xf < 400 ? &low : &high) = middle;
+        *(xf < 800 ? &low : &high) = middle;
     }
     time[n] = t + low, speed[n++] = vf;
     for (int i = 0; i < METHODS; i++) {
         happened events = {0};
         kd_state end;
-        assert_int_equal(run_method("gear-shift", &methods[i], 30, 0, NULL, NULL, NULL, &events, &end), KD_STOPPED);
+        assert_int_equal(run_method("gear-shift", &methods[i], 40, 0, NULL, NULL, NULL, &events, &end), KD_STOPPED);
         assert_int_equal(events.n, 7);
         for (int k = 0; k < n; k++) {
             assert_close(events.t[k], time[k], 1e2 * accuracy(&methods[i]));

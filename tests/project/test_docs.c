@@ -202,6 +202,8 @@ static void links_lead_somewhere(void **state)
                                         "docs/guide/linearisation.md",
                                         "docs/methods/linearize.md",
                                         "docs/guide/equilibrium.md",
+                                        "docs/guide/compare.md",
+                                        "docs/methods/compare.md",
                                         "docs/reference/model-file.md",
                                         "docs/guide/messages.md",
                                         "docs/guide/benchmarks.md",

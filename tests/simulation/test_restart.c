@@ -372,6 +372,54 @@ static void sampled_control_of_a_mass(void **state)
     }
 }
 
+// The same controller as part of the equations: z = (u, sum of the errors)
+static double next_sample(const kd_point *x, void *context)
+{
+    (void)context;
+    return 0.1 * (floor(10 * x->t + 1e-6) + 1);
+}
+
+static kd_eval control(const kd_point *x, void *context, double *z_new)
+{
+    (void)context;
+    z_new[0] = 4 * (1 - x->p[0]) - 3 * x->v[0] + x->z[1];
+    z_new[1] = x->z[1] + 0.1 * (1 - x->p[0]);
+    return KD_EVAL_OK;
+}
+
+// The driver samples a controller that says that it looks at the motion only, and one that does not, with the same
+// motion, which is the exact one.
+static void sampled_by_the_driver(void **state)
+{
+    (void)state;
+    for (int i = 0; i < METHODS; i++) {
+        const method         *m = &methods[i];
+        kd_simulation_options opt = options_of(m, 1e-9);
+        if (!m->own || m->formulation == KD_ODASSL) continue;
+        for (int of_motion = 0; of_motion < 2; of_motion++) {
+            kd_eom    *eom;
+            kd_state  *x;
+            kd_eom_def def = kd_eom_def_default();
+            def.dims = (kd_dims){.np = 1, .nv = 1, .nz = 2};
+            def.M = unit_mass;
+            def.f = free_mass;
+            def.next_sample = next_sample;
+            def.discrete = control;
+            def.discrete_of_motion = of_motion;
+            assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+            assert_int_equal(kd_state_create(eom, &x), KD_OK);
+            kd_simulation *s = simulate(eom, &opt, x);
+            run_to(s, 10);
+            if (fabs(x->p[0] - 1.01440488668887) > 1e-8 || fabs(x->v[0] + 0.00467834026814) > 1e-8)
+                fail_msg("%s, %d: x = %.12g, v = %.12g", words(m), of_motion, x->p[0], x->v[0]);
+            assert_int_equal(kd_simulation_events(s, KD_EVENT_SAMPLE), 100);
+            kd_simulation_destroy(s);
+            kd_state_destroy(x);
+            kd_eom_destroy(eom);
+        }
+    }
+}
+
 // Multistep methods keep their order, all methods their step: one step from sample to sample where the motion between
 // them is smooth enough for more, from the first sample on.
 static void order_and_step_are_kept(void **state)
@@ -548,6 +596,7 @@ int main(void)
         cmocka_unit_test(matrices_are_kept),
         cmocka_unit_test(forces_behind_a_jump),
         cmocka_unit_test(sampled_control_of_a_mass),
+        cmocka_unit_test(sampled_by_the_driver),
         cmocka_unit_test(order_and_step_are_kept),
         cmocka_unit_test(short_steps_are_forgotten),
         cmocka_unit_test(nothing_is_allocated),
