@@ -19,6 +19,10 @@ struct kd_event_rows {
     double          *met;                           // (nlambda) gI before the first impact
     double          *force, *v;                     // (nv)
     unsigned char   *hit, *struck, *holds, *leaves; // hit now, hit at this instant, rows of h in an impact, crossed
+    unsigned char   *lifted;                        // held until this impact
+    unsigned char   *held;                          // (nlambda + nmu) before the instant
+    double          *p, *s;                         // (np), (ns)
+    double          *base; // (nlambda) g_i that counts as zero: behind an instant a row that is touched may lie below
     bool            *implied; // (nlambda) off, but at rest as others that hold imply: its function does not count
     double          *GZ, *HZ; // at the position of the instant
     double          *Q, *row; // (nv x most), (nv) basis of the rows that hold

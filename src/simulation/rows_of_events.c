@@ -4,7 +4,8 @@
 //    of dry friction are finite, so its rows take no part. A hit row comes to rest if the flight that follows,
 //    2 gI_i+ / -gII_i, would be shorter than options.rest: then the impact is taken back and done again with that row
 //    among those that hold, gI_i+ = 0. This ends the infinitely many impacts of a ball that comes to rest in finite
-//    time. Rows that the new velocities meet are hit next.
+//    time. A row that the impact lifts off for so short a flight stays where it is. Rows that the new velocities meet
+//    are hit next.
 // 2. Rows that hold are settled in simulation/settle.c: no row pulls, none is penetrated, no friction is above its
 //    limit.
 #include <math.h>
@@ -15,6 +16,7 @@
 #include "simulation/rows_internal.h"
 
 #define OPENS 1e-10     // pull, relative to the forces of the last instant, at which a row opens: more than rounding
+#define BELOW 1e-15     // rounding of g_i behind an instant, relative to the positions
 #define PASSES 100      // impacts one after the other at one instant
 #define PENETRATED 1e-9 // g_i, relative to the positions, that a start may lie below zero
 
@@ -43,6 +45,7 @@ static void cut_arrays(kd_event_rows *self)
     self->force = kd_cut_double(arena, n.nv);
     self->v = kd_cut_double(arena, n.nv);
     self->implied = kd_cut_bool(arena, n.nlambda);
+    self->base = kd_cut_double(arena, n.nlambda);
     self->GZ = kd_cut_matrix(arena, n.nlambda, n.nv);
     self->HZ = kd_cut_matrix(arena, n.nmu, n.nv);
     self->Q = kd_cut_matrix(arena, n.nv, n.nlambda + n.nmu < n.nv ? n.nlambda + n.nmu : n.nv);
@@ -51,6 +54,10 @@ static void cut_arrays(kd_event_rows *self)
     self->holds = kd_arena_cut(arena, rows, 1);
     self->struck = kd_arena_cut(arena, rows, 1);
     self->leaves = kd_arena_cut(arena, rows, 1);
+    self->lifted = kd_arena_cut(arena, rows, 1);
+    self->held = kd_arena_cut(arena, rows, 1);
+    self->p = kd_cut_double(arena, n.np);
+    self->s = kd_cut_double(arena, n.ns);
     if (arena->failed) return;
     for (int i = 0, k = 0; i < n.nlambda; i++)
         if (kd_eom_one_sided(self->eom, i)) self->one_sided[k++] = i;
@@ -140,9 +147,10 @@ kd_eval kd_event_rows_values(kd_event_rows *self, kd_eom_data *d, const kd_state
     if (answer != KD_EVAL_OK) return answer;
     for (int k = 0; k < self->none_sided; k++) {
         int i = self->one_sided[k];
-        out[k] = x->active_lambda[i] ? OPENS * self->largest_force - point->lambda[i]
-                 : self->implied[i]  ? 1
-                                     : self->g[i];
+        if (x->active_lambda[i])
+            out[k] = OPENS * self->largest_force - point->lambda[i];
+        else
+            out[k] = self->implied[i] ? 1 : self->g[i] - self->base[i];
     }
     for (int k = 0; k < self->nfriction; k++) {
         int i = self->friction[k];
@@ -180,23 +188,25 @@ static kd_status strike(kd_event_rows *self)
     if (kd_rows_levels(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
     for (int k = 0; k < self->none_sided; k++) {
         int i = self->one_sided[k];
-        if (x->active_lambda[i] && self->gI[i] > kd_rows_slow(self)) x->active_lambda[i] = 0;
+        if (!x->active_lambda[i] || self->gI[i] <= kd_rows_slow(self)) continue;
+        x->active_lambda[i] = 0;
+        self->lifted[i] = 1;
     }
     kd_rows_directions(self);
     return KD_OK;
 }
 
-// Hit rows whose flight would be too short rest from now on; *any? At the accelerations behind the impact.
-static kd_eval find_rest(kd_event_rows *self, bool *any)
+// Rows of a list whose flight would be too short rest from now on; *any? At the accelerations behind the impact.
+static kd_eval find_rest(kd_event_rows *self, unsigned char *list, bool *any)
 {
     *any = false;
     for (int k = 0; k < self->none_sided; k++) {
         int  i = self->one_sided[k];
         bool follows = false;
-        if (!self->hit[i] || !(self->gII[i] < 0) || !(2 * self->gI[i] <= -self->gII[i] * self->rest)) continue;
+        if (!list[i] || !(self->gII[i] < 0) || !(2 * self->gI[i] <= -self->gII[i] * self->rest)) continue;
         kd_eval answer = kd_rows_follows(self, i, &follows);
         if (answer != KD_EVAL_OK) return answer;
-        self->hit[i] = 0;
+        list[i] = 0;
         self->x->active_lambda[i] = !follows;
         *any = true;
     }
@@ -215,12 +225,15 @@ static kd_status strike_all(kd_event_rows *self)
             self->struck[i] = self->struck[i] || self->hit[i];
             self->leaves[i] = self->leaves[i] && !self->hit[i];
         }
-        bool again;
+        bool again, kept;
+        memset(self->lifted, 0, (size_t)self->dims.nlambda);
         do {
             kd_status status = strike(self);
             if (status < 0) return status;
-            if (kd_rows_solve(self) != KD_EVAL_OK || find_rest(self, &again) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+            if (kd_rows_solve(self) != KD_EVAL_OK || find_rest(self, self->hit, &again) != KD_EVAL_OK)
+                return KD_ERR_CALLBACK_STOP;
         } while (again);
+        if (find_rest(self, self->lifted, &kept) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
     }
     return KD_ERR_CHATTER;
 }
@@ -251,6 +264,8 @@ static void clear(kd_event_rows *self)
     memset(self->struck, 0, rows);
     memset(self->leaves, 0, rows);
     memset(self->hit, 0, rows);
+    memcpy(self->held, self->x->active_lambda, (size_t)self->dims.nlambda);
+    memcpy(self->held + self->dims.nlambda, self->x->active_mu, (size_t)self->dims.nmu);
     self->matrices_known = false;
     self->largest_force = 0;
     self->largest_acceleration = kd_norm_max(self->dims.nv, self->x->a); // of before the instant
@@ -285,7 +300,12 @@ static kd_status resolve(kd_event_rows *self)
     if (kd_rows_levels(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
     kd_rows_directions(self);
     kd_status status = strike_all(self);
-    return status < 0 ? status : kd_rows_settle(self);
+    if (status >= 0) status = kd_rows_settle(self);
+    for (int k = 0; k < self->none_sided; k++) {
+        int i = self->one_sided[k];
+        self->base[i] = kd_rows_touches(self, i) ? fmin(self->g[i], 0) - BELOW * kd_rows_length(self) : 0;
+    }
+    return status;
 }
 
 static void tell_row(const kd_event_rows *self, kd_event_kind kind, int function, int row, int direction,

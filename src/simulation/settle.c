@@ -211,18 +211,30 @@ static kd_eval change_one(kd_event_rows *self, int *which)
     return KD_EVAL_OK;
 }
 
-// Velocities of the rows that now hold: what is left of gI_i and h_i is small, but not rounding.
+static bool holds_more(const kd_event_rows *self)
+{
+    bool more = false;
+    for (int i = 0; i < self->dims.nlambda; i++) more = more || (self->x->active_lambda[i] && !self->held[i]);
+    for (int i = 0; i < self->dims.nmu; i++)
+        more = more || (self->x->active_mu[i] && !self->held[self->dims.nlambda + i]);
+    return more;
+}
+
+// Velocities of rows that hold from now on: what is left of gI_i and h_i is small, but not rounding. Positions stay.
 static kd_status meet_rows(kd_event_rows *self)
 {
     kd_state *x = self->x;
-    memset(self->hit, 0, (size_t)self->dims.nlambda);
-    if (kd_rows_levels(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
-    kd_status status =
-        kd_eom_impact(kd_acceleration_data(self->solver), x->active_lambda, x->active_mu, self->hit, x->v, NULL);
-    if (status < 0) return status;
-    bool done =
-        kd_rows_levels(self) == KD_EVAL_OK && find_implied(self) == KD_EVAL_OK && kd_rows_solve(self) == KD_EVAL_OK;
-    return done ? KD_OK : KD_ERR_CALLBACK_STOP;
+    kd_eval   answer = KD_EVAL_OK;
+    if (holds_more(self)) {
+        memcpy(self->p, x->p, (size_t)self->dims.np * sizeof *x->p);
+        if (self->dims.ns > 0) memcpy(self->s, x->s, (size_t)self->dims.ns * sizeof *x->s);
+        answer = kd_acceleration_project(self->solver, x->t, self->p, self->s, x->v, x->r, false);
+        self->of_solver = answer != KD_EVAL_OK;
+    }
+    if (answer == KD_EVAL_OK) answer = kd_rows_levels(self);
+    if (answer == KD_EVAL_OK) answer = find_implied(self);
+    if (answer == KD_EVAL_OK) answer = kd_rows_solve(self);
+    return answer == KD_EVAL_OK ? KD_OK : KD_ERR_CALLBACK_STOP;
 }
 
 kd_status kd_rows_settle(kd_event_rows *self)

@@ -339,6 +339,61 @@ static void test_closed_loop(void **state)
     }
 }
 
+// ---- many rows of one body -----------------------------------------------------------------------------------------
+
+// A cube comes to rest on a face, on at most three of its corners; vertical forces keep spin and momentum.
+static void test_dice(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        run r;
+        simulate(&r, read_file(MODEL("dice"), NULL, 0), &METHODS[k], -1, 1e-9, 4);
+        int held = 0, first = kd_eom_dims(kd_system_eom(r.system)).nlambda - 8;
+        for (int i = 0; i < 8; i++) held += r.x->active_lambda[first + i];
+        assert_true(held == 2 || held == 3); // its centre may lie above a diagonal
+        assert_near(r.y[0], 0.1, 1e-9);
+        assert_near(r.y[1], 0.3, 1e-9);
+        assert_near(r.y[2], 3, 1e-5);
+        assert_near(r.y[3], 0, 1e-12);
+        assert_near(r.y[4], GRAVITY, 1e-6);
+        finish(&r);
+    }
+}
+
+static const char shaker[] = "kardan: 1\n"
+                             "title: Ball on a shaking table\n"
+                             "parameters: {A: 0.05, w: 20}\n"
+                             "gravity: [0, 0, -9.81]\n"
+                             "bodies:\n"
+                             "  table: {mass: 1, inertia: [0.1, 0.1, 0.1]}\n"
+                             "  ball: {position: [0, 0, 0.1], mass: 0.5, inertia: [0.01, 0.01, 0.01]}\n"
+                             "joints: {drive: {type: prismatic, from: ground, to: table, motion: 'A*sin(w*t)'}}\n"
+                             "forces: {touch: {type: contact, from: table, to: ball, radius: 0.1, restitution: 0}}\n"
+                             "sensors: {press: force.touch.fz}\n";
+
+// A ball on a table that shakes: it leaves where A w^2 sin(w t) = g, flies, lands without a bounce and leaves again.
+static void test_shaken(void **state)
+{
+    (void)state;
+    const double A = 0.05, w = 20, leaves = asin(GRAVITY / (A * w * w)) / w;
+    const double z0 = A * sin(w * leaves), v0 = A * w * cos(w * leaves);
+    double       low = 0.1, high = 0.25; // of the flight: the ball is above the table, then below
+    for (int i = 0; i < 80; i++) {
+        double t = 0.5 * (low + high), gap = z0 + v0 * t - 0.5 * GRAVITY * t * t - A * sin(w * (leaves + t));
+        *(gap > 0 ? &low : &high) = t;
+    }
+    for (int k = 0; k < NMETHODS; k++) {
+        run r;
+        simulate(&r, read_text(shaker), &METHODS[k], -1, 1e-11, 0.3);
+        assert_true(r.count >= 3);
+        assert_int_equal(r.log[0].kind, KD_EVENT_RELEASE);
+        assert_near(r.log[0].t, leaves, 1e-10);
+        assert_int_equal(r.log[1].kind, KD_EVENT_IMPACT);
+        assert_near(r.log[1].t, leaves + low, 1e-9);
+        finish(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +403,8 @@ int main(void)
         cmocka_unit_test(test_row_of_balls),
         cmocka_unit_test(test_row_with_loss),
         cmocka_unit_test(test_closed_loop),
+        cmocka_unit_test(test_dice),
+        cmocka_unit_test(test_shaken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
