@@ -705,7 +705,7 @@ void mechanism_make(mechanism *m, uint64_t seed, const mechanism_options *opt)
     }
     if (opt->states && !opt->conservative) make_states(m);
     for (int i = 0; i < opt->forces; i++)
-        make_force(m, (kd_force_kind)((seed + (uint64_t)i * 3) % KD_FORCE_KIND_COUNT));
+        make_force(m, (kd_force_kind)((seed + (uint64_t)i * 3) % (KD_MAXWELL + 1)));
 }
 
 // ---- models ---------------------------------------------------------------------------------------------------------
