@@ -196,6 +196,8 @@ typedef struct kd_eom_def {
     // stage: with them no double crossing is missed, without them extrema are searched. -inf, inf: not known
     kd_eval (*switch_bounds)(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
     kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
+    const signed char *crossing; // (nswitch) 1: function i matters where it rises, -1: where it falls, 0: both. A
+                                 // crossing the other way is shown to event, but not logged. NULL: both. Copied
     double (*next_break)(const kd_point *x, void *context);  // next time > x->t at which a function of time is not
                                                              // smooth; infinity: none. Time stage
     double (*next_sample)(const kd_point *x, void *context); // time of the next sample, > x->t

@@ -381,10 +381,11 @@ static void take_jump(kd_hybrid *self, const kd_jump *jump)
 
 static void tell_crossings(kd_hybrid *self, const char *text)
 {
+    const signed char *wanted = kd_eom_definition(self->eom)->crossing;
     for (int i = 0; i < self->dims.nswitch; i++) {
         int  direction = self->crossing.crossed[i];
         char name[160], words[KD_TOLD_TEXT];
-        if (direction == 0) continue;
+        if (direction == 0 || (wanted && wanted[i] == -direction)) continue;
         kd_limit_name(self->limit, i, name, sizeof name);
         kd_text(words, sizeof words, "%s %s through zero", name, direction > 0 ? "rose" : "fell");
         kd_teller_tell(KD_EVENT_SWITCH, i, direction, text[0] ? text : words, &self->teller);
