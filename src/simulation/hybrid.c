@@ -407,11 +407,12 @@ static kd_status make_event(kd_hybrid *self)
     if (status < 0) return failed(self, status, "event");
     jump.text[sizeof jump.text - 1] = '\0';
     take_jump(self, &jump);
-    if (!jump.quiet || jump.stop) tell_crossings(self, jump.text);
+    tell_crossings(self, jump.text);
     if (!jump.stop) return KD_OK;
     self->stop = true;
+    const int told = self->teller.queued;
     kd_text(self->message, sizeof self->message, "stopped by an event at t = %.9g: %s", self->x->t,
-            self->teller.queue[self->teller.queued - 1].text);
+            told > 0 ? self->teller.queue[told - 1].text : jump.text);
     return KD_OK;
 }
 
