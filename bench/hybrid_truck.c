@@ -8,9 +8,9 @@
 
 enum { NV = 9, NF = 2 };
 enum { REAR, CHASSIS, PITCH, FRONT };
-static const double SKY = 2e4, GROUND = 5e3;                     // [N s/m]
-static const double rear_axle = -2.06, front_axle = 2.44;        // along the chassis [m]
-static const double START = 1e-9;                                // a sample this part of a period ahead is due
+static const double SKY = 2e4, GROUND = 5e3;              // [N s/m]
+static const double rear_axle = -2.06, front_axle = 2.44; // along the chassis [m]
+static const double START = 1e-9;                         // a sample this part of a period ahead is due
 
 struct hybrid_truck {
     kd_eom           *plain, *eom;
@@ -142,16 +142,17 @@ static bool create_equations(hybrid_truck *truck)
         def.dims.nz = NF;
         def.next_sample = next_sample;
         def.discrete = discrete;
+        def.discrete_of_motion = true;
     }
     return kd_eom_create(&def, &truck->eom, NULL, 0) >= 0;
 }
 
 hybrid_truck *hybrid_truck_create(double period)
 {
-    const kd_example *example = kd_gallery_find("truck5");
-    kd_state         *start = NULL;
+    const kd_example  *example = kd_gallery_find("truck5");
+    kd_state          *start = NULL;
     kd_initial_options initial = kd_initial_options_default();
-    hybrid_truck     *truck = kd_alloc(sizeof *truck);
+    hybrid_truck      *truck = kd_alloc(sizeof *truck);
     if (!truck || !example) goto failed;
     truck->period = period;
     set_law(truck);

@@ -43,7 +43,9 @@ KD_API kd_status kd_system_closure(const kd_system *system, double *error, char 
 typedef struct kd_poses kd_poses;
 KD_API kd_status        kd_poses_create(const kd_system *system, kd_poses **poses) KD_NODISCARD;
 KD_API kd_eval          kd_poses_at(kd_poses *poses, const kd_state *x, double *pose) KD_NODISCARD;
-KD_API void             kd_poses_destroy(kd_poses *poses); // NULL is fine
+// How they move: velocity of the frame and angular velocity in the axes of the world, 6 per moving body.
+KD_API kd_eval kd_poses_rates(kd_poses *poses, const kd_state *x, double *rate) KD_NODISCARD;
+KD_API void    kd_poses_destroy(kd_poses *poses); // NULL is fine
 
 // What the assembly found.
 typedef struct kd_system_info {

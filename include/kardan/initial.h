@@ -47,5 +47,22 @@ typedef struct kd_consistency {
 KD_API kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                                       kd_consistency *out) KD_NODISCARD;
 
+// Forces that depend on multipliers (friction), directly or through w, must not be so large that accelerations and
+// multipliers are no longer determined: generalised Gruebler condition, S1 Eq. 23.  Method: docs/methods/friction.md
+typedef struct kd_solvability {
+    int    rows, rank;      // constraints that hold and are independent; rank of the matrix of the condition
+    double limit, reversed; // these forces can be that many times as large before the condition fails, at the
+                            // multipliers as they are, and with those of one or all auxiliary variables reversed;
+                            // infinity: without end. Between limit and here solutions are not unique, or there are none
+    int  name[3], nnames; // auxiliary variables (without: multipliers) that take part most where it fails first
+    bool without;         // multipliers were found without such forces, because x has none
+} kd_solvability;
+// At the state x, with its a, lambda, mu, w; where lambda and mu are all zero, with those that there were without such
+// forces. KD_OK: the condition holds; KD_ERR_SINGULAR_MASS: it does not; KD_ERR_UNSUPPORTED: no forces depend on
+// multipliers, nothing is constrained, or the system is too large. message (may be NULL) says what is wrong where a
+// limit is below 1, otherwise "".
+KD_API kd_status kd_initial_solvable(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_solvability *out,
+                                     char *message, size_t size) KD_NODISCARD;
+
 KD_EXTERN_C_END
 #endif

@@ -6,6 +6,7 @@
 #include <kardan/base.h>
 #include <kardan/bdf.h>
 #include <kardan/certificate.h>
+#include <kardan/compare.h>
 #include <kardan/cvode.h>
 #include <kardan/dae.h>
 #include <kardan/eom.h>

@@ -25,7 +25,11 @@ typedef struct kd_linear {
     const double      *A, *B, *C, *D;
     const int         *position, *velocity; // (nposition), (nvelocity) which of the nv increments and velocities
     const char *const *state_name, *const *input_name, *const *output_name;
-    const bool *moves; // (nu) the input stands in constraints: its column of B, D holds while it changes slowly
+    const bool
+        *moves; // (nu) the input acts by its rates as well, such as a prescribed motion: its columns of B, D hold
+                // while it changes slowly, those of B1, B2 (nx x nu), D1, D2 (ny x nu) are to be added:
+                // x' = A x + B u + B1 u' + B2 u'', y = C x + D u + D1 u' + D2 u''
+    const double *B1, *B2, *D1, *D2;
     // All increments and velocities from the states: e = T x, dv = S x (nv x nx).
     const double      *T, *S;
     const char *const *increment_name; // (nv)
@@ -50,20 +54,27 @@ KD_API void      kd_linear_destroy(kd_linear *linear); // NULL is fine
 
 // Eigenvalues of A, rising by their magnitude, a pair with the positive imaginary part first, and mode shapes.
 typedef struct kd_modes {
-    int           n;                   // nx
-    int           nv;                  // rows of the shapes
-    const double *real, *imaginary;    // (n) [1/s]
-    const double *frequency;           // (n) [Hz] |x| / (2 pi)
-    const double *damping;             // (n) ratio -real / |x|; 0 for x = 0
-    const double *state_re, *state_im; // (n x n) eigenvectors, in columns
-    const double *shape_re, *shape_im; // (nv x n) increments e; the largest is 1 unless the mode moves nothing
-    void         *memory;
+    int                n;                   // nx
+    int                nv;                  // rows of the shapes
+    const double      *real, *imaginary;    // (n) [1/s]
+    const double      *frequency;           // (n) [Hz] |x| / (2 pi)
+    const double      *damping;             // (n) ratio -real / |x|; 0 for x = 0
+    const double      *state_re, *state_im; // (n x n) eigenvectors, in columns; NULL: kd_modes_near
+    const double      *shape_re, *shape_im; // (nv x n) increments e; the largest is 1 unless the mode moves nothing
+    const char *const *increment_name;      // (nv)
+    void              *memory;
 } kd_modes;
 KD_API kd_status kd_modes_create(const kd_linear *linear, kd_modes **modes) KD_NODISCARD;
+
+// Few modes of large equations, by ARPACK on the sparse descriptor form: those count eigenvalues (of pairs one half)
+// that are nearest to i 2 pi frequency [Hz]; 0: the slowest ones. Fewer may be found. KD_ERR_UNAVAILABLE: built without
+// ARPACK; KD_ERR_UNSUPPORTED: in motion with quaternions, or redundant constraints; the message says so.
+KD_API kd_status kd_modes_near(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, int count,
+                               double frequency, kd_modes **modes, char *message, size_t size) KD_NODISCARD;
 KD_API void      kd_modes_destroy(kd_modes *modes); // NULL is fine
 
-// Frequency response C inv(i omega I - A) B + D at n frequencies [rad/s]: re, im (ny x nu x n). A frequency that is an
-// eigenvalue gives NaN.
+// Frequency response C inv(i omega I - A) B + D at n frequencies [rad/s], B and D with B1, B2, D1, D2 for u' = i omega
+// u: re, im (ny x nu x n). A frequency that is an eigenvalue gives NaN.
 KD_API kd_status kd_linear_response(const kd_linear *linear, int n, const double *omega, double *re,
                                     double *im) KD_NODISCARD;
 

@@ -89,8 +89,9 @@ KD_API void      kd_realtime_destroy(kd_realtime *self); // NULL is fine
 // One step. inputs (nu): held over the step, with the rate from the last ones to these where constraints move with
 // them; entries that are not external are not read; NULL: the last ones (at first 0, or those of the model). outputs
 // (ny, may be NULL): the outputs of the equations at the end of the step. KD_OK; KD_LATE: done, but not within the
-// deadline; < 0: not done (a value is not finite, a pivot vanished, a function refused): the state is still that of the
-// last good step, kd_realtime_message says what happened.
+// deadline; KD_STOPPED: done, and an event at its end asks to end the run, kd_realtime_message says which; < 0: not
+// done (a value is not finite, a pivot vanished, a function refused): the state is still that of the last good step,
+// kd_realtime_message says what happened.
 KD_API kd_status kd_realtime_step(kd_realtime *self, const double *inputs, double *outputs) KD_NODISCARD;
 
 // The state after the last good step, with accelerations and multipliers of that step; valid until the next step.

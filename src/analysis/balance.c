@@ -419,6 +419,7 @@ static kd_eval try_step(kd_balance *b, double share)
         double *value = slot(b, b->trial, b->u_trial, b->theta_trial, b->outer_trial, j);
         *(value ? value : b->raw + b->column[j].index) += share * b->step[j];
     }
+    if (!kd_balance_use(b, b->outer_trial)) return KD_EVAL_RETRY;
     kd_eval answer = kd_eom_oplus(b->data, b->x->p, b->raw, b->trial->p);
     (void)kd_eom_normalise(b->data, b->trial->p);
     kd_balance_turn(b, b->trial);

@@ -90,3 +90,32 @@ bool kd_linear_names(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
     if (x->nd > 0 && !arena->failed) name_descriptor(l, x, arena);
     return !arena->failed;
 }
+
+const char *const *kd_copy_names(int n, const char *const *names, kd_arena *arena)
+{
+    const char **list = list_of(arena, n);
+    for (int i = 0; i < n && list; i++) list[i] = keep(arena, names[i]);
+    return list;
+}
+
+// The coordinate that increment j alone moves; -1: none
+static int coordinate_of(const kd_eom *eom, const kd_pattern *Z, int j)
+{
+    if (kd_eom_dims(eom).np == kd_eom_dims(eom).nv && !kd_eom_definition(eom)->Z) return j;
+    return Z && Z->column[j + 1] == Z->column[j] + 1 ? Z->row[Z->column[j]] : -1;
+}
+
+const char *const *kd_increment_names(const kd_eom *eom, kd_arena *arena)
+{
+    const int    nv = kd_eom_dims(eom).nv;
+    const char **list = list_of(arena, nv);
+    kd_pattern   Z;
+    const bool   known = kd_eom_pattern(eom, KD_KINEMATICS, KD_V, &Z);
+    char         text[LONGEST + 30], velocity[LONGEST];
+    for (int j = 0; j < nv && list; j++) {
+        const int i = coordinate_of(eom, known ? &Z : NULL, j);
+        kd_text(text, sizeof text, "integral of %s", kd_eom_name(eom, KD_NAME_V, j, velocity, sizeof velocity));
+        list[j] = keep(arena, i >= 0 ? kd_eom_name(eom, KD_NAME_P, i, velocity, sizeof velocity) : text);
+    }
+    return list;
+}

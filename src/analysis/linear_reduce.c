@@ -1,7 +1,7 @@
 // linear_reduce.c: minimal coordinates of linear equations with constraints.
 //
 // States: independent increments x_p, independent velocities x_v, inner states r. For each state and each input:
-//     c_s ds = -c_p e,   GZ e + g_u u = 0,   [GZ; HZ] dv + [gI_p; h_p] e + [gI_u; h_u] u = 0
+//     c_s ds = -c_p e,   GZ e + g_u u = 0,   [GZ; HZ] dv + [gI_p; h_p] e + [gI_u; h_u] u + [gI_u'; h_u'] u' = 0
 // give e, ds, dv (p with s eliminated); then one linear system gives da, dw, dlambda, dmu:
 //     [M R_w R_lambda R_mu; 0 d_w d_lambda d_mu; GZ 0 0 0; HZ 0 0 0],
 // and x_p' = (dv + N e) at the independent places, x_v' = da there, r' = db.
@@ -31,7 +31,7 @@ typedef struct reduction {
 // y += sign F_var x for one variable; nothing if the block vanishes
 static void add(const kd_linearizer *l, kd_fn fn, kd_var var, double sign, const variation *x, double *y)
 {
-    const double *block = kd_block(l, fn, var);
+    const double *block = kd_block_at(l, fn, var);
     if (block) kd_gemv(kd_eom_rows(l->eom, fn), kd_eom_columns(l->eom, var), sign, block, x->by[var], 1, y);
 }
 
@@ -234,32 +234,53 @@ static void set_sizes(const kd_linearizer *l, kd_linear *linear, kd_arena *arena
     linear->velocity = copy_ints(arena, l->velocity.independent, linear->nvelocity);
 }
 
+static bool is_zero(int n, const double *column)
+{
+    return kd_norm_max(n, column) == 0;
+}
+
+// One column of A and C (level -1), or of B and D for an input or a rate of it
+static void one_column(reduction *q, const kd_linear *linear, int level, int j, double *dx, double *y)
+{
+    q->l->level = level > 0 ? level : 0;
+    clear(q);
+    if (level < 0)
+        set_state(q, linear, j);
+    else
+        q->x.by[KD_U][j] = 1;
+    complete(q);
+    accelerate(q);
+    tell(q, linear, dx, y);
+    q->l->level = 0;
+}
+
 kd_status kd_linear_reduce(kd_linearizer *l, kd_linear *linear, kd_arena *arena)
 {
     set_sizes(l, linear, arena);
-    const int nx = linear->nx, nu = linear->nu, ny = linear->ny, nv = l->n.nv;
-    double   *A = kd_cut_matrix(arena, nx, nx), *B = kd_cut_matrix(arena, nx, nu), *C = kd_cut_matrix(arena, ny, nx);
-    double   *D = kd_cut_matrix(arena, ny, nu), *T = kd_cut_matrix(arena, nv, nx), *S = kd_cut_matrix(arena, nv, nx);
+    const int    nx = linear->nx, nu = linear->nu, ny = linear->ny, nv = l->n.nv;
+    const size_t rows = (size_t)nx, wide = (size_t)ny;
+    double      *A = kd_cut_matrix(arena, nx, nx), *C = kd_cut_matrix(arena, ny, nx);
+    double      *B[3], *D[3], *T = kd_cut_matrix(arena, nv, nx), *S = kd_cut_matrix(arena, nv, nx);
+    for (int k = 0; k < 3; k++) B[k] = kd_cut_matrix(arena, nx, nu), D[k] = kd_cut_matrix(arena, ny, nu);
     bool     *moves = kd_cut_bool(arena, nu);
     reduction q = {.l = l};
     kd_status status = arena->failed ? KD_ERR_MEMORY : prepare(&q);
     if (status < 0) return status;
-    for (int k = 0; k < nx + nu; k++) {
-        const bool is_state = k < nx;
-        const int  j = is_state ? k : k - nx;
-        clear(&q);
-        if (is_state)
-            set_state(&q, linear, k);
-        else
-            q.x.by[KD_U][j] = 1;
-        complete(&q);
-        accelerate(&q);
-        tell(&q, linear, (is_state ? A : B) + (size_t)j * (size_t)nx, (is_state ? C : D) + (size_t)j * (size_t)ny);
-        if (!is_state) moves[j] = stands_in_constraints(l, j);
-        if (!is_state) continue;
+    for (int k = 0; k < nx; k++) {
+        one_column(&q, linear, -1, k, A + (size_t)k * rows, C + (size_t)k * wide);
         memcpy(T + (size_t)k * (size_t)nv, q.x.by[KD_P], (size_t)nv * sizeof(double));
         memcpy(S + (size_t)k * (size_t)nv, q.x.by[KD_V], (size_t)nv * sizeof(double));
     }
-    linear->A = A, linear->B = B, linear->C = C, linear->D = D, linear->T = T, linear->S = S, linear->moves = moves;
+    for (int j = 0; j < nu; j++) {
+        moves[j] = stands_in_constraints(l, j);
+        for (int k = 0; k < 3; k++) {
+            double *dx = B[k] + (size_t)j * rows, *y = D[k] + (size_t)j * wide;
+            one_column(&q, linear, k, j, dx, y);
+            moves[j] = moves[j] || (k > 0 && (!is_zero(nx, dx) || !is_zero(ny, y)));
+        }
+    }
+    linear->A = A, linear->C = C, linear->T = T, linear->S = S, linear->moves = moves;
+    linear->B = B[0], linear->B1 = B[1], linear->B2 = B[2];
+    linear->D = D[0], linear->D1 = D[1], linear->D2 = D[2];
     return KD_OK;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/internal.h"
 #include "core/memory.h"
 #include "math/dense.h"
 
@@ -77,6 +78,7 @@ static void tell(const kd_linear *linear, const modes_work *w, kd_modes *m, kd_a
     double      *frequency = kd_cut_double(arena, n), *damping = kd_cut_double(arena, n);
     double      *state_re = kd_cut_matrix(arena, n, n), *state_im = kd_cut_matrix(arena, n, n);
     double      *shape_re = kd_cut_matrix(arena, nv, n), *shape_im = kd_cut_matrix(arena, nv, n);
+    m->increment_name = kd_copy_names(nv, linear->increment_name, arena);
     if (arena->failed) return;
     for (int j = 0; j < n; j++) {
         const int k = w->order[j];
@@ -144,6 +146,14 @@ void kd_modes_destroy(kd_modes *m)
 
 // ---- frequency response ---------------------------------------------------------------------------------------------
 
+// u' = i omega u, u'' = -omega^2 u
+static double complex with_rates(const double *by_u, const double *by_rate, const double *by_second, size_t i,
+                                 double omega)
+{
+    const double real = by_u[i] - (by_second ? omega * omega * by_second[i] : 0);
+    return real + I * (by_rate ? omega * by_rate[i] : 0);
+}
+
 // The response at one frequency, ny x nu
 static void respond(const kd_linear *l, double omega, double complex *K, double complex *x, int *pivot, double *re,
                     double *im)
@@ -153,10 +163,10 @@ static void respond(const kd_linear *l, double omega, double complex *K, double 
     for (size_t i = 0; i < n; i++) K[i + i * n] += I * omega;
     const bool singular = kd_zlu_factor(l->nx, K, pivot) != 0;
     for (int j = 0; j < l->nu; j++) {
-        for (size_t i = 0; i < n; i++) x[i] = l->B[i + (size_t)j * n];
+        for (size_t i = 0; i < n; i++) x[i] = with_rates(l->B, l->B1, l->B2, i + (size_t)j * n, omega);
         if (!singular) kd_zlu_solve(l->nx, K, pivot, x, 1);
         for (int i = 0; i < l->ny; i++) {
-            double complex y = l->D[i + j * l->ny];
+            double complex y = with_rates(l->D, l->D1, l->D2, (size_t)(i + j * l->ny), omega);
             for (size_t k = 0; k < n; k++) y += l->C[(size_t)i + k * (size_t)l->ny] * x[k];
             re[i + j * l->ny] = singular ? NAN : creal(y);
             im[i + j * l->ny] = singular ? NAN : cimag(y);

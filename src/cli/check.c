@@ -216,12 +216,32 @@ static bool tell_start(const kd_subject *s)
     return true;
 }
 
+// Friction that depends on reactions: are accelerations and reactions unique?
+static bool tell_friction(const kd_subject *s)
+{
+    kd_solvability found;
+    char           words[500];
+    kd_status      status = kd_initial_solvable(s->eom, kd_subject_inputs(s), s->x, &found, words, sizeof words);
+    double         limit = fmin(found.limit, found.reversed);
+    if (status < 0 && !words[0]) return true; // there is none
+    if (words[0])
+        printf("Friction. At the start %s.\n", words);
+    else if (isfinite(limit))
+        printf("Friction. At the start accelerations and reactions are unique; coefficients of friction could be %.3g "
+               "times as large.\n",
+               limit);
+    else
+        printf("Friction. At the start accelerations and reactions are unique, however large friction is.\n");
+    return status >= 0;
+}
+
 static bool check_model(checked *c)
 {
     const kd_subject *s = &c->subject;
     tell_structure(c);
     bool good = tell_assembly(s);
     good = tell_start(s) && good;
+    if (s->start >= 0) good = tell_friction(s) && good;
     tell_warnings(s->model);
     if (c->derivatives && s->start >= 0) good = check_derivatives(c) && good;
     return good;

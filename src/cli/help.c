@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-enum { MAX_NAMES = 16 };
+enum { MAX_NAMES = 24 };
 
 static void show_commands(void)
 {
@@ -18,6 +18,7 @@ static void show_commands(void)
            "  kardan equilibrium models/four-bar-spring.yaml\n"
            "  kardan realtime models/hmmwv.yaml --step 1e-3 --duration 60\n"
            "  kardan modes models/quarter-car.yaml\n"
+           "  kardan compare models/slider-crank.yaml\n"
            "  kardan examples\n"
            "  kardan simulate andrews\n"
            "  kardan simulate pendulum --t-end 5 --rtol 1e-9 --output results\n"

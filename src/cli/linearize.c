@@ -80,7 +80,7 @@ static void tell_text(const task *t)
                l->speed, l->force);
     for (int i = 0; i < l->nu; i++)
         if (l->moves[i])
-            printf("input %s stands in constraints: its columns of B and D hold while it changes slowly\n",
+            printf("input %s acts by its rates, too: B and D hold while it changes slowly; files have B1, B2, D1, D2\n",
                    l->input_name[i]);
     printf("\n");
     kd_linear_write_text(stdout, l);

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "core/nearest.h"
 
-enum { MAX_COMMANDS = 16 };
+enum { MAX_COMMANDS = 24 };
 
 const kd_command *kd_cli_commands(int *count)
 {
@@ -13,8 +13,10 @@ const kd_command *kd_cli_commands(int *count)
         {"realtime", "simulate in steps of fixed work against the clock, and tell the margin", kd_cli_realtime},
         {"linearize", "linear equations A, B, C, D of a model at its start or along its motion", kd_cli_linearize},
         {"modes", "eigenvalues with frequency, damping and coordinates; root locus over a parameter", kd_cli_modes},
+        {"frequency", "frequency response from inputs to sensors; Bode plot", kd_cli_frequency},
         {"equilibrium", "where a model rests, what moved to get there, and its loads", kd_cli_equilibrium},
         {"trim", "inputs and parameters that hold a position or a steady motion", kd_cli_trim},
+        {"compare", "all sensible methods on one model: time against error, and which to take", kd_cli_compare},
         {"plot", "channels of one or several tables of results in one picture", kd_cli_plot},
         {"check", "degrees of freedom, redundancy, assembly, plausibility, derivatives, in words", kd_cli_check},
         {"info", "sizes, elements and channels of a model", kd_cli_info},

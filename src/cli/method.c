@@ -340,7 +340,7 @@ static void choose_tolerances(kd_method *m)
     m->options.atol = m->atol;
 }
 
-static bool is_redundant(const kd_subject *s)
+bool kd_method_is_redundant(const kd_subject *s)
 {
     if (s->system) return s->info.nsingular > 0; // what is redundant everywhere is left out
     kd_dims  d = kd_eom_dims(s->eom);
@@ -406,7 +406,7 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
         kd_text_append(m->reason, sizeof m->reason, ": a formulation that has these options");
     else
         kd_text_append(m->reason, sizeof m->reason, ": %s", praise(m, d));
-    if (!m->decomposition && is_redundant(s)) {
+    if (!m->decomposition && kd_method_is_redundant(s)) {
         o->formulation_options.constraints = KD_DECOMPOSE_SVD;
         kd_text_append(m->reason, sizeof m->reason, "; svd, as constraints are redundant at the start");
     }

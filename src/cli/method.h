@@ -38,6 +38,8 @@ bool kd_method_setting_of(const kd_method *method, int i, kd_method_setting *set
 bool kd_method_read(kd_method *method);
 // Choose what was not asked for, by size and constraints of the subject; sets reason.
 void kd_method_choose(kd_method *method, const kd_subject *subject);
+// Are constraints dependent at the start, so that only svd works?
+bool kd_method_is_redundant(const kd_subject *subject);
 // Do the parts fit together? false: standard error has been told why not, and what works.
 bool kd_method_fits(const kd_method *method);
 

@@ -64,14 +64,34 @@ static bool go_to(kd_operating_point *o)
     return false;
 }
 
-static bool linearize(kd_operating_point *o)
+// All modes of moderate models, few of large ones
+static kd_status find_few(kd_operating_point *o)
+{
+    const kd_subject *s = &o->subject;
+    return kd_modes_near(s->eom, kd_subject_inputs(s), s->x, o->count > 0 ? o->count : KD_FEW_MODES, o->near, &o->modes,
+                         o->message, sizeof o->message);
+}
+
+static kd_status find_all(kd_operating_point *o)
 {
     const kd_subject    *s = &o->subject;
     kd_linearize_options opt = kd_linearize_options_default();
     opt.descriptor = o->descriptor;
     kd_status status =
         kd_linearize(s->eom, kd_subject_inputs(s), &opt, s->x, &o->linear, o->message, sizeof o->message);
-    if (status >= 0) status = kd_modes_create(o->linear, &o->modes);
+    return status >= 0 ? kd_modes_create(o->linear, &o->modes) : status;
+}
+
+static bool linearize(kd_operating_point *o)
+{
+    const int nv = kd_eom_dims(o->subject.eom).nv;
+    kd_status status = KD_ERR_UNSUPPORTED;
+    if (o->few && nv >= (o->count > 0 ? KD_FEW_MODES_FROM : KD_ALL_MODES_TO)) status = find_few(o);
+    // what few modes cannot do, full matrices may
+    if (status == KD_ERR_UNSUPPORTED || status == KD_ERR_UNAVAILABLE) {
+        const kd_status all = find_all(o);
+        status = all >= 0 || status == KD_ERR_UNSUPPORTED ? all : status;
+    }
     if (status >= 0) return true;
     fprintf(stderr, "kardan: %s\n", o->message[0] ? o->message : kd_status_sentence(status));
     return false;
@@ -123,7 +143,7 @@ const char *kd_operating_point_moves_most(const kd_operating_point *o, int k, ch
         size_t place = (size_t)list[i] + (size_t)k * (size_t)m->nv;
         double share = hypot(m->shape_re[place], m->shape_im[place]);
         if (share < 0.01) break;
-        kd_text(name, sizeof name, "%s", o->linear->increment_name[list[i]]);
+        kd_text(name, sizeof name, "%s", m->increment_name[list[i]]);
         kd_text_append(text, size, "%s%s %.2f", i > 0 ? ", " : "", name, share);
     }
     return text;

@@ -480,6 +480,10 @@ static kd_status one_step(task *t, long n)
     kd_timing_add(&t->cost, ended - begun, time);
     t->peak_now = fmax(t->peak_now, ended - begun);
     if (t->pace.on) kd_timing_add(&t->lateness, fmax(0, begun - kd_pace_time(&t->pace, n)), time);
+    if (status == KD_STOPPED) { // as good an end as any
+        t->ended = true;
+        kd_text(t->message, sizeof t->message, "%s", kd_realtime_message(t->stepper));
+    }
     bool late = status == KD_LATE || (t->pace.on && ended > kd_pace_time(&t->pace, n) + t->options.deadline);
     if (late && t->misses++ == 0) t->first_miss = time;
     return KD_OK;
@@ -489,12 +493,12 @@ static kd_status run_steps(task *t)
 {
     kd_status status = KD_OK;
     long      n = 0;
-    for (; status >= 0 && n < t->nsteps && !kd_cli_is_interrupted(); n++) {
+    for (; status >= 0 && n < t->nsteps && !t->ended && !kd_cli_is_interrupted(); n++) {
         status = one_step(t, n);
         if (status >= 0 && t->line) status = kd_realtime_exchange(t, n + 1, time_left(t, n + 1));
         if (status >= 0) status = look(t, n + 1);
     }
-    return status >= 0 && n < t->nsteps ? KD_STOPPED : status;
+    return status >= 0 && !t->ended && n < t->nsteps ? KD_STOPPED : status;
 }
 
 // Inputs as they act: the model's, and those of the controller as they were at the last step
@@ -597,7 +601,7 @@ static void run(task *t)
     t->pace.on = false;
     kd_status last = check(t);
     if (last >= 0) last = sample(t, true);
-    if (status < 0)
+    if (status < 0 || (t->ended && last >= 0))
         snprintf(t->message, sizeof t->message, "%s", message); // that one matters
     else if (last < 0)
         t->status = last;

@@ -66,6 +66,7 @@ typedef struct kd_realtime_task {
     bool       has_energy;
     double     energy_start, energy_end, dissipated, supplied; // [J]
     double     energy_scale;                                   // [J] largest of kinetic energy and work done
+    bool       ended;                                          // by an event of the model
     char       method[KD_REALTIME_WORDS];
     char       message[KD_REALTIME_MESSAGE], news[KD_REALTIME_MESSAGE];
     char       command[2 * KD_REALTIME_PATH]; // that replays the last second of a run that failed; "": none

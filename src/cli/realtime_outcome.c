@@ -357,6 +357,7 @@ void kd_realtime_tell(const task *t, bool written)
            kd_realtime_state(t->stepper)->t, t->fast ? "as fast as possible" : "with the clock", t->wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
     if (t->news[0]) printf("  note: %s\n", t->news);
+    if (t->ended) printf("  %s\n", t->message);
     for (int i = 0; i < f.n; i++) printf("  %-28s %s\n", f.list[i].name, f.list[i].value);
     if (doubt(t)) printf("  note: %s; try %s\n", doubt(t), steadier(t));
     print_histogram(t);

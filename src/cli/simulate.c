@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "cli/channels.h"
+#include "cli/cross.h"
 #include "cli/equilibrium.h"
+#include "cli/events.h"
 #include "cli/jacobian.h"
 #include "cli/method.h"
 #include "cli/replay.h"
@@ -44,7 +46,7 @@ typedef struct task {
     const char        *start_state;          // file; NULL: the model's start
     double             from;                 // [s] state of that file; NaN: its last one
     bool               from_equilibrium;     // start at rest
-    bool               quiet, json, stats, no_drawing, explain;
+    bool               quiet, json, stats, no_drawing, explain, cross_check;
     int                argc; // the words themselves, for the replay
     char             **argv;
     kd_limits          limits; // NaN: the model's
@@ -59,6 +61,8 @@ typedef struct task {
     kd_explainer  *explainer; // NULL: the run has not begun
     kd_instants   *instants;  // NULL: not wanted
     kd_replay     *replay;
+    kd_cli_events  events;
+    kd_cross       cross;
     double        *times;
     kd_progress    progress;
     kd_status      recorded;             // first failure of the recording or the certifier
@@ -76,7 +80,7 @@ typedef struct task {
     char           method_value[8][40];
     char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
-    char           postmortem[PATH_SIZE], states[PATH_SIZE];
+    char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE];
 } task;
 
 static const char ABOUT[] =
@@ -92,7 +96,8 @@ static const char DETAILS[] =
     "  0    the end was reached, and all files were written\n"
     "  1    the run failed, or a file could not be read or written\n"
     "  2    the command line was not understood\n"
-    "  3    the run is good, but a limit (--limit-...) is broken\n"
+    "  3    the run is good, but a limit (--limit-...) is broken, or --cross-check found a gross disagreement:\n"
+    "       converged motions that differ by more than 1e-3 of their size, or an error above 1e-2\n"
     "  130  interrupted by Ctrl-C or SIGTERM; results so far are written\n"
     "\nExamples:\n"
     "  kardan simulate models/slider-crank.yaml\n"
@@ -101,6 +106,7 @@ static const char DETAILS[] =
     "  kardan simulate andrews --rtol 1e-9 --output build/demo\n"
     "  kardan simulate pendulum --formulation ggl --integrator ida --intervals 1000\n"
     "  kardan simulate truck5 --format hdf5 --limit-energy 1e-5\n"
+    "  kardan simulate models/slider-crank.yaml --cross-check\n"
     "  kardan simulate caraxis --json > outcome.json\n";
 
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
@@ -132,6 +138,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--stats", NULL, "print the statistics", KD_CLI_FLAG, &t->stats},
         {"--explain", NULL, "say who limits the steps: joints, bodies and forces with their shares", KD_CLI_FLAG,
          &t->explain},
+        {"--cross-check", NULL, "run independent methods, too, and say whether they find the same motion", KD_CLI_FLAG,
+         &t->cross_check},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &t->json},
     };
@@ -169,10 +177,12 @@ static bool choose_format(task *t)
 
 static bool name_files(task *t)
 {
-    static const char *const ENDING[] = {".csv",      ".h5", ".html", ".svg", "-motion.svg", ".post-mortem.txt",
-                                         ".state.csv"};
-    char *const              path[] = {t->csv, t->hdf5, t->html, t->svg, t->picture, t->postmortem, t->states};
-    bool                     fits = t->folder[0] != '\0';
+    static const char *const ENDING[] = {
+        ".csv",       ".h5", ".html", ".svg", "-motion.svg", ".post-mortem.txt", ".state.csv", ".cross-check.txt",
+        "-events.csv"};
+    char *const path[] = {t->csv,        t->hdf5,   t->html,    t->svg,        t->picture,
+                          t->postmortem, t->states, t->crossed, t->events.path};
+    bool        fits = t->folder[0] != '\0';
     for (size_t i = 0; i < sizeof path / sizeof *path; i++)
         fits = snprintf(path[i], PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
     if (!fits) fprintf(stderr, "kardan: '%.60s' cannot be the name of a folder\n", t->folder);
@@ -243,6 +253,7 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
         kd_findings findings = kd_certifier_findings(t->certifier);
         t->recorded = kd_recording_add(t->recording, x, &findings);
         if (t->recorded >= 0) draw_frame(t, x, false);
+        if (t->recorded >= 0 && at_time && t->cross.check) t->recorded = kd_cross_check_see(t->cross.check, x);
     }
     return t->recorded < 0 || kd_cli_is_interrupted() ? KD_EVAL_STOP : KD_EVAL_OK;
 }
@@ -324,6 +335,10 @@ static kd_status prepare(task *t)
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
     if (status >= 0 && s->system && !t->no_drawing)
         status = kd_drawing_create(s->system, t->intervals + 1, &t->drawing);
+    if (status >= 0 && t->cross_check)
+        status = kd_cross_open(&t->cross, s, &t->method, t->start_state || t->from_equilibrium, t->message,
+                               sizeof t->message);
+    if (status >= 0) status = kd_cli_events_listen(&t->events, s->eom, &t->method.options.events);
     if (status >= 0) {
         warn_of_size(t);
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
@@ -367,6 +382,9 @@ static void explain_stop(task *t)
         const char *why = t->inside[0] ? t->inside : kd_recording_message(t->recording);
         kd_text(t->message, sizeof t->message, "output at t = %.9g s failed%s%s", t->subject.x->t, why[0] ? ": " : "",
                 why);
+    } else if (t->status == KD_STOPPED && !kd_cli_is_interrupted()) { // an event of the model: as it should be
+        kd_text(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
+        t->status = KD_OK;
     } else if (t->status == KD_STOPPED) {
         kd_text(t->message, sizeof t->message, "interrupted at t = %.9g s of %.9g s; the results so far are kept",
                 t->subject.x->t, t->t_end);
@@ -385,6 +403,7 @@ static void run(task *t)
         t->status = kd_simulation_run(t->simulation, t->t_end);
         if (t->status == KD_OK) t->status = start; // news of the start: corrected values, redundant constraints
         stats = kd_simulation_stats(t->simulation);
+        kd_cli_events_end(&t->events, t->simulation);
         snprintf(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
         record_end(t);
         explain_stop(t);
@@ -399,6 +418,16 @@ static void run(task *t)
     t->certificate.stats = stats;
     t->certificate.wall_seconds = kd_cli_seconds() - started;
     if (t->certificate.states > 0) (void)kd_certificate_broken(&t->certificate, t->broken, sizeof t->broken);
+}
+
+// After a run that went well; an interruption of it leaves the run as it is
+static void cross_check(task *t)
+{
+    if (!t->cross_check || t->status < 0 || t->status == KD_STOPPED) return;
+    kd_status status = kd_cross_run(&t->cross, &t->method, t->certificate.wall_seconds);
+    if (status >= 0) return;
+    t->status = status;
+    kd_text(t->message, sizeof t->message, "the cross-check failed");
 }
 
 // ---- files ----------------------------------------------------------------------------------------------------------
@@ -427,6 +456,7 @@ static int list_settings(task *t, kd_result_setting *list)
     for (int i = 0; kd_method_setting_of(m, i, &setting, t->method_value[i], sizeof t->method_value[i]); i++)
         list[n++] = (kd_result_setting){setting.name, setting.value};
     list[n++] = (kd_result_setting){"method", m->reason};
+    if (t->cross.done) list[n++] = (kd_result_setting){"cross-check", t->cross.result.sentence};
     for (int i = 0; i < t->request.settings.count; i++) {
         const char *value = kd_subject_setting(&t->request, i, "parameter ", t->set_name[i], sizeof t->set_name[i]);
         list[n++] = (kd_result_setting){t->set_name[i], value};
@@ -458,14 +488,17 @@ static kd_status write_files(task *t, char *message, size_t size)
                 .nplots = t->channels.nplots,
                 .drawing = t->drawing,
                 .explanation = t->explain ? &t->explanation : NULL,
+                .events = t->events.log,
     };
     kd_status status = KD_OK;
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
+    if (status >= 0) status = kd_cli_events_save(&t->events, t->subject.title, message, size);
     if (status >= 0) status = kd_report_save(&result, t->html, message, size);
     if (status >= 0) status = kd_report_save_svg(&result, t->svg, message, size);
     if (status >= 0 && has_picture(t))
         status = kd_drawing_save_svg(t->drawing, t->subject.title, t->picture, message, size);
+    if (status >= 0 && t->cross.done) status = kd_cross_save(&t->cross, t->subject.title, t->crossed, message, size);
     if (status >= 0 && t->instants) {
         const kd_jacobian jacobian = {kd_simulation_dae(t->simulation),
                                       t->subject.title,
@@ -545,7 +578,8 @@ static void tell_in_words(const task *t, bool written)
     printf("  %ld steps and %ld rejected to t = %.9g s, %.3g s of computing\n", s->accepted,
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
-    if (t->status > 0 && t->message[0]) printf("  note: %s\n", t->message);
+    if (t->status >= 0 && t->message[0]) printf("  note: %s\n", t->message);
+    kd_cli_events_print(&t->events);
     kd_certificate_describe(&t->certificate, text, sizeof text);
     print_lines(text);
     if (!isnan(t->reference_error))
@@ -561,12 +595,15 @@ static void tell_in_words(const task *t, bool written)
         kd_explanation_describe(&t->explanation, words, sizeof words);
         print_lines(words);
     }
+    kd_cross_tell(&t->cross);
     if (!written) return;
     if (t->with_csv) printf("table:  %s\n", t->csv);
     if (t->with_hdf5) printf("data:   %s\n", t->hdf5);
+    if (t->events.has_file) printf("events: %s\n", t->events.path);
     printf("plots:  %s\n", t->svg);
     if (has_picture(t)) printf("motion: %s\n", t->picture);
     printf("report: %s  (open it in a browser)\n", t->html);
+    if (t->cross.done) printf("cross-check: %s\n", t->crossed);
     if (t->instants)
         printf("matrix: %s/%s-pattern.svg, -groups, -compressed, -instants\n", t->jacobian_plots, t->subject.name);
 }
@@ -589,10 +626,12 @@ static void tell_files(const task *t, kd_json *json)
     kd_json_open(json, "files");
     if (t->with_csv) kd_json_text(json, "table", t->csv);
     if (t->with_hdf5) kd_json_text(json, "data", t->hdf5);
+    if (t->events.has_file) kd_json_text(json, "events", t->events.path);
     kd_json_text(json, "plots", t->svg);
     if (has_picture(t)) kd_json_text(json, "motion", t->picture);
     kd_json_text(json, "report", t->html);
     if (t->instants) kd_json_text(json, "jacobian_plots", t->jacobian_plots);
+    if (t->cross.done) kd_json_text(json, "cross_check", t->crossed);
     kd_json_close(json);
 }
 
@@ -618,12 +657,14 @@ static void tell_as_json(const task *t, bool written)
     kd_json_number(&json, "atol", t->method.atol);
     if (t->max_step > 0) kd_json_number(&json, "max_step", t->max_step);
     kd_json_count(&json, "intervals", t->intervals);
-    kd_json_bool(&json, "ok", t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0]);
+    kd_json_bool(&json, "ok",
+                 t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0] && !t->cross.result.gross);
     kd_json_text(&json, "status", kd_status_name(t->status));
     kd_json_text(&json, "sentence", kd_status_sentence(t->status));
     kd_json_text(&json, "message", t->message);
     kd_json_number(&json, "t", t->subject.x->t);
     tell_statistics(t, &json);
+    kd_cli_events_tell(&t->events, &json);
     kd_certificate_json(&t->certificate, text, sizeof text);
     kd_json_raw(&json, "certificate", text);
     kd_json_number(&json, "reference_error", t->reference_error);
@@ -636,6 +677,7 @@ static void tell_as_json(const task *t, bool written)
         kd_json_text(&json, "post_mortem", t->postmortem);
         if (t->command[0]) kd_json_text(&json, "replay", t->command);
     }
+    kd_cross_tell_json(&t->cross, &json);
     if (written) tell_files(t, &json);
     kd_json_close(&json);
     printf("\n");
@@ -652,6 +694,8 @@ static void release(task *t)
     kd_explainer_destroy(t->explainer);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
+    kd_cli_events_release(&t->events);
+    kd_cross_close(&t->cross);
     free(t->times);
     kd_subject_close(&t->subject);
 }
@@ -659,6 +703,7 @@ static void release(task *t)
 static int simulate(task *t)
 {
     run(t);
+    cross_check(t);
     bool has_result = t->recording && kd_recording_length(t->recording) > 0;
     bool written = has_result && write_results(t);
     write_postmortem(t);
@@ -677,9 +722,9 @@ static int simulate(task *t)
         fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message);
         return KD_EXIT_INTERRUPTED;
     }
-    if (!t->broken[0]) return KD_EXIT_OK;
-    fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->broken);
-    return KD_EXIT_LIMIT;
+    if (t->broken[0]) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->broken);
+    if (t->cross.result.gross) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->cross.result.sentence);
+    return t->broken[0] || t->cross.result.gross ? KD_EXIT_LIMIT : KD_EXIT_OK;
 }
 
 int kd_cli_simulate(int argc, char **argv)

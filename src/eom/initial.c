@@ -518,6 +518,19 @@ static bool solve_by_definition(kd_iv *iv)
            row_norm(iv, KD_HI, iv->n.nmu) <= iv->opt->tolerance * size;
 }
 
+// Friction that depends on reactions may be the reason why there is no solution.
+static void tell_friction(kd_iv *iv)
+{
+    kd_state      *x = iv->now;
+    kd_solvability found;
+    char           words[STORY];
+    memset(x->lambda, 0, (size_t)iv->n.nlambda * sizeof(double));
+    memset(x->mu, 0, (size_t)iv->n.nmu * sizeof(double));
+    kd_status st = kd_initial_solvable(iv->eom, iv->inputs, x, &found, words, sizeof words);
+    if (st != KD_ERR_UNSUPPORTED && words[0])
+        kd_text(iv->message, iv->size, "t = %g, acceleration level: %s", x->t, words);
+}
+
 static kd_status run_forces(kd_iv *iv)
 {
     kd_iv_system *s = NULL;
@@ -532,6 +545,9 @@ static kd_status run_forces(kd_iv *iv)
         st = solve_forces(s);
     }
     kd_iv_system_destroy(s);
+    if (st < 0 && !iv->stopped && st != KD_ERR_MEMORY &&
+        (iv->n.nw > 0 || kd_eom_definition(iv->eom)->force_of_multipliers))
+        tell_friction(iv);
     return st;
 }
 
@@ -663,6 +679,7 @@ static void destroy(kd_iv *iv)
 
 static kd_status set_time(kd_iv *iv, const kd_inputs *inputs)
 {
+    iv->inputs = inputs;
     if (inputs && inputs->eval) {
         if (inputs->eval(iv->now->t, inputs->context, iv->u, iv->du, iv->ddu) != KD_EVAL_OK) {
             kd_text(iv->message, iv->size, "the inputs cannot be evaluated at t = %g", iv->now->t);

@@ -22,6 +22,7 @@ typedef struct kd_iv {
     const kd_eom_def         *def;
     kd_dims                   n;
     const kd_initial_options *opt;
+    const kd_inputs          *inputs;
     kd_eom_data              *data;
     kd_state                 *now; // the values so far; the caller's state is written at the end only
     double                   *u, *du, *ddu;

@@ -187,13 +187,13 @@ kd_row *kd_system_new_row(kd_system *s, bool nonholonomic)
         GROW(s, row_g, nrows_g, ROWS_G);
         row = &s->row_g[s->nrows_g++];
     }
-    *row = (kd_row){.joint = -1, .constraint = -1, .force = -1};
+    *row = (kd_row){.joint = -1, .constraint = -1, .force = -1, .direction = -1};
     return row;
 }
 
 kd_load *kd_system_new_load(kd_system *s)
 {
     GROW(s, load, nloads, LOADS);
-    s->load[s->nloads] = (kd_load){.state = s->nr};
+    s->load[s->nloads] = (kd_load){.state = s->nr, .direction = -1};
     return &s->load[s->nloads++];
 }

@@ -185,6 +185,7 @@ static int column_of_other(kd_work *w, kd_slot at, kd_matrix_values **out)
 {
     *out = at.kind == KD_SLOT_CONTACT  ? &w->residual_s
            : at.kind == KD_SLOT_LAMBDA ? &w->residual_lambda
+           : at.kind == KD_SLOT_W      ? &w->residual_w
                                        : &w->residual_r;
     if (at.kind == KD_SLOT_CONTACT) return w->system->wheel[at.index].contact;
     return at.kind == KD_SLOT_LAMBDA ? w->system->wheel[at.index].lambda : at.index;
@@ -559,7 +560,8 @@ static kd_matrix_values *all_matrices(kd_work *w, int i)
         &w->residual_p, &w->residual_v, &w->residual_r, &w->G,     &w->H,          &w->gI_p,
         &w->gII_p,      &w->gII_v,      &w->h_p,        &w->hI_p,  &w->hI_v,       &w->b_p,
         &w->b_v,        &w->b_r,        &w->Z,          &w->Z_p,   &w->g_p,        &w->g_s,
-        &w->c_p,        &w->c_s,        &w->gI_s,       &w->gII_s, &w->residual_s, &w->residual_lambda};
+        &w->c_p,        &w->c_s,        &w->gI_s,       &w->gII_s, &w->residual_s, &w->residual_lambda,
+        &w->residual_w, &w->d_lambda,   &w->d_w};
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
@@ -569,7 +571,8 @@ static const kd_matrix_plan *all_plans(const kd_system *s, int i)
         &s->residual_p, &s->residual_v, &s->residual_r, &s->G,     &s->H,          &s->gI_p,
         &s->gII_p,      &s->gII_v,      &s->h_p,        &s->hI_p,  &s->hI_v,       &s->b_p,
         &s->b_v,        &s->b_r,        &s->Z,          &s->Z_p,   &s->g_p,        &s->g_s,
-        &s->c_p,        &s->c_s,        &s->gI_s,       &s->gII_s, &s->residual_s, &s->residual_lambda};
+        &s->c_p,        &s->c_s,        &s->gI_s,       &s->gII_s, &s->residual_s, &s->residual_lambda,
+        &s->residual_w, &s->d_lambda,   &s->d_w};
     return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
 }
 
@@ -598,7 +601,10 @@ static void start_matrices(kd_work *w)
                                        &w->b_p,
                                        &w->b_v,
                                        &w->b_r,
-                                       &w->residual_lambda};
+                                       &w->residual_lambda,
+                                       &w->residual_w,
+                                       &w->d_lambda,
+                                       &w->d_w};
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) kd_matrix_start(first[i]);
 }
 
@@ -658,6 +664,20 @@ static void clear_frozen(kd_work *w)
     memset(w->frozen_F, 0, n * sizeof *w->frozen_F);
 }
 
+// d: rows of the auxiliary variables
+static void add_auxiliary(kd_work *w, const double *lambda)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nw; i++) {
+        const kd_across *a = &s->across[i];
+        double           slope[KD_ACROSS_ROWS];
+        kd_across_gradient(a, s, lambda, slope);
+        for (int k = 0; k < a->nrows; k++)
+            if (s->lambda_of[a->row[k]] >= 0) kd_matrix_add(&w->d_lambda, i, s->lambda_of[a->row[k]], -slope[k]);
+        kd_matrix_add(&w->d_w, i, i, 1.0);
+    }
+}
+
 static void add_constraint_matrices(kd_work *w)
 {
     const kd_system *s = w->system;
@@ -675,6 +695,7 @@ static kd_eval assemble(kd_work *w, const double *lambda, const double *mu)
     add_tree(w);
     for (int i = 0; i < s->nloads && answer == KD_EVAL_OK && !s->for_start; i++) answer = add_load(w, i);
     add_rows(w, lambda, mu);
+    add_auxiliary(w, lambda);
     for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs && !s->for_start; i++) add_frozen_pair(w, i);
     return answer;
 }
@@ -760,6 +781,33 @@ kd_eval kd_work_multipliers(kd_work *w, const kd_point *x)
     return KD_EVAL_OK;
 }
 
+// The residual by the auxiliary variables and their own equations alone, for the same
+kd_eval kd_work_auxiliary(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_velocity(w, x, KD_FOR_LOADS);
+    kd_eval answer = kd_work_loads(w, x);
+    bool    current = w->derivative_stamp == x->acceleration_stamp && w->part == KD_PART_ALL;
+    if (answer != KD_EVAL_OK || current) return answer;
+    w->derivative_stamp = 0; // the matrices are no longer of one point
+    kd_work_axes(w, x, KD_FOR_LOADS);
+    kd_matrix_values *const made[] = {&w->residual_w, &w->d_lambda, &w->d_w};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) kd_matrix_start(made[i]);
+    for (int i = 0; i < s->nloads && !s->for_start; i++) {
+        const kd_load *load = &s->load[i];
+        int            rows = load->nchannels + load->nstates;
+        for (int j = 0; j < load->nvariables; j++) {
+            if (s->slot[load->variable[j]].kind != KD_SLOT_W) continue;
+            memset(w->small, 0, (size_t)(rows * load->nvariables) * sizeof *w->small);
+            answer = load->class->jacobian(load, w->slot, w, w->small);
+            if (answer != KD_EVAL_OK) return answer;
+            add_load_variable(w, load, j, w->small + j * rows);
+        }
+    }
+    add_auxiliary(w, x->lambda);
+    return KD_EVAL_OK;
+}
+
 // ---- patterns -------------------------------------------------------------------------------------------------------
 static void cut_kkt(kd_work *w)
 {
@@ -808,11 +856,12 @@ bool kd_work_matrices(kd_work *w)
 
 kd_status kd_system_plan(kd_system *s)
 {
-    const int rows[] = {s->nv,      s->nv,      s->nv,  s->nlambda, s->nmu,     s->nlambda, s->nlambda, s->nlambda,
-                        s->nmu,     s->nmu,     s->nmu, s->nr,      s->nr,      s->nr,      s->np,      s->np,
-                        s->nlambda, s->nlambda, s->ns,  s->ns,      s->nlambda, s->nlambda, s->nv,      s->nv};
-    const int columns[] = {s->nv, s->nv, s->nr, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv, s->nv,
-                           s->nv, s->nr, s->nv, s->nv, s->nv, s->ns, s->nv, s->ns, s->ns, s->ns, s->ns, s->nlambda};
+    const int rows[] = {s->nv,  s->nv,  s->nv,      s->nlambda, s->nmu, s->nlambda, s->nlambda, s->nlambda, s->nmu,
+                        s->nmu, s->nmu, s->nr,      s->nr,      s->nr,  s->np,      s->np,      s->nlambda, s->nlambda,
+                        s->ns,  s->ns,  s->nlambda, s->nlambda, s->nv,  s->nv,      s->nv,      s->nw,      s->nw};
+    const int columns[] = {s->nv, s->nv, s->nr, s->nv, s->nv, s->nv,      s->nv, s->nv,      s->nv,
+                           s->nv, s->nv, s->nv, s->nv, s->nr, s->nv,      s->nv, s->nv,      s->ns,
+                           s->nv, s->ns, s->ns, s->ns, s->ns, s->nlambda, s->nw, s->nlambda, s->nw};
     s->planned = false;
     kd_work  *w = kd_work_create(s);
     double   *zero = kd_alloc((size_t)(s->nlambda + s->nmu) * sizeof *zero);

@@ -148,7 +148,8 @@ size_t kd_system_describe(const kd_system *s, char *text, size_t size)
     if (w.size > 0) text[0] = '\0';
     say_tree(&w, s);
     say(&w, "%d degree%s of freedom: %d velocit%s in %s coordinates, %d constraint%s\n", s->info.dof,
-        plural(s->info.dof), s->nv, s->nv == 1 ? "y" : "ies", s->joints ? "Cartesian" : "joint", s->info.nconstraints,
+        plural(s->info.dof), s->nv, s->nv == 1 ? "y" : "ies",
+        s->options.coordinates == KD_CARTESIAN ? "Cartesian" : "joint", s->info.nconstraints,
         plural(s->info.nconstraints));
     if (s->none_sided > 0)
         say(&w, "%d one-sided constraint%s of stops and contacts, which impacts obey\n", s->none_sided,

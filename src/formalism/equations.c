@@ -251,6 +251,25 @@ static kd_eval tangency(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
+// ---- friction -------------------------------------------------------------------------------------------------------
+static kd_eval auxiliary(const kd_point *x, void *context, double *out)
+{
+    const kd_system *s = ((kd_work *)context)->system;
+    for (int i = 0; i < s->nw; i++) out[i] = x->w[i] - kd_across_value(&s->across[i], s, x->lambda);
+    return KD_EVAL_OK;
+}
+
+static kd_eval breakaway(const kd_point *x, void *context, double *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_eval          answer = kd_work_loads(w, x);
+    for (int i = 0; i < s->nmu; i++)
+        out[i] = s->row_h[i].force < 0 ? INFINITY
+                                       : kd_friction_limit(&s->load[s->model->nstates + s->row_h[i].force], w->slot);
+    return answer;
+}
+
 // ---- energies -------------------------------------------------------------------------------------------------------
 static void inertia_energies(const kd_work *w, kd_energies *out)
 {
@@ -513,6 +532,8 @@ static double element_force(const kd_work *w, const kd_point *x, int force, int 
     if (l->class == &kd_load_tyre_slip && number > 0)
         return kd_tyre_slip_force(l, w->slot, w->force + w->force_at[load], number);
     double value = w->force[w->force_at[load] + number];
+    for (int i = 0; l->direction >= 0 && i < s->nmu; i++)
+        if (s->row_h[i].force == force) value -= x->mu[i]; // while it sticks
     return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
 }
 
@@ -573,10 +594,13 @@ static const kd_matrix_plan *plan_of(const kd_system *s, kd_fn fn, kd_var var)
                : var == KD_R      ? &s->residual_r
                : s->for_start     ? NULL
                : var == KD_S      ? &s->residual_s
+               : var == KD_W      ? &s->residual_w
                : var == KD_LAMBDA ? (s->by_multipliers ? &s->residual_lambda : NULL)
                                   : NULL;
     case KD_B:
         return var == KD_P ? &s->b_p : var == KD_V ? &s->b_v : var == KD_R ? &s->b_r : NULL;
+    case KD_D:
+        return var == KD_LAMBDA ? &s->d_lambda : var == KD_W ? &s->d_w : NULL;
     case KD_G:
         return var == KD_P ? (s->ns > 0 ? &s->g_p : &s->G) : var == KD_S ? &s->g_s : NULL;
     case KD_C:
@@ -612,6 +636,7 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
             return KD_EVAL_OK;
         }
     if (*out == &w->residual_lambda && part == KD_PART_ALL) return kd_work_multipliers(w, x);
+    if (fn == KD_D || (*out == &w->residual_w && part == KD_PART_ALL)) return kd_work_auxiliary(w, x);
     if (*out == &w->Z)
         kd_work_Z(w, x);
     else if (*out == &w->Z_p)
@@ -724,6 +749,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.dims = (kd_dims){.np = s->np,
                          .nv = s->nv,
                          .nr = s->nr,
+                         .nw = s->nw,
                          .ns = s->ns,
                          .nlambda = s->nlambda,
                          .nmu = s->nmu,
@@ -746,12 +772,13 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.residual = residual;
     def.acceleration = acceleration;
     if (s->topological.place) {
-        if (!s->by_multipliers) def.accelerations = accelerations;
+        if (!s->late) def.accelerations = accelerations;
         def.kkt_factor = kkt_factor;
         def.kkt_solve = kkt_solve;
     }
     def.M = mass;
     if (s->nr > 0) def.b = inner_rates;
+    if (s->nw > 0) def.d = auxiliary;
     if (s->ns > 0) def.c = tangency;
     if (s->nlambda > 0) def.g = g, def.gI = gI, def.gII = gII;
     if (s->nmu > 0) def.h = h, def.hI = hI;
@@ -766,6 +793,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->model->nblocks > 0 && !s->for_start) {
         def.next_sample = kd_work_next_sample;
         def.discrete = kd_work_discrete;
+        def.discrete_of_motion = !s->at_samples.forces;
     }
     def.derivative = derivative;
     def.pattern = pattern;
@@ -795,6 +823,19 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         if (s->nr > 0) def.zero[KD_B] = KD_BIT(KD_S);
         if (s->nmu > 0) def.zero[KD_H] = def.zero[KD_HI] = KD_BIT(KD_S);
     }
+    if (s->nw > 0) {
+        def.given[KD_D] = KD_BIT(KD_LAMBDA) | KD_BIT(KD_W);
+        def.zero[KD_D] = ~def.given[KD_D];
+        if (!s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_W);
+        def.zero[KD_B] |= KD_BIT(KD_W);
+    }
+    int *direction = kd_cut_int(&s->arena, s->nmu);
+    if (!direction) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->nmu; i++) {
+        direction[i] = s->row_h[i].direction;
+        if (direction[i] >= 0) def.breakaway = breakaway;
+    }
+    def.friction = def.breakaway ? direction : NULL;
     def.force_of_multipliers = s->by_multipliers;
     if (s->by_multipliers && !s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_LAMBDA);
     if (s->takes_one_sided && s->none_sided > 0) {

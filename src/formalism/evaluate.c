@@ -317,6 +317,13 @@ static void fill_multipliers(kd_work *w, const double *lambda)
     }
 }
 
+static void fill_auxiliary(kd_work *w, const double *auxiliary)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_W) w->slot[i] = auxiliary ? auxiliary[s->slot[i].index] : 0.0;
+}
+
 // ---- stages ---------------------------------------------------------------------------------------------------------
 static const kd_counts nothing;
 
@@ -402,9 +409,10 @@ kd_eval kd_work_loads(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     kd_work_velocity(w, x, KD_FOR_LOADS);
-    unsigned long stamp = s->by_multipliers ? x->acceleration_stamp : x->velocity_stamp;
+    unsigned long stamp = s->late ? x->acceleration_stamp : x->velocity_stamp;
     if (w->load_stamp == stamp) return KD_EVAL_OK;
     if (s->by_multipliers) fill_multipliers(w, x->lambda);
+    if (s->nw > 0) fill_auxiliary(w, x->w);
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *l = &s->load[i];
         kd_eval        answer = l->class->eval(l, w->slot, w, w->force + w->force_at[i], w->b + l->state);

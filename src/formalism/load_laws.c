@@ -136,40 +136,6 @@ static void stop_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
 
 const kd_load_class kd_load_stop = {stop_eval, stop_jacobian, stop_energy};
 
-// ---- friction: f = -(Fc + (Fs - Fc) exp(-(v/vs)^2)) tanh(v/slip) - viscous v ----------------------------------------
-static double friction_level(const kd_force_def *d, double v, double *slope)
-{
-    double surplus = d->breakaway > d->coulomb ? d->breakaway - d->coulomb : 0.0;
-    double y = d->stribeck > 0.0 ? v / d->stribeck : 0.0, peak = d->stribeck > 0.0 ? surplus * exp(-y * y) : 0.0;
-    *slope = d->stribeck > 0.0 ? -2.0 * y / d->stribeck * peak : 0.0;
-    return d->coulomb + peak;
-}
-
-static kd_eval friction_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
-{
-    (void)w, (void)rate;
-    double slope, v = x[load->variable[1]], level = friction_level(load->def, v, &slope);
-    force[0] = -level * tanh(v / load->def->slip) - load->def->viscous * v;
-    return KD_EVAL_OK;
-}
-
-static kd_eval friction_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
-{
-    (void)w;
-    double slope, v = x[load->variable[1]], level = friction_level(load->def, v, &slope), t = tanh(v / load->def->slip);
-    kd_law_put(load, 0, 1, -slope * t - level * (1.0 - t * t) / load->def->slip - load->def->viscous, J);
-    return KD_EVAL_OK;
-}
-
-static void friction_energy(const kd_load *load, const double *x, kd_work *w, kd_energies *sum)
-{
-    double force;
-    (void)friction_eval(load, x, w, &force, NULL);
-    sum->dissipated -= force * x[load->variable[1]];
-}
-
-const kd_load_class kd_load_friction = {friction_eval, friction_jacobian, friction_energy};
-
 // ---- bushing: f = preload - K s - D v + law, s = shifts and Cardan angles (n = 6) or shifts alone (n = 3) -----------
 static kd_eval bushing_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {

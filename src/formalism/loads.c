@@ -198,6 +198,27 @@ static void make_scalar(builder *b, int force)
     add_law(b, 0, text, &f->source, local, 2);
 }
 
+static bool is_turn(kd_joint_kind kind, int coordinate)
+{
+    return kind == KD_REVOLUTE || (kind == KD_CYLINDRICAL && coordinate == 1);
+}
+
+// Variables s, v, then the force across the joint where friction depends on it
+static void make_friction(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    make_scalar(b, force);
+    if (b->status != KD_OK) return;
+    b->load->constant[1] = is_turn(b->s->model->joint[f->joint].def.kind, f->def.coordinate) ? f->def.lever : 1.0;
+    if (b->s->model->joint[f->joint].rubs && !b->s->for_start && (f->def.normal[0] > 0.0 || f->def.normal[1] > 0.0))
+        add_variable(b, kd_system_slot(b->s, KD_SLOT_W, kd_system_across(b->s, force), 0));
+    for (int i = 0; i < b->s->nrows_h; i++) {
+        if (b->s->row_h[i].force != force) continue;
+        b->load->direction = kd_system_slot(b->s, KD_SLOT_DISCRETE, b->s->row_h[i].direction, 0);
+        if (b->load->direction < 0) b->status = KD_ERR_MEMORY;
+    }
+}
+
 // Does a bushing act about its axes? If not, its angles are no measures: a wheel may turn in it.
 static bool bushing_turns(const kd_force_def *def)
 {
@@ -326,7 +347,7 @@ static const struct {
     [KD_APPLIED] = {&kd_load_applied, make_applied, 6, false},
     [KD_JOINT_SPRING] = {&kd_load_spring, make_scalar, 1, true},
     [KD_JOINT_STOP] = {&kd_load_stop, make_scalar, 1, true},
-    [KD_JOINT_FRICTION] = {&kd_load_friction, make_scalar, 1, true},
+    [KD_JOINT_FRICTION] = {&kd_load_friction, make_friction, 1, true},
     [KD_TYRE] = {&kd_load_tyre, make_tyre, 1, true},
     [KD_CONTACT] = {&kd_load_contact, make_contact, 5, true},
     [KD_MAXWELL] = {&kd_load_maxwell, make_scalar, 1, true},
@@ -445,6 +466,7 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
 {
     const kd_model *m = s->model;
     builder         b = {.s = s, .message = message, .size = size};
+    s->across = kd_arena_cut(&s->arena, (size_t)m->nforces, sizeof *s->across);
     b.reads = kd_cut_bool(&s->arena, m->nstates);
     if (s->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; i < m->nstates && b.status == KD_OK; i++) make_state(&b, i);
@@ -461,5 +483,6 @@ kd_status kd_system_loads(kd_system *s, char *message, size_t size)
     for (int i = 0; i < m->nforces && b.status == KD_OK; i++) make_force(&b, i);
     for (int i = 0; i < m->nuser_forces && b.status == KD_OK; i++) make_user_force(&b, i);
     for (int i = 0; i < s->nwheels && b.status == KD_OK; i++) make_creep(&b, i);
+    s->late = s->by_multipliers || s->nw > 0;
     return b.status;
 }

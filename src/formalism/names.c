@@ -168,7 +168,8 @@ kd_status kd_system_names(kd_system *s)
     bool            made = cut(s, KD_NAME_P, s->np) && cut(s, KD_NAME_V, s->nv) && cut(s, KD_NAME_R, s->nr) &&
                 cut(s, KD_NAME_S, s->ns) && cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
                 cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
-                cut(s, KD_NAME_Y, s->nsensors) && cut(s, KD_NAME_Z, s->nz) && cut(s, KD_NAME_SWITCH, m->nevents);
+                cut(s, KD_NAME_Y, s->nsensors) && cut(s, KD_NAME_W, s->nw) && cut(s, KD_NAME_Z, s->nz) &&
+                cut(s, KD_NAME_SWITCH, m->nevents);
     if (!made) return KD_ERR_MEMORY;
     name_links(s);
     name_turns(s);
@@ -182,6 +183,11 @@ kd_status kd_system_names(kd_system *s)
                 joined(s, "constraint.", m->constraint[s->row_g[s->wheel[i].row].constraint].name, ".contact");
     for (int i = 0; i < s->nlambda; i++) s->names[KD_NAME_LAMBDA][i] = (char *)s->row_g[s->kept[i]].name;
     for (int i = 0; i < s->nmu; i++) s->names[KD_NAME_MU][i] = (char *)s->row_h[i].name;
+    for (int i = 0; i < s->nw; i++) s->names[KD_NAME_W][i] = joined(s, "force '", s->across[i].name, "' normal force");
+    for (int i = 0; i < s->nmu; i++)
+        if (s->row_h[i].direction >= 0)
+            s->names[KD_NAME_Z][s->row_h[i].direction] =
+                joined(s, "force.", m->force[s->row_h[i].force].name, ".direction");
     for (int i = 0; i < m->ninputs; i++) s->names[KD_NAME_U][i] = joined(s, "input.", m->input[i].name, "");
     for (int i = 0; i < s->nsensors; i++) s->names[KD_NAME_Y][i] = (char *)m->sensor[i].name;
     return s->arena.failed ? KD_ERR_MEMORY : KD_OK;

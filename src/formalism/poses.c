@@ -34,21 +34,55 @@ void kd_poses_destroy(kd_poses *s)
     kd_free(s);
 }
 
+// The place of a state, as if none had been seen before
+static kd_eval point_of(kd_poses *s, const kd_state *x, kd_point *at)
+{
+    const kd_system *system = s->work->system;
+    int              nu = system->model->ninputs;
+    *at = (kd_point){.t = x->t,
+                     .u = s->u,
+                     .du = s->u + nu,
+                     .ddu = s->u + 2 * nu,
+                     .z = x->z,
+                     .p = x->p,
+                     .s = x->s,
+                     .v = x->v,
+                     .r = x->r};
+    at->time_stamp = at->position_stamp = at->velocity_stamp = ++s->stamp;
+    return system->inputs.eval(x->t, system->inputs.context, s->u, s->u + nu, s->u + 2 * nu);
+}
+
 kd_eval kd_poses_at(kd_poses *s, const kd_state *x, double *pose)
 {
     kd_work         *w = s->work;
     const kd_system *system = w->system;
-    int              nu = system->model->ninputs;
-    kd_point         at = {.t = x->t, .u = s->u, .du = s->u + nu, .ddu = s->u + 2 * nu, .z = x->z, .p = x->p};
-    kd_eval          answer = system->inputs.eval(x->t, system->inputs.context, s->u, s->u + nu, s->u + 2 * nu);
+    kd_point         at;
+    kd_eval          answer = point_of(s, x, &at);
     if (answer != KD_EVAL_OK) return answer;
-    at.time_stamp = at.position_stamp = ++s->stamp;
     kd_work_position(w, &at, KD_FOR_ROWS);
     for (int b = 0; b < system->model->nbodies; b++, pose += 7) {
         const kd_link_motion *link = &w->motion.link[system->body_link[b]];
         kd_mat3               R = kd_mat_mul(&link->R, &system->body_R[b]);
         kd_vec_to(kd_vec_add(link->P, kd_mat_vec(&link->R, system->body_r[b])), pose);
         kd_quat_to(kd_quat_of_matrix(&R), pose + 3);
+    }
+    return KD_EVAL_OK;
+}
+
+// P' = v of the link, its frame turns with w: the body's frame moves with v + w x (R r)
+kd_eval kd_poses_rates(kd_poses *s, const kd_state *x, double *rate)
+{
+    kd_work         *w = s->work;
+    const kd_system *system = w->system;
+    kd_point         at;
+    kd_eval          answer = point_of(s, x, &at);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_work_velocity(w, &at, KD_FOR_ROWS);
+    for (int b = 0; b < system->model->nbodies; b++, rate += 6) {
+        const kd_link_motion *link = &w->motion.link[system->body_link[b]];
+        kd_vec3               arm = kd_mat_vec(&link->R, system->body_r[b]);
+        kd_vec_to(kd_vec_add(link->v, kd_vec_cross(link->w, arm)), rate);
+        kd_vec_to(link->w, rate + 3);
     }
     return KD_EVAL_OK;
 }

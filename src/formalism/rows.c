@@ -317,6 +317,18 @@ static void add_constraint(builder *b, const kd_constraint *c)
     }
 }
 
+// Dry friction that holds the rate of a joint coordinate while it sticks
+static void add_sticking(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    int             measure = kd_system_joint_coordinate(b->s, f->joint, f->def.coordinate - 1);
+    int             slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
+    kd_row         *row = add_linear(b, true, 1, &slot, (const double[]){1.0}, "sticking");
+    if (!row) return;
+    row->force = force;
+    row->direction = kd_system_add_z(b->s, 1);
+}
+
 // ---- one-sided rows -------------------------------------------------------------------------------------------------
 bool kd_force_is_rigid(const kd_force_def *def)
 {
@@ -385,6 +397,10 @@ kd_status kd_system_rows(kd_system *s, char *message, size_t size)
     }
     b.constraint = -1;
     for (int i = 0; i < m->nforces && b.status == KD_OK && !s->for_start; i++) add_impacts(&b, i);
+    for (int i = 0; i < m->nforces && b.status == KD_OK && !s->for_start; i++) {
+        b.component = 0, b.kind = "force", b.element = m->force[i].name;
+        if (m->force[i].def.kind == KD_JOINT_FRICTION && m->force[i].def.stick) add_sticking(&b, i);
+    }
     return b.status;
 }
 

@@ -2,7 +2,8 @@
 //
 // Joint coordinates: the design position, with the coordinates and velocities that joints give in their place. Those
 // are held first; if the loops cannot be closed that way, only the ones marked `hold` are, and the message says so.
-// Cartesian coordinates: the same motion, from the model in joint coordinates.
+// Cartesian coordinates, and trees that are cut because joints rub: the same motion, from the model in joint
+// coordinates.
 #include <math.h>
 #include <string.h>
 
@@ -505,22 +506,106 @@ done:
     return status;
 }
 
-// ---- Cartesian coordinates from the motion in joint coordinates -----------------------------------------------------
-static void copy_body(const kd_system *s, const kd_system *joints, const kd_work *w, int b, kd_state *x)
+// ---- other coordinates from the motion in joint coordinates
+// ----------------------------------------------------------
+typedef struct link_motion { // frame of a link in the world
+    kd_mat3 R;
+    kd_vec3 P, v, w; // origin, its velocity, angular velocity
+} link_motion;
+
+// The frame of the link that carries body b in s, from the motion of the body in the other coordinates; b < 0: ground
+static link_motion motion_of_body(const kd_system *s, const kd_system *joints, const kd_work *wj, int b)
 {
-    const kd_link        *link = &s->tree.link[s->body_link[b]];
-    const kd_link_motion *from = &w->motion.link[joints->body_link[b]];
-    kd_mat3               R = kd_mat_mul(&from->R, &joints->body_R[b]); // axes of the body
-    kd_vec3               arm = kd_mat_vec(&from->R, joints->tree.link[joints->body_link[b]].centre);
-    kd_vec3               centre = kd_vec_add(from->P, arm), velocity = kd_vec_add(from->v, kd_vec_cross(from->w, arm));
-    int                   p = s->p_of_x[link->position], v = s->tree.dof_v[link->dof];
-    kd_vec_to(centre, x->p + p);
-    kd_quat_to(kd_quat_of_matrix(&R), x->p + p + 3);
-    kd_vec_to(velocity, x->v + v);
-    kd_vec_to(kd_mat_tvec(&R, from->w), x->v + v + 3);
+    if (b < 0) return (link_motion){.R = kd_mat_identity()};
+    const kd_link_motion *from = &wj->motion.link[joints->body_link[b]];
+    kd_mat3               back = kd_mat_transpose(&s->body_R[b]), R = kd_mat_mul(&from->R, &joints->body_R[b]);
+    link_motion           m = {.R = kd_mat_mul(&R, &back), .w = from->w};
+    kd_vec3               arm = kd_vec_sub(kd_mat_vec(&from->R, joints->body_r[b]), kd_mat_vec(&m.R, s->body_r[b]));
+    m.P = kd_vec_add(from->P, arm);
+    m.v = kd_vec_add(from->v, kd_vec_cross(from->w, arm));
+    return m;
 }
 
-// The coordinate of a joint in joint coordinates chooses the turn in Cartesian ones.
+// Rates of a tree's joint from the relative motion of its frames; universal: about z of the first, then x of the second
+static void rates_of(kd_tree_joint kind, const joint_motion *m, const double *x, double *rate)
+{
+    switch (kind) {
+    case KD_TREE_REVOLUTE:
+    case KD_TREE_SCREW:
+        rate[0] = m->omega.z;
+        break;
+    case KD_TREE_PRISMATIC:
+        rate[0] = m->dd.z;
+        break;
+    case KD_TREE_CYLINDRICAL:
+        rate[0] = m->omega.z, rate[1] = m->dd.z;
+        break;
+    case KD_TREE_UNIVERSAL:
+        rate[0] = m->omega.y * sin(x[1]) + m->omega.z * cos(x[1]), rate[1] = m->omega.x;
+        break;
+    case KD_TREE_PLANAR:
+        rate[0] = m->dd.x, rate[1] = m->dd.y, rate[2] = m->omega.z;
+        break;
+    case KD_TREE_SPHERICAL:
+        kd_vec_to(m->omega, rate);
+        break;
+    case KD_TREE_FREE:
+        kd_vec_to(m->dd, rate);
+        kd_vec_to(m->omega, rate + 3);
+        break;
+    case KD_TREE_CARDAN:
+        kd_vec_to(m->dd, rate);
+        turns_of_omega(x + 3, m->omega, rate + 3);
+        break;
+    default:
+        break;
+    }
+}
+
+static void copy_link(const kd_system *s, int i, const link_motion *parent, const link_motion *own, kd_state *x)
+{
+    const kd_link *link = &s->tree.link[i];
+    kd_mat3        RA = kd_mat_mul(&parent->R, &link->E);
+    kd_vec3        rA = kd_vec_add(parent->P, kd_mat_vec(&parent->R, link->r)), arm = kd_vec_sub(own->P, parent->P);
+    kd_vec3        carried = kd_vec_add(parent->v, kd_vec_cross(parent->w, arm));
+    joint_motion   m = {.C = kd_mat_tmul(&RA, &own->R), .d = kd_mat_tvec(&RA, kd_vec_sub(own->P, rA))};
+    double         q[7] = {0}, rate[6] = {0};
+    m.dd = kd_mat_tvec(&RA, kd_vec_sub(own->v, carried));
+    m.omega = kd_mat_tvec(&own->R, kd_vec_sub(own->w, parent->w));
+    kd_joint_coordinates_of_pose(link->kind, &m.C, m.d, q);
+    rates_of(link->kind, &m, q, rate);
+    for (int k = 0; k < kd_tree_joint_positions(link->kind); k++)
+        if (s->p_of_x[link->position + k] >= 0) x->p[s->p_of_x[link->position + k]] = q[k];
+    for (int k = 0; k < kd_tree_joint_dofs(link->kind); k++)
+        if (s->tree.dof_v[link->dof + k] >= 0) x->v[s->tree.dof_v[link->dof + k]] = rate[k];
+}
+
+// Joints that are in both trees keep their coordinates, with all their turns.
+static void copy_joint(const kd_system *s, const kd_system *joints, const kd_work *wj, int joint, kd_state *x)
+{
+    for (int i = 0; i < kd_joint_coordinates(s->model->joint[joint].def.kind); i++) {
+        int to = kd_edge_dof(s, joint, i), from = kd_edge_dof(joints, joint, i), v = to < 0 ? -1 : s->tree.dof_v[to];
+        if (v < 0 || from < 0) continue;
+        const kd_link *link = &s->tree.link[s->tree.dof_link[to]];
+        const kd_link *other = &joints->tree.link[joints->tree.dof_link[from]];
+        x->p[s->p_of_x[link->position + to - link->dof]] = wj->x[other->position + from - other->dof];
+        x->v[v] = wj->dx[from];
+    }
+}
+
+static void copy_motion(const kd_system *s, const kd_system *joints, const kd_work *wj, int *body, kd_state *x)
+{
+    body[0] = -1;
+    for (int b = 0; b < s->model->nbodies; b++) body[s->body_link[b]] = b;
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        link_motion parent = motion_of_body(s, joints, wj, body[s->tree.link[i].parent]);
+        link_motion own = motion_of_body(s, joints, wj, body[i]);
+        copy_link(s, i, &parent, &own, x);
+    }
+    for (int j = 0; j < s->model->njoints; j++) copy_joint(s, joints, wj, j, x);
+}
+
+// The coordinate of a joint in joint coordinates chooses the turn of its angle in the others.
 static void copy_turns(const kd_system *s, const kd_system *joints, const kd_work *wj, kd_work *w, double *p)
 {
     set_turns(s, w, p);
@@ -536,20 +621,21 @@ static void copy_turns(const kd_system *s, const kd_system *joints, const kd_wor
         }
 }
 
-static kd_status start_cartesian(const kd_system *s, kd_state *x, char *message, size_t size)
+static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message, size_t size)
 {
     const kd_system *joints = s->joints;
     kd_arena         arena = {0};
     kd_state        *xj = NULL;
     kd_work         *wj = kd_work_create(joints), *w = kd_work_create(s);
     double          *u = kd_cut_double(&arena, 3 * s->model->ninputs);
+    int             *body = kd_cut_int(&arena, s->tree.nlinks);
     kd_status        status = wj && w && !arena.failed ? kd_state_create(joints->eom, &xj) : KD_ERR_MEMORY, news;
     if (status != KD_OK) goto done;
     xj->t = x->t;
     news = status = start_joints(joints, xj, message, size);
     if (status < 0) goto done;
     (void)place_at(wj, xj->t, xj->p, xj->v, xj->r, u);
-    for (int b = 0; b < s->model->nbodies; b++) copy_body(s, joints, wj, b, x);
+    copy_motion(s, joints, wj, body, x);
     memcpy(x->r, xj->r, (size_t)s->nr * sizeof *x->r);
     kd_system_start_z(s, x->t, x->z);
     (void)place_at(w, x->t, x->p, x->v, x->r, u);
@@ -580,5 +666,5 @@ kd_status kd_system_start(const kd_system *s, kd_state *x, char *message, size_t
 {
     if (!s || !x) return KD_ERR_ARGUMENT;
     kd_text(message, size, "%s", "");
-    return s->joints ? start_cartesian(s, x, message, size) : start_joints(s, x, message, size);
+    return s->joints ? start_by_joints(s, x, message, size) : start_joints(s, x, message, size);
 }

@@ -474,7 +474,7 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x)
     const kd_system    *s = w->system;
     kd_stiff_part      *part = &w->stiff;
     kd_eval             answer = kd_work_loads(w, x);
-    const unsigned long stamp = s->by_multipliers ? x->acceleration_stamp : x->velocity_stamp;
+    const unsigned long stamp = s->late ? x->acceleration_stamp : x->velocity_stamp;
     if (answer != KD_EVAL_OK || part->stamp == stamp) return answer;
     kd_matrix_start(&part->p);
     kd_matrix_start(&part->v);

@@ -184,7 +184,7 @@ done:
     return status;
 }
 
-// ---- Cartesian: what the model in joint coordinates knows -----------------------------------------------------------
+// ---- Cartesian coordinates, joints that rub: what the model in joint coordinates knows ------------------------------
 static const kd_row *row_of(const kd_system *s, int joint, int constraint, int component, int *number)
 {
     int first = joint >= 0 ? s->edge[joint].row : s->constraint_row[constraint];
@@ -302,6 +302,7 @@ static void fill_info(kd_system *s)
     for (int j = 0; j < s->model->njoints; j++) s->info.nloops += tree->edge[j].link == 0 && tree->edge[j].nrows > 0;
     for (int c = 0; c < s->model->nconstraints; c++) s->info.nloops++;
     s->info.nconstraints = s->nlambda - s->none_sided + s->nmu;
+    for (int i = 0; i < s->nmu; i++) s->info.nconstraints -= s->row_h[i].direction >= 0; // they hold while they stick
     int redundant = s->options.keep_redundant ? s->info.nredundant : 0;
     s->info.dof = s->nv - (s->info.nconstraints - redundant);
 }
@@ -336,7 +337,7 @@ static kd_status create_joints(kd_system *s, char *message, size_t size)
 static kd_status create(const kd_model *model, const kd_system_options *opt, bool for_start, kd_system **system,
                         char *message, size_t size);
 
-static kd_status create_cartesian(kd_system *s, char *message, size_t size)
+static kd_status create_by_joints(kd_system *s, char *message, size_t size)
 {
     kd_system_options opt = s->options;
     opt.coordinates = KD_JOINT;
@@ -359,8 +360,9 @@ static kd_status create(const kd_model *model, const kd_system_options *opt, boo
     s->options = *opt;
     s->for_start = for_start;
     s->nsensors = for_start ? 0 : model->nsensors;
-    kd_status status =
-        s->options.coordinates == KD_CARTESIAN ? create_cartesian(s, message, size) : create_joints(s, message, size);
+    bool by_joints = s->options.coordinates == KD_CARTESIAN;
+    for (int j = 0; j < model->njoints && !for_start; j++) by_joints = by_joints || model->joint[j].rubs;
+    kd_status status = by_joints ? create_by_joints(s, message, size) : create_joints(s, message, size);
     if (status < 0) {
         kd_system_destroy(s);
         return status;

@@ -30,6 +30,7 @@ typedef enum kd_slot_kind {
     KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
     KD_SLOT_CONTACT,    // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
     KD_SLOT_LAMBDA,     // index: wheel on a rail: multiplier; the same
+    KD_SLOT_W,          // index: place in w; laws of friction only
     KD_SLOT_REACTION,   // index: joint; level: component 0..5. This and the following: sensors only
     KD_SLOT_MULTIPLIER, // index: constraint; level: number of the row within it
     KD_SLOT_WHEEL,      // index: constraint, a wheel on a rail; level: component 0..5 of its wrench
@@ -57,10 +58,23 @@ typedef struct kd_row {
     kd_expr    *expr;
     kd_wheel   *wheel;             // wheel on a rail; NULL
     int         joint, constraint; // where it comes from; -1
-    int         force;             // one-sided row of a stop or contact; -1: the row always holds
     int         component;         // number within that element
+    int         force;             // one-sided row of a stop or contact, dry friction; -1: the row always holds
+    int         direction;         // dry friction: place of its direction in z; -1
     const char *name;
 } kd_row;
+
+// ---- auxiliary variables --------------------------------------------------------------------------------------------
+// The force across a joint from the multipliers of its rows: 0 = w - sqrt(least^2 + sum (factor_i lambda_i)^2).
+// `least`, far below every force that matters, keeps it smooth. A row that was left out as redundant carries nothing.
+enum { KD_ACROSS_ROWS = 4 };
+typedef struct kd_across {
+    int         nrows;
+    int         row[KD_ACROSS_ROWS]; // in row_g
+    double      factor[KD_ACROSS_ROWS];
+    double      least;
+    const char *name; // of the force that reads it
+} kd_across;
 
 // ---- loads ----------------------------------------------------------------------------------------------------------
 struct kd_load;
@@ -89,6 +103,7 @@ typedef struct kd_load {
     int                     *rate_slot; // (nchannels) slot of the rate of each channel's measure, for the power
     kd_expr                 *law[6];
     double                   constant[4]; // free length and the like, set at creation
+    int                      direction;   // dry friction: slot of its direction; -1: regularised
     bool                     stiff;
 } kd_load;
 
@@ -113,9 +128,10 @@ typedef struct kd_tree_edge { // how a joint of the model is used
 struct kd_system {
     const kd_model   *model;
     kd_system_options options;
-    // Behind a system in Cartesian coordinates stands one in joint coordinates that only finds start values and
-    // redundant rows: positions, velocities, constraints. It has no sensors, no matrices of the residual, and no paths
-    // of pairs that only forces use, which would grow with the square of a chain.
+    // Behind a system in Cartesian coordinates, or with joints that are cut because they rub, stands one in joint
+    // coordinates, uncut, that only finds start values and redundant rows: positions, velocities, constraints. It has
+    // no sensors, no matrices of the residual, and no paths of pairs that only forces use, which would grow with the
+    // square of a chain.
     bool     for_start;
     int      nsensors;
     kd_arena arena;
@@ -150,6 +166,9 @@ struct kd_system {
     kd_wheel *wheel;
     bool      by_multipliers; // forces depend on multipliers
 
+    kd_across *across; // (nw)
+    bool       late;   // loads read multipliers or auxiliary variables: they belong to the acceleration stage
+
     int       nexprs, nmotion; // all compiled expressions, for release; those that the motion depends on come first
     kd_expr **expr;
     kd_expr **input;                      // (ninputs); NULL: constant
@@ -168,7 +187,7 @@ struct kd_system {
     int        *variable_z; // (nvariables) places in z
     kd_reading  at_samples, at_switches, at_events;
 
-    int  np, nv, nr, ns, nz, nlambda, nmu;
+    int  np, nv, nr, nw, ns, nz, nlambda, nmu;
     int *kept;       // (nlambda) rows of g that are in the equations
     int *lambda_of;  // (nrows_g) the other way: place in lambda; -1: left out
     int *x_of_p;     // (np - nturns) place in x
@@ -181,6 +200,7 @@ struct kd_system {
     // derivatives: patterns and how the assembly fills them
     kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
     kd_matrix_plan g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda; // contact coordinates, multipliers
+    kd_matrix_plan residual_w, d_lambda, d_w;                                    // auxiliary variables
     kd_matrix_plan Z, Z_p;                                                       // Z, and (Z v)_p along increments
     bool           planned;
     bool           dense_tree; // the pattern of the tree is small enough for matrices
@@ -189,7 +209,7 @@ struct kd_system {
     char         **names[KD_NAME_KIND_COUNT];
     kd_eom        *eom;
     kd_inputs      inputs;
-    kd_system     *joints; // Cartesian: the same model in joint coordinates, for start values and redundant rows
+    kd_system     *joints; // the same model in uncut joint coordinates, for start values and redundant rows; NULL
     kd_system_info info;
     kd_redundancy  redundancy;
     bool          *keep; // (nrows_g) rows that are independent; NULL: all
@@ -291,6 +311,7 @@ typedef struct kd_work {
     kd_wrench       *pair_load; // (npairs) sum of loads along measures at frozen force
     kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
     kd_matrix_values g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
+    kd_matrix_values residual_w, d_lambda, d_w;
     kd_matrix_values Z, Z_p;
     bool             recording;                // a run that finds the patterns
     kd_part          part;                     // that the matrices hold
@@ -346,12 +367,16 @@ typedef struct kd_local { // a name that only one element knows
 kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
 
-kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;      // rows.c
-kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD;     // loads.c
-kd_status kd_system_order_controllers(kd_system *s) KD_NODISCARD;                     // order.c: after their laws
-kd_status kd_system_order_signals(kd_system *s) KD_NODISCARD;                         // order.c: after the sensors
-kd_status kd_system_names(kd_system *s) KD_NODISCARD;                                 // names.c
-kd_status kd_system_plan(kd_system *s) KD_NODISCARD;                                  // derivatives.c: patterns
+kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;  // rows.c
+kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // loads.c
+int       kd_system_across(kd_system *s, int force);                              // friction.c: new place in w
+void      kd_across_gradient(const kd_across *a, const kd_system *s, const double *lambda, double *out);
+double    kd_across_value(const kd_across *a, const kd_system *s, const double *lambda);
+double    kd_friction_limit(const kd_load *load, const double *x); // friction.c: largest force while it sticks
+kd_status kd_system_order_controllers(kd_system *s) KD_NODISCARD;  // order.c: after their laws
+kd_status kd_system_order_signals(kd_system *s) KD_NODISCARD;      // order.c: after the sensors
+kd_status kd_system_names(kd_system *s) KD_NODISCARD;              // names.c
+kd_status kd_system_plan(kd_system *s) KD_NODISCARD;               // derivatives.c: patterns
 kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
 kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
 kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;              // start.c
@@ -408,6 +433,7 @@ kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_pa
 void                    kd_work_second_derivatives(kd_work *w, const kd_point *x); // those of gII and hI
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
 kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // residual_lambda alone
+kd_eval                 kd_work_auxiliary(kd_work *w, const kd_point *x);   // residual_w, d_lambda, d_w alone
 void kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent);         // columns of pairs, slopes of measures
 void kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
 

@@ -26,7 +26,7 @@
 // after whose velocities a row stands; 0: at the end.
 static int carrier_of(const kd_system *s, const kd_row *row)
 {
-    if (!s->joints || row->joint < 0) return 0;
+    if (s->options.coordinates != KD_CARTESIAN || row->joint < 0) return 0;
     const kd_tree_edge *edge = &s->joints->edge[row->joint];
     const kd_joint     *joint = &s->model->joint[row->joint];
     if (edge->link == 0) return 0;
@@ -39,7 +39,7 @@ static void order_links(const kd_system *s, int *order)
 {
     int n = s->tree.nlinks - 1;
     for (int i = 0; i < n; i++) order[i] = n - i;
-    if (!s->joints) return;
+    if (s->options.coordinates != KD_CARTESIAN) return;
     for (int b = 0; b < s->model->nbodies; b++) order[n - s->joints->body_link[b]] = s->body_link[b];
 }
 

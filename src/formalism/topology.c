@@ -34,6 +34,9 @@ typedef struct plan {
     int *heap;            // (njoints) candidates
     int *height;          // (njoints) depth of the body that a candidate hangs on
     int  nheap;
+    // The tree of which this one becomes what joints that rub leave of it: then rows that are redundant there are so
+    // here, too. NULL: all joints can be in it.
+    const kd_tree_edge *edge;
 } plan;
 
 // ---- spanning tree --------------------------------------------------------------------------------------------------
@@ -60,6 +63,12 @@ static int rows_of(const kd_joint_def *def)
     return joint_rows[def->kind] + motions + (def->cut == KD_CUT_NO ? 100 : 0);
 }
 
+// Joints that rub come before others: none of their rows is left out as redundant if another joint can close the loop.
+static int priority_of(const kd_joint *j)
+{
+    return rows_of(&j->def) + (j->rubs ? 50 : 0);
+}
+
 static bool has_start(const kd_joint_def *def)
 {
     bool given = false;
@@ -72,7 +81,7 @@ static bool has_start(const kd_joint_def *def)
 static bool is_better(const kd_model *m, const plan *t, int a, int b)
 {
     const kd_joint *ja = &m->joint[a], *jb = &m->joint[b];
-    int             rows_a = rows_of(&ja->def), rows_b = rows_of(&jb->def);
+    int             rows_a = priority_of(ja), rows_b = priority_of(jb);
     if (rows_a != rows_b) return rows_a > rows_b;
     bool start_a = has_start(&ja->def), start_b = has_start(&jb->def);
     if (start_a != start_b) return start_a;
@@ -99,6 +108,12 @@ static int heap_pop(const kd_model *m, plan *t)
     return best;
 }
 
+static bool may_carry(const kd_model *m, const plan *t, int joint)
+{
+    const kd_joint *j = &m->joint[joint];
+    return j->def.cut != KD_CUT_YES && (!t->edge || (t->edge[joint].link > 0 && !j->rubs));
+}
+
 static void reach(const kd_model *m, plan *t, int node, int parent, int joint)
 {
     t->parent[node] = parent;
@@ -106,7 +121,7 @@ static void reach(const kd_model *m, plan *t, int node, int parent, int joint)
     t->depth[node] = node > 0 ? t->depth[parent] + 1 : 0;
     for (int e = t->first[node]; e >= 0; e = t->next[e]) {
         const kd_joint *j = &m->joint[e / 2];
-        if (j->def.cut != KD_CUT_YES && t->parent[other_node(j, node)] < 0) heap_push(m, t, e / 2);
+        if (may_carry(m, t, e / 2) && t->parent[other_node(j, node)] < 0) heap_push(m, t, e / 2);
     }
 }
 
@@ -366,7 +381,7 @@ kd_status kd_system_topology(kd_system *s)
 {
     const kd_model *m = s->model;
     kd_arena        scratch = {0};
-    plan            t = {0};
+    plan            t = {.edge = s->joints ? s->joints->edge : NULL};
     kd_status       status = KD_ERR_MEMORY;
     int             n = m->nbodies + 1;
     s->body_link = kd_cut_int(&s->arena, m->nbodies);

@@ -33,6 +33,8 @@
 #define SINGULAR 1e-14    // reciprocal condition of the scaled matrix that counts as redundant rows
 #define PIVOTS 1e-7       // smallest pivot relative to the largest above which the condition is not estimated
 #define NEAR 1e-4         // distance from the point of a matrix, relative, up to which it serves a neighbouring one
+#define JUMP_NEAR 1e-3    // the same for jumps, of which a few digits are enough
+#define JUMPS 100         // jumps that one matrix serves at most
 #define BY_TOPOLOGY 25    // corrections of a stage with the factors of the definition
 #define NEXT_TO 3         // corrections of a stage with the matrix of a neighbouring point
 #define REDUCTION                                                                                                      \
@@ -65,9 +67,14 @@ struct kd_acceleration {
     bool            definite;      // the matrix in use was factored by Cholesky's method
     bool            shares;        // a matrix may serve points close to its own
     bool            shared;        // it is [M C'; C 0] at (t_matrix, p_matrix), with its solution
+    int             npacked;       // C has these active rows only
+    int            *packed;        // (nlambda + nmu) which
+    double         *packed_b;      // (nk)
+    unsigned char  *shared_active; // (nlambda + nmu) rows of it
     double          t_matrix, *p_matrix;
     double         *solution; // (nk) a, lambda, mu there
     bool            solved;
+    int             jumps; // that it has served
     kd_kkt          kkt;
     kd_kkt_mixed    mixed;     // of stages
     bool            staged;    // the rows are those of another point, next_GZ a + next_rows = 0
@@ -200,6 +207,9 @@ static void cut_arrays(kd_acceleration *self)
     self->kept_point = kd_cut_double(arena, nf);
     self->guess = kd_cut_double(arena, nf);
     self->kept_active = kd_arena_cut(arena, (size_t)(d.nlambda + d.nmu), 1);
+    self->shared_active = kd_arena_cut(arena, (size_t)(d.nlambda + d.nmu), 1);
+    self->packed = kd_cut_int(arena, self->nk - d.nv);
+    self->packed_b = kd_cut_double(arena, self->nk);
     self->p_matrix = kd_cut_double(arena, d.np);
     self->solution = kd_cut_double(arena, self->nk);
     self->next_rows = kd_cut_double(arena, self->nk - d.nv);
@@ -415,13 +425,56 @@ static bool has_own_solution(const kd_acceleration *self)
     return may_have_own_solution(self) && all_active(self);
 }
 
+// Only the active ones of `rows` rows of C (rows x nv), in place; their number
+static int pack(kd_acceleration *self, int first, int rows, double *C)
+{
+    int count = 0;
+    for (int i = 0; i < rows; i++)
+        if (is_active(self, first + i)) self->packed[self->npacked + count++] = first + i;
+    if (count == rows) return count;
+    for (int j = 0; j < self->dims.nv; j++)
+        for (int k = 0; k < count; k++) C[k + j * count] = C[self->packed[self->npacked + k] - first + j * rows];
+    return count;
+}
+
+// [M C'; C 0] of the active rows
+static bool factor_packed(kd_acceleration *self)
+{
+    kd_dims d = self->dims;
+    blocks *b = &self->block;
+    self->npacked = 0;
+    int nlambda = pack(self, 0, d.nlambda, b->GZ);
+    self->npacked = nlambda;
+    int nmu = pack(self, d.nlambda, d.nmu, b->HZ);
+    self->npacked += nmu;
+    self->kkt.nrows = self->kkt.schur.n = self->npacked;
+    for (int k = 0; k < self->nk - d.nv; k++) self->shared_active[k] = is_active(self, k);
+    return kd_kkt_factor(&self->kkt, b->M, nlambda, b->GZ, nmu, b->HZ);
+}
+
+// b <- [M C'; C 0] \ b; multipliers of other rows stay as they are, 0
+static void solve_packed(kd_acceleration *self, double *b)
+{
+    const int nv = self->dims.nv;
+    double   *x = self->packed_b;
+    if (self->npacked == self->nk - nv) {
+        kd_kkt_solve(&self->kkt, b);
+        return;
+    }
+    memcpy(x, b, (size_t)nv * sizeof *x);
+    for (int k = 0; k < self->npacked; k++) x[nv + k] = b[nv + self->packed[k]];
+    kd_kkt_solve(&self->kkt, x);
+    memcpy(b, x, (size_t)nv * sizeof *x);
+    for (int k = 0; k < self->npacked; k++) b[nv + self->packed[k]] = x[nv + k];
+}
+
 // M and C at the present point by Cholesky's method, where that is safe; *done tells. The acceleration must be set.
 static kd_eval factor_definite(kd_acceleration *self, double t, const double *p, bool *done)
 {
     kd_dims d = self->dims;
     blocks *b = &self->block;
     *done = self->shared = false;
-    if ((self->svd && !self->staged) || !b->M || !all_active(self)) return KD_EVAL_OK;
+    if ((self->svd && !self->staged) || !b->M || (self->staged && !all_active(self))) return KD_EVAL_OK;
     kd_eval answer = kd_eom_definition(self->eom)->M ? kd_eom_eval(self->data, KD_MASS, b->M)
                                                      : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
     if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
@@ -429,7 +482,7 @@ static kd_eval factor_definite(kd_acceleration *self, double t, const double *p,
     if (self->staged)
         *done = kd_kkt_mixed_factor(&self->mixed, b->M, d.nlambda, b->GZ, b->next_GZ, d.nmu, b->HZ, b->next_HZ);
     else
-        *done = kd_kkt_factor(&self->kkt, b->M, d.nlambda, b->GZ, d.nmu, b->HZ);
+        *done = factor_packed(self);
     self->definite = *done;
     self->mixes = self->staged;
     self->shared = *done && !self->staged;
@@ -443,7 +496,9 @@ static kd_eval factor_definite(kd_acceleration *self, double t, const double *p,
 static bool is_near(const kd_acceleration *self, double t, const double *p, double *far)
 {
     *far = 0;
-    if (!self->shares || !self->shared || self->staged || self->t_matrix != t || !all_active(self)) return false;
+    if (!self->shares || !self->shared || self->staged || self->t_matrix != t) return false;
+    for (int k = 0; k < self->nk - self->dims.nv; k++)
+        if (self->shared_active[k] != is_active(self, k)) return false;
     for (int i = 0; i < self->dims.np; i++) *far = larger(*far, fabs(p[i] - self->p_matrix[i]));
     return *far <= NEAR;
 }
@@ -490,7 +545,7 @@ static void solve(kd_acceleration *self, int n, double *b)
         if (self->mixes)
             kd_kkt_mixed_solve(&self->mixed, b);
         else
-            kd_kkt_solve(&self->kkt, b);
+            solve_packed(self, b);
         return;
     }
     for (int i = 0; i < n; i++) b[i] *= self->row[i];
@@ -778,6 +833,45 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
     return no_solution(
         self, KD_ERR_NEWTON, t,
         "the equations for accelerations, multipliers and auxiliary variables have no solution near the guess");
+}
+
+// ---- jumps ----------------------------------------------------------------------------------------------------------
+
+// May the matrix in use serve a jump at p? Not for ever: it may depend on time.
+static bool serves_jump(const kd_acceleration *self, const double *p)
+{
+    double far = 0;
+    if (!self->shared || self->staged || self->jumps >= JUMPS) return false;
+    for (int i = 0; i < self->dims.np; i++) far = larger(far, fabs(p[i] - self->p_matrix[i]));
+    return far <= JUMP_NEAR;
+}
+
+kd_eval kd_acceleration_jump(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                             const double *r, const double *a, const double *w, const double *lambda, const double *mu,
+                             double *jump, bool *done)
+{
+    const int nv = self->dims.nv;
+    *done = false;
+    if (!self->linear || !all_active(self) || has_own_solution(self)) return KD_EVAL_OK;
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!reserve(self)) return no_room(self, t);
+    kd_eom_at_acceleration(self->data, a, w, lambda, mu);
+    if (serves_jump(self, p)) {
+        self->jumps++;
+    } else {
+        bool factored;
+        self->jumps = 0;
+        answer = factor_definite(self, t, p, &factored);
+        if (answer != KD_EVAL_OK || !factored) return answer;
+    }
+    answer = kd_eom_eval(self->data, KD_RESIDUAL, jump);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    for (int i = 0; i < nv; i++) jump[i] = -jump[i];
+    for (int i = nv; i < self->nk; i++) jump[i] = 0;
+    kd_kkt_solve(&self->kkt, jump);
+    *done = isfinite(kd_norm_max(self->nk, jump));
+    return KD_EVAL_OK;
 }
 
 // ---- half-explicit stages -------------------------------------------------------------------------------------------

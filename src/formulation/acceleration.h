@@ -31,6 +31,12 @@ void kd_acceleration_share(kd_acceleration *self);
 // only.
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu) KD_NODISCARD;
+// z or an input has jumped at (t, p, s, v, r), where a, lambda, mu satisfied the equations of motion before: their
+// jumps to jump (nv + nlambda + nmu), [M C'; C 0] jump = -(residual, 0). The matrix may be that of a point close by, so
+// that a jump is known to about three digits. *done false: the equations are not of that kind, solve them.
+kd_eval kd_acceleration_jump(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                             const double *r, const double *a, const double *w, const double *lambda, const double *mu,
+                             double *jump, bool *done) KD_NODISCARD;
 // Half-explicit stages: rows that the accelerations of a stage satisfy instead of gII and hI: gI = 0 and h = 0 at
 // another point (t, p), where the velocity is v + factor a.
 typedef struct kd_next {

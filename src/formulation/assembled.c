@@ -233,18 +233,43 @@ static kd_eval assembled_start(void *impl, double t, const double *x, double *xd
     return answer;
 }
 
+// x and x' behind a jump of z, from the equations of motion alone
+static kd_eval solve_jump(kd_assembled *self, double t, double *x, double *xdot, bool *done)
+{
+    kd_dims       d = self->dims;
+    const double *k = self->k_jump;
+    kd_eval       answer =
+        kd_acceleration_jump(self->acceleration, t, x, x + self->xs, x + self->xv, x + self->xr, xdot + self->xv,
+                             x + self->xw, x + self->xl, x + self->xm, self->k_jump, done);
+    if (answer != KD_EVAL_OK || !*done) return note_acceleration(self, answer);
+    for (int i = 0; i < d.nv; i++) xdot[self->xv + i] += k[i];
+    for (int i = 0; i < self->nc; i++) x[self->xl + i] += k[d.nv + i];
+    if (d.nr == 0) return KD_EVAL_OK;
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_eom_at_acceleration(data, xdot + self->xv, x + self->xw, x + self->xl, x + self->xm);
+    answer = kd_eom_eval(data, KD_B, xdot + self->xr);
+    if (answer != KD_EVAL_OK) kd_assembled_fail(self, kd_eom_data_fault(data).status, "%s", kd_eom_data_message(data));
+    return answer;
+}
+
 // Accelerations jump, and so do v' and, along Z, p''; those that were kept for extrapolation move along.
 static kd_eval assembled_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
 {
     kd_assembled *self = impl;
     kd_dims       d = self->dims;
+    bool          done = false;
     for (int i = 0; i < self->n; i++) jump[i] = self->xv <= i && i < self->xw ? -xdot[i] : 0;
     memset(bend, 0, (size_t)self->n * sizeof *bend);
-    kd_eval answer = assembled_start(impl, t, x, xdot);
+    // v' and lambda of index 3 satisfy the equations of motion too loosely for a difference
+    kd_eval answer = self->form == KD_INDEX3 ? KD_EVAL_OK : solve_jump(self, t, x, xdot, &done);
+    if (answer == KD_EVAL_OK && !done) {
+        answer = assembled_start(impl, t, x, xdot);
+        if (answer != KD_EVAL_OK) return answer;
+        memcpy(x + self->xw, self->w, (size_t)d.nw * sizeof *x);
+        memcpy(x + self->xl, self->lambda, (size_t)d.nlambda * sizeof *x);
+        memcpy(x + self->xm, self->mu, (size_t)d.nmu * sizeof *x);
+    }
     if (answer != KD_EVAL_OK) return answer;
-    memcpy(x + self->xw, self->w, (size_t)d.nw * sizeof *x);
-    memcpy(x + self->xl, self->lambda, (size_t)d.nlambda * sizeof *x);
-    memcpy(x + self->xm, self->mu, (size_t)d.nmu * sizeof *x);
     for (int i = self->xv; i < self->xw; i++) jump[i] += xdot[i];
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < d.nv; i++) self->a_kept[k][i] += jump[self->xv + i];
@@ -464,6 +489,7 @@ static void cut_arrays(kd_assembled *self)
         self->a_kept[k] = kd_cut_double(arena, d.nv);
         self->t_kept[k] = NAN;
     }
+    self->k_jump = kd_cut_double(arena, d.nv + self->nc);
     self->w = kd_cut_double(arena, d.nw);
     self->lambda = kd_cut_double(arena, d.nlambda);
     self->mu = kd_cut_double(arena, d.nmu);

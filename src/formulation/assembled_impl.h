@@ -97,6 +97,7 @@ typedef struct kd_assembled {
     int            *index;
     bool           *controlled;
     double         *a, *w, *lambda, *mu; // scratch for accelerations
+    double         *k_jump;              // (nv + nlambda + nmu) jumps of v', lambda, mu
     double         *a_kept[2];           // (nv) v' at the last two accepted points, at the times t_kept
     double          t_kept[2];
     kd_dae_counters counters;

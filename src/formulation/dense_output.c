@@ -104,17 +104,16 @@ static bool same_end(const kd_dense_output *self, const end *e, double t, const 
            memcmp(e->active + d.nlambda, state->active_mu, (size_t)d.nmu) == 0;
 }
 
-// Z(p + delta p') (v + delta a), at t + delta
-static kd_eval moved_kinematics(kd_dense_output *self, const end *e, double delta, double *out)
+// Z(p + delta p') v, at t + delta
+static kd_eval moved_kinematics(kd_dense_output *self, const end *e, double delta, const double *v, double *out)
 {
     for (int i = 0; i < self->dims.np; i++) self->p_moved[i] = e->x[i] + delta * e->p1[i];
-    for (int i = 0; i < self->dims.nv; i++) self->v_moved[i] = e->x[self->v + i] + delta * self->a[i];
-    kd_eval answer = kd_acceleration_at(self->acceleration, e->t + delta, self->p_moved, e->x + self->s, self->v_moved,
-                                        e->x + self->r);
+    kd_eval answer =
+        kd_acceleration_at(self->acceleration, e->t + delta, self->p_moved, e->x + self->s, v, e->x + self->r);
     return answer == KD_EVAL_OK ? kd_eom_eval(kd_acceleration_data(self->acceleration), KD_KINEMATICS, out) : answer;
 }
 
-// p' = Z v, p'' = d/dt Z v
+// p' = Z v, p'' = Z a + Z' v; differences of Z only, so that rows of Z that do not change have no error of differences
 static kd_eval position_rates(kd_dense_output *self, end *e)
 {
     kd_dims d = self->dims;
@@ -125,13 +124,17 @@ static kd_eval position_rates(kd_dense_output *self, end *e)
     }
     kd_eval answer = kd_eom_eval(kd_acceleration_data(self->acceleration), KD_KINEMATICS, e->p1);
     if (answer != KD_EVAL_OK) return answer;
-    // a time increment that moves p and v by a small part of their own size
-    double rate = fmax(kd_norm_max(d.np, e->p1), 1);
-    double size = fmax(kd_norm_max(d.nv, self->a) / fmax(kd_norm_max(d.nv, e->x + self->v), 1), rate);
-    double delta = SECOND_INCREMENT / size;
-    answer = moved_kinematics(self, e, delta, self->plus);
-    if (answer == KD_EVAL_OK) answer = moved_kinematics(self, e, -delta, self->minus);
+    // a time increment that moves p by a small part of its own size
+    double        delta = SECOND_INCREMENT / fmax(kd_norm_max(d.np, e->p1), 1);
+    const double *v = e->x + self->v;
+    answer = moved_kinematics(self, e, delta, v, self->plus);
+    if (answer == KD_EVAL_OK) answer = moved_kinematics(self, e, -delta, v, self->minus);
     for (int i = 0; i < d.np; i++) e->p2[i] = (self->plus[i] - self->minus[i]) / (2 * delta);
+    // Z a: the kinematics are linear in v but for coordinates that move by themselves
+    memset(self->v_moved, 0, (size_t)d.nv * sizeof *v);
+    if (answer == KD_EVAL_OK) answer = moved_kinematics(self, e, 0, self->a, self->plus);
+    if (answer == KD_EVAL_OK) answer = moved_kinematics(self, e, 0, self->v_moved, self->minus);
+    for (int i = 0; i < d.np; i++) e->p2[i] += self->plus[i] - self->minus[i];
     return answer;
 }
 

@@ -15,6 +15,7 @@
 #define ROUNDING 1e-14
 // Accelerations and multipliers, which nothing integrates.
 #define ACCELERATION_ENOUGH 1e-13
+#define JUMP_ENOUGH 1e-9 // behind a jump of z: the step that follows corrects it once more
 #define MAX_CORRECTIONS 10
 
 // ---- systems with gamma ---------------------------------------------------------------------------------------------
@@ -406,7 +407,7 @@ static kd_eval correct_velocity(kd_psf *f, double *x)
     return KD_EVAL_RETRY;
 }
 
-static kd_eval correct_acceleration(kd_psf *f, double *x)
+static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
 {
     double *k0 = f->k0, before = 0;
     int     nv = f->dims.nv, nw = f->dims.nw;
@@ -421,7 +422,7 @@ static kd_eval correct_acceleration(kd_psf *f, double *x)
             size = larger(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
         for (int i = 0; i < f->nm; i++)
             size = larger(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
-        if (stands(f, size, !f->plain) || settled(size, ACCELERATION_ENOUGH, &before)) return KD_EVAL_OK;
+        if (stands(f, size, !f->plain) || settled(size, enough, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");
     return KD_EVAL_RETRY;
@@ -446,7 +447,7 @@ kd_eval psf_accelerations(kd_psf *f, double t, double *x)
         bool keep = f->dae->keep;
         f->dae->keep = true;
         kd_eom_at_position(f->data, x + f->at.p, x + f->at.s);
-        answer = correct_acceleration(f, x);
+        answer = correct_acceleration(f, x, JUMP_ENOUGH);
         f->dae->keep = keep;
         if (answer != KD_EVAL_RETRY) return answer;
     }
@@ -483,7 +484,7 @@ kd_eval psf_correct(void *impl, double t, double *x, const double *xdot)
     kd_eval answer = correct_position(f, x, enough);
     if (answer == KD_EVAL_OK) answer = correct_velocity(f, x);
     if (answer == KD_EVAL_OK && f->dims.ne > 0 && f->opt.invariants && !f->with_e) answer = project_invariants(f, t, x);
-    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x);
+    if (answer == KD_EVAL_OK) answer = correct_acceleration(f, x, ACCELERATION_ENOUGH);
     if (answer == KD_EVAL_RETRY && keep) { // the kept matrices are too old; the integrator sees that they are gone
         f->dae->keep = false;
         answer = psf_correct(f, t, x, xdot);

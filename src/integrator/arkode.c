@@ -236,12 +236,15 @@ kd_status kd_arkode_start(kd_arkode *self, double t, const double *x)
 kd_status kd_arkode_restart(kd_arkode *self, double t, const double *x, kd_restart mode)
 {
     kd_sundials *base = &self->base;
+    double       h_last = 0;
     base->before = kd_arkode_stats(self);
+    if (base->started && base->steps > 0 && mode != KD_RESTART_FRESH)
+        (void)STEPPER(self, GetCurrentStep)(base->memory, &h_last);
     kd_status status = kd_sundials_begin_again(base, t, x, mode, NULL);
     if (status < 0) return status;
     int    flag = is_explicit(self) ? ERKStepReInit(base->memory, kd_sundials_rhs, base->t, base->x)
                                     : ARKStepReInit(base->memory, NULL, kd_sundials_rhs, base->t, base->x);
-    double h = self->opt.h_first > 0 ? self->opt.h_first : base->h_again; // 0: ARKODE's own
+    double h = self->opt.h_first > 0 ? self->opt.h_first : fmax(base->h_again, h_last); // 0: ARKODE's own
     if (flag == 0 && self->opt.h_fixed == 0) flag = STEPPER(self, SetInitStep)(base->memory, h);
     if (flag != 0) return kd_sundials_no_start(base);
     base->started = true;

@@ -1,8 +1,13 @@
-// integrator/attempt.c: weights, blame, shares and counters, see attempt.h.
+// integrator/attempt.c: weights, blame, shares, words and counters, see attempt.h.
 #include "integrator/attempt.h"
 
 #include <float.h>
 #include <math.h>
+
+#include "core/text.h"
+
+static const double EQUAL = 10;    // last steps that are made equal
+static const double STRETCHED = 3; // last steps, one of which may be saved by making the others longer
 
 void kd_attempt_weights(const kd_dae *dae, double h, const double *weight, double *weight_newton)
 {
@@ -39,10 +44,39 @@ const double *kd_attempt_shares(const kd_dae *dae, const double *x, const double
     return lost > 0 || sum > 0 ? share : NULL;
 }
 
-double kd_attempt_landing(double t, double t_end, double h, double h_last)
+double kd_attempt_landing(double t, double t_end, double h, double stretch, double h_last)
 {
-    const double span = t_end - t, steps = fmax(1, ceil(span / h * (1 - 1e-4))), part = span / steps;
+    const double span = t_end - t;
+    double       steps = ceil(span / h), part = h;
+    if (steps <= STRETCHED && span <= (steps - 1) * (1 + stretch) * h) steps--;
+    if (steps <= EQUAL) part = span / fmax(1, steps);
     return fabs(part - h_last) <= 8 * DBL_EPSILON * fmax(fabs(t), fabs(t_end)) ? h_last : part;
+}
+
+const char *kd_attempt_advice(kd_status status)
+{
+    switch (status) {
+    case KD_ERR_STEP_TOO_SMALL:
+    case KD_ERR_NEWTON:
+        return "look for a discontinuity or a singular position near this time, check supplied derivatives and "
+               "constraint levels with kd_eom_check, or loosen the tolerances";
+    case KD_ERR_NOT_FINITE:
+        return "check the functions for divisions by zero and roots of negative numbers near this state";
+    default:
+        return "";
+    }
+}
+
+void kd_attempt_explain(const kd_dae *dae, const char *head, int worst, const char *advice, char *message, size_t size)
+{
+    char name[160], reason[400];
+    kd_text(reason, sizeof reason, "%s", message);
+    kd_text(message, size, "%s", head);
+    if (reason[0]) kd_text_append(message, size, ": %s", reason);
+    if (worst >= 0 && dae->methods->component_name)
+        kd_text_append(message, size, "; worst component: %s",
+                       dae->methods->component_name(dae->impl, worst, name, sizeof name));
+    if (advice[0]) kd_text_append(message, size, "; %s", advice);
 }
 
 void kd_attempt_counters(const kd_dae *dae, kd_stats *stats)

@@ -1,5 +1,5 @@
 // integrator/attempt.h: what kardan's own integrators share around an attempt of a step: weights of Newton increments,
-// the component to blame, its share in a norm, counters of the formulation.
+// the component to blame, its share in a norm, words of a failure, counters of the formulation.
 #ifndef KD_INTEGRATOR_ATTEMPT_H
 #define KD_INTEGRATOR_ATTEMPT_H
 
@@ -13,9 +13,14 @@ int kd_attempt_worst(int n, const double *x, const double *weight);
 // Components that are not finite have all of it. NULL: all are zero.
 const double *kd_attempt_shares(const kd_dae *dae, const double *x, const double *weight, bool controlled,
                                 double *share);
-// Length of a step that shall end at t_end, planned with h, or of one of several equal ones where h is shorter. h_last
-// where that differs from the last step by the rounding of t only: what was factored for it serves again.
-double kd_attempt_landing(double t, double t_end, double h, double h_last);
+// Length of a step planned with h that shall end at t_end or, where h is shorter by more than the part stretch, be one
+// of a few equal ones that do; h if there are many to come. h_last where that differs from the last step by
+// the rounding of t only: what was factored for it serves again.
+double kd_attempt_landing(double t, double t_end, double h, double stretch, double h_last);
+// A failure in words: head, the reason that message has on entry, the worst component (-1: none), advice ("": none)
+void kd_attempt_explain(const kd_dae *dae, const char *head, int worst, const char *advice, char *message, size_t size);
+// What to try after a failure of an implicit method; "": nothing in particular
+const char *kd_attempt_advice(kd_status status);
 // What the formulation counted, into the statistics of an integrator
 void kd_attempt_counters(const kd_dae *dae, kd_stats *stats);
 

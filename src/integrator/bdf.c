@@ -27,6 +27,7 @@ static const double PROBE = 1e-4;            // part of the time in which x chan
 static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
 static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
 static const double FIRST_PART = 0.01;       // of the span, at most: what rests at the start need not rest for long
+static const double LANDING = 0.05;          // part by which a step may be longer than planned to end at an instant
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 static const double KINK_PART = 0.5;         // of the size of a kink that was too large, for the next ones
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
@@ -71,7 +72,6 @@ struct kd_bdf {
     bool                to_end, rejected, raising; // raising: order and step grow in every step until the first failure
     int                 equal;                     // steps of equal size and order in a row
     kd_kink             kink;                      // the last one
-    double             *slope;                     // (n) x' behind it
     double              kink_size, kink_most;      // |h jump of x'|: of it, and what a moved past does not survive
     bool                kinked;                    // since the last step
     double              h_before;                  // step in use before a restart; 0: none
@@ -157,7 +157,6 @@ static void cut_arrays(kd_bdf *b)
     kd_corrector_cut(&b->corrector, a, b->dae, &rules);
     b->corrector.weight = b->index_weight;
     kd_kink_cut(&b->kink, a, b->n);
-    b->slope = kd_cut_double(a, b->n);
     for (int j = 0; b->opt.h_fixed > 0 && j < KD_BDF_TERMS; j++) b->grid[j] = kd_cut_double(a, b->n);
 }
 
@@ -326,29 +325,13 @@ static void report(kd_bdf *b, kd_attempt outcome, double error, const double *ve
 
 static kd_status fail(kd_bdf *b, kd_status status)
 {
-    char        name[160], reason[400];
-    const char *advice = "";
-    kd_text(reason, sizeof reason, "%s", b->message);
-    switch (status) {
-    case KD_ERR_STEP_TOO_SMALL:
-    case KD_ERR_NEWTON:
-        advice = b->opt.h_fixed > 0
-                     ? "a step of fixed size cannot be made shorter: choose a smaller h_fixed, or let the step vary"
-                     : "look for a discontinuity or a singular position near this time, check supplied derivatives and "
-                       "constraint levels with kd_eom_check, or loosen the tolerances";
-        break;
-    case KD_ERR_NOT_FINITE:
-        advice = "check the functions for divisions by zero and roots of negative numbers near this state";
-        break;
-    default:
-        break;
-    }
-    kd_text(b->message, sizeof b->message, "at t = %.9g, h = %.3g, order %d", b->past.t[0], b->h, b->order);
-    if (reason[0]) kd_text_append(b->message, sizeof b->message, ": %s", reason);
-    if (b->worst >= 0 && b->dae->methods->component_name)
-        kd_text_append(b->message, sizeof b->message, "; worst component: %s",
-                       b->dae->methods->component_name(b->dae->impl, b->worst, name, sizeof name));
-    if (advice[0]) kd_text_append(b->message, sizeof b->message, "; %s", advice);
+    const bool  stuck = b->opt.h_fixed > 0 && (status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON);
+    const char *advice =
+        stuck ? "a step of fixed size cannot be made shorter: choose a smaller h_fixed, or let the step vary"
+              : kd_attempt_advice(status);
+    char head[100];
+    kd_text(head, sizeof head, "at t = %.9g, h = %.3g, order %d", b->past.t[0], b->h, b->order);
+    kd_attempt_explain(b->dae, head, b->worst, advice, b->message, sizeof b->message);
     return status;
 }
 
@@ -452,6 +435,18 @@ kd_status kd_bdf_start(kd_bdf *b, double t, const double *x, bool keep_matrix)
     return b->cause;
 }
 
+// From b->x, the point behind a kink, without past; jumps have few digits, so x' is determined anew
+static kd_status begin_behind(kd_bdf *b)
+{
+    const kd_dae_class *f = b->dae->methods;
+    const double        t = b->past.t[0];
+    kd_eval             answer = f->start ? f->start(b->dae->impl, t, b->x, b->xdot) : KD_EVAL_OK;
+    begin(b, t, true);
+    if (answer == KD_EVAL_OK) return KD_OK;
+    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+    return b->cause;
+}
+
 // The past of the motion behind a kink: all of it moves along q(t); order, step size and matrix go on. Third and higher
 // derivatives jump, too: of a kink beyond the size at which the error test noticed that, nothing but x and x' is kept.
 static kd_status pass_kink(kd_bdf *b)
@@ -468,11 +463,7 @@ static kd_status pass_kink(kd_bdf *b)
     }
     b->kink_size = b->h_next * controlled_norm(b, kink->xdot);
     b->lands = true;
-    if (b->kink_size > b->kink_most) {
-        begin(b, t, true);
-        return KD_OK;
-    }
-    memcpy(b->slope, b->xdot, (size_t)b->n * sizeof *b->x);
+    if (b->kink_size > b->kink_most) return begin_behind(b);
     b->kinked = true;
     kd_bdf_history_bend(&b->past, kink->x, kink->xdot, kink->xddot);
     for (int j = 0; b->grid_wanted > 0 && j < b->grid_count; j++) kd_kink_add(kink, b->grid_t[j] - t, b->grid[j]);
@@ -481,13 +472,11 @@ static kd_status pass_kink(kd_bdf *b)
 }
 
 // The first step behind a kink has too large an error: without the past, then
-static void forget_past(kd_bdf *b)
+static kd_status forget_past(kd_bdf *b)
 {
-    const size_t bytes = (size_t)b->n * sizeof *b->x;
     b->kink_most = KINK_PART * b->kink_size;
-    memcpy(b->x, b->past.D[0], bytes);
-    memcpy(b->xdot, b->slope, bytes);
-    begin(b, b->past.t[0], true);
+    memcpy(b->x, b->past.D[0], (size_t)b->n * sizeof *b->x);
+    return begin_behind(b);
 }
 
 kd_status kd_bdf_restart(kd_bdf *b, double t, const double *x, kd_restart mode)
@@ -669,7 +658,7 @@ static void choose_step(kd_bdf *b, double t_end)
     b->h = fmin(b->h_next, limit);
     b->t_end = t_end;
     b->to_end = b->h * LAST_STEP >= span;
-    if (b->to_end || b->lands) b->h = kd_attempt_landing(b->past.t[0], t_end, b->h, b->h_old);
+    if (b->to_end || b->lands) b->h = kd_attempt_landing(b->past.t[0], t_end, b->h, b->lands ? LANDING : 1, b->h_old);
     b->h_least = VANISHING * b->h;
 }
 
@@ -697,7 +686,8 @@ static kd_status variable_step(kd_bdf *b, double t_end)
             report(b, KD_ATTEMPT_ERROR, error, b->e);
             after_error(b, &s, ++failures);
             if (b->kinked && b->grid_wanted == 0) {
-                forget_past(b);
+                status = forget_past(b);
+                if (status < 0) return fail(b, status);
                 choose_step(b, t_end);
                 proposed = b->h_next;
             }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "integrator/attempt.h"
 #include "integrator/explicit_impl.h"
 #include "math/kernel.h"
 
@@ -180,19 +181,14 @@ kd_status kd_explicit_rhs(kd_explicit *self, double t, const double *x, double *
 
 static kd_status fail(kd_explicit *self, kd_status status)
 {
-    char name[160], reason[400];
-    kd_text(reason, sizeof reason, "%s", self->message);
-    kd_text(self->message, sizeof self->message, "at t = %.9g, h = %.3g: %s", self->t, self->h, self->name);
-    if (reason[0]) kd_text_append(self->message, sizeof self->message, ": %s", reason);
-    if (self->worst >= 0 && self->dae->methods->component_name)
-        kd_text_append(self->message, sizeof self->message, "; worst component: %s",
-                       self->dae->methods->component_name(self->dae->impl, self->worst, name, sizeof name));
+    const char *advice = "";
+    char        head[120];
     if (self->stiff)
-        kd_text_append(self->message, sizeof self->message,
-                       "; the equations are stiff here: take an implicit method, radau or bdf");
+        advice = "the equations are stiff here: take an implicit method, radau or bdf";
     else if (status == KD_ERR_STEP_TOO_SMALL)
-        kd_text_append(self->message, sizeof self->message,
-                       "; look for a discontinuity or a singular position near this time, or loosen the tolerances");
+        advice = "look for a discontinuity or a singular position near this time, or loosen the tolerances";
+    kd_text(head, sizeof head, "at t = %.9g, h = %.3g: %s", self->t, self->h, self->name);
+    kd_attempt_explain(self->dae, head, self->worst, advice, self->message, sizeof self->message);
     return status;
 }
 

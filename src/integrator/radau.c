@@ -35,7 +35,8 @@ static const double NEWTON_LOOSE = 1.33; // 1.33 rtol_i^(3/4) where that is larg
                                          // converge slowly, and rejections cost more than the Newton error there
 static const double NOISE = 1e-13;       // steps shorter than this times t: X' = Z / h is rounding
 static const double VANISHING = 1e-14;   // part of the first attempt at which a step is given up
-static const double ULPS = 10; // a t_end that lies so few units in the last place away is reached without a step
+static const double ULPS = 10;      // a t_end that lies so few units in the last place away is reached without a step
+static const double LANDING = 0.05; // part by which a step may be longer than planned to end at an instant
 static const double LAST_STEP = 1.0001; // a step that ends this close to t_end is stretched to it
 
 struct kd_radau {
@@ -629,28 +630,9 @@ kd_status kd_radau_restart(kd_radau *r, double t, const double *x, kd_restart mo
 
 static kd_status fail(kd_radau *r, kd_status status)
 {
-    char        name[160], reason[400];
-    const char *advice = "";
-    kd_text(reason, sizeof reason, "%s", r->message);
-    switch (status) {
-    case KD_ERR_STEP_TOO_SMALL:
-    case KD_ERR_NEWTON:
-        advice = "look for a discontinuity or a singular position near this time, check supplied derivatives and "
-                 "constraint levels "
-                 "with kd_eom_check, or loosen the tolerances";
-        break;
-    case KD_ERR_NOT_FINITE:
-        advice = "check the functions for divisions by zero and roots of negative numbers near this state";
-        break;
-    default:
-        break;
-    }
-    kd_text(r->message, sizeof r->message, "at t = %.9g, h = %.3g", r->t, r->h);
-    if (reason[0]) kd_text_append(r->message, sizeof r->message, ": %s", reason);
-    if (r->worst >= 0)
-        kd_text_append(r->message, sizeof r->message, "; worst component: %s",
-                       r->dae->methods->component_name(r->dae->impl, r->worst, name, sizeof name));
-    if (advice[0]) kd_text_append(r->message, sizeof r->message, "; %s", advice);
+    char head[80];
+    kd_text(head, sizeof head, "at t = %.9g, h = %.3g", r->t, r->h);
+    kd_attempt_explain(r->dae, head, r->worst, kd_attempt_advice(status), r->message, sizeof r->message);
     return status;
 }
 
@@ -819,7 +801,7 @@ static void choose_step(kd_radau *r, double t_end)
     r->h = fmin(r->h_next, limit);
     r->t_end = t_end;
     r->to_end = r->h * LAST_STEP >= span;
-    if (r->to_end || r->lands) r->h = kd_attempt_landing(r->t, t_end, r->h, r->h_factored);
+    if (r->to_end || r->lands) r->h = kd_attempt_landing(r->t, t_end, r->h, r->lands ? LANDING : 1, r->h_factored);
     r->h_least = VANISHING * r->h;
 }
 

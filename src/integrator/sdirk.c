@@ -25,7 +25,8 @@ static const double KEEP_RHS = 0.02;       // theta for x' = rhs: the error of a
 static const double KEEP_RESIDUAL = 0.001; // for F(t, x, x'): that of an old F_x' counts fully
 static const double NOISE = 1e-13;         // steps shorter than this times t: X' = Z / h is rounding
 static const double VANISHING = 1e-14;     // part of the first attempt at which a step is given up
-static const double ULPS = 10; // a t_end that lies so few units in the last place away is reached without a step
+static const double ULPS = 10;      // a t_end that lies so few units in the last place away is reached without a step
+static const double LANDING = 0.05; // part by which a step may be longer than planned to end at an instant
 static const double LAST_STEP = 1.0001; // a step that ends this close to t_end is stretched to it
 
 kd_sdirk_options kd_sdirk_options_default(void)
@@ -402,8 +403,10 @@ static kd_status pass_kink(kd_sdirk *s)
 {
     s->message[0] = '\0';
     s->cause = KD_OK;
-    kd_eval answer = kd_kink_solve(&s->kink, s->dae, s->t, s->x, s->xdot);
+    memcpy(s->Xdot, s->xdot, (size_t)s->n * sizeof *s->x);
+    kd_eval answer = kd_kink_solve(&s->kink, s->dae, s->t, s->x, s->Xdot);
     if (answer != KD_EVAL_OK) return (void)kd_sdirk_eval_cause(s, answer), s->cause;
+    kd_kink_add_slope(&s->kink, 0, s->xdot);
     if (s->has_past) {
         kd_kink_add(&s->kink, s->t_old - s->t, s->x_old);
         kd_kink_add_slope(&s->kink, s->t_old - s->t, s->xdot_old);
@@ -430,28 +433,9 @@ kd_status kd_sdirk_restart(kd_sdirk *s, double t, const double *x, kd_restart mo
 
 static kd_status fail(kd_sdirk *s, kd_status status)
 {
-    char        name[160], reason[400];
-    const char *advice = "";
-    kd_text(reason, sizeof reason, "%s", s->message);
-    switch (status) {
-    case KD_ERR_STEP_TOO_SMALL:
-    case KD_ERR_NEWTON:
-        advice = "look for a discontinuity or a singular position near this time, check supplied derivatives and "
-                 "constraint levels "
-                 "with kd_eom_check, or loosen the tolerances";
-        break;
-    case KD_ERR_NOT_FINITE:
-        advice = "check the functions for divisions by zero and roots of negative numbers near this state";
-        break;
-    default:
-        break;
-    }
-    kd_text(s->message, sizeof s->message, "at t = %.9g, h = %.3g", s->t, s->h);
-    if (reason[0]) kd_text_append(s->message, sizeof s->message, ": %s", reason);
-    if (s->worst >= 0)
-        kd_text_append(s->message, sizeof s->message, "; worst component: %s",
-                       s->dae->methods->component_name(s->dae->impl, s->worst, name, sizeof name));
-    if (advice[0]) kd_text_append(s->message, sizeof s->message, "; %s", advice);
+    char head[80];
+    kd_text(head, sizeof head, "at t = %.9g, h = %.3g", s->t, s->h);
+    kd_attempt_explain(s->dae, head, s->worst, kd_attempt_advice(status), s->message, sizeof s->message);
     return status;
 }
 
@@ -606,7 +590,7 @@ static void choose_step(kd_sdirk *s, double t_end)
     s->h = fmin(s->h_next, limit);
     s->t_end = t_end;
     s->to_end = s->h * LAST_STEP >= span;
-    if (s->to_end || s->lands) s->h = kd_attempt_landing(s->t, t_end, s->h, s->h_factored);
+    if (s->to_end || s->lands) s->h = kd_attempt_landing(s->t, t_end, s->h, s->lands ? LANDING : 1, s->h_factored);
     s->h_least = VANISHING * s->h;
 }
 

@@ -399,16 +399,13 @@ static kd_status status_of(const kd_sundials *self, int flag)
 
 kd_status kd_sundials_fail(kd_sundials *self, kd_status status)
 {
-    char name[160];
-    int  worst = status == KD_ERR_NEWTON || status == KD_ERR_STEP_TOO_SMALL ? worst_component(self) : -1;
-    kd_text(self->message, sizeof self->message, "t = %.9g: %s: %s", self->t, self->methods->name,
-            kd_status_sentence(status));
-    if (self->reason[0]) kd_text_append(self->message, sizeof self->message, "; %s", self->reason);
-    if (worst >= 0 && self->dae->methods->component_name)
-        kd_text_append(self->message, sizeof self->message, "; worst component: %s",
-                       self->dae->methods->component_name(self->dae->impl, worst, name, sizeof name));
-    if (status == KD_ERR_TOO_MANY_STEPS)
-        kd_text_append(self->message, sizeof self->message, "; raise max_steps or loosen the tolerances");
+    const char *advice = status == KD_ERR_TOO_MANY_STEPS ? "raise max_steps or loosen the tolerances" : "";
+    int         worst = status == KD_ERR_NEWTON || status == KD_ERR_STEP_TOO_SMALL ? worst_component(self) : -1;
+    char        head[500];
+    kd_text(head, sizeof head, "t = %.9g: %s: %s", self->t, self->methods->name, kd_status_sentence(status));
+    if (self->reason[0]) kd_text_append(head, sizeof head, "; %s", self->reason);
+    self->message[0] = '\0';
+    kd_attempt_explain(self->dae, head, worst, advice, self->message, sizeof self->message);
     return status;
 }
 
@@ -432,7 +429,7 @@ kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go)
 
 double kd_sundials_limit(const kd_sundials *self, double t_end, double h_max)
 {
-    return kd_attempt_landing(self->t, t_end, h_max, 0);
+    return kd_attempt_landing(self->t, t_end, h_max, 0, 0);
 }
 
 kd_status kd_sundials_relabel(kd_sundials *self, bool *changed)

@@ -14,14 +14,14 @@ struct kd_csv {
     int   ncolumns;
 };
 
-static void write_name(FILE *file, const char *name)
+void kd_csv_put_text(FILE *file, const char *text)
 {
-    if (!strpbrk(name, ",\"\r\n")) {
-        fputs(name, file);
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, file);
         return;
     }
     fputc('"', file);
-    for (const char *c = name; *c; c++) {
+    for (const char *c = text; *c; c++) {
         if (*c == '"') fputc('"', file); // a quote is doubled
         fputc(*c, file);
     }
@@ -32,7 +32,7 @@ static void write_names(FILE *file, const char *const *names, int count)
 {
     for (int j = 0; j < count; j++) {
         if (j > 0) fputc(',', file);
-        write_name(file, names[j] ? names[j] : "");
+        kd_csv_put_text(file, names[j] ? names[j] : "");
     }
     fputc('\n', file);
 }

@@ -4,6 +4,7 @@
 #define KD_IO_CSV_H
 
 #include <kardan/base.h>
+#include <stdio.h>
 
 typedef struct kd_csv kd_csv;
 
@@ -21,5 +22,8 @@ kd_status kd_csv_row(kd_csv *csv, const double *values) KD_NODISCARD;
 kd_status kd_csv_close(kd_csv *csv, char *message, size_t size) KD_NODISCARD;
 // Free the writer without leaving a file. NULL is fine.
 void kd_csv_abandon(kd_csv *csv);
+
+// One cell of text; with commas, quotes or line breaks it is quoted.
+void kd_csv_put_text(FILE *file, const char *text);
 
 #endif

@@ -7,6 +7,7 @@
 //     /settings         attributes: name = text
 //     /statistics       attributes: key = number
 //     /certificate      attributes: json, text
+//     /events           datasets t, kind, element, direction, text; attributes: kind = count. Where events are possible
 //     /model            text of the model file
 //
 // Nothing in the file depends on when or where it was written.
@@ -182,6 +183,76 @@ static void put_channels(writer *w, const kd_recording *rec)
     close_group(w, channels);
 }
 
+typedef const char *(*text_of)(const kd_logged_event *event);
+
+static const char *kind_of(const kd_logged_event *event)
+{
+    return kd_event_word(event->kind);
+}
+static const char *element_of(const kd_logged_event *event)
+{
+    return event->element;
+}
+static const char *words_of(const kd_logged_event *event)
+{
+    return event->text;
+}
+
+// A dataset of texts that are as long as the longest
+static void put_texts(writer *w, hid_t parent, const char *name, const kd_event_log *log, text_of text)
+{
+    const int n = kd_event_log_length(log);
+    size_t    width = 1;
+    for (int i = 0; i < n; i++) {
+        size_t length = strlen(text(kd_event_log_at(log, i)));
+        if (length > width) width = length;
+    }
+    char *all = kd_alloc((size_t)n * width);
+    if (!all) {
+        w->failed = true;
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        const char *one = text(kd_event_log_at(log, i));
+        memcpy(all + (size_t)i * width, one, strlen(one));
+    }
+    hsize_t size = (hsize_t)n;
+    hid_t   type = text_type(w, width), space = keep(w, H5Screate_simple(1, &size, NULL));
+    hid_t   set = keep(w, H5Dcreate2(parent, name, type, space, H5P_DEFAULT, w->creation, H5P_DEFAULT));
+    if (set >= 0) {
+        if (n > 0) check(w, H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, all));
+        check(w, H5Dclose(set));
+    }
+    if (space >= 0) check(w, H5Sclose(space));
+    if (type >= 0) check(w, H5Tclose(type));
+    kd_free(all);
+}
+
+static void put_events(writer *w, const kd_event_log *log)
+{
+    const int n = kd_event_log_length(log);
+    double   *t = kd_alloc(2 * (size_t)n * sizeof *t), *direction = t ? t + n : NULL;
+    if (!t) {
+        w->failed = true;
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        t[i] = kd_event_log_at(log, i)->t;
+        direction[i] = kd_event_log_at(log, i)->direction;
+    }
+    hid_t group = open_group(w, "events");
+    hid_t set[2] = {put_numbers(w, group, "t", t, n), put_numbers(w, group, "direction", direction, n)};
+    for (int k = 0; k < 2; k++)
+        if (set[k] >= 0) check(w, H5Dclose(set[k]));
+    put_texts(w, group, "kind", log, kind_of);
+    put_texts(w, group, "element", log, element_of);
+    put_texts(w, group, "text", log, words_of);
+    for (int kind = 0; kind < KD_EVENT_KIND_COUNT; kind++)
+        put_count(w, group, kd_event_word((kd_event_kind)kind), kd_event_log_count(log, (kd_event_kind)kind));
+    close_group(w, group);
+    kd_free(t);
+}
+
 static void put_facts(writer *w, const kd_result *r)
 {
     char  text[TEXT_SIZE];
@@ -268,6 +339,7 @@ kd_status kd_result_save_hdf5(const kd_result *r, const char *path, char *messag
     open_file(&w, (columns + 1) * (n * sizeof(double) + OVERHEAD));
     if (!w.failed) put_channels(&w, r->recording);
     if (!w.failed) put_facts(&w, r);
+    if (!w.failed && r->events) put_events(&w, r->events);
     if (!w.failed) image = take_image(&w, &length);
     status = w.failed ? KD_ERR_MEMORY : write_image(image, length, path, message, size);
 done:

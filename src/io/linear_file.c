@@ -12,18 +12,30 @@ typedef kd_linear_matrix matrix;
 int kd_linear_list(const kd_linear *l, kd_linear_matrix *list)
 {
     const int    nx = l->nx, nu = l->nu, ny = l->ny, nv = l->nv, nd = l->nd;
+    bool         moves = false;
     const matrix all[] = {
         {"A", l->A, nx, nx},     {"B", l->B, nx, nu},
         {"C", l->C, ny, nx},     {"D", l->D, ny, nu},
         {"T", l->T, nv, nx},     {"M", l->M, nv, nv},
         {"R_v", l->R_v, nv, nv}, {"R_p", l->R_p, nv, nv},
         {"F", l->F, nv, nu},     {"J", l->J, l->nconstraints, nv},
-        {"E", l->E, nd, nd},     {"Ad", l->A_d, nd, nd},
-        {"Bd", l->B_d, nd, nu},  {"Cd", l->C_d, ny, nd},
-        {"Dd", l->D_d, ny, nu},
     };
-    const int count = (int)(sizeof all / sizeof all[0]) - (l->E ? 0 : 5);
-    memcpy(list, all, (size_t)count * sizeof *list);
+    const matrix descriptor[] = {
+        {"E", l->E, nd, nd},    {"Ad", l->A_d, nd, nd}, {"Bd", l->B_d, nd, nu},
+        {"Cd", l->C_d, ny, nd}, {"Dd", l->D_d, ny, nu},
+    };
+    const matrix rates[] = {{"B1", l->B1, nx, nu}, {"B2", l->B2, nx, nu}, {"D1", l->D1, ny, nu}, {"D2", l->D2, ny, nu}};
+    int          count = sizeof all / sizeof all[0];
+    memcpy(list, all, sizeof all);
+    if (l->E) {
+        memcpy(list + count, descriptor, sizeof descriptor);
+        count += (int)(sizeof descriptor / sizeof descriptor[0]);
+    }
+    for (int i = 0; l->moves && l->B1 && i < nu; i++) moves = moves || l->moves[i];
+    if (moves) {
+        memcpy(list + count, rates, sizeof rates);
+        count += (int)(sizeof rates / sizeof rates[0]);
+    }
     return count;
 }
 

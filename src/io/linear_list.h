@@ -10,7 +10,7 @@ typedef struct kd_linear_matrix {
     int           rows, columns;
 } kd_linear_matrix;
 
-enum { KD_LINEAR_MATRICES = 16 };
+enum { KD_LINEAR_MATRICES = 20 };
 
 // A, B, C, D first; returns their number.
 int kd_linear_list(const kd_linear *linear, kd_linear_matrix *list);

@@ -14,6 +14,7 @@
 
 enum {
     MAX_SERIES = 10, // lines in one plot: those that move most
+    MAX_EVENTS = 50, // in the table of the page
     MAX_PLOTS = 24,  // chosen channels, or all groups; violations, energies
     TEXT_LIMIT = 4000
 };
@@ -192,11 +193,23 @@ static void add_energies(gallery *g)
     }
 }
 
+// The plots that were added from here on are over time
+static void mark_events(gallery *g, int first, const kd_event_log *log)
+{
+    double *t = log ? kd_cut_double(&g->arena, kd_event_log_length(log)) : NULL;
+    int     n = t ? kd_event_log_marks(log, t) : 0;
+    for (int i = first; i < g->nplots; i++) {
+        g->plot[i].mark = t;
+        g->plot[i].nmarks = n;
+    }
+}
+
 static void collect_plots(gallery *g, const kd_result *r)
 {
     g->rec = r->recording;
     for (int i = 0; r->facts && i < r->facts->nplots && g->nplots < MAX_PLOTS; i++)
         g->plot[g->nplots++] = r->facts->plot[i];
+    const int first = g->nplots;
     if (r->nplots > 0) {
         add_chosen(g, r);
     } else {
@@ -204,6 +217,7 @@ static void collect_plots(gallery *g, const kd_result *r)
     }
     add_violations(g);
     add_energies(g);
+    mark_events(g, first, r->events);
 }
 
 kd_status kd_report_save_svg(const kd_result *result, const char *path, char *message, size_t size)
@@ -247,6 +261,11 @@ static const char STYLE[] =
     "height:10px;border-radius:3px;margin-right:6px}.legend .hint{color:#6b7280;margin-left:auto}\n"
     ".good{color:#00684d;font-weight:600}.bad{color:#a63c00;font-weight:600}.muted{color:#6b7280}\n";
 // clang-format on
+
+const char *kd_report_style(void)
+{
+    return STYLE;
+}
 
 static void put_row(FILE *file, const char *name, const char *value)
 {
@@ -420,6 +439,38 @@ static void put_explanation(FILE *file, const kd_explanation *e)
     fputs("</section>\n", file);
 }
 
+static void put_events(FILE *file, const kd_event_log *log)
+{
+    char text[800], number[40];
+    if (!log || !kd_event_log_describe(log, text, sizeof text)[0]) return;
+    const int n = kd_event_log_length(log), shown = n < MAX_EVENTS ? n : MAX_EVENTS;
+    fputs("<h2>Events</h2>\n<section class=\"card\">\n<p>", file);
+    for (char *line = text, *end; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end) *end++ = '\0';
+        kd_file_escaped(file, line, TEXT_LIMIT);
+        if (*end) fputs("<br>\n", file);
+    }
+    fputs("</p>\n", file);
+    if (shown > 0) fputs("<table>\n<tr><th>t [s]</th><th>event</th><th>element</th><th></th></tr>\n", file);
+    for (int i = 0; i < shown; i++) {
+        const kd_logged_event *e = kd_event_log_at(log, i);
+        fprintf(file, "<tr><td class=\"n\">%s</td><td>%s</td><td>",
+                kd_file_number(e->t, "%.12g", number, sizeof number), kd_event_word(e->kind));
+        kd_file_escaped(file, e->element, TEXT_LIMIT);
+        fputs("</td><td class=\"muted\">", file);
+        kd_file_escaped(file, e->text, TEXT_LIMIT);
+        fputs("</td></tr>\n", file);
+    }
+    if (shown > 0) fputs("</table>\n", file);
+    if (kd_event_log_total(log) > shown) {
+        kd_text(text, sizeof text, "The first %d of %ld; the table of events beside this page has %s.", shown,
+                kd_event_log_total(log), n < kd_event_log_total(log) ? "more of them" : "all of them");
+        put_paragraph(file, "muted", text);
+    }
+    fputs("</section>\n", file);
+}
+
 static void put_settings(FILE *file, const kd_result *report)
 {
     fputs("<div><h2>Settings</h2>\n<section class=\"card\"><table>\n", file);
@@ -480,6 +531,7 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
         put_facts(file, report->facts);
     else
         put_certificate(file, report);
+    put_events(file, report->events);
     put_explanation(file, report->explanation);
     fputs("<h2>Plots</h2>\n<div class=\"grid\">\n", file);
     for (int i = 0; i < g->nplots; i++) {

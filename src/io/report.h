@@ -8,4 +8,7 @@ kd_status kd_report_save(const kd_result *result, const char *path, char *messag
 // The plots alone, as one SVG file.
 kd_status kd_report_save_svg(const kd_result *result, const char *path, char *message, size_t size) KD_NODISCARD;
 
+// The style sheet of the pages.
+const char *kd_report_style(void);
+
 #endif

@@ -5,6 +5,7 @@
 #include <kardan/explain.h>
 
 #include "io/drawing.h"
+#include "io/event_log.h"
 #include "io/recording.h"
 #include "io/svg.h"
 
@@ -37,6 +38,7 @@ typedef struct kd_result {
     int                      nplots;
     const kd_drawing        *drawing;     // of the mechanism; may be NULL
     const kd_explanation    *explanation; // who limited the steps; may be NULL
+    const kd_event_log      *events;      // NULL: the equations have none
     const kd_result_facts   *facts;       // NULL: certificate and statistics
 } kd_result;
 

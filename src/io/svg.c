@@ -15,15 +15,19 @@ enum {
     MAX_NAME = 24,      // characters of a name in the legend
     MAX_X_TICKS = 8,    // ticks wanted at most
     MAX_Y_TICKS = 7,    //
+    MAX_MARKS = 100,    // vertical lines; more would hide the plot
     POINTS_PER_LINE = 8 // of a path, to keep lines of the file short
 };
 
-static const double CHARACTER = 7.4; // [px] mean width of a character of 12 px
-static const double LARGEST = 1e300; // values beyond are treated as missing, so that differences stay finite
+static const double CHARACTER = 7.4;   // [px] mean width of a character of 12 px
+static const double MARK_DISTANCE = 3; // [px] marks that are closer are drawn once
+static const double LARGEST = 1e300;   // values beyond are treated as missing, so that differences stay finite
 
 static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#404040"};
 enum { COLOURS = sizeof PALETTE / sizeof PALETTE[0] };
 static const char *const DASHES[] = {"", "7 3", "2 3", "9 3 2 3"}; // when the colours are used up
+
+static const char MARK[] = "class=\"mark\" stroke=\"#b08fc7\" stroke-width=\"0.7\"";
 
 // ---- axes ---------------------------------------------------------------------------------------
 
@@ -251,12 +255,37 @@ static void draw_y_axis(frame *f)
     }
 }
 
+// Place of mark i; false: outside, or as good as the one before, which was at last
+static bool mark_at(const frame *f, int i, double last, double *x)
+{
+    if (!is_usable(f->plot->mark[i], f->xaxis.log)) return false;
+    *x = place(&f->xaxis, f->plot->mark[i], f->left, f->right);
+    return *x >= f->left && *x <= f->right && !(*x < last + MARK_DISTANCE);
+}
+
+static void draw_marks(frame *f)
+{
+    double x, last = -HUGE_VAL;
+    int    count = 0;
+    if (!f->has_data) return;
+    for (int i = 0; i < f->plot->nmarks; i++)
+        if (mark_at(f, i, last, &x)) last = x, count++;
+    if (count > MAX_MARKS) return;
+    last = -HUGE_VAL;
+    for (int i = 0; i < f->plot->nmarks; i++)
+        if (mark_at(f, i, last, &x)) put_line(f, x, f->top, x, f->bottom, MARK), last = x;
+}
+
 static void put_stroke(frame *f, const kd_series *series, int k)
 {
     const char *dash = series->dotted   ? "1 3"
                        : series->dashed ? "6 4"
+                       : series->faint  ? ""
                                         : DASHES[(k / COLOURS) % (int)(sizeof DASHES / sizeof DASHES[0])];
-    fprintf(f->file, "stroke=\"%s\" stroke-width=\"1.6\"", PALETTE[k % COLOURS]);
+    if (series->faint)
+        fputs("stroke=\"#cfd4da\" stroke-width=\"1\"", f->file);
+    else
+        fprintf(f->file, "stroke=\"%s\" stroke-width=\"1.6\"", PALETTE[k % COLOURS]);
     if (*dash) fprintf(f->file, " stroke-dasharray=\"%s\"", dash);
 }
 
@@ -293,7 +322,7 @@ static void draw_series(frame *f, const kd_series *series, int k)
         if (!point_of(f->plot, series, i, &x, &y)) continue;
         put(f->file, "<circle cx=\"", place(&f->xaxis, x, f->left, f->right));
         put(f->file, "\" cy=\"", place(&f->yaxis, y, f->bottom, f->top));
-        fprintf(f->file, "\" r=\"3\" fill=\"%s\"/>\n", PALETTE[k % COLOURS]);
+        fprintf(f->file, "\" r=\"3\" fill=\"%s\"/>\n", series->faint ? "#cfd4da" : PALETTE[k % COLOURS]);
     }
 }
 
@@ -343,9 +372,13 @@ static void draw_plot(FILE *file, const kd_plot *plot)
     if (plot->note) put_text(&f, f.left, 39, "font-size=\"11\" fill=\"#6b7280\"", plot->note);
     draw_x_axis(&f);
     draw_y_axis(&f);
+    draw_marks(&f);
     put_line(&f, f.left, f.bottom, f.right, f.bottom, "stroke=\"#9aa1ab\"");
     put_line(&f, f.left, f.top, f.left, f.bottom, "stroke=\"#9aa1ab\"");
-    for (int k = 0; k < plot->nseries; k++) draw_series(&f, &plot->series[k], k);
+    for (int k = 0; k < plot->nseries; k++)
+        if (plot->series[k].faint) draw_series(&f, &plot->series[k], k);
+    for (int k = 0; k < plot->nseries; k++)
+        if (!plot->series[k].faint) draw_series(&f, &plot->series[k], k);
     if (!f.has_data) {
         put_text(&f, 0.5 * (f.left + f.right), 0.5 * (f.top + f.bottom), "text-anchor=\"middle\" fill=\"#6b7280\"",
                  "no data");

@@ -14,6 +14,7 @@ typedef struct kd_series {
     bool          markers; // a dot at each point
     bool          dashed;
     bool          dotted;
+    bool          faint; // thin and grey, below the others; put it behind them in the list
 } kd_series;
 
 typedef struct kd_plot {
@@ -24,6 +25,8 @@ typedef struct kd_plot {
     int              nseries;
     const kd_series *series;
     const char      *note; // small line below the title; may be NULL
+    const double *mark; // (nmarks) thin vertical lines at these x, rising; close ones are drawn once, very many are not
+    int           nmarks;
 } kd_plot;
 
 // Write nplots plots, arranged in columns, as one <svg> element. The stream's error flag tells whether all was written.

@@ -173,9 +173,22 @@ static const double *copy_matrix(kd_model *m, const double *A, int rows, int col
     return A ? kd_model_numbers(m, A, rows * columns) : NULL;
 }
 
+// Names that a file must have: of all states of a block of expressions, and of all inputs where one has a name
+static void name_signals(kd_model *m, kd_block_def *def)
+{
+    char buffer[KD_SIGNAL_NAME];
+    bool named = false;
+    for (int i = 0; i < def->ninputs; i++) named = named || def->input_name[i];
+    for (int i = 0; named && i < def->ninputs; i++)
+        if (!def->input_name[i]) def->input_name[i] = kd_model_text(m, kd_block_input_name(def, i, buffer));
+    for (int i = 0; def->kind == KD_BLOCK_EXPRESSION && i < def->nstates; i++)
+        if (!def->state_name[i]) def->state_name[i] = kd_model_text(m, kd_block_state_name(def, i, buffer));
+}
+
 static void copy_block(kd_model *m, kd_block_def *def)
 {
     const int n = def->nstates, nu = def->ninputs, ny = def->noutputs;
+    name_signals(m, def);
     copy_texts(m, def->input, nu);
     copy_texts(m, def->input_name, nu);
     copy_texts(m, def->state_name, n);

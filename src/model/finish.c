@@ -310,6 +310,34 @@ static void find_joint(kd_model *m, int i)
     f->to = j->to;
 }
 
+static bool rubs(const kd_force_def *def)
+{
+    return def->kind == KD_JOINT_FRICTION && (def->normal[0] > 0.0 || def->normal[1] > 0.0);
+}
+
+// Friction of the force across a joint needs that force as multipliers: the joint is a constraint in all coordinates.
+static void check_friction(kd_model *m, int i)
+{
+    const kd_force_def *def = &m->force[i].def;
+    kd_joint           *j = &m->joint[m->force[i].joint];
+    const bool          turns = j->def.kind == KD_REVOLUTE || (j->def.kind == KD_CYLINDRICAL && def->coordinate == 1);
+    if (def->stick && j->def.motion[def->coordinate - 1])
+        kd_model_error(m, KD_SECTION_FORCE, i, "stick", "the motion of joint '%s' is prescribed: it cannot stick",
+                       j->name);
+    if (!rubs(def)) return;
+    if (j->def.kind != KD_REVOLUTE && j->def.kind != KD_PRISMATIC && j->def.kind != KD_CYLINDRICAL)
+        kd_model_error(
+            m, KD_SECTION_FORCE, i, "normal",
+            "joint '%s' is not revolute, prismatic or cylindrical: there is no one force across it that rubs", j->name);
+    else if (turns && !(def->lever > 0.0))
+        kd_model_error(m, KD_SECTION_FORCE, i, "normal",
+                       "it rubs against a turn: give the radius at which it does so as 'lever'");
+    else if (j->def.cut == KD_CUT_NO)
+        kd_model_error(m, KD_SECTION_FORCE, i, "normal",
+                       "it needs the reaction of joint '%s' as a constraint, but that says 'cut: no'", j->name);
+    j->rubs = true;
+}
+
 // A point in the world without axes of its own: a force along the axes of its body does not take those of the world.
 static bool is_point_of_world(const kd_place *p)
 {
@@ -398,6 +426,7 @@ static void finish_forces(kd_model *m)
         if (f->def.kind == KD_JOINT_STOP || f->def.kind == KD_CONTACT) check_restitution(m, i);
         if (acts_in_joint(&f->def)) {
             find_joint(m, i);
+            if (f->def.kind == KD_JOINT_FRICTION && f->joint >= 0) check_friction(m, i);
         } else if (f->def.kind == KD_TYRE) {
             finish_tyre(m, i);
         } else if (f->def.kind == KD_APPLIED) {

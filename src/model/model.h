@@ -52,6 +52,7 @@ typedef struct kd_joint {
     kd_source    source;
     kd_joint_def def;
     kd_anchor    from, to;
+    bool         rubs; // a friction reads its reaction force: it is a constraint in all coordinates
 } kd_joint;
 
 typedef struct kd_constraint {

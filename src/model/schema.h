@@ -57,6 +57,7 @@ enum {                      // flags of a field
     KD_FIELD_INFINITE = 4,  // infinity is a value
     KD_FIELD_DIRECTION = 8, // a direction: not the zero vector where it is given
     KD_FIELD_NAMED = 16,    // signals: always with names
+    KD_FIELD_EQUAL = 32,    // one number stands for a list of equal ones
 };
 
 typedef struct kd_range {

@@ -99,8 +99,18 @@ bool kd_reader_repeat(kd_reader *r, const kd_node *loops, kd_reader_each *each, 
 bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def);
 bool kd_reader_value(kd_reader *r, const kd_field *field, int kind, kd_node *node, void *def);
 bool kd_reader_numbers(kd_reader *r, kd_node *node, const char *key, int n, bool maybe, double *value);
-// Tell the model where a field stands; field lives as long as the model.
+// Tell the model where a field stands; field lives as long as the model. Of an expression: whether it is literally
+// there.
 bool kd_reader_note(kd_reader *r, const char *field, const kd_node *node);
+bool kd_reader_note_law(kd_reader *r, const char *field, const kd_node *node, bool literal);
+bool kd_reader_check_room(kd_reader *r, const kd_field *field, const kd_node *node, int n); // for n entries
+
+// ---- signals.c: fields of blocks and events -------------------------------------------------------------------------
+
+bool kd_reader_signals(kd_reader *r, const kd_field *field, kd_node *node, char *def);
+bool kd_reader_next(kd_reader *r, const kd_field *field, const kd_node *node, char *def);
+bool kd_reader_starts(kd_reader *r, const kd_field *field, kd_node *node, char *def);
+bool kd_reader_rows(kd_reader *r, const kd_field *field, kd_node *node, char *def);
 
 // Places. Short form: bodies, point, axis, ... in the element itself, in place of `from` and `to`.
 bool kd_reader_is_place_key(const kd_schema *schema, int kind, const char *key);

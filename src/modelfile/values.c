@@ -15,7 +15,7 @@ bool kd_reader_note(kd_reader *r, const char *field, const kd_node *node)
     return kd_reader_short_of_memory(r);
 }
 
-static bool note_law(kd_reader *r, const char *field, const kd_node *node, bool literal)
+bool kd_reader_note_law(kd_reader *r, const char *field, const kd_node *node, bool literal)
 {
     if (!literal) return kd_reader_note(r, field, node);
     return kd_model_law_at(r->m, field, node->line, node->first) >= 0 || kd_reader_short_of_memory(r);
@@ -80,61 +80,6 @@ static bool read_matrix(kd_reader *r, const kd_field *field, kd_node *node, doub
     if (!kd_reader_numbers(r, node, field->key, 6, false, diagonal)) return false;
     memset(value, 0, 36 * sizeof *value);
     for (int i = 0; i < 6; i++) value[7 * i] = diagonal[i];
-    return true;
-}
-
-// Numbers of a list whose length is known: one without brackets, or as many as there are.
-static bool read_starts(kd_reader *r, const kd_field *field, kd_node *node, char *def)
-{
-    int n;
-    memcpy(&n, def + field->length, sizeof n);
-    return kd_reader_numbers(r, node, field->key, n, false, (double *)(void *)(def + field->offset));
-}
-
-// A size of a matrix that was not known is that of the first one that shows it.
-static bool fit(kd_reader *r, const kd_field *field, const kd_node *node, const char *what, int found, char *size)
-{
-    int known;
-    memcpy(&known, size, sizeof known);
-    if (known == 0 && found > 0 && found <= KD_MAX_SIGNALS) {
-        memcpy(size, &found, sizeof found);
-        return true;
-    }
-    if (known > 0 && known == found) return true;
-    if (known > 0)
-        kd_reader_complain(r, node, "'%s' needs %d %s, got %d", field->key, known, what, found);
-    else
-        kd_reader_complain(r, node, "'%s' has %d %s; 1 to %d are possible", field->key, found, what, KD_MAX_SIGNALS);
-    return false;
-}
-
-// Rows of numbers; one row or one column may be a plain list, one number stands alone.
-static bool read_rows(kd_reader *r, const kd_field *field, kd_node *node, char *def)
-{
-    const bool nested = node->type == KD_NODE_LIST && node->n > 0 && node->item[0].type == KD_NODE_LIST;
-    const int  n = node->type == KD_NODE_LIST ? node->n : 1;
-    int        rows = n, columns;
-    memcpy(&columns, def + field->second, sizeof columns);
-    if (node->type == KD_NODE_MAP) {
-        kd_reader_complain(r, node, "'%s' must be a matrix, like [[1, 2], [3, 4]]", field->key);
-        return false;
-    }
-    if (nested) columns = node->item[0].n;
-    if (!nested && (columns == n || columns == 0) && n > 1) {
-        rows = 1;
-        columns = n;
-    } else if (!nested) {
-        columns = 1;
-    }
-    if (!fit(r, field, node, "rows", rows, def + field->length)) return false;
-    if (!fit(r, field, node, "columns", columns, def + field->second)) return false;
-    double *matrix = kd_cut_double(&r->scratch, rows * columns);
-    if (!matrix) return kd_reader_short_of_memory(r);
-    if (!nested && !kd_reader_numbers(r, node, field->key, n, false, matrix)) return false;
-    for (int i = 0; nested && i < rows; i++) {
-        if (!kd_reader_numbers(r, &node->item[i], field->key, columns, false, matrix + i * columns)) return false;
-    }
-    memcpy(def + field->offset, &matrix, sizeof matrix);
     return true;
 }
 
@@ -302,7 +247,7 @@ static bool read_laws(kd_reader *r, const kd_field *field, int n, kd_node *node,
 {
     bool literal;
     if (field->count == 1) {
-        return kd_reader_law(r, node, field->key, law, &literal) && note_law(r, field->key, node, literal);
+        return kd_reader_law(r, node, field->key, law, &literal) && kd_reader_note_law(r, field->key, node, literal);
     }
     int      got = node->type == KD_NODE_LIST ? node->n : 1;
     kd_node *item = node->type == KD_NODE_LIST ? node->item : node;
@@ -313,14 +258,14 @@ static bool read_laws(kd_reader *r, const kd_field *field, int n, kd_node *node,
     }
     for (int i = 0; i < n; i++) {
         if (!kd_reader_law(r, &item[i], field->key, &law[i], &literal)) return false;
-        if (law[i] && !note_law(r, part_of(field->key, i), &item[i], literal)) return false;
+        if (law[i] && !kd_reader_note_law(r, part_of(field->key, i), &item[i], literal)) return false;
     }
     return true;
 }
 
 // ---- lists of parts -------------------------------------------------------------------------------------------------
 
-static bool check_room(kd_reader *r, const kd_field *field, const kd_node *node, int n)
+bool kd_reader_check_room(kd_reader *r, const kd_field *field, const kd_node *node, int n)
 {
     if (n <= field->count) return true;
     kd_reader_complain(r, node, "'%s' has %d entries, at most %d are possible", field->key, n, field->count);
@@ -332,7 +277,7 @@ static bool read_paths(kd_reader *r, const kd_field *field, kd_node *node, char 
     int          n = node->type == KD_NODE_LIST ? node->n : 1;
     kd_node     *item = node->type == KD_NODE_LIST ? node->item : node;
     const char **path = (const char **)(void *)(def + field->offset);
-    if (!check_room(r, field, node, n)) return false;
+    if (!kd_reader_check_room(r, field, node, n)) return false;
     for (int i = 0; i < n; i++) {
         if (item[i].type != KD_NODE_SCALAR) {
             kd_reader_complain(r, &item[i], "'%s' must be a list of names", field->key);
@@ -353,7 +298,7 @@ static bool read_terms(kd_reader *r, const kd_field *field, const kd_node *node,
                            strcmp(field->key, "terms") == 0 ? "{joint.a.q: 1, joint.b.q: -2}" : "{z: 0}");
         return false;
     }
-    if (!check_room(r, field, node, node->n)) return false;
+    if (!kd_reader_check_room(r, field, node, node->n)) return false;
     for (int i = 0; i < node->n; i++) {
         kd_node *key = &node->item[2 * i];
         if (!kd_reader_name(r, key, &path[i]) || !kd_reader_note(r, part_of(field->key, i), key) ||
@@ -362,76 +307,6 @@ static bool read_terms(kd_reader *r, const kd_field *field, const kd_node *node,
         }
     }
     memcpy(def + field->length, &node->n, sizeof node->n);
-    return true;
-}
-
-// A signal: its expression, and where that stands.
-static bool read_signal(kd_reader *r, const kd_field *field, int i, int n, const char *name, const kd_node *node,
-                        const char **law)
-{
-    bool literal;
-    char text[KD_EXPR_MAX_NAME + 20];
-    if (!kd_reader_law(r, node, field->key, law, &literal)) return false;
-    if (!*law) {
-        kd_reader_complain(r, node, "'%s' needs an expression", field->key);
-        return false;
-    }
-    kd_signal_field(field->key, i, n, name, text, sizeof text);
-    const char *kept = kd_model_text(r->m, text);
-    return kept ? note_law(r, kept, node, literal) : kd_reader_short_of_memory(r);
-}
-
-// One expression, a list of them, or a map from names to expressions
-static bool read_signals(kd_reader *r, const kd_field *field, kd_node *node, char *def)
-{
-    const bool   map = node->type == KD_NODE_MAP, named = (field->flags & KD_FIELD_NAMED) != 0;
-    const int    n = node->type == KD_NODE_SCALAR ? 1 : node->n;
-    const char **law = (const char **)(void *)(def + field->offset);
-    const char **name = (const char **)(void *)(def + field->second);
-    if ((map && !field->second) || (!map && named)) {
-        kd_reader_complain(r, node, "'%s' must be %s", field->key,
-                           named ? "a map, like {variable.gear: 2}" : "an expression or a list of expressions");
-        return false;
-    }
-    if (!check_room(r, field, node, n)) return false;
-    for (int i = 0; i < n; i++) {
-        const kd_node *value = map ? &node->item[2 * i + 1] : node->type == KD_NODE_SCALAR ? node : &node->item[i];
-        if (map && !kd_reader_name(r, &node->item[2 * i], &name[i])) return false;
-        if (!read_signal(r, field, i, n, map ? name[i] : NULL, value, &law[i])) return false;
-    }
-    memcpy(def + field->length, &n, sizeof n);
-    return true;
-}
-
-// A map from names of states to expressions
-static bool read_next(kd_reader *r, const kd_field *field, const kd_node *node, char *def)
-{
-    const char       **law = (const char **)(void *)(def + field->offset);
-    const char *const *known = (const char *const *)(const void *)(def + field->second);
-    int                count;
-    memcpy(&count, def + field->length, sizeof count);
-    if (node->type != KD_NODE_MAP) {
-        kd_reader_complain(r, node, "'%s' must be a map from states to expressions, like {z: z + u}", field->key);
-        return false;
-    }
-    for (int i = 0; i < node->n; i++) {
-        const kd_node *key = &node->item[2 * i];
-        const char    *name;
-        kd_nearest     nearest = kd_nearest_start(key->text);
-        int            k = 0;
-        if (!kd_reader_name(r, key, &name)) return false;
-        for (int j = 0; j < count; j++) kd_nearest_offer(&nearest, known[j]);
-        while (k < count && strcmp(known[k], name) != 0) k++;
-        if (k == count) {
-            kd_reader_complain(r, key, "'%s': unknown state '%.60s'%s%s%s", field->key, name,
-                               nearest.best ? ", did you mean '" : "", nearest.best ? nearest.best : "",
-                               nearest.best ? "'?"
-                               : count == 0 ? "; the block has no 'states'"
-                                            : "");
-            return false;
-        }
-        if (!read_signal(r, field, k, count, name, &node->item[2 * i + 1], &law[k])) return false;
-    }
     return true;
 }
 
@@ -514,7 +389,7 @@ static bool read_shapes(kd_reader *r, const kd_field *field, kd_node *node, char
     int       n = node->type == KD_NODE_LIST ? node->n : 1;
     kd_node  *item = node->type == KD_NODE_LIST ? node->item : node;
     kd_shape *shape = (kd_shape *)(void *)(def + field->offset);
-    if (!check_room(r, field, node, n)) return false;
+    if (!kd_reader_check_room(r, field, node, n)) return false;
     for (int i = 0; i < n; i++) {
         if (!read_shape(r, &item[i], &shape[i])) return false;
     }
@@ -537,6 +412,11 @@ static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node 
     double *number = at;
     switch (field->type) {
     case KD_FIELD_NUMBER:
+        if ((field->flags & KD_FIELD_EQUAL) && node->type == KD_NODE_SCALAR) {
+            if (!kd_reader_number(r, node, field->key, number)) return false;
+            for (int i = 1; i < n; i++) number[i] = number[0];
+            return true;
+        }
         if (!kd_reader_numbers(r, node, field->key, n, maybe, number)) return false;
         if (!(field->flags & KD_FIELD_DIRECTION) || !is_zero(number)) return true;
         kd_reader_complain(r, node, "'%s' must not be the zero vector", field->key);
@@ -577,13 +457,13 @@ static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node 
     case KD_FIELD_SAMPLES:
         return read_samples(r, field, node, def);
     case KD_FIELD_SIGNALS:
-        return read_signals(r, field, node, def);
+        return kd_reader_signals(r, field, node, def);
     case KD_FIELD_NEXT:
-        return read_next(r, field, node, def);
+        return kd_reader_next(r, field, node, def);
     case KD_FIELD_STARTS:
-        return read_starts(r, field, node, def);
+        return kd_reader_starts(r, field, node, def);
     case KD_FIELD_ROWS:
-        return read_rows(r, field, node, def);
+        return kd_reader_rows(r, field, node, def);
     case KD_FIELD_TYPE_COUNT:
         break;
     }

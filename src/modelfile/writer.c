@@ -469,8 +469,11 @@ kd_status kd_model_write(const kd_model *m, const char *path, char *message, siz
         return KD_ERR_UNSUPPORTED;
     }
     for (int i = 0; i < m->nblocks; i++) {
-        if (m->block[i].def.kind != KD_BLOCK_USER) continue;
-        kd_text(message, size, "block '%s' is written in C and cannot stand in a file", m->block[i].name);
+        const kd_block_def *def = &m->block[i].def;
+        const bool          named = def->kind == KD_BLOCK_STATE_SPACE && def->state_name[0];
+        if (def->kind != KD_BLOCK_USER && !named) continue;
+        kd_text(message, size, "block '%s' %s cannot stand in a file", m->block[i].name,
+                named ? "has matrices and names of states, which" : "is written in C and");
         return KD_ERR_UNSUPPORTED;
     }
     FILE *file = fopen(path, "wb");

@@ -84,6 +84,16 @@ struct kd_realtime {
     double *held_kept, *z_kept;   // (nu), (nz) before the step
     bool    fed, fed_kept;        // inputs have come
 
+    struct {                   // switching functions (events.c)
+        double      *value;    // (nswitch)
+        signed char *side;     // (nswitch) signs that they have; 0: not known
+        signed char *crossed;  // (nswitch) 1 rose, -1 fell in the step
+        bool         happened; // in the last step, with what it changed in jump
+        bool         moved, stop;
+        char         text[160];
+    } events;
+    kd_state *jump; // behind an event
+
     double           next_sample, next_sample_kept;
     long             steps;
     double           seconds;
@@ -114,6 +124,15 @@ kd_eval kd_rt_velocity_rows(kd_realtime *rt, const kd_rt_constraints *C, const d
 kd_eval kd_rt_add_directional(kd_realtime *rt, double *y) KD_NODISCARD;
 
 #define KD_RT_ALMOST 1e-6 // part of a step by which a sample may lie ahead
+
+// ---- switching functions (events.c) ---------------------------------------------------------------------------------
+bool    kd_rt_events_cut(kd_realtime *rt);
+kd_eval kd_rt_events_begin(kd_realtime *rt) KD_NODISCARD; // their signs at now
+// At the end of a step, where data stands at next: events go to jump. KD_OK; < 0: a function failed (its fault is that
+// of data), KD_ERR_UNSUPPORTED (told in rt->message)
+kd_status kd_rt_events_look(kd_realtime *rt) KD_NODISCARD;
+// When the step is accepted: what they changed becomes the state. KD_OK, KD_STOPPED (told in rt->message), < 0
+kd_status kd_rt_events_take(kd_realtime *rt) KD_NODISCARD;
 
 // ---- the step (step.c) ----------------------------------------------------------------------------------------------
 kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs) KD_NODISCARD;

@@ -95,13 +95,14 @@ static bool cut(kd_realtime *rt)
     rt->du_placed = kd_cut_double(a, n->nu);
     rt->held_kept = kd_cut_double(a, n->nu);
     rt->z_kept = kd_cut_double(a, n->nz);
-    return !a->failed && kd_rt_blocks_cut(rt);
+    return !a->failed && kd_rt_events_cut(rt) && kd_rt_blocks_cut(rt);
 }
 
 static kd_status make(kd_realtime *rt, const kd_state *x)
 {
     kd_status status = kd_state_create(rt->eom, &rt->now);
     if (status == KD_OK) status = kd_state_create(rt->eom, &rt->next);
+    if (status == KD_OK) status = kd_state_create(rt->eom, &rt->jump);
     if (status == KD_OK) status = kd_eom_data_create(rt->eom, &rt->data);
     if (status == KD_OK) status = kd_eom_data_reserve(rt->data);
     if (status == KD_OK && !cut(rt)) status = KD_ERR_MEMORY;
@@ -208,6 +209,7 @@ static kd_status prepare(kd_realtime *rt, char *message, size_t size)
     status = count_work(rt);
     if (status < 0) return refuse(message, size, status, rt->message);
     status = kd_realtime_restore(rt, rt->kept);
+    if (status < 0) return refuse(message, size, status, rt->message);
     if (rt->n.nz > 0) rt->next_sample = rt->now->t;
     return status;
 }
@@ -294,6 +296,7 @@ void kd_realtime_destroy(kd_realtime *self)
     kd_eom_data_destroy(self->data);
     kd_state_destroy(self->now);
     kd_state_destroy(self->next);
+    kd_state_destroy(self->jump);
     kd_state_destroy(self->kept);
     kd_arena_release(&self->arena);
     kd_free(self);
@@ -321,7 +324,10 @@ kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x)
     self->steps = 0;
     self->fed = false;
     self->message[0] = '\0';
-    return KD_OK;
+    if (kd_rt_events_begin(self) == KD_EVAL_OK) return KD_OK;
+    kd_text(self->message, sizeof self->message, "%s", kd_eom_data_message(self->data));
+    kd_status fault = kd_eom_data_fault(self->data).status;
+    return fault < 0 ? fault : KD_ERR_RETRY_FAILED;
 }
 
 const kd_state *kd_realtime_state(const kd_realtime *self)

@@ -349,17 +349,28 @@ static kd_status reject(kd_realtime *rt, kd_status status)
     return status;
 }
 
+// The next time: a whole number of steps where the present one is, so that no error of rounding grows and samples come
+// at their steps after hours, too.
+static double time_after(const kd_realtime *rt)
+{
+    const double h = rt->opt.h, t = rt->now->t + h, whole = h * round(t / h);
+    return fabs(t - whole) <= KD_RT_ALMOST * h ? whole : t;
+}
+
 static kd_status attempt(kd_realtime *rt, double *outputs)
 {
     bool      ends = false;
     kd_status status = rt->n.nz > 0 ? sample(rt) : KD_OK;
-    rt->next->t = rt->now->t + rt->opt.h;
+    rt->next->t = time_after(rt);
     if (status == KD_OK) status = rt->opt.ahead ? step_ahead(rt) : step_from_start(rt, &ends);
     if (status == KD_OK && !is_finite(rt->next)) status = not_finite(rt);
     if (status != KD_OK) return reject(rt, status);
     if (outputs_at_end(rt, outputs) != KD_EVAL_OK) return reject(rt, fault(rt));
+    status = kd_rt_events_look(rt);
+    if (status != KD_OK) return reject(rt, status == KD_ERR_UNSUPPORTED ? status : fault(rt));
     accept(rt, ends);
-    return KD_OK;
+    status = kd_rt_events_take(rt);
+    return status < 0 ? fault(rt) : status;
 }
 
 static double clock_seconds(void)

@@ -319,7 +319,8 @@ static kd_status power_at(kd_certifier *c, const kd_state *x, double power[POWER
     return status;
 }
 
-// Do powers change with accelerations and multipliers? Asked at each step: a drive that stands still does not tell.
+// Do powers change with accelerations, auxiliary variables and multipliers? Asked at each step: a drive that stands
+// still does not tell.
 static kd_status look_for_drives(kd_certifier *c, const kd_state *x)
 {
     double    here[POWERS], moved[POWERS];
@@ -329,6 +330,7 @@ static kd_status look_for_drives(kd_certifier *c, const kd_state *x)
     if (status < 0) return status;
     kd_state_copy(x, y);
     for (int i = 0; i < c->dims.nv; i++) y->a[i] += 1 + 0.1 * i;
+    for (int i = 0; i < c->dims.nw; i++) y->w[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nlambda; i++) y->lambda[i] += 1 + 0.1 * i;
     for (int i = 0; i < c->dims.nmu; i++) y->mu[i] += 1 + 0.1 * i;
     if (power_at(c, y, moved) < 0) return KD_OK; // such accelerations do not occur

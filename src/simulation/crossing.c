@@ -6,6 +6,7 @@
 //        of |s| are searched from samples where one is plausible. One that is found: 2. with the part in front of it
 #include "simulation/crossing.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@
 #define BISECTIONS 400    // of one step, to exclude double crossings by bounds
 #define DEPTH 64          // of the bisection: no double can be halved more often
 #define ITERATIONS 200    // of the location, more than bisection alone needs
+#define POLISHED 2        // evaluations behind a root that is known to the tolerance
+#define BEHIND 4          // [ulp] so far behind it
 #define SLOW 3            // iterations in which an interval must shrink to half
 #define MINIMISATIONS 40  // evaluations for one minimum
 #define IMPLAUSIBLE 0.3   // a minimum that is expected to keep this part of the value does not reach zero
@@ -124,40 +127,60 @@ static double predicted(const kd_crossing *self, double a, double b, double weig
     return least;
 }
 
-// The end goes to the earliest root between the start and the end, where a function has crossed.
+// The interval a .. b with values low, high and the weights of the Illinois method
+typedef struct interval {
+    double a, b, weight_a, weight_b;
+    int    kept; // > 0: a was kept so often, < 0: b was
+} interval;
+
+// A part of the interval that has the earliest root
+static kd_status divide(kd_crossing *self, const kd_step_functions *f, double t, interval *in)
+{
+    kd_status status = f->values(t, f->context, self->middle);
+    if (status < 0) return status;
+    if (any_crossed(self, self->middle)) {
+        swap(&self->middle, &self->high);
+        in->b = t;
+        in->kept = in->kept > 0 ? in->kept + 1 : 1;
+        in->weight_b = 1;
+        if (in->kept > 1) in->weight_a *= 0.5;
+    } else {
+        swap(&self->middle, &self->low);
+        in->a = t;
+        in->kept = in->kept < 0 ? in->kept - 1 : -1;
+        in->weight_a = 1;
+        if (in->kept < -1) in->weight_b *= 0.5;
+    }
+    return KD_OK;
+}
+
+// The end goes to the earliest root between the start and the end, where a function has crossed: some ulp behind it
+// where the function is smooth, at most the tolerance.
 static kd_status locate(kd_crossing *self, const kd_step_functions *f, double t0, double *t1, double tolerance)
 {
-    double a = t0, b = *t1, weight_a = 1, weight_b = 1, width = b - a;
-    int    kept = 0; // > 0: a was kept so often, < 0: b was
+    interval  in = {t0, *t1, 1, 1, 0};
+    double    width = in.b - in.a;
+    kd_status status = KD_OK;
     copy(self->n, self->start, self->low);
     copy(self->n, self->end, self->high);
-    for (int k = 1; b - a > tolerance && k <= ITERATIONS; k++) {
-        double t = predicted(self, a, b, weight_a, weight_b);
+    for (int k = 1; in.b - in.a > tolerance && k <= ITERATIONS && status >= 0; k++) {
+        double t = predicted(self, in.a, in.b, in.weight_a, in.weight_b);
         if (k % SLOW == 0) {
-            if (b - a > 0.5 * width) t = a + 0.5 * (b - a);
-            width = b - a;
+            if (in.b - in.a > 0.5 * width) t = in.a + 0.5 * (in.b - in.a);
+            width = in.b - in.a;
         }
-        t = fmin(fmax(t, a + 0.5 * tolerance), b - 0.5 * tolerance); // a root at an end is enclosed at once
-        if (!(t > a && t < b)) break;
-        kd_status status = f->values(t, f->context, self->middle);
-        if (status < 0) return status;
-        if (any_crossed(self, self->middle)) {
-            swap(&self->middle, &self->high);
-            b = t;
-            kept = kept > 0 ? kept + 1 : 1;
-            weight_b = 1;
-            if (kept > 1) weight_a *= 0.5;
-        } else {
-            swap(&self->middle, &self->low);
-            a = t;
-            kept = kept < 0 ? kept - 1 : -1;
-            weight_a = 1;
-            if (kept < -1) weight_b *= 0.5;
-        }
+        t = fmin(fmax(t, in.a + 0.5 * tolerance), in.b - 0.5 * tolerance); // a root at an end is enclosed at once
+        if (!(t > in.a && t < in.b)) break;
+        status = divide(self, f, t, &in);
+    }
+    for (int k = 0; k < POLISHED && status >= 0; k++) {
+        double t = predicted(self, in.a, in.b, 1, 1) + BEHIND * DBL_EPSILON * fabs(in.b);
+        if (!(t > in.a && t < in.b)) break;
+        status = divide(self, f, t, &in);
     }
     swap(&self->high, &self->end);
-    *t1 = b;
-    return KD_OK;
+    *t1 = in.b;
+    return status;
 }
 
 // Functions that cross within the tolerance behind the crossing belong to it.

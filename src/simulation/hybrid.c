@@ -11,27 +11,20 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "simulation/chatter.h"
 #include "simulation/crossing.h"
 #include "simulation/limit.h"
+#include "simulation/teller.h"
 
 #define BEFORE 4        // [ulp] a step ends so far before a break
 #define SLACK 8         // [ulp] times that are so close are one
 #define AT_ZERO 1e-14   // value of a function at the start that does not tell its sign
 #define BAND 4.0        // a function that crossed has left zero when it is so many times as large as at its crossing
-#define BAND_STEP 1e-12 // or as this part of what it was at the start of the step
-#define HARDLY 1.01     // growth of that band by a crossing at its edge
-#define RESOLUTION 1024 // [ulp] events of one function that are so close cannot be told apart much longer
-#define UNRESOLVED 4    // so many of them end the run
+#define NOISE 64        // [ulp] or as its change in such a time
+#define HARDLY 1.000001 // growth of that band by a crossing at its edge
 #define SHORT_PART 1e-4 // of the last step, for slopes at its end
 #define NEARLY 1e4      // a function so many times its change in the tolerance away from zero is not about to cross
-#define TEXT 200        // characters about one event
 #define TOLD_PER_ROW 4  // events of one row at one instant
-
-typedef struct told {
-    kd_event_kind kind;
-    int           index, direction;
-    char          text[TEXT];
-} told;
 
 typedef enum need { NOTHING, SOLVE, PROJECT } need;
 
@@ -56,28 +49,13 @@ struct kd_hybrid {
     need             need;  // what x lacks to be consistent
     bool             moved; // an event changed p, v, r or rows
     bool             rows_changed;
-    bool             smooth;   // p, v, r and the rows are those of before
-    bool             stop;     // an event asked for the end
-    double           last;     // time of the last events
-    long             chatter;  // events since a step of some length
-    int              repeated; // the same function again, at hardly another time
-    int              function; // which
-    told            *queue;
-    int              queued, room;
-    long             count[KD_EVENT_KIND_COUNT];
+    bool             smooth;          // p, v, r and the rows are those of before
+    bool             stop;            // an event asked for the end
+    double           from, tolerance; // start of the step of the last crossing, exactness of its time
+    kd_chatter       chatter;
+    kd_teller        teller;
     char             message[900];
 };
-
-static const char *const word_of[KD_EVENT_KIND_COUNT] = {
-    [KD_EVENT_SWITCH] = "switch",   [KD_EVENT_IMPACT] = "impact", [KD_EVENT_REST] = "rest",
-    [KD_EVENT_RELEASE] = "release", [KD_EVENT_STICK] = "stick",   [KD_EVENT_SLIDE] = "slide",
-    [KD_EVENT_SAMPLE] = "sample",   [KD_EVENT_BREAK] = "break",
-};
-
-const char *kd_event_word(kd_event_kind kind)
-{
-    return (int)kind >= 0 && kind < KD_EVENT_KIND_COUNT ? word_of[kind] : "unknown";
-}
 
 kd_event_options kd_event_options_default(void)
 {
@@ -142,8 +120,8 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     if (status >= 0) status = kd_limit_create(eom, inputs, opt, x, rows, &self->limit);
     if (status >= 0) {
         int n = kd_limit_count(self->limit);
-        self->room = self->dims.nswitch + TOLD_PER_ROW * (n - self->dims.nswitch) + 2;
-        self->queue = kd_arena_cut(&self->arena, (size_t)self->room, sizeof *self->queue);
+        int room = self->dims.nswitch + TOLD_PER_ROW * (n - self->dims.nswitch) + 2;
+        kd_teller_cut(&self->teller, &self->arena, &opt->events, room);
         self->inputs = kd_cut_matrix(&self->arena, 6, self->dims.nu);
         kd_crossing_cut(&self->crossing, &self->arena, n, samples_of(opt->integrator));
         if (self->arena.failed) status = KD_ERR_MEMORY;
@@ -171,7 +149,7 @@ void kd_hybrid_destroy(kd_hybrid *self)
 
 long kd_hybrid_count(const kd_hybrid *self, kd_event_kind kind)
 {
-    return (int)kind >= 0 && kind < KD_EVENT_KIND_COUNT ? self->count[kind] : 0;
+    return (int)kind >= 0 && kind < KD_EVENT_KIND_COUNT ? self->teller.count[kind] : 0;
 }
 
 const char *kd_hybrid_message(const kd_hybrid *self)
@@ -187,6 +165,11 @@ bool kd_hybrid_pending(const kd_hybrid *self)
 bool kd_hybrid_is_smooth(const kd_hybrid *self)
 {
     return self->smooth;
+}
+
+bool kd_hybrid_has_moved(const kd_hybrid *self)
+{
+    return self->moved || self->rows_changed;
 }
 
 bool kd_hybrid_watch(const kd_hybrid *self)
@@ -212,6 +195,8 @@ static double ulps(double t, int n)
 double kd_hybrid_target(const kd_hybrid *self, double t_end)
 {
     double t = fmin(t_end, fmin(self->next_break, self->next_sample));
+    // events in quick succession: dense output of a long step would have no digits left for the next one
+    t = kd_chatter_target(&self->chatter, self->x->t, t);
     if (self->next_break <= t + ulps(t, SLACK)) t = self->next_break - ulps(self->next_break, BEFORE);
     return fmax(t, self->x->t);
 }
@@ -312,12 +297,25 @@ static kd_status find_crossing(kd_hybrid *self, double t0)
     kd_status         status = failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
     if (status >= 0) status = kd_crossing_find(&self->crossing, &f, t0, t1, tolerance, &self->has_crossed, &t);
     if (status < 0) return status;
+    self->from = t0;
+    self->tolerance = tolerance;
     if (!self->has_crossed) return self->at_break || self->at_sample ? find_about_to(self, t0, tolerance) : KD_OK;
-    if ((self->at_break || self->at_sample) && t1 - t <= tolerance) return KD_OK; // at the same instant
+    if ((self->at_break || self->at_sample) && t1 - t <= tolerance) // at the same instant
+        return failed(self, kd_limit_values(self->limit, x, self->crossing.end), "switching functions");
     self->at_break = self->at_sample = false;
     if (t == t1) return KD_OK;
     status = self->motion(t, x, self->motion_context);
     return status < 0 ? status : failed(self, kd_limit_project(self->limit, x, false), "state at an event");
+}
+
+// The limit from the left at the end of a step. A controller that looks at the motion only needs no forces there.
+static kd_status complete_left(kd_hybrid *self)
+{
+    kd_state *x = self->x;
+    bool      of_motion = kd_eom_definition(self->eom)->discrete_of_motion && !self->has_crossed && !self->at_break &&
+                     !kd_teller_tells_samples(&self->teller);
+    kd_status status = self->motion(x->t, x, self->motion_context);
+    return status < 0 || of_motion ? status : failed(self, kd_limit_solve(self->limit, x), "state");
 }
 
 kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
@@ -342,26 +340,10 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
             memcpy(self->crossing.start, self->crossing.end, (size_t)self->crossing.n * sizeof(double));
         return KD_OK;
     }
-    if (x->t == t1 && !solved) {
-        status = self->motion(t1, x, self->motion_context);
-        if (status >= 0) status = failed(self, kd_limit_solve(self->limit, x), "state");
-    }
-    return status;
+    return x->t == t1 && !solved ? complete_left(self) : status;
 }
 
 // ---- what happens at an instant -------------------------------------------------------------------------------------
-
-static void tell(kd_event_kind kind, int index, int direction, const char *text, void *context)
-{
-    kd_hybrid *self = context;
-    self->count[kind]++;
-    if (self->queued == self->room) return;
-    told *t = &self->queue[self->queued++];
-    t->kind = kind;
-    t->index = index;
-    t->direction = direction;
-    kd_text(t->text, sizeof t->text, "%s", text);
-}
 
 static kd_status settle(kd_hybrid *self)
 {
@@ -401,11 +383,11 @@ static void tell_crossings(kd_hybrid *self, const char *text)
 {
     for (int i = 0; i < self->dims.nswitch; i++) {
         int  direction = self->crossing.crossed[i];
-        char name[160], words[TEXT];
+        char name[160], words[KD_TOLD_TEXT];
         if (direction == 0) continue;
         kd_limit_name(self->limit, i, name, sizeof name);
         kd_text(words, sizeof words, "%s %s through zero", name, direction > 0 ? "rose" : "fell");
-        tell(KD_EVENT_SWITCH, i, direction, text[0] ? text : words, self);
+        kd_teller_tell(KD_EVENT_SWITCH, i, direction, text[0] ? text : words, &self->teller);
     }
 }
 
@@ -428,7 +410,7 @@ static kd_status make_event(kd_hybrid *self)
     if (!jump.stop) return KD_OK;
     self->stop = true;
     kd_text(self->message, sizeof self->message, "stopped by an event at t = %.9g: %s", self->x->t,
-            self->queue[self->queued - 1].text);
+            self->teller.queue[self->teller.queued - 1].text);
     return KD_OK;
 }
 
@@ -440,8 +422,8 @@ static kd_status make_rows(kd_hybrid *self)
     if (!any) return KD_OK;
     kd_status status = settle(self);
     if (status < 0) return status;
-    status = kd_event_rows_instant(self->rows, self->x, crossed, self->crossing.side + self->dims.nswitch, tell, self,
-                                   self->message, sizeof self->message);
+    status = kd_event_rows_instant(self->rows, self->x, crossed, self->crossing.side + self->dims.nswitch,
+                                   kd_teller_tell, &self->teller, self->message, sizeof self->message);
     self->rows_changed = true;
     lack(self, PROJECT);
     return status;
@@ -478,7 +460,9 @@ static int direction_of(const kd_crossing *c, int i, double value)
 static void own_side(kd_hybrid *self, int i, double value)
 {
     kd_crossing *c = &self->crossing;
-    double       band = BAND * fabs(c->end[i]) + BAND_STEP * fabs(c->start[i]) + DBL_MIN;
+    const double last = self->chatter.last;
+    double       rate = fabs(c->start[i] - c->end[i]) / fmax(last - self->from, self->tolerance);
+    double       band = BAND * fabs(c->end[i]) + rate * fmax(self->tolerance, ulps(last, NOISE)) + DBL_MIN;
     if (c->band[i] > 0) // it had not left zero: as wide as before
         band = self->moved ? fmax(c->band[i], HARDLY * fabs(c->end[i])) : c->band[i];
     bool near = !(fabs(value) > 2 * band);
@@ -518,7 +502,8 @@ static kd_status take_sides(kd_hybrid *self)
             c->crossed[i] = (signed char)-c->side[i];
             self->pending = self->has_crossed = true;
         }
-        c->start[i] = c->end[i] = value;
+        c->start[i] = value;
+        c->end[i] = c->crossed[i] ? 0 : value; // through zero by a jump: its value is no residual of a search
         c->rate[i] = HUGE_VAL;
     }
     return KD_OK;
@@ -531,13 +516,7 @@ static kd_status check_chatter(kd_hybrid *self, double t)
     const kd_crossing *c = &self->crossing;
     int                first = 0;
     while (first < c->n - 1 && !c->crossed[first]) first++;
-    double gap = t - self->last;
-    self->chatter = gap <= self->opt.chatter_time * fabs(t) ? self->chatter + 1 : 0;
-    bool again = gap > 0 && gap <= ulps(t, RESOLUTION) && first == self->function;
-    self->repeated = again ? self->repeated + 1 : gap > ulps(t, RESOLUTION) ? 0 : self->repeated;
-    self->function = first;
-    self->last = t;
-    if (self->chatter <= self->opt.max_chatter && self->repeated < UNRESOLVED) return KD_OK;
+    if (kd_chatter_add(&self->chatter, t, first)) return KD_OK;
     char name[160];
     kd_text(self->message, sizeof self->message, "t = %.9g: events follow each other without end (", t);
     for (int i = 0, told_names = 0; i < c->n && told_names < 4; i++)
@@ -548,31 +527,16 @@ static kd_status check_chatter(kd_hybrid *self, double t)
                    "; %ld events in less than %.2g s); let an event that comes back at once change what makes it come: "
                    "a state of rest for an impact, a band between switching on and off for a controller, or raise "
                    "events.max_chatter",
-                   self->chatter + 1, fmax(self->opt.chatter_time * fabs(t), ulps(t, RESOLUTION)));
+                   self->chatter.count + 1, kd_chatter_time(&self->chatter));
     return KD_ERR_CHATTER;
 }
 
 // ---- passing --------------------------------------------------------------------------------------------------------
 
-static kd_status deliver(kd_hybrid *self)
-{
-    kd_status status = KD_OK;
-    for (int i = 0; i < self->queued && self->opt.listener && status == KD_OK; i++) {
-        const told *t = &self->queue[i];
-        kd_event    event = {self->x->t, t->kind, t->index, t->direction, t->text};
-        if (t->kind == KD_EVENT_SAMPLE && !self->opt.samples) continue;
-        if (self->opt.listener(&event, self->before, self->x, self->opt.context) == KD_EVAL_OK) continue;
-        kd_text(self->message, sizeof self->message, "stopped by the listener of events at t = %.9g", self->x->t);
-        status = KD_STOPPED;
-    }
-    self->queued = 0;
-    return status;
-}
-
 // Nobody looks at the limit from the right of a sample: the integrator solves for the rest of the state anyway.
 static bool is_left_alone(const kd_hybrid *self)
 {
-    return self->smooth && self->crossing.n == 0 && !(self->opt.listener && self->opt.samples);
+    return self->smooth && self->crossing.n == 0 && !kd_teller_tells_samples(&self->teller);
 }
 
 kd_status kd_hybrid_pass(kd_hybrid *self)
@@ -581,20 +545,20 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
     self->message[0] = '\0';
     kd_status status = self->has_crossed ? check_chatter(self, x->t) : KD_OK;
     if (status < 0) return status;
-    self->queued = 0;
+    kd_teller_forget(&self->teller);
     self->stop = self->moved = self->rows_changed = false;
     self->need = NOTHING;
     kd_state_copy(x, self->before);
     if (self->at_break || self->at_sample) x->t = self->at_sample ? self->next_sample : self->next_break;
     if (self->at_break) {
         lack(self, self->dims.nlambda + self->dims.nmu > 0 ? PROJECT : SOLVE);
-        tell(KD_EVENT_BREAK, -1, 0, "a function of time is not smooth here", self);
+        kd_teller_tell(KD_EVENT_BREAK, -1, 0, "a function of time is not smooth here", &self->teller);
     }
     if (self->has_crossed) status = make_event(self);
     if (status >= 0 && self->has_crossed && self->rows) status = make_rows(self);
     if (status >= 0 && self->at_sample) {
         status = make_sample(self);
-        tell(KD_EVENT_SAMPLE, -1, 0, "discrete states were renewed", self);
+        kd_teller_tell(KD_EVENT_SAMPLE, -1, 0, "discrete states were renewed", &self->teller);
     }
     self->smooth = self->need < PROJECT && !self->at_break && !self->moved && !self->rows_changed;
     if (status >= 0 && !is_left_alone(self)) status = settle(self);
@@ -602,7 +566,9 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
     self->pending = self->at_break = self->at_sample = false;
     if (status >= 0 && self->crossing.n > 0) status = take_sides(self);
     if (status < 0) return status;
-    status = deliver(self);
+    status = kd_teller_deliver(&self->teller, self->before, x);
+    if (status == KD_STOPPED)
+        kd_text(self->message, sizeof self->message, "stopped by the listener of events at t = %.9g", x->t);
     return status == KD_OK && self->stop ? KD_STOPPED : status;
 }
 
@@ -613,9 +579,7 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     self->message[0] = '\0';
     self->pending = self->at_break = self->at_sample = self->has_crossed = false;
     self->need = NOTHING;
-    self->chatter = 0;
-    self->repeated = 0;
-    self->last = -HUGE_VAL;
+    kd_chatter_begin(&self->chatter, &self->opt);
     if (self->rows) {
         kd_state_copy(self->x, self->before);
         status = kd_event_rows_start(self->rows, self->x, self->message, sizeof self->message);
@@ -629,9 +593,9 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     if (status >= 0) status = next_times(self);
     if (status >= 0) status = failed(self, kd_limit_values(self->limit, self->x, c->start), "switching functions");
     for (int i = 0; i < c->n && status >= 0; i++) {
-        bool near = fabs(c->start[i]) <= AT_ZERO;
-        c->side[i] = (signed char)(near ? 0 : sign_of(c->start[i]));
-        c->band[i] = near ? AT_ZERO : 0;
+        bool row = i >= self->dims.nswitch, near = (row ? c->start[i] : fabs(c->start[i])) <= AT_ZERO;
+        c->side[i] = (signed char)(row ? 1 : near ? 0 : sign_of(c->start[i])); // rows: all are defined to fall
+        c->band[i] = near ? BAND * fabs(c->start[i]) + AT_ZERO : 0;
         c->rate[i] = HUGE_VAL;
     }
     return status;

@@ -19,8 +19,13 @@ struct kd_event_rows {
     double          *met;                           // (nlambda) gI before the first impact
     double          *force, *v;                     // (nv)
     unsigned char   *hit, *struck, *holds, *leaves; // hit now, hit at this instant, rows of h in an impact, crossed
-    bool             of_solver;                     // it knows why something failed
-    char             unsettled[200];               // why the rows do not settle
+    bool            *implied; // (nlambda) off, but at rest as others that hold imply: its function does not count
+    double          *GZ, *HZ; // at the position of the instant
+    double          *Q, *row; // (nv x most), (nv) basis of the rows that hold
+    bool             matrices_known;
+    double           largest_force, largest_acceleration; // so far, at the instant
+    bool             of_solver;                           // it knows why something failed
+    char             unsettled[200];                      // why the rows do not settle
 };
 
 // Direction of sliding of row i of mu in x, 0: it sticks
@@ -38,6 +43,9 @@ kd_eval kd_rows_solve(kd_event_rows *self);
 double kd_rows_length(const kd_event_rows *self);
 double kd_rows_slow(const kd_event_rows *self);
 bool   kd_rows_touches(const kd_event_rows *self, int i);
+
+// Does row i of g follow from the rows that hold? Such a row must not hold as well: forces would not be unique.
+kd_eval kd_rows_follows(kd_event_rows *self, int i, bool *follows);
 
 // Which rows hold, for given p and v; velocities of rows that now hold, accelerations and multipliers.
 kd_status kd_rows_settle(kd_event_rows *self);

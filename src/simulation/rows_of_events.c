@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "math/dense.h"
 #include "simulation/rows_internal.h"
 
 #define PASSES 100      // impacts one after the other at one instant
@@ -40,6 +41,11 @@ static void cut_arrays(kd_event_rows *self)
     self->limit = kd_cut_double(arena, n.nmu);
     self->force = kd_cut_double(arena, n.nv);
     self->v = kd_cut_double(arena, n.nv);
+    self->implied = kd_cut_bool(arena, n.nlambda);
+    self->GZ = kd_cut_matrix(arena, n.nlambda, n.nv);
+    self->HZ = kd_cut_matrix(arena, n.nmu, n.nv);
+    self->Q = kd_cut_matrix(arena, n.nv, n.nlambda + n.nmu < n.nv ? n.nlambda + n.nmu : n.nv);
+    self->row = kd_cut_double(arena, n.nv);
     self->hit = kd_arena_cut(arena, rows, 1);
     self->holds = kd_arena_cut(arena, rows, 1);
     self->struck = kd_arena_cut(arena, rows, 1);
@@ -108,18 +114,32 @@ const char *kd_event_rows_name(const kd_event_rows *self, int i, char *buffer, s
 
 // ---- switching functions --------------------------------------------------------------------------------------------
 
+static bool any_sticks(const kd_event_rows *self, const kd_state *x)
+{
+    bool any = false;
+    for (int k = 0; k < self->nfriction; k++) any = any || x->active_mu[self->friction[k]];
+    return any;
+}
+
+bool kd_event_rows_need_multipliers(const kd_event_rows *self, const kd_state *x)
+{
+    bool any = any_sticks(self, x);
+    for (int k = 0; k < self->none_sided; k++) any = any || x->active_lambda[self->one_sided[k]];
+    return any;
+}
+
 kd_eval kd_event_rows_values(kd_event_rows *self, kd_eom_data *d, const kd_state *x, double *out)
 {
     const kd_point *point = kd_eom_point(d);
     kd_eval         answer = kd_eom_eval(d, KD_G, self->g);
     if (answer == KD_EVAL_OK && self->nfriction > 0) {
         answer = kd_eom_eval(d, KD_H, self->h);
-        if (answer == KD_EVAL_OK) answer = kd_eom_breakaway(d, self->limit);
+        if (answer == KD_EVAL_OK && any_sticks(self, x)) answer = kd_eom_breakaway(d, self->limit);
     }
     if (answer != KD_EVAL_OK) return answer;
     for (int k = 0; k < self->none_sided; k++) {
         int i = self->one_sided[k];
-        out[k] = x->active_lambda[i] ? -point->lambda[i] : self->g[i];
+        out[k] = x->active_lambda[i] ? -point->lambda[i] : self->implied[i] ? 1 : self->g[i];
     }
     for (int k = 0; k < self->nfriction; k++) {
         int i = self->friction[k];
@@ -163,18 +183,21 @@ static kd_status strike(kd_event_rows *self)
     return KD_OK;
 }
 
-// Hit rows whose flight would be too short rest from now on; any? At the accelerations behind the impact.
-static bool find_rest(kd_event_rows *self)
+// Hit rows whose flight would be too short rest from now on; *any? At the accelerations behind the impact.
+static kd_eval find_rest(kd_event_rows *self, bool *any)
 {
-    bool any = false;
+    *any = false;
     for (int k = 0; k < self->none_sided; k++) {
-        int i = self->one_sided[k];
+        int  i = self->one_sided[k];
+        bool follows = false;
         if (!self->hit[i] || !(self->gII[i] < 0) || !(2 * self->gI[i] <= -self->gII[i] * self->rest)) continue;
+        kd_eval answer = kd_rows_follows(self, i, &follows);
+        if (answer != KD_EVAL_OK) return answer;
         self->hit[i] = 0;
-        self->x->active_lambda[i] = 1;
-        any = true;
+        self->x->active_lambda[i] = !follows;
+        *any = true;
     }
-    return any;
+    return KD_EVAL_OK;
 }
 
 // All impacts of the instant, one after the other
@@ -189,11 +212,12 @@ static kd_status strike_all(kd_event_rows *self)
             self->struck[i] = self->struck[i] || self->hit[i];
             self->leaves[i] = self->leaves[i] && !self->hit[i];
         }
+        bool again;
         do {
             kd_status status = strike(self);
-            if (status >= 0 && kd_rows_solve(self) != KD_EVAL_OK) status = KD_ERR_CALLBACK_STOP;
             if (status < 0) return status;
-        } while (find_rest(self));
+            if (kd_rows_solve(self) != KD_EVAL_OK || find_rest(self, &again) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+        } while (again);
     }
     return KD_ERR_CHATTER;
 }
@@ -224,6 +248,9 @@ static void clear(kd_event_rows *self)
     memset(self->struck, 0, rows);
     memset(self->leaves, 0, rows);
     memset(self->hit, 0, rows);
+    self->matrices_known = false;
+    self->largest_force = 0;
+    self->largest_acceleration = kd_norm_max(self->dims.nv, self->x->a); // of before the instant
 }
 
 // Why it failed, with time and cause

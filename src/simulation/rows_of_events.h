@@ -19,6 +19,8 @@ void      kd_event_rows_destroy(kd_event_rows *rows);
 int       kd_event_rows_count(const kd_event_rows *rows); // switching functions
 // Their values at the acceleration stage of d, for the rows and directions of x.
 kd_eval kd_event_rows_values(kd_event_rows *rows, kd_eom_data *d, const kd_state *x, double *out) KD_NODISCARD;
+// Do they read multipliers for the rows of x? Otherwise positions and velocities are enough.
+bool kd_event_rows_need_multipliers(const kd_event_rows *rows, const kd_state *x);
 // At the start of a simulation: which rows hold? Changes active rows and z of x; v too where a row is met with g_i = 0
 // and gI_i < 0.
 kd_status kd_event_rows_start(kd_event_rows *rows, kd_state *x, char *message, size_t size) KD_NODISCARD;

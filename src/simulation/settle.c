@@ -9,6 +9,8 @@
 // for which the method ends after finitely many changes. With friction there may be no solution or several (Painleve):
 // a bound ends the search.
 //
+// A row that others imply, as the fourth leg of a table, stays off: its force is taken to be zero.
+//
 // Friction that does not stick slides where mu_i pushed it: the force of the row on the motion is -(HZ)' mu.
 #include <float.h>
 #include <math.h>
@@ -23,6 +25,7 @@
 #define PULLS 1e-11   // lambda_i, relative to forces and multipliers
 #define SINKS 1e-10   // gII_i, hI_i, relative to the accelerations
 #define LOOSE 1e-6    // the same for rows that were just seen to leave
+#define FOLLOWS 1e-9  // part of a row that may be independent of the others
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
@@ -76,6 +79,17 @@ kd_eval kd_rows_levels(kd_event_rows *self)
     return answer;
 }
 
+// Scales of what counts as rounding
+static void enlarge(kd_event_rows *self)
+{
+    kd_dims         n = self->dims;
+    const kd_state *x = self->x;
+    self->largest_acceleration = fmax(self->largest_acceleration, kd_norm_max(n.nv, x->a));
+    self->largest_force = fmax(self->largest_force, kd_norm_max(n.nv, self->force));
+    self->largest_force = fmax(self->largest_force, kd_norm_max(n.nlambda, x->lambda));
+    self->largest_force = fmax(self->largest_force, kd_norm_max(n.nmu, x->mu));
+}
+
 kd_eval kd_rows_solve(kd_event_rows *self)
 {
     kd_state    *x = self->x;
@@ -88,44 +102,92 @@ kd_eval kd_rows_solve(kd_event_rows *self)
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(d, KD_HI, self->hI);
     if (answer == KD_EVAL_OK) answer = kd_eom_breakaway(d, self->limit);
     if (answer == KD_EVAL_OK) answer = kd_eom_eval(d, KD_FORCE, self->force);
+    if (answer == KD_EVAL_OK) enlarge(self);
     return answer;
+}
+
+// ---- rows that others imply -----------------------------------------------------------------------------------------
+
+// Row k of [GZ; HZ] less its part along the basis, by Gram-Schmidt twice; the part that is left, relative
+static double independent_part(kd_event_rows *self, int k, int nbasis)
+{
+    const kd_dims n = self->dims;
+    double       *row = self->row, before = 0;
+    for (int j = 0; j < n.nv; j++) {
+        row[j] = k < n.nlambda ? self->GZ[k + j * n.nlambda] : self->HZ[k - n.nlambda + j * n.nmu];
+        before += row[j] * row[j];
+    }
+    for (int b = 0; b < 2 * nbasis; b++) {
+        const double *q = self->Q + (b % nbasis) * n.nv;
+        kd_axpy(n.nv, -kd_dot(n.nv, q, row), q, row);
+    }
+    return before > 0 ? sqrt(kd_dot(n.nv, row, row) / before) : 0;
+}
+
+// Basis of the rows that hold; its size
+static int find_basis(kd_event_rows *self)
+{
+    const kd_dims n = self->dims;
+    int           count = 0;
+    for (int k = 0; k < n.nlambda + n.nmu && count < n.nv; k++) {
+        bool active = k < n.nlambda ? self->x->active_lambda[k] : self->x->active_mu[k - n.nlambda];
+        if (!active || independent_part(self, k, count) <= FOLLOWS) continue;
+        double *q = self->Q + count++ * n.nv, length = sqrt(kd_dot(n.nv, self->row, self->row));
+        for (int j = 0; j < n.nv; j++) q[j] = self->row[j] / length;
+    }
+    return count;
+}
+
+kd_eval kd_rows_follows(kd_event_rows *self, int i, bool *follows)
+{
+    kd_eval answer = KD_EVAL_OK;
+    if (!self->matrices_known)
+        answer = kd_eom_constraint_matrices(kd_acceleration_data(self->solver), self->GZ, self->HZ);
+    self->matrices_known = answer == KD_EVAL_OK;
+    if (answer == KD_EVAL_OK) *follows = independent_part(self, i, find_basis(self)) <= FOLLOWS;
+    return answer;
+}
+
+// Rows at rest that are off as others hold them
+static kd_eval find_implied(kd_event_rows *self)
+{
+    for (int k = 0; k < self->none_sided; k++) {
+        int  i = self->one_sided[k];
+        bool at_rest = kd_rows_touches(self, i) && fabs(self->gI[i]) <= kd_rows_slow(self);
+        self->implied[i] = false;
+        if (self->x->active_lambda[i] || !at_rest) continue;
+        kd_eval answer = kd_rows_follows(self, i, &self->implied[i]);
+        if (answer != KD_EVAL_OK) return answer;
+    }
+    return KD_EVAL_OK;
 }
 
 // ---- settling -------------------------------------------------------------------------------------------------------
 
-typedef struct scales {
-    double force, acceleration; // the largest so far
-} scales;
-
-static void enlarge(const kd_event_rows *self, scales *s)
-{
-    kd_dims n = self->dims;
-    s->acceleration = fmax(s->acceleration, kd_norm_max(n.nv, self->x->a));
-    s->force = fmax(s->force, kd_norm_max(n.nv, self->force));
-    s->force = fmax(s->force, kd_norm_max(n.nlambda, self->x->lambda));
-    s->force = fmax(s->force, kd_norm_max(n.nmu, self->x->mu));
-}
-
-// One-sided row i: change it if its state is a contradiction.
-static bool change_one_sided(kd_event_rows *self, int i, const scales *s)
+// One-sided row i: change it if its state is a contradiction; *changed.
+static kd_eval change_one_sided(kd_event_rows *self, int i, bool *changed)
 {
     unsigned char *active = self->x->active_lambda + i;
-    double         sinks = (self->leaves[i] ? LOOSE : SINKS) * s->acceleration;
-    bool           at_rest = kd_rows_touches(self, i) && fabs(self->gI[i]) <= kd_rows_slow(self);
-    if (*active && self->x->lambda[i] <= PULLS * s->force) return false;
-    if (!*active && (!at_rest || self->gII[i] >= -sinks)) return false;
-    *active = !*active;
-    return true;
+    double         sinks = (self->leaves[i] ? LOOSE : SINKS) * self->largest_acceleration;
+    bool           at_rest = kd_rows_touches(self, i) && fabs(self->gI[i]) <= kd_rows_slow(self), follows = false;
+    *changed = *active ? self->x->lambda[i] > PULLS * self->largest_force : at_rest && self->gII[i] < -sinks;
+    if (*changed && !*active) {
+        kd_eval answer = kd_rows_follows(self, i, &follows);
+        if (answer != KD_EVAL_OK) return answer;
+        *changed = !follows;
+    }
+    if (*changed) *active = !*active;
+    return KD_EVAL_OK;
 }
 
 // Friction row i: the same.
-static bool change_friction(kd_event_rows *self, int i, const scales *s)
+static bool change_friction(kd_event_rows *self, int i)
 {
     double mu = self->x->mu[i];
     int    direction = kd_rows_direction(self, self->x, i);
-    double back = (self->leaves[self->dims.nlambda + i] ? LOOSE : SINKS) * s->acceleration;
+    double back = (self->leaves[self->dims.nlambda + i] ? LOOSE : SINKS) * self->largest_acceleration;
     if (self->x->active_mu[i]) {
-        if (fabs(mu) <= self->limit[i] * (1 + PULLS) + DBL_EPSILON * s->force) return false;
+        if (fabs(mu) <= self->limit[i] * (1 + PULLS) + DBL_EPSILON * self->largest_force) return false;
         kd_rows_slide(self, i, mu < 0 ? -1 : 1);
         return true;
     }
@@ -135,13 +197,18 @@ static bool change_friction(kd_event_rows *self, int i, const scales *s)
 }
 
 // The function whose row was changed, -1: none
-static int change_one(kd_event_rows *self, const scales *s)
+static kd_eval change_one(kd_event_rows *self, int *which)
 {
-    for (int k = 0; k < self->none_sided; k++)
-        if (change_one_sided(self, self->one_sided[k], s)) return k;
-    for (int k = 0; k < self->nfriction; k++)
-        if (change_friction(self, self->friction[k], s)) return self->none_sided + k;
-    return -1;
+    *which = -1;
+    for (int k = 0; k < self->none_sided; k++) {
+        bool    changed;
+        kd_eval answer = change_one_sided(self, self->one_sided[k], &changed);
+        if (changed) *which = k;
+        if (changed || answer != KD_EVAL_OK) return answer;
+    }
+    for (int k = 0; k < self->nfriction && *which < 0; k++)
+        if (change_friction(self, self->friction[k])) *which = self->none_sided + k;
+    return KD_EVAL_OK;
 }
 
 // Velocities of the rows that now hold: what is left of gI_i and h_i is small, but not rounding.
@@ -153,19 +220,18 @@ static kd_status meet_rows(kd_event_rows *self)
     kd_status status =
         kd_eom_impact(kd_acceleration_data(self->solver), x->active_lambda, x->active_mu, self->hit, x->v, NULL);
     if (status < 0) return status;
-    bool done = kd_rows_levels(self) == KD_EVAL_OK && kd_rows_solve(self) == KD_EVAL_OK;
+    bool done =
+        kd_rows_levels(self) == KD_EVAL_OK && find_implied(self) == KD_EVAL_OK && kd_rows_solve(self) == KD_EVAL_OK;
     return done ? KD_OK : KD_ERR_CALLBACK_STOP;
 }
 
 kd_status kd_rows_settle(kd_event_rows *self)
 {
-    scales s = {0, 0};
-    char   name[128];
-    int    last = -1, most = 50 + 20 * (self->none_sided + self->nfriction);
+    char name[128];
+    int  last = -1, most = 50 + 20 * (self->none_sided + self->nfriction);
     for (int turn = 0; turn < most; turn++) {
-        if (kd_rows_solve(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
-        enlarge(self, &s);
-        int changed = change_one(self, &s);
+        int changed;
+        if (kd_rows_solve(self) != KD_EVAL_OK || change_one(self, &changed) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
         if (changed < 0) return meet_rows(self);
         last = changed;
     }

@@ -193,6 +193,21 @@ static kd_status tell_singular(kd_simulation *s, kd_status status)
     return found.now <= SINGULAR * found.before ? KD_ERR_RANK_CHANGE : status;
 }
 
+// Friction that depends on reactions may leave no unique accelerations (generalised Gruebler condition): the reason of
+// a failure, or the news of a start, which fails where there are none at all.
+static kd_status tell_friction(kd_simulation *s, kd_status status)
+{
+    kd_solvability found;
+    char           words[500];
+    if (status == KD_ERR_CALLBACK_STOP || status == KD_ERR_MEMORY) return status;
+    kd_status holds = kd_initial_solvable(s->eom, &s->inputs, s->x, &found, words, sizeof words);
+    if (!words[0]) return status;
+    kd_text_append(s->message, sizeof s->message, "%s%s", s->message[0] ? "; " : "", words);
+    if (status < 0) return status;
+    kd_text(s->news, sizeof s->news, "%s", s->message);
+    return holds == KD_ERR_SINGULAR_MASS ? holds : status;
+}
+
 // Remember which rows are active. Are they the same as at the last start?
 static bool same_rows(kd_simulation *s)
 {
@@ -309,6 +324,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
     if (status >= 0) status = start(s, true);
+    if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
     if (status < 0) goto failed;
     *simulation = s;
@@ -426,7 +442,7 @@ static kd_status pass_instant(kd_simulation *s)
     s->unseen = true;
     if (is_left(s)) return status; // what happened made functions change their sign
     bool       smooth = kd_hybrid_is_smooth(s->hybrid) && s->x->t == s->methods->time(s->integrator);
-    bool       same = same_rows(s);
+    bool       same = same_rows(s) && !kd_hybrid_has_moved(s->hybrid);
     kd_restart mode = smooth ? KD_RESTART_SMOOTH : same ? KD_RESTART_SAME_ROWS : KD_RESTART_FRESH;
     kd_status  started = integrator_start(s, mode);
     if (started >= 0 && smooth) started = take_state(s);
@@ -439,7 +455,7 @@ static kd_status run(kd_simulation *s, double t_end)
     if (status == KD_OK) status = show_step(s);
     long limit = kd_simulation_stats(s).steps + s->max_steps;
     while (status == KD_OK && (s->x->t < t_end || is_left(s))) {
-        if (kd_simulation_stats(s).steps >= limit) {
+        if (!is_left(s) && kd_simulation_stats(s).steps >= limit) {
             kd_text(s->message, sizeof s->message,
                     "%ld steps did not reach t_end = %g (now t = %.9g); run again to continue, or raise max_steps",
                     s->max_steps, t_end, s->x->t);
@@ -468,7 +484,7 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
     s->stiff = false;
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     if (status < 0) {
-        status = tell_singular(s, status);
+        status = tell_friction(s, tell_singular(s, status));
         recall_assumed(s);
     }
     return status == KD_OK && s->stiff ? KD_STIFF : status;

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/failing_allocator.h"
+
 static void close_to(double found, double wanted, double tolerance)
 {
     if (!(fabs(found - wanted) <= tolerance)) print_error("%.15g instead of %.15g\n", found, wanted);
@@ -243,6 +245,40 @@ static void parameter_of_a_family(void **state)
     kd_eom_destroy(f.made);
 }
 
+// Wherever memory ends, also while equations are made again, nothing stays allocated and nothing is changed.
+static void memory_may_end(void **state)
+{
+    (void)state;
+    family            first = {0}, f = {0};
+    const kd_eom     *eom;
+    const kd_inputs  *inputs;
+    kd_state         *x;
+    const double      start[] = {2};
+    kd_trim_options   opt = kd_trim_options_default();
+    const kd_family   maker = {1, make_family, &f};
+    failing_allocator allocator = {0};
+    kd_status         status = KD_ERR_MEMORY;
+    assert_int_equal(make_family(start, &first, &eom, &inputs), KD_OK);
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    opt.family = &maker;
+    failing_allocator_use(&allocator);
+    for (long k = 1; k < 5000 && status < 0; k++) {
+        kd_adjustable a = {KD_VAR_COUNT, 0, 2};
+        x->p[0] = 0.6;
+        x->a[0] = -27 * sin(0.6) / 0.5;
+        allocator = (failing_allocator){.fail_at = k};
+        status = kd_trim(eom, inputs, &opt, x, &a, 1, NULL, NULL, 0);
+        kd_eom_destroy(f.made);
+        f.made = NULL;
+        if (status < 0) close_to(a.value, 2, 0);
+        assert_int_equal(allocator.live, 0);
+    }
+    kd_set_allocator(NULL);
+    assert_true(status >= 0);
+    kd_state_destroy(x);
+    kd_eom_destroy(first.made);
+}
+
 // A turn needs a free body: six velocities, three places and a quaternion.
 static void turn_of_nothing_is_refused(void **state)
 {
@@ -262,6 +298,7 @@ int main(void)
         cmocka_unit_test(parameter_keeps_a_motion), cmocka_unit_test(acceleration_and_free_position),
         cmocka_unit_test(no_influence_is_told),     cmocka_unit_test(smallest_change_on_a_curve),
         cmocka_unit_test(parameter_of_a_family),    cmocka_unit_test(turn_of_nothing_is_refused),
+        cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

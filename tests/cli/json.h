@@ -46,12 +46,26 @@ static inline const char *skip_object(const char *c)
     }
 }
 
-// Behind the value at c; NULL: not JSON. Arrays are not used by kardan.
+static inline const char *skip_array(const char *c)
+{
+    c = skip_space(c + 1);
+    if (*c == ']') return c + 1;
+    for (;;) {
+        c = skip_space(skip_value(c));
+        if (!c) return NULL;
+        if (*c == ']') return c + 1;
+        if (*c != ',') return NULL;
+        c = skip_space(c + 1);
+    }
+}
+
+// Behind the value at c; NULL: not JSON.
 static inline const char *skip_value(const char *c)
 {
     char *end;
     if (!c) return NULL;
     if (*c == '{') return skip_object(c);
+    if (*c == '[') return skip_array(c);
     if (*c == '"') return skip_string(c);
     if (strncmp(c, "true", 4) == 0 || strncmp(c, "null", 4) == 0) return c + 4;
     if (strncmp(c, "false", 5) == 0) return c + 5;

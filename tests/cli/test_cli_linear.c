@@ -116,6 +116,26 @@ static void critical_values(void **state)
     assert_null(strstr(result.text, "critical"));
 }
 
+// Few modes: of a small model the nearest ones are shown, of a large one they alone are found; the frequency is that of
+// the hanging chain.
+static void few_modes(void **state)
+{
+    (void)state;
+    command_result result = expect("modes truck7 --count 2 --near 5", 0, "31.06");
+    assert_null(strstr(result.text, "large model"));
+    assert_non_null(strstr(result.text, "27.96"));
+    assert_null(strstr(result.text, "55.08"));
+    result = expect("modes truck7 --count 2 --near 5 --json", 0, "31.06");
+    assert_non_null(strstr(result.text, "27.96"));
+    assert_null(strstr(result.text, "55.08"));
+#ifdef KD_WITH_ARPACK
+    expect("modes " MODELS "chain.yaml --set N=100 --set w=0 --coordinates cartesian --count 2", 0, "large model");
+    expect("modes " MODELS "chain.yaml --set N=100 --set w=0 --coordinates cartesian --count 2", 0, "0.3756702");
+    expect("modes " MODELS "chain.yaml --set N=100 --set w=0 --coordinates cartesian --count 2 --json", 0,
+           "\"frequency\": [");
+#endif
+}
+
 // The equilibrium or a written state takes the place of the start; both together are refused.
 static void other_starts(void **state)
 {
@@ -128,6 +148,40 @@ static void other_starts(void **state)
     expect("modes " MODELS "four-bar-spring.yaml --start-state none.csv", 1, "none.csv");
 }
 
+// Modes that swing are drawn, one picture each; examples in C have no bodies to draw.
+static void mode_pictures(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("rm -rf '" OUT "'").status, 0);
+    expect("modes " MODELS "bushing-mount.yaml --count 3 --scale 0.1 --output '" OUT "'", 0,
+           "bushing-mount-mode-3.svg");
+    assert_int_equal(run_command("ls '" OUT "' | grep -c svg | grep -qx 3").status, 0);
+    assert_int_equal(run_command("grep -q 'mode 1: ' '" OUT "/bushing-mount-mode-1.svg'").status, 0);
+    assert_int_equal(run_command("cmp -s '" OUT "/bushing-mount-mode-1.svg' '" OUT "/bushing-mount-mode-2.svg'").status,
+                     1);
+    expect("modes truck7 --output '" OUT "'", 1, "model files");
+}
+
+// The gain at the mode of the frequency response, as table, plot and JSON; names that are none are refused.
+static void frequency_response(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("rm -rf '" OUT "'").status, 0);
+    command_result result =
+        expect("frequency " MODELS "quarter-car.yaml --input luggage --sensor cab --range 0.01:10 --points 50"
+               " --output '" OUT "'",
+               0, "quarter-car-frequency.svg");
+    assert_non_null(strstr(result.text, "cab by input.luggage"));
+    assert_non_null(strstr(result.text, "largest"));
+    assert_int_equal(run_command("grep -c '^[0-9]' '" OUT "/quarter-car-frequency.csv' | grep -qx 51").status, 0);
+    assert_int_equal(run_command("grep -q 'phase \\[deg\\]' '" OUT "/quarter-car-frequency.svg'").status, 0);
+    expect("frequency " MODELS "quarter-car.yaml --json --points 5", 0, "\"cab by input.luggage\": {");
+    expect("frequency " MODELS "quarter-car.yaml --input lugage", 2, "it has input.luggage");
+    expect("frequency " MODELS "quarter-car.yaml --range 3:1", 2, "write A:B");
+    expect("frequency truck7", 2, "no sensors");
+    expect("frequency " MODELS "truck7.yaml", 2, "choose");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,7 +191,10 @@ int main(void)
         cmocka_unit_test(modes_along_the_motion),
         cmocka_unit_test(root_locus),
         cmocka_unit_test(critical_values),
+        cmocka_unit_test(few_modes),
         cmocka_unit_test(other_starts),
+        cmocka_unit_test(frequency_response),
+        cmocka_unit_test(mode_pictures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,6 +182,8 @@ static void check_explains(void **state)
     must_contain(result.text, "loops close to");
     must_contain(result.text, "Ready to simulate.");
     assert_null(strstr(result.text, "Derivatives."));
+    expect("check " KD_SOURCE_DIR "/models/friction-slider.yaml", 0,
+           "Friction. At the start accelerations and reactions are unique");
     expect("check " CRANK " --derivatives", 0, "Derivatives. All that are supplied agree with differences.");
     expect("check " CRANK " --derivatives --coordinates cartesian", 0, "Derivatives. All that are supplied agree");
     write_text(OUT "/odd.yaml",
@@ -339,6 +341,35 @@ static void motion_is_drawn(void **state)
     free(page);
 }
 
+// Sampled blocks, variables and events: they are listed, a run that an event ends is a good one and says so, and fixed
+// steps sample, too; poles of a loop that a block closes are those of the open loop.
+static void discrete_models(void **state)
+{
+    (void)state;
+#define MODEL(name) "'" KD_SOURCE_DIR "/models/" name ".yaml' "
+    command_result info = expect("info --elements " MODEL("gear-shift"), 0, "event        shift");
+    must_contain(info.text, "joint.road.v - v_shift*variable.gear");
+    must_contain(info.text, "variable     clutch");
+    expect("info --elements " MODEL("sampled-speed"), 0, "pid, every 0.05 s");
+    expect("check " MODEL("inverted-pendulum"), 0, "Ready to simulate.");
+    expect("simulate " MODEL("gear-shift") TO, 0, "note: stopped by an event at t = 32.8907054: finish");
+    command_result log = run_command("cat '" OUT "/gear-shift-events.csv'");
+    must_contain(log.text, "t,kind,what\n2.0697861446");
+    must_contain(log.text, ",switch,\"shift up\"\n");
+    must_contain(log.text, "\n2.469786144");
+    must_contain(log.text, ",switch,\"finish\"\n");
+    expect("simulate " MODEL("sampled-speed") "--t-end 0.5 --coordinates cartesian --formulation ggl " TO, 0,
+           "(balanced)");
+    command_result last = run_command("tail -n 1 '" OUT "/sampled-speed.csv'");
+    must_contain(last.text, "0.8901312"); // the speed at the tenth sample
+    expect("realtime --as-fast-as-possible --duration 1 " MODEL("sampled-speed") TO, 0, "1000 steps");
+    expect("modes " MODEL("sampled-speed"), 0, "-0.5"); // -d/m: nothing of the controller
+    expect("equilibrium " MODEL("position-control") TO, 0, "indifferent");
+    write_text(OUT "/wrong.yaml", "kardan: 1\nvariables: {gear: 1}\nevents: {e: {when: variable.gaer}}\n");
+    expect("check '" OUT "/wrong.yaml'", 1, "unknown variable 'gaer', did you mean 'gear'?");
+#undef MODEL
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_moves, start_afresh),
         cmocka_unit_test_setup(slips_of_the_hand, start_afresh),
         cmocka_unit_test_setup(motion_is_drawn, start_afresh),
+        cmocka_unit_test_setup(discrete_models, start_afresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

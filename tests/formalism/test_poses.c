@@ -32,19 +32,21 @@ static const char MODEL[] =
     "sensors:\n"
     "  crank.x: {value: body.crank.pos.x}\n";
 
-enum { BODIES = 4, MOST_SENSORS = BODIES * 12 };
+enum { BODIES = 4, EACH = 18, MOST_SENSORS = BODIES * EACH };
 static const char *const BODY[BODIES] = {"crank", "rod", "slider", "top"};
 
-// The model with one sensor for each component of position and axes of each body.
+// The model with one sensor for each component of position, axes, velocity and angular velocity of each body.
 static kd_model *read_model(void)
 {
     static char text[8000];
     char       *end = text + sizeof text, *c = strstr(strcpy(text, MODEL), "  crank.x:");
     for (int b = 0; b < BODIES; b++)
-        for (int i = 0; i < 12; i++) {
+        for (int i = 0; i < EACH; i++) {
             char axes[] = "xyz", path[40];
             if (i < 3)
                 snprintf(path, sizeof path, "pos.%c", axes[i]);
+            else if (i >= 12)
+                snprintf(path, sizeof path, "%s.%c", i < 15 ? "vel" : "omega", axes[i % 3]);
             else
                 snprintf(path, sizeof path, "R.%c%c", axes[(i - 3) % 3], axes[i / 3 - 1]);
             c += snprintf(c, (size_t)(end - c), "  s%d-%d: {value: body.%s.%s}\n", b, i, BODY[b], path);
@@ -52,7 +54,7 @@ static kd_model *read_model(void)
     return model_of(text);
 }
 
-// Position and axes as the sensors say, 12 numbers per body.
+// Position, axes and velocities as the sensors say, 18 numbers per body.
 static void read_sensors(kd_recording *rec, kd_certifier *certifier, const kd_state *x, double *out)
 {
     assert_true(kd_certifier_see(certifier, NULL, x) >= 0);
@@ -62,7 +64,7 @@ static void read_sensors(kd_recording *rec, kd_certifier *certifier, const kd_st
     const double *values = kd_recording_values(rec) + row * columns;
     for (int i = 0; i < MOST_SENSORS; i++) {
         char name[20];
-        snprintf(name, sizeof name, "s%d-%d", i / 12, i % 12);
+        snprintf(name, sizeof name, "s%d-%d", i / EACH, i % EACH);
         assert_true(kd_recording_find(rec, name) >= 0);
         out[i] = values[kd_recording_find(rec, name)];
     }
@@ -76,22 +78,24 @@ typedef struct watch {
     int           seen;
 } watch;
 
-// The poses of a state are those that the sensors tell.
+// The poses of a state and their rates are those that the sensors tell.
 static kd_eval compare(const kd_state *x, bool at_time, void *context)
 {
     (void)at_time;
     watch *w = context;
-    double sensors[MOST_SENSORS];
+    double sensors[MOST_SENSORS], rate[6 * BODIES];
     assert_int_equal(kd_poses_at(w->poses, x, w->last), KD_EVAL_OK);
+    assert_int_equal(kd_poses_rates(w->poses, x, rate), KD_EVAL_OK);
     read_sensors(w->rec, w->certifier, x, sensors);
     for (int b = 0; b < BODIES; b++) {
-        const double *pose = w->last + 7 * b, *s = sensors + 12 * b;
+        const double *pose = w->last + 7 * b, *s = sensors + EACH * b;
         kd_mat3       R = kd_quat_matrix(kd_quat_of(pose + 3));
         double        axes[9];
         kd_vec_to(R.x, axes), kd_vec_to(R.y, axes + 3), kd_vec_to(R.z, axes + 6);
         assert_true(fabs(kd_quat_norm2(kd_quat_of(pose + 3)) - 1) < 1e-14 && pose[3] >= 0);
         for (int i = 0; i < 3; i++) assert_true(fabs(pose[i] - s[i]) < 1e-14);
         for (int i = 0; i < 9; i++) assert_true(fabs(axes[i] - s[3 + i]) < 1e-13);
+        for (int i = 0; i < 6; i++) assert_true(fabs(rate[6 * b + i] - s[12 + i]) < 1e-12);
     }
     w->seen++;
     return KD_EVAL_OK;

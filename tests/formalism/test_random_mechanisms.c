@@ -45,7 +45,8 @@ static mechanism_options options_of(int i)
                                .invariant = i % 2 == 1,
                                .at_rest = i % 6 == 5,
                                .driven = i % 4 == 2 && i % 5 != 1,
-                               .states = i % 3 == 0};
+                               .states = i % 3 == 0,
+                               .rubs = true};
 }
 
 static kd_system *system_of(const kd_model *model, kd_coordinates coordinates)
@@ -79,7 +80,7 @@ typedef struct point {
     const kd_system *system;
     kd_eom_data     *data;
     kd_dims          n;
-    double           t, *u, *p, *v, *r, *a, *lambda, *mu;
+    double           t, *u, *p, *v, *r, *a, *w, *lambda, *mu;
     double          *F[7]; // values
 } point;
 
@@ -93,8 +94,8 @@ static double *numbers(int n)
 static int most_rows(const kd_dims *n)
 {
     int       rows = n->np;
-    const int others[] = {n->nv, n->nr, n->nlambda, n->nmu, n->ny};
-    for (int i = 0; i < 5; i++) rows = others[i] > rows ? others[i] : rows;
+    const int others[] = {n->nv, n->nr, n->nlambda, n->nmu, n->ny, n->nw};
+    for (int i = 0; i < 6; i++) rows = others[i] > rows ? others[i] : rows;
     return rows;
 }
 
@@ -105,17 +106,17 @@ static void point_set(point *x)
     kd_eom_at_time(x->data, x->t, x->u, x->u + x->n.nu, x->u + 2 * x->n.nu, NULL);
     kd_eom_at_position(x->data, x->p, NULL);
     kd_eom_at_velocity(x->data, x->v, x->r);
-    kd_eom_at_acceleration(x->data, x->a, NULL, x->lambda, x->mu);
+    kd_eom_at_acceleration(x->data, x->a, x->w, x->lambda, x->mu);
 }
 
 static point point_at(const kd_system *s, const kd_state *start)
 {
     point x = {.system = s, .n = kd_eom_dims(kd_system_eom(s)), .t = start->t};
     assert_int_equal(kd_eom_data_create(kd_system_eom(s), &x.data), KD_OK);
-    double **const arrays[] = {&x.p, &x.v, &x.r, &x.a, &x.lambda, &x.mu};
-    double *const  from[] = {start->p, start->v, start->r, start->a, start->lambda, start->mu};
-    const int      sizes[] = {x.n.np, x.n.nv, x.n.nr, x.n.nv, x.n.nlambda, x.n.nmu};
-    for (int i = 0; i < 6; i++) {
+    double **const arrays[] = {&x.p, &x.v, &x.r, &x.a, &x.lambda, &x.mu, &x.w};
+    double *const  from[] = {start->p, start->v, start->r, start->a, start->lambda, start->mu, start->w};
+    const int      sizes[] = {x.n.np, x.n.nv, x.n.nr, x.n.nv, x.n.nlambda, x.n.nmu, x.n.nw};
+    for (int i = 0; i < 7; i++) {
         *arrays[i] = numbers(sizes[i]);
         if (sizes[i] > 0) memcpy(*arrays[i], from[i], (size_t)sizes[i] * sizeof(double));
     }
@@ -127,8 +128,8 @@ static point point_at(const kd_system *s, const kd_state *start)
 
 static void point_release(point *x)
 {
-    double *const arrays[] = {x->u, x->p, x->v, x->r, x->a, x->lambda, x->mu};
-    for (int i = 0; i < 7; i++) free(arrays[i]);
+    double *const arrays[] = {x->u, x->p, x->v, x->r, x->a, x->lambda, x->mu, x->w};
+    for (int i = 0; i < 8; i++) free(arrays[i]);
     for (int i = 0; i < 7; i++) free(x->F[i]);
     kd_eom_data_destroy(x->data);
 }
@@ -146,6 +147,7 @@ static void point_shake(point *x, uint64_t *seed)
     for (int i = 0; i < x->n.nr; i++) x->r[i] += mechanism_random(seed);
     for (int i = 0; i < x->n.nlambda; i++) x->lambda[i] = 2 * mechanism_random(seed);
     for (int i = 0; i < x->n.nmu; i++) x->mu[i] = 2 * mechanism_random(seed);
+    for (int i = 0; i < x->n.nw; i++) x->w[i] = 2 + mechanism_random(seed);
     free(e);
     point_set(x);
 }
@@ -198,6 +200,7 @@ static void check_together(trial *t, point *x)
     point   y = *x;
     double  size = 1.0;
     kd_dims n = x->n;
+    if (n.nw > 0) return; // not linear
     y.a = numbers(n.nv), y.lambda = numbers(n.nlambda), y.mu = numbers(n.nmu);
     if (kd_eom_accelerations(x->data, y.a, y.lambda, y.mu) != KD_EVAL_OK) {
         disagree(t, "no accelerations: %s", kd_eom_data_message(x->data));
@@ -220,7 +223,9 @@ static const struct {
     kd_fn    fn;
     unsigned vars;
 } blocks[] = {
-    {KD_RESIDUAL, KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A) | KD_BIT(KD_R) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU)},
+    {KD_RESIDUAL,
+     KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_A) | KD_BIT(KD_R) | KD_BIT(KD_W) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU)},
+    {KD_D, KD_BIT(KD_W) | KD_BIT(KD_LAMBDA)},
     {KD_KINEMATICS, KD_BIT(KD_P) | KD_BIT(KD_V)},
     {KD_B, KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R)},
     {KD_G, KD_BIT(KD_P)},
@@ -236,6 +241,7 @@ static double *array_of(const point *x, kd_var var)
     return var == KD_V        ? x->v
            : var == KD_A      ? x->a
            : var == KD_R      ? x->r
+           : var == KD_W      ? x->w
            : var == KD_LAMBDA ? x->lambda
            : var == KD_MU     ? x->mu
                               : NULL;

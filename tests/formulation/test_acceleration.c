@@ -394,11 +394,124 @@ static void failures_have_words(void **state)
     kd_eom_destroy(eom);
 }
 
+// ---- rows that are switched off: six unknowns, four rows of g, two of h, all linear ---------------------------------
+
+enum { LINEAR_V = 6, LINEAR_G = 4, LINEAR_H = 2 };
+
+static double row_entry(int row, int j)
+{
+    return sin(1.0 + 2.7 * row + 1.3 * j * (row + 1));
+}
+
+static kd_eval linear_M(const kd_point *x, void *context, double *M)
+{
+    (void)x;
+    (void)context;
+    for (int i = 0; i < LINEAR_V; i++) {
+        M[i + i * LINEAR_V] = 2 + 0.3 * i;
+        if (i > 0) M[i + (i - 1) * LINEAR_V] = M[i - 1 + i * LINEAR_V] = 0.5;
+    }
+    return KD_EVAL_OK;
+}
+
+static kd_eval linear_f(const kd_point *x, void *context, double *f)
+{
+    (void)context;
+    for (int i = 0; i < LINEAR_V; i++) f[i] = cos(i + x->p[i]) - 0.2 * x->v[i];
+    return KD_EVAL_OK;
+}
+
+static kd_eval rows_of(const double *q, int first, int n, double *out)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = 0;
+        for (int j = 0; j < LINEAR_V; j++) out[i] += row_entry(first + i, j) * q[j];
+    }
+    return KD_EVAL_OK;
+}
+
+static kd_eval linear_g(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    return rows_of(x->p, 0, LINEAR_G, out);
+}
+static kd_eval linear_gI(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    return rows_of(x->v, 0, LINEAR_G, out);
+}
+static kd_eval linear_gII(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    return rows_of(x->a, 0, LINEAR_G, out);
+}
+static kd_eval linear_h(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    return rows_of(x->v, LINEAR_G, LINEAR_H, out);
+}
+static kd_eval linear_hI(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    return rows_of(x->a, LINEAR_G, LINEAR_H, out);
+}
+
+// Any set of active rows, one after the other at one point with shared matrices: accelerations, multipliers and
+// projections as by SVD, multipliers of the other rows 0.
+static void any_rows_may_be_off(void **state)
+{
+    (void)state;
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = LINEAR_V, .nv = LINEAR_V, .nlambda = LINEAR_G, .nmu = LINEAR_H};
+    def.M = linear_M;
+    def.f = linear_f;
+    def.g = linear_g;
+    def.gI = linear_gI;
+    def.gII = linear_gII;
+    def.h = linear_h;
+    def.hI = linear_hI;
+    kd_eom   *eom = make(&def);
+    kd_state *x;
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    for (int i = 0; i < LINEAR_V; i++) x->p[i] = 0.1 * i, x->v[i] = 0.3 - 0.1 * i;
+    kd_acceleration *by_svd = make_acceleration(eom, NULL, x, KD_DECOMPOSE_SVD);
+    kd_acceleration *packed = make_acceleration(eom, NULL, x, KD_DECOMPOSE_LU);
+    kd_acceleration_share(packed);
+    for (int set = 0; set < 1 << (LINEAR_G + LINEAR_H); set++) {
+        kd_acceleration *both[] = {by_svd, packed};
+        double           a[2][LINEAR_V], y[2][LINEAR_G + LINEAR_H] = {{0}}, p[2][LINEAR_V], v[2][LINEAR_V];
+        for (int i = 0; i < LINEAR_G; i++) x->active_lambda[i] = set >> i & 1;
+        for (int i = 0; i < LINEAR_H; i++) x->active_mu[i] = set >> (LINEAR_G + i) & 1;
+        for (int k = 0; k < 2; k++) {
+            memcpy(p[k], x->p, sizeof p[k]);
+            memcpy(v[k], x->v, sizeof v[k]);
+            assert_int_equal(
+                kd_acceleration_solve(both[k], 0, x->p, NULL, x->v, NULL, a[k], NULL, y[k], y[k] + LINEAR_G),
+                KD_EVAL_OK);
+            assert_int_equal(kd_acceleration_project(both[k], 0, p[k], NULL, v[k], NULL, false), KD_EVAL_OK);
+        }
+        for (int i = 0; i < LINEAR_V; i++) {
+            assert_close(a[1][i], a[0][i], 1e-11);
+            assert_close(p[1][i], p[0][i], 1e-11);
+            assert_close(v[1][i], v[0][i], 1e-11);
+        }
+        for (int i = 0; i < LINEAR_G + LINEAR_H; i++) {
+            assert_close(y[1][i], y[0][i], 1e-10);
+            if (!(set >> i & 1)) assert_close(y[1][i], 0, 0);
+        }
+    }
+    kd_acceleration_destroy(by_svd);
+    kd_acceleration_destroy(packed);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pendulum_in_closed_form),
         cmocka_unit_test(all_rows_are_met),
+        cmocka_unit_test(any_rows_may_be_off),
         cmocka_unit_test(projection_meets_constraints),
         cmocka_unit_test(projection_onto_energy),
         cmocka_unit_test(projection_onto_invariants),

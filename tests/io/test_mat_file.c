@@ -109,7 +109,7 @@ static void empty_ones_stay_empty(void **state)
     must_be(mat, "A", 2, 2, A);
     must_be(mat, "B", 2, 0, NULL);
     must_be(mat, "D", 0, 0, NULL);
-    must_have(mat, "input_name", MAT_C_CELL, 0, 1);
+    Mat_VarFree(must_have(mat, "input_name", MAT_C_CELL, 0, 1));
     assert_null(Mat_VarRead(mat, "eigenvalues"));
     Mat_Close(mat);
 }

@@ -194,6 +194,19 @@ static void saving_is_checked(void **state)
     assert_int_equal(kd_svg_save("/no/such/folder/a.svg", &plot, 1, 1, message, sizeof message), KD_ERR_FILE);
 }
 
+// Faint series are drawn first and in grey, whatever their place in the list; the others keep their colours.
+static void faint_series_are_below(void **state)
+{
+    (void)state;
+    const double    x[] = {1, 2}, y[] = {1, 3};
+    const kd_series series[] = {{.name = "best", .x = x, .y = y, .n = 2}, {.x = x, .y = y, .n = 2, .faint = true}};
+    const kd_plot   plot = {.nseries = 2, .series = series};
+    char           *text = draw(&plot, 1, 1), *grey = strstr(text, "#cfd4da"), *blue = strstr(text, "#0072B2");
+    assert_true(grey && blue && grey < blue);
+    assert_int_equal(count(text, "#cfd4da"), 1);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +219,7 @@ int main(void)
         cmocka_unit_test(legends_hold),
         cmocka_unit_test(pictures_are_small),
         cmocka_unit_test(saving_is_checked),
+        cmocka_unit_test(faint_series_are_below),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -331,6 +331,41 @@ static void nested_repetition(void **state)
 
 // ---- documentation --------------------------------------------------------------------------------------------------
 
+// Copies the first block of YAML behind *page to text, and moves *page behind it; false: there is none.
+static bool next_example(const char **page, char *text, size_t size)
+{
+    const char *begin = strstr(*page, "```yaml\n");
+    if (!begin) return false;
+    begin += strlen("```yaml\n");
+    const char *end = strstr(begin, "```");
+    assert_non_null(end);
+    assert_true((size_t)(end - begin) < size);
+    memcpy(text, begin, (size_t)(end - begin));
+    text[end - begin] = '\0';
+    *page = end + 3;
+    return true;
+}
+
+// The examples about controllers: the first is the head of all others, which are read without warnings.
+static void controllers_of_the_guide(void **state)
+{
+    (void)state;
+    char *content = file_content(KD_SOURCE_DIR "/docs/guide/controllers.md", NULL), head[2000], part[2000], text[4000];
+    const char *page = content;
+    int         count = 0, blocks = 0;
+    assert_true(next_example(&page, head, sizeof head));
+    for (; next_example(&page, part, sizeof part); count++) {
+        snprintf(text, sizeof text, "%s%s", head, part);
+        kd_model *m = model_of(text);
+        blocks += m->nblocks;
+        assert_int_equal(kd_model_warning_count(m), 0);
+        kd_model_destroy(m);
+    }
+    assert_int_equal(count, 5);
+    assert_int_equal(blocks, 5);
+    free(content);
+}
+
 // The first example of docs/guide/models.md is a model without a warning.
 static void example_of_the_guide(void **state)
 {
@@ -481,6 +516,7 @@ int main(void)
         cmocka_unit_test(arguments),
         cmocka_unit_test(positions_are_handed_on),
         cmocka_unit_test(example_of_the_guide),
+        cmocka_unit_test(controllers_of_the_guide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

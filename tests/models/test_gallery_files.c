@@ -653,6 +653,8 @@ static void for_all_files(void (*look)(const char *name, void *context), void *c
     assert_true(count > 30);
 }
 
+enum { TESTS = 9, PAGES = TESTS + 2 }; // files that test models, and those that list them
+
 static void is_complete(const char *name, void *context)
 {
     const char *const *page = context;
@@ -666,11 +668,11 @@ static void is_complete(const char *name, void *context)
     kd_model_destroy(model);
     snprintf(word, sizeof word, "\"%s\"", name); // as tests name it
     bool tested = false;
-    for (int i = 0; i < 7; i++) tested = tested || strstr(page[i], word);
+    for (int i = 0; i < TESTS; i++) tested = tested || strstr(page[i], word);
     if (!tested) print_error("%s is not tested\n", name);
     assert_true(tested);
     snprintf(word, sizeof word, "`%s`", name);
-    for (int i = 7; i < 9; i++) {
+    for (int i = TESTS; i < PAGES; i++) {
         if (!strstr(page[i], word)) print_error("%s is not described\n", name);
         assert_non_null(strstr(page[i], word));
     }
@@ -686,12 +688,14 @@ static void all_are_complete(void **state)
                                        "tests/models/test_hmmwv.c",
                                        "tests/models/test_trailer.c",
                                        "tests/models/test_realtime_vehicles.c",
+                                       "tests/models/test_impacts.c",
+                                       "tests/models/test_gallery_friction.c",
                                        "docs/guide/gallery.md",
                                        "models/README.md"};
-    static char              text[9][MAX_TEXT];
-    const char              *page[9];
+    static char              text[PAGES][MAX_TEXT];
+    const char              *page[PAGES];
     (void)state;
-    for (int i = 0; i < 9; i++) page[i] = text_of(name[i], text[i]);
+    for (int i = 0; i < PAGES; i++) page[i] = text_of(name[i], text[i]);
     for_all_files(is_complete, page);
 }
 

@@ -1,4 +1,4 @@
-// Steady turns: a car on a circle by trim, which then stays on it.
+// Steady turns: a car on a circle by trim, which then stays on it, and a bicycle that leans into its turn.
 #include <math.h>
 
 #include "analysis/linear_subject.h"
@@ -92,11 +92,67 @@ static void car_stays_on_its_circle(void **state)
     close_model(&s);
 }
 
+// ---- bicycle --------------------------------------------------------------------------------------------------------
+
+static subject open_bicycle(double torque)
+{
+    char             text[40];
+    const kd_setting settings[] = {{"push", "0"}, {"torque", text}};
+    snprintf(text, sizeof text, "%.17g", torque);
+    return open_model("bicycle.yaml", settings, 2, KD_JOINT, false);
+}
+
+// The model for another torque of the hands
+static kd_status make_bicycle(const double *value, void *context, const kd_eom **eom, const kd_inputs **inputs)
+{
+    subject *s = context;
+    close_model(s);
+    *s = open_bicycle(value[0]);
+    *eom = s->eom;
+    *inputs = kd_system_inputs(s->system);
+    return KD_OK;
+}
+
+// The bicycle leans by atan(v rate/g), but for the wheels that spin, steers to the inside, and the torque of the hands
+// keeps it: simulated for 5 s, lean and steer stay.
+static void bicycle_leans_into_its_turn(void **state)
+{
+    (void)state;
+    const double    rate = 0.3;
+    char            message[1000] = "";
+    bool            free_p[MOST] = {0}, free_v[MOST] = {0};
+    subject         s = open_bicycle(0), made = {0};
+    const kd_turn   turn = {.v = 0, .p = 0, .rate = rate};
+    const kd_family family = {1, make_bicycle, &made};
+    kd_trim_options opt = kd_trim_options_default();
+    kd_adjustable   torque = {KD_VAR_COUNT, 0, 0};
+    release(&s, free_p, free_v);
+    opt.free_p = free_p, opt.free_v = free_v, opt.turn = &turn, opt.family = &family;
+    memset(s.x->a, 0, (size_t)s.n.nv * sizeof(double));
+    must(kd_trim(s.eom, NULL, &opt, s.x, &torque, 1, NULL, message, sizeof message), message);
+    const double lean = 2 * asin(hypot(s.x->p[4], s.x->p[5])), steer = s.x->p[7]; // half an angle is in e1, e2
+    assert_close(lean, atan(5 * rate / 9.81), 0.01);
+    assert_true(steer > 0.05 && steer < 0.08); // about wheelbase over radius
+    assert_true(fabs(torque.value) > 0.05 && fabs(torque.value) < 0.5);
+    subject               turning = open_bicycle(torque.value);
+    kd_simulation_options sim = kd_simulation_options_default();
+    sim.rtol = sim.atol = 1e-9;
+    must(kd_simulate(turning.eom, NULL, &sim, s.x, 5, NULL, message, sizeof message), message);
+    assert_close(2 * asin(hypot(s.x->p[4], s.x->p[5])), lean, 1e-6);
+    assert_close(s.x->p[7], steer, 1e-6);
+    assert_close(hypot(s.x->v[0], s.x->v[1]), 5, 1e-6);
+    assert_close(atan2(s.x->v[1], s.x->v[0]), rate * 5, 1e-6);
+    close_model(&turning);
+    close_model(&made);
+    close_model(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steering_angle_of_a_neutral_car),
         cmocka_unit_test(car_stays_on_its_circle),
+        cmocka_unit_test(bicycle_leans_into_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

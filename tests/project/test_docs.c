@@ -60,7 +60,8 @@ static void printed_programs_are_the_files(void **state)
     (void)state;
     static const char *const names[][2] = {{GUIDE "own-equations.md", GUIDE "own_equations.c"},
                                            {GUIDE "build-model.md", GUIDE "build_model.c"},
-                                           {GUIDE "realtime.md", GUIDE "realtime_loop.c"}};
+                                           {GUIDE "realtime.md", GUIDE "realtime_loop.c"},
+                                           {GUIDE "controllers.md", GUIDE "sampled_block.c"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *page = read_text(names[i][0]), *file = read_text(names[i][1]);
         assert_non_null(page);
@@ -137,6 +138,26 @@ static void program_with_loop_runs(void **state)
     assert_true(position < 1e-8 && velocity < 1e-10);
 }
 
+// The program with a sampled block runs: once it is there, the speed stays in its band up to what a period brings.
+static void program_with_block_runs(void **state)
+{
+    (void)state;
+    command_result result = run_command("'" KD_BINARY_DIR "/guide/sampled_block'");
+    if (result.status != 0) print_error("%s\n", result.text);
+    assert_int_equal(result.status, 0);
+    char *line = strchr(result.text, '\n');
+    int   pushes = 0;
+    for (int i = 1; i <= 10; i++) {
+        double t, speed, push;
+        assert_non_null(line);
+        assert_int_equal(sscanf(line + 1, "%lf %lf %lf", &t, &speed, &push), 3);
+        assert_true(i < 2 || (speed > 0.9 - 0.01 && speed < 1.1 + 0.02));
+        pushes += push == 4;
+        line = strchr(line + 1, '\n');
+    }
+    assert_true(pushes > 0 && pushes < 10);
+}
+
 // docs/guide/realtime.md explains every Jacobian and every stabilisation.
 static void every_realtime_method_is_explained(void **state)
 {
@@ -173,6 +194,7 @@ static void links_lead_somewhere(void **state)
                                         "docs/guide/formulations.md",
                                         "docs/guide/models.md",
                                         "docs/guide/sensors.md",
+                                        "docs/guide/controllers.md",
                                         "docs/guide/expressions.md",
                                         "docs/guide/urdf.md",
                                         "docs/guide/vehicles.md",
@@ -180,6 +202,8 @@ static void links_lead_somewhere(void **state)
                                         "docs/guide/linearisation.md",
                                         "docs/methods/linearize.md",
                                         "docs/guide/equilibrium.md",
+                                        "docs/guide/compare.md",
+                                        "docs/methods/compare.md",
                                         "docs/reference/model-file.md",
                                         "docs/guide/messages.md",
                                         "docs/guide/benchmarks.md",
@@ -236,15 +260,11 @@ static void mentioned_pages_exist(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_status_is_explained),
-        cmocka_unit_test(every_formulation_is_explained),
-        cmocka_unit_test(printed_programs_are_the_files),
-        cmocka_unit_test(program_of_the_guide_runs),
-        cmocka_unit_test(program_with_model_runs),
-        cmocka_unit_test(program_with_loop_runs),
-        cmocka_unit_test(every_realtime_method_is_explained),
-        cmocka_unit_test(links_lead_somewhere),
-        cmocka_unit_test(index_has_every_page),
+        cmocka_unit_test(every_status_is_explained),      cmocka_unit_test(every_formulation_is_explained),
+        cmocka_unit_test(printed_programs_are_the_files), cmocka_unit_test(program_of_the_guide_runs),
+        cmocka_unit_test(program_with_model_runs),        cmocka_unit_test(program_with_loop_runs),
+        cmocka_unit_test(program_with_block_runs),        cmocka_unit_test(every_realtime_method_is_explained),
+        cmocka_unit_test(links_lead_somewhere),           cmocka_unit_test(index_has_every_page),
         cmocka_unit_test(mentioned_pages_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,7 +146,8 @@ static kd_eval bounce(const kd_point *x, const signed char *crossed, void *conte
 {
     ball *b = context;
     b->calls++;
-    assert_true(crossed[0] == -1 && x->p[0] <= 1e-12 && x->v[0] < 0);
+    if (!(crossed[0] == -1 && x->p[0] <= 1e-12 && x->v[0] < 0))
+        fail_msg("t = %.17g: crossed %d, p %g, v %g", x->t, crossed[0], x->p[0], x->v[0]);
     jump->v[0] = -b->e * x->v[0];
     jump->moved = true;
     jump->stop = b->stop;
@@ -673,6 +674,108 @@ static void impacts_with_constraints(void **state)
     }
 }
 
+// ---- rows that come and go ------------------------------------------------------------------------------------------
+
+static const double floor_restitution[] = {0.8};
+
+// A ball on a one-sided row: all impacts to 1e-10, then it rests at the end of infinitely many, and the floor carries
+// its weight.
+static void ball_comes_to_rest(void **state)
+{
+    (void)state;
+    for (int k = 0; k < METHODS; k++) {
+        ball       b = {9.81, 0, false, 0};
+        kd_eom_def def = kd_eom_def_default();
+        def.dims = (kd_dims){.np = 1, .nv = 1, .nlambda = 1};
+        def.context = &b;
+        def.M = unit_mass;
+        def.f = weight;
+        def.g = height;
+        def.restitution = floor_restitution;
+        kd_eom               *eom = make(&def);
+        kd_state             *x = make_state(eom);
+        story                 l;
+        bool                  multistep = is_multistep(all_methods[k].integrator);
+        kd_simulation_options opt = options(multistep ? 1e-12 : 1e-9, &l);
+        if (!use(&opt, all_methods[k])) continue;
+        opt.events.rest = 1e-4;
+        x->p[0] = 1;
+        run(eom, NULL, &opt, x, 5);
+        double worst = 0;
+        for (int i = 0; i < l.n && i < 10; i++) {
+            assert_int_equal(l.kind[i], KD_EVENT_IMPACT);
+            worst = fmax(worst, fabs(l.t[i] - impact_time(0.8, i + 1)));
+        }
+        bool good = l.n > 20 && l.kind[l.n - 1] == KD_EVENT_REST && worst < (multistep ? 1e-8 : 1e-10) &&
+                    fabs(l.t[l.n - 1] - 9 * impact_time(0.8, 1)) < 1e-3 && fabs(x->p[0]) < 1e-9 &&
+                    fabs(x->v[0]) < 1e-9 && fabs(x->lambda[0] + 9.81) < 1e-6;
+        if (!good)
+            print_error("%s: %d events, worst %g, last %s at %.9g, p %g, lambda %g\n", words(all_methods[k]), l.n,
+                        worst, kd_event_word(l.kind[l.n - 1]), l.t[l.n - 1], x->p[0], x->lambda[0]);
+        assert_true(good);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+// Section 2 of the test problems: a mass on a belt, h = v - 0.1
+static kd_eval belt_force(const kd_point *x, void *context, double *f)
+{
+    (void)context;
+    f[0] = -100 * x->p[0] - 6 * x->z[0];
+    return KD_EVAL_OK;
+}
+
+static kd_eval belt_row(const kd_point *x, void *context, double *h)
+{
+    (void)context;
+    h[0] = x->v[0] - 0.1;
+    return KD_EVAL_OK;
+}
+
+static kd_eval belt_limit(const kd_point *x, void *context, double *limit)
+{
+    (void)x, (void)context;
+    limit[0] = 10;
+    return KD_EVAL_OK;
+}
+
+static const int belt_friction[] = {0};
+
+// Stick-slip on a belt: the switching times of the closed form to 1e-10.
+static void stick_and_slip(void **state)
+{
+    (void)state;
+    static const double times[] = {1, 1.3631549979843522, 2.1631549979843525, 2.5263099959687043};
+    for (int k = 0; k < METHODS; k++) {
+        kd_eom_def def = kd_eom_def_default();
+        def.dims = (kd_dims){.np = 1, .nv = 1, .nmu = 1, .nz = 1};
+        def.M = unit_mass;
+        def.f = belt_force;
+        def.h = belt_row;
+        def.friction = belt_friction;
+        def.breakaway = belt_limit;
+        kd_eom               *eom = make(&def);
+        kd_state             *x = make_state(eom);
+        story                 l;
+        bool                  multistep = is_multistep(all_methods[k].integrator);
+        kd_simulation_options opt = options(1e-10, &l);
+        if (!use(&opt, all_methods[k])) continue;
+        x->v[0] = 0.1;
+        run(eom, NULL, &opt, x, 3);
+        double worst = 0;
+        for (int i = 0; i < l.n && i < 4; i++) {
+            worst = fmax(worst, fabs(l.t[i] - times[i]));
+            assert_int_equal(l.kind[i], i % 2 == 0 ? KD_EVENT_SLIDE : KD_EVENT_STICK);
+        }
+        bool good = l.n == 4 && worst < (multistep ? 1e-6 : 1e-9);
+        if (!good) print_error("%s: %d events, worst %g\n", words(all_methods[k]), l.n, worst);
+        assert_true(good);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
 // No event, sample or break allocates.
 static void nothing_is_allocated(void **state)
 {
@@ -714,6 +817,7 @@ int main(void)
         cmocka_unit_test(sampled_control),      cmocka_unit_test(breaks_are_landed_on),
         cmocka_unit_test(samples_see_events),   cmocka_unit_test(events_stop),
         cmocka_unit_test(chattering_ends),      cmocka_unit_test(impacts_with_constraints),
+        cmocka_unit_test(ball_comes_to_rest),   cmocka_unit_test(stick_and_slip),
         cmocka_unit_test(nothing_is_allocated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

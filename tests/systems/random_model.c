@@ -491,6 +491,16 @@ static void make_friction(mechanism *m, kd_force_def *f)
     f->slip = between(0.2, 0.5, &m->seed);
 }
 
+// Friction of the force across a joint
+static void make_rubbing(mechanism *m, kd_force_def *f, const kd_joint_def *j)
+{
+    bool turns = j->kind == KD_REVOLUTE || (j->kind == KD_CYLINDRICAL && f->coordinate == 1);
+    if (!turns && j->kind != KD_PRISMATIC && j->kind != KD_CYLINDRICAL) return;
+    if (!m->opt.rubs || j->cut == KD_CUT_NO || chance(0.5, &m->seed)) return;
+    for (int i = 0; i < 2; i++) f->normal[i] = between(0.01, 0.05, &m->seed);
+    f->lever = turns || chance(0.5, &m->seed) ? between(0.05, 0.2, &m->seed) : 0;
+}
+
 static void make_tyre(mechanism *m, kd_force_def *f, int b)
 {
     f->to = random_place(m, b);
@@ -578,8 +588,9 @@ static void make_force(mechanism *m, kd_force_kind kind)
     if ((m->opt.invariant && kind == KD_TYRE) || (m->opt.floating && external)) return;
     if ((in_joint && joint < 0) || (!in_joint && a == b)) return;
     *f = kd_force_def_default(kind);
+    int on = joint;
     if (in_joint) {
-        int on = m->njoints > m->ntree && chance(0.3, &m->seed) ? m->njoints - 1 : joint; // a loop closure, too
+        on = m->njoints > m->ntree && chance(0.3, &m->seed) ? m->njoints - 1 : joint; // a loop closure, too
         if (coordinates_of(m->joint[on].kind) == 0) on = joint;
         f->joint = mechanism_joint_name(on);
         f->coordinate = 1 + mechanism_below(coordinates_of(m->joint[on].kind), &m->seed);
@@ -610,6 +621,7 @@ static void make_force(mechanism *m, kd_force_kind kind)
         break;
     case KD_JOINT_FRICTION:
         make_friction(m, f);
+        make_rubbing(m, f, &m->joint[on]);
         break;
     case KD_TYRE:
         make_tyre(m, f, b);

@@ -16,6 +16,7 @@ typedef struct mechanism_options {
     bool conservative; // no dampers, no drives, nothing that depends on time
     bool invariant;    // nothing reads world coordinates
     bool smooth;       // no element with kinks
+    bool rubs;         // friction may depend on the force across its joint
     bool at_rest;      // all start velocities are 0
     bool driven;       // one coordinate is prescribed
     bool states;       // inner states, inputs and laws that read them

@@ -1,0 +1,259 @@
+// compare_channels.c: the numbers by which motions in different coordinates are compared, and their distance.
+//
+// Of models: position, orientation (unit quaternion, up to its sign), velocity and angular velocity of every body,
+// which both coordinate sets have in common; inner states; outputs. Of equations written in C: p, v, r and outputs. A
+// difference is divided by
+//
+//     floor + max over time |reference|
+//
+// which is what relative and absolute tolerances promise for it. Errors are those of the motion. Outputs are told
+// apart: a stiff spring makes a large difference of forces from a small one of positions, and integrators do not
+// control what depends on accelerations and multipliers. Outputs that do are found by changing these at the start.
+#include <math.h>
+#include <string.h>
+
+#include "analysis/compare_internal.h"
+#include "core/text.h"
+#include "model/model.h"
+
+enum { POSE = 7, RATE = 6 };
+
+struct kd_observer {
+    kd_arena               arena;
+    const kd_compare_side *side;
+    kd_dims                dims;
+    int                    nbodies, nvalues;
+    kd_certifier          *certifier;
+    kd_eom_data           *data;
+    kd_poses              *poses;
+    double                *u; // (3 nu)
+};
+
+static int body_count(const kd_compare_side *side)
+{
+    return side->system ? kd_system_model(side->system)->nbodies : 0;
+}
+
+static int motion_values(const kd_compare_side *side)
+{
+    kd_dims d = kd_eom_dims(side->eom);
+    return (side->system ? (POSE + RATE) * body_count(side) : d.np + d.nv) + d.nr;
+}
+
+// ---- observer -------------------------------------------------------------------------------------------------------
+
+kd_status kd_observer_create(const kd_compare_side *side, kd_observer **observer)
+{
+    *observer = NULL;
+    kd_observer *o = kd_alloc(sizeof *o);
+    if (!o) return KD_ERR_MEMORY;
+    o->side = side;
+    o->dims = kd_eom_dims(side->eom);
+    o->nbodies = body_count(side);
+    o->nvalues = motion_values(side) + o->dims.ny;
+    o->u = kd_cut_double(&o->arena, 3 * o->dims.nu);
+    kd_status status = o->arena.failed ? KD_ERR_MEMORY : kd_certifier_create(side->eom, side->inputs, &o->certifier);
+    if (status >= 0) status = kd_eom_data_create(side->eom, &o->data);
+    if (status >= 0 && side->system) status = kd_poses_create(side->system, &o->poses);
+    if (status < 0) {
+        kd_observer_destroy(o);
+        return status;
+    }
+    *observer = o;
+    return KD_OK;
+}
+
+void kd_observer_destroy(kd_observer *o)
+{
+    if (!o) return;
+    kd_poses_destroy(o->poses);
+    kd_eom_data_destroy(o->data);
+    kd_certifier_destroy(o->certifier);
+    kd_arena_release(&o->arena);
+    kd_free(o);
+}
+
+int kd_observer_values(const kd_observer *o)
+{
+    return o->nvalues;
+}
+
+static kd_eval outputs_at(kd_observer *o, const kd_state *x, const double *a, double *y)
+{
+    int     nu = o->dims.nu;
+    double *u = o->u, *du = u + nu, *ddu = du + nu;
+    kd_eval answer = KD_EVAL_OK;
+    if (o->side->inputs && o->side->inputs->eval)
+        answer = o->side->inputs->eval(x->t, o->side->inputs->context, u, du, ddu);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_eom_at_parameters(o->data, x->theta);
+    kd_eom_at_time(o->data, x->t, u, du, ddu, x->z);
+    kd_eom_at_position(o->data, x->p, x->s);
+    kd_eom_at_velocity(o->data, x->v, x->r);
+    kd_eom_at_acceleration(o->data, a, x->w, x->lambda, x->mu);
+    return kd_eom_eval(o->data, KD_Y, y);
+}
+
+kd_status kd_observer_take(kd_observer *o, const kd_state *x, double *values, double violation[2])
+{
+    kd_dims   d = o->dims;
+    kd_eval   answer = KD_EVAL_OK;
+    kd_status status = kd_certifier_see(o->certifier, NULL, x);
+    if (status < 0) return status;
+    kd_findings findings = kd_certifier_findings(o->certifier);
+    violation[0] = findings.violation[KD_LEVEL_POSITION];
+    violation[1] = findings.violation[KD_LEVEL_VELOCITY];
+    if (o->poses) {
+        double *rate = values + POSE * o->nbodies;
+        answer = kd_poses_at(o->poses, x, values);
+        if (answer == KD_EVAL_OK) answer = kd_poses_rates(o->poses, x, rate);
+        values = rate + RATE * o->nbodies;
+    } else {
+        memcpy(values, x->p, (size_t)d.np * sizeof *values);
+        memcpy(values + d.np, x->v, (size_t)d.nv * sizeof *values);
+        values += d.np + d.nv;
+    }
+    memcpy(values, x->r, (size_t)d.nr * sizeof *values);
+    if (answer == KD_EVAL_OK && d.ny > 0) answer = outputs_at(o, x, findings.a, values + d.nr);
+    return answer == KD_EVAL_OK ? KD_OK : KD_ERR_CALLBACK_STOP;
+}
+
+// ---- names ----------------------------------------------------------------------------------------------------------
+
+static kd_channel *add(kd_channels *c, int width)
+{
+    kd_channel *channel = &c->list[c->count++];
+    channel->first = c->nvalues;
+    channel->width = width;
+    c->nvalues += width;
+    return channel;
+}
+
+static void add_bodies(kd_channels *c, const kd_model *m)
+{
+    for (int b = 0; b < m->nbodies; b++) {
+        kd_text(add(c, 3)->name, sizeof c->list->name, "body.%s.pos", m->body[b].name);
+        kd_channel *turn = add(c, 4);
+        kd_text(turn->name, sizeof turn->name, "body.%s.orientation", m->body[b].name);
+        turn->is_quaternion = true;
+    }
+    for (int b = 0; b < m->nbodies; b++) {
+        kd_text(add(c, 3)->name, sizeof c->list->name, "body.%s.vel", m->body[b].name);
+        kd_text(add(c, 3)->name, sizeof c->list->name, "body.%s.omega", m->body[b].name);
+    }
+}
+
+static void add_components(kd_channels *c, const kd_eom *eom, kd_kind kind, int n)
+{
+    for (int i = 0; i < n; i++) {
+        kd_channel *channel = add(c, 1);
+        kd_eom_name(eom, kind, i, channel->name, sizeof channel->name);
+    }
+}
+
+// A state in which everything that a simulation solves for is another one
+static void disturb(kd_dims d, kd_state *x, double *a)
+{
+    for (int i = 0; i < d.nv; i++) a[i] = x->a[i] + (1 + fabs(x->a[i])) * (0.3 + 0.1 * (i % 5));
+    for (int i = 0; i < d.nlambda; i++) x->lambda[i] += (1 + fabs(x->lambda[i])) * (0.2 + 0.1 * (i % 7));
+    for (int i = 0; i < d.nmu; i++) x->mu[i] += (1 + fabs(x->mu[i])) * (0.2 + 0.1 * (i % 7));
+    for (int i = 0; i < d.nw; i++) x->w[i] += (1 + fabs(x->w[i])) * (0.2 + 0.1 * (i % 7));
+}
+
+// Mark the outputs that depend on accelerations and multipliers
+static kd_status mark_forces(kd_channels *c, const kd_compare_side *side)
+{
+    kd_dims      d = kd_eom_dims(side->eom);
+    kd_observer *o = NULL;
+    kd_state    *x = NULL;
+    double      *y = kd_cut_double(&c->arena, 2 * d.ny), *a = kd_cut_double(&c->arena, d.nv);
+    kd_status    status = c->arena.failed ? KD_ERR_MEMORY : kd_observer_create(side, &o);
+    if (status >= 0) status = kd_state_create(side->eom, &x);
+    if (status < 0) goto done;
+    kd_state_copy(side->start, x);
+    if (outputs_at(o, x, x->a, y) != KD_EVAL_OK) goto done; // then the runs will tell
+    disturb(d, x, a);
+    if (outputs_at(o, x, a, y + d.ny) != KD_EVAL_OK) goto done;
+    for (int i = 0; i < d.ny; i++)
+        c->list[c->count - d.ny + i].of_forces = fabs(y[d.ny + i] - y[i]) > 1e-9 * (1e-3 + fabs(y[i]));
+done:
+    kd_state_destroy(x);
+    kd_observer_destroy(o);
+    return status;
+}
+
+kd_status kd_channels_create(const kd_compare_side *side, kd_channels *c)
+{
+    kd_dims d = kd_eom_dims(side->eom);
+    int     most = (side->system ? 4 * body_count(side) : d.np + d.nv) + d.nr + d.ny;
+    *c = (kd_channels){0};
+    c->list = kd_arena_cut(&c->arena, (size_t)most, sizeof *c->list);
+    if (c->arena.failed) return KD_ERR_MEMORY;
+    if (side->system) {
+        add_bodies(c, kd_system_model(side->system));
+    } else {
+        add_components(c, side->eom, KD_NAME_P, d.np);
+        add_components(c, side->eom, KD_NAME_V, d.nv);
+    }
+    add_components(c, side->eom, KD_NAME_R, d.nr);
+    add_components(c, side->eom, KD_NAME_Y, d.ny);
+    for (int i = 0; i < d.ny; i++) c->list[c->count - d.ny + i].is_output = true;
+    return d.ny > 0 ? mark_forces(c, side) : KD_OK;
+}
+
+void kd_channels_release(kd_channels *c)
+{
+    kd_arena_release(&c->arena);
+    *c = (kd_channels){0};
+}
+
+// ---- distances ------------------------------------------------------------------------------------------------------
+
+static double length(const double *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+void kd_channel_scales(const kd_channels *c, const kd_track_of_run *track, int rows, double floor, double *scale)
+{
+    for (int k = 0; k < c->count; k++) {
+        double largest = 0;
+        for (int row = 0; row < rows && row < track->rows; row++)
+            largest = fmax(largest, length(track->value + (size_t)row * (size_t)track->nvalues + c->list[k].first,
+                                           c->list[k].width));
+        scale[k] = floor + largest;
+    }
+}
+
+double kd_channel_distance(const kd_channel *channel, const kd_track_of_run *a, const kd_track_of_run *b, int row)
+{
+    const double *x = a->value + (size_t)row * (size_t)a->nvalues + channel->first;
+    const double *y = b->value + (size_t)row * (size_t)b->nvalues + channel->first;
+    double        plus = 0, minus = 0;
+    for (int i = 0; i < channel->width; i++) {
+        minus += (x[i] - y[i]) * (x[i] - y[i]);
+        plus += (x[i] + y[i]) * (x[i] + y[i]);
+    }
+    return sqrt(channel->is_quaternion ? fmin(plus, minus) : minus);
+}
+
+double kd_row_distance(const kd_channels *c, const double *scale, const kd_track_of_run *a, const kd_track_of_run *b,
+                       int row, bool outputs)
+{
+    double largest = 0;
+    for (int k = 0; k < c->count; k++)
+        if (c->list[k].is_output == outputs)
+            largest = fmax(largest, kd_channel_distance(&c->list[k], a, b, row) / scale[k]);
+    return largest;
+}
+
+double kd_track_distance(const kd_channels *c, const double *scale, const kd_track_of_run *a, const kd_track_of_run *b,
+                         int rows, bool outputs)
+{
+    double largest = 0;
+    if (a->rows < rows || b->rows < rows) return INFINITY;
+    for (int row = 0; row < rows; row++) largest = fmax(largest, kd_row_distance(c, scale, a, b, row, outputs));
+    return largest;
+}

@@ -1,0 +1,136 @@
+// compare_methods.c: which formulation makes sense with which integrator: the one table of it.
+//
+// Forms that keep the constraints themselves (psf, ggl, odassl, statespace) run as they are. Forms that drift (index2,
+// index1, ode) make sense with a projection after every step, where the integrator can go on from a projected state;
+// without it, and with Baumgarte's terms or index 3, they are there for comparison only.
+#include <kardan/compare.h>
+
+#include <string.h>
+
+#include "core/text.h"
+
+#define DRIFTS .drifts = true
+#define FREE .free = true
+#define PROJECTED .projected = true
+#define EXPLICIT .is_explicit = true
+#define GII .uses_gII = true
+
+// clang-format off
+static const kd_compare_method METHOD[] = {
+    {KD_PSF,        KD_RADAU,         0, FREE, GII},
+    {KD_PSF,        KD_SDIRK,         KD_SDIRK_NEWTON, FREE, GII},
+    {KD_GGL,        KD_RADAU,         0, .drifts = false},
+    {KD_GGL,        KD_BDF,           0, FREE},
+    {KD_GGL,        KD_IDA,           0, FREE},
+    {KD_ODASSL,     KD_BDF,           0, .drifts = false},
+    {KD_INDEX2,     KD_RADAU,         0, PROJECTED},
+    {KD_INDEX1,     KD_RADAU,         0, PROJECTED, GII},
+    {KD_INDEX1,     KD_BDF,           0, PROJECTED, GII},
+    {KD_ODE,        KD_DOPRI5,        0, PROJECTED, FREE, EXPLICIT, GII},
+    {KD_ODE,        KD_DOP853,        0, PROJECTED, FREE, EXPLICIT, GII},
+    {KD_ODE,        KD_HALF_EXPLICIT, 0, PROJECTED, EXPLICIT},
+    {KD_ODE,        KD_EXTRAPOLATION, 0, PROJECTED, FREE, EXPLICIT, GII},
+    {KD_ODE,        KD_ARKODE,        KD_ARKODE_ERK, PROJECTED, FREE, EXPLICIT, GII},
+    {KD_ODE,        KD_ARKODE,        KD_ARKODE_DIRK, PROJECTED, FREE, GII},
+    {KD_ODE,        KD_CVODE,         KD_CVODE_BDF, PROJECTED, FREE, GII},
+    {KD_ODE,        KD_CVODE,         KD_CVODE_ADAMS, FREE, DRIFTS, EXPLICIT, GII},
+    {KD_ODE,        KD_SDIRK,         KD_SDIRK_NEWTON, PROJECTED, GII},
+    {KD_ODE,        KD_SDIRK,         KD_SDIRK_STAGE_ORDER_2, PROJECTED, FREE, GII},
+    {KD_ODE,        KD_SDIRK,         KD_SDIRK_ROSENBROCK, PROJECTED, FREE, GII},
+    {KD_STATESPACE, KD_RADAU,         0, GII},
+    {KD_STATESPACE, KD_BDF,           0, GII},
+    {KD_STATESPACE, KD_SDIRK,         KD_SDIRK_NEWTON, GII},
+    {KD_STATESPACE, KD_SDIRK,         KD_SDIRK_STAGE_ORDER_2, GII},
+    {KD_STATESPACE, KD_DOPRI5,        0, EXPLICIT, GII},
+    {KD_STATESPACE, KD_DOP853,        0, EXPLICIT, GII},
+    {KD_STATESPACE, KD_EXTRAPOLATION, 0, EXPLICIT, GII},
+    {KD_STATESPACE, KD_CVODE,         KD_CVODE_ADAMS, EXPLICIT, GII},
+    {KD_STATESPACE, KD_CVODE,         KD_CVODE_BDF, GII},
+    {KD_PSF1,       KD_RADAU,         0, DRIFTS},
+    {KD_INDEX3,     KD_RADAU,         0, DRIFTS},
+    {KD_INDEX3,     KD_BDF,           0, DRIFTS},
+    {KD_INDEX2,     KD_RADAU,         0, DRIFTS},
+    {KD_INDEX1,     KD_RADAU,         0, DRIFTS, GII},
+    {KD_BAUMGARTE2, KD_RADAU,         0, DRIFTS},
+    {KD_BAUMGARTE1, KD_RADAU,         0, DRIFTS, GII},
+    {KD_ODE,        KD_DOPRI5,        0, DRIFTS, EXPLICIT, GII},
+    {KD_ODE,        KD_DOP853,        0, DRIFTS, EXPLICIT, GII},
+};
+// clang-format on
+
+const kd_compare_method *kd_compare_methods(int *count)
+{
+    *count = (int)(sizeof METHOD / sizeof *METHOD);
+    return METHOD;
+}
+
+// ---- words ----------------------------------------------------------------------------------------------------------
+
+#define WORD_OF_LIST(name, word, sentence) [name] = word,
+static const char *const CVODE_WORD[] = {KD_CVODE_METHOD_LIST(WORD_OF_LIST)};
+static const char *const ARKODE_WORD[] = {KD_ARKODE_METHOD_LIST(WORD_OF_LIST)};
+static const char *const SDIRK_WORD[] = {KD_SDIRK_METHOD_LIST(WORD_OF_LIST)};
+#undef WORD_OF_LIST
+
+// "cvode-adams"; "esdirk" and "rosenbrock" speak for themselves
+static void integrator_words(const kd_compare_method *m, char *buffer, size_t size)
+{
+    const char *word = kd_integrator_word(m->integrator);
+    if (m->integrator == KD_CVODE)
+        kd_text(buffer, size, "%s-%s", word, CVODE_WORD[m->family]);
+    else if (m->integrator == KD_ARKODE)
+        kd_text(buffer, size, "%s-%s", word, ARKODE_WORD[m->family]);
+    else
+        kd_text(buffer, size, "%s", m->integrator == KD_SDIRK ? SDIRK_WORD[m->family] : word);
+}
+
+const char *kd_compare_method_words(const kd_compare_method *m, char *buffer, size_t size)
+{
+    char word[40];
+    integrator_words(m, word, sizeof word);
+    kd_text(buffer, size, "%s + %s%s", kd_formulation_word(m->formulation), word,
+            m->drifts && !m->free && m->formulation != KD_PSF1 && m->formulation != KD_INDEX3 ? ", drifting" : "");
+    return buffer;
+}
+
+// Is one of the words a..b (length n) this one?
+static bool is_word(const char *text, size_t n, const char *word)
+{
+    return strlen(word) == n && strncmp(text, word, n) == 0;
+}
+
+static bool names_integrator(const kd_compare_method *m, const char *text, size_t n)
+{
+    char word[40];
+    integrator_words(m, word, sizeof word);
+    return is_word(text, n, word) || is_word(text, n, kd_integrator_word(m->integrator));
+}
+
+bool kd_compare_method_matches(const kd_compare_method *m, const char *words)
+{
+    if (!words) return true;
+    for (const char *c = words; *c;) {
+        c += strspn(c, ", ");
+        size_t      n = strcspn(c, ", ");
+        const char *plus = memchr(c, '+', n), *form = kd_formulation_word(m->formulation);
+        if (plus && is_word(c, (size_t)(plus - c), form) && names_integrator(m, plus + 1, n - 1 - (size_t)(plus - c)))
+            return true;
+        if (!plus && n > 0 && (is_word(c, n, form) || names_integrator(m, c, n))) return true;
+        c += n;
+    }
+    return false;
+}
+
+// ---- options --------------------------------------------------------------------------------------------------------
+
+kd_simulation_options kd_compare_method_options(const kd_compare_method *m)
+{
+    kd_simulation_options o = kd_simulation_options_default();
+    o.formulation = m->formulation;
+    o.integrator = m->integrator;
+    o.cvode.method = (kd_cvode_method)(m->integrator == KD_CVODE ? m->family : 0);
+    o.arkode.method = (kd_arkode_method)(m->integrator == KD_ARKODE ? m->family : 0);
+    o.sdirk.method = (kd_sdirk_method)(m->integrator == KD_SDIRK ? m->family : 0);
+    if (m->projected) o.formulation_options.projection = KD_PROJECT_ALWAYS;
+    return o;
+}

@@ -1,0 +1,259 @@
+// compare.c: kardan compare: a model by all sensible methods: table, work-precision plot, recommendation.
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/method.h"
+#include "cli/sides.h"
+#include "io/compare_file.h"
+
+enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200 };
+static const double INTERVAL = 0.1; // [s] between two lines of progress
+static const char  *DEFAULT_TOLERANCES = "1e-3:1e-9";
+
+typedef struct task {
+    kd_subject_request request;
+    const char        *tolerances, *output, *coordinates;
+    double             t_end;
+    bool               json, quiet, brief;
+    kd_compare_options options;
+    double             tolerance[KD_COMPARE_TOLERANCES];
+    kd_subject         subject;
+    kd_other_side      other;
+    kd_compare_side    side[2];
+    int                nsides;
+    kd_comparison     *result;
+    bool               shows;
+    double             shown_at;
+    char               message[MESSAGE_SIZE];
+} task;
+
+static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
+{
+    kd_compare_options *o = &t->options;
+    const kd_cli_option options[] = {
+        {"--tol", "A:B", "tolerances from A to B in decades, or a list A,B,...; default 1e-3:1e-9", KD_CLI_TEXT,
+         &t->tolerances},
+        {"--only", "A,B,...", "methods: formulations, integrators, or both as ggl+bdf; default: all that make sense",
+         KD_CLI_TEXT, &o->only},
+        {"--all", NULL, "with those that drift off the constraints", KD_CLI_FLAG, &o->all},
+        {"--coordinates", "C", "of a model file: joint, cartesian, both (default)", KD_CLI_TEXT, &t->coordinates},
+        {"--t-end", "T", "end time [s]; default: the model's", KD_CLI_NUMBER, &t->t_end},
+        {"--times", "N", "times at which motions are compared; default 50", KD_CLI_COUNT, &o->times},
+        {"--max-step", "H", "largest step [s]; default: the model's, or no limit", KD_CLI_POSITIVE, &o->h_max},
+        {"--budget", "S", "computing time of all runs together [s]; default 120", KD_CLI_POSITIVE, &o->budget},
+        {"--patience", "F", "a run is cut off at F times the time of the fastest; default 20", KD_CLI_POSITIVE,
+         &o->patience},
+        {"--repetitions", "N", "of short runs, of which the fastest counts; default 8", KD_CLI_COUNT, &o->repetitions},
+        {"--output", "DIR", "folder for table, plot and page; default: results", KD_CLI_TEXT, &t->output},
+        {"--set", "NAME=VALUE", "another value for a parameter of the model file; repeatable", KD_CLI_LIST,
+         &t->request.settings},
+        {"--brief", NULL, "print the recommendation without the table", KD_CLI_FLAG, &t->brief},
+        {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
+        {"--json", NULL, "print one JSON object", KD_CLI_FLAG, &t->json},
+    };
+    static const char *const names[] = {"MODEL"};
+    const kd_cli_syntax      syntax = {
+             .usage = "kardan compare MODEL [OPTION...]",
+             .about = "Run MODEL, a file (.yaml, .urdf) or the name of an example, through all sensible combinations of\n"
+                           "coordinates, formulation and integrator over a range of tolerances. One table (time, steps, error,\n"
+                           "constraints), one work-precision plot, and which method to take for which accuracy. No reference\n"
+                           "solution is needed: the spread between independent methods is the error estimate.\n"
+                           "Writes DIR/NAME-compare.csv, .svg and .html. Ctrl-C keeps what is done.",
+             .details = "Exit status:\n"
+                             "  0    compared\n"
+                             "  1    nothing could be compared, or a file could not be written\n"
+                             "  2    the command line was not understood\n"
+                             "  3    the methods contradict each other: groups of them agree on different motions\n"
+                             "  130  interrupted; what was done is told and written\n"
+                             "\nExamples:\n"
+                             "  kardan compare models/slider-crank.yaml\n"
+                             "  kardan compare models/hmmwv.yaml --tol 1e-3:1e-6 --budget 600 --t-end 2\n"
+                             "  kardan compare andrews --only radau,bdf,dop853\n"
+                             "  kardan compare models/stewart.yaml --coordinates cartesian --json > stewart.json\n",
+             .options = options,
+             .noptions = (int)(sizeof options / sizeof *options),
+             .operand_name = names,
+             .operand = &t->request.word,
+             .noperands = 1,
+    };
+    return kd_cli_parse(&syntax, argc, argv);
+}
+
+// ---- words to options -----------------------------------------------------------------------------------------------
+
+// "1e-3:1e-8" in decades, or "1e-3,3e-4"
+static bool read_tolerances(task *t)
+{
+    const char *text = t->tolerances ? t->tolerances : DEFAULT_TOLERANCES;
+    double      from, to;
+    char        rest;
+    int         n = 0;
+    bool        good = true;
+    if (sscanf(text, "%lf:%lf%c", &from, &to, &rest) == 2) {
+        good = from > 0 && to > 0 && isfinite(from) && to <= from;
+        for (double tol = from; good && tol >= 0.99 * to && n < KD_COMPARE_TOLERANCES; tol *= 0.1)
+            t->tolerance[n++] = tol;
+    } else {
+        for (const char *c = text; good && *c;) {
+            char  *end;
+            double tol = strtod(c, &end);
+            good = end != c && (*end == '\0' || *end == ',') && n < KD_COMPARE_TOLERANCES && tol > 0 &&
+                   (n == 0 || tol < t->tolerance[n - 1]);
+            if (good) t->tolerance[n++] = tol;
+            c = *end ? end + 1 : end;
+        }
+    }
+    good = good && n > 0 && t->tolerance[0] < 1;
+    if (!good)
+        fprintf(stderr,
+                "kardan: --tol wants falling tolerances below 1, such as 1e-3:1e-8 or 1e-3,1e-5, at most %d of them, "
+                "not '%s'\n",
+                (int)KD_COMPARE_TOLERANCES, text);
+    t->options.tolerances = t->tolerance;
+    t->options.ntolerances = n;
+    return good;
+}
+
+// Each word of --only must name something
+static bool check_only(const task *t)
+{
+    int                      count;
+    const kd_compare_method *method = kd_compare_methods(&count);
+    char                     copy[400];
+    if (!t->options.only) return true;
+    snprintf(copy, sizeof copy, "%s", t->options.only);
+    for (char *rest = copy, *word = kd_cli_next_word(&rest); word; word = kd_cli_next_word(&rest)) {
+        bool known = false;
+        for (int i = 0; i < count; i++) known = known || kd_compare_method_matches(&method[i], word);
+        if (known) continue;
+        fprintf(stderr,
+                "kardan: --only: no method is called '%s'; words are formulations (psf), integrators (radau), their "
+                "methods (cvode-adams, esdirk), or both (ggl+bdf)\n",
+                word);
+        return false;
+    }
+    return true;
+}
+
+static void take_defaults(task *t)
+{
+    const kd_run_def   *run = &t->subject.run;
+    kd_compare_options *o = &t->options;
+    const double        start = t->subject.x->t;
+    o->t_end = t->t_end >= 0 ? t->t_end : run->t_end;
+    o->h_max = kd_sides_max_step(&t->subject, o->h_max, o->t_end - start);
+    if (run->rtol > 0 && run->atol > 0) o->atol = run->atol / run->rtol;
+    // what kardan simulate would take
+    kd_method usual = {.formulation = run->formulation, .integrator = run->integrator};
+    if (kd_method_read(&usual)) {
+        kd_method_choose(&usual, &t->subject);
+        o->usual.formulation = usual.options.formulation;
+        o->usual.integrator = usual.options.integrator;
+        o->usual.projected = usual.options.formulation == KD_ODE;
+    }
+}
+
+// ---- running and telling --------------------------------------------------------------------------------------------
+
+static bool go_on(const kd_compare_progress *p, void *context)
+{
+    task  *t = context;
+    double now = t->shows ? kd_cli_seconds() : 0;
+    if (t->shows && now - t->shown_at > INTERVAL) {
+        t->shown_at = now;
+        fprintf(stderr, "\r  run %d of %d: %s, t = %.4g of %.4g s\x1b[K", p->run + 1, p->runs, p->words, p->t,
+                t->options.t_end);
+        fflush(stderr);
+    }
+    return !kd_cli_is_interrupted();
+}
+
+static bool write_files(task *t)
+{
+    static const char *const ENDING[] = {".csv", ".svg", ".html"};
+    char                     path[3][PATH_SIZE];
+    const kd_subject        *s = &t->subject;
+    kd_status                status = kd_cli_make_folder(t->output, t->message, sizeof t->message);
+    for (int i = 0; i < 3 && status >= 0; i++)
+        if (snprintf(path[i], PATH_SIZE, "%s/%s-compare%s", t->output, s->name, ENDING[i]) >= PATH_SIZE) {
+            snprintf(t->message, sizeof t->message, "'%.60s' is too long", t->output);
+            status = KD_ERR_FILE;
+        }
+    if (status >= 0) status = kd_compare_save_csv(t->result, s->title, path[0], t->message, sizeof t->message);
+    if (status >= 0) status = kd_compare_save_svg(t->result, s->title, path[1], t->message, sizeof t->message);
+    if (status >= 0) status = kd_compare_save_html(t->result, s->title, path[2], t->message, sizeof t->message);
+    if (status < 0) {
+        fprintf(stderr, "kardan: %s\n", t->message);
+        return false;
+    }
+    if (!t->quiet && !t->json)
+        printf("table:  %s\nplot:   %s\nreport: %s  (open it in a browser)\n", path[0], path[1], path[2]);
+    return true;
+}
+
+static bool print_long(const kd_comparison *c, size_t (*write)(const kd_comparison *c, char *text, size_t size))
+{
+    size_t size = write(c, NULL, 0) + 1;
+    char  *text = malloc(size);
+    if (!text) return false;
+    write(c, text, size);
+    fputs(text, stdout);
+    free(text);
+    return true;
+}
+
+static bool tell(const task *t)
+{
+    const kd_comparison *c = t->result;
+    const kd_subject    *s = &t->subject;
+    if (t->quiet) return true;
+    if (t->json) {
+        bool done = print_long(c, kd_comparison_json);
+        printf("\n");
+        return done;
+    }
+    printf("%s: %s, to t = %.6g s\n", s->name, s->title, c->t_end);
+    if (t->other.why[0] && t->nsides == 1) printf("  not in the other coordinates: %s\n", t->other.why);
+    return (t->brief || print_long(c, kd_comparison_table)) && print_long(c, kd_comparison_advice);
+}
+
+static int compare(task *t)
+{
+    t->options.go_on = go_on;
+    t->options.context = t;
+    t->shows = !t->quiet && !t->json && isatty(STDERR_FILENO);
+    kd_cli_watch_signals();
+    kd_status status = kd_compare(t->side, t->nsides, &t->options, &t->result, t->message, sizeof t->message);
+    if (t->shows && t->shown_at > 0) fputs("\r\x1b[K", stderr);
+    if (status < 0) {
+        fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->message[0] ? t->message : kd_status_sentence(status));
+        return status == KD_ERR_ARGUMENT ? KD_EXIT_USAGE : KD_EXIT_FAILED;
+    }
+    if (!tell(t) || !write_files(t)) return KD_EXIT_FAILED;
+    if (status == KD_STOPPED) return KD_EXIT_INTERRUPTED;
+    if (t->result->reference < 0) return KD_EXIT_FAILED;
+    return t->result->split ? KD_EXIT_LIMIT : KD_EXIT_OK;
+}
+
+int kd_cli_compare(int argc, char **argv)
+{
+    static task t; // of this one command; large
+    t = (task){.t_end = -1, .output = "results", .options = kd_compare_options_default()};
+    kd_cli_parsed parsed = read_arguments(&t, argc, argv);
+    if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
+    int status = KD_EXIT_USAGE;
+    if (!read_tolerances(&t) || !check_only(&t)) return status;
+    if (t.coordinates && strcmp(t.coordinates, "both") != 0) t.request.coordinates = t.coordinates;
+    if (!kd_subject_open(&t.subject, &t.request, &status)) goto done;
+    t.nsides = kd_sides_of(&t.subject, t.request.coordinates ? KD_SIDES_OWN : KD_SIDES_BOTH, &t.other, t.side);
+    take_defaults(&t);
+    status = t.nsides > 0 ? compare(&t) : KD_EXIT_FAILED;
+done:
+    kd_comparison_destroy(t.result);
+    kd_sides_close(&t.other);
+    kd_subject_close(&t.subject);
+    return status;
+}

@@ -1,0 +1,22 @@
+// cli/events.h: the events of a run on the command line: listened to, in words, as JSON, in a file.
+#ifndef KD_CLI_EVENTS_H
+#define KD_CLI_EVENTS_H
+
+#include "cli/cli.h"
+#include "io/event_log.h"
+
+typedef struct kd_cli_events {
+    kd_event_log *log;      // NULL: the equations have none
+    bool          has_file; // switching functions, one-sided constraints, friction: the file is written, even if empty
+    char          path[4096]; // of the file
+} kd_cli_events;
+
+// Listen to a simulation that is to be created. path was set before.
+kd_status kd_cli_events_listen(kd_cli_events *events, const kd_eom *eom, kd_event_options *options) KD_NODISCARD;
+void      kd_cli_events_end(kd_cli_events *events, const kd_simulation *simulation); // after the run
+kd_status kd_cli_events_save(kd_cli_events *events, const char *title, char *message, size_t size) KD_NODISCARD;
+void      kd_cli_events_print(const kd_cli_events *events);               // lines of the summary
+void      kd_cli_events_tell(const kd_cli_events *events, kd_json *json); // counts
+void      kd_cli_events_release(kd_cli_events *events);
+
+#endif

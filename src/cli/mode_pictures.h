@@ -1,0 +1,14 @@
+// cli/mode_pictures.h: what a mode looks like.
+#ifndef KD_CLI_MODE_PICTURES_H
+#define KD_CLI_MODE_PICTURES_H
+
+#include "cli/operating_point.h"
+
+enum { KD_MODE_PICTURES = 12 };
+
+// Pictures FOLDER/NAME-mode-NUMBER.svg of the listed modes, numbered from 1; scale: of the coordinate that moves most
+// [m], [rad]. false: standard error has been told.
+bool kd_cli_draw_modes(const kd_operating_point *point, const int *list, int count, double scale, const char *folder,
+                       bool quiet);
+
+#endif

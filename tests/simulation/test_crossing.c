@@ -1,0 +1,203 @@
+// First changes of sign: roots to the tolerance, in order, none twice, double ones by bounds and by search, touching is
+// none.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "simulation/crossing.h"
+
+typedef struct functions {
+    int n;
+    double (*f[3])(double t);
+    void (*bounds[3])(double t0, double t1, double *lower, double *upper);
+    int evaluations;
+} functions;
+
+static kd_status values(double t, void *context, double *out)
+{
+    functions *f = context;
+    f->evaluations++;
+    for (int i = 0; i < f->n; i++) out[i] = f->f[i](t);
+    return KD_OK;
+}
+
+static kd_status bounds(double t0, double t1, void *context, double *lower, double *upper)
+{
+    functions *f = context;
+    for (int i = 0; i < f->n; i++) f->bounds[i](t0, t1, &lower[i], &upper[i]);
+    return KD_OK;
+}
+
+// All crossings between 0 and t1 as a driver would find them, step by step
+typedef struct found {
+    int    n;
+    double t[50];
+    int    crossed[50][3];
+} found;
+
+static found find_all(functions *f, int samples, bool has_bounds, double t1, double h, double tolerance)
+{
+    kd_arena          arena = {0};
+    kd_crossing       c;
+    kd_step_functions of = {values, has_bounds ? bounds : NULL, f};
+    found             all = {0};
+    double            t = 0;
+    kd_crossing_cut(&c, &arena, f->n, samples);
+    assert_false(arena.failed);
+    values(0, f, c.start);
+    for (int i = 0; i < f->n; i++) {
+        c.side[i] = (signed char)((c.start[i] > 0) - (c.start[i] < 0));
+        c.band[i] = c.side[i] == 0 ? 1e-14 : 0;
+        c.rate[i] = HUGE_VAL;
+    }
+    while (t < t1) {
+        double end = fmin(t + h, t1), at;
+        bool   is_found;
+        values(end, f, c.end);
+        assert_int_equal(kd_crossing_find(&c, &of, t, end, tolerance, &is_found, &at), KD_OK);
+        if (is_found) {
+            assert_true(all.n < 50 && at > t && at <= end);
+            all.t[all.n] = at;
+            for (int i = 0; i < f->n; i++) {
+                all.crossed[all.n][i] = c.crossed[i];
+                if (!c.crossed[i]) continue;
+                c.side[i] = c.crossed[i];
+                assert_true(c.side[i] * c.end[i] > 0); // behind the root
+            }
+            all.n++;
+            for (int i = 0; i < f->n; i++) c.rate[i] = HUGE_VAL;
+        }
+        t = is_found ? at : end;
+        memcpy(c.start, c.end, (size_t)f->n * sizeof *c.start);
+    }
+    kd_arena_release(&arena);
+    return all;
+}
+
+static const double pi = 3.14159265358979324;
+
+static double sine(double t)
+{
+    return sin(5 * t);
+}
+static double shifted(double t)
+{
+    return sin(5 * t + 1e-3);
+}
+static double cube(double t)
+{
+    return pow(t - 0.5, 3);
+}
+
+// Three functions over steps that hold one root, none, or several: all roots in order, each once, from the right side.
+static void roots_in_order(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        const double h[] = {0.05, 0.3, 0.57};
+        functions    f = {3, {sine, shifted, cube}, {NULL}, 0};
+        found        all = find_all(&f, 7, false, 3, h[k], 1e-13);
+        assert_int_equal(all.n, 9);
+        // pi j / 5 - 2e-4 of the second, pi j / 5 of the first, 0.5 of the third
+        int at = 0;
+        for (int j = 1; j <= 4; j++) {
+            if (j == 1) assert_true(fabs(all.t[at++] - 0.5) < 1e-4); // a flat root is as exact as its values
+            assert_true(fabs(all.t[at] - (pi * j / 5 - 2e-4)) < 2e-13 && all.crossed[at][1] == (j % 2 ? -1 : 1));
+            assert_true(fabs(all.t[at + 1] - pi * j / 5) < 2e-13 && all.crossed[at + 1][0] == (j % 2 ? -1 : 1));
+            assert_true(all.crossed[at][0] == 0 && all.crossed[at + 1][1] == 0);
+            at += 2;
+        }
+    }
+}
+
+// Roots that are closer than the tolerance are one crossing of both functions.
+static void simultaneous_roots(void **state)
+{
+    (void)state;
+    functions f = {2, {sine, shifted}, {NULL}, 0};
+    found     all = find_all(&f, 5, false, 0.7, 0.1, 1e-3);
+    assert_int_equal(all.n, 1);
+    assert_true(all.crossed[0][0] == -1 && all.crossed[0][1] == -1);
+}
+
+static double dip_depth; // of the parabola below zero
+
+static double dip(double t)
+{
+    return (t - 0.37) * (t - 0.37) - dip_depth;
+}
+static void dip_bounds(double t0, double t1, double *lower, double *upper)
+{
+    bool inside = t0 < 0.37 && t1 > 0.37;
+    *lower = inside ? -dip_depth - 0.1 * (t1 - t0) : fmin(dip(t0), dip(t1)) - 0.1 * (t1 - t0); // not sharp
+    *upper = fmax(dip(t0), dip(t1)) + 0.1 * (t1 - t0);
+}
+static double wave(double t)
+{
+    return 1.0001 - cos(20 * (t - 0.3)) - 2 * dip_depth;
+}
+
+// A dip below zero inside one step is found down to a depth of 1e-12, with bounds and by search; one that stays above
+// is none.
+static void dips(void **state)
+{
+    (void)state;
+    for (int has_bounds = 0; has_bounds < 2; has_bounds++) {
+        for (int k = 1; k <= 12; k++) {
+            for (int sign = -1; sign <= 1; sign += 2) {
+                dip_depth = sign * pow(10, -k);
+                functions f = {1, {dip}, {dip_bounds}, 0};
+                found     all = find_all(&f, 4, has_bounds, 1, 1, 1e-13);
+                if (all.n != (sign > 0 ? 2 : 0)) print_error("depth %g, bounds %d: %d\n", dip_depth, has_bounds, all.n);
+                assert_int_equal(all.n, sign > 0 ? 2 : 0);
+                for (int i = 0; i < all.n; i++)
+                    assert_true(fabs(fabs(all.t[i] - 0.37) - sqrt(dip_depth)) < 1e-13 + 1e-16 / sqrt(dip_depth));
+            }
+        }
+    }
+    dip_depth = 1e-3; // several waves in one step
+    functions f = {1, {wave}, {NULL}, 0};
+    assert_int_equal(find_all(&f, 9, false, 1, 1, 1e-13).n, 6);
+}
+
+// Far from zero nothing is evaluated but the ends of the steps.
+static double far_away(double t)
+{
+    return 10 + sin(t);
+}
+
+static void far_from_zero(void **state)
+{
+    (void)state;
+    functions f = {1, {far_away}, {NULL}, 0};
+    assert_int_equal(find_all(&f, 5, false, 10, 0.5, 1e-13).n, 0);
+    assert_true(f.evaluations <= 21 + 5); // the first step has no step before it
+}
+
+// A function that starts at zero has the sign that it gets; coming back is a crossing.
+static double from_zero(double t)
+{
+    return t * (0.4 - t);
+}
+
+static void start_at_zero(void **state)
+{
+    (void)state;
+    functions f = {1, {from_zero}, {NULL}, 0};
+    found     all = find_all(&f, 5, false, 1, 1, 1e-13);
+    assert_true(all.n == 1 && fabs(all.t[0] - 0.4) < 2e-13 && all.crossed[0][0] == -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(roots_in_order), cmocka_unit_test(simultaneous_roots), cmocka_unit_test(dips),
+        cmocka_unit_test(far_from_zero),  cmocka_unit_test(start_at_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
