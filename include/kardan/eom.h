@@ -148,6 +148,7 @@ typedef struct kd_jump {
     unsigned char *active_lambda, *active_mu;
     bool           moved;     // set it when p, v, r or an active row has changed; z alone keeps consistency
     bool           stop;      // set it to end the run there (KD_STOPPED)
+    bool           quiet;     // set it when nothing happened that is worth a line in the log
     char           text[160]; // what happened, for the log; "": the name of the switching function
 } kd_jump;
 

@@ -299,7 +299,10 @@ kd_status kd_initial_solvable(const kd_eom *eom, const kd_inputs *inputs, const 
     *out = (kd_solvability){.limit = INFINITY, .reversed = INFINITY};
     if (kd_eom_dims(eom).nw == 0 && !kd_eom_definition(eom)->force_of_multipliers) return KD_ERR_UNSUPPORTED;
     kd_status status = open(&s, eom);
-    if (status >= 0) status = find(&s, inputs, x, out) ? KD_OK : KD_ERR_UNSUPPORTED;
+    if (status >= 0 && !find(&s, inputs, x, out)) {
+        status = kd_eom_data_fault(s.data).status == KD_ERR_CALLBACK_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_UNSUPPORTED;
+        if (status == KD_ERR_CALLBACK_STOP) kd_text(message, size, "%s", kd_eom_data_message(s.data));
+    }
     if (status >= 0) tell(eom, out, message, size);
     if (status >= 0 && out->rank < out->rows) status = KD_ERR_SINGULAR_MASS;
     kd_eom_data_destroy(s.data);

@@ -219,23 +219,17 @@ static void set(const kd_trigger *e, const double *value, kd_jump *jump)
     }
 }
 
-// All that happen say so; the log has the name of one that is alone and says nothing.
+// All that happen say so: by their messages, or by their names.
 static void say(const kd_system *s, const signed char *crossed, kd_jump *jump)
 {
-    int  n = 0;
-    bool words = false;
-    for (int i = 0; i < s->model->nevents; i++) {
-        if (!happens(&s->model->event[i].def, crossed[i])) continue;
-        words = words || s->model->event[i].def.message;
-        n++;
-    }
     jump->text[0] = '\0';
-    for (int i = 0; (words || n > 1) && i < s->model->nevents; i++) {
+    for (int i = 0; i < s->model->nevents; i++) {
         const kd_model_event *e = &s->model->event[i];
         if (!happens(&e->def, crossed[i])) continue;
         kd_text_append(jump->text, sizeof jump->text, "%s%s", jump->text[0] ? "; " : "",
                        e->def.message ? e->def.message : e->name);
     }
+    jump->quiet = jump->text[0] == '\0'; // crossed the other way
 }
 
 kd_eval kd_work_event(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump)

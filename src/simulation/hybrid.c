@@ -406,7 +406,7 @@ static kd_status make_event(kd_hybrid *self)
     if (status < 0) return failed(self, status, "event");
     jump.text[sizeof jump.text - 1] = '\0';
     take_jump(self, &jump);
-    tell_crossings(self, jump.text);
+    if (!jump.quiet || jump.stop) tell_crossings(self, jump.text);
     if (!jump.stop) return KD_OK;
     self->stop = true;
     kd_text(self->message, sizeof self->message, "stopped by an event at t = %.9g: %s", self->x->t,

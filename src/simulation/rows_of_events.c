@@ -14,6 +14,7 @@
 #include "math/dense.h"
 #include "simulation/rows_internal.h"
 
+#define OPENS 1e-10     // pull, relative to the forces of the last instant, at which a row opens: more than rounding
 #define PASSES 100      // impacts one after the other at one instant
 #define PENETRATED 1e-9 // g_i, relative to the positions, that a start may lie below zero
 
@@ -139,7 +140,9 @@ kd_eval kd_event_rows_values(kd_event_rows *self, kd_eom_data *d, const kd_state
     if (answer != KD_EVAL_OK) return answer;
     for (int k = 0; k < self->none_sided; k++) {
         int i = self->one_sided[k];
-        out[k] = x->active_lambda[i] ? -point->lambda[i] : self->implied[i] ? 1 : self->g[i];
+        out[k] = x->active_lambda[i] ? OPENS * self->largest_force - point->lambda[i]
+                 : self->implied[i]  ? 1
+                                     : self->g[i];
     }
     for (int k = 0; k < self->nfriction; k++) {
         int i = self->friction[k];

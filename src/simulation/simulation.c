@@ -205,7 +205,7 @@ static kd_status tell_friction(kd_simulation *s, kd_status status)
     kd_text_append(s->message, sizeof s->message, "%s%s", s->message[0] ? "; " : "", words);
     if (status < 0) return status;
     kd_text(s->news, sizeof s->news, "%s", s->message);
-    return holds == KD_ERR_SINGULAR_MASS ? holds : status;
+    return holds == KD_ERR_SINGULAR_MASS || holds == KD_ERR_CALLBACK_STOP ? holds : status;
 }
 
 // Remember which rows are active. Are they the same as at the last start?

@@ -354,10 +354,11 @@ static void discrete_models(void **state)
     expect("check " MODEL("inverted-pendulum"), 0, "Ready to simulate.");
     expect("simulate " MODEL("gear-shift") TO, 0, "note: stopped by an event at t = 32.8907054: finish");
     command_result log = run_command("cat '" OUT "/gear-shift-events.csv'");
-    must_contain(log.text, "t,kind,what\n2.0697861446");
-    must_contain(log.text, ",switch,\"shift up\"\n");
+    must_contain(log.text, "t,kind,element,direction,text\n2.0697861446");
+    must_contain(log.text, ",switch,event 'shift',1,shift up\n");
     must_contain(log.text, "\n2.469786144");
-    must_contain(log.text, ",switch,\"finish\"\n");
+    must_contain(log.text, ",switch,event 'finish',1,finish\n");
+    assert_null(strstr(log.text, "fell")); // what crosses the other way is no event
     expect("simulate " MODEL("sampled-speed") "--t-end 0.5 --coordinates cartesian --formulation ggl " TO, 0,
            "(balanced)");
     command_result last = run_command("tail -n 1 '" OUT "/sampled-speed.csv'");

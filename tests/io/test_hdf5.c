@@ -174,6 +174,52 @@ static void facts_read_back(void **state)
     unmake(&f);
 }
 
+static void must_be_texts(hid_t file, const char *path, const char *first, const char *second)
+{
+    char  all[200] = "";
+    hid_t set = H5Dopen2(file, path, H5P_DEFAULT), type = H5Dget_type(set);
+    assert_true(set >= 0);
+    size_t width = H5Tget_size(type);
+    assert_true(2 * width < sizeof all);
+    assert_true(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, all) >= 0);
+    assert_true(strncmp(all, first, width) == 0 && strncmp(all + width, second, width) == 0);
+    H5Tclose(type);
+    H5Dclose(set);
+}
+
+// Events: times, kinds, texts in their order, counts of all kinds; an empty log is a group with empty datasets.
+static void events_read_back(void **state)
+{
+    (void)state;
+    fixture       f = make();
+    kd_event_log *log;
+    double        t[2] = {0}, direction[2] = {0};
+    assert_int_equal(kd_event_log_create(f.eom, 2, &log), KD_OK);
+    f.result.events = log;
+    assert_int_equal(kd_result_save_hdf5(&f.result, PATH, NULL, 0), KD_OK);
+    const kd_event first = {1.0 / 3.0, KD_EVENT_SLIDE, 0, -1, "slides"}, second = {2, KD_EVENT_BREAK, -1, 0, ""};
+    assert_int_equal(kd_event_log_hear(&first, f.x, f.x, log), KD_EVAL_OK);
+    assert_int_equal(kd_event_log_hear(&second, f.x, f.x, log), KD_EVAL_OK);
+    kd_event_log_set_samples(log, 12);
+    assert_int_equal(kd_result_save_hdf5(&f.result, PATH, NULL, 0), KD_OK);
+    hid_t file = H5Fopen(PATH, H5F_ACC_RDONLY, H5P_DEFAULT), group = H5Gopen2(file, "events", H5P_DEFAULT);
+    assert_true(number_of(group, "slide") == 1 && number_of(group, "sample") == 12 && number_of(group, "impact") == 0);
+    hid_t set = H5Dopen2(file, "events/t", H5P_DEFAULT);
+    assert_true(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, t) >= 0);
+    H5Dclose(set);
+    set = H5Dopen2(file, "events/direction", H5P_DEFAULT);
+    assert_true(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, direction) >= 0);
+    H5Dclose(set);
+    assert_true(t[0] == 1.0 / 3.0 && t[1] == 2 && direction[0] == -1 && direction[1] == 0);
+    must_be_texts(file, "events/kind", "slide", "break");
+    must_be_texts(file, "events/text", "slides", "");
+    must_be_texts(file, "events/element", "mu[0]", "");
+    H5Gclose(group);
+    H5Fclose(file);
+    kd_event_log_destroy(log);
+    unmake(&f);
+}
+
 // The same result gives the same bytes.
 static void bytes_are_the_same(void **state)
 {
@@ -231,9 +277,9 @@ static void sizes_are_no_trouble(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(channels_read_back),   cmocka_unit_test(facts_read_back),
-        cmocka_unit_test(bytes_are_the_same),   cmocka_unit_test(failing_disk_is_reported),
-        cmocka_unit_test(sizes_are_no_trouble),
+        cmocka_unit_test(channels_read_back),       cmocka_unit_test(facts_read_back),
+        cmocka_unit_test(events_read_back),         cmocka_unit_test(bytes_are_the_same),
+        cmocka_unit_test(failing_disk_is_reported), cmocka_unit_test(sizes_are_no_trouble),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

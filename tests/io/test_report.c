@@ -270,6 +270,43 @@ static void failing_disk_is_reported(void **state)
     unmake(&f);
 }
 
+// Events: marks in the plots over time, a table of the first 50, and how many there were.
+static void events_are_shown(void **state)
+{
+    (void)state;
+    fixture       f = make(oscillator());
+    kd_event_log *log;
+    for (int i = 0; i < 10; i++) {
+        oscillator_state(i, f.x);
+        add(&f);
+    }
+    char *page = page_of(&f);
+    assert_null(strstr(page, "class=\"mark\""));
+    assert_null(strstr(page, "<h2>Events</h2>"));
+    free(page);
+    assert_int_equal(kd_event_log_create(f.eom, 100, &log), KD_OK);
+    f.result.events = log;
+    page = page_of(&f);
+    assert_null(strstr(page, "<h2>Events</h2>")); // nothing happened
+    free(page);
+    for (int i = 0; i < 60; i++) {
+        char text[40];
+        snprintf(text, sizeof text, "rose & fell, number %d.", i);
+        const kd_event event = {.t = i % 2 ? 3 : 4, .kind = KD_EVENT_SWITCH, .index = 0, .text = text};
+        assert_int_equal(kd_event_log_hear(&event, f.x, f.x, log), KD_EVAL_OK);
+    }
+    page = page_of(&f);
+    assert_non_null(strstr(page, "<h2>Events</h2>"));
+    assert_non_null(strstr(page, "60 changes of sign, first at t = 4 s, last at t = 3 s"));
+    assert_non_null(strstr(page, "rose &amp; fell, number 49."));
+    assert_null(strstr(page, "number 50."));
+    assert_non_null(strstr(page, "The first 50 of 60"));
+    assert_non_null(strstr(page, "class=\"mark\""));
+    free(page);
+    kd_event_log_destroy(log);
+    unmake(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +314,7 @@ int main(void)
         cmocka_unit_test(empty_run_has_a_page),      cmocka_unit_test(largest_motions_are_drawn),
         cmocka_unit_test(failing_disk_is_reported),  cmocka_unit_test(chosen_channels_are_shown),
         cmocka_unit_test(limits_and_stops_are_told), cmocka_unit_test(facts_take_the_place),
+        cmocka_unit_test(events_are_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,6 +207,38 @@ static void faint_series_are_below(void **state)
     free(text);
 }
 
+// Marks are vertical lines over the whole height; those outside are left out, close ones are one, too many are none.
+static void marks_do_not_hide(void **state)
+{
+    (void)state;
+    const double x[] = {0, 10}, y[] = {0, 1}, few[] = {-1, 0, 5, 5 + 1e-9, 5 + 1e-6, 10, 11, NAN};
+    double       many[1000];
+    kd_series    series = {.x = x, .y = y, .n = 2};
+    kd_plot      plot = {.nseries = 1, .series = &series, .mark = few, .nmarks = 8};
+    char        *text = draw(&plot, 1, 1);
+    assert_int_equal(count(text, "class=\"mark\""), 3);
+    double      x0, y0, x1, y1, left, bottom, right, top;
+    const char *axes = strstr(text, "stroke=\"#9aa1ab\""), *mark = strstr(text, "class=\"mark\"");
+    while (*axes != 'M') axes--;
+    while (*mark != 'M') mark--;
+    assert_int_equal(sscanf(axes, "M%lf %lfL%lf %lf", &left, &bottom, &right, &top), 4);
+    assert_int_equal(sscanf(mark, "M%lf %lfL%lf %lf", &x0, &y0, &x1, &y1), 4);
+    assert_true(x0 == x1 && fabs(x0 - left) < 0.011 && y1 == bottom && y0 < bottom - 100);
+    free(text);
+    for (int i = 0; i < 1000; i++) many[i] = 4 + 1e-3 * i; // one after the other: a tenth of the axis
+    plot.mark = many;
+    plot.nmarks = 1000;
+    text = draw(&plot, 1, 1);
+    assert_in_range(count(text, "class=\"mark\""), 5, 30);
+    free(text);
+    for (int i = 0; i < 1000; i++) many[i] = 0.01 * i; // everywhere
+    text = draw(&plot, 1, 1);
+    assert_int_equal(count(text, "class=\"mark\""), 0);
+    free(text);
+    plot.nseries = 0;
+    free(draw(&plot, 1, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +252,7 @@ int main(void)
         cmocka_unit_test(pictures_are_small),
         cmocka_unit_test(saving_is_checked),
         cmocka_unit_test(faint_series_are_below),
+        cmocka_unit_test(marks_do_not_hide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

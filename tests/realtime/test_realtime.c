@@ -501,6 +501,163 @@ static void energies(void **state)
     unload(&l);
 }
 
+// ---- events ---------------------------------------------------------------------------------------------------------
+
+// A cart between two buffers at p = -1 and 1, which reverse its velocity and count (z); a counter of 3 rings a bell
+// (z[1]), one of 5 stops.
+static kd_eval cart_mass(const kd_point *x, void *context, double *M)
+{
+    (void)x, (void)context;
+    M[0] = 2;
+    return KD_EVAL_OK;
+}
+
+static kd_eval cart_force(const kd_point *x, void *context, double *f)
+{
+    (void)x, (void)context;
+    f[0] = 0;
+    return KD_EVAL_OK;
+}
+
+static kd_eval cart_functions(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = 1 - x->p[0];
+    out[1] = 1 + x->p[0];
+    out[2] = x->z[0] - 2.5;
+    return KD_EVAL_OK;
+}
+
+static kd_eval cart_event(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump)
+{
+    const int *mode = context;
+    if (crossed[2] > 0) jump->z[1] = x->t;
+    if ((crossed[0] < 0 && x->v[0] > 0) || (crossed[1] < 0 && x->v[0] < 0)) {
+        jump->v[0] = -x->v[0];
+        jump->z[0] += 1;
+        jump->moved = true;
+        if (*mode == 1) jump->active_lambda[0] = 0;
+    }
+    jump->stop = jump->z[0] == 5;
+    return *mode == 2 && jump->z[0] == 2 ? KD_EVAL_STOP : KD_EVAL_OK;
+}
+
+static kd_eval cart_track(const kd_point *x, void *context, double *g) // a second coordinate that does not move
+{
+    (void)context;
+    g[0] = x->p[1];
+    return KD_EVAL_OK;
+}
+
+static kd_eval track_mass(const kd_point *x, void *context, double *M)
+{
+    (void)x, (void)context;
+    M[0] = M[3] = 2;
+    return KD_EVAL_OK;
+}
+
+static kd_eval track_force(const kd_point *x, void *context, double *f)
+{
+    (void)x, (void)context;
+    f[0] = f[1] = 0;
+    return KD_EVAL_OK;
+}
+
+static kd_eom *make_cart(int *mode)
+{
+    kd_eom    *eom;
+    char       message[300];
+    kd_eom_def def = kd_eom_def_default();
+    bool       track = *mode == 1;
+    def.dims = (kd_dims){.np = 1 + track, .nv = 1 + track, .nlambda = track, .nz = 2, .nswitch = 3};
+    def.context = mode;
+    def.M = track ? track_mass : cart_mass;
+    def.f = track ? track_force : cart_force;
+    if (track) def.g = cart_track;
+    def.switching = cart_functions;
+    def.event = cart_event;
+    if (kd_eom_create(&def, &eom, message, sizeof message) != KD_OK) fail_msg("%s", message);
+    return eom;
+}
+
+// Events come at the end of the step in which a function changed its sign, those that they cause a step later; one that
+// stops says so. Going back gives the same again, bit by bit, without memory.
+static void events_at_ends_of_steps(void **state)
+{
+    (void)state;
+    int                 mode = 0;
+    kd_eom             *eom = make_cart(&mode);
+    kd_state           *x, *middle;
+    kd_realtime_options opt = kd_realtime_options_default();
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    assert_int_equal(kd_state_create(eom, &middle), KD_OK);
+    opt.h = 1e-2;
+    x->v[0] = 1.003;
+    kd_realtime *rt = start_stepper(eom, NULL, &opt, x);
+    for (int again = 0; again < 2; again++) {
+        int n = 0, bounces = 0;
+        for (kd_status status = KD_OK; status == KD_OK; n++) {
+            double v = kd_realtime_state(rt)->v[0];
+            status = kd_realtime_step(rt, NULL, NULL);
+            assert_true(status == KD_OK || status == KD_STOPPED);
+            const kd_state *now = kd_realtime_state(rt);
+            if (now->v[0] * v < 0) {
+                bounces++;
+                assert_true(fabs(now->p[0]) > 1 && fabs(now->p[0]) < 1 + 1.003e-2);
+                if (bounces == 2) kd_state_copy(now, middle);
+            }
+            assert_true(now->z[0] == bounces);
+        }
+        const kd_state *now = kd_realtime_state(rt);
+        assert_int_equal(bounces, 5);
+        assert_non_null(strstr(kd_realtime_message(rt), "stopped by an event at t = "));
+        // 1 + 4 * 2 m and what was driven beyond the buffers
+        assert_true(now->t * 1.003 > 9 && now->t * 1.003 < 9 + 9 * 1.003e-2);
+        assert_true(now->z[1] > 4.98 && now->z[1] < 5.03); // the third bounce
+        // from the second bounce again, twice, without memory
+        double            end[2][2];
+        failing_allocator a = {0};
+        failing_allocator_use(&a);
+        for (int k = 0; k < 2; k++) {
+            kd_status status = kd_realtime_restore(rt, middle);
+            while (status == KD_OK) status = kd_realtime_step(rt, NULL, NULL);
+            end[k][0] = kd_realtime_state(rt)->t;
+            end[k][1] = kd_realtime_state(rt)->p[0];
+        }
+        kd_set_allocator(NULL);
+        assert_int_equal(a.calls, 0);
+        assert_memory_equal(end[0], end[1], sizeof end[0]);
+        assert_int_equal(kd_realtime_restore(rt, x), KD_OK);
+    }
+    kd_realtime_destroy(rt);
+    kd_state_destroy(middle);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// Events that switch constraints are refused where they happen; functions that stop are told: the state stays.
+static void events_that_cannot_be(void **state)
+{
+    (void)state;
+    for (int mode = 1; mode <= 2; mode++) {
+        kd_eom             *eom = make_cart(&mode);
+        kd_state           *x;
+        kd_realtime_options opt = kd_realtime_options_default();
+        kd_status           status = KD_OK;
+        assert_int_equal(kd_state_create(eom, &x), KD_OK);
+        opt.h = 1e-2;
+        x->v[0] = 1;
+        kd_realtime *rt = start_stepper(eom, NULL, &opt, x);
+        while (status == KD_OK) status = kd_realtime_step(rt, NULL, NULL);
+        assert_int_equal(status, mode == 1 ? KD_ERR_UNSUPPORTED : KD_ERR_CALLBACK_STOP);
+        assert_non_null(strstr(kd_realtime_message(rt), mode == 1 ? "switches constraints" : "the state is that of"));
+        assert_true(fabs(kd_realtime_state(rt)->t - (mode == 1 ? 1 : 3.01)) < 2.1e-2);
+        kd_realtime_destroy(rt);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +674,8 @@ int main(void)
         cmocka_unit_test(deadlines),
         cmocka_unit_test(refusals),
         cmocka_unit_test(energies),
+        cmocka_unit_test(events_at_ends_of_steps),
+        cmocka_unit_test(events_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -810,15 +810,118 @@ static void nothing_is_allocated(void **state)
     }
 }
 
+// ---- functions that jump --------------------------------------------------------------------------------------------
+
+// Functions: time of the next alarm, and whether it is armed. At t = 1 the alarm is set to 1.25, by which the first
+// function jumps from above zero to far below it, and armed, by which the second one rises at the same instant.
+static kd_eval alarm_functions(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = x->t - x->z[0];
+    out[1] = x->z[1] - 0.5;
+    out[2] = x->t - 1;
+    return KD_EVAL_OK;
+}
+
+static kd_eval alarm_event(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump)
+{
+    (void)context;
+    if (crossed[2] > 0) jump->z[0] = x->t + 0.25, jump->z[1] = 1;
+    if (crossed[0] > 0) jump->z[1] = 0;
+    return KD_EVAL_OK;
+}
+
+// A function that an event makes jump through zero crosses at that instant, and crosses back exactly when it comes to
+// zero by itself, however far it jumped.
+static void functions_jump(void **state)
+{
+    (void)state;
+    for (int k = 0; k < METHODS; k++) {
+        kd_eom_def def = kd_eom_def_default();
+        ball       b = {9.81, 0.8, false, 0};
+        def.dims = (kd_dims){.np = 1, .nv = 1, .nz = 2, .nswitch = 3};
+        def.context = &b;
+        def.M = unit_mass;
+        def.f = weight;
+        def.switching = alarm_functions;
+        def.event = alarm_event;
+        kd_eom               *eom = make(&def);
+        kd_state             *x = make_state(eom);
+        story                 l;
+        kd_simulation_options opt = options(1e-6, &l);
+        const double          t[] = {1, 1, 1, 1.25, 1.25};
+        const int             direction[] = {1, -1, 1, 1, -1};
+        if (use(&opt, all_methods[k])) {
+            x->z[0] = -1;
+            run(eom, NULL, &opt, x, 3);
+            if (l.n != 5) print_error("%s: %d events\n", words(all_methods[k]), l.n);
+            assert_int_equal(l.n, 5);
+            for (int i = 0; i < 5; i++) {
+                assert_true(fabs(l.t[i] - t[i]) < 1e-11);
+                assert_int_equal(l.direction[i], direction[i]);
+            }
+        }
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------------------
+
+// Memory that ends anywhere at the creation of hybrid equations with everything ends in a message, and leaves nothing.
+static void failed_allocation_leaves_nothing(void **state)
+{
+    (void)state;
+    static const double restitution[] = {0.8};
+    ball                b = {9.81, 0.8, false, 0};
+    kd_eom_def          def = ball_def(&b);
+    def.dims.nlambda = 1;
+    def.g = height;
+    def.restitution = restitution;
+    kd_eom   *eom = make(&def);
+    kd_state *x = make_state(eom);
+    long      failures = 0;
+    for (long fail_at = 1;; fail_at++) {
+        failing_allocator     a = {.fail_at = fail_at};
+        char                  message[300] = "";
+        kd_simulation        *s;
+        kd_simulation_options opt = options(1e-6, NULL);
+        x->t = 0;
+        x->p[0] = 1;
+        x->v[0] = 0;
+        failing_allocator_use(&a);
+        kd_status status = kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message);
+        kd_simulation_destroy(s);
+        kd_set_allocator(NULL);
+        assert_int_equal(a.live, 0);
+        if (a.calls < fail_at) {
+            assert_true(status >= 0);
+            break;
+        }
+        failures += status < 0;
+        if (status < 0) assert_true(status == KD_ERR_MEMORY && message[0] != '\0');
+    }
+    assert_true(failures > 20);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(impacts_are_exact),    cmocka_unit_test(double_crossings),
-        cmocka_unit_test(sampled_control),      cmocka_unit_test(breaks_are_landed_on),
-        cmocka_unit_test(samples_see_events),   cmocka_unit_test(events_stop),
-        cmocka_unit_test(chattering_ends),      cmocka_unit_test(impacts_with_constraints),
-        cmocka_unit_test(ball_comes_to_rest),   cmocka_unit_test(stick_and_slip),
+        cmocka_unit_test(impacts_are_exact),
+        cmocka_unit_test(double_crossings),
+        cmocka_unit_test(sampled_control),
+        cmocka_unit_test(breaks_are_landed_on),
+        cmocka_unit_test(samples_see_events),
+        cmocka_unit_test(events_stop),
+        cmocka_unit_test(chattering_ends),
+        cmocka_unit_test(impacts_with_constraints),
+        cmocka_unit_test(ball_comes_to_rest),
+        cmocka_unit_test(stick_and_slip),
         cmocka_unit_test(nothing_is_allocated),
+        cmocka_unit_test(functions_jump),
+        cmocka_unit_test(failed_allocation_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
