@@ -463,6 +463,7 @@ static void put_events(FILE *file, const kd_event_log *log)
         fputs("</td></tr>\n", file);
     }
     if (shown > 0) fputs("</table>\n", file);
+    put_paragraph(file, "muted", "Thin vertical lines in the plots mark events, unless they are too many.");
     if (kd_event_log_total(log) > shown) {
         kd_text(text, sizeof text, "The first %d of %ld; the table of events beside this page has %s.", shown,
                 kd_event_log_total(log), n < kd_event_log_total(log) ? "more of them" : "all of them");

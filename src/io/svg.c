@@ -27,7 +27,7 @@ static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"
 enum { COLOURS = sizeof PALETTE / sizeof PALETTE[0] };
 static const char *const DASHES[] = {"", "7 3", "2 3", "9 3 2 3"}; // when the colours are used up
 
-static const char MARK[] = "class=\"mark\" stroke=\"#b08fc7\" stroke-width=\"0.7\"";
+static const char MARK[] = "class=\"mark\" stroke=\"#cdb7de\" stroke-width=\"0.7\"";
 
 // ---- axes ---------------------------------------------------------------------------------------
 
