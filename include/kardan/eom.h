@@ -148,7 +148,6 @@ typedef struct kd_jump {
     unsigned char *active_lambda, *active_mu;
     bool           moved;     // set it when p, v, r or an active row has changed; z alone keeps consistency
     bool           stop;      // set it to end the run there (KD_STOPPED)
-    bool           quiet;     // set it when nothing happened that is worth a line in the log
     char           text[160]; // what happened, for the log; "": the name of the switching function
 } kd_jump;
 
@@ -196,6 +195,8 @@ typedef struct kd_eom_def {
     // stage: with them no double crossing is missed, without them extrema are searched. -inf, inf: not known
     kd_eval (*switch_bounds)(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
     kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
+    const signed char *crossing; // (nswitch) 1: function i matters where it rises, -1: where it falls, 0: both. A
+                                 // crossing the other way is shown to event, but not logged. NULL: both. Copied
     double (*next_break)(const kd_point *x, void *context);  // next time > x->t at which a function of time is not
                                                              // smooth; infinity: none. Time stage
     double (*next_sample)(const kd_point *x, void *context); // time of the next sample, > x->t

@@ -325,7 +325,8 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->theta = kd_alloc((size_t)def->dims.ntheta * sizeof(double));
     eom->restitution = kd_alloc((size_t)def->dims.nlambda * sizeof(double));
     eom->friction = kd_alloc((size_t)def->dims.nmu * sizeof(int));
-    if (!eom->title || !eom->theta || !eom->restitution || !eom->friction) return KD_ERR_MEMORY;
+    eom->crossing = kd_alloc((size_t)def->dims.nswitch);
+    if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->crossing) return KD_ERR_MEMORY;
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
     eom->def.title = eom->title;
@@ -334,6 +335,8 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     for (int i = 0; def->friction && i < def->dims.nmu; i++) eom->friction[i] = def->friction[i];
     eom->def.restitution = def->restitution ? eom->restitution : NULL;
     eom->def.friction = def->friction ? eom->friction : NULL;
+    for (int i = 0; def->crossing && i < def->dims.nswitch; i++) eom->crossing[i] = def->crossing[i];
+    eom->def.crossing = def->crossing ? eom->crossing : NULL;
     return KD_OK;
 }
 
@@ -370,6 +373,7 @@ void kd_eom_destroy(kd_eom *eom)
     kd_free(eom->theta);
     kd_free(eom->restitution);
     kd_free(eom->friction);
+    kd_free(eom->crossing);
     kd_free(eom);
 }
 

@@ -253,16 +253,20 @@ static void make_ranges(kd_curve *c)
     for (int k = m - 1; k > 0; k--) c->range[k] = hull(c->range[2 * k], c->range[2 * k + 1]);
 }
 
-// A straight line that goes on is no break.
-static void make_breaks(kd_curve *c, bool linear)
+static bool is_straight(const piece *p)
+{
+    return p->c == 0.0 && p->d == 0.0;
+}
+
+// Corners of straight lines, and where a straight line becomes a curve or the other way round
+static void make_breaks(kd_curve *c)
 {
     c->breaks[0] = 0;
     for (int i = 0; i < c->n; i++) {
         const piece *left = &c->piece[i], *right = &c->piece[i + 1];
         const bool   bent = fabs(right->b - left->b) > 1e-12 * (fabs(left->b) + fabs(right->b));
-        const bool   end =
-            (i == 0 && (right->c != 0.0 || right->d != 0.0)) || (i == c->n - 1 && (left->c != 0.0 || left->d != 0.0));
-        c->breaks[i + 1] = c->breaks[i] + (linear ? bent : end);
+        const bool   corner = is_straight(left) && is_straight(right) && bent;
+        c->breaks[i + 1] = c->breaks[i] + (corner || is_straight(left) != is_straight(right));
     }
 }
 
@@ -296,7 +300,7 @@ kd_status kd_curve_create(kd_curve_kind kind, int n, const double *x, const doub
     status = check_pieces(c, message, size);
     if (status != KD_OK) goto done;
     make_ranges(c);
-    make_breaks(c, kind == KD_CURVE_KIND_LINEAR);
+    make_breaks(c);
 done:
     kd_arena_release(&scratch);
     if (status != KD_OK) kd_curve_destroy(c);

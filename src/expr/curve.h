@@ -32,9 +32,9 @@ void   kd_curve_eval(const kd_curve *curve, double x, double out[4]);
 double kd_curve_value(const kd_curve *curve, double x); // f alone
 // Bounds of f for all x of a range, rounding included; costs the logarithm of the number of rows.
 kd_interval kd_curve_bounds(const kd_curve *curve, kd_interval x);
-// The number of breaks at or before x: rows of a linear curve at which its slope changes, ends of the other kinds,
-// where they go over into straight lines. Inner rows of these, with their jumps of the second or third derivative, are
-// no breaks: a table has many, and the error control of integrators meets them well.
+// The number of breaks at or before x: corners of straight lines, and rows at which a straight line (outside of the
+// rows, flat parts) becomes a curve or the other way round. Other inner rows, with their jumps of the second or third
+// derivative, are no breaks: a table has many, and the error control of integrators meets them well.
 int kd_curve_breaks_before(const kd_curve *curve, double x);
 
 #endif

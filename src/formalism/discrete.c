@@ -198,6 +198,15 @@ kd_status kd_system_discrete(kd_system *s, char *message, size_t size)
     return status;
 }
 
+const signed char *kd_system_crossings(kd_system *s)
+{
+    static const signed char direction[] = {
+        [KD_CROSSING_BOTH] = 0, [KD_CROSSING_RISING] = 1, [KD_CROSSING_FALLING] = -1};
+    signed char *out = kd_arena_cut(&s->arena, (size_t)s->model->nevents, sizeof *out);
+    for (int i = 0; out && i < s->model->nevents; i++) out[i] = direction[s->model->event[i].def.crossing];
+    return out;
+}
+
 // ---- what expressions read ------------------------------------------------------------------------------------------
 
 static void add_reading(const kd_system *s, const kd_expr *e, kd_reading *out)

@@ -45,6 +45,8 @@ kd_status kd_system_discrete_places(struct kd_system *s) KD_NODISCARD; // before
 // Expressions of blocks and events, before those of sensors; what they read, behind them.
 kd_status kd_system_discrete(struct kd_system *s, char *message, size_t size) KD_NODISCARD;
 void      kd_system_discrete_readings(struct kd_system *s);
+// Directions in which events happen, for kd_eom_def.crossing; NULL: out of memory
+const signed char *kd_system_crossings(struct kd_system *s);
 // Values of z at the start; blocks are due at their first sample that is not before t.
 void kd_system_start_z(const struct kd_system *s, double t, double *z);
 

@@ -789,6 +789,8 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         def.switching = kd_work_switching;
         def.switch_bounds = kd_work_switch_bounds;
         def.event = kd_work_event;
+        def.crossing = kd_system_crossings(s);
+        if (!def.crossing) return KD_ERR_MEMORY;
     }
     if (s->model->nblocks > 0 && !s->for_start) {
         def.next_sample = kd_work_next_sample;

@@ -30,11 +30,14 @@ typedef struct port { // flow into a chamber, and its derivatives by the chamber
     double lost, pumped; // power lost in the edge, power of pump and tank
 } port;
 
-// The chamber is joined with the pump by an opening y >= 0, with the tank by y < 0.
+// The chamber is joined with the pump by an opening y > 0, with the tank by y < 0. At the kink between them the slope
+// is the mean of both.
 static port port_at(const kd_force_def *d, double y, double p)
 {
-    double       slope;
-    const bool   pump = y >= 0.0;
+    double slope;
+    if (y == 0.0)
+        return (port){.by_y = 0.5 * (throttle(d, d->supply[0] - p, &slope) + throttle(d, p - d->supply[1], &slope))};
+    const bool   pump = y > 0.0;
     const double other = d->supply[pump ? 0 : 1], drop = pump ? other - p : p - other, q = throttle(d, drop, &slope);
     return (port){.Q = y * q, .by_p = -fabs(y) * slope, .by_y = q, .lost = fabs(y) * q * drop, .pumped = y * q * other};
 }

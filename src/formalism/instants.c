@@ -229,7 +229,6 @@ static void say(const kd_system *s, const signed char *crossed, kd_jump *jump)
         kd_text_append(jump->text, sizeof jump->text, "%s%s", jump->text[0] ? "; " : "",
                        e->def.message ? e->def.message : e->name);
     }
-    jump->quiet = jump->text[0] == '\0'; // crossed the other way
 }
 
 kd_eval kd_work_event(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump)

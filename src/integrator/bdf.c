@@ -28,6 +28,7 @@ static const double VANISHING = 1e-14;       // part of the first attempt at whi
 static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
 static const double FIRST_PART = 0.01;       // of the span, at most: what rests at the start need not rest for long
 static const double LANDING = 0.05;          // part by which a step may be longer than planned to end at an instant
+static const double SAME_COEFFICIENT = 1e-9; // difference of leading coefficients that is the rounding of instants
 static const double LAST_STEP = 1.0001;      // a step that ends this close to t_end is stretched to it
 static const double KINK_PART = 0.5;         // of the size of a kink that was too large, for the next ones
 static const double START_TOLERANCE = 1e-12; // of the values that steps of fixed size start from
@@ -408,6 +409,7 @@ static void begin(kd_bdf *b, double t, bool keep_matrix)
     b->equal = 0;
     b->raising = true;
     b->lands = b->lands && keep_matrix;
+    if (!b->lands) b->corrector.same = 0;
     b->kinked = false;
     b->accepted_since_start = 0;
     b->grid_wanted = b->opt.h_fixed > 0 ? b->order_max + 1 : 0;
@@ -463,6 +465,7 @@ static kd_status pass_kink(kd_bdf *b)
     }
     b->kink_size = b->h_next * controlled_norm(b, kink->xdot);
     b->lands = true;
+    b->corrector.same = SAME_COEFFICIENT;
     if (b->kink_size > b->kink_most) return begin_behind(b);
     b->kinked = true;
     kd_bdf_history_bend(&b->past, kink->x, kink->xdot, kink->xddot);

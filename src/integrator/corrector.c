@@ -16,7 +16,6 @@ static const int    MOST_SHRUNK = 3; // times in a row that the step became much
 static const int    WORTH = 8;       // iterations that new factors cost, about
 static const double AGEING = 1.5;    // growth of a measured rate in a step without measurement
 static const double ROUNDING = 100;  // increments below this many units in the last place are converged
-static const double SAME = 1e-9;     // relative difference of two cj that is only the rounding of times
 static const double NOTHING = 1e-3;  // slow increments below this part of opt.stop are rounding, whatever the size of x
 
 void kd_corrector_cut(kd_corrector *c, kd_arena *arena, kd_dae *dae, const kd_corrector_options *opt)
@@ -176,9 +175,9 @@ static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double
     return KD_ERR_NEWTON;
 }
 
-static bool is_same(double cj, double other)
+static bool is_same(const kd_corrector *c, double cj, double other)
 {
-    return fabs(cj - other) <= SAME * cj;
+    return fabs(cj - other) <= c->same * cj;
 }
 
 // The rate of convergence was measured at an earlier step. DASSL: unknown when cj changed. Otherwise it is taken to
@@ -188,10 +187,10 @@ static void age_rate(kd_corrector *c, double cj)
 {
     double stretch = fmax(1, c->cj_last / cj), ratio = c->cj_factored > 0 ? cj / c->cj_factored : 1;
     if (c->opt.dassl_rules)
-        c->rate = is_same(cj, c->cj_last) ? c->rate : 1;
+        c->rate = is_same(c, cj, c->cj_last) ? c->rate : 1;
     else
         c->rate = fmin(1, fmax(c->rate * AGEING * stretch * stretch, fabs(1 - ratio) / (1 + ratio)));
-    if (!is_same(cj, c->cj_last)) c->secants.count = 0;
+    if (!is_same(c, cj, c->cj_last)) c->secants.count = 0;
     c->cj_last = cj;
 }
 
@@ -202,7 +201,7 @@ static void reset(kd_corrector *c, double h, double cj, const double *x, const d
     memcpy(c->xdot_start, xdot, bytes);
     c->dae->h = h;
     c->fresh = c->renewed = false;
-    c->settled = is_same(cj, c->cj_last);
+    c->settled = is_same(c, cj, c->cj_last);
     if (c->settled && c->iterations > 1) c->spent += c->iterations - 1;
     c->iterations = 0;
     c->news = KD_MATRIX_KEPT;
@@ -226,9 +225,9 @@ kd_status kd_corrector_solve(kd_corrector *c, double t, double h, double cj, dou
                                        .scales = dae->ndifferential > 0,
                                        .shrunk = c->shrunk,
                                        .spent = c->settled ? c->spent : 0,
-                                       .ratio = is_same(cj, c->cj_factored) ? 1
-                                                : c->cj_factored > 0        ? cj / c->cj_factored
-                                                                            : 0};
+                                       .ratio = is_same(c, cj, c->cj_factored) ? 1
+                                                : c->cj_factored > 0           ? cj / c->cj_factored
+                                                                               : 0};
         kd_matrix_action      action = kd_corrector_decide(&c->opt, &state);
         if (action == KD_MATRIX_GIVE_UP) {
             dae->widen = c->evaluate_next = c->restart = true;

@@ -58,6 +58,7 @@ typedef struct kd_corrector {
     bool           restart;                // tell the next linearize to forget
     double         cj_factored;            // 0: no factors
     double         cj_last;                // of the last attempt
+    double         same;                   // relative difference of two cj that counts as none. The owner's
     bool           settled;                // cj is that of the last attempt
     int            spent;                  // see kd_matrix_state
     double         rate;                   // of convergence, carried on from step to step; 1: unknown

@@ -381,10 +381,11 @@ static void take_jump(kd_hybrid *self, const kd_jump *jump)
 
 static void tell_crossings(kd_hybrid *self, const char *text)
 {
+    const signed char *wanted = kd_eom_definition(self->eom)->crossing;
     for (int i = 0; i < self->dims.nswitch; i++) {
         int  direction = self->crossing.crossed[i];
         char name[160], words[KD_TOLD_TEXT];
-        if (direction == 0) continue;
+        if (direction == 0 || (wanted && wanted[i] == -direction)) continue;
         kd_limit_name(self->limit, i, name, sizeof name);
         kd_text(words, sizeof words, "%s %s through zero", name, direction > 0 ? "rose" : "fell");
         kd_teller_tell(KD_EVENT_SWITCH, i, direction, text[0] ? text : words, &self->teller);
@@ -406,11 +407,12 @@ static kd_status make_event(kd_hybrid *self)
     if (status < 0) return failed(self, status, "event");
     jump.text[sizeof jump.text - 1] = '\0';
     take_jump(self, &jump);
-    if (!jump.quiet || jump.stop) tell_crossings(self, jump.text);
+    tell_crossings(self, jump.text);
     if (!jump.stop) return KD_OK;
     self->stop = true;
+    const int told = self->teller.queued;
     kd_text(self->message, sizeof self->message, "stopped by an event at t = %.9g: %s", self->x->t,
-            self->teller.queue[self->teller.queued - 1].text);
+            told > 0 ? self->teller.queue[told - 1].text : jump.text);
     return KD_OK;
 }
 

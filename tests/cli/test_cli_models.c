@@ -371,6 +371,42 @@ static void discrete_models(void **state)
 #undef MODEL
 }
 
+// Events of a run: counts in words and JSON, marks in the plots, a table; chattering ends with the name of the function
+// in the post-mortem; steps of fixed length end at the event as well.
+static void events_are_told(void **state)
+{
+    (void)state;
+#define MODEL(name) "'" KD_SOURCE_DIR "/models/" name ".yaml' "
+    command_result result = expect("simulate " MODEL("pendulum-stop") TO, 0, "events: 7 impacts, first at t = 0.63637");
+    must_contain(result.text, "events: " OUT "/pendulum-stop-events.csv");
+    char *plots = read_text(OUT "/pendulum-stop.svg"), *page = read_text(OUT "/pendulum-stop.html");
+    assert_true(plots && page && strstr(plots, "class=\"mark\"") && strstr(page, "<h2>Events</h2>"));
+    free(plots);
+    free(page);
+    result = expect("simulate --json " MODEL("stick-slip") TO, 0, "\"stick\": 2");
+    must_contain(result.text, "\"slide\": 2");
+    must_contain(result.text, "\"impact\": 0");
+    must_contain(result.text, "stick-slip-events.csv");
+    expect("simulate --quiet " CRANK " " TO, 0, "");
+    assert_null(read_text(OUT "/slider-crank-events.csv")); // it cannot have any
+    expect("realtime --as-fast-as-possible " MODEL("gear-shift") TO, 0, "stopped by an event at t = 32.8");
+    expect("realtime --as-fast-as-possible " MODEL("impact-ball") TO, 1, "'stiffness' in place of 'restitution'");
+    write_text(OUT "/relay.yaml",
+               "kardan: 1\ngravity: [0, 0, 0]\nbodies: {cart: {mass: 2, inertia: [1, 1, 1]}}\n"
+               "joints: {slide: {type: prismatic, bodies: [ground, cart], point: [0, 0, 0], axis: [1, 0, 0]}}\n"
+               "variables: {push: 1}\n"
+               "events: {level: {when: joint.slide.v - 1, set: {variable.push: -variable.push}}}\n"
+               "forces: {motor: {type: joint_spring, joint: slide, law: 4*variable.push}}\nrun: {t_end: 5}\n");
+    expect("simulate '" OUT "/relay.yaml' " TO, 1, "events follow each other without end");
+    char *words = read_text(OUT "/relay.post-mortem.txt");
+    assert_non_null(words);
+    must_contain(words, "KD_ERR_CHATTER");
+    must_contain(words, "event 'level'");
+    must_contain(words, "a band between switching on and off");
+    free(words);
+#undef MODEL
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +425,7 @@ int main(void)
         cmocka_unit_test_setup(slips_of_the_hand, start_afresh),
         cmocka_unit_test_setup(motion_is_drawn, start_afresh),
         cmocka_unit_test_setup(discrete_models, start_afresh),
+        cmocka_unit_test_setup(events_are_told, start_afresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,9 @@ static desk desk_create(const kd_model *m, uint64_t *seed)
         if (at.kind == KD_SLOT_MEASURE && at.level == 0 && d.system->measure[at.index].kind == KD_MEASURE_LENGTH)
             d.x[i] = 1.0 + fabs(d.x[i]);
     }
+    for (int i = 0; i < d.system->nloads; i++) // there is air in air springs
+        for (int k = 0; d.system->load[i].class == &kd_load_air_spring && k < d.system->load[i].nstates; k++)
+            d.x[d.system->load[i].variable[2 + k]] += 40.0;
     for (int i = 0; i < d.system->nslots; i++) // some stand twice
         for (int k = 0; k < i; k++)
             if (memcmp(&d.system->slot[i], &d.system->slot[k], sizeof(kd_slot)) == 0) d.x[i] = d.x[k];

@@ -16,13 +16,14 @@ static kd_model *path_model(void)
     kd_frame_def f = kd_frame_def_default();
     f.at = kd_at("arm", 0, 0, 0);
     CHECK(kd_model_add_frame(m, "tip(2)", &f));
-    static const char *const force[] = {"ts", "rs", "bu", "ap", "js", "st", "fr", "ty", "co", "mx"};
+    static const char *const force[] = {"ts", "rs", "bu", "ap", "js", "st", "fr", "ty", "co", "mx", "hy", "as"};
     for (int k = 0; k < KD_FORCE_KIND_COUNT; k++) {
         kd_force_def d = kd_force_def_default((kd_force_kind)k);
         d.from = kd_at("ground", 0, 0, 0);
         d.to = kd_at("arm", 0, 0, 0);
         d.joint = k == KD_RSDA ? NULL : "rev";
         d.stiffness = d.damping = d.series = d.radius = 1.0;
+        d.area[0] = d.area[1] = d.stroke = d.volume[0] = d.volume[1] = d.pressure[0] = 1.0;
         CHECK(kd_model_add_force(m, force[k], &d));
     }
     static const char *const constraint[] = {"dis", "plane", "line",  "curve", "coup",
@@ -77,6 +78,10 @@ static void every_form(void **state)
         {"joint.sph.torque.y", {KD_SECTION_JOINT, 7, KD_PROPERTY_FORCE, 4, 0}, false},
         {"joint.fix.force.z", {KD_SECTION_JOINT, 0, KD_PROPERTY_FORCE, 2, 0}, false},
         {"force.ts.length", {KD_SECTION_FORCE, 0, KD_PROPERTY_Q, 0, 0}, true},
+        {"force.hy.pressure_b", {KD_SECTION_FORCE, 10, KD_PROPERTY_INNER, 1, 0}, true},
+        {"force.hy.force", {KD_SECTION_FORCE, 10, KD_PROPERTY_FORCE, 0, 0}, false},
+        {"force.as.pressure", {KD_SECTION_FORCE, 11, KD_PROPERTY_FORCE, 1, 0}, false},
+        {"force.as.auxiliary_air", {KD_SECTION_FORCE, 11, KD_PROPERTY_INNER, 1, 0}, true},
         {"force.ty.rate", {KD_SECTION_FORCE, 7, KD_PROPERTY_V, 0, 0}, true},
         {"force.mx.force", {KD_SECTION_FORCE, 9, KD_PROPERTY_FORCE, 0, 0}, false},
         {"force.rs.angle", {KD_SECTION_FORCE, 1, KD_PROPERTY_Q, 0, 0}, true},

@@ -16,8 +16,7 @@ static kd_eval hear(const kd_event *event, const kd_state *before, const kd_stat
 {
     happened *h = context;
     (void)after;
-    // crossings in a direction that an event is not for say nothing
-    if (event->kind != KD_EVENT_SWITCH || strstr(event->text, " through zero")) return KD_EVAL_OK;
+    if (event->kind != KD_EVENT_SWITCH) return KD_EVAL_OK; // crossings the other way are not told
     assert_true(h->n < MAX_EVENTS);
     h->t[h->n] = event->t;
     h->v[h->n] = before->v[0];

@@ -732,8 +732,9 @@ static void stays_level(const run *r)
 static void delta_robot(void **state)
 {
     (void)state;
-    const scenario rods = {.file = "delta-robot", .samples = 50, .agree = 1e-6};
-    const scenario other = {.file = "delta-robot", .set = {{"parallelograms", "0"}}, .samples = 50, .agree = 1e-6};
+    // the dense output inside of steps that end on breaks differs by 4e-6
+    const scenario rods = {.file = "delta-robot", .samples = 50, .agree = 1e-5};
+    const scenario other = {.file = "delta-robot", .set = {{"parallelograms", "0"}}, .samples = 50, .agree = 1e-5};
     both(&rods, stays_level);
     both(&other, stays_level);
     run a = play(&rods, KD_JOINT), b = play(&other, KD_JOINT);

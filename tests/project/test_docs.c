@@ -61,7 +61,8 @@ static void printed_programs_are_the_files(void **state)
     static const char *const names[][2] = {{GUIDE "own-equations.md", GUIDE "own_equations.c"},
                                            {GUIDE "build-model.md", GUIDE "build_model.c"},
                                            {GUIDE "realtime.md", GUIDE "realtime_loop.c"},
-                                           {GUIDE "controllers.md", GUIDE "sampled_block.c"}};
+                                           {GUIDE "controllers.md", GUIDE "sampled_block.c"},
+                                           {GUIDE "events.md", GUIDE "event_hooks.c"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *page = read_text(names[i][0]), *file = read_text(names[i][1]);
         assert_non_null(page);
@@ -158,6 +159,26 @@ static void program_with_block_runs(void **state)
     assert_true(pushes > 0 && pushes < 10);
 }
 
+// The program with events runs: the pump is switched at the two levels of its band, in turn.
+static void program_with_events_runs(void **state)
+{
+    (void)state;
+    command_result result = run_command("'" KD_BINARY_DIR "/guide/event_hooks'");
+    if (result.status != 0) print_error("%s\n", result.text);
+    assert_int_equal(result.status, 0);
+    int    events = 0;
+    double last = 0;
+    for (char *line = strchr(result.text, '\n'); line && line[1]; line = strchr(line + 1, '\n'), events++) {
+        double t, level;
+        char   word[8];
+        assert_int_equal(sscanf(line + 1, "%lf %lf pump %7s", &t, &level, word), 3);
+        assert_true(t > last && fabs(level - (events % 2 == 0 ? 1.2 : 1.0)) < 1e-9);
+        assert_string_equal(word, events % 2 == 0 ? "off" : "on");
+        last = t;
+    }
+    assert_int_equal(events, 5);
+}
+
 // docs/guide/realtime.md explains every Jacobian and every stabilisation.
 static void every_realtime_method_is_explained(void **state)
 {
@@ -195,6 +216,8 @@ static void links_lead_somewhere(void **state)
                                         "docs/guide/models.md",
                                         "docs/guide/sensors.md",
                                         "docs/guide/controllers.md",
+                                        "docs/guide/events.md",
+                                        "docs/methods/events.md",
                                         "docs/guide/expressions.md",
                                         "docs/guide/urdf.md",
                                         "docs/guide/vehicles.md",
@@ -260,11 +283,17 @@ static void mentioned_pages_exist(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_status_is_explained),      cmocka_unit_test(every_formulation_is_explained),
-        cmocka_unit_test(printed_programs_are_the_files), cmocka_unit_test(program_of_the_guide_runs),
-        cmocka_unit_test(program_with_model_runs),        cmocka_unit_test(program_with_loop_runs),
-        cmocka_unit_test(program_with_block_runs),        cmocka_unit_test(every_realtime_method_is_explained),
-        cmocka_unit_test(links_lead_somewhere),           cmocka_unit_test(index_has_every_page),
+        cmocka_unit_test(every_status_is_explained),
+        cmocka_unit_test(every_formulation_is_explained),
+        cmocka_unit_test(printed_programs_are_the_files),
+        cmocka_unit_test(program_of_the_guide_runs),
+        cmocka_unit_test(program_with_model_runs),
+        cmocka_unit_test(program_with_loop_runs),
+        cmocka_unit_test(program_with_block_runs),
+        cmocka_unit_test(program_with_events_runs),
+        cmocka_unit_test(every_realtime_method_is_explained),
+        cmocka_unit_test(links_lead_somewhere),
+        cmocka_unit_test(index_has_every_page),
         cmocka_unit_test(mentioned_pages_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -544,6 +544,38 @@ static bool is_kinked(kd_force_kind kind)
     return kind == KD_JOINT_STOP || kind == KD_CONTACT;
 }
 
+// Oil and air in units in which pressures are about 1; volumes that no motion of the tests empties
+static void make_fluid(mechanism *m, kd_force_def *f, int a, int b)
+{
+    uint64_t *seed = &m->seed;
+    make_two_points(m, f, a, b);
+    f->area[0] = between(0.5, 1, seed);
+    f->volume[0] = between(20, 30, seed);
+    f->volume[1] = between(20, 30, seed);
+    f->flow = between(0.2, 0.5, seed);
+    f->drop = 1.0;
+    f->smooth = between(0.2, 0.4, seed);
+    f->length = chance(0.5, seed) ? NAN : between(0.2, 1, seed);
+    if (f->kind == KD_HYDRAULIC) {
+        f->area[1] = between(0.3, 0.5, seed);
+        f->stroke = 1.0;
+        f->bulk = between(20, 40, seed);
+        f->leakage = between(0, 0.2, seed);
+        f->viscous = between(0, 0.2, seed);
+        f->supply[0] = between(3, 4, seed);
+        f->supply[1] = between(0, 0.2, seed);
+        f->pressure[0] = between(0.5, 1, seed);
+        f->lag = chance(0.5, seed) ? 0.0 : between(0.3, 1, seed);
+        f->valve = "0.5 + 0.1*sin(length) + 0.05*state.s1.out + 0.02*rate";
+    } else {
+        f->ambient = 1.0;
+        f->pressure[0] = between(2, 3, seed);
+        f->exponent = chance(0.3, seed) ? 1.0 : between(1.1, 1.5, seed);
+        f->volume[1] = chance(0.3, seed) ? 0.0 : f->volume[1];
+        f->inflow = "0.1*sin(length) + 0.1*state.s0 - 0.05*rate";
+    }
+}
+
 static void make_force(mechanism *m, kd_force_kind kind)
 {
     int b = mechanism_below(m->nbodies, &m->seed), a = m->opt.floating && m->nbodies == 1 ? b : random_body(m, b);
@@ -596,6 +628,10 @@ static void make_force(mechanism *m, kd_force_kind kind)
         break;
     case KD_CONTACT:
         make_contact(m, f, a, b);
+        break;
+    case KD_HYDRAULIC:
+    case KD_AIR_SPRING:
+        make_fluid(m, f, a, b);
         break;
     default:
         return;
@@ -704,8 +740,9 @@ void mechanism_make(mechanism *m, uint64_t seed, const mechanism_options *opt)
         reduce(m);
     }
     if (opt->states && !opt->conservative) make_states(m);
-    for (int i = 0; i < opt->forces; i++)
-        make_force(m, (kd_force_kind)((seed + (uint64_t)i * 3) % (KD_MAXWELL + 1)));
+    for (int i = 0; i < opt->forces; i++) make_force(m, (kd_force_kind)((seed + (uint64_t)i * 3) % KD_HYDRAULIC));
+    if (opt->states && opt->forces > 0 && !opt->conservative)
+        make_force(m, seed % 2 == 0 ? KD_HYDRAULIC : KD_AIR_SPRING); // elements with oil or air
 }
 
 // ---- models ---------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 
 #include "math/space.h"
 
-enum { MAX_BODIES = 8, MAX_JOINTS = 14, MAX_CONSTRAINTS = 6, MAX_FORCES = 12, MAX_STATES = 4, POOL = 16384 };
+enum { MAX_BODIES = 8, MAX_JOINTS = 14, MAX_CONSTRAINTS = 6, MAX_FORCES = 13, MAX_STATES = 4, POOL = 16384 };
 
 typedef struct mechanism_options {
     int  bodies, loops, constraints, forces;
