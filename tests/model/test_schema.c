@@ -87,7 +87,8 @@ static void defaults_of_the_header(void **state)
     assert_true(isnan(joint.q[6]) && isnan(joint.v[5]) && !joint.motion[0] && joint.cut == KD_CUT_AUTO);
     kd_force_def force = kd_force_def_default(KD_TSDA);
     assert_true(isnan(force.length) && force.coordinate == 1 && isinf(force.lower) && force.lower < 0);
-    assert_true(force.matrix[1][35] == 0 && !force.law && force.exponent == 1.5);
+    assert_true(force.matrix[1][35] == 0 && !force.law);
+    assert_true(kd_force_def_default(KD_CONTACT).exponent == 1.5);
     kd_run_def run = kd_run_def_default();
     assert_true(run.t_end == 10 && run.intervals == 500 && isnan(run.limit_energy) && run.nplots == 0);
     kd_place place = kd_place_default();
