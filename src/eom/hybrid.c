@@ -2,11 +2,24 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "eom/internal.h"
 
 double kd_eom_next_sample(kd_eom_data *d)
 {
     return d->eom->def.next_sample ? d->eom->def.next_sample(&d->x, d->context) : HUGE_VAL;
+}
+
+// The first of z that is no number, by its name
+static kd_eval fault_of_z(kd_eom_data *d, const char *what, const double *z)
+{
+    char name[96];
+    int  i = 0;
+    while (isfinite(z[i])) i++;
+    kd_eval answer = kd_fault_not_finite(d, KD_SWITCH, what, NULL, 0);
+    kd_text(d->message, sizeof d->message, "%s returned %s for '%s' at t = %.9g", what,
+            isnan(z[i]) ? "NaN" : "infinity", kd_eom_name(d->eom, KD_NAME_Z, i, name, sizeof name), d->x.t);
+    return answer;
 }
 
 kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new)
@@ -17,7 +30,7 @@ kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new)
     if (!d->eom->def.discrete) return KD_EVAL_OK;
     kd_eval answer = d->eom->def.discrete(&d->x, d->context, z_new);
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_SWITCH, "discrete update", answer);
-    if (!kd_all_finite(z_new, nz)) return kd_fault_not_finite(d, KD_SWITCH, "discrete update", NULL, 0);
+    if (!kd_all_finite(z_new, nz)) return fault_of_z(d, "discrete update", z_new);
     return KD_EVAL_OK;
 }
 
@@ -33,8 +46,8 @@ kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump *jump)
     if (!d->eom->def.event) return KD_EVAL_OK;
     kd_eval answer = d->eom->def.event(&d->x, crossed, d->context, jump);
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_SWITCH, "event", answer);
-    bool finite = kd_all_finite(jump->p, n->np) && kd_all_finite(jump->v, n->nv) && kd_all_finite(jump->r, n->nr) &&
-                  kd_all_finite(jump->z, n->nz);
+    if (!kd_all_finite(jump->z, n->nz)) return fault_of_z(d, "event", jump->z);
+    bool finite = kd_all_finite(jump->p, n->np) && kd_all_finite(jump->v, n->nv) && kd_all_finite(jump->r, n->nr);
     return finite ? KD_EVAL_OK : kd_fault_not_finite(d, KD_SWITCH, "event", NULL, 0);
 }
 

@@ -2,6 +2,7 @@
 // of the constraints.
 #include "io/recording.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "core/text.h"
 
 enum { UNIT_SIZE = 16 };
+
+static const double SAME_TIME = 32 * DBL_EPSILON; // relative; times that are so close are one row
 
 struct kd_recording {
     kd_arena      arena;
@@ -213,7 +216,7 @@ static void add_figures(const kd_recording *rec, const kd_findings *f, double *r
 kd_status kd_recording_add(kd_recording *rec, const kd_state *x, const kd_findings *findings)
 {
     int n = rec->length;
-    if (n == rec->capacity || (n > 0 && x->t <= rec->t[n - 1])) return KD_OK;
+    if (n == rec->capacity || (n > 0 && x->t - rec->t[n - 1] <= SAME_TIME * fabs(x->t))) return KD_OK;
     double *row = rec->values + (size_t)n * (size_t)rec->columns;
     memcpy(row, x->p, (size_t)x->n * sizeof(double));
     memcpy(row + rec->first[KD_GROUP_A], findings->a, (size_t)rec->dims.nv * sizeof(double));

@@ -6,6 +6,9 @@
 #include "core/text.h"
 #include "model/build.h"
 
+static const double SHORTEST = 1e-12; // period [s]
+static const double MOST_PERIODS = 1e12;
+
 // ---- names ----------------------------------------------------------------------------------------------------------
 
 static const char *numbered(const char *given, char letter, int i, int n, char buffer[KD_SIGNAL_NAME])
@@ -113,8 +116,18 @@ static bool check_transfer(kd_model *m, const char *block, const kd_block_def *d
     return true;
 }
 
+// Sampling times offset + k period can be told apart by doubles.
+static bool check_times(kd_model *m, const char *name, const kd_block_def *def)
+{
+    if (def->period < SHORTEST) return refuse(m, name, "period", "the period is below 1e-12 s: too short for steps");
+    if (-def->offset > MOST_PERIODS * def->period)
+        return refuse(m, name, "offset", "the offset lies more than 1e12 periods back: sampling times lose all digits");
+    return true;
+}
+
 static bool check_block(kd_model *m, const char *name, const kd_block_def *def)
 {
+    if (!check_times(m, name, def)) return false;
     switch (def->kind) {
     case KD_BLOCK_PID:
         if (def->lower <= def->upper) return true;
@@ -135,6 +148,7 @@ static bool check_user(kd_model *m, const char *name, const kd_block_def *def)
 {
     if (!(def->period > 0.0) || !isfinite(def->period) || !isfinite(def->offset))
         return refuse(m, name, "period", "the period must be positive, and the offset finite");
+    if (!check_times(m, name, def)) return false;
     for (int i = 0; i < def->ninputs; i++)
         if (!def->input[i]) return refuse(m, name, "input", "an input is missing");
     for (int i = 0; i < KD_MAX_SIGNALS; i++)

@@ -1,6 +1,7 @@
 // The driver: consistent initial values, a formulation, an integrator, output at steps and at wanted times.
 #include <kardan/simulation.h>
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
 #define SINGULAR 0.03       // the same, that is the reason
+#define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
+#define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
 kd_simulation_options kd_simulation_options_default(void)
 {
@@ -49,6 +52,7 @@ struct kd_simulation {
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
+    double                     passed;    // time of the last instant
     bool                       unseen;    // the end of the last step has not been shown yet
     kd_status                  started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
     char                       news[800]; // the same in words, and advice of the integrator
@@ -305,6 +309,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->eom = eom;
     s->x = x;
     s->opt = opt ? *opt : kd_simulation_options_default();
+    s->passed = NAN;
     if (inputs) s->inputs = *inputs;
     status = check_times(&s->opt, x->t, message, size);
     if (status == KD_OK) status = check_integrator(s->opt.integrator, message, size);
@@ -380,27 +385,36 @@ static bool is_left(const kd_simulation *s)
     return s->hybrid && kd_hybrid_pending(s->hybrid);
 }
 
-// Wanted times up to the present one, by dense output; at an instant the limit from the right
+// The instant that was passed is the same time as t but for rounding.
+static bool is_passed(const kd_simulation *s, double t)
+{
+    return s->x->t == s->passed && t >= s->x->t - PASSED * DBL_EPSILON * fabs(s->x->t);
+}
+
+// The state at a wanted time up to the present one, in s->at
+static kd_status find_wanted(kd_simulation *s, double wanted)
+{
+    kd_status status = KD_OK;
+    bool      inside_step = wanted < s->x->t && !is_passed(s, wanted);
+    if (inside_step) status = integrator_dense(s, wanted);
+    if (status < 0) return status;
+    kd_state_copy(s->x, s->at);
+    s->at->t = wanted;
+    return inside_step ? unpack(s, wanted, s->vector, s->at) : KD_OK;
+}
+
+// Wanted times up to the present one, by dense output; at an instant, and next to it, the limit from the right
 static kd_status show_times(kd_simulation *s)
 {
-    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] <= s->x->t) {
+    kd_status status = KD_OK;
+    while (status == KD_OK && s->next_time < s->opt.ntimes && s->opt.times[s->next_time] <= s->x->t) {
         double wanted = s->opt.times[s->next_time];
-        if (wanted == s->x->t && is_left(s)) return KD_OK;
+        if (is_left(s) && wanted >= s->x->t - PENDING * DBL_EPSILON * fabs(s->x->t)) return KD_OK;
         s->next_time++;
-        kd_status status = KD_OK;
-        if (wanted < s->x->t) { // inside the last step
-            status = integrator_dense(s, wanted);
-            if (status < 0) return status;
-            kd_state_copy(s->x, s->at);
-            status = unpack(s, wanted, s->vector, s->at);
-            if (status < 0) return status;
-            status = show(s, s->at, true);
-        } else {
-            status = show(s, s->x, true);
-        }
-        if (status != KD_OK) return status;
+        status = find_wanted(s, wanted);
+        if (status >= 0) status = show(s, s->at, true);
     }
-    return KD_OK;
+    return status;
 }
 
 static kd_status show_start(kd_simulation *s)
@@ -440,6 +454,7 @@ static kd_status pass_instant(kd_simulation *s)
     kd_status status = instant_failed(s, kd_hybrid_pass(s->hybrid));
     if (status < 0) return status;
     s->unseen = true;
+    s->passed = s->x->t;
     if (is_left(s)) return status; // what happened made functions change their sign
     bool       smooth = kd_hybrid_is_smooth(s->hybrid) && s->x->t == s->methods->time(s->integrator);
     bool       same = same_rows(s) && !kd_hybrid_has_moved(s->hybrid);
@@ -477,6 +492,7 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
         kd_text(s->message, sizeof s->message, "the end time %g is not a finite number", t_end);
         return KD_ERR_TIME;
     }
+    if (is_passed(s, t_end)) t_end = fmax(t_end, s->x->t);
     if (!(t_end >= s->x->t)) {
         kd_text(s->message, sizeof s->message, "the end time %g lies before the present time %g", t_end, s->x->t);
         return KD_ERR_TIME;

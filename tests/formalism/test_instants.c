@@ -527,6 +527,26 @@ static void velocities_that_cannot_be_set(void **state)
     kd_model_destroy(m);
 }
 
+// An output that is no number, and a setting that is none, are told by their names.
+static void numbers_that_are_none(void **state)
+{
+    (void)state;
+    desk d = desk_of("blocks: {a: {type: expression, period: 0.1, input: t, output: [u, sqrt(u - 0.5)]}}\n"
+                     "variables: {one: 1, two: 2}\n"
+                     "events: {e: {when: t - 1, set: {variable.two: 1/(t - t)}}}\n",
+                     KD_JOINT);
+    stand(&d);
+    assert_int_equal(kd_eom_discrete(d.data, d.z), KD_EVAL_RETRY);
+    assert_string_equal(kd_eom_data_message(d.data), "discrete update returned NaN for 'block.a.out2' at t = 0");
+    assert_int_equal(kd_eom_data_fault(d.data).status, KD_ERR_NOT_FINITE);
+    memcpy(d.z, d.x->z, (size_t)d.n.nz * sizeof(double));
+    kd_jump jump = {.p = d.x->p, .v = d.x->v, .r = d.x->r, .z = d.z};
+    stand(&d);
+    assert_int_equal(kd_eom_event(d.data, (const signed char[]){1}, &jump), KD_EVAL_RETRY);
+    assert_string_equal(kd_eom_data_message(d.data), "event returned infinity for 'variable.two' at t = 0");
+    desk_destroy(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,6 +563,7 @@ int main(void)
         cmocka_unit_test(derivatives_hold_z),
         cmocka_unit_test(events_set_and_stop),
         cmocka_unit_test(velocities_that_cannot_be_set),
+        cmocka_unit_test(numbers_that_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

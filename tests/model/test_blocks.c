@@ -127,6 +127,10 @@ static void wrong_blocks(void **state)
     kd_block_def b = pid();
     b.period = -1;
     assert_refused(&b, "block 'b': 'period' must be positive, but is -1");
+    b.period = 1e-300, b.input[0] = "t";
+    assert_refused(&b, "block 'b': the period is below 1e-12 s: too short for steps");
+    b.period = 0.1, b.offset = -1e300;
+    assert_refused(&b, "block 'b': the offset lies more than 1e12 periods back: sampling times lose all digits");
     b = pid();
     b.input[0] = NULL;
     assert_refused(&b, "block 'b': 'input' is missing");
