@@ -4,6 +4,7 @@
 //     2. a change of sign between the ends: the Illinois variant of regula falsi on the earliest root of all functions
 //     3. two changes of sign: bounds of the function exclude them, by bisection of the step; without bounds the minima
 //        of |s| are searched from samples where one is plausible. One that is found: 2. with the part in front of it
+//     4. three of them: the one that was located need not be the first. The part in front of it is looked at as in 3.
 #include "simulation/crossing.h"
 
 #include <float.h>
@@ -13,6 +14,7 @@
 #define FIRST_PROBE 1e-10 // of the step: first look at a function that starts at zero
 #define BISECTIONS 400    // of one step, to exclude double crossings by bounds
 #define DEPTH 64          // of the bisection: no double can be halved more often
+#define LAST_PART 1e-3    // of the part in front of a crossing, next to it: no more are expected there
 #define ITERATIONS 200    // of the location, more than bisection alone needs
 #define POLISHED 2        // evaluations behind a root that is known to the tolerance
 #define BEHIND 4          // [ulp] so far behind it
@@ -205,10 +207,10 @@ static kd_status gather(kd_crossing *self, const kd_step_functions *f, double *t
 
 // ---- double crossings: bounds ---------------------------------------------------------------------------------------
 
-// Can function i cross twice between the start and the end, as far as values at the ends tell?
+// Can function i cross twice between the start and the end, or before it crosses at the end?
 static bool is_open(const kd_crossing *self, int i)
 {
-    return self->side[i] != 0 && self->band[i] == 0 && !has_crossed(self, i, self->end[i]);
+    return self->side[i] != 0 && self->band[i] == 0;
 }
 
 static bool is_known(const kd_crossing *self, int i)
@@ -236,6 +238,7 @@ static kd_status exclude(kd_crossing *self, const kd_step_functions *f, double t
         if (status < 0) return status;
         for (int i = 0; i < self->n; i++) {
             if (!wanted[i] || is_excluded(self, i)) continue;
+            if (b == t1 && b - a <= LAST_PART * (t1 - t0) && has_crossed(self, i, self->end[i])) continue;
             if (!is_known(self, i))
                 wanted[i] = 2;
             else if (wanted[i] == 1)
@@ -365,7 +368,7 @@ static kd_status search(kd_crossing *self, const kd_step_functions *f, double t0
 {
     kd_status status = take_samples(self, f, t0, t1, found, t);
     for (int i = 0; i < self->n; i++) {
-        if (!wanted[i]) continue;
+        if (!wanted[i] || has_crossed(self, i, self->end[i])) continue; // samples are enough before a crossing
         for (int k = 0; k <= self->samples + 1 && status >= 0 && !*found; k++) {
             double t3[3], y3[3];
             if (!bracket(self, i, k, t3, y3)) continue;

@@ -115,6 +115,34 @@ static void roots_in_order(void **state)
     }
 }
 
+static double fast(double t)
+{
+    return sin(50 * t);
+}
+
+static void fast_bounds(double t0, double t1, double *lower, double *upper)
+{
+    const double middle = fast(0.5 * (t0 + t1)), most = 25 * (t1 - t0); // |s'| <= 50
+    *lower = middle - most;
+    *upper = middle + most;
+}
+
+// Many roots of one function in one step: the first one is found, not the one that a search between the ends meets.
+static void many_roots_in_a_step(void **state)
+{
+    (void)state;
+    const double h[] = {3, 0.3, 0.2, 0.1};
+    for (int k = 0; k < 4; k++) {
+        for (int has_bounds = k < 2; has_bounds < 2; has_bounds++) { // samples see so many roots in short steps only
+            functions f = {1, {fast}, {fast_bounds}, 0};
+            found     all = find_all(&f, 7, has_bounds, 3, h[k], 1e-13);
+            assert_int_equal(all.n, 47);
+            for (int j = 1; j <= 47; j++)
+                assert_true(fabs(all.t[j - 1] - pi * j / 50) < 2e-13 && all.crossed[j - 1][0] == (j % 2 ? -1 : 1));
+        }
+    }
+}
+
 // Roots that are closer than the tolerance are one crossing of both functions.
 static void simultaneous_roots(void **state)
 {
@@ -197,7 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roots_in_order), cmocka_unit_test(simultaneous_roots), cmocka_unit_test(dips),
-        cmocka_unit_test(far_from_zero),  cmocka_unit_test(start_at_zero),
+        cmocka_unit_test(far_from_zero),  cmocka_unit_test(start_at_zero),      cmocka_unit_test(many_roots_in_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
