@@ -113,7 +113,8 @@ static void forbidden_reads(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"joint.hinge.a", "'joint.hinge.a' cannot be read here: only positions, velocities, states and inputs can"},
+        {"joint.hinge.a",
+         "'joint.hinge.a' cannot be read here: only positions, velocities, states, blocks, variables and inputs can"},
         {"body.arm.acc.x", "'body.arm.acc.x' cannot be read here"},
         {"joint.hinge.force.x", "'joint.hinge.force.x' cannot be read here"},
         {"sensor.s", "'sensor.s' cannot be read here"},

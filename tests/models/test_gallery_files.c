@@ -689,6 +689,7 @@ static void all_are_complete(void **state)
                                        "tests/models/test_trailer.c",
                                        "tests/models/test_realtime_vehicles.c",
                                        "tests/models/test_impacts.c",
+                                       "tests/models/test_semi_active.c",
                                        "tests/models/test_gallery_friction.c",
                                        "tests/models/test_door.c",
                                        "tests/models/test_fluid_models.c",
