@@ -653,7 +653,7 @@ static void for_all_files(void (*look)(const char *name, void *context), void *c
     assert_true(count > 30);
 }
 
-enum { TESTS = 11, PAGES = TESTS + 2 }; // files that test models, and those that list them
+enum { TESTS = 12, PAGES = TESTS + 2 }; // files that test models, and those that list them
 
 static void is_complete(const char *name, void *context)
 {
