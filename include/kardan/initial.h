@@ -54,8 +54,8 @@ typedef struct kd_solvability {
     double limit, reversed; // these forces can be that many times as large before the condition fails, at the
                             // multipliers as they are, and with those of one or all auxiliary variables reversed;
                             // infinity: without end. Between limit and here solutions are not unique, or there are none
-    int  name[3], nnames; // auxiliary variables (without: multipliers) that take part most where it fails first
-    bool without;         // multipliers were found without such forces, because x has none
+    int  name[3], nnames;   // auxiliary variables (without: multipliers) that take part most where it fails first
+    bool without;           // multipliers were found without such forces, because x has none
 } kd_solvability;
 // At the state x, with its a, lambda, mu, w; where lambda and mu are all zero, with those that there were without such
 // forces. KD_OK: the condition holds; KD_ERR_SINGULAR_MASS: it does not; KD_ERR_UNSUPPORTED: no forces depend on
