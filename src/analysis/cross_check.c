@@ -337,6 +337,19 @@ static void speak(const kd_cross_check *k)
     }
 }
 
+// A run that an event ended before the last of the times is checked up to the last but one that it saw: events of the
+// others may come a little earlier. false: there is no such time.
+static bool shorten(kd_cross_check *k)
+{
+    if (k->track[OWN].rows == k->ntimes) return true;
+    if (k->track[OWN].rows < 2) return false;
+    k->ntimes = k->track[OWN].rows - 1;
+    k->t_end = k->times[k->ntimes - 1];
+    for (int i = 0; i < TRACKS; i++) k->track[i].ntimes = k->ntimes;
+    k->track[OWN].rows = k->ntimes;
+    return true;
+}
+
 kd_status kd_cross_check_run(kd_cross_check *k, const kd_cross_options *opt, kd_cross_result *result)
 {
     kd_status status = KD_OK;
@@ -350,8 +363,8 @@ kd_status kd_cross_check_run(kd_cross_check *k, const kd_cross_options *opt, kd_
     k->opt = opt;
     k->result = result;
     k->stopped = false;
-    if (k->track[OWN].rows < k->ntimes) {
-        kd_text(result->sentence, sizeof result->sentence, "the run itself did not reach the end");
+    if (!shorten(k)) {
+        kd_text(result->sentence, sizeof result->sentence, "the run itself ended at once");
         return KD_OK;
     }
     kd_channel_scales(&k->channels, &k->track[OWN], k->ntimes, opt->atol / opt->rtol, k->scale);

@@ -10,13 +10,14 @@
 #include "io/compare_file.h"
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200 };
-static const double INTERVAL = 0.1; // [s] between two lines of progress
+static const double INTERVAL = 0.1;    // [s] between two lines of progress
+static const double BEFORE_END = 0.99; // of the motion up to an event that ends it
 static const char  *DEFAULT_TOLERANCES = "1e-3:1e-9";
 
 typedef struct task {
     kd_subject_request request;
     const char        *tolerances, *output, *coordinates;
-    double             t_end;
+    double             t_end, ended; // time of an event that ends the motion, 0: there is none
     bool               json, quiet, brief;
     kd_compare_options options;
     double             tolerance[KD_COMPARE_TOLERANCES];
@@ -216,8 +217,35 @@ static bool tell(const task *t)
         return done;
     }
     printf("%s: %s, to t = %.6g s\n", s->name, s->title, c->t_end);
+    if (t->ended > 0) printf("  an event ends the motion at t = %.6g s\n", t->ended);
     if (t->other.why[0] && t->nsides == 1) printf("  not in the other coordinates: %s\n", t->other.why);
     return (t->brief || print_long(c, kd_comparison_table)) && print_long(c, kd_comparison_advice);
+}
+
+static kd_eval watch(const kd_state *x, bool at_time, void *context)
+{
+    (void)x, (void)at_time, (void)context;
+    return kd_cli_is_interrupted() ? KD_EVAL_STOP : KD_EVAL_OK;
+}
+
+// An event may end the motion: runs are compared up to shortly before it, where all of them come.
+static void shorten(task *t)
+{
+    const kd_subject *s = &t->subject;
+    kd_state         *x = NULL;
+    kd_method         method = {.rtol = 1e-6};
+    if (!kd_eom_definition(s->eom)->event || !kd_method_read(&method)) return;
+    if (kd_state_create(s->eom, &x) < 0) return;
+    kd_state_copy(s->x, x);
+    kd_method_choose(&method, s);
+    method.options.rtol = method.options.atol = method.rtol;
+    method.options.output = watch;
+    kd_status status = kd_simulate(s->eom, kd_subject_inputs(s), &method.options, x, t->options.t_end, NULL, NULL, 0);
+    if (status == KD_STOPPED && !kd_cli_is_interrupted() && x->t > s->x->t) {
+        t->ended = x->t;
+        t->options.t_end = s->x->t + BEFORE_END * (x->t - s->x->t);
+    }
+    kd_state_destroy(x);
 }
 
 static int compare(task *t)
@@ -226,6 +254,7 @@ static int compare(task *t)
     t->options.context = t;
     t->shows = !t->quiet && !t->json && isatty(STDERR_FILENO);
     kd_cli_watch_signals();
+    shorten(t);
     kd_status status = kd_compare(t->side, t->nsides, &t->options, &t->result, t->message, sizeof t->message);
     if (t->shows && t->shown_at > 0) fputs("\r\x1b[K", stderr);
     if (status < 0) {

@@ -15,16 +15,61 @@ static const char *const STABILITY[] = {"unknown", "stable", "indifferent", "uns
 
 // ---- for all commands -----------------------------------------------------------------------------------------------
 
+// z but for directions of friction as it was
+static void keep_z(const kd_eom *eom, const double *before, double *z)
+{
+    const kd_eom_def *def = kd_eom_definition(eom);
+    const kd_dims     n = kd_eom_dims(eom);
+    for (int i = 0; i < n.nz; i++) {
+        bool direction = false;
+        for (int k = 0; def->friction && k < n.nmu; k++) direction = direction || def->friction[k] == i;
+        if (!direction) z[i] = before[i];
+    }
+}
+
+kd_status kd_cli_settle(kd_subject *s, char *message, size_t size)
+{
+    const kd_eom_def *def = kd_eom_definition(s->eom);
+    const size_t      nz = (size_t)kd_eom_dims(s->eom).nz;
+    if (!def->restitution && !def->friction) return KD_OK;
+    double *before = calloc(nz + 1, sizeof *before);
+    if (!before) return KD_ERR_MEMORY;
+    if (nz > 0) memcpy(before, s->x->z, nz * sizeof *before);
+    kd_method             method = {.rtol = 0};
+    kd_simulation_options opt = kd_simulation_options_default();
+    if (kd_method_read(&method)) {
+        kd_method_choose(&method, s);
+        opt = method.options;
+    }
+    kd_status status = kd_simulate(s->eom, kd_subject_inputs(s), &opt, s->x, s->x->t, NULL, message, size);
+    if (nz > 0) keep_z(s->eom, before, s->x->z);
+    free(before);
+    return status;
+}
+
+void kd_cli_tell_held(const kd_subject *s)
+{
+    if (kd_eom_definition(s->eom)->discrete)
+        printf("sampled blocks keep the outputs that they have now: what they feed back is not part of this\n");
+}
+
 kd_status kd_cli_rest(kd_subject *s, bool stable, kd_equilibrium_result *result, char *message, size_t size)
 {
     kd_equilibrium_options opt = kd_equilibrium_options_default();
     kd_initial_options     initial = kd_initial_options_default();
     char                   news[MESSAGE_SIZE] = "";
     opt.stable = stable;
-    kd_status status = kd_equilibrium(s->eom, kd_subject_inputs(s), &opt, s->x, result, message, size);
+    kd_status status = kd_cli_settle(s, message, size);
+    if (status < 0) return status;
+    status = kd_equilibrium(s->eom, kd_subject_inputs(s), &opt, s->x, result, message, size);
+    if (status < 0 && kd_eom_definition(s->eom)->restitution)
+        kd_text_append(message, size,
+                       "; stops and contacts with restitution that are not touched at the start carry "
+                       "nothing: start where they are");
     if (status < 0) return status;
     // what drives prescribe moves on from here
     status = kd_initial_consistent(s->eom, kd_subject_inputs(s), &initial, s->x, news, sizeof news);
+    if (status >= 0) status = kd_cli_settle(s, news, sizeof news); // rows that would pull open, those below zero fail
     if (status < 0) kd_text(message, size, "the equilibrium is no start: %s", news);
     return status;
 }
@@ -193,6 +238,7 @@ static int find(quest *q)
     }
     if (q->json || q->quiet) return KD_EXIT_OK;
     printf("%s: %s\n", s->name, q->message);
+    kd_cli_tell_held(s);
     kd_cli_tell_rest(s, q->before);
     printf("\nState: %s\n", q->path);
     return KD_EXIT_OK;

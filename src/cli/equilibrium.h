@@ -4,6 +4,10 @@
 
 #include "cli/subject.h"
 
+// Which one-sided rows of the start hold, and which friction sticks; samples are not made. message: why it fails
+kd_status kd_cli_settle(kd_subject *subject, char *message, size_t size) KD_NODISCARD;
+// A line about controllers whose outputs are held, if there are any
+void kd_cli_tell_held(const kd_subject *subject);
 // The equilibrium becomes the start of the subject. message: what was found, or why not.
 kd_status kd_cli_rest(kd_subject *subject, bool stable, kd_equilibrium_result *result, char *message,
                       size_t size) KD_NODISCARD;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/equilibrium.h"
 #include "cli/operating_point.h"
 #include "io/csv.h"
 #include "io/svg.h"
@@ -267,6 +268,7 @@ static void tell_text(const task *t)
     const kd_linear *l = t->point.linear;
     const int        last = t->n - 1;
     printf("%s: %s\n", t->point.subject.name, t->point.subject.title);
+    kd_cli_tell_held(&t->point.subject);
     if (l->speed > 0 || l->force > 1e-6)
         printf("not at rest: largest velocity %.3g, largest acceleration %.3g; the response is that of this moment\n",
                l->speed, l->force);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/equilibrium.h"
 #include "cli/operating_point.h"
 #include "io/file.h"
 #include "io/linear_file.h"
@@ -75,6 +76,7 @@ static void tell_text(const task *t)
 {
     const kd_linear *l = t->point.linear;
     printf("%s: %s\n", t->point.subject.name, t->point.subject.title);
+    kd_cli_tell_held(&t->point.subject);
     if (l->speed > 0 || l->force > 1e-6)
         printf("not at rest: largest velocity %.3g, largest acceleration %.3g; the equations hold at this moment\n",
                l->speed, l->force);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/equilibrium.h"
 #include "cli/locus.h"
 #include "cli/mode_pictures.h"
 
@@ -100,6 +101,7 @@ static void tell_text(const task *t)
     const kd_operating_point *o = &t->point;
     const kd_linear          *l = o->linear;
     printf("%s: %s\n", o->subject.name, o->subject.title);
+    kd_cli_tell_held(&o->subject);
     if (l && (l->speed > 0 || l->force > 1e-6))
         printf("not at rest: largest velocity %.3g, largest acceleration %.3g; the eigenvalues hold at this moment\n",
                l->speed, l->force);

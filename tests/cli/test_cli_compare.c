@@ -124,11 +124,28 @@ static void cross_check_of_chaos(void **state)
            "sensitive motion: this run is good to 1e-03 until t = ");
 }
 
+// A motion that an event ends is compared up to the event.
+static void motion_that_ends_early(void **state)
+{
+    (void)state;
+    expect("simulate " MODELS "gear-shift.yaml --set way=60 --cross-check" TO, 0, "gives the same motion");
+    command_result r =
+        expect("compare " MODELS "gear-shift.yaml --set way=60 --tol 1e-4,1e-6 --only psf+radau,ode+dop853"
+               " --brief" TO,
+               0, "an event ends the motion at t = ");
+    must_contain(r.text, "Reference: ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compare_model), cmocka_unit_test(compare_example), cmocka_unit_test(mistakes),
-        cmocka_unit_test(interrupted),   cmocka_unit_test(cross_check),     cmocka_unit_test(cross_check_of_chaos),
+        cmocka_unit_test(compare_model),
+        cmocka_unit_test(compare_example),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(cross_check),
+        cmocka_unit_test(cross_check_of_chaos),
+        cmocka_unit_test(motion_that_ends_early),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
 }

@@ -61,6 +61,22 @@ static void equilibrium_and_start(void **state)
     expect("simulate " MODELS "four-bar-spring.yaml --from-equilibrium --start-state x" TO, 1, "choose one");
 }
 
+// Stops that are touched at the start carry loads, friction sticks there; an equilibrium behind a stop is none;
+// controllers are held, which is told.
+static void equilibrium_of_hybrid_models(void **state)
+{
+    (void)state;
+    command_result json =
+        expect("equilibrium " MODELS "pendulum-stop.yaml --set stop=0.3 --set theta0=0.3 --json" TO, 0, "KD_OK");
+    assert_true(fabs(number_of(&json, "moment") - 9.81 * sin(0.3)) < 1e-9);
+    expect("equilibrium " MODELS "pendulum-stop.yaml --set stop=0.3" TO, 1, "lower stop is one-sided");
+    expect("equilibrium " MODELS "impact-ball.yaml" TO, 1, "start where they are");
+    expect("equilibrium " MODELS "sampled-speed.yaml" TO, 0, "sampled blocks keep the outputs");
+    expect("modes " MODELS "sampled-speed.yaml" TO, 0, "sampled blocks keep the outputs");
+    command_result modes = expect("modes " MODELS "stick-slip.yaml" TO, 0, "joint.carry.q");
+    assert_null(strstr(modes.text, "1.59155")); // it sticks, and does not swing on its spring
+}
+
 // Without equilibrium: exit status 1, and the direction in which a force remains.
 static void no_equilibrium(void **state)
 {
@@ -118,8 +134,12 @@ static void trim_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equilibrium_and_start), cmocka_unit_test(no_equilibrium), cmocka_unit_test(trim_steady_motion),
-        cmocka_unit_test(trim_parameters),       cmocka_unit_test(trim_turn),
+        cmocka_unit_test(equilibrium_of_hybrid_models),
+        cmocka_unit_test(equilibrium_and_start),
+        cmocka_unit_test(no_equilibrium),
+        cmocka_unit_test(trim_steady_motion),
+        cmocka_unit_test(trim_parameters),
+        cmocka_unit_test(trim_turn),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
 }
