@@ -5,6 +5,7 @@
 
 #include "cli/equilibrium.h"
 #include "cli/method.h"
+#include "core/text.h"
 #include "model/model.h"
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, NAME_SIZE = 200, MOST = 64, TEXT_SIZE = 4096 };
@@ -136,7 +137,9 @@ static kd_status make_equations(const double *value, void *context, const kd_eom
             request.settings.word[request.settings.count++] = q->request.settings.word[i];
     if (request.settings.count + q->nparameters > KD_CLI_LONGEST_LIST) return KD_ERR_ARGUMENT;
     for (int i = 0; i < q->nparameters; i++) {
-        snprintf(q->setting[i], sizeof q->setting[i], "%s=%.17g", q->parameter[i], value[i]);
+        char text[sizeof q->setting[i]] = ""; // of its own: parameter and setting are parts of one object
+        kd_text(text, sizeof text, "%s=%.17g", q->parameter[i], value[i]);
+        memcpy(q->setting[i], text, sizeof text);
         request.settings.word[request.settings.count++] = q->setting[i];
     }
     kd_subject_close(&q->made);

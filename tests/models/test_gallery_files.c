@@ -653,7 +653,7 @@ static void for_all_files(void (*look)(const char *name, void *context), void *c
     assert_true(count > 30);
 }
 
-enum { TESTS = 12, PAGES = TESTS + 2 }; // files that test models, and those that list them
+enum { TESTS = 13, PAGES = TESTS + 2 }; // files that test models, and those that list them
 
 static void is_complete(const char *name, void *context)
 {
@@ -690,6 +690,7 @@ static void all_are_complete(void **state)
                                        "tests/models/test_realtime_vehicles.c",
                                        "tests/models/test_impacts.c",
                                        "tests/models/test_semi_active.c",
+                                       "tests/models/test_controllers.c",
                                        "tests/models/test_gallery_friction.c",
                                        "tests/models/test_door.c",
                                        "tests/models/test_fluid_models.c",
