@@ -29,7 +29,7 @@ KD_EXTERN_C_BEGIN
 // code of the GEOMS report (S3, manual) for the same situation.
 #define KD_STATUS_LIST(X)                                                                                              \
     X(KD_OK, 0, "success")                                                                                             \
-    X(KD_STOPPED, 1, "stopped on request of the output function [-1101]")                                              \
+    X(KD_STOPPED, 1, "stopped on request of the output function or of an event [-1101]")                               \
     X(KD_CORRECTED, 2, "initial values were corrected to be consistent")                                               \
     X(KD_REDUNDANT, 3, "constraints are redundant: multipliers are not unique, the motion is")                         \
     X(KD_STIFF, 4, "the equations are stiff: an implicit method would need less work than the explicit one")           \
