@@ -167,11 +167,6 @@ bool kd_hybrid_is_smooth(const kd_hybrid *self)
     return self->smooth;
 }
 
-bool kd_hybrid_has_moved(const kd_hybrid *self)
-{
-    return self->moved || self->rows_changed;
-}
-
 bool kd_hybrid_watch(const kd_hybrid *self)
 {
     return self->crossing.n > 0;

@@ -35,8 +35,6 @@ kd_status kd_hybrid_pass(kd_hybrid *self) KD_NODISCARD;
 
 // Did the last instant change z or inputs only, at the end of a step?
 bool kd_hybrid_is_smooth(const kd_hybrid *self);
-// Did it change p, v or r by itself?
-bool kd_hybrid_has_moved(const kd_hybrid *self);
 
 long        kd_hybrid_count(const kd_hybrid *self, kd_event_kind kind);
 const char *kd_hybrid_message(const kd_hybrid *self); // why it failed or stopped

@@ -457,7 +457,7 @@ static kd_status pass_instant(kd_simulation *s)
     s->passed = s->x->t;
     if (is_left(s)) return status; // what happened made functions change their sign
     bool       smooth = kd_hybrid_is_smooth(s->hybrid) && s->x->t == s->methods->time(s->integrator);
-    bool       same = same_rows(s) && !kd_hybrid_has_moved(s->hybrid);
+    bool       same = same_rows(s);
     kd_restart mode = smooth ? KD_RESTART_SMOOTH : same ? KD_RESTART_SAME_ROWS : KD_RESTART_FRESH;
     kd_status  started = integrator_start(s, mode);
     if (started >= 0 && smooth) started = take_state(s);

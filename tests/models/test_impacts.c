@@ -44,6 +44,7 @@ typedef struct run {
     double       y[MOST_SENSORS]; // at the end
     double       worst_identity;  // of energies at impacts
     double       e;
+    kd_stats     stats;
     char         last_text[200];
 } run;
 
@@ -136,7 +137,8 @@ static void simulate(run *r, kd_model *model, const method *m, double e, double 
     opt.events.listener = listen;
     opt.events.context = r;
     if (m->formulation == KD_INDEX1 || m->formulation == KD_ODE) opt.formulation_options.projection = KD_PROJECT_ALWAYS;
-    kd_status status = kd_simulate(eom, kd_system_inputs(r->system), &opt, r->x, t_end, NULL, message, sizeof message);
+    kd_status status =
+        kd_simulate(eom, kd_system_inputs(r->system), &opt, r->x, t_end, &r->stats, message, sizeof message);
     if (status < 0)
         fail_msg("%s, %s: %s", kd_formulation_word(m->formulation), kd_integrator_word(m->integrator), message);
     assert_near(r->x->t, t_end, 0);
@@ -241,6 +243,22 @@ static void test_ball(void **state)
             assert_near(r.y[3], 0.5 * GRAVITY * cos(a), 1e-8);
             finish(&r);
         }
+}
+
+// Matrices serve on behind impacts: of more than thirty, at most a few ask for a new one.
+static void test_matrices_are_kept(void **state)
+{
+    (void)state;
+    static const kd_integrator integrators[] = {KD_RADAU, KD_BDF, KD_SDIRK};
+    for (int k = 0; k < 3; k++) {
+        run          r;
+        const method m = {KD_JOINT, KD_GGL, integrators[k]};
+        simulate(&r, read_file(MODEL("impact-ball"), NULL, 0), &m, -1, 1e-8, 5);
+        int impacts = count_of(&r, KD_EVENT_IMPACT);
+        if (!(impacts > 30 && r.stats.jacobians <= 5))
+            fail_msg("%s: %d impacts, %ld Jacobians", kd_integrator_word(m.integrator), impacts, r.stats.jacobians);
+        finish(&r);
+    }
 }
 
 // ---- balls in a row ------------------------------------------------------------------------------------------------
@@ -400,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_pendulum_dies_out),
         cmocka_unit_test(test_pendulum_rests),
         cmocka_unit_test(test_ball),
+        cmocka_unit_test(test_matrices_are_kept),
         cmocka_unit_test(test_row_of_balls),
         cmocka_unit_test(test_row_with_loss),
         cmocka_unit_test(test_closed_loop),
