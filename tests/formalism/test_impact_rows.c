@@ -307,8 +307,8 @@ static void test_memory(void **state)
         f.calls = 0;
         f.fail_at = at;
         status = kd_system_create(m, NULL, &s, message, sizeof message);
-        if (f.calls < at) break;
         kd_system_destroy(s);
+        if (f.calls < at) break;
         assert_int_equal(f.live, 0);
         if (status != KD_OK) assert_int_equal(status, KD_ERR_MEMORY);
         status = KD_ERR_MEMORY;
