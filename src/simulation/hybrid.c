@@ -220,7 +220,7 @@ static kd_status state_inside(kd_hybrid *self, double t, kd_state *x, bool accel
 static kd_status values_inside(double t, void *context, double *out)
 {
     kd_hybrid *self = context;
-    kd_status  status = state_inside(self, t, self->inside, kd_limit_needs_accelerations(self->limit));
+    kd_status  status = state_inside(self, t, self->inside, kd_limit_needs_accelerations(self->limit, self->x));
     return status < 0 ? status : failed(self, kd_limit_values(self->limit, self->inside, out), "switching functions");
 }
 
@@ -322,7 +322,7 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
     self->has_crossed = false;
     find_due(self, t1);
     if (self->crossing.n > 0) {
-        if (!solved && kd_limit_needs_accelerations(self->limit)) {
+        if (!solved && kd_limit_needs_accelerations(self->limit, self->x)) {
             status = failed(self, kd_limit_solve(self->limit, x), "state");
             solved = true;
         }
