@@ -306,20 +306,20 @@ typedef struct kd_variable_def {
     double start;
 } kd_variable_def;
 
-typedef enum kd_crossing { KD_CROSSING_BOTH, KD_CROSSING_RISING, KD_CROSSING_FALLING } kd_crossing;
+typedef enum kd_crossing_kind { KD_CROSSING_BOTH, KD_CROSSING_RISING, KD_CROSSING_FALLING } kd_crossing_kind;
 
 #define KD_MAX_SETTINGS 16
 
 // When the expression passes through zero, targets (variable.NAME, state.NAME, joint.NAME.v of joint coordinates that
 // are coordinates of the motion) get new values, which all see the state of before.
 typedef struct kd_event_def {
-    const char *when; // reads what sensors can
-    kd_crossing crossing;
-    int         nsettings;
-    const char *target[KD_MAX_SETTINGS];
-    const char *value[KD_MAX_SETTINGS]; // expressions, as `when`
-    bool        stop;                   // the run ends
-    const char *message;                // for the log; NULL: its name
+    const char      *when; // reads what sensors can
+    kd_crossing_kind crossing;
+    int              nsettings;
+    const char      *target[KD_MAX_SETTINGS];
+    const char      *value[KD_MAX_SETTINGS]; // expressions, as `when`
+    bool             stop;                   // the run ends
+    const char      *message;                // for the log; NULL: its name
 } kd_event_def;
 
 // A named output: any expression of paths, accelerations and reactions included.
