@@ -234,6 +234,9 @@ typedef struct kd_eom_def {
     const double     *theta;      // (ntheta) default parameters, copied
     // Names for messages; NULL or a NULL answer: "p[3]". The string must live as long as the context.
     const char *(*name)(kd_kind kind, int i, void *context);
+    // Why a function refused (KD_EVAL_RETRY) or answered no number at x, in words for the message; text is "" before.
+    // Velocity stage. Optional
+    void (*reason)(const kd_point *x, void *context, char *text, size_t size);
 
     // One thread's workspace; NULL: context itself is passed, and must then not be changed by the functions.
     void *(*make_work)(void *context);

@@ -139,7 +139,7 @@ KD_API double kd_simulation_step_start(const kd_simulation *simulation);
 KD_API kd_status kd_simulation_inside(kd_simulation *simulation, double t, kd_state *x) KD_NODISCARD;
 // Counters since creation, over all runs and restarts.
 KD_API kd_stats kd_simulation_stats(const kd_simulation *simulation);
-// How many events of a kind there were since creation.
+// How many events of a kind there were since creation; samples with those at the start.
 KD_API long kd_simulation_events(const kd_simulation *simulation, kd_event_kind kind);
 // Why the last call failed or stopped; otherwise the news of the last start, "" if there is none.
 KD_API const char *kd_simulation_message(const kd_simulation *simulation);

@@ -466,12 +466,23 @@ kd_eval kd_fault_stage(kd_eom_data *d, kd_fn fn, kd_stage needed)
     return KD_EVAL_STOP;
 }
 
+// What the definition knows about it
+static void append_reason(kd_eom_data *d)
+{
+    char text[256] = "";
+    if (!d->eom->def.reason || d->stage < KD_STAGE_VELOCITY) return;
+    d->eom->def.reason(&d->x, d->context, text, sizeof text);
+    text[sizeof text - 1] = '\0';
+    if (text[0]) kd_text_append(d->message, sizeof d->message, ": %s", text);
+}
+
 kd_eval kd_fault_answer(kd_eom_data *d, kd_fn fn, const char *what, kd_eval answer)
 {
     bool retry = answer == KD_EVAL_RETRY;
     set_fault(d, retry ? KD_ERR_RETRY_FAILED : KD_ERR_CALLBACK_STOP, fn, -1);
     kd_text(d->message, sizeof d->message, "%s %s at t = %g", what, retry ? "cannot be evaluated" : "asked to stop",
             d->x.t);
+    if (retry) append_reason(d);
     return retry ? KD_EVAL_RETRY : KD_EVAL_STOP;
 }
 
@@ -496,6 +507,7 @@ kd_eval kd_fault_not_finite(kd_eom_data *d, kd_fn fn, const char *what, const do
         kd_text(d->message, sizeof d->message, "%s returned a number that is not finite", what);
     }
     kd_text_append(d->message, sizeof d->message, " at t = %g", d->x.t);
+    if (!unset) append_reason(d);
     return unset ? KD_EVAL_STOP : KD_EVAL_RETRY; // a smaller step would not set it
 }
 

@@ -117,7 +117,7 @@ struct kd_eom_data {
     kd_least_distance impact;
 
     kd_fault fault;
-    char     message[256];
+    char     message[400];
     kd_arena arena;
     void    *work; // of make_work, to be freed
 };

@@ -784,6 +784,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->nmu > 0) def.h = h, def.hI = hI;
     if (s->nsensors > 0) def.y = outputs;
     def.energies = energies;
+    if (!s->for_start) def.reason = kd_work_reason;
     if (s->nbreaking > 0) def.next_break = next_break;
     if (def.dims.nswitch > 0) {
         def.switching = kd_work_switching;

@@ -136,10 +136,10 @@ void kd_work_destroy(kd_work *w)
 }
 
 // ---- discrete states ------------------------------------------------------------------------------------------------
-static void fill_z(kd_work *w, const double *z)
+static void fill_z(kd_work *w, const double *z, int first, int end)
 {
     const kd_system *s = w->system;
-    for (int k = 0; k < s->nz_slots; k++) {
+    for (int k = first; k < end; k++) {
         const int i = s->z_slot[k];
         w->slot[i] = z[s->slot[i].index];
         w->jet[i] = kd_jet_const(w->slot[i]);
@@ -161,7 +161,7 @@ static void fill_time(kd_work *w, const kd_point *x)
                         : (kd_jet){.x = x->u[at.index], .x1 = x->du[at.index], .x2 = x->ddu[at.index]};
         w->slot[i] = w->jet[i].x;
     }
-    if (s->nz_slots > 0) fill_z(w, x->z);
+    fill_z(w, x->z, 0, s->nz_slots);
     for (int k = 0; s->prescribed && k < s->tree.ndof; k++) {
         if (!s->motion[k]) continue;
         kd_jet         q = kd_expr_jet(s->motion[k], w->jet, w->expr_work);
@@ -422,10 +422,13 @@ kd_eval kd_work_loads(kd_work *w, const kd_point *x)
     return KD_EVAL_OK;
 }
 
-void kd_work_show(kd_work *w, const kd_point *x, const double *z)
+bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int end)
 {
-    fill_z(w, z);
+    const int *at = w->system->z_slot_at;
+    if (at[first] == at[end]) return false;
+    fill_z(w, z, at[first], at[end]);
     fill_outputs(w, x->r);
+    return true;
 }
 
 void kd_work_forget(kd_work *w)

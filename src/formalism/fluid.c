@@ -6,6 +6,7 @@
 // Forces push `from` and `to` apart; s, v are the distance between them and its rate.
 #include <math.h>
 
+#include "core/text.h"
 #include "formalism/loads.h"
 
 // q and its slope K (d^2/2 + smooth^2) / (d^2 + smooth^2)^(5/4)
@@ -239,6 +240,23 @@ double kd_air_spring_reading(const kd_load *load, const double *x, int number)
     if (load->curve) kd_curve_eval(load->curve, x[at[LENGTH]], V);
     if (number == 2) return V[0];
     return number == 1 ? air_at(d, V[0], x[at[AIR]]).p : air_at(d, d->volume[1], x[at[AUXILIARY]]).p;
+}
+
+// ---- words ----------------------------------------------------------------------------------------------------------
+
+void kd_fluid_reason(const kd_load *load, const double *x, char *text, size_t size)
+{
+    const double s = x[load->variable[LENGTH]], position = s - load->constant[0];
+    if (load->def->kind == KD_HYDRAULIC)
+        kd_text_append(
+            text, size,
+            "the piston is outside of its cylinder, at %.6g of a stroke from 0 to %.6g: look at the position "
+            "and at 'length', the distance at 0",
+            position, load->def->stroke);
+    else if (!(kd_air_spring_reading(load, x, 2) > 0.0))
+        kd_text_append(text, size, "no volume is left at the length %.6g", s);
+    else
+        kd_text_append(text, size, "no air is left");
 }
 
 // ---- start values ---------------------------------------------------------------------------------------------------

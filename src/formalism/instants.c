@@ -168,11 +168,11 @@ static kd_eval sample(const kd_sampler *b, kd_work *w, double t, double *z)
     return answer;
 }
 
-// The blocks behind see the new values, through controllers and sensors, too.
-static void show(kd_work *w, const kd_point *x, const double *z)
+// The blocks behind see the new values of this one, through controllers and sensors, too.
+static void show(const kd_sampler *b, kd_work *w, const kd_point *x, const double *z)
 {
-    kd_work_show(w, x, z);
-    if (w->system->at_samples.sensors) kd_work_sensors(w, w->sensor);
+    const bool seen = kd_work_show(w, x, z, b->z, counter_of(b) + 1);
+    if (seen && w->system->at_samples.sensors) kd_work_sensors(w, w->sensor);
 }
 
 kd_eval kd_work_discrete(const kd_point *x, void *context, double *z_new)
@@ -187,7 +187,7 @@ kd_eval kd_work_discrete(const kd_point *x, void *context, double *z_new)
         if (time_of(def, *k) > until) continue;
         answer = sample(&s->block[i], w, x->t, z_new);
         *k = fmax(*k + 1.0, number_behind(def, until));
-        show(w, x, z_new);
+        show(&s->block[i], w, x, z_new);
     }
     kd_work_forget(w);
     return answer;

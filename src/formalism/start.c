@@ -645,11 +645,11 @@ static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message,
     char               text[400] = "";
     kd_consistency     now;
     status = kd_initial_residuals(s->eom, &s->inputs, x, &now);
-    if (status < 0) goto done;
+    if (status == KD_ERR_MEMORY) goto done;
     double speed = 1.0, extent = 1.0; // far from the origin coordinates round to more
     for (int i = 0; i < s->np; i++) extent = fmax(extent, fabs(x->p[i]));
     for (int i = 0; i < s->nv; i++) speed = fmax(speed, fabs(x->v[i]));
-    opt.assume = now.position <= FITS * extent &&
+    opt.assume = status >= 0 && now.position <= FITS * extent &&
                  now.velocity <= FITS * speed * extent; // as it should be: only the multipliers are missing
     status = kd_initial_consistent(s->eom, &s->inputs, &opt, x, text, sizeof text);
     if (status < 0 || (status > 0 && news == KD_OK)) kd_text(message, size, "%s", text);

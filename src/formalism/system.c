@@ -248,10 +248,21 @@ static kd_status list_time_slots(kd_system *s)
     if (!s->time_slot) return KD_ERR_MEMORY;
     for (int i = 0; i < s->nslots; i++)
         if (s->slot[i].kind == KD_SLOT_TIME || s->slot[i].kind == KD_SLOT_INPUT) s->time_slot[s->ntime_slots++] = i;
+    return KD_OK;
+}
+
+// Sorted by places in z, by counting.
+static kd_status list_z_slots(kd_system *s)
+{
     s->z_slot = kd_cut_int(&s->arena, s->nslots);
-    if (!s->z_slot) return KD_ERR_MEMORY;
+    s->z_slot_at = kd_cut_int(&s->arena, s->nz + 2);
+    if (!s->z_slot || !s->z_slot_at) return KD_ERR_MEMORY;
+    int *next = s->z_slot_at + 1; // becomes the end of each place, the beginning of the one behind it
     for (int i = 0; i < s->nslots; i++)
-        if (s->slot[i].kind == KD_SLOT_DISCRETE) s->z_slot[s->nz_slots++] = i;
+        if (s->slot[i].kind == KD_SLOT_DISCRETE) next[s->slot[i].index + 1]++, s->nz_slots++;
+    for (int i = 0; i < s->nz; i++) next[i + 1] += next[i];
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_DISCRETE) s->z_slot[next[s->slot[i].index]++] = i;
     return KD_OK;
 }
 
@@ -285,6 +296,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) mark_pairs(s);
     if (status == KD_OK) kd_system_discrete_readings(s);
     if (status == KD_OK) status = list_time_slots(s);
+    if (status == KD_OK) status = list_z_slots(s);
     if (status == KD_OK) status = kd_system_list_breaks(s);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);

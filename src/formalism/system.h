@@ -180,7 +180,8 @@ struct kd_system {
     int       nbreaking;                  // expressions that may not be smooth at some time
     kd_expr **breaking;
     int       max_interval;     // ranges of workspace that any expression needs
-    int      *z_slot, nz_slots; // variables that are places in z
+    int      *z_slot, nz_slots; // variables that are places in z, in their order
+    int      *z_slot_at;        // (nz + 1) where those of each place begin
 
     kd_sampler *block;      // (nblocks)
     kd_trigger *event;      // (nevents)
@@ -389,12 +390,14 @@ void     kd_work_destroy(kd_work *w);
 void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
-kd_eval  kd_work_loads(kd_work *w, const kd_point *x);                 // forces of all loads, rates of all states
-void     kd_work_show(kd_work *w, const kd_point *x, const double *z); // other z in the variables, until forgotten
-void     kd_work_forget(kd_work *w);                                   // nothing is up to date
+kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
+// Other z in the variables of places first to end - 1, until forgotten. false: nobody reads them
+bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int end);
+void kd_work_forget(kd_work *w); // nothing is up to date
 // equations.c, at the acceleration stage for all: variables of forces, reactions, energies; then sensors into out and
 // their variables
 kd_eval kd_work_forces(kd_work *w, const kd_point *x);
+void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size); // reason.c, for kd_eom_def.reason
 void    kd_work_sensors(kd_work *w, double *out);
 // forces on links and dofs: clear, sum up by pair, spread to the links
 void    kd_work_clear_forces(kd_work *w);

@@ -220,7 +220,7 @@ static kd_status state_inside(kd_hybrid *self, double t, kd_state *x, bool accel
 static kd_status values_inside(double t, void *context, double *out)
 {
     kd_hybrid *self = context;
-    kd_status  status = state_inside(self, t, self->inside, kd_limit_needs_accelerations(self->limit));
+    kd_status  status = state_inside(self, t, self->inside, kd_limit_needs_accelerations(self->limit, self->x));
     return status < 0 ? status : failed(self, kd_limit_values(self->limit, self->inside, out), "switching functions");
 }
 
@@ -322,7 +322,7 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
     self->has_crossed = false;
     find_due(self, t1);
     if (self->crossing.n > 0) {
-        if (!solved && kd_limit_needs_accelerations(self->limit)) {
+        if (!solved && kd_limit_needs_accelerations(self->limit, self->x)) {
             status = failed(self, kd_limit_solve(self->limit, x), "state");
             solved = true;
         }
@@ -426,7 +426,8 @@ static kd_status make_rows(kd_hybrid *self)
     return status;
 }
 
-static kd_status make_sample(kd_hybrid *self)
+// At the start no sample may be due: one that is renews z.
+static kd_status make_sample(kd_hybrid *self, bool due)
 {
     kd_state    *x = self->x;
     const size_t bytes = (size_t)self->dims.nz * sizeof(double);
@@ -436,7 +437,9 @@ static kd_status make_sample(kd_hybrid *self)
     if (bytes > 0 && memcmp(x->z, self->jump->z, bytes) != 0) {
         memcpy(x->z, self->jump->z, bytes);
         lack(self, SOLVE);
+        due = true;
     }
+    if (due) kd_teller_tell(KD_EVENT_SAMPLE, -1, 0, "discrete states were renewed", &self->teller);
     return KD_OK;
 }
 
@@ -553,10 +556,7 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
     }
     if (self->has_crossed) status = make_event(self);
     if (status >= 0 && self->has_crossed && self->rows) status = make_rows(self);
-    if (status >= 0 && self->at_sample) {
-        status = make_sample(self);
-        kd_teller_tell(KD_EVENT_SAMPLE, -1, 0, "discrete states were renewed", &self->teller);
-    }
+    if (status >= 0 && self->at_sample) status = make_sample(self, true);
     self->smooth = self->need < PROJECT && !self->at_break && !self->moved && !self->rows_changed;
     if (status >= 0 && !is_left_alone(self)) status = settle(self);
     if (status >= 0) status = next_times(self);
@@ -585,7 +585,7 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
             memcmp(self->before->active_mu, self->x->active_mu, (size_t)(self->dims.nmu)) != 0)
             lack(self, PROJECT);
     }
-    if (status >= 0 && created && kd_eom_definition(self->eom)->discrete) status = make_sample(self);
+    if (status >= 0 && created && kd_eom_definition(self->eom)->discrete) status = make_sample(self, false);
     if (status >= 0) status = settle(self);
     if (status >= 0) status = next_times(self);
     if (status >= 0) status = failed(self, kd_limit_values(self->limit, self->x, c->start), "switching functions");

@@ -21,8 +21,8 @@ struct kd_limit {
     kd_event_rows     *rows;
     kd_acceleration   *acceleration;
     kd_arena           arena;
-    bool               invariants; // the formulation imposes 0 = e
-    bool               needs_accelerations;
+    bool               invariants;          // the formulation imposes 0 = e
+    bool               needs_accelerations; // of the definition's functions
     int                count;
     double            *increment; // (nv)
     double            *level;     // (nlambda + nmu) residuals
@@ -46,7 +46,7 @@ kd_status kd_limit_create(const kd_eom *eom, const kd_inputs *inputs, const kd_s
     self->count = self->dims.nswitch + (rows ? kd_event_rows_count(rows) : 0);
     self->invariants = opt->formulation_options.invariants && self->dims.ne > 0 &&
                        (opt->formulation == KD_PSF || opt->formulation == KD_PSF1);
-    self->needs_accelerations = rows || kd_eom_depends(eom, KD_SWITCH, KD_A) || kd_eom_depends(eom, KD_SWITCH, KD_W) ||
+    self->needs_accelerations = kd_eom_depends(eom, KD_SWITCH, KD_A) || kd_eom_depends(eom, KD_SWITCH, KD_W) ||
                                 kd_eom_depends(eom, KD_SWITCH, KD_LAMBDA) || kd_eom_depends(eom, KD_SWITCH, KD_MU);
     self->level = kd_cut_double(&self->arena, self->dims.nlambda + self->dims.nmu);
     self->increment = kd_cut_double(&self->arena, self->dims.nv);
@@ -152,9 +152,9 @@ kd_status kd_limit_at(kd_limit *self, const kd_state *x, kd_eom_data **data)
     return solver_fault(self, answer);
 }
 
-bool kd_limit_needs_accelerations(const kd_limit *self)
+bool kd_limit_needs_accelerations(const kd_limit *self, const kd_state *x)
 {
-    return self->needs_accelerations;
+    return self->needs_accelerations || (self->rows && kd_event_rows_need_multipliers(self->rows, x));
 }
 
 int kd_limit_count(const kd_limit *self)

@@ -18,8 +18,8 @@ kd_status kd_limit_project(kd_limit *self, kd_state *x, bool far) KD_NODISCARD;
 
 // Point of evaluation at all stages of a state, for hooks of the definition.
 kd_status kd_limit_at(kd_limit *self, const kd_state *x, kd_eom_data **data) KD_NODISCARD;
-// Do switching functions depend on a, w, lambda or mu?
-bool kd_limit_needs_accelerations(const kd_limit *self);
+// Do switching functions depend on a, w, lambda or mu, with the rows that are active in x?
+bool kd_limit_needs_accelerations(const kd_limit *self, const kd_state *x);
 int  kd_limit_count(const kd_limit *self);
 // All switching functions: those of the definition, then those of the rows. (kd_limit_count)
 kd_status kd_limit_values(kd_limit *self, const kd_state *x, double *out) KD_NODISCARD;

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "formalism/system.h"
+
 #define assert_near(a, b, tolerance)                                                                                   \
     do {                                                                                                               \
         if (fabs((a) - (b)) > (tolerance)) print_error("%s: %.17g instead of %.17g\n", #a, (double)(a), (double)(b));  \
@@ -394,6 +396,45 @@ static void order_of_blocks(void **state)
     desk_destroy(&d);
 }
 
+// Each block shows its own variables only, so that the work of a sample grows with the number of blocks, not with its
+// square; in a chain against the order of variables all see the new values of the one before.
+static void blocks_show_their_own(void **state)
+{
+    (void)state;
+    enum { COUNT = 12 };
+    char text[2000] = "sensors: {s: block.b11.out + block.b3.out}\nblocks:\n"; // slots of the last come first
+    for (int i = 0; i < COUNT; i++) {
+        const size_t n = strlen(text);
+        if (i == 0)
+            snprintf(text + n, sizeof text - n, "  b0: {type: expression, period: 0.1, output: block.b11.out + 1}\n");
+        else
+            snprintf(text + n, sizeof text - n,
+                     "  b%d: {type: expression, period: 0.1, states: {n: 0}, next: {n: n + 1}, output: block.b%d.out + "
+                     "1}\n",
+                     i, i - 1);
+    }
+    desk             d = desk_of(text, KD_JOINT);
+    const kd_system *s = d.system;
+    int              shown = 0;
+    for (int i = 0; i < COUNT; i++) {
+        const int first = s->block[i].z, end = first + 2 + (i > 0);
+        for (int k = s->z_slot_at[first]; k < s->z_slot_at[end]; k++, shown++) {
+            const kd_slot at = s->slot[s->z_slot[k]];
+            assert_int_equal(at.kind, KD_SLOT_DISCRETE);
+            assert_in_range(at.index, first, end - 1);
+        }
+    }
+    assert_int_equal(shown, s->nz_slots);
+    assert_int_equal(shown, COUNT + COUNT - 1); // outputs, and states of all but the first
+    for (int k = 1; k <= 3; k++) {
+        sample(&d);
+        assert_near(*place(&d, "block.b11.out"), COUNT * k, 0);
+        assert_near(*place(&d, "block.b0.out"), COUNT * (k - 1) + 1, 0);
+        d.x->t += 0.1;
+    }
+    desk_destroy(&d);
+}
+
 // A sample does not change what the equations answer at its point.
 static void sampling_leaves_the_point(void **state)
 {
@@ -559,6 +600,7 @@ int main(void)
         cmocka_unit_test(linear_blocks),
         cmocka_unit_test(state_space_of_two),
         cmocka_unit_test(order_of_blocks),
+        cmocka_unit_test(blocks_show_their_own),
         cmocka_unit_test(sampling_leaves_the_point),
         cmocka_unit_test(derivatives_hold_z),
         cmocka_unit_test(events_set_and_stop),

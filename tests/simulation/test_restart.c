@@ -412,7 +412,7 @@ static void sampled_by_the_driver(void **state)
             run_to(s, 10);
             if (fabs(x->p[0] - 1.01440488668887) > 1e-8 || fabs(x->v[0] + 0.00467834026814) > 1e-8)
                 fail_msg("%s, %d: x = %.12g, v = %.12g", words(m), of_motion, x->p[0], x->v[0]);
-            assert_int_equal(kd_simulation_events(s, KD_EVENT_SAMPLE), 100);
+            assert_int_equal(kd_simulation_events(s, KD_EVENT_SAMPLE), 101);
             kd_simulation_destroy(s);
             kd_state_destroy(x);
             kd_eom_destroy(eom);

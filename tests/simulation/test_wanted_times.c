@@ -127,7 +127,7 @@ static void wanted_times_are_instants(void **state)
                 assert_true(got.z[i] == i + 2);                                      // samples at 0, .., i + 1
                 assert_true(fabs(got.v[i] - PERIOD * (i + 1) * (i + 2) / 2) < 1e-6); // sum of 1 .. i + 1
             }
-            assert_int_equal(kd_simulation_events(s, KD_EVENT_SAMPLE), 7);
+            assert_int_equal(kd_simulation_events(s, KD_EVENT_SAMPLE), 8); // 0, .., 7
         }
         kd_simulation_destroy(s);
         kd_state_destroy(x);
