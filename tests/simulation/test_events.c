@@ -857,6 +857,48 @@ static void nothing_is_allocated(void **state)
 
 // ---- functions that jump --------------------------------------------------------------------------------------------
 
+static kd_eval turned_function(const kd_point *x, void *context, double *out)
+{
+    (void)context;
+    out[0] = x->z[0] * x->t - 0.7;
+    return KD_EVAL_OK;
+}
+
+static kd_eval turn_around(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump)
+{
+    (void)crossed, (void)context;
+    jump->z[0] = -x->z[0];
+    return KD_EVAL_OK;
+}
+
+// A function that its own event sends back to where it came from has no second event there.
+static void own_events_do_not_follow(void **state)
+{
+    (void)state;
+    for (int k = 0; k < METHODS; k++) {
+        kd_eom_def def = kd_eom_def_default();
+        ball       b = {9.81, 0.8, false, 0};
+        def.dims = (kd_dims){.np = 1, .nv = 1, .nz = 1, .nswitch = 1};
+        def.context = &b;
+        def.M = unit_mass;
+        def.f = weight;
+        def.switching = turned_function;
+        def.event = turn_around;
+        kd_eom               *eom = make(&def);
+        kd_state             *x = make_state(eom);
+        story                 l;
+        kd_simulation_options opt = options(1e-6, &l);
+        x->z[0] = 1;
+        if (use(&opt, all_methods[k])) {
+            run(eom, NULL, &opt, x, 2);
+            assert_int_equal(l.n, 1);
+            assert_true(fabs(l.t[0] - 0.7) < 1e-11 && l.direction[0] == 1 && x->z[0] == -1);
+        }
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
 // Functions: time of the next alarm, and whether it is armed. At t = 1 the alarm is set to 1.25, by which the first
 // function jumps from above zero to far below it, and armed, by which the second one rises at the same instant.
 static kd_eval alarm_functions(const kd_point *x, void *context, double *out)
@@ -954,13 +996,21 @@ static void failed_allocation_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(impacts_are_exact),  cmocka_unit_test(double_crossings),
-        cmocka_unit_test(sampled_control),    cmocka_unit_test(breaks_are_landed_on),
-        cmocka_unit_test(samples_see_events), cmocka_unit_test(events_stop),
-        cmocka_unit_test(chattering_ends),    cmocka_unit_test(impacts_with_constraints),
-        cmocka_unit_test(ball_comes_to_rest), cmocka_unit_test(flights_need_no_accelerations),
-        cmocka_unit_test(stick_and_slip),     cmocka_unit_test(nothing_is_allocated),
-        cmocka_unit_test(functions_jump),     cmocka_unit_test(failed_allocation_leaves_nothing),
+        cmocka_unit_test(impacts_are_exact),
+        cmocka_unit_test(double_crossings),
+        cmocka_unit_test(sampled_control),
+        cmocka_unit_test(breaks_are_landed_on),
+        cmocka_unit_test(samples_see_events),
+        cmocka_unit_test(events_stop),
+        cmocka_unit_test(chattering_ends),
+        cmocka_unit_test(impacts_with_constraints),
+        cmocka_unit_test(ball_comes_to_rest),
+        cmocka_unit_test(flights_need_no_accelerations),
+        cmocka_unit_test(stick_and_slip),
+        cmocka_unit_test(nothing_is_allocated),
+        cmocka_unit_test(functions_jump),
+        cmocka_unit_test(own_events_do_not_follow),
+        cmocka_unit_test(failed_allocation_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
