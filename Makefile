@@ -39,7 +39,7 @@ sanitize: ## all tests with the address and undefined-behaviour sanitizers
 fuzz: ## all readers of outside input with random input; FUZZ_SECONDS for each
 	tools/setup build fuzz
 	cmake --preset fuzz -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF)
-	cmake --build build-fuzz -j$(JOBS)
+	cmake --build build-fuzz -j$(JOBS) --target $(notdir $(basename $(wildcard tests/fuzz/fuzz_*.c)))
 	tools/run-fuzz build-fuzz $(FUZZ_SECONDS)
 
 format: ## bring all C files into the house format
