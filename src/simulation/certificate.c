@@ -531,9 +531,10 @@ static bool is_jump(const kd_certifier *c, const kd_state *x)
 {
     const kd_state *last = c->last;
     const double    near = 16.0 * DBL_EPSILON * fabs(x->t);
-    if (!last || c->certificate.states == 0 || last->t != c->t_known) return false;
-    if (x->t > last->t && x->t - last->t <= near) return true;
-    if (x->t != last->t) return false;
+    if (!last || c->certificate.states == 0) return false;
+    // times of one instant differ by rounding: breaks, and wanted times
+    if (!(fabs(last->t - c->t_known) <= near && fabs(x->t - last->t) <= near)) return false;
+    if (x->t > c->t_known) return true;
     return memcmp(last->p, x->p, x->size * sizeof(double)) != 0 ||
            memcmp(last->active_lambda, x->active_lambda, (size_t)(c->dims.nlambda + c->dims.nmu)) != 0;
 }

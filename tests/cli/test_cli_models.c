@@ -361,6 +361,14 @@ static void discrete_models(void **state)
     assert_null(strstr(log.text, "fell")); // what crosses the other way is no event
     expect("simulate " MODEL("sampled-speed") "--t-end 0.5 --coordinates cartesian --formulation ggl " TO, 0,
            "(balanced)");
+    write_text(OUT "/hoist.yaml",
+               "kardan: 1\n"
+               "bodies: {cage: {mass: 50, inertia: [1, 1, 1]}}\n"
+               "joints: {rail: {type: prismatic, bodies: [ground, cage], point: [0, 0, 0], axis: [0, 0, 1]}}\n"
+               "blocks: {brake: {type: expression, period: 0.01, output: -600*joint.rail.v}}\n"
+               "forces: {brake: {type: joint_spring, joint: rail, law: block.brake.out}}\n");
+    expect("simulate '" OUT "/hoist.yaml' --t-end 1 --intervals 100 " TO, 0, "(balanced)"); // wanted times at samples
+    expect("simulate " MODEL("sampled-speed") "--t-end 0.5 " TO, 0, "(balanced)");
     command_result last = run_command("tail -n 1 '" OUT "/sampled-speed.csv'");
     must_contain(last.text, "0.8901312"); // the speed at the tenth sample
     expect("realtime --as-fast-as-possible --duration 1 " MODEL("sampled-speed") TO, 0, "1000 steps");
