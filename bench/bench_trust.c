@@ -1,5 +1,5 @@
-// bench_trust.c: is a run that ends with success and a clean certificate right? Random models with something planted that
-// is easy to miss, all methods, tolerances from 1e-4 to 1e-9, judged by references that kardan had no part in.
+// bench_trust.c: is a run that ends with success and a clean certificate right? Random models with something planted
+// that is easy to miss, all methods, tolerances from 1e-4 to 1e-9, judged by references that kardan had no part in.
 #include "trust.h"
 
 #include <math.h>
@@ -18,10 +18,10 @@ static const trust_family families[] = {trust_pulse,  trust_bump, trust_impact, 
 #define FAMILIES ((int)(sizeof families / sizeof *families))
 
 static const trust_method methods[] = {
-    {KD_PSF, KD_RADAU},         {KD_PSF1, KD_RADAU},        {KD_GGL, KD_RADAU},        {KD_GGL, KD_BDF},
-    {KD_ODASSL, KD_BDF},        {KD_ODASSL, KD_RADAU},      {KD_STATESPACE, KD_RADAU}, {KD_STATESPACE, KD_BDF},
-    {KD_STATESPACE, KD_SDIRK},  {KD_STATESPACE, KD_DOPRI5}, {KD_STATESPACE, KD_DOP853}, {KD_ODE, KD_RADAU},
-    {KD_ODE, KD_BDF},           {KD_ODE, KD_SDIRK},         {KD_ODE, KD_DOPRI5},       {KD_ODE, KD_DOP853},
+    {KD_PSF, KD_RADAU},        {KD_PSF1, KD_RADAU},        {KD_GGL, KD_RADAU},         {KD_GGL, KD_BDF},
+    {KD_ODASSL, KD_BDF},       {KD_ODASSL, KD_RADAU},      {KD_STATESPACE, KD_RADAU},  {KD_STATESPACE, KD_BDF},
+    {KD_STATESPACE, KD_SDIRK}, {KD_STATESPACE, KD_DOPRI5}, {KD_STATESPACE, KD_DOP853}, {KD_ODE, KD_RADAU},
+    {KD_ODE, KD_BDF},          {KD_ODE, KD_SDIRK},         {KD_ODE, KD_DOPRI5},        {KD_ODE, KD_DOP853},
 };
 #define METHODS ((int)(sizeof methods / sizeof *methods))
 
@@ -58,14 +58,14 @@ static void keep(const bench *b, int number, const trust_case *c)
     fclose(file);
 }
 
-static void tell(const bench *b, int number, const trust_case *c, trust_method m, kd_coordinates coordinates, double rtol,
-                 const trust_outcome *o)
+static void tell(const bench *b, int number, const trust_case *c, trust_method m, kd_coordinates coordinates,
+                 double rtol, const trust_outcome *o)
 {
     keep(b, number, c);
-    bench_say(b, "  %4d %-9s %-15s %s + %s, %s, --rtol %.1e --atol %.1e: error %.2g tolerances, %ld steps, %.1f s %s\n", number, c->family,
-              word_of(o), kd_formulation_word(m.formulation), kd_integrator_word(m.integrator),
-              coordinates == KD_JOINT ? "joint" : "cartesian", rtol, rtol * (c->atol_scale > 0 ? c->atol_scale : 1), o->error, o->steps,
-              o->seconds, o->message);
+    bench_say(b, "  %4d %-9s %-15s %s + %s, %s, --rtol %.1e --atol %.1e: error %.2g tolerances, %ld steps, %.1f s %s\n",
+              number, c->family, word_of(o), kd_formulation_word(m.formulation), kd_integrator_word(m.integrator),
+              coordinates == KD_JOINT ? "joint" : "cartesian", rtol, rtol * (c->atol_scale > 0 ? c->atol_scale : 1),
+              o->error, o->steps, o->seconds, o->message);
 }
 
 // true: worth a line
@@ -106,11 +106,12 @@ static void one_run(bench *b, int number, tally *t, int *shown)
 static void report(bench *b, const tally *t)
 {
     tally all = {.family = "all"};
-    bench_say(b, "\n  %-9s %5s %5s %5s %5s %7s %6s %6s %5s %8s %10s %8s\n", "family", "runs", "done", "clean", "right", "refused", "silent",
-              "alarm", "late", "crashed", "worst/tol", "CPU s");
+    bench_say(b, "\n  %-9s %5s %5s %5s %5s %7s %6s %6s %5s %8s %10s %8s\n", "family", "runs", "done", "clean", "right",
+              "refused", "silent", "alarm", "late", "crashed", "worst/tol", "CPU s");
     for (int i = 0; i < FAMILIES; i++) {
-        bench_say(b, "  %-9s %5d %5d %5d %5d %7d %6d %6d %5d %8d %10.3g %8.1f\n", t[i].family, t[i].runs, t[i].done, t[i].clean, t[i].right,
-                  t[i].refused, t[i].silent, t[i].alarm, t[i].late, t[i].crashed + t[i].broken, t[i].worst, t[i].seconds);
+        bench_say(b, "  %-9s %5d %5d %5d %5d %7d %6d %6d %5d %8d %10.3g %8.1f\n", t[i].family, t[i].runs, t[i].done,
+                  t[i].clean, t[i].right, t[i].refused, t[i].silent, t[i].alarm, t[i].late, t[i].crashed + t[i].broken,
+                  t[i].worst, t[i].seconds);
         all.runs += t[i].runs;
         all.done += t[i].done;
         all.silent += t[i].silent;
@@ -122,12 +123,13 @@ static void report(bench *b, const tally *t)
     bench_say(b, "\n");
     bench_row(b, bench_no_goal(true), NAN, all.runs, "", "random models", "runs");
     bench_row(b, bench_exactly(0), NAN, all.silent, "", "success, clean, error above 1000 tolerances", "silent_wrong");
-    bench_row(b, bench_below(1), NAN, 100.0 * all.alarm / all.runs, "%", "success, not clean, error below 10 tolerances", "false_alarm");
+    bench_row(b, bench_below(1), NAN, 100.0 * all.alarm / all.runs, "%",
+              "success, not clean, error below 10 tolerances", "false_alarm");
     bench_row(b, bench_exactly(0), NAN, all.late, "", "more than 20 s of processor time", "never_ends");
     bench_row(b, bench_exactly(0), NAN, all.crashed, "", "", "crashed");
     for (int i = 0; i < FAMILIES; i++)
-        bench_row(b, bench_no_goal(false), NAN, 100.0 * t[i].refused / t[i].runs, "%", "ended with a failure and a reason", "refused.%s",
-                  t[i].family);
+        bench_row(b, bench_no_goal(false), NAN, 100.0 * t[i].refused / t[i].runs, "%",
+                  "ended with a failure and a reason", "refused.%s", t[i].family);
 }
 
 static void random_runs(bench *b)

@@ -43,14 +43,14 @@ void trust_case_solve(trust_case *c, double t_end, trust_motion motion, const vo
 void trust_write(trust_case *c, const char *format, ...) KD_PRINTF(2, 3); // further lines of the model file
 
 typedef void (*trust_family)(trust_dice *dice, trust_case *c);
-void trust_pulse(trust_dice *dice, trust_case *c);     // a short force or motion of time
-void trust_bump(trust_dice *dice, trust_case *c);      // a force in a narrow band of a coordinate
-void trust_impact(trust_dice *dice, trust_case *c);    // elastic contacts and stops
-void trust_singular(trust_dice *dice, trust_case *c);  // positions where the mechanism could turn over
-void trust_scaled(trust_dice *dice, trust_case *c);    // very small, large, slow and fast mechanisms
-void trust_kink(trust_dice *dice, trust_case *c);      // drives whose velocity jumps
-void trust_chatter(trust_dice *dice, trust_case *c);   // forces that jump with the velocity
-void trust_innocent(trust_dice *dice, trust_case *c);  // nothing planted
+void trust_pulse(trust_dice *dice, trust_case *c);    // a short force or motion of time
+void trust_bump(trust_dice *dice, trust_case *c);     // a force in a narrow band of a coordinate
+void trust_impact(trust_dice *dice, trust_case *c);   // elastic contacts and stops
+void trust_singular(trust_dice *dice, trust_case *c); // positions where the mechanism could turn over
+void trust_scaled(trust_dice *dice, trust_case *c);   // very small, large, slow and fast mechanisms
+void trust_kink(trust_dice *dice, trust_case *c);     // drives whose velocity jumps
+void trust_chatter(trust_dice *dice, trust_case *c);  // forces that jump with the velocity
+void trust_innocent(trust_dice *dice, trust_case *c); // nothing planted
 
 // ---- references -----------------------------------------------------------------------------------------------------
 // y' = f(t, y) by extrapolation of the midpoint rule to order 10; the caller says how long steps may be, and where f is

@@ -29,7 +29,6 @@ void trust_case_solve(trust_case *c, double t_end, trust_motion motion, const vo
     for (int i = 0; i < TRUST_TIMES; i++) c->times[i] = t_end * (i + 1) / TRUST_TIMES;
     motion(numbers, 0, c->times, c->r);
     motion(numbers, DELTA, c->times, moved);
-    for (int i = 0; i < TRUST_TIMES; i++)
-        c->condition[i] = fmax(1, distance(moved[i], c->r[i]) / (DELTA * c->length));
+    for (int i = 0; i < TRUST_TIMES; i++) c->condition[i] = fmax(1, distance(moved[i], c->r[i]) / (DELTA * c->length));
     trust_write(c, "run: {t_end: %.17g}\n", t_end);
 }

@@ -105,9 +105,10 @@ static void write_drive(trust_case *c, const numbers *n, bool ramps)
 
 void trust_kink(trust_dice *dice, trust_case *c)
 {
-    numbers n = {.pendulum = trust_choice(dice, 2), .m = trust_decades(dice, 0.1, 1000), .t_end = trust_decades(dice, 0.3, 10)};
-    bool    ramps = trust_choice(dice, 2);
-    double  size = trust_decades(dice, 0.01, 1), omega = trust_decades(dice, 3, 60) / n.t_end;
+    numbers n = {
+        .pendulum = trust_choice(dice, 2), .m = trust_decades(dice, 0.1, 1000), .t_end = trust_decades(dice, 0.3, 10)};
+    bool   ramps = trust_choice(dice, 2);
+    double size = trust_decades(dice, 0.01, 1), omega = trust_decades(dice, 3, 60) / n.t_end;
     n.k = n.m * omega * omega;
     n.c = n.m * omega * trust_uniform(dice, 0.02, 2);
     n.g = 9.81;
@@ -129,22 +130,27 @@ void trust_kink(trust_dice *dice, trust_case *c)
         for (int i = 0; i < ROWS; i++) trust_write(c, "%s%.17g", i ? ", " : "", n.y[i]);
         trust_write(c, "]}\n");
     }
-    trust_write(c, "bodies:\n  table: {position: [0, 0, 0], mass: %.17g, inertia: [1, 1, 1]}\n", trust_decades(dice, 0.1, 100));
-    trust_write(c, "  load: {position: [0, %.17g, 0], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n", n.pendulum ? -n.l : 0.0, n.m,
-                n.J, n.J, n.J);
+    trust_write(c, "bodies:\n  table: {position: [0, 0, 0], mass: %.17g, inertia: [1, 1, 1]}\n",
+                trust_decades(dice, 0.1, 100));
+    trust_write(c, "  load: {position: [0, %.17g, 0], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n",
+                n.pendulum ? -n.l : 0.0, n.m, n.J, n.J, n.J);
     trust_write(c, "joints:\n  drive: {type: prismatic, bodies: [ground, table], point: [0, 0, 0], axis: [1, 0, 0], ");
     write_drive(c, &n, ramps);
     if (n.pendulum)
-        trust_write(c, "  hinge: {type: revolute, bodies: [table, load], point: [0, 0, 0], axis: [0, 0, 1], q: %.17g}\n", n.q);
+        trust_write(
+            c, "  hinge: {type: revolute, bodies: [table, load], point: [0, 0, 0], axis: [0, 0, 1], q: %.17g}\n", n.q);
     else {
         trust_write(c, "  slide: {type: prismatic, bodies: [table, load], point: [0, 0, 0], axis: [1, 0, 0]}\n");
-        trust_write(c, "forces:\n  spring: {type: joint_spring, joint: slide, stiffness: %.17g, damping: %.17g, rest: 0}\n", n.k, n.c);
+        trust_write(
+            c, "forces:\n  spring: {type: joint_spring, joint: slide, stiffness: %.17g, damping: %.17g, rest: 0}\n",
+            n.k, n.c);
     }
     c->body = 1;
     trust_case_solve(c, n.t_end, motion, &n);
 }
 
-// ---- forces that jump with the velocity ---------------------------------------------------------------------------------
+// ---- forces that jump with the velocity
+// ---------------------------------------------------------------------------------
 
 typedef struct friction {
     double m, force, pull, v; // force against the motion, constant pull
@@ -174,16 +180,22 @@ void trust_chatter(trust_dice *dice, trust_case *c)
 {
     friction n = {.m = trust_decades(dice, 0.1, 100), .v = trust_sign(dice) * trust_decades(dice, 0.1, 10)};
     n.force = n.m * trust_decades(dice, 0.5, 20);
-    n.pull = n.force * trust_sign(dice) * (trust_choice(dice, 3) ? trust_uniform(dice, 0, 0.9) : trust_uniform(dice, 1.1, 1.5));
+    n.pull = n.force * trust_sign(dice) *
+             (trust_choice(dice, 3) ? trust_uniform(dice, 0, 0.9) : trust_uniform(dice, 1.1, 1.5));
     double stop = fabs(n.v) * n.m / (n.force + fabs(n.pull)), t_end = stop * trust_uniform(dice, 1.2, 6);
     c->family = "chatter";
     c->length = fmax(fabs(n.v) * t_end, 1e-3);
-    trust_write(c, "kardan: 1\ngravity: [0, 0, 0]\nbodies:\n  block: {position: [0, 0, 0], mass: %.17g, inertia: [1, 1, 1]}\n", n.m);
-    trust_write(c, "joints:\n  slide: {type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [1, 0, 0], v: %.17g}\n", n.v);
+    trust_write(
+        c, "kardan: 1\ngravity: [0, 0, 0]\nbodies:\n  block: {position: [0, 0, 0], mass: %.17g, inertia: [1, 1, 1]}\n",
+        n.m);
+    trust_write(
+        c,
+        "joints:\n  slide: {type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [1, 0, 0], v: %.17g}\n",
+        n.v);
     trust_write(c, "forces:\n  rub: {type: joint_spring, joint: slide, law: \"%.17g %s\"}\n", n.pull,
                 trust_choice(dice, 2) ? "- @*sign(v)" : "+ if(v > 0, -@, @)");
     for (char *p = c->text, number[40]; (p = strchr(p, '@'));) { // the size of the jump
-        int  length = snprintf(number, sizeof number, "%.17g", n.force);
+        int length = snprintf(number, sizeof number, "%.17g", n.force);
         memmove(p + length, p + 1, strlen(p));
         memcpy(p, number, (size_t)length);
     }

@@ -23,8 +23,10 @@ static double deepest(const numbers *n, double v)
     while (square_of_speed(n, v, high) > 0) high *= 1.1;
     for (int i = 0; i < 200; i++) {
         double middle = 0.5 * (low + high);
-        if (square_of_speed(n, v, middle) > 0) low = middle;
-        else high = middle;
+        if (square_of_speed(n, v, middle) > 0)
+            low = middle;
+        else
+            high = middle;
     }
     return 0.5 * (low + high);
 }
@@ -133,14 +135,20 @@ void trust_impact(trust_dice *dice, trust_case *c)
     trust_write(c, "kardan: 1\ngravity: [0, 0, %.17g]\n", -n.g);
     if (n.slider) {
         trust_write(c, "bodies:\n  block: {position: [0, 0, 0], mass: %.17g, inertia: [1, 1, 1]}\n", n.m);
-        trust_write(c, "joints:\n  slide: {type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [1, 0, 0], v: %.17g}\n", n.v);
-        trust_write(c, "forces:\n  stop: {type: joint_stop, joint: slide, lower: %.17g, upper: %.17g, stiffness: %.17g}\n", -n.gap / 2,
-                    n.gap / 2, n.k);
+        trust_write(c,
+                    "joints:\n  slide: {type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [1, 0, 0], "
+                    "v: %.17g}\n",
+                    n.v);
+        trust_write(c,
+                    "forces:\n  stop: {type: joint_stop, joint: slide, lower: %.17g, upper: %.17g, stiffness: %.17g}\n",
+                    -n.gap / 2, n.gap / 2, n.k);
     } else {
         double J = 0.4 * n.m * n.radius * n.radius;
-        trust_write(c, "bodies:\n  ball: {position: [0, 0, %.17g], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n", n.h + n.radius, n.m, J,
-                    J, J);
-        trust_write(c, "forces:\n  ground: {type: contact, from: ground, to: ball, radius: %.17g, stiffness: %.17g, exponent: %.17g}\n",
+        trust_write(c, "bodies:\n  ball: {position: [0, 0, %.17g], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n",
+                    n.h + n.radius, n.m, J, J, J);
+        trust_write(c,
+                    "forces:\n  ground: {type: contact, from: ground, to: ball, radius: %.17g, stiffness: %.17g, "
+                    "exponent: %.17g}\n",
                     n.radius, n.k, n.exponent);
     }
     trust_case_solve(c, t_end, motion, &n);

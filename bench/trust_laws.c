@@ -17,7 +17,8 @@ typedef struct numbers {
     double t_end, gravity;
 } numbers;
 
-// ---- shapes -----------------------------------------------------------------------------------------------------------
+// ---- shapes
+// -----------------------------------------------------------------------------------------------------------
 
 static double smooth_step(double x) // 0 to 1 with two continuous derivatives
 {
@@ -91,13 +92,15 @@ static void expression(const numbers *n, const char *x, char *text, size_t size)
 
 static int edges_of(shape s, double *edge) // in units of the width
 {
-    static const double at[SHAPES][5] = {[WINDOW] = {-1, 1}, [SMOOTH_STEPS] = {-1, -0.5, 0.5, 1}, [RECTANGLE] = {-1, 1}};
-    static const int    count[SHAPES] = {[WINDOW] = 2, [SMOOTH_STEPS] = 4, [LAPLACE] = 1, [RECTANGLE] = 2};
+    static const double at[SHAPES][5] = {
+        [WINDOW] = {-1, 1}, [SMOOTH_STEPS] = {-1, -0.5, 0.5, 1}, [RECTANGLE] = {-1, 1}};
+    static const int count[SHAPES] = {[WINDOW] = 2, [SMOOTH_STEPS] = 4, [LAPLACE] = 1, [RECTANGLE] = 2};
     for (int i = 0; i < count[s]; i++) edge[i] = at[s][i];
     return count[s];
 }
 
-// ---- the motion ---------------------------------------------------------------------------------------------------------
+// ---- the motion
+// ---------------------------------------------------------------------------------------------------------
 
 static double load(const numbers *n, double t, double q)
 {
@@ -140,10 +143,11 @@ static void motion(const void *context, double delta, const double *times, doubl
     double         edge[5], t = 0, y[2] = {n->q + delta, n->v * (1 + delta)};
     trust_ode      ode = {.n = 2, .f = slopes, .step = step_of, .context = n};
     int            count = edges_of(n->shape, edge);
-    for (int i = 0; i < count; i++)
-        (n->of_time ? ode.times : ode.places)[i] = n->centre + edge[i] * n->width;
-    if (n->of_time) ode.ntimes = count;
-    else ode.nplaces = count;
+    for (int i = 0; i < count; i++) (n->of_time ? ode.times : ode.places)[i] = n->centre + edge[i] * n->width;
+    if (n->of_time)
+        ode.ntimes = count;
+    else
+        ode.nplaces = count;
     for (int i = 0; i < TRUST_TIMES; i++) {
         trust_solve(&ode, y, t, times[i]);
         t = times[i];
@@ -157,40 +161,53 @@ static void motion(const void *context, double delta, const double *times, doubl
     }
 }
 
-// ---- model files ----------------------------------------------------------------------------------------------------------
+// ---- model files
+// ----------------------------------------------------------------------------------------------------------
 
 static void write_slider(trust_case *c, const numbers *n, const char *law, bool by_input)
 {
     trust_write(c, "kardan: 1\ngravity: [0, 0, 0]\n");
     if (by_input) trust_write(c, "inputs:\n  push: {value: \"%s\"}\n", law);
     trust_write(c, "bodies:\n  block: {position: [0, 0, 0], mass: %.17g, inertia: [1, 1, 1]}\n", n->m);
-    trust_write(c, "joints:\n  slide: {type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [1, 0, 0], q: %.17g, v: %.17g}\n",
+    trust_write(c,
+                "joints:\n  slide: {type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [1, 0, 0], q: "
+                "%.17g, v: %.17g}\n",
                 n->q, n->v);
-    trust_write(c, "forces:\n  push: {type: applied, to: block, force: [\"%s\", 0, 0]}\n", by_input ? "input.push" : law);
+    trust_write(c, "forces:\n  push: {type: applied, to: block, force: [\"%s\", 0, 0]}\n",
+                by_input ? "input.push" : law);
     if (n->k > 0)
-        trust_write(c, "  spring: {type: joint_spring, joint: slide, stiffness: %.17g, damping: %.17g, rest: 0}\n", n->k, n->c);
+        trust_write(c, "  spring: {type: joint_spring, joint: slide, stiffness: %.17g, damping: %.17g, rest: 0}\n",
+                    n->k, n->c);
 }
 
 static void write_pendulum(trust_case *c, const numbers *n, const char *law)
 {
     double Jc = n->J - n->m * n->l * n->l;
     trust_write(c, "kardan: 1\ngravity: [0, %.17g, 0]\n", -n->gravity);
-    trust_write(c, "bodies:\n  block: {position: [0, %.17g, 0], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n", -n->l, n->m, Jc,
-                Jc, Jc);
-    trust_write(c, "joints:\n  slide: {type: revolute, bodies: [ground, block], point: [0, 0, 0], axis: [0, 0, 1], q: %.17g, v: %.17g}\n",
+    trust_write(c, "bodies:\n  block: {position: [0, %.17g, 0], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n", -n->l,
+                n->m, Jc, Jc, Jc);
+    trust_write(c,
+                "joints:\n  slide: {type: revolute, bodies: [ground, block], point: [0, 0, 0], axis: [0, 0, 1], q: "
+                "%.17g, v: %.17g}\n",
                 n->q, n->v);
-    trust_write(c, "forces:\n  push: {type: joint_spring, joint: slide, stiffness: %.17g, damping: %.17g, rest: 0, law: \"%s\"}\n",
-                n->k, n->c, law);
+    trust_write(
+        c,
+        "forces:\n  push: {type: joint_spring, joint: slide, stiffness: %.17g, damping: %.17g, rest: 0, law: \"%s\"}\n",
+        n->k, n->c, law);
 }
 
 static void write_shaker(trust_case *c, const numbers *n, const char *law)
 {
-    trust_write(c, "kardan: 1\ngravity: [0, 0, 0]\nbodies:\n  table: {position: [0, 0, 0], mass: 1, inertia: [1, 1, 1]}\n");
+    trust_write(
+        c, "kardan: 1\ngravity: [0, 0, 0]\nbodies:\n  table: {position: [0, 0, 0], mass: 1, inertia: [1, 1, 1]}\n");
     trust_write(c, "  block: {position: [0, 0, 0], mass: %.17g, inertia: [1, 1, 1]}\n", n->m);
-    trust_write(c, "joints:\n  drive: {type: prismatic, bodies: [ground, table], point: [0, 0, 0], axis: [1, 0, 0], motion: \"%s\"}\n",
+    trust_write(c,
+                "joints:\n  drive: {type: prismatic, bodies: [ground, table], point: [0, 0, 0], axis: [1, 0, 0], "
+                "motion: \"%s\"}\n",
                 law);
     trust_write(c, "  slide: {type: prismatic, bodies: [table, block], point: [0, 0, 0], axis: [1, 0, 0]}\n");
-    trust_write(c, "forces:\n  spring: {type: joint_spring, joint: slide, stiffness: %.17g, damping: %.17g, rest: 0}\n", n->k, n->c);
+    trust_write(c, "forces:\n  spring: {type: joint_spring, joint: slide, stiffness: %.17g, damping: %.17g, rest: 0}\n",
+                n->k, n->c);
     c->body = 1;
 }
 
@@ -202,20 +219,26 @@ static void write_road(trust_case *c, const numbers *n)
     along.centre *= n->l;
     along.width *= n->l;
     expression(&along, "x", law, sizeof law);
-    trust_write(c, "kardan: 1\ngravity: [0, 0, 0]\nbodies:\n  trolley: {position: [0, 0, 0], mass: 1, inertia: [1, 1, 1]}\n");
+    trust_write(
+        c, "kardan: 1\ngravity: [0, 0, 0]\nbodies:\n  trolley: {position: [0, 0, 0], mass: 1, inertia: [1, 1, 1]}\n");
     trust_write(c, "  wheel: {position: [0, 0, 0], mass: %.17g, inertia: [1, 1, 1]}\n", n->m);
-    trust_write(c, "joints:\n  way: {type: prismatic, bodies: [ground, trolley], point: [0, 0, 0], axis: [1, 0, 0], motion: %.17g*t}\n", n->l);
+    trust_write(c,
+                "joints:\n  way: {type: prismatic, bodies: [ground, trolley], point: [0, 0, 0], axis: [1, 0, 0], "
+                "motion: %.17g*t}\n",
+                n->l);
     trust_write(c, "  guide: {type: prismatic, bodies: [trolley, wheel], point: [0, 0, 0], axis: [0, 0, 1]}\n");
     trust_write(c, "forces:\n  damper: {type: joint_spring, joint: guide, damping: %.17g}\n", n->c);
-    trust_write(c, "  tyre: {type: tyre, body: wheel, radius: 0, stiffness: %.17g, lifts_off: false, road: \"%s\"}\n", n->k, law);
+    trust_write(c, "  tyre: {type: tyre, body: wheel, radius: 0, stiffness: %.17g, lifts_off: false, road: \"%s\"}\n",
+                n->k, law);
     c->body = 1;
 }
 
 void trust_pulse(trust_dice *dice, trust_case *c)
 {
     char    law[500];
-    numbers n = {.of_time = true, .m = trust_decades(dice, 0.1, 100), .gravity = 9.81, .t_end = trust_decades(dice, 0.5, 20)};
-    int     kind = trust_choice(dice, 5);
+    numbers n = {
+        .of_time = true, .m = trust_decades(dice, 0.1, 100), .gravity = 9.81, .t_end = trust_decades(dice, 0.5, 20)};
+    int kind = trust_choice(dice, 5);
     n.pendulum = kind == 2;
     n.shaker = kind == 3;
     n.road = kind == 4;
@@ -239,10 +262,14 @@ void trust_pulse(trust_dice *dice, trust_case *c)
     expression(&n, "t", law, sizeof law);
     c->family = "pulse";
     c->length = n.pendulum ? n.l : fmax(1, fabs(n.v) * n.t_end);
-    if (n.pendulum) write_pendulum(c, &n, law);
-    else if (n.shaker) write_shaker(c, &n, law);
-    else if (n.road) write_road(c, &n);
-    else write_slider(c, &n, law, kind == 1);
+    if (n.pendulum)
+        write_pendulum(c, &n, law);
+    else if (n.shaker)
+        write_shaker(c, &n, law);
+    else if (n.road)
+        write_road(c, &n);
+    else
+        write_slider(c, &n, law, kind == 1);
     trust_case_solve(c, n.t_end, motion, &n);
 }
 
@@ -265,8 +292,10 @@ void trust_bump(trust_dice *dice, trust_case *c)
     expression(&n, "joint.slide.q", law, sizeof law);
     c->family = "bump";
     c->length = n.pendulum ? n.l : way;
-    if (n.pendulum) write_pendulum(c, &n, law);
-    else write_slider(c, &n, law, false);
+    if (n.pendulum)
+        write_pendulum(c, &n, law);
+    else
+        write_slider(c, &n, law, false);
     trust_case_solve(c, n.t_end, motion, &n);
 }
 
@@ -274,7 +303,8 @@ void trust_bump(trust_dice *dice, trust_case *c)
 void trust_innocent(trust_dice *dice, trust_case *c)
 {
     char    law[500];
-    numbers n = {.of_time = true, .m = trust_decades(dice, 0.1, 100), .gravity = 9.81, .t_end = trust_decades(dice, 0.5, 10)};
+    numbers n = {
+        .of_time = true, .m = trust_decades(dice, 0.1, 100), .gravity = 9.81, .t_end = trust_decades(dice, 0.5, 10)};
     n.pendulum = trust_choice(dice, 2);
     n.shape = GAUSS;
     n.width = n.t_end * trust_uniform(dice, 0.2, 1);
@@ -290,7 +320,9 @@ void trust_innocent(trust_dice *dice, trust_case *c)
     expression(&n, "t", law, sizeof law);
     c->family = "innocent";
     c->length = n.pendulum ? n.l : fmax(1, fabs(n.v) * n.t_end);
-    if (n.pendulum) write_pendulum(c, &n, law);
-    else write_slider(c, &n, law, false);
+    if (n.pendulum)
+        write_pendulum(c, &n, law);
+    else
+        write_slider(c, &n, law, false);
     trust_case_solve(c, n.t_end, motion, &n);
 }

@@ -1,14 +1,15 @@
-// trust_mechanisms.c: closed loops of one degree of freedom in the angle q of the crank: parallelograms and slider-cranks
-// with equal rods, which pass singular positions, and slider-cranks of all sizes. Reference: J(q) q'' + J'(q) q'^2 / 2 = Q.
+// trust_mechanisms.c: closed loops of one degree of freedom in the angle q of the crank: parallelograms and
+// slider-cranks with equal rods, which pass singular positions, and slider-cranks of all sizes. Reference: J(q) q'' +
+// J'(q) q'^2 / 2 = Q.
 #include "trust.h"
 
 #include <complex.h>
-#include <stdio.h>
 #include <math.h>
+#include <stdio.h>
 
 typedef struct numbers {
-    double r, l;       // crank, rod (parallelogram: coupler)
-    double m[3];       // crank, rod, third body
+    double r, l; // crank, rod (parallelogram: coupler)
+    double m[3]; // crank, rod, third body
     double g, q, v, t_end;
     bool   parallelogram;
 } numbers;
@@ -72,13 +73,17 @@ static void motion(const void *context, double delta, const double *times, doubl
 static void write_rod(trust_case *c, const char *name, double x, double y, double angle, double m, double l)
 {
     double J = m * l * l / 12;
-    trust_write(c, "  %s: {position: [%.17g, %.17g, 0], orientation: {axis: [0, 0, 1], angle: %.17g}, mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n",
+    trust_write(c,
+                "  %s: {position: [%.17g, %.17g, 0], orientation: {axis: [0, 0, 1], angle: %.17g}, mass: %.17g, "
+                "inertia: [%.17g, %.17g, %.17g]}\n",
                 name, x, y, angle, m, J / 100, J, J);
 }
 
-static void write_joint(trust_case *c, const char *name, const char *from, const char *to, double x, double y, const char *more)
+static void write_joint(trust_case *c, const char *name, const char *from, const char *to, double x, double y,
+                        const char *more)
 {
-    trust_write(c, "  %s: {type: revolute, bodies: [%s, %s], point: [%.17g, %.17g, 0], axis: [0, 0, 1]%s}\n", name, from, to, x, y, more);
+    trust_write(c, "  %s: {type: revolute, bodies: [%s, %s], point: [%.17g, %.17g, 0], axis: [0, 0, 1]%s}\n", name,
+                from, to, x, y, more);
 }
 
 static void write_model(trust_case *c, const numbers *n)
@@ -100,7 +105,8 @@ static void write_model(trust_case *c, const numbers *n)
     }
     double phi = asin(-n->r / n->l * sin(n->q)), end = x + n->l * cos(phi), J = n->m[2] * n->r * n->r / 10;
     write_rod(c, "rod", (x + end) / 2, y / 2, phi, n->m[1], n->l);
-    trust_write(c, "  piston: {position: [%.17g, 0, 0], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\njoints:\n", end, n->m[2], J, J, J);
+    trust_write(c, "  piston: {position: [%.17g, 0, 0], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\njoints:\n", end,
+                n->m[2], J, J, J);
     write_joint(c, "a", "ground", "crank", 0, 0, start);
     write_joint(c, "b", "crank", "rod", x, y, "");
     write_joint(c, "c", "rod", "piston", end, 0, "");
@@ -109,7 +115,9 @@ static void write_model(trust_case *c, const numbers *n)
 
 void trust_singular(trust_dice *dice, trust_case *c)
 {
-    numbers n = {.parallelogram = trust_choice(dice, 2), .r = trust_decades(dice, 0.05, 2), .g = trust_choice(dice, 2) ? 9.81 : 0};
+    numbers n = {.parallelogram = trust_choice(dice, 2),
+                 .r = trust_decades(dice, 0.05, 2),
+                 .g = trust_choice(dice, 2) ? 9.81 : 0};
     n.l = n.parallelogram && trust_choice(dice, 2) ? n.r * trust_uniform(dice, 0.5, 3) : n.r;
     for (int i = 0; i < 3; i++) n.m[i] = trust_decades(dice, 0.2, 5);
     // passes of the singular positions (parallelogram: q = k pi, equal rods: q = pi/2 + k pi) at a good speed

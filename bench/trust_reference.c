@@ -34,15 +34,17 @@ double trust_sign(trust_dice *dice)
     return trust_choice(dice, 2) ? 1 : -1;
 }
 
-// ---- extrapolation of the midpoint rule ---------------------------------------------------------------------------------
+// ---- extrapolation of the midpoint rule
+// ---------------------------------------------------------------------------------
 
-#define COLUMNS 5 // order 10
+#define COLUMNS 5   // order 10
+#define RIGHT 1e-10 // part of a substep
 
 // Gragg's midpoint rule with an even number of substeps: y(t + h) with an expansion in (h / count)^2
 static void midpoint(const trust_ode *ode, double t, double h, int count, const double *y, double *end)
 {
     double before[TRUST_STATES], now[TRUST_STATES], slope[TRUST_STATES], part = h / count;
-    ode->f(t, y, slope, ode->context);
+    ode->f(t + RIGHT * part, y, slope, ode->context); // the limit from the right, where f jumps at t
     for (int i = 0; i < ode->n; i++) {
         before[i] = y[i];
         now[i] = y[i] + part * slope[i];
@@ -66,7 +68,8 @@ static void macro_step(const trust_ode *ode, double t, double h, const double *y
         midpoint(ode, t, h, 2 * (k + 1), y, table[k]);
         for (int j = k - 1; j >= 0; j--) {
             double ratio = (double)(k + 1) / (j + 1);
-            for (int i = 0; i < ode->n; i++) table[j][i] = table[j + 1][i] + (table[j + 1][i] - table[j][i]) / (ratio * ratio - 1);
+            for (int i = 0; i < ode->n; i++)
+                table[j][i] = table[j + 1][i] + (table[j + 1][i] - table[j][i]) / (ratio * ratio - 1);
         }
     }
     memcpy(end, table[0], sizeof table[0]);
@@ -91,8 +94,10 @@ static double step_to(const trust_ode *ode, double t, double h, const double *y,
     for (int i = 0; i < 60 && high - low > 1e-16 * fabs(t + h); i++) {
         double middle = 0.5 * (low + high);
         macro_step(ode, t, middle, y, end);
-        if ((place - y[0]) * (end[0] - place) >= 0) high = middle;
-        else low = middle;
+        if ((place - y[0]) * (end[0] - place) >= 0)
+            high = middle;
+        else
+            low = middle;
     }
     macro_step(ode, t, high, y, end);
     return high;
@@ -117,7 +122,8 @@ void trust_solve(const trust_ode *ode, double *y, double t0, double t1)
     }
 }
 
-// ---- integrals --------------------------------------------------------------------------------------------------------
+// ---- integrals
+// --------------------------------------------------------------------------------------------------------
 
 #define GAUSS 40
 

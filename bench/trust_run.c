@@ -57,14 +57,16 @@ static bool prepare(run *r, kd_coordinates coordinates)
     kd_system_options options = kd_system_options_default();
     options.coordinates = coordinates;
     o->ending = TRUST_BROKEN;
-    o->status = kd_model_read_text("trust", r->c->text, strlen(r->c->text), NULL, 0, &r->model, o->message, sizeof o->message);
+    o->status =
+        kd_model_read_text("trust", r->c->text, strlen(r->c->text), NULL, 0, &r->model, o->message, sizeof o->message);
     if (o->status < 0) return false;
     o->ending = TRUST_REFUSED;
     o->status = kd_system_create(r->model, &options, &r->system, o->message, sizeof o->message);
     if (o->status >= 0) o->status = kd_state_create(kd_system_eom(r->system), &r->x);
     if (o->status >= 0) o->status = kd_system_start(r->system, r->x, o->message, sizeof o->message);
     if (o->status >= 0) o->status = kd_poses_create(r->system, &r->poses);
-    if (o->status >= 0) o->status = kd_certifier_create(kd_system_eom(r->system), kd_system_inputs(r->system), &r->certifier);
+    if (o->status >= 0)
+        o->status = kd_certifier_create(kd_system_eom(r->system), kd_system_inputs(r->system), &r->certifier);
     return o->status >= 0;
 }
 
@@ -82,8 +84,8 @@ static void simulate(run *r, trust_method method)
     options.times = r->c->times;
     options.ntimes = TRUST_TIMES;
     r->pose = pose;
-    o->status = kd_simulation_create(kd_system_eom(r->system), kd_system_inputs(r->system), &options, r->x, &r->simulation,
-                                     o->message, sizeof o->message);
+    o->status = kd_simulation_create(kd_system_eom(r->system), kd_system_inputs(r->system), &options, r->x,
+                                     &r->simulation, o->message, sizeof o->message);
     if (o->status < 0) return;
     o->status = kd_simulation_run(r->simulation, r->c->times[TRUST_TIMES - 1]);
     snprintf(o->message, sizeof o->message, "%s", kd_simulation_message(r->simulation));
@@ -140,6 +142,9 @@ trust_outcome trust_run(const trust_case *c, trust_method method, kd_coordinates
     if (child > 0) waitpid(child, &how, 0);
     if (told) return o;
     bool late = child > 0 && WIFSIGNALED(how) && (WTERMSIG(how) == SIGKILL || WTERMSIG(how) == SIGXCPU);
-    o = (trust_outcome){.ending = child < 0 ? TRUST_BROKEN : late ? TRUST_NEVER_ENDS : TRUST_CRASHED, .seconds = TRUST_SECONDS};
+    o = (trust_outcome){.ending = child < 0 ? TRUST_BROKEN
+                                  : late    ? TRUST_NEVER_ENDS
+                                            : TRUST_CRASHED,
+                        .seconds = TRUST_SECONDS};
     return o;
 }
