@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WRONG 1000.0 // errors of so many tolerances are wrong
@@ -103,7 +102,7 @@ static void one_run(bench *b, int number, tally *t, int *shown)
     if (count(&t[family], &o) && (*shown)++ < SHOWN) tell(b, number, &c, method, coordinates, rtol, &o);
 }
 
-static void report(bench *b, const tally *t)
+static void rows(bench *b, const tally *t)
 {
     tally all = {.family = "all"};
     bench_say(b, "\n  %-9s %5s %5s %5s %5s %7s %6s %6s %5s %8s %10s %8s\n", "family", "runs", "done", "clean", "right",
@@ -138,7 +137,7 @@ static void random_runs(bench *b)
     int   shown = 0, runs = bench_quick(b) ? QUICK : FULL;
     for (int i = 0; i < runs; i++) one_run(b, i, t, &shown);
     if (shown > SHOWN) bench_say(b, "  ... and %d more\n", shown - SHOWN);
-    report(b, t);
+    rows(b, t);
 }
 
 int main(int argc, char **argv)
@@ -148,7 +147,5 @@ int main(int argc, char **argv)
     if (!b) return exit_status;
     bench_head(b);
     if (bench_wants(b, "silent_wrong")) random_runs(b);
-    bench_report(b);
-    bench_destroy(b);
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }
