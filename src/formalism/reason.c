@@ -26,11 +26,10 @@ static bool fails(const kd_load *load, kd_work *w, double *force, double *rate, 
 {
     if (!has_numbers(load, w->slot)) return false;
     const kd_eval answer = load->class->eval(load, w->slot, w, force, rate);
-    const bool    fluid = load->def && (load->def->kind == KD_HYDRAULIC || load->def->kind == KD_AIR_SPRING);
     if (answer == KD_EVAL_OK && all_finite(force, load->nchannels) && all_finite(rate, load->nstates)) return false;
     kd_text(text, size, "force '%s': ", load->name);
-    if (answer != KD_EVAL_OK && fluid)
-        kd_fluid_reason(load, w->slot, text, size);
+    if (answer != KD_EVAL_OK && load->class->reason)
+        load->class->reason(load, w->slot, text, size);
     else
         kd_text_append(text, size, answer == KD_EVAL_OK ? "it is no number here" : "it has no value here");
     return true;
