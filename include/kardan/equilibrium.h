@@ -67,9 +67,11 @@ typedef struct kd_family {
 // A steady turn about the vertical axis z: velocities v .. v + 2 of a point along fixed axes, v + 3 .. v + 5 angular
 // velocity in the axes of a body whose attitude is the unit quaternion p + 3 .. p + 6 (the joint "free"). They follow
 // from the rate: angular velocity rate z, accelerations rate z x v; all others are given as for a straight motion.
+// planar: velocities v, v + 1 along fixed axes and v + 2 about the axis of the joint "planar", coordinates p .. p + 2.
 typedef struct kd_turn {
     int    v, p;
-    double rate; // [rad/s]
+    double rate; // [rad/s], to the left; negative: to the right
+    bool   planar;
 } kd_turn;
 
 typedef struct kd_trim_options {

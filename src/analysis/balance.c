@@ -83,6 +83,8 @@ static void cut_arrays(kd_balance *b)
     b->F_lower = kd_cut_double(arena, m);
     b->row_scale = kd_cut_double(arena, m);
     b->column_scale = kd_cut_double(arena, n);
+    b->size_scale = kd_cut_double(arena, n);
+    b->effect = kd_cut_double(arena, n);
     b->F = kd_cut_double(arena, m);
     b->F_trial = kd_cut_double(arena, m);
     b->J = kd_cut_matrix(arena, m, n);
@@ -287,6 +289,33 @@ static void scale_rows(kd_balance *b)
     }
 }
 
+// Before anything is known: multipliers by the force scale, others by their size
+static void first_column_scales(kd_balance *b)
+{
+    for (int j = 0; j < b->columns; j++) {
+        const double *value = slot(b, b->x, b->u, b->theta, b->outer, j);
+        bool          force = b->column[j].var == KD_LAMBDA || b->column[j].var == KD_MU;
+        b->size_scale[j] = !value ? 1 : force ? b->force_scale : fmax(1, fabs(*value));
+        b->column_scale[j] = b->size_scale[j];
+    }
+}
+
+// What is no position is measured by what it does: one unit changes the scaled equations by 1. The unit only shrinks
+// where the equations turn out to be more sensitive (More: The Levenberg-Marquardt algorithm, LNM 630, 1978), so that
+// neither kilograms nor tonnes, newtons nor pascals decide how far a damped step goes.
+static void scale_columns(kd_balance *b)
+{
+    for (int j = 0; j < b->columns; j++) {
+        const double *column = b->J + (size_t)j * (size_t)b->rows;
+        double        effect = 0;
+        if (b->column[j].var == KD_P) continue;
+        for (int i = 0; i < b->rows; i++) effect = fmax(effect, fabs(column[i] * b->row_scale[i]));
+        if (!(effect > b->effect[j])) continue;
+        b->effect[j] = effect;
+        b->column_scale[j] = 1 / effect;
+    }
+}
+
 // The force scale: the largest force without constraint forces, but not below that which accelerates by 1 m/s^2
 static kd_eval find_scales(kd_balance *b)
 {
@@ -303,12 +332,9 @@ static kd_eval find_scales(kd_balance *b)
     if (answer != KD_EVAL_OK) return answer;
     scale = fmax(scale, kd_norm_max(nv, b->F_trial));
     b->force_scale = scale > 0 ? scale : 1;
-    for (int j = 0; j < b->columns; j++) {
-        const double *value = slot(b, b->x, b->u, b->theta, b->outer, j);
-        bool          force = b->column[j].var == KD_LAMBDA || b->column[j].var == KD_MU;
-        b->column_scale[j] = !value ? 1 : force ? b->force_scale : fmax(1, fabs(*value));
-    }
+    first_column_scales(b);
     scale_rows(b);
+    scale_columns(b);
     return KD_EVAL_OK;
 }
 
@@ -369,10 +395,12 @@ kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e)
 // ---- steps ----------------------------------------------------------------------------------------------------------
 
 // b->step for the damping nu and, if rate > 0, with rate M and -rate I in the rows of residual and b. moved (columns,
-// or NULL): what was changed so far; the smallest sum of it and the step is taken. False: singular.
+// or NULL): what was changed so far; the smallest sum of it and the step is taken, by the sizes of the unknowns. False:
+// singular.
 static bool find_step(kd_balance *b, double nu, double rate, const double *moved)
 {
-    const int m = b->rows, n = b->columns, all = m + n;
+    const int     m = b->rows, n = b->columns, all = m + n;
+    const double *scale = moved ? b->size_scale : b->column_scale;
     memset(b->A, 0, (size_t)all * (size_t)n * sizeof(double));
     for (int j = 0; j < n; j++) {
         double       *to = b->A + (size_t)j * (size_t)all;
@@ -381,18 +409,18 @@ static bool find_step(kd_balance *b, double nu, double rate, const double *moved
         memcpy(to, from, (size_t)m * sizeof(double));
         if (rate > 0 && b->column[j].var == KD_P) kd_axpy(b->n.nv, rate, b->M + (size_t)k * (size_t)b->n.nv, to);
         if (rate > 0 && b->column[j].var == KD_R) to[b->first[1] + k] -= rate;
-        for (int i = 0; i < m; i++) to[i] *= b->row_scale[i] * b->column_scale[j];
+        for (int i = 0; i < m; i++) to[i] *= b->row_scale[i] * scale[j];
         to[m + j] = sqrt(nu);
     }
     for (int i = 0; i < m; i++) b->rhs[i] = -b->F[i] * b->row_scale[i];
     for (int j = 0; moved && j < n; j++)
-        kd_axpy(m, moved[j] / b->column_scale[j], b->A + (size_t)j * (size_t)all, b->rhs);
+        kd_axpy(m, moved[j] / scale[j], b->A + (size_t)j * (size_t)all, b->rhs);
     memset(b->rhs + m, 0, (size_t)n * sizeof(double));
     int rank = kd_qr_pivot(all, n, b->A, b->pivot, b->tau, 1e-15, b->work);
     if (rank == 0) return false;
     kd_qr_apply_t(all, n, b->A, b->tau, b->rhs, 1, b->work);
     kd_qr_solve_r(rank, b->A, all, b->rhs, 1);
-    for (int j = 0; j < n; j++) b->step[b->pivot[j]] = j < rank ? b->rhs[j] * b->column_scale[b->pivot[j]] : 0;
+    for (int j = 0; j < n; j++) b->step[b->pivot[j]] = j < rank ? b->rhs[j] * scale[b->pivot[j]] : 0;
     for (int j = 0; moved && j < n; j++) b->step[j] -= moved[j];
     for (int j = 0; j < n; j++)
         if (!isfinite(b->step[j])) return false;
@@ -450,6 +478,7 @@ static void accept(kd_balance *b, double size)
 static bool improve(kd_balance *b, double *nu)
 {
     if (kd_balance_differentiate(b) != KD_EVAL_OK) return false;
+    scale_columns(b);
     for (; *nu <= LARGEST_NU; *nu = fmax(*nu * 10, 1e-6)) {
         if (!find_step(b, *nu, 0, NULL)) continue;
         double longest = longest_increment(b), share = longest > LONGEST_STEP ? LONGEST_STEP / longest : 1;
@@ -497,7 +526,7 @@ bool kd_balance_least_change(kd_balance *b, double tolerance)
             moved[j] = is_adjusted(b, j) ? *slot(b, b->x, b->u, b->theta, b->outer, j) - b->start[j] : 0;
         if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, SMALLEST_NU, 0, moved)) return false;
         for (int j = 0; j < b->columns; j++)
-            if (is_adjusted(b, j)) change = fmax(change, fabs(b->step[j]) / b->column_scale[j]);
+            if (is_adjusted(b, j)) change = fmax(change, fabs(b->step[j]) / b->size_scale[j]);
         if (change < 1e-11 || change > before) return true;
         before = change;
         if (longest_increment(b) > LONGEST_STEP || try_step(b, 1) != KD_EVAL_OK) return false;

@@ -24,7 +24,8 @@ static bool is_wanted(const kd_dims *n, const kd_family *family, const kd_adjust
 
 static bool is_turn(const kd_dims *n, const kd_turn *turn)
 {
-    return !turn || (turn->v >= 0 && turn->v + 6 <= n->nv && turn->p >= 0 && turn->p + 7 <= n->np);
+    const int nv = turn && turn->planar ? 3 : 6, np = turn && turn->planar ? 3 : 7;
+    return !turn || (turn->v >= 0 && turn->v + nv <= n->nv && turn->p >= 0 && turn->p + np <= n->np);
 }
 
 static void keep(kd_balance *b, kd_state *x, kd_adjustable *adjust, int nadjust, kd_equilibrium_result *found)
