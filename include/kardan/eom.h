@@ -238,6 +238,10 @@ typedef struct kd_eom_def {
     // Velocity stage. Optional
     void (*reason)(const kd_point *x, void *context, char *text, size_t size);
 
+    // Amounts behind the inner states (the oil behind a pressure), which stay as long as nothing flows in or out, and
+    // their slopes by r: (nr) both, zero on entry; amount NAN: none is known. Velocity stage. Optional
+    kd_eval (*content)(const kd_point *x, void *context, double *amount, double *slope);
+
     // One thread's workspace; NULL: context itself is passed, and must then not be changed by the functions.
     void *(*make_work)(void *context);
     void (*free_work)(void *work);
@@ -294,6 +298,8 @@ KD_API kd_eval kd_eom_Z(kd_eom_data *d, double *Z) KD_NODISCARD;     // (np x nv
 KD_API kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p) KD_NODISCARD; // (nq x np) in plain coordinates, not increments
 KD_API kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p_moved) KD_NODISCARD;
 KD_API kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out) KD_NODISCARD;
+// Amounts behind the inner states and their slopes by r; NAN where none is known.
+KD_API kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope) KD_NODISCARD;
 KD_API kd_eval kd_eom_acceleration(kd_eom_data *d,
                                    double      *a) KD_NODISCARD; // explicit formalism, if the definition has it
 // a, lambda and mu together at the velocity stage, if the definition has it.

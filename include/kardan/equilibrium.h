@@ -39,10 +39,13 @@ typedef struct kd_equilibrium_result {
     int    moved_row;
     int    iterations, attempts;
     bool   by_dynamics; // Newton's method alone did not find it
+    int    kept;        // combinations of inner states that keep what they hold at the start (oil, air, integrals)
+    char   kept_states[400]; // their names, "a, b + c"
 } kd_equilibrium_result;
 
 // Static equilibrium at the time x->t: v = 0, a = 0, inputs held; p, r, w, s, lambda, mu are sought, the position from
-// that of x on. Constraints that are redundant and directions in which nothing acts are allowed: then the smallest
+// that of x on. What nothing determines at rest, but closed elements keep on every way there (the oil of a cylinder, the
+// air of a bellows, states whose rate vanishes at rest), is that of x. Constraints that are redundant and directions in which nothing acts are allowed: then the smallest
 // forces and moves are taken. KD_ERR_NO_EQUILIBRIUM: none found; x is unchanged, message names the force that
 // remains, result (may be NULL) describes the best attempt. KD_ERR_UNSUPPORTED: too large for full matrices.
 KD_API kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_equilibrium_options *opt,

@@ -12,12 +12,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/words.h"
 #include "math/dense.h"
 
 static const kd_fn  FN[KD_BALANCE_ROWS] = {KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, KD_GI, KD_H};
 static const kd_var VAR[KD_BALANCE_VARS] = {KD_P, KD_V, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U, KD_THETA};
 
-enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20 };
+enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20, KEPT_ANEW = 6 };
 #define LONGEST_STEP 0.3  // [m], [rad] of one iteration
 #define SMALLEST_NU 1e-15 // keeps the matrix regular
 #define LARGEST_NU 1e12   // beyond it no step is any good
@@ -33,7 +34,8 @@ static int count_rows(kd_balance *b, bool moving)
         b->first[i] = wanted ? rows : -1;
         if (wanted) rows += kd_eom_rows(b->eom, FN[i]);
     }
-    return rows;
+    b->kept.first = rows;
+    return rows + b->n.nr;
 }
 
 static bool is_unknown(const kd_balance_request *q, kd_var var, int i)
@@ -96,6 +98,7 @@ static void cut_arrays(kd_balance *b)
     b->step = kd_cut_double(arena, n);
     b->raw = kd_cut_double(arena, b->n.nv);
     b->pivot = kd_cut_int(arena, n);
+    kd_kept_cut(&b->kept, arena, &b->n, n);
     for (int i = 0; i < KD_BALANCE_ROWS; i++)
         for (int k = 0; k < KD_BALANCE_VARS; k++) {
             if (b->first[i] < 0 || !kd_eom_depends(b->eom, FN[i], VAR[k])) continue;
@@ -165,7 +168,7 @@ static kd_eval evaluate(kd_balance *b, const kd_state *x, const double *u, const
     for (int i = 0; i < KD_BALANCE_ROWS && answer == KD_EVAL_OK; i++)
         if (b->first[i] >= 0 && kd_eom_rows(b->eom, FN[i]) > 0) answer = kd_eom_eval(b->data, FN[i], F + b->first[i]);
     if (answer == KD_EVAL_OK) read_inactive(b, x, F);
-    return answer;
+    return answer == KD_EVAL_OK ? kd_kept_evaluate(b, x, F + b->kept.first) : answer;
 }
 
 static double size_of(const kd_balance *b, const double *F)
@@ -236,6 +239,7 @@ kd_eval kd_balance_differentiate(kd_balance *b)
         }
     }
     kd_balance_turn_columns(b);
+    answer = kd_kept_differentiate(b);
     for (int j = 0; j < b->columns && answer == KD_EVAL_OK; j++)
         if (b->column[j].var == KD_VAR_COUNT) answer = difference_outer(b, b->column[j].index, j);
     clear_inactive(b);
@@ -270,23 +274,51 @@ static double *slot(const kd_balance *b, const kd_state *x, double *u, double *t
     }
 }
 
+static void scale_kept(kd_balance *b)
+{
+    for (int row = b->kept.first; row < b->rows; row++) {
+        double largest = 0;
+        for (int j = 0; j < b->columns; j++)
+            largest = fmax(largest, fabs(b->J[(size_t)j * (size_t)b->rows + (size_t)row] * b->column_scale[j]));
+        b->row_scale[row] = largest > 0 ? 1 / largest : 1;
+    }
+}
+
+// Largest derivative of row i of function k by the unknowns
+static double largest_by_unknowns(const kd_balance *b, int k, int i)
+{
+    double    largest = 0;
+    const int row = b->first[k] + i;
+    for (int j = 0; j < b->columns; j++)
+        largest = fmax(largest, fabs(b->J[(size_t)j * (size_t)b->rows + (size_t)row] * b->column_scale[j]));
+    return largest;
+}
+
+// The same by p (var 0) or v (var 1), held or not
+static double largest_by_motion(const kd_balance *b, int k, int i, int var)
+{
+    double       largest = 0;
+    const size_t rows = (size_t)kd_eom_rows(b->eom, FN[k]);
+    for (int j = 0; b->block[k][var] && j < b->n.nv; j++)
+        largest = fmax(largest, fabs(b->block[k][var][(size_t)j * rows + (size_t)i]));
+    return largest;
+}
+
 // Forces by the force scale, others by their largest derivative; those by p and v count also where they are held, since
-// a row without unknowns must not be measured by rounding.
+// a row without unknowns must not be measured by rounding. Rates of inner states are not measured by velocities: what
+// leaks from a cylinder is little beside what its piston moves, and yet decides where it rests.
 static void scale_rows(kd_balance *b)
 {
     for (int k = 0; k < KD_BALANCE_ROWS; k++) {
         const int rows = b->first[k] >= 0 ? kd_eom_rows(b->eom, FN[k]) : 0;
         for (int i = 0; i < rows; i++) {
-            double    largest = 0;
-            const int row = b->first[k] + i;
-            for (int j = 0; j < b->columns; j++)
-                largest = fmax(largest, fabs(b->J[(size_t)j * (size_t)b->rows + (size_t)row] * b->column_scale[j]));
-            for (int var = 0; var < 2; var++)
-                for (int j = 0; b->block[k][var] && j < b->n.nv; j++)
-                    largest = fmax(largest, fabs(b->block[k][var][(size_t)j * (size_t)rows + (size_t)i]));
-            b->row_scale[row] = k == 0 ? 1 / b->force_scale : largest > 0 ? 1 / largest : 1;
+            double       largest = fmax(largest_by_unknowns(b, k, i), largest_by_motion(b, k, i, 0));
+            const double fast = largest_by_motion(b, k, i, 1);
+            if (FN[k] != KD_B || largest <= 1e-12 * fast) largest = fmax(largest, fast);
+            b->row_scale[b->first[k] + i] = k == 0 ? 1 / b->force_scale : largest > 0 ? 1 / largest : 1;
         }
     }
+    scale_kept(b);
 }
 
 // Before anything is known: multipliers by the force scale, others by their size
@@ -350,6 +382,20 @@ static void note_start(kd_balance *b)
         if (is_adjusted(b, j)) b->start[j] = *slot(b, b->x, b->u, b->theta, b->outer, j);
 }
 
+// What closed elements keep here; new equations where that is something else than so far
+static kd_eval keep_anew(kd_balance *b)
+{
+    if (b->n.nr == 0) return KD_EVAL_OK;
+    kd_eval answer = kd_balance_differentiate(b);
+    if (answer != KD_EVAL_OK || !kd_kept_find(b)) return answer;
+    answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
+    if (answer == KD_EVAL_OK) answer = kd_balance_differentiate(b);
+    scale_kept(b);
+    scale_columns(b);
+    b->size = size_of(b, b->F);
+    return answer;
+}
+
 kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                             const kd_balance_request *q)
 {
@@ -368,7 +414,8 @@ kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *i
     kd_state_copy(x, b->x);
     kd_balance_turn(b, b->x);
     note_start(b);
-    if (find_scales(b) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+    if (find_scales(b) != KD_EVAL_OK || kd_kept_start(b) != KD_EVAL_OK || keep_anew(b) != KD_EVAL_OK)
+        return KD_ERR_CALLBACK_STOP;
     b->size = size_of(b, b->F);
     return KD_OK;
 }
@@ -382,11 +429,21 @@ void kd_balance_release(kd_balance *b)
     *b = (kd_balance){0};
 }
 
+static void swap(double **one, double **other)
+{
+    double *kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
 kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e)
 {
     kd_eval answer = KD_EVAL_OK;
+    if (b->n.nr > 0) memset(b->kept.drift, 0, (size_t)b->n.nr * sizeof(double));
     kd_state_copy(from, b->x);
     if (e) answer = kd_eom_oplus(b->data, from->p, e, b->x->p);
+    if (e && answer == KD_EVAL_OK) answer = kd_kept_drift(b, from, e);
+    if (e && b->n.nr > 0) swap(&b->kept.drift, &b->kept.drift_trial);
     if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) b->size = size_of(b, b->F);
     return answer;
@@ -408,7 +465,7 @@ static bool find_step(kd_balance *b, double nu, double rate, const double *moved
         const int     k = b->column[j].index;
         memcpy(to, from, (size_t)m * sizeof(double));
         if (rate > 0 && b->column[j].var == KD_P) kd_axpy(b->n.nv, rate, b->M + (size_t)k * (size_t)b->n.nv, to);
-        if (rate > 0 && b->column[j].var == KD_R) to[b->first[1] + k] -= rate;
+        if (rate > 0 && b->column[j].var == KD_R && !b->kept.replaced[k]) to[b->first[1] + k] -= rate;
         for (int i = 0; i < m; i++) to[i] *= b->row_scale[i] * scale[j];
         to[m + j] = sqrt(nu);
     }
@@ -451,15 +508,9 @@ static kd_eval try_step(kd_balance *b, double share)
     kd_eval answer = kd_eom_oplus(b->data, b->x->p, b->raw, b->trial->p);
     (void)kd_eom_normalise(b->data, b->trial->p);
     kd_balance_turn(b, b->trial);
+    if (answer == KD_EVAL_OK) answer = kd_kept_drift(b, b->x, b->raw);
     return answer == KD_EVAL_OK ? evaluate(b, b->trial, b->u_trial, b->theta_trial, b->outer_trial, b->F_trial)
                                 : answer;
-}
-
-static void swap(double **one, double **other)
-{
-    double *kept = *one;
-    *one = *other;
-    *other = kept;
 }
 
 static void accept(kd_balance *b, double size)
@@ -471,6 +522,7 @@ static void accept(kd_balance *b, double size)
     swap(&b->theta, &b->theta_trial);
     swap(&b->outer, &b->outer_trial);
     swap(&b->F, &b->F_trial);
+    swap(&b->kept.drift, &b->kept.drift_trial);
     b->size = size;
 }
 
@@ -492,7 +544,8 @@ static bool improve(kd_balance *b, double *nu)
     return false;
 }
 
-bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations)
+// Iterations until the largest scaled residual is at most tolerance
+static bool iterate(kd_balance *b, double tolerance, int max_iterations)
 {
     double nu = 1e-4;
     int    slow = 0; // iterations that brought almost nothing: a minimum of |F| that is not zero
@@ -502,18 +555,34 @@ bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations)
         if (!improve(b, &nu)) break;
         slow = b->size > 0.99 * before ? slow + 1 : 0;
     }
-    if (kd_balance_largest(b) > tolerance) return false;
-    for (int i = 0; i < POLISH && b->size > 0; i++) { // to rounding
+    return kd_balance_largest(b) <= tolerance;
+}
+
+// On to rounding, as long as that halves the residual
+static void polish(kd_balance *b)
+{
+    for (int i = 0; i < POLISH && b->size > 0; i++) {
         double before = b->size;
-        nu = SMALLEST_NU;
-        if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, nu, 0, NULL) || try_step(b, 1) != KD_EVAL_OK)
+        if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, SMALLEST_NU, 0, NULL) ||
+            try_step(b, 1) != KD_EVAL_OK)
             break;
         double size = size_of(b, b->F_trial);
         if (!(size < 0.5 * before)) break;
         accept(b, size);
         b->iterations++;
     }
-    return true;
+}
+
+bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations)
+{
+    bool found = iterate(b, tolerance, max_iterations);
+    if (found) polish(b);
+    // what closed elements keep shows only here, where nothing flows any more
+    for (int i = 0; i < KEPT_ANEW && found && keep_anew(b) == KD_EVAL_OK && kd_balance_largest(b) > tolerance; i++) {
+        found = iterate(b, tolerance, max_iterations);
+        if (found) polish(b);
+    }
+    return found;
 }
 
 // min |D (q - q0)| under F = 0, D the scales: with c = q - q0 the step z - c, z the shortest solution of J z = J c - F.
@@ -586,6 +655,7 @@ void kd_balance_report(const kd_balance *b, kd_equilibrium_result *result)
     result->residual = largest_of(b->F, b->n.nv, &result->residual_row);
     result->constraint = largest_of(b->F + b->first[4], b->n.nlambda, &result->constraint_row);
     result->iterations = b->iterations;
+    kd_describe_kept(b, result);
     double largest = -1;
     for (int k = 0; k < KD_BALANCE_ROWS; k++)
         for (int i = 0; b->first[k] >= 0 && i < kd_eom_rows(b->eom, FN[k]); i++) {

@@ -15,6 +15,20 @@ typedef struct kd_balance_column {
     int    index;
 } kd_balance_column;
 
+// What closed elements keep (balance_kept.c): rows 0 = n'(c - c_start - drift) behind the others
+typedef struct kd_kept {
+    int     nr, count, first;    // inner states, rows in use, the first of them
+    double *N, *N_new;           // (nr x nr) combinations n in columns; new ones
+    int    *row;                 // (count) row of b that each stands for
+    bool   *replaced;            // (nr) those rows
+    bool   *own;                 // (nr) its element knows the amount
+    double *c, *c_start, *W;     // (nr) amounts, at the start, slopes by r
+    double *drift, *drift_trial; // (nr) integral of b_v dp, and after a step
+    double *length;              // (nr) of the rows W b_x; 0: the row vanishes
+    double *A, *tau, *work, *b_v, *r, *p, *e, *slope[4];
+    int    *pivot;
+} kd_kept;
+
 typedef struct kd_balance {
     const kd_eom      *eom, *base; // now, and those that it was created with
     kd_eom_data       *data;
@@ -41,6 +55,7 @@ typedef struct kd_balance {
     double            *block[KD_BALANCE_ROWS][KD_BALANCE_VARS];
     double            *A, *rhs, *tau, *work, *step, *raw;
     int               *pivot;
+    kd_kept            kept;
     double             force_scale;
     double             size; // |F| scaled, at x
     int                iterations;
@@ -66,6 +81,17 @@ void          kd_balance_turn(const kd_balance *b, kd_state *x);
 void          kd_balance_turn_columns(kd_balance *b);                     // what follows from the unknowns, added to J
 int           kd_balance_rows(const kd_balance *b, int k);                // of function k
 double       *kd_balance_adjusted(kd_balance *b, const kd_adjustable *a); // its value now
+
+// balance_kept.c: what closed elements keep. At b->x, which is that of the data: its amounts are those to be kept; the
+// combinations, from block and J (true: there are new ones).
+void    kd_kept_cut(kd_kept *k, kd_arena *arena, const kd_dims *n, int columns);
+kd_eval kd_kept_start(kd_balance *b) KD_NODISCARD;
+bool    kd_kept_find(kd_balance *b);
+// Their equations at x, which is that of the data, and derivatives at b->x, added to J
+kd_eval kd_kept_evaluate(kd_balance *b, const kd_state *x, double *F) KD_NODISCARD;
+kd_eval kd_kept_differentiate(kd_balance *b) KD_NODISCARD;
+// drift_trial after a move from x by e
+kd_eval kd_kept_drift(kd_balance *b, const kd_state *x, const double *e) KD_NODISCARD;
 
 // x is copied. The balance is released with kd_balance_release, also after a failure.
 kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,

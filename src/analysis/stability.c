@@ -1,6 +1,7 @@
 // stability.c: static stability: the sign of the stiffness in the directions that constraints allow.
 //
-// With N a base of the null space of GZ and HZ, and r, w, s following quasi-statically from 0 = b, d, c,
+// With N a base of the null space of GZ and HZ, and r, w, s following quasi-statically from 0 = b, d, c and from what
+// closed elements keep,
 //     K = N' (residual_p - residual_y inv(k_y) k_p) N,   y = (r, w, s), k = (b, d, c),
 // is statically stable if its symmetric part is positive definite. Divergence only: damping that feeds energy in shows
 // in the eigenvalues.
@@ -39,6 +40,23 @@ static void put(double *to, int ld, int row, int column, const double *from, int
                (size_t)rows * sizeof(double));
 }
 
+// Rates that say nothing here give way to what their elements keep: n'W (dr - b_v dp) = 0
+static void follow_kept(const kd_balance *b, workspace *s, int ny)
+{
+    const kd_kept *k = &b->kept;
+    const double  *b_v = block_of(b, 1, 1);
+    for (int m = 0; m < k->count; m++) {
+        const double *n = k->N + (size_t)m * (size_t)k->nr;
+        const int     row = k->row[m];
+        for (int j = 0; j < ny; j++) s->inner[(size_t)j * (size_t)ny + (size_t)row] = j < k->nr ? n[j] * k->W[j] : 0;
+        for (int j = 0; j < b->n.nv; j++) {
+            double *to = s->right + (size_t)j * (size_t)ny + row;
+            *to = 0;
+            for (int i = 0; i < k->nr && b_v; i++) *to -= n[i] * k->W[i] * b_v[(size_t)j * (size_t)k->nr + (size_t)i];
+        }
+    }
+}
+
 // K -= residual_y inv(k_y) k_p. False: r, w, s are not determined
 static bool follow_inner(const kd_balance *b, workspace *s, int ny)
 {
@@ -52,6 +70,7 @@ static bool follow_inner(const kd_balance *b, workspace *s, int ny)
         put(s->Y, nv, 0, row, block_of(b, 0, INNER_VAR[i]), nv, inner_size(b, i));
     }
     if (ny == 0) return true;
+    follow_kept(b, s, ny);
     if (kd_lu_factor(ny, s->inner, s->pivot) != 0) return false;
     kd_lu_solve(ny, s->inner, s->pivot, s->right, nv);
     kd_gemm(nv, nv, ny, -1, s->Y, s->right, 1, s->K);

@@ -146,6 +146,8 @@ void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibr
     kd_json_count(json, "iterations", r->iterations);
     kd_json_count(json, "attempts", r->attempts);
     kd_json_bool(json, "by_dynamics", r->by_dynamics);
+    kd_json_count(json, "kept", r->kept);
+    kd_json_text(json, "kept_states", r->kept_states);
     tell_member(json, s, "positions", KD_NAME_P, s->x->p, n.np);
     tell_member(json, s, "multipliers", KD_NAME_LAMBDA, s->x->lambda, n.nlambda);
     if (y && n.ny > 0 && read_outputs(s, y) >= 0) tell_member(json, s, "outputs", KD_NAME_Y, y, n.ny);

@@ -130,6 +130,20 @@ static void hydraulic_energy(const kd_load *load, const double *x, kd_work *w, k
     sum->dissipated += c.leak * (c.p[0] - c.p[1]) + d->viscous * c.v * c.v;
 }
 
+// Oil of density proportional to exp(p/E) has the mass V exp(p/E), as a volume at p = 0: V p' = -E V' keeps it. The
+// spool is no amount.
+static void hydraulic_content(const kd_load *load, const double *x, double *amount, double *slope)
+{
+    const kd_force_def *d = load->def;
+    const double        position = x[load->variable[LENGTH]] - load->constant[0];
+    const double V[2] = {d->volume[0] + d->area[0] * position, d->volume[1] + d->area[1] * (d->stroke - position)};
+    for (int i = 0; i < 2; i++) {
+        amount[i] = V[i] * exp(x[load->variable[A + i]] / d->bulk);
+        slope[i] = amount[i] / d->bulk;
+    }
+    if (d->lag > 0.0) amount[2] = NAN;
+}
+
 static void hydraulic_reason(const kd_load *load, const double *x, char *text, size_t size)
 {
     kd_text_append(text, size,
@@ -138,7 +152,7 @@ static void hydraulic_reason(const kd_load *load, const double *x, char *text, s
                    x[load->variable[LENGTH]] - load->constant[0], load->def->stroke);
 }
 
-const kd_load_class kd_load_hydraulic = {.eval = hydraulic_eval, .jacobian = hydraulic_jacobian, .energy = hydraulic_energy, .reason = hydraulic_reason};
+const kd_load_class kd_load_hydraulic = {.eval = hydraulic_eval, .jacobian = hydraulic_jacobian, .energy = hydraulic_energy, .content = hydraulic_content, .reason = hydraulic_reason};
 
 // ---- air spring -----------------------------------------------------------------------------------------------------
 // The amount of air c is the volume that it would have at ambient pressure, expanded with the exponent n:

@@ -87,6 +87,8 @@ typedef struct kd_load_class {
     kd_eval (*jacobian)(const struct kd_load *load, const double *x, struct kd_work *work, double *J);
     // adds potential energy, dissipated and supplied power; NULL: all power counts as supplied
     void (*energy)(const struct kd_load *load, const double *x, struct kd_work *work, kd_energies *sum);
+    // amounts behind its states, which stay while nothing flows, and their slopes by r; NULL: none is known
+    void (*content)(const struct kd_load *load, const double *x, double *amount, double *slope);
     // why it has no value at x, appended to a text; NULL: nothing more is known
     void (*reason)(const struct kd_load *load, const double *x, char *text, size_t size);
 } kd_load_class;
