@@ -115,5 +115,8 @@ double kd_balance_largest(const kd_balance *b);
 void   kd_balance_report(const kd_balance *b, kd_equilibrium_result *result);
 // Static stability at x, by the stiffness in the directions that constraints allow.
 kd_stability kd_balance_stability(kd_balance *b, int *free_directions);
+// The part of the velocities v that no force opposes at x: their projection on the free directions by the mass matrix.
+// False: there is none.
+bool kd_balance_free_motion(kd_balance *b, const double *v, double *kept);
 
 #endif

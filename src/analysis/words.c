@@ -15,6 +15,28 @@ void kd_describe_equilibrium(const kd_eom *eom, const kd_equilibrium_result *r, 
     if (r->kept > 0) kd_text_append(message, size, "; kept from the start: the amounts behind %s", r->kept_states);
 }
 
+void kd_describe_motion(const kd_eom *eom, const kd_equilibrium_result *r, char *message, size_t size)
+{
+    char        speed[NAME], dropped[NAME];
+    const char *goes_on = kd_eom_name(eom, KD_NAME_V, r->speed_row, speed, sizeof speed);
+    if (r->motion == KD_MOTION_NONE) return;
+    kd_eom_name(eom, KD_NAME_V, r->dropped_row, dropped, sizeof dropped);
+    if (r->motion == KD_MOTION_WHOLE)
+        kd_text_append(message, size,
+                       "no rest, but a steady motion at the velocities of the start ('%s' with %.6g): forces balance in it",
+                       goes_on, r->speed);
+    else if (r->motion == KD_MOTION_STEADY)
+        kd_text_append(message, size, "; the motion of the start that no force opposes goes on ('%s' with %.6g), forces "
+                       "balance in it", goes_on, r->speed);
+    else if (r->motion == KD_MOTION_UNSTEADY)
+        kd_text_append(message, size, "; the motion of the start that no force opposed at rest goes on ('%s' with %.6g), "
+                       "but forces do not balance in it: it will change (kardan trim --moving finds a steady one)",
+                       goes_on, r->speed);
+    if (r->motion != KD_MOTION_WHOLE && r->dropped > 1e-9 * (r->speed + r->dropped))
+        kd_text_append(message, size, "; velocities of the start were dropped (largest change: '%s' by %.6g)", dropped,
+                       r->dropped);
+}
+
 void kd_describe_kept(const kd_balance *b, kd_equilibrium_result *r)
 {
     const kd_kept *k = &b->kept;

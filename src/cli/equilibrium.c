@@ -11,6 +11,7 @@
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, NAME_SIZE = 200 };
 
+static const char *const MOTION[] = {"none", "dropped", "steady", "unsteady", "whole"};
 static const char *const STABILITY[] = {"unknown", "stable", "indifferent", "unstable"};
 
 // ---- for all commands -----------------------------------------------------------------------------------------------
@@ -49,16 +50,19 @@ kd_status kd_cli_settle(kd_subject *s, char *message, size_t size)
 
 void kd_cli_tell_held(const kd_subject *s)
 {
+    if (s->rest[0]) printf("from equilibrium: %s\n", s->rest);
     if (kd_eom_definition(s->eom)->discrete)
         printf("sampled blocks keep the outputs that they have now: what they feed back is not part of this\n");
 }
 
-kd_status kd_cli_rest(kd_subject *s, bool stable, kd_equilibrium_result *result, char *message, size_t size)
+kd_status kd_cli_rest(kd_subject *s, bool stable, bool keep_motion, kd_equilibrium_result *result, char *message,
+                      size_t size)
 {
     kd_equilibrium_options opt = kd_equilibrium_options_default();
     kd_initial_options     initial = kd_initial_options_default();
     char                   news[MESSAGE_SIZE] = "";
     opt.stable = stable;
+    opt.keep_motion = keep_motion;
     kd_status status = kd_cli_settle(s, message, size);
     if (status < 0) return status;
     status = kd_equilibrium(s->eom, kd_subject_inputs(s), &opt, s->x, result, message, size);
@@ -134,6 +138,16 @@ static void tell_member(kd_json *json, const kd_subject *s, const char *key, kd_
     kd_json_close(json);
 }
 
+void kd_cli_tell_motion_json(kd_json *json, const kd_subject *s, const kd_equilibrium_result *r)
+{
+    char name[NAME_SIZE];
+    kd_json_text(json, "motion", MOTION[r->motion]);
+    if (r->motion == KD_MOTION_NONE) return;
+    kd_json_number(json, "speed", r->speed);
+    kd_json_number(json, "dropped", r->dropped);
+    kd_json_text(json, "dropped_velocity", kd_eom_name(s->eom, KD_NAME_V, r->dropped_row, name, sizeof name));
+}
+
 void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibrium_result *r)
 {
     const kd_dims n = kd_eom_dims(s->eom);
@@ -148,6 +162,7 @@ void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibr
     kd_json_bool(json, "by_dynamics", r->by_dynamics);
     kd_json_count(json, "kept", r->kept);
     kd_json_text(json, "kept_states", r->kept_states);
+    kd_cli_tell_motion_json(json, s, r);
     tell_member(json, s, "positions", KD_NAME_P, s->x->p, n.np);
     tell_member(json, s, "multipliers", KD_NAME_LAMBDA, s->x->lambda, n.nlambda);
     if (y && n.ny > 0 && read_outputs(s, y) >= 0) tell_member(json, s, "outputs", KD_NAME_Y, y, n.ny);
@@ -231,7 +246,7 @@ static int find(quest *q)
     q->before = calloc(np + 1, sizeof *q->before);
     if (!q->before) return KD_EXIT_FAILED;
     memcpy(q->before, s->x->p, np * sizeof(double));
-    kd_status status = kd_cli_rest(&q->subject, q->stable, &q->result, q->message, sizeof q->message);
+    kd_status status = kd_cli_rest(&q->subject, q->stable, false, &q->result, q->message, sizeof q->message);
     if (status >= 0 && !kd_cli_save_state(s, q->folder, "equilibrium", q->path, sizeof q->path)) return KD_EXIT_FAILED;
     if (q->json) tell_json(q, status);
     if (status < 0) {
