@@ -92,6 +92,28 @@ bool kd_cli_save_state(const kd_subject *s, const char *folder, const char *endi
 
 // ---- values by name -------------------------------------------------------------------------------------------------
 
+// A law that no longer holds at the state of the subject
+bool kd_cli_caution(const kd_subject *s, char *text, size_t size)
+{
+    const kd_dims    n = kd_eom_dims(s->eom);
+    const kd_inputs *inputs = kd_subject_inputs(s);
+    kd_eom_data     *data = NULL;
+    double          *u = calloc(3 * (size_t)n.nu + 1, sizeof *u);
+    bool             found = false;
+    if (size > 0) text[0] = '\0';
+    if (u && kd_eom_data_create(s->eom, &data) >= 0 &&
+        (!inputs || inputs->eval(s->x->t, inputs->context, u, u + n.nu, u + 2 * n.nu) == KD_EVAL_OK)) {
+        kd_eom_at_parameters(data, s->x->theta);
+        kd_eom_at_time(data, s->x->t, u, u + n.nu, u + 2 * n.nu, s->x->z);
+        kd_eom_at_position(data, s->x->p, s->x->s);
+        kd_eom_at_velocity(data, s->x->v, s->x->r);
+        found = kd_eom_caution(data, text, size);
+    }
+    kd_eom_data_destroy(data);
+    free(u);
+    return found;
+}
+
 static kd_status read_outputs(const kd_subject *s, double *y)
 {
     const kd_dims    n = kd_eom_dims(s->eom);
@@ -112,6 +134,12 @@ static kd_status read_outputs(const kd_subject *s, double *y)
     kd_eom_data_destroy(data);
     free(u);
     return status;
+}
+
+void kd_cli_tell_caution(const kd_subject *s)
+{
+    char text[MESSAGE_SIZE];
+    if (kd_cli_caution(s, text, sizeof text)) printf("WARNING: %s\n", text);
 }
 
 static void tell_values(const kd_subject *s, const char *title, kd_kind kind, const double *value, const double *before,
@@ -163,6 +191,9 @@ void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibr
     kd_json_count(json, "kept", r->kept);
     kd_json_text(json, "kept_states", r->kept_states);
     kd_cli_tell_motion_json(json, s, r);
+    char caution[MESSAGE_SIZE];
+    (void)kd_cli_caution(s, caution, sizeof caution);
+    kd_json_text(json, "caution", caution);
     tell_member(json, s, "positions", KD_NAME_P, s->x->p, n.np);
     tell_member(json, s, "multipliers", KD_NAME_LAMBDA, s->x->lambda, n.nlambda);
     if (y && n.ny > 0 && read_outputs(s, y) >= 0) tell_member(json, s, "outputs", KD_NAME_Y, y, n.ny);
@@ -256,6 +287,7 @@ static int find(quest *q)
     if (q->json || q->quiet) return KD_EXIT_OK;
     printf("%s: %s\n", s->name, q->message);
     kd_cli_tell_held(s);
+    kd_cli_tell_caution(s);
     kd_cli_tell_rest(s, q->before);
     printf("\nState: %s\n", q->path);
     return KD_EXIT_OK;

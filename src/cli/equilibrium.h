@@ -12,6 +12,9 @@ void kd_cli_tell_held(const kd_subject *subject);
 // or why not.
 kd_status kd_cli_rest(kd_subject *subject, bool stable, bool keep_motion, kd_equilibrium_result *result, char *message,
                       size_t size) KD_NODISCARD;
+// Is a law used at the state of the subject where it no longer holds? text says which; a line that warns of it
+bool kd_cli_caution(const kd_subject *subject, char *text, size_t size);
+void kd_cli_tell_caution(const kd_subject *subject);
 // DIR/NAME.ENDING.state.csv; false: standard error has been told.
 bool kd_cli_save_state(const kd_subject *subject, const char *folder, const char *ending, char *path, size_t size);
 void kd_cli_tell_rest(const kd_subject *subject, const double *before); // positions (np) of the start

@@ -348,6 +348,14 @@ kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
     return KD_EVAL_OK;
 }
 
+bool kd_eom_caution(kd_eom_data *d, char *text, size_t size)
+{
+    if (text && size > 0) text[0] = '\0';
+    if (!text || size == 0 || !d->eom->def.caution || d->stage < KD_STAGE_VELOCITY) return false;
+    d->eom->def.caution(&d->x, d->context, text, size);
+    return text[0] != '\0';
+}
+
 kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope)
 {
     const int nr = d->eom->def.dims.nr;

@@ -799,6 +799,8 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->nsensors > 0) def.y = outputs;
     def.energies = energies;
     def.content = content;
+    for (int i = 0; i < s->nloads && !s->for_start; i++)
+        if (s->load[i].class->caution) def.caution = kd_work_caution;
     if (!s->for_start) def.reason = kd_work_reason;
     if (s->nbreaking > 0) def.next_break = next_break;
     if (def.dims.nswitch > 0) {

@@ -144,6 +144,16 @@ static void hydraulic_content(const kd_load *load, const double *x, double *amou
     if (d->lag > 0.0) amount[2] = NAN;
 }
 
+static bool hydraulic_caution(const kd_load *load, const double *x, char *text, size_t size)
+{
+    const double p[2] = {x[load->variable[A]], x[load->variable[B]]};
+    const int    low = p[1] < p[0] ? 1 : 0;
+    if (!(p[low] < load->def->vapour)) return false;
+    kd_text_append(text, size, "the oil in chamber %c is at %.4g bar, below its vapour pressure (%.4g bar)", "AB"[low],
+                   1e-5 * p[low], 1e-5 * load->def->vapour);
+    return true;
+}
+
 static void hydraulic_reason(const kd_load *load, const double *x, char *text, size_t size)
 {
     kd_text_append(text, size,
@@ -152,7 +162,7 @@ static void hydraulic_reason(const kd_load *load, const double *x, char *text, s
                    x[load->variable[LENGTH]] - load->constant[0], load->def->stroke);
 }
 
-const kd_load_class kd_load_hydraulic = {.eval = hydraulic_eval, .jacobian = hydraulic_jacobian, .energy = hydraulic_energy, .content = hydraulic_content, .reason = hydraulic_reason};
+const kd_load_class kd_load_hydraulic = {.eval = hydraulic_eval, .jacobian = hydraulic_jacobian, .energy = hydraulic_energy, .content = hydraulic_content, .caution = hydraulic_caution, .reason = hydraulic_reason};
 
 // ---- air spring -----------------------------------------------------------------------------------------------------
 // The amount of air c is the volume that it would have at ambient pressure, expanded with the exponent n:

@@ -59,3 +59,17 @@ void kd_work_reason(const kd_point *x, void *context, char *text, size_t size)
             return;
         }
 }
+
+void kd_work_caution(const kd_point *x, void *context, char *text, size_t size)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    char             words[160] = "";
+    kd_work_velocity(w, x, KD_FOR_LOADS);
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *load = &s->load[i];
+        if (!load->class->caution || !load->class->caution(load, w->slot, words, sizeof words)) continue;
+        kd_text(text, size, "force '%s': %s", load->name, words);
+        return;
+    }
+}

@@ -424,6 +424,8 @@ static const kd_field force_fields[] = {
      .doc = "bulk modulus of the oil"},
     {"leakage", KD_FIELD_NUMBER, O(leakage), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "m^3/(s Pa)",
      .doc = "flow from A to B per difference of pressure"},
+    {"vapour", KD_FIELD_NUMBER, O(vapour), 1, K(KD_HYDRAULIC), 0, -1e5, ANY, "Pa",
+     .doc = "pressure above the ambient one below which oil boils and the law no longer holds: told, not modelled"},
     {"ends", KD_FIELD_NUMBER, O(ends), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "N/m",
      .doc = "stiffness of the ends of the stroke; 0: none"},
     {"valve", KD_FIELD_LAW, O(valve), 1, K(KD_HYDRAULIC), 0, 0, ANY, "",
