@@ -18,7 +18,7 @@
 static const kd_fn  FN[KD_BALANCE_ROWS] = {KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, KD_GI, KD_H};
 static const kd_var VAR[KD_BALANCE_VARS] = {KD_P, KD_V, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U, KD_THETA};
 
-enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20, KEPT_ANEW = 6 };
+enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20, KEPT_ANEW = 6, WIDER = 9 };
 #define LONGEST_STEP 0.3  // [m], [rad] of one iteration
 #define SMALLEST_NU 1e-15 // keeps the matrix regular
 #define LARGEST_NU 1e12   // beyond it no step is any good
@@ -203,18 +203,75 @@ static void clear_inactive(kd_balance *b)
         if (!b->x->active_mu[i]) clear_row(b, b->first[6] + i, KD_MU, i, 1);
 }
 
-// By a parameter of the family: the equations are made for a little more and a little less of it
-static kd_eval difference_outer(kd_balance *b, int i, int j)
+static double *slot(const kd_balance *b, const kd_state *x, double *u, double *theta, double *outer, int j)
 {
-    const double value = b->outer[i], step = 1e-5 * fmax(1, fabs(value));
-    double      *column = b->J + (size_t)j * (size_t)b->rows;
-    b->outer[i] = value + step;
-    kd_eval answer = evaluate(b, b->x, b->u, b->theta, b->outer, column);
-    b->outer[i] = value - step;
-    if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F_lower);
-    b->outer[i] = value;
-    for (int k = 0; k < b->rows; k++) column[k] = (column[k] - b->F_lower[k]) / (2 * step);
+    switch (b->column[j].var) {
+    case KD_V:
+        return x->v + b->column[j].index;
+    case KD_R:
+        return x->r + b->column[j].index;
+    case KD_W:
+        return x->w + b->column[j].index;
+    case KD_S:
+        return x->s + b->column[j].index;
+    case KD_LAMBDA:
+        return x->lambda + b->column[j].index;
+    case KD_MU:
+        return x->mu + b->column[j].index;
+    case KD_U:
+        return u + b->column[j].index;
+    case KD_THETA:
+        return theta + b->column[j].index;
+    case KD_VAR_COUNT:
+        return outer + b->column[j].index;
+    default:
+        return NULL; // an increment
+    }
+}
+
+static bool is_adjusted(const kd_balance *b, int j)
+{
+    const kd_var var = b->column[j].var;
+    return var == KD_U || var == KD_THETA || var == KD_VAR_COUNT;
+}
+
+// The largest change of an equation, relative to itself
+static double noticed(const kd_balance *b, const double *upper, const double *lower)
+{
+    double most = 0;
+    for (int k = 0; k < b->rows; k++) {
+        const double size = fmax(fabs(upper[k]), fabs(lower[k]));
+        if (size > 0) most = fmax(most, fabs(upper[k] - lower[k]) / size);
+    }
+    return most;
+}
+
+// By an adjusted quantity: central differences; the step grows until the equations notice it, so that a weak input is
+// seen beside large forces. Parameters of the family: the equations are made for a little more and a little less.
+static kd_eval difference_adjusted(kd_balance *b, int j)
+{
+    double      *column = b->J + (size_t)j * (size_t)b->rows, *at = slot(b, b->x, b->u, b->theta, b->outer, j);
+    const double value = *at;
+    kd_eval      answer = KD_EVAL_OK;
+    double       step = 1e-5 * fmax(1, fabs(value));
+    for (int i = 0; i < WIDER && answer == KD_EVAL_OK; i++, step *= 30) {
+        *at = value + step;
+        answer = evaluate(b, b->x, b->u, b->theta, b->outer, column);
+        *at = value - step;
+        if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F_lower);
+        *at = value;
+        const double change = noticed(b, column, b->F_lower);
+        for (int k = 0; k < b->rows; k++) column[k] = (column[k] - b->F_lower[k]) / (2 * step);
+        if (change > 1e-7) break;
+    }
     return answer;
+}
+
+// Does the definition give the derivative of forces by this variable?
+static bool is_given(const kd_balance *b, kd_var var)
+{
+    const kd_eom_def *def = kd_eom_definition(b->eom);
+    return var != KD_VAR_COUNT && def->derivative && ((def->given[KD_RESIDUAL] | def->given[KD_FORCE]) & KD_BIT(var));
 }
 
 kd_eval kd_balance_differentiate(kd_balance *b)
@@ -241,38 +298,12 @@ kd_eval kd_balance_differentiate(kd_balance *b)
     kd_balance_turn_columns(b);
     answer = kd_kept_differentiate(b);
     for (int j = 0; j < b->columns && answer == KD_EVAL_OK; j++)
-        if (b->column[j].var == KD_VAR_COUNT) answer = difference_outer(b, b->column[j].index, j);
+        if (is_adjusted(b, j) && !is_given(b, b->column[j].var)) answer = difference_adjusted(b, j);
     clear_inactive(b);
     return answer;
 }
 
 // ---- scales ---------------------------------------------------------------------------------------------------------
-
-static double *slot(const kd_balance *b, const kd_state *x, double *u, double *theta, double *outer, int j)
-{
-    switch (b->column[j].var) {
-    case KD_V:
-        return x->v + b->column[j].index;
-    case KD_R:
-        return x->r + b->column[j].index;
-    case KD_W:
-        return x->w + b->column[j].index;
-    case KD_S:
-        return x->s + b->column[j].index;
-    case KD_LAMBDA:
-        return x->lambda + b->column[j].index;
-    case KD_MU:
-        return x->mu + b->column[j].index;
-    case KD_U:
-        return u + b->column[j].index;
-    case KD_THETA:
-        return theta + b->column[j].index;
-    case KD_VAR_COUNT:
-        return outer + b->column[j].index;
-    default:
-        return NULL; // an increment
-    }
-}
 
 static void scale_kept(kd_balance *b)
 {
@@ -368,12 +399,6 @@ static kd_eval find_scales(kd_balance *b)
     scale_rows(b);
     scale_columns(b);
     return KD_EVAL_OK;
-}
-
-static bool is_adjusted(const kd_balance *b, int j)
-{
-    const kd_var var = b->column[j].var;
-    return var == KD_U || var == KD_THETA || var == KD_VAR_COUNT;
 }
 
 static void note_start(kd_balance *b)

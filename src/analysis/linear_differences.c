@@ -137,10 +137,10 @@ static kd_eval difference(const mobile *m, const probe *q, double h, double *out
 // what is left of f(x + h) - 2 f(x) + f(x - h) at tiny steps
 static void find_grain(const mobile *m, const probe *q, double unit)
 {
-    static const double TINY[] = {1e-12, 1.7e-12, 2.3e-12};
+    static const double TINY[] = {1e-12, 1.37e-12, 1.7e-12, 2.3e-12, 3.1e-12, 4.7e-12, 6.3e-12, 7.9e-12};
     const int           rows = kd_eom_rows(m->l->eom, q->fn);
     for (int i = 0; i < rows; i++) m->grain[i] = ROUNDING * fabs(m->base[i]);
-    for (int k = 0; k < 3; k++) {
+    for (size_t k = 0; k < sizeof TINY / sizeof *TINY; k++) {
         const double h = TINY[k] * unit;
         if (difference(m, q, h, m->best) != KD_EVAL_OK) continue;
         for (int i = 0; i < rows; i++) m->grain[i] = fmax(m->grain[i], h * m->bend[i]);

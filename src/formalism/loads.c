@@ -231,23 +231,25 @@ static bool bushing_turns(const kd_force_def *def)
     return turns;
 }
 
-// The one axis about which neither stiffness nor preload act, while they do about the two others; -1: there is none.
-static int free_axis(const kd_force_def *def)
+// About which axes do stiffness or preload act?
+static int turning_axes(const kd_force_def *def, bool acts[3])
 {
-    bool acts[3];
     for (int i = 0; i < 3; i++) {
         acts[i] = def->preload6[3 + i] != 0.0;
         for (int j = 0; j < 6; j++)
             acts[i] = acts[i] || def->matrix[0][6 * (3 + i) + j] != 0.0 || def->matrix[0][6 * j + 3 + i] != 0.0;
     }
-    if (acts[0] + acts[1] + acts[2] != 2) return -1;
-    return !acts[0] ? 0 : !acts[1] ? 1 : 2;
+    return acts[0] + acts[1] + acts[2];
 }
 
-// The measure of the turn about axis i; along a free axis it has a rate for dampers, but no value.
-static int bushing_turn(kd_system *s, int pair, int free, int i)
+// The measure of the turn about axis i: a component of the rotation vector; where one axis is free, the tilt of this
+// axis; where only dampers act, the angular velocity. Those of free axes have a rate, but no value.
+static int bushing_turn(kd_system *s, int pair, const kd_force_def *def, int i)
 {
-    if (free < 0) return plain_measure(s, pair, KD_MEASURE_ROTATION, i);
+    bool      acts[3];
+    const int count = turning_axes(def, acts), free = !acts[0] ? 0 : !acts[1] ? 1 : 2;
+    if (count == 0) return plain_measure(s, pair, KD_MEASURE_TURN, i);
+    if (count != 2) return plain_measure(s, pair, KD_MEASURE_ROTATION, i);
     if (free == i) return plain_measure(s, pair, KD_MEASURE_OWN_TURN, i);
     return kd_system_measure(s, &(kd_measure){KD_MEASURE_TILT, .pair = pair, .dof = -1, .i = i, .j = free, .turns = -1});
 }
@@ -261,7 +263,7 @@ static void make_bushing(builder *b, int force)
         return;
     }
     for (int i = 0; i < 3; i++) measure[i] = plain_measure(b->s, pair, KD_MEASURE_SHIFT, i);
-    for (int i = 3; i < n; i++) measure[i] = bushing_turn(b->s, pair, free_axis(&f->def), i - 3);
+    for (int i = 3; i < n; i++) measure[i] = bushing_turn(b->s, pair, &f->def, i - 3);
     for (int i = 0; i < n; i++) add_channel(b, measure[i]);
     for (int level = 0; level < 2; level++)
         for (int i = 0; i < n; i++) add_measured(b, measure[i], level);
