@@ -242,8 +242,8 @@ typedef struct kd_eom_def {
     // their slopes by r: (nr) both, zero on entry; amount NAN: none is known. Velocity stage. Optional
     kd_eval (*content)(const kd_point *x, void *context, double *amount, double *slope);
 
-    // Whether a law is used at x where it no longer holds (oil below its vapour pressure), in words; text is "" before and
-    // stays so if all is well. Velocity stage. Optional
+    // Whether a law is used at x where it no longer holds (oil below its vapour pressure), in words; text is "" before
+    // and stays so if all is well. Velocity stage. Optional
     void (*caution)(const kd_point *x, void *context, char *text, size_t size);
 
     // One thread's workspace; NULL: context itself is passed, and must then not be changed by the functions.

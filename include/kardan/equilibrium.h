@@ -48,23 +48,24 @@ typedef struct kd_equilibrium_result {
     double moved; // largest increment from the start [m], [rad]
     int    moved_row;
     int    iterations, attempts;
-    bool   by_dynamics; // Newton's method alone did not find it
-    int    kept;        // combinations of inner states that keep what they hold at the start (oil, air, integrals)
+    bool   by_dynamics;      // Newton's method alone did not find it
+    int    kept;             // combinations of inner states that keep what they hold at the start (oil, air, integrals)
     char   kept_states[400]; // their names, "a, b + c"
     kd_start_motion motion;
-    double    speed; // largest velocity that goes on, in size
-    int       speed_row;
-    double    dropped; // largest change of a velocity
-    int       dropped_row;
+    double          speed; // largest velocity that goes on, in size
+    int             speed_row;
+    double          dropped; // largest change of a velocity
+    int             dropped_row;
 } kd_equilibrium_result;
 
 // Static equilibrium at the time x->t: v = 0, a = 0, inputs held; p, r, w, s, lambda, mu are sought, the position from
-// that of x on. What nothing determines at rest, but closed elements keep on every way there (the oil of a cylinder, the
-// air of a bellows, states whose rate vanishes at rest), is that of x. Constraints that are redundant and directions in which nothing acts are allowed: then the smallest
-// forces and moves are taken. KD_ERR_NO_EQUILIBRIUM: none found; x is unchanged, message names the force that
-// remains, result (may be NULL) describes the best attempt. KD_ERR_UNSUPPORTED: too large for full matrices.
-// With keep_motion the part of the start's velocities that no force opposes (rigid motions, spinning wheels: the
-// projection of v by the mass matrix on the free directions) goes on, in the balance of forces of this motion.
+// that of x on. What nothing determines at rest, but closed elements keep on every way there (the oil of a cylinder,
+// the air of a bellows, states whose rate vanishes at rest), is that of x. Constraints that are redundant and
+// directions in which nothing acts are allowed: then the smallest forces and moves are taken. KD_ERR_NO_EQUILIBRIUM:
+// none found; x is unchanged, message names the force that remains, result (may be NULL) describes the best attempt.
+// KD_ERR_UNSUPPORTED: too large for full matrices. With keep_motion the part of the start's velocities that no force
+// opposes (rigid motions, spinning wheels: the projection of v by the mass matrix on the free directions) goes on, in
+// the balance of forces of this motion.
 KD_API kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_equilibrium_options *opt,
                                 kd_state *x, kd_equilibrium_result *result, char *message, size_t size) KD_NODISCARD;
 

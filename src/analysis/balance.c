@@ -495,8 +495,7 @@ static bool find_step(kd_balance *b, double nu, double rate, const double *moved
         to[m + j] = sqrt(nu);
     }
     for (int i = 0; i < m; i++) b->rhs[i] = -b->F[i] * b->row_scale[i];
-    for (int j = 0; moved && j < n; j++)
-        kd_axpy(m, moved[j] / scale[j], b->A + (size_t)j * (size_t)all, b->rhs);
+    for (int j = 0; moved && j < n; j++) kd_axpy(m, moved[j] / scale[j], b->A + (size_t)j * (size_t)all, b->rhs);
     memset(b->rhs + m, 0, (size_t)n * sizeof(double));
     int rank = kd_qr_pivot(all, n, b->A, b->pivot, b->tau, 1e-15, b->work);
     if (rank == 0) return false;

@@ -49,8 +49,8 @@ typedef struct kd_balance {
     int                first[KD_BALANCE_ROWS]; // first row of each function; -1: not there
     kd_balance_column *column;                 // (columns)
     double            *row_scale, *column_scale;
-    double            *size_scale; // (columns) sizes of the unknowns: changes are compared by them
-    double            *effect;     // (columns) largest effect of an unknown on the scaled equations so far
+    double            *size_scale;          // (columns) sizes of the unknowns: changes are compared by them
+    double            *effect;              // (columns) largest effect of an unknown on the scaled equations so far
     double            *F, *F_trial, *J, *M; // unscaled
     double            *block[KD_BALANCE_ROWS][KD_BALANCE_VARS];
     double            *A, *rhs, *tau, *work, *step, *raw;

@@ -2,19 +2,19 @@
 // cylinder, but it stays the same on every way to rest.
 //
 // Where n'b vanishes whatever the unknowns are, n'b = 0 says nothing about an equilibrium, and n'r follows the motion
-// alone: n'(dr - b_v dp) = 0. An element that knows the amount c_i(p, r_i) behind its state (kd_eom_def.content, W_i its
-// slope by r_i: dc_i = W_i (dr_i - b_v dp)_i) keeps n'c; all other states keep n'(r - the integral of b_v dp along the
-// way), c = r and W = 1. So the equations get the rows
+// alone: n'(dr - b_v dp) = 0. An element that knows the amount c_i(p, r_i) behind its state (kd_eom_def.content, W_i
+// its slope by r_i: dc_i = W_i (dr_i - b_v dp)_i) keeps n'c; all other states keep n'(r - the integral of b_v dp along
+// the way), c = r and W = 1. So the equations get the rows
 //     0 = n'(c - c_start - drift),   derivatives n'W by r and -n'W b_v by p,
-// n in the left null space of W b_x, x all unknowns and held positions, found by a QR decomposition with pivoting of its
-// transpose, rows of length 1: a dependent row i is a combination of independent ones, n = e_i - sum.
+// n in the left null space of W b_x, x all unknowns and held positions, found by a QR decomposition with pivoting of
+// its transpose, rows of length 1: a dependent row i is a combination of independent ones, n = e_i - sum.
 #include <math.h>
 #include <string.h>
 
 #include "analysis/balance.h"
 #include "math/dense.h"
 
-enum { PARTS = 4 };              // of a step, each by the classical Runge-Kutta method
+enum { PARTS = 4 };               // of a step, each by the classical Runge-Kutta method
 static const double RANK = 1e-10; // rows of length 1 whose remainder is shorter depend on others
 static const double NONE = 1e-12; // a row this small beside its derivative by velocities is 0
 
@@ -136,8 +136,8 @@ kd_eval kd_kept_evaluate(kd_balance *b, const kd_state *x, double *F)
     memset(F, 0, (size_t)k->nr * sizeof(double));
     for (int m = 0; m < k->count && answer == KD_EVAL_OK; m++)
         for (int i = 0; i < k->nr; i++)
-            F[m] += k->N[(size_t)m * (size_t)k->nr + (size_t)i] *
-                    (k->c[i] - k->c_start[i] - (k->own[i] ? 0 : drift[i]));
+            F[m] +=
+                k->N[(size_t)m * (size_t)k->nr + (size_t)i] * (k->c[i] - k->c_start[i] - (k->own[i] ? 0 : drift[i]));
     return answer;
 }
 
@@ -176,7 +176,8 @@ static bool is_drifting(const kd_balance *b)
 }
 
 // b_v e at p oplus share e with the states r, of those that are kept
-static kd_eval drift_rate(kd_balance *b, const kd_state *x, const double *e, double share, const double *r, double *rate)
+static kd_eval drift_rate(kd_balance *b, const kd_state *x, const double *e, double share, const double *r,
+                          double *rate)
 {
     kd_kept  *k = &b->kept;
     kd_blocks blocks = {0};
@@ -208,7 +209,8 @@ kd_eval kd_kept_drift(kd_balance *b, const kd_state *x, const double *e)
         for (int stage = 0; stage < 4 && answer == KD_EVAL_OK; stage++) {
             const double h = 1.0 / PARTS;
             for (int i = 0; i < k->nr; i++)
-                k->r[i] = x->r[i] + k->drift_trial[i] - k->drift[i] + (stage > 0 ? h * AT[stage] * k->slope[stage - 1][i] : 0);
+                k->r[i] = x->r[i] + k->drift_trial[i] - k->drift[i] +
+                          (stage > 0 ? h * AT[stage] * k->slope[stage - 1][i] : 0);
             answer = drift_rate(b, x, e, h * (part + AT[stage]), k->r, k->slope[stage]);
             for (int i = 0; i < k->nr && stage == 3; i++)
                 for (int s = 0; s < 4; s++) k->drift_trial[i] += h * WEIGHT[s] * k->slope[s][i];

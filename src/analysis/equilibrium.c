@@ -152,8 +152,8 @@ static void note_motion(const kd_eom *eom, const double *before, const double *n
 // From rest at x on: what no force opposes goes on. v: velocities of the start
 static void go_on(search *s, const kd_eom *eom, const kd_inputs *inputs, const double *v, kd_state *x)
 {
-    const size_t nv = (size_t)kd_eom_dims(eom).nv;
-    kd_start_motion    motion = KD_MOTION_DROPPED;
+    const size_t    nv = (size_t)kd_eom_dims(eom).nv;
+    kd_start_motion motion = KD_MOTION_DROPPED;
     memset(x->v, 0, nv * sizeof(double));
     if (s->opt->keep_motion && kd_balance_free_motion(&s->balance, v, s->e)) {
         motion = balance_in_motion(s, eom, inputs, s->e, x) ? KD_MOTION_STEADY : KD_MOTION_UNSTEADY;

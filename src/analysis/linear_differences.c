@@ -5,8 +5,8 @@
 // (Ridders: Accurate computation of F'(x) and F'(x) F''(x), Adv. Eng. Software 4, 1982). The error of an entry is the
 // largest change from its neighbours in the table, and the rounding of f over h. A column is done when all its entries
 // are as good as rounding allows, and when a step FINER times smaller does not contradict them; then it goes on from
-// there: a ball that is pressed in by a micrometre is not asked at half a millimetre. A kink shows in f(x + h) - 2 f(x) +
-// f(x - h) over h, the same at all steps; half the jump of the slope is then the error.
+// there: a ball that is pressed in by a micrometre is not asked at half a millimetre. A kink shows in f(x + h) - 2 f(x)
+// + f(x - h) over h, the same at all steps; half the jump of the slope is then the error.
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@
 #include "math/dense.h"
 
 enum { LEVELS = 24, ORDER = 5, RESTARTS = 4, FINER = 64 };
-static const double FIRST = 5e-4;  // step, relative to max(1, |x|)
-static const double GOAL = 1e-11;  // error relative to the entry that needs no better one
+static const double FIRST = 5e-4; // step, relative to max(1, |x|)
+static const double GOAL = 1e-11; // error relative to the entry that needs no better one
 static const double ROUNDING = 4.4e-16;
 static const double SMALLEST = 1e-6; // a function that changes by less than this by a unit does not depend on anything
 
@@ -23,15 +23,15 @@ static const double SMALLEST = 1e-6; // a function that changes by less than thi
 typedef struct mobile {
     kd_linearizer *l;
     double        *at[KD_VAR_COUNT];
-    double        *e;                                // (nv)
-    double        *upper, *lower, *base;             // values of a function, the last at the point itself
-    double        *table[2][ORDER + 1];              // two rows of Richardson's table
-    bool          *sure;                             // (rows) confirmed by a much smaller step
-    double        *grain;                            // (rows) rounding of the function
-    double        *best, *error, *noise, *bend;      // of a column; bend: f(x + h) - 2 f(x) + f(x - h) over h
-    double        *column, *column_error;            // what is found
-    double        *rate;                             // (2 nu) u', u''
-    double        *size, *share;                     // (rows) of entries and errors of a function, for their ratio
+    double        *e;                           // (nv)
+    double        *upper, *lower, *base;        // values of a function, the last at the point itself
+    double        *table[2][ORDER + 1];         // two rows of Richardson's table
+    bool          *sure;                        // (rows) confirmed by a much smaller step
+    double        *grain;                       // (rows) rounding of the function
+    double        *best, *error, *noise, *bend; // of a column; bend: f(x + h) - 2 f(x) + f(x - h) over h
+    double        *column, *column_error;       // what is found
+    double        *rate;                        // (2 nu) u', u''
+    double        *size, *share;                // (rows) of entries and errors of a function, for their ratio
 } mobile;
 
 // What is moved: a variable, or a rate of an input (var KD_VAR_COUNT)
@@ -133,17 +133,22 @@ static kd_eval difference(const mobile *m, const probe *q, double h, double *out
     return answer;
 }
 
-// Rounding of the function itself, which may be far more than that of its value (a small depth between large places):
-// what is left of f(x + h) - 2 f(x) + f(x - h) at tiny steps
+// Rounding of the function itself, which may be far more than that of its value (a small depth between large places, a
+// balance of large forces): what is left of f(x) - 2 f(x + h) + f(x + 2h) at tiny steps; one-sided, since rounding is
+// symmetric about 0
 static void find_grain(const mobile *m, const probe *q, double unit)
 {
-    static const double TINY[] = {1e-12, 1.37e-12, 1.7e-12, 2.3e-12, 3.1e-12, 4.7e-12, 6.3e-12, 7.9e-12};
+    static const double TINY[] = {1e-12, 1.37e-12, 1.7e-12, 2.3e-12, 3.1e-12, 4.7e-12};
     const int           rows = kd_eom_rows(m->l->eom, q->fn);
     for (int i = 0; i < rows; i++) m->grain[i] = ROUNDING * fabs(m->base[i]);
     for (size_t k = 0; k < sizeof TINY / sizeof *TINY; k++) {
         const double h = TINY[k] * unit;
-        if (difference(m, q, h, m->best) != KD_EVAL_OK) continue;
-        for (int i = 0; i < rows; i++) m->grain[i] = fmax(m->grain[i], h * m->bend[i]);
+        kd_eval      answer = move(m, q->var, q->j, h);
+        if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->lower);
+        if (answer == KD_EVAL_OK) answer = move(m, q->var, q->j, 2 * h);
+        if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->upper);
+        for (int i = 0; i < rows && answer == KD_EVAL_OK; i++)
+            m->grain[i] = fmax(m->grain[i], fabs(m->base[i] - 2 * m->lower[i] + m->upper[i]));
     }
 }
 
@@ -155,7 +160,8 @@ static void extrapolate(const mobile *m, int rows, int level)
         const double factor = ldexp(1, 2 * k);
         for (int i = 0; i < rows; i++) {
             now[k][i] = (factor * now[k - 1][i] - before[k - 1][i]) / (factor - 1);
-            const double error = fmax(fabs(now[k][i] - now[k - 1][i]), fabs(now[k][i] - before[k - 1][i])) + m->noise[i];
+            const double error =
+                fmax(fabs(now[k][i] - now[k - 1][i]), fabs(now[k][i] - before[k - 1][i])) + m->noise[i];
             if (!(error < m->error[i])) continue;
             m->error[i] = error;
             m->best[i] = now[k][i];
@@ -307,8 +313,8 @@ static void renew_blocks(const mobile *m, kd_fn fn)
 static bool make_room(mobile *m, int most)
 {
     kd_linearizer *l = m->l;
-    double       **list[] = {&m->upper, &m->lower, &m->base,   &m->best,         &m->error, &m->noise,
-                             &m->bend,  &m->column, &m->column_error, &m->size,  &m->share,  &m->grain};
+    double       **list[] = {&m->upper, &m->lower,  &m->base,         &m->best, &m->error, &m->noise,
+                             &m->bend,  &m->column, &m->column_error, &m->size, &m->share, &m->grain};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) *list[i] = kd_cut_double(&l->work, most);
     for (int i = 0; i < 2; i++)
         for (int k = 0; k <= ORDER; k++) m->table[i][k] = kd_cut_double(&l->work, most);

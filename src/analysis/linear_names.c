@@ -96,14 +96,22 @@ static void name_difference(const kd_linearizer *l, kd_linear *x, kd_arena *aren
     const bool             rate = by.var == KD_VAR_COUNT;
     char                   of[LONGEST], what[LONGEST], text[2 * LONGEST + 60];
     const kd_fn            fn = l->difference_fn;
-    const kd_kind          kind = fn == KD_Y ? KD_NAME_Y : fn == KD_B ? KD_NAME_R : fn == KD_D ? KD_NAME_W
-                                : fn == KD_RESIDUAL ? KD_NAME_V : fn == KD_H || fn == KD_HI ? KD_NAME_MU : KD_NAME_LAMBDA;
+    const kd_kind          kind = fn == KD_Y                  ? KD_NAME_Y
+                                  : fn == KD_B                ? KD_NAME_R
+                                  : fn == KD_D                ? KD_NAME_W
+                                  : fn == KD_RESIDUAL         ? KD_NAME_V
+                                  : fn == KD_H || fn == KD_HI ? KD_NAME_MU
+                                                              : KD_NAME_LAMBDA;
     x->difference_error = l->difference_error;
     x->difference_name = "";
     if (!(l->difference_error > 0)) return;
     kd_eom_name(l->eom, kind, l->difference_row, of, sizeof of);
     kd_eom_name(l->eom, rate ? KD_NAME_U : kind_of(by.var), rate ? by.j % l->n.nu : by.j, what, sizeof what);
-    kd_text(text, sizeof text, "%s by %s%s", of, rate ? "a rate of the input " : WORD[by.var] ? WORD[by.var] : "", what);
+    kd_text(text, sizeof text, "%s by %s%s", of,
+            rate           ? "a rate of the input "
+            : WORD[by.var] ? WORD[by.var]
+                           : "",
+            what);
     x->difference_name = keep(arena, text);
 }
 

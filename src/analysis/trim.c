@@ -63,7 +63,8 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
         keep(&b, x, adjust, nadjust, &found);
         if (nadjust > 1 && kd_balance_least_change(&b, o->tolerance)) keep(&b, x, adjust, nadjust, &found);
         kd_text(message, size, "all forces balance to %.2g of %.4g", found.residual, found.force_scale);
-        if (found.kept > 0) kd_text_append(message, size, "; kept from the start: the amounts behind %s", found.kept_states);
+        if (found.kept > 0)
+            kd_text_append(message, size, "; kept from the start: the amounts behind %s", found.kept_states);
     } else {
         status = KD_ERR_NO_EQUILIBRIUM;
         kd_balance_report(&b, &found);

@@ -22,14 +22,18 @@ void kd_describe_motion(const kd_eom *eom, const kd_equilibrium_result *r, char 
     if (r->motion == KD_MOTION_NONE) return;
     kd_eom_name(eom, KD_NAME_V, r->dropped_row, dropped, sizeof dropped);
     if (r->motion == KD_MOTION_WHOLE)
-        kd_text_append(message, size,
-                       "no rest, but a steady motion at the velocities of the start ('%s' with %.6g): forces balance in it",
-                       goes_on, r->speed);
+        kd_text_append(
+            message, size,
+            "no rest, but a steady motion at the velocities of the start ('%s' with %.6g): forces balance in it",
+            goes_on, r->speed);
     else if (r->motion == KD_MOTION_STEADY)
-        kd_text_append(message, size, "; the motion of the start that no force opposes goes on ('%s' with %.6g), forces "
-                       "balance in it", goes_on, r->speed);
+        kd_text_append(message, size,
+                       "; the motion of the start that no force opposes goes on ('%s' with %.6g), forces "
+                       "balance in it",
+                       goes_on, r->speed);
     else if (r->motion == KD_MOTION_UNSTEADY)
-        kd_text_append(message, size, "; the motion of the start that no force opposed at rest goes on ('%s' with %.6g), "
+        kd_text_append(message, size,
+                       "; the motion of the start that no force opposed at rest goes on ('%s' with %.6g), "
                        "but forces do not balance in it: it will change (kardan trim --moving finds a steady one)",
                        goes_on, r->speed);
     if (r->motion != KD_MOTION_WHOLE && r->dropped > 1e-9 * (r->speed + r->dropped))
@@ -47,7 +51,10 @@ void kd_describe_kept(const kd_balance *b, kd_equilibrium_result *r)
         bool first = true;
         for (int i = 0; i < k->nr; i++) {
             if (k->N[(size_t)m * (size_t)k->nr + (size_t)i] == 0) continue;
-            kd_text_append(r->kept_states, sizeof r->kept_states, "%s%s", !first ? " + " : m > 0 ? ", " : "",
+            kd_text_append(r->kept_states, sizeof r->kept_states, "%s%s",
+                           !first  ? " + "
+                           : m > 0 ? ", "
+                                   : "",
                            kd_eom_name(b->eom, KD_NAME_R, i, name, sizeof name));
             first = false;
         }

@@ -8,8 +8,8 @@
 kd_status kd_cli_settle(kd_subject *subject, char *message, size_t size) KD_NODISCARD;
 // A line about the equilibrium that is the start, and about controllers whose outputs are held, if there are any
 void kd_cli_tell_held(const kd_subject *subject);
-// The equilibrium becomes the start of the subject, with keep_motion that of a start that moves. message: what was found,
-// or why not.
+// The equilibrium becomes the start of the subject, with keep_motion that of a start that moves. message: what was
+// found, or why not.
 kd_status kd_cli_rest(kd_subject *subject, bool stable, bool keep_motion, kd_equilibrium_result *result, char *message,
                       size_t size) KD_NODISCARD;
 // Is a law used at the state of the subject where it no longer holds? text says which; a line that warns of it

@@ -150,7 +150,7 @@ static bool hydraulic_caution(const kd_load *load, const double *x, char *text, 
     const int    low = p[1] < p[0] ? 1 : 0;
     if (!(p[low] < load->def->vapour)) return false;
     kd_text_append(text, size, "the oil in chamber %c is at %.4g bar, below its vapour pressure (%.4g bar)", "AB"[low],
-                   1e-5 * p[low], 1e-5 * load->def->vapour);
+                   1e-5 * p[low], 1e-5 * load -> def -> vapour);
     return true;
 }
 
@@ -162,7 +162,12 @@ static void hydraulic_reason(const kd_load *load, const double *x, char *text, s
                    x[load->variable[LENGTH]] - load->constant[0], load->def->stroke);
 }
 
-const kd_load_class kd_load_hydraulic = {.eval = hydraulic_eval, .jacobian = hydraulic_jacobian, .energy = hydraulic_energy, .content = hydraulic_content, .caution = hydraulic_caution, .reason = hydraulic_reason};
+const kd_load_class kd_load_hydraulic = {.eval = hydraulic_eval,
+                                         .jacobian = hydraulic_jacobian,
+                                         .energy = hydraulic_energy,
+                                         .content = hydraulic_content,
+                                         .caution = hydraulic_caution,
+                                         .reason = hydraulic_reason};
 
 // ---- air spring -----------------------------------------------------------------------------------------------------
 // The amount of air c is the volume that it would have at ambient pressure, expanded with the exponent n:
@@ -280,7 +285,8 @@ static void air_spring_reason(const kd_load *load, const double *x, char *text, 
         kd_text_append(text, size, "no air is left");
 }
 
-const kd_load_class kd_load_air_spring = {.eval = air_spring_eval, .jacobian = air_spring_jacobian, .energy = air_spring_energy, .reason = air_spring_reason};
+const kd_load_class kd_load_air_spring = {
+    .eval = air_spring_eval, .jacobian = air_spring_jacobian, .energy = air_spring_energy, .reason = air_spring_reason};
 
 // ---- start values ---------------------------------------------------------------------------------------------------
 

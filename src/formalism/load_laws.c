@@ -140,7 +140,8 @@ const kd_load_class kd_load_stop = {.eval = stop_eval, .jacobian = stop_jacobian
 // ---- bushing: f = preload - K s - D v + law, s = shifts (axes of `from`) and rotation vector (n = 6), or shifts alone
 // (n = 3). s are functions of the position alone, so that a symmetric K has the potential s'K s/2 at all angles; equal
 // stiffnesses act alike about all axes. A bushing that leaves one axis free measures the tilt of that axis, and its own
-// turn goes on for ever. Both measures end at half a turn, where the shortest way back changes its side. ----------------
+// turn goes on for ever. Both measures end at half a turn, where the shortest way back changes its side.
+// ----------------
 static const double FARTHEST = 175.0; // [degrees]
 
 static double bushing_angle(const kd_load *load, const double *x)
@@ -197,15 +198,17 @@ static void bushing_energy(const kd_load *load, const double *x, kd_work *w, kd_
 static void bushing_reason(const kd_load *load, const double *x, char *text, size_t size)
 {
     if (load->nchannels == 6 && bushing_angle(load, x) > FARTHEST)
-        kd_text_append(text, size,
-                       "it is turned by %.4g degrees; a bushing turns by at most %g: beyond half a turn its spring would "
-                       "pull the other way round (rsda counts full turns about an axis)",
-                       bushing_angle(load, x), FARTHEST);
+        kd_text_append(
+            text, size,
+            "it is turned by %.4g degrees; a bushing turns by at most %g: beyond half a turn its spring would "
+            "pull the other way round (rsda counts full turns about an axis)",
+            bushing_angle(load, x), FARTHEST);
     else
         kd_text_append(text, size, "it has no value here");
 }
 
-const kd_load_class kd_load_bushing = {.eval = bushing_eval, .jacobian = bushing_jacobian, .energy = bushing_energy, .reason = bushing_reason};
+const kd_load_class kd_load_bushing = {
+    .eval = bushing_eval, .jacobian = bushing_jacobian, .energy = bushing_energy, .reason = bushing_reason};
 
 // ---- applied force: one expression per channel ----------------------------------------------------------------------
 static kd_eval applied_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)

@@ -251,7 +251,8 @@ static int bushing_turn(kd_system *s, int pair, const kd_force_def *def, int i)
     if (count == 0) return plain_measure(s, pair, KD_MEASURE_TURN, i);
     if (count != 2) return plain_measure(s, pair, KD_MEASURE_ROTATION, i);
     if (free == i) return plain_measure(s, pair, KD_MEASURE_OWN_TURN, i);
-    return kd_system_measure(s, &(kd_measure){KD_MEASURE_TILT, .pair = pair, .dof = -1, .i = i, .j = free, .turns = -1});
+    return kd_system_measure(s,
+                             &(kd_measure){KD_MEASURE_TILT, .pair = pair, .dof = -1, .i = i, .j = free, .turns = -1});
 }
 
 static void make_bushing(builder *b, int force)

@@ -98,8 +98,8 @@ static kd_jet jet_pitch(const kd_measure *s, const kd_relative *rel, const kd_ta
     return kd_jet_chain1(y, value, 1.0 / c, y.x / (c * c2), (1.0 + 2.0 * y.x * y.x) / (c * c2 * c2));
 }
 
-// Tilt of axis j: e_j x c_j times angle/sine, the factor 1/2 G(C_jj) of rotation.h. Component i of e_j x c_j is an entry:
-// C_kj with the sign of the permutation (i, j, k).
+// Tilt of axis j: e_j x c_j times angle/sine, the factor 1/2 G(C_jj) of rotation.h. Component i of e_j x c_j is an
+// entry: C_kj with the sign of the permutation (i, j, k).
 static kd_entry tilt_entry(const kd_measure *s)
 {
     return (kd_entry){3 - s->i - s->j, s->j, (s->j - s->i + 3) % 3 == 1 ? 1 : -1};

@@ -62,8 +62,7 @@ static quaternion of(const kd_relative *rel)
 // 1/2 (0, w) q: how q changes with a turn w
 static quaternion turned(kd_vec3 w, quaternion q)
 {
-    return (quaternion){-0.5 * kd_vec_dot(w, q.v),
-                        kd_vec_scale(0.5, kd_vec_axpy(kd_vec_cross(w, q.v), q.w, w))};
+    return (quaternion){-0.5 * kd_vec_dot(w, q.v), kd_vec_scale(0.5, kd_vec_axpy(kd_vec_cross(w, q.v), q.w, w))};
 }
 
 static quaternion sum(quaternion a, quaternion b)
@@ -85,12 +84,12 @@ kd_jet kd_rotation_jet(const kd_relative *rel, const kd_tangent *e, int i)
 {
     const quaternion q = of(rel), q1 = turned(rel->omega, q), q2 = sum(turned(rel->alpha, q), turned(rel->omega, q1));
     const quaternion d = turned(e->w, q), d1 = sum(turned(e->omega, q), turned(rel->omega, d));
-    const quaternion d2 = sum(sum(turned(e->alpha, q), turned(rel->alpha, d)),
-                              sum(turned(e->omega, q1), turned(rel->omega, d1)));
-    const kd_jet     scalar = {q.w, q1.w, q2.w, d.w, d1.w, d2.w};
-    const kd_jet     vector = {component(q.v, i), component(q1.v, i), component(q2.v, i),
-                               component(d.v, i), component(d1.v, i), component(d2.v, i)};
-    double           G[4];
+    const quaternion d2 =
+        sum(sum(turned(e->alpha, q), turned(rel->alpha, d)), sum(turned(e->omega, q1), turned(rel->omega, d1)));
+    const kd_jet scalar = {q.w, q1.w, q2.w, d.w, d1.w, d2.w};
+    const kd_jet vector = {component(q.v, i), component(q1.v, i), component(q2.v, i),
+                           component(d.v, i), component(d1.v, i), component(d2.v, i)};
+    double       G[4];
     kd_rotation_factor(q.w, kd_vec_norm(q.v), G);
     return kd_jet_mul(kd_jet_chain1(scalar, G[0], G[1], G[2], G[3]), vector);
 }

@@ -403,7 +403,7 @@ void kd_work_forget(kd_work *w); // nothing is up to date
 // equations.c, at the acceleration stage for all: variables of forces, reactions, energies; then sensors into out and
 // their variables
 kd_eval kd_work_forces(kd_work *w, const kd_point *x);
-void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size); // reason.c, for kd_eom_def.reason
+void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size);  // reason.c, for kd_eom_def.reason
 void    kd_work_caution(const kd_point *x, void *context, char *text, size_t size); // the same, for kd_eom_def.caution
 void    kd_work_sensors(kd_work *w, double *out);
 // forces on links and dofs: clear, sum up by pair, spread to the links

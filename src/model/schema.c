@@ -332,7 +332,7 @@ static const kd_field force_fields[] = {
     {"restitution", KD_FIELD_NUMBER, O(restitution), 1, K(KD_JOINT_STOP) | K(KD_CONTACT), KD_FIELD_MAYBE, NAN, BETWEEN(0, 1), "",
      .doc = "rigid, with impacts that reverse the velocity by this factor, in place of `stiffness`, damping and friction"},
     {"stiffness", KD_FIELD_MATRIX, O(matrix), 36, K(KD_BUSHING), 0, 0, ANY, STIFFNESS,
-     .doc = "stiffness matrix: the diagonal or six rows, angles last"},
+     .doc = "stiffness matrix: the diagonal or six rows, components of the rotation vector last"},
     {"damping", KD_FIELD_NUMBER, O(damping), 1, SPRINGS, 0, 0, ANY, DAMPING,
      .doc = "damping"},
     {"damping", KD_FIELD_NUMBER, O(damping), 1, K(KD_JOINT_STOP) | K(KD_TYRE), 0, 0, NOT_NEGATIVE, DAMPING,

@@ -162,8 +162,8 @@ static bool read_axes(kd_reader *r, const kd_node *map, kd_place *place, bool *a
     return true;
 }
 
-// One of the places: index 0 or 1 of `bodies` and `points`. as_drawn: without point both are in the world (join_as_drawn),
-// so that the bodies are joined as they are at the design position.
+// One of the places: index 0 or 1 of `bodies` and `points`. as_drawn: without point both are in the world
+// (join_as_drawn), so that the bodies are joined as they are at the design position.
 static bool short_place(kd_reader *r, const kd_node *map, int index, bool as_drawn, kd_place *place)
 {
     bool axes = false, points = kd_node_find(map, "point") || kd_node_find(map, "points");
@@ -177,8 +177,8 @@ static bool short_place(kd_reader *r, const kd_node *map, int index, bool as_dra
     return read_point(r, map, index, place);
 }
 
-// Without a point both places are where the origin of `to` is at the design position, or, if that is the ground, the one
-// of `from`: there the joint stands, and there its torque is reported.
+// Without a point both places are where the origin of `to` is at the design position, or, if that is the ground, the
+// one of `from`: there the joint stands, and there its torque is reported.
 static void join_as_drawn(const kd_reader *r, kd_place *from, kd_place *to)
 {
     int body = kd_model_find(r->m, KD_SECTION_BODY, to->body);

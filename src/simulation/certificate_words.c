@@ -149,7 +149,8 @@ size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t siz
     }
     if (c->has_energy) describe_energy(&t, c);
     if (c->cautions > 0)
-        put(&t, "WARNING: %s at t = %.9g s, at %ld of the states: results from there on are not those of the real thing\n",
+        put(&t,
+            "WARNING: %s at t = %.9g s, at %ld of the states: results from there on are not those of the real thing\n",
             c->caution, c->caution_time, c->cautions);
     char sentence[800];
     if (kd_certificate_broken(c, sentence, sizeof sentence) > 0) put(&t, "%s\n", sentence);

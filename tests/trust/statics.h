@@ -90,7 +90,8 @@ static inline void plant_outputs(const plant *p, double *y)
     double           u[24] = {0};
     kd_eom_data     *data = NULL;
     assert_true(3 * n.nu <= 24 && kd_eom_data_create(p->eom, &data) >= 0);
-    if (inputs && n.nu > 0) assert_int_equal(inputs->eval(p->x->t, inputs->context, u, u + n.nu, u + 2 * n.nu), KD_EVAL_OK);
+    if (inputs && n.nu > 0)
+        assert_int_equal(inputs->eval(p->x->t, inputs->context, u, u + n.nu, u + 2 * n.nu), KD_EVAL_OK);
     kd_eom_at_time(data, p->x->t, u, u + n.nu, u + 2 * n.nu, p->x->z);
     kd_eom_at_position(data, p->x->p, p->x->s);
     kd_eom_at_velocity(data, p->x->v, p->x->r);

@@ -3,8 +3,8 @@
 #include "trust/statics.h"
 
 // A fixed joint without a point joins the bodies as drawn, at the origin of the second: force and torque of a chain of
-// two loads, on a sledge and on the ground, in both coordinate sets. The torque at that point is the sum of levers times
-// weights in world axes.
+// two loads, on a sledge and on the ground, in both coordinate sets. The torque at that point is the sum of levers
+// times weights in world axes.
 static void test_fixed_without_point(void **state)
 {
     uint64_t seed = 7;
@@ -19,29 +19,31 @@ static void test_fixed_without_point(void **state)
         for (int on_ground = 0; on_ground < 2; on_ground++)
             for (int which = 0; which < 2; which++) {
                 plant p;
-                plant_open(&p, BOTH[which],
-                           "kardan: 1\ngravity: [%.17g, %.17g, %.17g]\n"
-                           "bodies:\n"
-                           "  sledge: {position: [1, 2, 3], mass: 1, inertia: [1, 1, 1]}\n"
-                           "  arm: {position: [%.17g, %.17g, %.17g], mass: %.17g, centre: [%.17g, %.17g, %.17g], "
-                           "inertia: [1, 1, 1]}\n"
-                           "  tool: {position: [%.17g, %.17g, %.17g], mass: %.17g, centre: [%.17g, %.17g, %.17g], "
-                           "inertia: [1, 1, 1]}\n"
-                           "joints:\n"
-                           "  rail: {type: prismatic, bodies: [ground, sledge], point: [1, 2, 3], axis: [1, 0, 0], "
-                           "motion: 0}\n"
-                           "  a: {type: fixed, bodies: [%s, arm]}\n"
-                           "  b: {type: fixed, bodies: [arm, tool]}\n"
-                           "sensors:\n"
-                           "  ax: {value: joint.a.force.x}\n  ay: {value: joint.a.force.y}\n  az: {value: joint.a.force.z}\n"
-                           "  atx: {value: joint.a.torque.x}\n  aty: {value: joint.a.torque.y}\n"
-                           "  atz: {value: joint.a.torque.z}\n"
-                           "  bx: {value: joint.b.force.x}\n  by: {value: joint.b.force.y}\n  bz: {value: joint.b.force.z}\n"
-                           "  btx: {value: joint.b.torque.x}\n  bty: {value: joint.b.torque.y}\n"
-                           "  btz: {value: joint.b.torque.z}\n",
-                           weight[0], weight[1], weight[2], r[0][0], r[0][1], r[0][2], m[0], c[0][0], c[0][1], c[0][2],
-                           r[1][0], r[1][1], r[1][2], m[1], c[1][0], c[1][1], c[1][2], on_ground ? "ground" : "sledge");
-                assert_true(kd_initial_consistent(p.eom, plant_inputs(&p), NULL, p.x, p.message, sizeof p.message) >= 0);
+                plant_open(
+                    &p, BOTH[which],
+                    "kardan: 1\ngravity: [%.17g, %.17g, %.17g]\n"
+                    "bodies:\n"
+                    "  sledge: {position: [1, 2, 3], mass: 1, inertia: [1, 1, 1]}\n"
+                    "  arm: {position: [%.17g, %.17g, %.17g], mass: %.17g, centre: [%.17g, %.17g, %.17g], "
+                    "inertia: [1, 1, 1]}\n"
+                    "  tool: {position: [%.17g, %.17g, %.17g], mass: %.17g, centre: [%.17g, %.17g, %.17g], "
+                    "inertia: [1, 1, 1]}\n"
+                    "joints:\n"
+                    "  rail: {type: prismatic, bodies: [ground, sledge], point: [1, 2, 3], axis: [1, 0, 0], "
+                    "motion: 0}\n"
+                    "  a: {type: fixed, bodies: [%s, arm]}\n"
+                    "  b: {type: fixed, bodies: [arm, tool]}\n"
+                    "sensors:\n"
+                    "  ax: {value: joint.a.force.x}\n  ay: {value: joint.a.force.y}\n  az: {value: joint.a.force.z}\n"
+                    "  atx: {value: joint.a.torque.x}\n  aty: {value: joint.a.torque.y}\n"
+                    "  atz: {value: joint.a.torque.z}\n"
+                    "  bx: {value: joint.b.force.x}\n  by: {value: joint.b.force.y}\n  bz: {value: joint.b.force.z}\n"
+                    "  btx: {value: joint.b.torque.x}\n  bty: {value: joint.b.torque.y}\n"
+                    "  btz: {value: joint.b.torque.z}\n",
+                    weight[0], weight[1], weight[2], r[0][0], r[0][1], r[0][2], m[0], c[0][0], c[0][1], c[0][2],
+                    r[1][0], r[1][1], r[1][2], m[1], c[1][0], c[1][1], c[1][2], on_ground ? "ground" : "sledge");
+                assert_true(kd_initial_consistent(p.eom, plant_inputs(&p), NULL, p.x, p.message, sizeof p.message) >=
+                            0);
                 plant_outputs(&p, y);
                 for (int joint = 0; joint < 2; joint++) { // reaction = -(sum of weights), about the origin of `to`
                     double torque[3] = {0}, size = 0;
@@ -49,7 +51,8 @@ static void test_fixed_without_point(void **state)
                         double arm[3];
                         for (int j = 0; j < 3; j++) arm[j] = r[i][j] + c[i][j] - r[joint][j];
                         for (int j = 0; j < 3; j++)
-                            torque[j] -= m[i] * (arm[(j + 1) % 3] * weight[(j + 2) % 3] - arm[(j + 2) % 3] * weight[(j + 1) % 3]);
+                            torque[j] -= m[i] * (arm[(j + 1) % 3] * weight[(j + 2) % 3] -
+                                                 arm[(j + 2) % 3] * weight[(j + 1) % 3]);
                         size += m[i];
                     }
                     for (int j = 0; j < 3; j++) {
@@ -75,7 +78,8 @@ static void test_fixed_to_the_ground(void **state)
                    "  other: {position: [0, 0, 1], mass: 1, inertia: [1, 1, 1]}\n"
                    "joints:\n  a: {type: fixed, bodies: [arm, ground]}\n"
                    "  slide: {type: prismatic, bodies: [ground, other], point: [0, 0, 1], axis: [1, 0, 0]}\n"
-                   "sensors:\n  x: {value: joint.a.torque.x}\n  y: {value: joint.a.torque.y}\n  z: {value: joint.a.torque.z}\n");
+                   "sensors:\n  x: {value: joint.a.torque.x}\n  y: {value: joint.a.torque.y}\n  z: {value: "
+                   "joint.a.torque.z}\n");
         assert_true(kd_initial_consistent(p.eom, plant_inputs(&p), NULL, p.x, p.message, sizeof p.message) >= 0);
         plant_outputs(&p, y);
         assert_near(y[0], 0, 1e-9);
