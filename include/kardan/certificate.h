@@ -48,6 +48,9 @@ typedef struct kd_certificate {
     double     energy_scale;          // [J] largest of kinetic energy, range of the potential energy, work done
     double     kinetic, potential;    // [J] at the end
     double     dissipated, supplied;  // [J] from the start to the end
+    long       cautions;              // states at which a law was used where it no longer holds (kd_eom_caution)
+    double     caution_time;          // the first of them
+    char       caution[200];          // and which law
     // set by the caller, for words, limits and JSON
     kd_status status; // how the run ended
     double    atol;   // of the run

@@ -238,6 +238,14 @@ typedef struct kd_eom_def {
     // Velocity stage. Optional
     void (*reason)(const kd_point *x, void *context, char *text, size_t size);
 
+    // Amounts behind the inner states (the oil behind a pressure), which stay as long as nothing flows in or out, and
+    // their slopes by r: (nr) both, zero on entry; amount NAN: none is known. Velocity stage. Optional
+    kd_eval (*content)(const kd_point *x, void *context, double *amount, double *slope);
+
+    // Whether a law is used at x where it no longer holds (oil below its vapour pressure), in words; text is "" before
+    // and stays so if all is well. Velocity stage. Optional
+    void (*caution)(const kd_point *x, void *context, char *text, size_t size);
+
     // One thread's workspace; NULL: context itself is passed, and must then not be changed by the functions.
     void *(*make_work)(void *context);
     void (*free_work)(void *work);
@@ -294,6 +302,10 @@ KD_API kd_eval kd_eom_Z(kd_eom_data *d, double *Z) KD_NODISCARD;     // (np x nv
 KD_API kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p) KD_NODISCARD; // (nq x np) in plain coordinates, not increments
 KD_API kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p_moved) KD_NODISCARD;
 KD_API kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out) KD_NODISCARD;
+// Is a law used where it no longer holds? text says which and why; "" and false: no, or not known.
+KD_API bool kd_eom_caution(kd_eom_data *d, char *text, size_t size);
+// Amounts behind the inner states and their slopes by r; NAN where none is known.
+KD_API kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope) KD_NODISCARD;
 KD_API kd_eval kd_eom_acceleration(kd_eom_data *d,
                                    double      *a) KD_NODISCARD; // explicit formalism, if the definition has it
 // a, lambda and mu together at the velocity stage, if the definition has it.

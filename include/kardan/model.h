@@ -226,6 +226,7 @@ typedef struct kd_force_def {
     double       stroke;      // hydraulic: way of the piston, from the smallest volume of A to that of B [m]
     double       bulk;        // hydraulic: bulk modulus of the oil [Pa]
     double       leakage;     // hydraulic: flow from A to B per pressure [m^3/(s Pa)]
+    double       vapour;      // hydraulic: pressure below which its oil boils; told [Pa]
     double       ends;        // hydraulic: stiffness of the ends of the stroke [N/m]; 0: none
     const char  *valve;       // hydraulic: opening, -1 .. 1, positive extends; an expression; NULL: closed
     double       lag;         // hydraulic: time constant of the spool, an inner state [s]; 0: none

@@ -321,6 +321,10 @@ kd_status kd_linearize(const kd_eom *eom, const kd_inputs *inputs, const kd_line
     kd_state_destroy(l.x);
     kd_arena_release(&l.work);
     if (status >= 0) {
+        if (linear->difference_error > KD_LINEAR_ERROR)
+            kd_text_append(message, size, "%sthe derivative of %s is uncertain, by %.2g of it: a kink is near",
+                           message && size > 0 && message[0] ? "; " : "", linear->difference_name,
+                           linear->difference_error);
         *out = linear;
         return news;
     }

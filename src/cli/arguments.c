@@ -35,7 +35,9 @@ static bool take_number(const kd_cli_option *option, const char *value)
     bool   is_number = end != value && *end == '\0' && isfinite(number);
     if (option->kind == KD_CLI_POSITIVE && (!is_number || number <= 0))
         return complain(option, value, "a positive number");
-    if (!is_number || number < 0) return complain(option, value, "a number that is not negative");
+    if (option->kind == KD_CLI_SIGNED && !is_number) return complain(option, value, "a number");
+    if (!is_number || (number < 0 && option->kind != KD_CLI_SIGNED))
+        return complain(option, value, "a number that is not negative");
     *(double *)option->target = number;
     return true;
 }

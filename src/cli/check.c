@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/equilibrium.h"
 #include "cli/method.h"
 #include "cli/rank.h"
 #include "cli/subject.h"
@@ -213,6 +214,7 @@ static bool tell_start(const kd_subject *s)
     if (kd_initial_residuals(s->eom, kd_subject_inputs(s), s->x, &now) >= 0)
         printf("Residuals at t0: position %.1e, velocity %.1e.", now.position, now.velocity);
     printf("\n");
+    kd_cli_tell_caution(s);
     return true;
 }
 

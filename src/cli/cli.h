@@ -45,6 +45,7 @@ typedef enum kd_cli_kind {
     KD_CLI_LIST,     // target: kd_cli_list, one more word each time
     KD_CLI_NUMBER,   // target: double, >= 0
     KD_CLI_POSITIVE, // target: double, > 0
+    KD_CLI_SIGNED,   // target: double, of any sign
     KD_CLI_COUNT,    // target: int, from 1 to a million
 } kd_cli_kind;
 

@@ -84,6 +84,10 @@ static void tell_text(const task *t)
         if (l->moves[i])
             printf("input %s acts by its rates, too: B and D hold while it changes slowly; files have B1, B2, D1, D2\n",
                    l->input_name[i]);
+    if (l->difference_error > 0)
+        printf("%sderivatives by differences: largest estimated error %.2g of the entry's row (%s)%s\n",
+               l->difference_error > KD_LINEAR_ERROR ? "WARNING: " : "", l->difference_error, l->difference_name,
+               l->difference_error > KD_LINEAR_ERROR ? ": a kink is near, B, C and D are not reliable" : "");
     printf("\n");
     kd_linear_write_text(stdout, l);
 }

@@ -24,7 +24,7 @@ enum {
     CERTIFICATE_SIZE = 4000,
     EXPLANATION_SIZE = 16000,
     COMMAND_SIZE = 8192,
-    SETTINGS = 24,
+    SETTINGS = 25,
     MAX_OPTIONS = 48
 };
 enum { MOST_INSTANTS = 20000 };
@@ -219,10 +219,11 @@ static bool take_start(task *t)
         fputs("kardan: --start-state and --from-equilibrium are two starts; choose one\n", stderr);
         return false;
     }
-    if (t->from_equilibrium && kd_cli_rest(&t->subject, false, &result, message, sizeof message) < 0) {
+    if (t->from_equilibrium && kd_cli_rest(&t->subject, false, true, &result, message, sizeof message) < 0) {
         fprintf(stderr, "kardan: --from-equilibrium: %s\n", message);
         return false;
     }
+    if (t->from_equilibrium) kd_text(t->subject.rest, sizeof t->subject.rest, "%s", message);
     if (!t->start_state) return true;
     if (kd_state_file_load(t->start_state, t->from, t->subject.eom, t->subject.x, message, sizeof message) >= 0)
         return true;
@@ -456,6 +457,7 @@ static int list_settings(task *t, kd_result_setting *list)
     for (int i = 0; kd_method_setting_of(m, i, &setting, t->method_value[i], sizeof t->method_value[i]); i++)
         list[n++] = (kd_result_setting){setting.name, setting.value};
     list[n++] = (kd_result_setting){"method", m->reason};
+    if (t->subject.rest[0]) list[n++] = (kd_result_setting){"start from equilibrium", t->subject.rest};
     if (t->cross.done) list[n++] = (kd_result_setting){"cross-check", t->cross.result.sentence};
     for (int i = 0; i < t->request.settings.count; i++) {
         const char *value = kd_subject_setting(&t->request, i, "parameter ", t->set_name[i], sizeof t->set_name[i]);
@@ -578,6 +580,7 @@ static void tell_in_words(const task *t, bool written)
     printf("  %ld steps and %ld rejected to t = %.9g s, %.3g s of computing\n", s->accepted,
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
+    if (t->subject.rest[0]) printf("  from equilibrium: %s\n", t->subject.rest);
     if (t->status >= 0 && t->message[0]) printf("  note: %s\n", t->message);
     kd_cli_events_print(&t->events);
     kd_certificate_describe(&t->certificate, text, sizeof text);
@@ -662,6 +665,7 @@ static void tell_as_json(const task *t, bool written)
     kd_json_text(&json, "status", kd_status_name(t->status));
     kd_json_text(&json, "sentence", kd_status_sentence(t->status));
     kd_json_text(&json, "message", t->message);
+    if (t->subject.rest[0]) kd_json_text(&json, "from_equilibrium", t->subject.rest);
     kd_json_number(&json, "t", t->subject.x->t);
     tell_statistics(t, &json);
     kd_cli_events_tell(&t->events, &json);

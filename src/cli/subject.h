@@ -35,6 +35,7 @@ typedef struct kd_subject {
     kd_system_info info;
     kd_status      start;                       // what the assembly answered; < 0: x is not a start
     char           news[2000];                  // in words
+    char           rest[1200];                  // how its start was found by --from-equilibrium; "": it was not
     char           message[KD_SUBJECT_MESSAGE]; // why it failed; of a robot description: what became of its elements
 } kd_subject;
 

@@ -348,6 +348,24 @@ kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
     return KD_EVAL_OK;
 }
 
+bool kd_eom_caution(kd_eom_data *d, char *text, size_t size)
+{
+    if (text && size > 0) text[0] = '\0';
+    if (!text || size == 0 || !d->eom->def.caution || d->stage < KD_STAGE_VELOCITY) return false;
+    d->eom->def.caution(&d->x, d->context, text, size);
+    return text[0] != '\0';
+}
+
+kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope)
+{
+    const int nr = d->eom->def.dims.nr;
+    if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_B, KD_STAGE_VELOCITY);
+    for (int i = 0; i < nr; i++) amount[i] = d->eom->def.content ? 0.0 : NAN, slope[i] = 0.0;
+    if (!d->eom->def.content || nr == 0) return KD_EVAL_OK;
+    const kd_eval answer = d->eom->def.content(&d->x, d->context, amount, slope);
+    return answer == KD_EVAL_OK ? answer : kd_fault_answer(d, KD_B, "content", answer);
+}
+
 kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *mu)
 {
     const kd_dims *n = &d->eom->def.dims;

@@ -340,6 +340,20 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
     return w->system->driven ? drive_power(w, x, out) : KD_EVAL_OK;
 }
 
+// ---- amounts behind inner states ------------------------------------------------------------------------------------
+static kd_eval content(const kd_point *x, void *context, double *amount, double *slope)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_work_velocity(w, x, KD_FOR_LOADS);
+    for (int i = 0; i < s->nr; i++) amount[i] = NAN;
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *l = &s->load[i];
+        if (l->class->content) l->class->content(l, w->slot, amount + l->state, slope + l->state);
+    }
+    return KD_EVAL_OK;
+}
+
 // ---- outputs --------------------------------------------------------------------------------------------------------
 // Moments that work along one turn of a cardan joint each: dual to its axes z of `from`, line of nodes, y of `to`.
 static kd_vec3 cardan_moment(int i, const kd_relative *rel)
@@ -784,6 +798,9 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->nmu > 0) def.h = h, def.hI = hI;
     if (s->nsensors > 0) def.y = outputs;
     def.energies = energies;
+    def.content = content;
+    for (int i = 0; i < s->nloads && !s->for_start; i++)
+        if (s->load[i].class->caution) def.caution = kd_work_caution;
     if (!s->for_start) def.reason = kd_work_reason;
     if (s->nbreaking > 0) def.next_break = next_break;
     if (def.dims.nswitch > 0) {

@@ -134,4 +134,5 @@ static void friction_energy(const kd_load *load, const double *x, kd_work *w, kd
     sum->dissipated -= force * x[load->variable[1]];
 }
 
-const kd_load_class kd_load_friction = {friction_eval, friction_jacobian, friction_energy};
+const kd_load_class kd_load_friction = {
+    .eval = friction_eval, .jacobian = friction_jacobian, .energy = friction_energy};

@@ -17,9 +17,7 @@ void   kd_law_put(const kd_load *load, int row, int variable, double value, doub
 
 // Start values of the inner states, for variables x; what sensors read: pressure (1), volume (2), pressure of the
 // auxiliary volume (3)
-void kd_fluid_start(const kd_load *load, const double *x, kd_work *w, double *r);
-// Why such an element has no force, appended to a text
-void   kd_fluid_reason(const kd_load *load, const double *x, char *text, size_t size);
+void   kd_fluid_start(const kd_load *load, const double *x, kd_work *w, double *r);
 double kd_air_spring_reading(const kd_load *load, const double *x, int number);
 
 // Longitudinal (1) or lateral (2) force of a tyre with slip, from the forces of its channels.

@@ -87,6 +87,12 @@ typedef struct kd_load_class {
     kd_eval (*jacobian)(const struct kd_load *load, const double *x, struct kd_work *work, double *J);
     // adds potential energy, dissipated and supplied power; NULL: all power counts as supplied
     void (*energy)(const struct kd_load *load, const double *x, struct kd_work *work, kd_energies *sum);
+    // amounts behind its states, which stay while nothing flows, and their slopes by r; NULL: none is known
+    void (*content)(const struct kd_load *load, const double *x, double *amount, double *slope);
+    // whether its law no longer holds at x, appended to a text; NULL: it always does. True: it does not
+    bool (*caution)(const struct kd_load *load, const double *x, char *text, size_t size);
+    // why it has no value at x, appended to a text; NULL: nothing more is known
+    void (*reason)(const struct kd_load *load, const double *x, char *text, size_t size);
 } kd_load_class;
 
 typedef struct kd_load {
@@ -397,7 +403,8 @@ void kd_work_forget(kd_work *w); // nothing is up to date
 // equations.c, at the acceleration stage for all: variables of forces, reactions, energies; then sensors into out and
 // their variables
 kd_eval kd_work_forces(kd_work *w, const kd_point *x);
-void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size); // reason.c, for kd_eom_def.reason
+void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size);  // reason.c, for kd_eom_def.reason
+void    kd_work_caution(const kd_point *x, void *context, char *text, size_t size); // the same, for kd_eom_def.caution
 void    kd_work_sensors(kd_work *w, double *out);
 // forces on links and dofs: clear, sum up by pair, spread to the links
 void    kd_work_clear_forces(kd_work *w);

@@ -73,7 +73,7 @@ static void tyre_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
     sum->supplied += t.force * (t.rate + x[load->variable[3]]); // by the motion along the road
 }
 
-const kd_load_class kd_load_tyre = {tyre_eval, tyre_jacobian, tyre_energy};
+const kd_load_class kd_load_tyre = {.eval = tyre_eval, .jacobian = tyre_jacobian, .energy = tyre_energy};
 
 // ---- with slip ------------------------------------------------------------------------------------------------------
 // The wheel is a thin disc about its axle n (z axis of its place), above the road z = road(x) of `from`; e_z the normal
@@ -178,7 +178,7 @@ static void slip_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
     sum->dissipated += (t.Fz.x * t.cosine.x - elastic) * t.rate.x;
 }
 
-const kd_load_class kd_load_tyre_slip = {slip_eval, slip_jacobian, slip_energy};
+const kd_load_class kd_load_tyre_slip = {.eval = slip_eval, .jacobian = slip_jacobian, .energy = slip_energy};
 
 // along e_x = (n_y, -n_x)/cos gamma or e_y = (n_x, n_y)/cos gamma
 double kd_tyre_slip_force(const kd_load *load, const double *x, const double *force, int component)

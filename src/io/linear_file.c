@@ -105,6 +105,10 @@ void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes)
     fputs(",\n\"acceleration\": ", file);
     put_number(file, l->force);
     fprintf(file, ",\n\"redundant\": %d", l->nredundant);
+    fputs(",\n\"difference_error\": ", file);
+    put_number(file, l->difference_error);
+    fputs(",\n\"difference_of\": ", file);
+    put_text(file, l->difference_name ? l->difference_name : "");
     put_names(file, "states", l->nx, l->state_name);
     put_names(file, "inputs", l->nu, l->input_name);
     put_names(file, "outputs", l->ny, l->output_name);

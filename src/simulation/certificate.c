@@ -574,6 +574,17 @@ static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, co
 
 // ---- looking --------------------------------------------------------------------------------------------------------
 
+// Laws that no longer hold: their first time, and how often
+static void look_for_cautions(kd_certifier *c, const kd_state *x)
+{
+    kd_certificate *k = &c->certificate;
+    char            text[sizeof k->caution];
+    if (!kd_eom_caution(c->data, text, sizeof text)) return;
+    if (k->cautions++ > 0) return;
+    k->caution_time = x->t;
+    memcpy(k->caution, text, sizeof text);
+}
+
 kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     if (!c || !x) return KD_ERR_ARGUMENT;
@@ -585,6 +596,7 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
     if (status >= 0) status = measure_all(c, x);
     if (status < 0) return status;
     widen_scale(c, x);
+    look_for_cautions(c, x);
     if (c->certificate.states == 0) c->certificate.t_start = x->t;
     c->certificate.t_end = x->t;
     if (c->last) kd_state_copy(x, c->last);

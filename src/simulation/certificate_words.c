@@ -148,6 +148,10 @@ size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t siz
         put(&t, "\n");
     }
     if (c->has_energy) describe_energy(&t, c);
+    if (c->cautions > 0)
+        put(&t,
+            "WARNING: %s at t = %.9g s, at %ld of the states: results from there on are not those of the real thing\n",
+            c->caution, c->caution_time, c->cautions);
     char sentence[800];
     if (kd_certificate_broken(c, sentence, sizeof sentence) > 0) put(&t, "%s\n", sentence);
     return t.length;
@@ -218,6 +222,9 @@ size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
     put_number(&t, "potential", energy ? c->potential : NAN);
     put_number(&t, "dissipated", energy ? c->dissipated : NAN);
     put_number(&t, "supplied", energy ? c->supplied : NAN);
+    put_number(&t, "cautions", (double)c->cautions);
+    put_number(&t, "caution_time", c->cautions > 0 ? c->caution_time : NAN);
+    put_text(&t, "caution", c->cautions > 0 ? c->caution : "");
     put_key(&t, "exploded");
     put(&t, c->exploded ? "true" : "false");
     put_number(&t, "limits_broken", seen ? kd_certificate_broken(c, sentence, sizeof sentence) : 0);
