@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "simulation/chatter.h"
 #include "simulation/crossing.h"
+#include "simulation/integrators.h"
 #include "simulation/limit.h"
 #include "simulation/teller.h"
 
@@ -87,6 +88,14 @@ static bool is_hybrid(const kd_eom *eom, const kd_event_rows *rows)
     return rows || def->switching || def->next_break || def->next_sample || def->discrete;
 }
 
+// Rows know how exact velocities are.
+static void set_noise(kd_event_rows *rows, const kd_simulation_options *opt)
+{
+    double rtol, atol;
+    kd_integrator_tolerances(opt, &rtol, &atol);
+    kd_event_rows_tolerances(rows, rtol, atol);
+}
+
 static kd_status create_states(kd_hybrid *self)
 {
     kd_state **const states[] = {&self->before, &self->jump, &self->inside, &self->end[0], &self->end[1]};
@@ -115,6 +124,7 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->motion_context = context;
     self->x = x;
     self->rows = rows;
+    if (rows) set_noise(rows, opt);
     self->next_break = self->next_sample = HUGE_VAL;
     status = create_states(self);
     if (status >= 0) status = kd_limit_create(eom, inputs, opt, x, rows, &self->limit);
@@ -470,13 +480,16 @@ static void own_side(kd_hybrid *self, int i, double value)
     c->band[i] = near ? band : 0;
 }
 
-// A row knows its side; a value that contradicts it is zero but for rounding.
+// A row knows its side; a value that contradicts it is zero but for rounding. So is a velocity below the errors of the
+// motion: friction of Stribeck breaks loose with v = 0 and v' = 0, and dense output has no sign as long as the true
+// velocity, some tau^2, is below its own errors.
 static void row_side(kd_hybrid *self, int i, double value)
 {
     kd_crossing *c = &self->crossing;
     if (!self->rows_changed) return;
-    bool near = c->side[i] * value <= 0;
-    c->band[i] = near ? BAND * fabs(value) + DBL_MIN : 0;
+    const double noise = kd_event_rows_noise(self->rows, i - self->dims.nswitch);
+    bool         near = c->side[i] * value <= noise;
+    c->band[i] = !near ? 0 : fabs(value) < noise ? noise : BAND * fabs(value) + DBL_MIN;
 }
 
 // The signs that functions have behind the instant. A function that did not cross, but has another sign now, crosses by
@@ -590,9 +603,11 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     if (status >= 0) status = next_times(self);
     if (status >= 0) status = failed(self, kd_limit_values(self->limit, self->x, c->start), "switching functions");
     for (int i = 0; i < c->n && status >= 0; i++) {
-        bool row = i >= self->dims.nswitch, near = (row ? c->start[i] : fabs(c->start[i])) <= AT_ZERO;
+        bool   row = i >= self->dims.nswitch;
+        double noise = row ? kd_event_rows_noise(self->rows, i - self->dims.nswitch) : 0;
+        bool   near = (row ? c->start[i] : fabs(c->start[i])) <= fmax(AT_ZERO, noise);
         c->side[i] = (signed char)(row ? 1 : near ? 0 : sign_of(c->start[i])); // rows: all are defined to fall
-        c->band[i] = near ? BAND * fabs(c->start[i]) + AT_ZERO : 0;
+        c->band[i] = !near ? 0 : fabs(c->start[i]) < noise ? noise : BAND * fabs(c->start[i]) + AT_ZERO;
         c->rate[i] = HUGE_VAL;
     }
     return status;

@@ -42,6 +42,7 @@ static void cut_arrays(kd_event_rows *self)
     self->h = kd_cut_double(arena, n.nmu);
     self->hI = kd_cut_double(arena, n.nmu);
     self->limit = kd_cut_double(arena, n.nmu);
+    self->noise = kd_cut_double(arena, n.nmu);
     self->force = kd_cut_double(arena, n.nv);
     self->v = kd_cut_double(arena, n.nv);
     self->implied = kd_cut_bool(arena, n.nlambda);
@@ -98,6 +99,18 @@ void kd_event_rows_destroy(kd_event_rows *self)
     kd_state_destroy(self->x);
     kd_arena_release(&self->arena);
     kd_free(self);
+}
+
+void kd_event_rows_tolerances(kd_event_rows *self, double rtol, double atol)
+{
+    self->rtol = rtol;
+    self->atol = atol;
+}
+
+double kd_event_rows_noise(const kd_event_rows *self, int i)
+{
+    int row = i < self->none_sided ? -1 : self->friction[i - self->none_sided];
+    return row < 0 || self->x->active_mu[row] ? 0 : self->noise[row];
 }
 
 int kd_event_rows_count(const kd_event_rows *self)
@@ -292,12 +305,26 @@ static kd_status explain(kd_event_rows *self, kd_status status, char *message, s
     return fault < 0 ? fault : status;
 }
 
+// Errors of h_i = (HZ v)_i that errors of v within the tolerances make
+static kd_eval find_noise(kd_event_rows *self)
+{
+    kd_eval answer = self->nfriction > 0 ? kd_rows_matrices(self) : KD_EVAL_OK;
+    for (int k = 0; k < self->nfriction && answer == KD_EVAL_OK; k++) {
+        int i = self->friction[k];
+        self->noise[i] = 0;
+        for (int j = 0; j < self->dims.nv; j++)
+            self->noise[i] +=
+                fabs(self->HZ[i + j * self->dims.nmu]) * (self->atol + self->rtol * fabs(self->x->v[j]));
+    }
+    return answer;
+}
+
 // From the state in self->x to the one behind the instant
 static kd_status resolve(kd_event_rows *self)
 {
     self->of_solver = false;
     self->unsettled[0] = '\0';
-    if (kd_rows_levels(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+    if (kd_rows_levels(self) != KD_EVAL_OK || find_noise(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
     kd_rows_directions(self);
     kd_status status = strike_all(self);
     if (status >= 0) status = kd_rows_settle(self);
