@@ -208,6 +208,8 @@ typedef struct kd_eom_def {
     const int *friction;       // (nmu) row i is dry friction: the place in z that has its direction, 0: it sticks (the
                                // row holds), 1, -1: it slides with h_i > 0, < 0 (mu_i = 0, the force of sliding is
                                // part of f); -1: the row always holds. NULL: all do. Copied
+    const double *friction_scale; // (nmu) |h_i| over which the force of sliding varies at rest, as Stribeck's velocity:
+                                  // steps do not jump over it on the way to rest. 0, NULL: it hardly does. Copied
     kd_function breakaway;     // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
 
     // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish

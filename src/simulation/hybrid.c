@@ -24,6 +24,7 @@
 #define NOISE 64        // [ulp] or as its change in such a time
 #define HARDLY 1.000001 // growth of that band by a crossing at its edge
 #define SHORT_PART 1e-4 // of the last step, for slopes at its end
+#define SHORTEST 1e-12  // of the time: strides to rest
 #define NEARLY 1e4      // a function so many times its change in the tolerance away from zero is not about to cross
 #define TOLD_PER_ROW 4  // events of one row at one instant
 
@@ -45,6 +46,7 @@ struct kd_hybrid {
     kd_event_rows   *rows;
     kd_limit        *limit;
     kd_crossing      crossing;
+    double          *fall; // how fast functions fell in the last step
     double           next_break, next_sample;
     bool             pending, at_break, at_sample, has_crossed;
     need             need;  // what x lacks to be consistent
@@ -134,6 +136,7 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
         kd_teller_cut(&self->teller, &self->arena, &opt->events, room);
         self->inputs = kd_cut_matrix(&self->arena, 6, self->dims.nu);
         kd_crossing_cut(&self->crossing, &self->arena, n, samples_of(opt->integrator));
+        self->fall = kd_cut_double(&self->arena, n);
         if (self->arena.failed) status = KD_ERR_MEMORY;
     }
     if (status < 0) {
@@ -197,9 +200,22 @@ static double ulps(double t, int n)
     return n * DBL_EPSILON * fabs(t);
 }
 
+// Friction that varies close to rest would be stepped over: the way to rest is taken in strides, at the rates of the
+// last step.
+static double end_of_stride(const kd_hybrid *self, double t)
+{
+    for (int i = self->dims.nswitch; i < self->crossing.n; i++) {
+        if (!(self->fall[i] > 0)) continue;
+        double stride =
+            kd_event_rows_stride(self->rows, self->x, i - self->dims.nswitch, fabs(self->crossing.start[i]));
+        t = fmin(t, self->x->t + fmax(stride / self->fall[i], SHORTEST * fabs(self->x->t)));
+    }
+    return t;
+}
+
 double kd_hybrid_target(const kd_hybrid *self, double t_end)
 {
-    double t = fmin(t_end, fmin(self->next_break, self->next_sample));
+    double t = end_of_stride(self, fmin(t_end, fmin(self->next_break, self->next_sample)));
     // events in quick succession: dense output of a long step would have no digits left for the next one
     t = kd_chatter_target(&self->chatter, self->x->t, t);
     if (self->next_break <= t + ulps(t, SLACK)) t = self->next_break - ulps(self->next_break, BEFORE);
@@ -341,6 +357,8 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
     }
     self->pending = self->has_crossed || self->at_break || self->at_sample;
     if (!self->pending) {
+        for (int i = 0; i < self->crossing.n; i++)
+            self->fall[i] = t1 > t0 ? (self->crossing.start[i] - self->crossing.end[i]) / (t1 - t0) : 0;
         if (self->crossing.n > 0)
             memcpy(self->crossing.start, self->crossing.end, (size_t)self->crossing.n * sizeof(double));
         return KD_OK;
@@ -516,6 +534,7 @@ static kd_status take_sides(kd_hybrid *self)
             self->pending = self->has_crossed = true;
         }
         c->start[i] = value;
+        self->fall[i] = 0;
         c->end[i] = c->crossed[i] ? 0 : value; // through zero by a jump: its value is no residual of a search
         c->rate[i] = HUGE_VAL;
     }

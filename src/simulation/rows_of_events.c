@@ -18,6 +18,8 @@
 #define OPENS 1e-10     // pull, relative to the forces of the last instant, at which a row opens: more than rounding
 #define BELOW 1e-15     // rounding of g_i behind an instant, relative to the positions
 #define PASSES 100      // impacts one after the other at one instant
+#define FAR 4.0         // |h_i| in scales of friction at which a step to rest ends first
+#define NEAR 3.0        // where the law begins to vary: exp(-9) of the difference of its levels
 #define PENETRATED 1e-9 // g_i, relative to the positions, that a start may lie below zero
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -111,6 +113,14 @@ double kd_event_rows_noise(const kd_event_rows *self, int i)
 {
     int row = i < self->none_sided ? -1 : self->friction[i - self->none_sided];
     return row < 0 || self->x->active_mu[row] ? 0 : self->noise[row];
+}
+
+double kd_event_rows_stride(const kd_event_rows *self, const kd_state *x, int i, double value)
+{
+    const double *scale = kd_eom_definition(self->eom)->friction_scale;
+    int           row = i < self->none_sided ? -1 : self->friction[i - self->none_sided];
+    if (!scale || row < 0 || x->active_mu[row] || !(scale[row] > 0)) return HUGE_VAL;
+    return value > FAR * scale[row] ? value - NEAR * scale[row] : scale[row];
 }
 
 int kd_event_rows_count(const kd_event_rows *self)

@@ -191,10 +191,10 @@ static void try_all(const row_of_blocks *r, double tolerance)
 {
     const double longest = time_of(r);
     changes      w;
-    reference_changes(r, longest, longest / 4e5, &w);
+    reference_changes(r, longest, longest / 2e5, &w);
     const double t_end = end_between(&w, longest);
     for (int m = 0; m < NMETHODS; m++)
-        for (int c = 0; c < 2; c++) assert_changes(r, &METHODS[m], BOTH[c], 1e-8, t_end, &w, tolerance);
+        for (int c = 0; c < 2; c++) assert_changes(r, &METHODS[m], BOTH[c], 1e-9, t_end, &w, tolerance);
 }
 
 // Masses, stiffnesses, speeds, ratios and Stribeck velocities of three decades
