@@ -46,7 +46,9 @@ struct kd_hybrid {
     kd_event_rows   *rows;
     kd_limit        *limit;
     kd_crossing      crossing;
-    double          *fall; // how fast functions fell in the last step
+    signed char     *alone; // (nswitch) crossed, but for one function
+    unsigned char   *seen;  // functions that crossed at the last instants, for words on chattering
+    double          *fall;  // how fast functions fell in the last step
     double           next_break, next_sample;
     bool             pending, at_break, at_sample, has_crossed;
     need             need;  // what x lacks to be consistent
@@ -137,6 +139,8 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
         self->inputs = kd_cut_matrix(&self->arena, 6, self->dims.nu);
         kd_crossing_cut(&self->crossing, &self->arena, n, samples_of(opt->integrator));
         self->fall = kd_cut_double(&self->arena, n);
+        self->alone = kd_arena_cut(&self->arena, (size_t)self->dims.nswitch, 1);
+        self->seen = kd_arena_cut(&self->arena, (size_t)n, 1);
         if (self->arena.failed) status = KD_ERR_MEMORY;
     }
     if (status < 0) {
@@ -398,44 +402,46 @@ static void take_jump(kd_hybrid *self, const kd_jump *jump)
     } else if (z_changed) {
         memcpy(x->z, jump->z, bytes);
     }
-    self->moved = jump->moved;
+    self->moved = self->moved || jump->moved;
     if (jump->moved || z_changed) lack(self, jump->moved ? PROJECT : SOLVE);
 }
 
-static void tell_crossings(kd_hybrid *self, const char *text)
+static void tell_crossing(kd_hybrid *self, int i, const char *text)
 {
     const signed char *wanted = kd_eom_definition(self->eom)->crossing;
-    for (int i = 0; i < self->dims.nswitch; i++) {
-        int  direction = self->crossing.crossed[i];
-        char name[160], words[KD_TOLD_TEXT];
-        if (direction == 0 || (wanted && wanted[i] == -direction)) continue;
-        kd_limit_name(self->limit, i, name, sizeof name);
-        kd_text(words, sizeof words, "%s %s through zero", name, direction > 0 ? "rose" : "fell");
-        kd_teller_tell(KD_EVENT_SWITCH, i, direction, text[0] ? text : words, &self->teller);
-    }
+    const int          direction = self->crossing.crossed[i];
+    char               name[160], words[KD_TOLD_TEXT];
+    if (wanted && wanted[i] == -direction) return;
+    kd_limit_name(self->limit, i, name, sizeof name);
+    kd_text(words, sizeof words, "%s %s through zero", name, direction > 0 ? "rose" : "fell");
+    kd_teller_tell(KD_EVENT_SWITCH, i, direction, text[0] ? text : words, &self->teller);
 }
 
-static kd_status make_event(kd_hybrid *self)
+static void stop_here(kd_hybrid *self, const char *text)
+{
+    const int told = self->teller.queued;
+    self->stop = true;
+    kd_text(self->message, sizeof self->message, "stopped by an event at t = %.9g: %s", self->x->t,
+            told > 0 ? self->teller.queue[told - 1].text : text);
+}
+
+// The event of function i, at the state that those before it have left
+static kd_status make_event(kd_hybrid *self, int i)
 {
     kd_eom_data *data;
-    bool         any = false;
-    for (int i = 0; i < self->dims.nswitch; i++) any = any || self->crossing.crossed[i];
-    if (!any) return KD_OK;
     kd_state_copy(self->x, self->jump);
     kd_state *j = self->jump;
     kd_jump   jump = {
           .p = j->p, .v = j->v, .r = j->r, .z = j->z, .active_lambda = j->active_lambda, .active_mu = j->active_mu};
+    memset(self->alone, 0, (size_t)self->dims.nswitch);
+    self->alone[i] = self->crossing.crossed[i];
     kd_status status = kd_limit_at(self->limit, self->x, &data);
-    if (status >= 0) status = kd_limit_fault(self->limit, kd_eom_event(data, self->crossing.crossed, &jump));
+    if (status >= 0) status = kd_limit_fault(self->limit, kd_eom_event(data, self->alone, &jump));
     if (status < 0) return failed(self, status, "event");
     jump.text[sizeof jump.text - 1] = '\0';
     take_jump(self, &jump);
-    tell_crossings(self, jump.text);
-    if (!jump.stop) return KD_OK;
-    self->stop = true;
-    const int told = self->teller.queued;
-    kd_text(self->message, sizeof self->message, "stopped by an event at t = %.9g: %s", self->x->t,
-            told > 0 ? self->teller.queue[told - 1].text : jump.text);
+    tell_crossing(self, i, jump.text);
+    if (jump.stop) stop_here(self, jump.text);
     return KD_OK;
 }
 
@@ -498,6 +504,36 @@ static void own_side(kd_hybrid *self, int i, double value)
     c->band[i] = near ? band : 0;
 }
 
+// Values of the functions at x, in middle; where an event moved the state, those around it as well
+static kd_status values_behind(kd_hybrid *self)
+{
+    kd_crossing *c = &self->crossing;
+    kd_status    status = kd_limit_values(self->limit, self->x, c->middle);
+    if (status >= 0 && self->moved) status = kd_limit_around(self->limit, self->x, self->inside, c->low, c->high);
+    return failed(self, status, "switching functions behind an instant");
+}
+
+// One event after the other, in the order of the functions. Those behind one see a consistent state; its function has
+// the side that its own event gave it, so that it comes again if another one changes it.
+static kd_status make_events(kd_hybrid *self)
+{
+    kd_crossing *c = &self->crossing;
+    kd_status    status = KD_OK;
+    int          last = self->dims.nswitch - 1;
+    while (last >= 0 && !c->crossed[last]) last--;
+    for (int i = 0; i <= last && status >= 0; i++) {
+        if (!c->crossed[i]) continue;
+        status = make_event(self, i);
+        if (status < 0 || i == last) return status;
+        status = settle(self);
+        if (status >= 0) status = values_behind(self);
+        if (status < 0) return status;
+        own_side(self, i, c->middle[i]);
+        c->crossed[i] = 0;
+    }
+    return status;
+}
+
 // A row knows its side; a value that contradicts it is zero but for rounding. So is a velocity below the errors of the
 // motion: friction of Stribeck breaks loose with v = 0 and v' = 0, and dense output has no sign as long as the true
 // velocity, some tau^2, is below its own errors.
@@ -515,11 +551,7 @@ static void row_side(kd_hybrid *self, int i, double value)
 static kd_status take_sides(kd_hybrid *self)
 {
     kd_crossing *c = &self->crossing;
-    kd_status    status =
-        failed(self, kd_limit_values(self->limit, self->x, c->middle), "switching functions behind an instant");
-    if (status >= 0 && self->moved)
-        status = failed(self, kd_limit_around(self->limit, self->x, self->inside, c->low, c->high),
-                        "switching functions behind an instant");
+    kd_status    status = values_behind(self);
     if (status < 0) return status;
     self->pending = self->has_crossed = false;
     for (int i = 0; i < c->n; i++) {
@@ -548,11 +580,14 @@ static kd_status check_chatter(kd_hybrid *self, double t)
     const kd_crossing *c = &self->crossing;
     int                first = 0;
     while (first < c->n - 1 && !c->crossed[first]) first++;
-    if (kd_chatter_add(&self->chatter, t, first)) return KD_OK;
+    const bool calm = kd_chatter_add(&self->chatter, t, first);
+    if (self->chatter.count == 0) memset(self->seen, 0, (size_t)c->n);
+    for (int i = 0; i < c->n; i++) self->seen[i] = self->seen[i] || c->crossed[i];
+    if (calm) return KD_OK;
     char name[160];
     kd_text(self->message, sizeof self->message, "t = %.9g: events follow each other without end (", t);
     for (int i = 0, told_names = 0; i < c->n && told_names < 4; i++)
-        if (c->crossed[i])
+        if (self->seen[i])
             kd_text_append(self->message, sizeof self->message, "%s%s", told_names++ ? ", " : "",
                            kd_limit_name(self->limit, i, name, sizeof name));
     kd_text_append(self->message, sizeof self->message,
@@ -586,7 +621,7 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
         lack(self, self->dims.nlambda + self->dims.nmu > 0 ? PROJECT : SOLVE);
         kd_teller_tell(KD_EVENT_BREAK, -1, 0, "a function of time is not smooth here", &self->teller);
     }
-    if (self->has_crossed) status = make_event(self);
+    if (self->has_crossed) status = make_events(self);
     if (status >= 0 && self->has_crossed && self->rows) status = make_rows(self);
     if (status >= 0 && self->at_sample) status = make_sample(self, true);
     self->smooth = self->need < PROJECT && !self->at_break && !self->moved && !self->rows_changed;
