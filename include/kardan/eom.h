@@ -203,6 +203,8 @@ typedef struct kd_eom_def {
     kd_eval (*discrete)(const kd_point *x, void *context, double *z_new); // z after the samples that are due at x->t
     bool discrete_of_motion;   // discrete looks at t, p, v, r, u and z only: a, w, s, lambda, mu of x may be old, which
                                // makes samples cheaper. Default false
+    bool discrete_counts;      // z tells which samples were made: discrete called again at the same time changes
+                               // nothing. Default false
     const double *restitution; // (nlambda) 0 .. 1: row i is one-sided, g_i >= 0, impacts reverse gI_i by this factor;
                                // < 0: it always holds. NULL: all do. Copied
     const int *friction;       // (nmu) row i is dry friction: the place in z that has its direction, 0: it sticks (the

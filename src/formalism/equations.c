@@ -796,6 +796,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->model->nblocks > 0 && !s->for_start) {
         def.next_sample = kd_work_next_sample;
         def.discrete = kd_work_discrete;
+        def.discrete_counts = true;
         def.discrete_of_motion = !s->at_samples.forces;
     }
     def.derivative = derivative;
