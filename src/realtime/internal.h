@@ -75,6 +75,7 @@ struct kd_realtime {
     double *f, *b;                // (nv), (nr)
     double *x, *y;                // (unknowns) right-hand side and solution; the same, kept
     double *rows, *increment;     // (nrows), (nv)
+    double *gain, *impulse;       // (nv), (nlambda) of the projection of positions on velocities; zero: none
     double *small;                // (max(nw, ns))
     double *f_moved, *p_moved;    // (nv), (np) of the directional difference
     double *drift;                // (np) z

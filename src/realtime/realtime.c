@@ -81,6 +81,8 @@ static bool cut(kd_realtime *rt)
     rt->y = kd_cut_double(a, rt->nunknowns);
     rt->rows = kd_cut_double(a, rt->nrows);
     rt->increment = kd_cut_double(a, n->nv);
+    rt->gain = kd_cut_double(a, n->nv);
+    rt->impulse = kd_cut_double(a, n->nlambda);
     rt->small = kd_cut_double(a, larger(n->nw, n->ns));
     rt->f_moved = kd_cut_double(a, n->nv);
     rt->p_moved = kd_cut_double(a, n->np);

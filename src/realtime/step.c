@@ -71,6 +71,15 @@ static kd_eval predict(kd_realtime *rt, const double *v)
     return answer == KD_EVAL_OK ? kd_rt_place(rt, rt->next->t, rt->next->p, rt->next->s) : answer;
 }
 
+// Impulse of a projection of positions: they have moved with v0 + dp/h, dp = -P g
+static void take_impulse(kd_realtime *rt)
+{
+    const double  per_h = 1.0 / rt->opt.h;
+    const double *nu = rt->x + rt->n.nv + rt->n.nr;
+    for (int i = 0; i < rt->n.nv; i++) rt->gain[i] = per_h * rt->x[i];
+    for (int i = 0; i < rt->n.nlambda; i++) rt->impulse[i] = -per_h * nu[i];
+}
+
 // next->p = next->p oplus -P g, P = the part of inv(K) that answers the multipliers' rows; data there
 static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
 {
@@ -80,6 +89,7 @@ static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
     if (answer != KD_EVAL_OK) return answer;
     kd_elimination_solve(matrix->lu, rt->x);
     for (int i = 0; i < rt->n.nv; i++) rt->x[i] = -rt->x[i];
+    if (rt->opt.stabilisation == KD_REALTIME_GGL) take_impulse(rt);
     memcpy(rt->p_moved, rt->next->p, (size_t)rt->n.np * sizeof *rt->p_moved);
     answer = kd_eom_oplus(rt->data, rt->p_moved, rt->x, rt->next->p);
     if (rt->n.nq > 0) kd_eom_normalise(rt->data, rt->next->p);
@@ -157,6 +167,10 @@ static kd_eval velocity_rows(kd_realtime *rt, const kd_rt_constraints *C)
 {
     double *y = rt->x + rt->n.nv + rt->n.nr;
     kd_eval answer = kd_rt_velocity_rows(rt, C, rt->now->v);
+    if (rt->opt.stabilisation == KD_REALTIME_GGL) {
+        kd_rt_block_multiply(&C->G, 1.0, rt->gain, rt->rows);
+        kd_rt_block_multiply(&C->H, 1.0, rt->gain, rt->rows + rt->n.nlambda);
+    }
     for (int i = 0; i < rt->nrows; i++) y[i] = -rt->rows[i];
     if (answer != KD_EVAL_OK || !is_stabilised(rt) || rt->n.nlambda == 0) return answer;
     answer = kd_eom_eval(rt->data, KD_G, rt->rows);
@@ -170,11 +184,11 @@ static void advance(kd_realtime *rt)
     const double *x = rt->x, h = rt->opt.h;
     const bool    add = rt->opt.stabilisation == KD_REALTIME_REGULARISATION;
     for (int i = 0; i < rt->n.nv; i++, x++) {
-        rt->next->v[i] = rt->now->v[i] + *x;
-        rt->next->a[i] = *x / h;
+        rt->next->v[i] = rt->now->v[i] + (rt->gain[i] + *x);
+        rt->next->a[i] = (rt->gain[i] + *x) / h;
     }
     for (int i = 0; i < rt->n.nr; i++, x++) rt->next->r[i] = rt->now->r[i] + *x;
-    for (int i = 0; i < rt->n.nlambda; i++, x++) rt->next->lambda[i] = *x / h + (add ? rt->now->lambda[i] : 0.0);
+    for (int i = 0; i < rt->n.nlambda; i++, x++) rt->next->lambda[i] = (rt->impulse[i] + *x) / h + (add ? rt->now->lambda[i] : 0.0);
     for (int i = 0; i < rt->n.nmu; i++, x++) rt->next->mu[i] = *x / h + (add ? rt->now->mu[i] : 0.0);
 }
 
