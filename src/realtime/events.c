@@ -12,6 +12,8 @@
 bool kd_rt_events_cut(kd_realtime *rt)
 {
     rt->events.value = kd_cut_double(&rt->arena, rt->n.nswitch);
+    rt->events.last = kd_cut_double(&rt->arena, rt->n.nswitch);
+    rt->events.near = kd_cut_double(&rt->arena, rt->n.nswitch);
     rt->events.side = kd_arena_cut(&rt->arena, (size_t)rt->n.nswitch, 1);
     rt->events.side_kept = kd_arena_cut(&rt->arena, (size_t)rt->n.nswitch, 1);
     rt->events.crossed = kd_arena_cut(&rt->arena, (size_t)rt->n.nswitch, 1);
@@ -49,6 +51,7 @@ kd_eval kd_rt_events_begin(kd_realtime *rt)
     rt->placed = false;
     kd_eval answer = values(rt);
     for (int i = 0; i < rt->n.nswitch && answer == KD_EVAL_OK; i++) rt->events.side[i] = sign_of(rt->events.value[i]);
+    memcpy(rt->events.last, rt->events.value, (size_t)rt->n.nswitch * sizeof *rt->events.last);
     rt->placed = false;
     return answer;
 }
@@ -113,20 +116,32 @@ static kd_status make_event(kd_realtime *rt, int i)
     jump.text[sizeof jump.text - 1] = '\0';
     if (jump.stop) say_stop(rt, i, jump.text);
     if (values(rt) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
-    const signed char side = sign_of(rt->events.value[i]);
-    rt->events.side[i] = side != 0 ? side : rt->events.crossed[i];
+    const double value = rt->events.value[i];
+    rt->events.side[i] = fabs(value) > rt->events.near[i] ? sign_of(value) : rt->events.crossed[i];
     return KD_OK;
 }
 
 // ---- all of an instant ----------------------------------------------------------------------------------------------
 
-static kd_eval find_crossed(kd_realtime *rt, bool *any)
+// Where a function is zero up to rounding at the end of a step it has passed through zero there, not a step later.
+static void find_near(kd_realtime *rt)
+{
+    for (int i = 0; i < rt->n.nswitch; i++)
+        rt->events.near[i] = KD_RT_ALMOST * fabs(rt->events.value[i] - rt->events.last[i]);
+}
+
+// step: that has just been made; otherwise what events have changed
+static kd_eval find_crossed(kd_realtime *rt, bool step, bool *any)
 {
     kd_eval answer = values(rt);
     *any = false;
+    if (step && answer == KD_EVAL_OK) find_near(rt);
     for (int i = 0; i < rt->n.nswitch && answer == KD_EVAL_OK; i++) {
-        const signed char side = sign_of(rt->events.value[i]), before = rt->events.side[i];
-        rt->events.crossed[i] = (signed char)(side * before < 0 ? side : 0);
+        const double      value = rt->events.value[i], near = rt->events.near[i];
+        const signed char side = sign_of(value), before = rt->events.side[i];
+        const bool        reached = step && fabs(value) <= near && before * (rt->events.last[i] - value) > 0;
+        const bool        crosses = before != 0 && (reached || (side * before < 0 && fabs(value) > near));
+        rt->events.crossed[i] = (signed char)(crosses ? -before : 0);
         *any = *any || rt->events.crossed[i];
         if (before == 0) rt->events.side[i] = side;
     }
@@ -152,8 +167,11 @@ kd_status kd_rt_events_make(kd_realtime *rt)
     rt->events.stop = false;
     if (rt->n.nswitch == 0) return KD_OK;
     for (int pass = 0; pass <= PASSES; pass++) {
-        if (find_crossed(rt, &any) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
-        if (!any) return rt->events.stop ? KD_STOPPED : KD_OK;
+        if (find_crossed(rt, pass == 0, &any) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+        if (!any) {
+            memcpy(rt->events.last, rt->events.value, (size_t)rt->n.nswitch * sizeof *rt->events.last);
+            return rt->events.stop ? KD_STOPPED : KD_OK;
+        }
         for (int i = 0; i < rt->n.nswitch; i++) {
             kd_status status = rt->events.crossed[i] ? make_event(rt, i) : KD_OK;
             if (status != KD_OK) return status;

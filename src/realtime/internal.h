@@ -87,6 +87,8 @@ struct kd_realtime {
 
     struct {                    // switching functions (events.c)
         double      *value;     // (nswitch)
+        double      *last;      // (nswitch) at the end of the last step
+        double      *near;      // (nswitch) values up to this are zero, but for rounding
         signed char *side;      // (nswitch) signs that they have; 0: not known
         signed char *side_kept; // (nswitch) before the step
         signed char *crossed;   // (nswitch) 1 rose, -1 fell
