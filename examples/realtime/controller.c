@@ -13,7 +13,7 @@
 
 typedef struct wishes {
     long   drop, late, wrong; // 0: never
-    double patience;   // [s] for the plant to appear, and between two of its messages
+    double patience;          // [s] for the plant to appear, and between two of its messages
 } wishes;
 
 static wire_status run(wire *w, control *c, const wishes *f)

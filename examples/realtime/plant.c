@@ -257,8 +257,7 @@ int main(int argc, char **argv)
     if (status >= 0) status = meet_controller(&p);
     if (status >= 0) {
         status = run(&p);
-        fprintf(stderr,
-                "plant: %ld steps, %ld late; answers: %ld in time, %ld missing, %ld too late, %ld not finite\n",
+        fprintf(stderr, "plant: %ld steps, %ld late; answers: %ld in time, %ld missing, %ld too late, %ld not finite\n",
                 kd_realtime_steps(p.stepper), p.late, p.wire.fresh, p.wire.held, p.wire.stale, p.wire.wrong);
     }
     if (status != KD_OK) fprintf(stderr, "plant: %s: %s\n", kd_status_sentence(status), p.message);

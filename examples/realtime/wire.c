@@ -18,7 +18,12 @@
 #include <openssl/hmac.h>
 #endif
 
-enum { MAGIC = 0x4b445032 /* KDP2 */, CODE = 32 /* bytes of an HMAC-SHA256 */, REPEATS = 3, LEFTOVERS = 32 /* datagrams that are looked at after time is up */ };
+enum {
+    MAGIC = 0x4b445032 /* KDP2 */,
+    CODE = 32 /* bytes of an HMAC-SHA256 */,
+    REPEATS = 3,
+    LEFTOVERS = 32 /* datagrams that are looked at after time is up */
+};
 static const double AGAIN = 0.05; // [s] between two hellos
 
 typedef enum kind { HELLO, SESSION, WELCOME, REFUSED, VALUES, GOODBYE } kind;
@@ -149,7 +154,7 @@ static wire_status put(wire *l, datagram *d)
 static bool is_ours(wire *l, const datagram *d, size_t size, const struct sockaddr_in *from)
 {
     unsigned char code[CODE];
-    bool is_peer = from->sin_port == l->peer.sin_port && from->sin_addr.s_addr == l->peer.sin_addr.s_addr;
+    bool          is_peer = from->sin_port == l->peer.sin_port && from->sin_addr.s_addr == l->peer.sin_addr.s_addr;
     if (size != sizeof *d || d->magic != MAGIC || (l->has_peer && !is_peer)) {
         l->strange++;
         return false;

@@ -2,10 +2,10 @@
 //
 // The plant listens. A controller says hello with the names of the outputs that it reads and of the inputs that it
 // writes. The plant answers with the number of its session, with which the controller says hello once more, and is
-// welcomed or refused: words of an earlier session are not taken for those of this one. From then on the plant sends its outputs with a sequence number, and the
-// controller answers with inputs of the same number. Nothing waits for longer than it is told to: an answer that does
-// not come in time is a status, and one that comes later is recognised by its number and dropped. Values that are no
-// numbers are a status of their own.
+// welcomed or refused: words of an earlier session are not taken for those of this one. From then on the plant sends
+// its outputs with a sequence number, and the controller answers with inputs of the same number. Nothing waits for
+// longer than it is told to: an answer that does not come in time is a status, and one that comes later is recognised
+// by its number and dropped. Values that are no numbers are a status of their own.
 //
 // With a shared key (wire_read_key) every datagram carries an HMAC-SHA256 of its bytes; without the right one it is
 // passed over. The code is that of OpenSSL's libcrypto; built without it, keys are refused.

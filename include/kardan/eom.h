@@ -138,9 +138,10 @@ typedef enum kd_kind {
 // ---- instants (S1 Eq. 31)
 // --------------------------------------------------------------------------------------------- Between instants z and
 // the active rows are fixed and all functions are smooth. At an instant, in this order: events of switching functions
-// that changed their sign (kd_eom_def.event for one after the other, in their order; each sees the consistent state that those before it left), one-sided rows and dry friction (found by the
-// driver itself), samples (kd_eom_def.discrete, which sees the state behind the events); then the state is made
-// consistent with the active rows and the integrator starts again. See docs/guide/events.md
+// that changed their sign (kd_eom_def.event for one after the other, in their order; each sees the consistent state
+// that those before it left), one-sided rows and dry friction (found by the driver itself), samples
+// (kd_eom_def.discrete, which sees the state behind the events); then the state is made consistent with the active rows
+// and the integrator starts again. See docs/guide/events.md
 //
 // What an event changes: on entry the values from the left, on return those from the right.
 typedef struct kd_jump {
@@ -212,7 +213,7 @@ typedef struct kd_eom_def {
                                // part of f); -1: the row always holds. NULL: all do. Copied
     const double *friction_scale; // (nmu) |h_i| over which the force of sliding varies at rest, as Stribeck's velocity:
                                   // steps do not jump over it on the way to rest. 0, NULL: it hardly does. Copied
-    kd_function breakaway;     // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
+    kd_function breakaway;        // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
 
     // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish
     // identically; all others are differenced

@@ -114,8 +114,8 @@ static void collect(facts *f, const task *t)
         kd_text(value, VALUE, "%ld in time, %ld missing, %ld too late", a.in_time, a.missing, a.too_late);
         if (a.wrong > 0) kd_text_append(value, VALUE, ", %ld not finite (held)", a.wrong);
         if (a.strange + a.forged + a.refused > 0)
-            kd_text(add(f, "other words"), VALUE, "%ld strange, %ld without the key, %ld controllers refused", a.strange,
-                    a.forged, a.refused);
+            kd_text(add(f, "other words"), VALUE, "%ld strange, %ld without the key, %ld controllers refused",
+                    a.strange, a.forged, a.refused);
     }
     if (has_constraints(t)) {
         add_watched(f, "position error", &t->position);

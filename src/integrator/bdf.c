@@ -383,8 +383,8 @@ static bool second_derivative(kd_bdf *b, double h)
 // The first step. DASSL: |h x'| is half a tolerance, order 1. Otherwise x'' makes it possible to start with order 2,
 // and |h^3 x^(3)| is a tenth of the tolerance with |x^(3)| = |x''|^2 / |x'|; not longer than a tenth of the time in
 // which x' changes by its own size, unless h^2 x'' is UNSEEN beside the tolerance: x' of a motion that begins without
-// velocity and acceleration is rounding, and no measure. What begins later than at the start is not foreseen: never longer than FIRST_PART,
-// or at a restart than the steps before.
+// velocity and acceleration is rounding, and no measure. What begins later than at the start is not foreseen: never
+// longer than FIRST_PART, or at a restart than the steps before.
 static void prepare_first_step(kd_bdf *b, double span)
 {
     double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);

@@ -1,6 +1,6 @@
-// events.c: what happens at the end of a step, in the order of simulations: events, then samples. Steps of fixed length do
-// not end where a switching function passes through zero: its event comes at the end of the step in which it did. Events
-// of one instant come one after the other, in their order; then functions are looked at again.
+// events.c: what happens at the end of a step, in the order of simulations: events, then samples. Steps of fixed length
+// do not end where a switching function passes through zero: its event comes at the end of the step in which it did.
+// Events of one instant come one after the other, in their order; then functions are looked at again.
 #include <math.h>
 #include <string.h>
 

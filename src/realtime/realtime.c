@@ -189,8 +189,8 @@ static kd_status count_work(kd_realtime *rt)
     return status;
 }
 
-// Begin at a state. A new run samples at once; a state that was put aside has been sampled at its time, which z tells or
-// must be believed.
+// Begin at a state. A new run samples at once; a state that was put aside has been sampled at its time, which z tells
+// or must be believed.
 static kd_status begin_at(kd_realtime *rt, const kd_state *x, bool created)
 {
     const bool samples = rt->n.nz > 0 && (created || kd_eom_definition(rt->eom)->discrete_counts);

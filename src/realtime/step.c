@@ -188,7 +188,8 @@ static void advance(kd_realtime *rt)
         rt->next->a[i] = (rt->gain[i] + *x) / h;
     }
     for (int i = 0; i < rt->n.nr; i++, x++) rt->next->r[i] = rt->now->r[i] + *x;
-    for (int i = 0; i < rt->n.nlambda; i++, x++) rt->next->lambda[i] = (rt->impulse[i] + *x) / h + (add ? rt->now->lambda[i] : 0.0);
+    for (int i = 0; i < rt->n.nlambda; i++, x++)
+        rt->next->lambda[i] = (rt->impulse[i] + *x) / h + (add ? rt->now->lambda[i] : 0.0);
     for (int i = 0; i < rt->n.nmu; i++, x++) rt->next->mu[i] = *x / h + (add ? rt->now->mu[i] : 0.0);
 }
 

@@ -323,8 +323,7 @@ static kd_eval find_noise(kd_event_rows *self)
         int i = self->friction[k];
         self->noise[i] = 0;
         for (int j = 0; j < self->dims.nv; j++)
-            self->noise[i] +=
-                fabs(self->HZ[i + j * self->dims.nmu]) * (self->atol + self->rtol * fabs(self->x->v[j]));
+            self->noise[i] += fabs(self->HZ[i + j * self->dims.nmu]) * (self->atol + self->rtol * fabs(self->x->v[j]));
     }
     return answer;
 }

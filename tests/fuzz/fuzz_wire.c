@@ -1,7 +1,8 @@
 // tests/fuzz/fuzz_wire.c: any bytes as datagrams, to a plant that waits for a controller or for an answer, with and
 // without a key.
 //
-// Whatever comes: ports stay within their bounds, names have ends, inputs stay finite, and each datagram is counted once.
+// Whatever comes: ports stay within their bounds, names have ends, inputs stay finite, and each datagram is counted
+// once.
 // clang-format off
 #include "../../examples/realtime/wire.c" // its static functions
 // clang-format on

@@ -1,6 +1,6 @@
-// Issue point 5: events at one instant come in the order of the file, each sees what the one before left; then conditions
-// are looked at again, and an endless loop ends with names. In models and in equations written in C, in simulations and
-// in real time.
+// Issue point 5: events at one instant come in the order of the file, each sees what the one before left; then
+// conditions are looked at again, and an endless loop ends with names. In models and in equations written in C, in
+// simulations and in real time.
 #include "models/gallery_run.h"
 #include "seeded.h"
 
@@ -118,8 +118,9 @@ static void random_operations(void **state)
                                            : "%.17g - variable.x^2/4";
             char        value[100];
             snprintf(value, sizeof value, form, a);
-            at += (size_t)snprintf(rest + at, sizeof rest - at, "  e%d: {when: '%.17g*(t - %.17g)', set: {variable.x: '%s'}}\n",
-                                   i, seeded_between(&seed, 0.1, 10), time, value);
+            at += (size_t)snprintf(rest + at, sizeof rest - at,
+                                   "  e%d: {when: '%.17g*(t - %.17g)', set: {variable.x: '%s'}}\n", i,
+                                   seeded_between(&seed, 0.1, 10), time, value);
             x = kind == 0 ? x + a : kind == 1 ? a * x : a - x * x / 4;
         }
         subject s = open_cart(1, rest, BOTH[k % 2]);
@@ -147,7 +148,8 @@ static void velocities_are_seen(void **state)
     }
 }
 
-// A condition that an event makes true has its event at the same instant, also the condition of an event that was before.
+// A condition that an event makes true has its event at the same instant, also the condition of an event that was
+// before.
 static void conditions_again(void **state)
 {
     (void)state;

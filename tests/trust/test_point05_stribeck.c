@@ -48,7 +48,8 @@ static kd_status kardan_changes(const row_of_blocks *r, const method *m, kd_coor
     opt.events.listener = note;
     opt.events.context = out;
     out->n = 0;
-    kd_status status = kd_simulate(kd_system_eom(system), kd_system_inputs(system), &opt, x, t_end, NULL, message, size);
+    kd_status status =
+        kd_simulate(kd_system_eom(system), kd_system_inputs(system), &opt, x, t_end, NULL, message, size);
     kd_state_destroy(x);
     kd_system_destroy(system);
     kd_model_destroy(model);

@@ -1,5 +1,5 @@
-// Issue points 5 and 6, real time: at the end of a step come events, samples, outputs, in this order, as in simulations;
-// hybrid motions converge to those of simulations with order one; constrained motions keep their energy.
+// Issue points 5 and 6, real time: at the end of a step come events, samples, outputs, in this order, as in
+// simulations; hybrid motions converge to those of simulations with order one; constrained motions keep their energy.
 #include "models/gallery_run.h"
 #include "seeded.h"
 
@@ -75,16 +75,17 @@ static void order_of_an_instant(void **state)
         char         text[2000];
         rows         wanted = {0};
         double       times[MOST_ROWS], y[8];
-        snprintf(text, sizeof text,
-                 "kardan: 1\ntitle: order\ngravity: [0, 0, 0]\nbodies:\n  cart: {mass: 1, inertia: [1, 1, 1]}\n"
-                 "joints:\n  slide: {type: prismatic, bodies: [ground, cart], point: [0, 0, 0], axis: [1, 0, 0], v: 1}\n"
-                 "variables: {level: 0}\n"
-                 "events:\n  rise: {when: t - %.17g, set: {variable.level: 3}}\n"
-                 "blocks:\n"
-                 "  sum: {type: expression, period: %.17g, input: {e: variable.level}, states: {s: 1}, next: {s: s + e}, "
-                 "output: s + e}\n"
-                 "sensors: {level: variable.level, out: block.sum.out, where: joint.slide.q}\n",
-                 when * h, period * h);
+        snprintf(
+            text, sizeof text,
+            "kardan: 1\ntitle: order\ngravity: [0, 0, 0]\nbodies:\n  cart: {mass: 1, inertia: [1, 1, 1]}\n"
+            "joints:\n  slide: {type: prismatic, bodies: [ground, cart], point: [0, 0, 0], axis: [1, 0, 0], v: 1}\n"
+            "variables: {level: 0}\n"
+            "events:\n  rise: {when: t - %.17g, set: {variable.level: 3}}\n"
+            "blocks:\n"
+            "  sum: {type: expression, period: %.17g, input: {e: variable.level}, states: {s: 1}, next: {s: s + e}, "
+            "output: s + e}\n"
+            "sensors: {level: variable.level, out: block.sum.out, where: joint.slide.q}\n",
+            when * h, period * h);
         subject               s = open_text(text, KD_JOINT), r = open_text(text, KD_JOINT);
         kd_simulation_options opt = kd_simulation_options_default();
         for (int i = 0; i < MOST_ROWS; i++) times[i] = h * (i + 1);
@@ -121,7 +122,8 @@ static const char *const HYBRID =
     "  hold: {type: expression, period: 0.04, input: {e: 1 - joint.slide.q}, states: {i: 0}, next: {i: i + 0.04*e}, "
     "output: 6*e + 3*i}\n"
     "forces:\n"
-    "  motor: {type: joint_spring, joint: slide, damping: 1, stiffness: 2, rest: 0, law: block.hold.out + variable.load}\n";
+    "  motor: {type: joint_spring, joint: slide, damping: 1, stiffness: 2, rest: 0, law: block.hold.out + "
+    "variable.load}\n";
 
 static void converges(void **state)
 {
@@ -158,23 +160,24 @@ static double energy_of(kd_realtime *rt)
     return e.kinetic + e.potential;
 }
 
-// A pendulum in Cartesian coordinates swings as far after h t = 1 s^2 as in the beginning: velocities that are projected
-// onto the new tangent would lose h omega^2 t of their energy.
+// A pendulum in Cartesian coordinates swings as far after h t = 1 s^2 as in the beginning: velocities that are
+// projected onto the new tangent would lose h omega^2 t of their energy.
 static void pendulum_keeps_its_amplitude(void **state)
 {
     (void)state;
     uint64_t seed = 66;
     for (int k = 0; k < 6; k++) {
-        const double length = seeded_log(&seed, 0.3, 2), m = seeded_log(&seed, 0.1, 10);
-        const double angle = seeded_between(&seed, 0.5, 1.5), h = k % 2 ? 5e-3 : 4e-3;
+        const double         length = seeded_log(&seed, 0.3, 2), m = seeded_log(&seed, 0.1, 10);
+        const double         angle = seeded_between(&seed, 0.5, 1.5), h = k % 2 ? 5e-3 : 4e-3;
         const kd_coordinates c = BOTH[k < 5];
         char                 text[1000];
-        snprintf(text, sizeof text,
-                 "kardan: 1\ntitle: pendulum\ngravity: [0, 0, -9.81]\nbodies:\n"
-                 "  rod: {position: [0, 0, %.17g], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n"
-                 "joints:\n  pin: {type: revolute, bodies: [ground, rod], point: [0, 0, 0], axis: [0, 1, 0], q: %.17g}\n"
-                 "sensors: {q: joint.pin.q}\n",
-                 -length, m, m * length * length / 3, m * length * length / 3, m * length * length / 100, angle);
+        snprintf(
+            text, sizeof text,
+            "kardan: 1\ntitle: pendulum\ngravity: [0, 0, -9.81]\nbodies:\n"
+            "  rod: {position: [0, 0, %.17g], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n"
+            "joints:\n  pin: {type: revolute, bodies: [ground, rod], point: [0, 0, 0], axis: [0, 1, 0], q: %.17g}\n"
+            "sensors: {q: joint.pin.q}\n",
+            -length, m, m * length * length / 3, m * length * length / 3, m * length * length / 100, angle);
         subject      s = open_text(text, c);
         kd_realtime *rt = start(&s, h);
         const long   n = lround(1 / (h * h)), last = lround(4 * sqrt(length) / h);
