@@ -115,22 +115,35 @@ static kd_status fit(plant *p, char *refusal, size_t size)
     return status >= 0 && !find_ports(p, refusal, size) ? KD_ERR_ARGUMENT : status;
 }
 
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
 // A controller that fits. One that does not is refused, and the next one may come.
 static kd_status wait_for_controller(plant *p)
 {
-    char refusal[200] = "";
+    char            refusal[200] = "";
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
     if (p->key && !wire_read_key(p->key, &p->wire.key, p->message, sizeof p->message)) return KD_ERR_UNAVAILABLE;
     wire_status heard = wire_listen(&p->wire, &p->port);
     if (heard == WIRE_OK) printf("port %d\n", p->port);
     fflush(stdout);
-    while (heard == WIRE_OK && (heard = wire_accept(&p->wire, p->patience)) == WIRE_OK) {
+    while (heard == WIRE_OK &&
+           (heard = wire_accept(&p->wire, fmax(0, p->patience - seconds_since(&start)))) == WIRE_OK) {
         kd_status status = fit(p, refusal, sizeof refusal);
         (void)wire_welcome(&p->wire, refusal[0] ? refusal : NULL);
         if (status >= 0) return status;
         fprintf(stderr, "plant: a controller was refused: %s\n", refusal);
         drop_stepper(p);
     }
-    snprintf(p->message, sizeof p->message, "%s", p->wire.message);
+    if (heard == WIRE_HELD)
+        snprintf(p->message, sizeof p->message, "no controller within %g s", p->patience);
+    else
+        snprintf(p->message, sizeof p->message, "%s", p->wire.message);
     return KD_ERR_UNAVAILABLE;
 }
 
