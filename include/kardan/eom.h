@@ -138,9 +138,10 @@ typedef enum kd_kind {
 // ---- instants (S1 Eq. 31)
 // --------------------------------------------------------------------------------------------- Between instants z and
 // the active rows are fixed and all functions are smooth. At an instant, in this order: events of switching functions
-// that changed their sign (kd_eom_def.event once, with all that crossed), one-sided rows and dry friction (found by the
-// driver itself), samples (kd_eom_def.discrete, which sees the state behind the events); then the state is made
-// consistent with the active rows and the integrator starts again. See docs/guide/events.md
+// that changed their sign (kd_eom_def.event for one after the other, in their order; each sees the consistent state
+// that those before it left), one-sided rows and dry friction (found by the driver itself), samples
+// (kd_eom_def.discrete, which sees the state behind the events); then the state is made consistent with the active rows
+// and the integrator starts again. See docs/guide/events.md
 //
 // What an event changes: on entry the values from the left, on return those from the right.
 typedef struct kd_jump {
@@ -203,12 +204,16 @@ typedef struct kd_eom_def {
     kd_eval (*discrete)(const kd_point *x, void *context, double *z_new); // z after the samples that are due at x->t
     bool discrete_of_motion;   // discrete looks at t, p, v, r, u and z only: a, w, s, lambda, mu of x may be old, which
                                // makes samples cheaper. Default false
+    bool discrete_counts;      // z tells which samples were made: discrete called again at the same time changes
+                               // nothing. Default false
     const double *restitution; // (nlambda) 0 .. 1: row i is one-sided, g_i >= 0, impacts reverse gI_i by this factor;
                                // < 0: it always holds. NULL: all do. Copied
     const int *friction;       // (nmu) row i is dry friction: the place in z that has its direction, 0: it sticks (the
                                // row holds), 1, -1: it slides with h_i > 0, < 0 (mu_i = 0, the force of sliding is
                                // part of f); -1: the row always holds. NULL: all do. Copied
-    kd_function breakaway;     // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
+    const double *friction_scale; // (nmu) |h_i| over which the force of sliding varies at rest, as Stribeck's velocity:
+                                  // steps do not jump over it on the way to rest. 0, NULL: it hardly does. Copied
+    kd_function breakaway;        // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
 
     // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish
     // identically; all others are differenced

@@ -182,6 +182,11 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
         kd_text(m.text, m.size, "friction[%d] = %d is no place in z (nz = %d)", i, def->friction[i], n->nz);
         return KD_ERR_DEFINITION;
     }
+    for (int i = 0; def->friction_scale && i < n->nmu; i++)
+        if (!(def->friction_scale[i] >= 0)) {
+            kd_text(m.text, m.size, "friction_scale[%d] = %g is negative", i, def->friction_scale[i]);
+            return KD_ERR_DEFINITION;
+        }
     if (friction == (def->breakaway != NULL)) return KD_OK;
     kd_text(m.text, m.size,
             friction ? "breakaway is missing: rows of h are dry friction"
@@ -325,14 +330,18 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->theta = kd_alloc((size_t)def->dims.ntheta * sizeof(double));
     eom->restitution = kd_alloc((size_t)def->dims.nlambda * sizeof(double));
     eom->friction = kd_alloc((size_t)def->dims.nmu * sizeof(int));
+    eom->friction_scale = kd_alloc((size_t)def->dims.nmu * sizeof(double));
     eom->crossing = kd_alloc((size_t)def->dims.nswitch);
-    if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->crossing) return KD_ERR_MEMORY;
+    if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->friction_scale || !eom->crossing)
+        return KD_ERR_MEMORY;
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
     eom->def.title = eom->title;
     eom->def.theta = def->dims.ntheta > 0 ? eom->theta : NULL;
     for (int i = 0; def->restitution && i < def->dims.nlambda; i++) eom->restitution[i] = def->restitution[i];
     for (int i = 0; def->friction && i < def->dims.nmu; i++) eom->friction[i] = def->friction[i];
+    for (int i = 0; def->friction_scale && i < def->dims.nmu; i++) eom->friction_scale[i] = def->friction_scale[i];
+    eom->def.friction_scale = def->friction_scale ? eom->friction_scale : NULL;
     eom->def.restitution = def->restitution ? eom->restitution : NULL;
     eom->def.friction = def->friction ? eom->friction : NULL;
     for (int i = 0; def->crossing && i < def->dims.nswitch; i++) eom->crossing[i] = def->crossing[i];
@@ -373,6 +382,7 @@ void kd_eom_destroy(kd_eom *eom)
     kd_free(eom->theta);
     kd_free(eom->restitution);
     kd_free(eom->friction);
+    kd_free(eom->friction_scale);
     kd_free(eom->crossing);
     kd_free(eom);
 }

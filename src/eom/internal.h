@@ -50,6 +50,7 @@ struct kd_eom {
     bool                 moves_in_time; // some function may change with t or u(t)
     double              *theta, *restitution;
     int                 *friction;
+    double              *friction_scale;
     signed char         *crossing;
     char                *title;
 };

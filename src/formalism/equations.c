@@ -813,6 +813,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->model->nblocks > 0 && !s->for_start) {
         def.next_sample = kd_work_next_sample;
         def.discrete = kd_work_discrete;
+        def.discrete_counts = true;
         def.discrete_of_motion = !s->at_samples.forces;
     }
     def.derivative = derivative;
@@ -849,13 +850,17 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         if (!s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_W);
         def.zero[KD_B] |= KD_BIT(KD_W);
     }
-    int *direction = kd_cut_int(&s->arena, s->nmu);
-    if (!direction) return KD_ERR_MEMORY;
+    int    *direction = kd_cut_int(&s->arena, s->nmu);
+    double *scale = kd_cut_double(&s->arena, s->nmu);
+    if (s->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; i < s->nmu; i++) {
         direction[i] = s->row_h[i].direction;
-        if (direction[i] >= 0) def.breakaway = breakaway;
+        if (direction[i] < 0) continue;
+        def.breakaway = breakaway;
+        scale[i] = s->model->force[s->row_h[i].force].def.stribeck;
     }
     def.friction = def.breakaway ? direction : NULL;
+    def.friction_scale = def.breakaway ? scale : NULL;
     def.force_of_multipliers = s->by_multipliers;
     if (s->by_multipliers && !s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_LAMBDA);
     if (s->takes_one_sided && s->none_sided > 0) {

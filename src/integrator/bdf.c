@@ -24,6 +24,7 @@ static const double MOST_GROWTH = 2;         // of the step size
 static const double NOISE = 1e-13;           // steps shorter than this times t: x' is rounding
 static const double LEAST_FIRST = 0.01;      // part of a first step that is left after an error
 static const double PROBE = 1e-4;            // part of the time in which x changes by its own size, for differences
+static const double UNSEEN = 1e-3;           // of a tolerance: what a first step may change without a look at x'
 static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
 static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
 static const double FIRST_PART = 0.01;       // of the span, at most: what rests at the start need not rest for long
@@ -381,8 +382,9 @@ static bool second_derivative(kd_bdf *b, double h)
 
 // The first step. DASSL: |h x'| is half a tolerance, order 1. Otherwise x'' makes it possible to start with order 2,
 // and |h^3 x^(3)| is a tenth of the tolerance with |x^(3)| = |x''|^2 / |x'|; not longer than a tenth of the time in
-// which x' changes by its own size. What begins later than at the start is not foreseen: never longer than FIRST_PART,
-// or at a restart than the steps before.
+// which x' changes by its own size, unless h^2 x'' is UNSEEN beside the tolerance: x' of a motion that begins without
+// velocity and acceleration is rounding, and no measure. What begins later than at the start is not foreseen: never
+// longer than FIRST_PART, or at a restart than the steps before.
 static void prepare_first_step(kd_bdf *b, double span)
 {
     double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
@@ -392,7 +394,9 @@ static void prepare_first_step(kd_bdf *b, double span)
         double d2 = controlled_norm(b, b->xdot);
         kd_bdf_history_curvature(&b->past, b->xdot);
         b->order = 2;
-        h = d2 > 0 ? fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2) : d1 > 0 ? 0.1 * fmax(d0, 1) / d1 : span;
+        h = d2 > 0   ? fmax(fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2), sqrt(UNSEEN / d2))
+            : d1 > 0 ? 0.1 * fmax(d0, 1) / d1
+                     : span;
     }
     if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), fmax(FIRST_PART * span, b->h_before));
 }

@@ -81,6 +81,8 @@ static bool cut(kd_realtime *rt)
     rt->y = kd_cut_double(a, rt->nunknowns);
     rt->rows = kd_cut_double(a, rt->nrows);
     rt->increment = kd_cut_double(a, n->nv);
+    rt->gain = kd_cut_double(a, n->nv);
+    rt->impulse = kd_cut_double(a, n->nlambda);
     rt->small = kd_cut_double(a, larger(n->nw, n->ns));
     rt->f_moved = kd_cut_double(a, n->nv);
     rt->p_moved = kd_cut_double(a, n->np);
@@ -94,7 +96,6 @@ static bool cut(kd_realtime *rt)
     rt->u_placed = kd_cut_double(a, n->nu);
     rt->du_placed = kd_cut_double(a, n->nu);
     rt->held_kept = kd_cut_double(a, n->nu);
-    rt->z_kept = kd_cut_double(a, n->nz);
     return !a->failed && kd_rt_events_cut(rt) && kd_rt_blocks_cut(rt);
 }
 
@@ -188,13 +189,28 @@ static kd_status count_work(kd_realtime *rt)
     return status;
 }
 
+// Begin at a state. A new run samples at once; a state that was put aside has been sampled at its time, which z tells
+// or must be believed.
+static kd_status begin_at(kd_realtime *rt, const kd_state *x, bool created)
+{
+    const bool samples = rt->n.nz > 0 && (created || kd_eom_definition(rt->eom)->discrete_counts);
+    if (x != rt->now) kd_state_copy(x, rt->now);
+    rt->placed = rt->start_known = rt->step.known = rt->mass.known = false;
+    rt->steps = 0;
+    rt->fed = false;
+    rt->message[0] = '\0';
+    kd_eval answer = samples ? kd_rt_sample(rt) : KD_EVAL_OK;
+    if (!samples && rt->n.nz > 0) kd_rt_next_sample(rt);
+    if (answer == KD_EVAL_OK) answer = kd_rt_events_begin(rt);
+    if (answer == KD_EVAL_OK) return KD_OK;
+    kd_text(rt->message, sizeof rt->message, "%s", kd_eom_data_message(rt->data));
+    kd_status fault = kd_eom_data_fault(rt->data).status;
+    return fault < 0 ? fault : KD_ERR_RETRY_FAILED;
+}
+
 // Matrices at the start, their pivots, and a first step on trial; message when it fails.
 static kd_status prepare(kd_realtime *rt, char *message, size_t size)
 {
-    if (rt->n.nz > 0) {
-        kd_eom_at_time(rt->data, rt->now->t, rt->u, rt->du, rt->ddu, rt->now->z);
-        rt->next_sample = rt->now->t;
-    }
     kd_status status = first_inputs(rt) == KD_EVAL_OK && look_at_rest(rt) == KD_EVAL_OK && kd_rt_start(rt) == KD_EVAL_OK
                            ? KD_OK
                            : KD_ERR_RETRY_FAILED;
@@ -208,10 +224,8 @@ static kd_status prepare(kd_realtime *rt, char *message, size_t size)
     kd_state_copy(rt->now, rt->kept);
     status = count_work(rt);
     if (status < 0) return refuse(message, size, status, rt->message);
-    status = kd_realtime_restore(rt, rt->kept);
-    if (status < 0) return refuse(message, size, status, rt->message);
-    if (rt->n.nz > 0) rt->next_sample = rt->now->t;
-    return status;
+    status = begin_at(rt, rt->kept, true);
+    return status < 0 ? refuse(message, size, status, rt->message) : status;
 }
 
 static bool has_inactive_rows(const kd_state *x, kd_dims n)
@@ -308,26 +322,9 @@ kd_status kd_realtime_step(kd_realtime *self, const double *inputs, double *outp
     return kd_rt_make_step(self, inputs, outputs);
 }
 
-// The first sample that is not before the state: one that is due there comes at the start of the step from it.
-static void find_sample(kd_realtime *rt)
-{
-    kd_eom_at_time(rt->data, rt->now->t - 2.0 * KD_RT_ALMOST * rt->opt.h, rt->u, rt->du, rt->ddu, rt->now->z);
-    rt->next_sample = kd_eom_next_sample(rt->data);
-}
-
 kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x)
 {
-    if (x->size != self->now->size) return KD_ERR_ARGUMENT;
-    if (x != self->now) kd_state_copy(x, self->now);
-    if (self->n.nz > 0) find_sample(self);
-    self->placed = self->start_known = self->step.known = self->mass.known = false;
-    self->steps = 0;
-    self->fed = false;
-    self->message[0] = '\0';
-    if (kd_rt_events_begin(self) == KD_EVAL_OK) return KD_OK;
-    kd_text(self->message, sizeof self->message, "%s", kd_eom_data_message(self->data));
-    kd_status fault = kd_eom_data_fault(self->data).status;
-    return fault < 0 ? fault : KD_ERR_RETRY_FAILED;
+    return x->size == self->now->size ? begin_at(self, x, false) : KD_ERR_ARGUMENT;
 }
 
 const kd_state *kd_realtime_state(const kd_realtime *self)

@@ -61,6 +61,27 @@ static void take_tolerances(const kd_simulation_options *opt, double *rtol, doub
     if (opt->atol != 0) *atol = opt->atol;
 }
 
+void kd_integrator_tolerances(const kd_simulation_options *opt, double *rtol, double *atol)
+{
+    const struct {
+        double rtol, atol;
+    } own[KD_INTEGRATOR_COUNT] = {
+        [KD_RADAU] = {opt->radau.rtol, opt->radau.atol},
+        [KD_BDF] = {opt->bdf.rtol, opt->bdf.atol},
+        [KD_IDA] = {opt->ida.rtol, opt->ida.atol},
+        [KD_CVODE] = {opt->cvode.rtol, opt->cvode.atol},
+        [KD_ARKODE] = {opt->arkode.rtol, opt->arkode.atol},
+        [KD_SDIRK] = {opt->sdirk.rtol, opt->sdirk.atol},
+        [KD_DOPRI5] = {opt->explicit_rk.rtol, opt->explicit_rk.atol},
+        [KD_DOP853] = {opt->explicit_rk.rtol, opt->explicit_rk.atol},
+        [KD_HALF_EXPLICIT] = {opt->explicit_rk.rtol, opt->explicit_rk.atol},
+        [KD_EXTRAPOLATION] = {opt->extrapolation.rtol, opt->extrapolation.atol},
+    };
+    *rtol = own[opt->integrator].rtol;
+    *atol = own[opt->integrator].atol;
+    take_tolerances(opt, rtol, atol);
+}
+
 static kd_status radau_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
                               size_t size)
 {
