@@ -92,6 +92,8 @@ char *kd_cli_next_word(char **rest);
 // ---- files ----------------------------------------------------------------------------------------------------------
 // Create a folder and those above it, as far as they are missing; it must be one that can be written to.
 kd_status kd_cli_make_folder(const char *folder, char *message, size_t size) KD_NODISCARD;
+// Are these two names of one file that is there?
+bool kd_cli_is_same_file(const char *a, const char *b);
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 // Members of an object, each with its own comma: start with first = true.
@@ -110,8 +112,10 @@ void kd_json_raw(kd_json *json, const char *key, const char *value); // is JSON 
 // ---- time, signals, progress ----------------------------------------------------------------------------------------
 double kd_cli_seconds(void); // clock that never goes back
 
-// From now on Ctrl-C and SIGTERM are noted; a second one ends the program as usual.
+// From now on Ctrl-C and SIGTERM are noted; another one more than a second later ends the program as usual.
 void kd_cli_watch_signals(void);
+// A file that would become larger than the limit (ulimit -f) makes the write fail instead of ending the program.
+void kd_cli_survive_limits(void);
 bool kd_cli_is_interrupted(void);
 
 // A line on standard error that is written over again and again; nothing unless standard error is a terminal.

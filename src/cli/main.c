@@ -39,6 +39,7 @@ int main(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) word = "help";
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) word = "version";
 
+    kd_cli_survive_limits();
     int               count;
     const kd_command *commands = kd_cli_commands(&count);
     const char       *names[MAX_COMMANDS];

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/load.h"
+#include "core/memory.h"
 #include "core/text.h"
 #include "model/channel.h"
 
@@ -138,20 +140,9 @@ static bool split_settings(const kd_cli_list *list, char *copy, size_t size, kd_
 // The text of the file for the results; NULL if it cannot be had
 static char *text_of_file(const char *path)
 {
-    FILE  *file = fopen(path, "rb");
-    size_t size = 0, room = 1 << 16;
-    char  *text = file ? malloc(room + 1) : NULL;
-    while (text) {
-        size += fread(text + size, 1, room - size, file);
-        if (size < room || room >= LARGEST_TEXT) break;
-        char *larger = realloc(text, 2 * room + 1);
-        if (!larger) break;
-        text = larger;
-        room *= 2;
-    }
-    if (file) fclose(file);
-    if (text) text[size] = '\0';
-    return text;
+    char  *text, why[400];
+    size_t length;
+    return kd_load_file(path, LARGEST_TEXT, &text, &length, why, sizeof why) >= 0 ? text : NULL;
 }
 
 static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, char *why, size_t size)
@@ -288,7 +279,7 @@ void kd_subject_close(kd_subject *s)
     drop_system(s);
     kd_eom_destroy(s->own);
     kd_model_destroy(s->model);
-    free(s->text);
+    kd_free(s->text);
     *s = (kd_subject){0};
 }
 

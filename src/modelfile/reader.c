@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/load.h"
 #include "core/text.h"
-#include "modelfile/load.h"
 
 // ---- what all parts use ---------------------------------------------------------------------------------------------
 
