@@ -199,8 +199,14 @@ static void take_defaults(task *t)
 {
     const kd_run_def *run = &t->subject.run;
     kd_method        *m = &t->method;
-    if (!m->formulation) m->formulation = run->formulation;
-    if (!m->integrator) m->integrator = run->integrator;
+    if (!m->formulation && run->formulation) {
+        m->formulation = run->formulation;
+        kd_subject_run_place(&t->subject, "formulation", m->formulation_place, sizeof m->formulation_place);
+    }
+    if (!m->integrator && run->integrator) {
+        m->integrator = run->integrator;
+        kd_subject_run_place(&t->subject, "integrator", m->integrator_place, sizeof m->integrator_place);
+    }
     if (m->rtol <= 0) { // --rtol alone sets both
         m->rtol = run->rtol;
         if (m->atol <= 0) m->atol = run->atol;

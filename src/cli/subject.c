@@ -10,6 +10,7 @@
 #include "core/load.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "model/build.h"
 #include "model/channel.h"
 
 enum { LARGEST_TEXT = 1 << 26 }; // bytes of a model file that are kept for the results
@@ -222,15 +223,18 @@ static bool is_recorded(const kd_subject *s, const char *word)
     return false;
 }
 
-// Paths that are to be recorded become sensors; *added counts them
-static bool watch_paths(kd_subject *s, const kd_cli_list *watch, int *added)
+// Paths that are to be recorded become sensors; *added counts them. of_run: the model file says so
+static bool watch_paths(kd_subject *s, const kd_cli_list *watch, bool of_run, int *added)
 {
     for (int i = 0; i < watch->count; i++) {
         const char *word = watch->word[i];
         char        why[400];
         if (!strchr(word, '.') || strchr(word, ' ') || is_recorded(s, word)) continue;
         if (kd_model_watch(s->model, word, why, sizeof why) < 0) {
-            fprintf(stderr, "kardan: channel '%s': %s\n", word, why);
+            char place[400] = "", field[20];
+            snprintf(field, sizeof field, "plots[%d]", i);
+            if (of_run) kd_subject_run_place(s, field, place, sizeof place);
+            fprintf(stderr, "kardan: %schannel '%s': %s\n", place, word, why);
             return false;
         }
         ++*added;
@@ -267,7 +271,7 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     kd_cli_list watch = r->watch;
     for (int i = 0; r->watch.count == 0 && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];
     *exit_status = KD_EXIT_USAGE;
-    if (!watch_paths(s, &watch, &added)) return false;
+    if (!watch_paths(s, &watch, r->watch.count == 0, &added)) return false;
     *exit_status = KD_EXIT_FAILED;
     if (added == 0) return true;
     drop_system(s); // once more, with the new sensors
@@ -281,6 +285,14 @@ void kd_subject_close(kd_subject *s)
     kd_model_destroy(s->model);
     kd_free(s->text);
     *s = (kd_subject){0};
+}
+
+const char *kd_subject_run_place(const kd_subject *s, const char *field, char *text, size_t size)
+{
+    const kd_source source = s->model ? kd_model_run_source(s->model, field) : (kd_source){0};
+    kd_text(text, size, "%s", "");
+    if (source.file) kd_text(text, size, "%s:%d:%d: run: ", source.file, source.line, source.column);
+    return text;
 }
 
 const char *kd_subject_setting(const kd_subject_request *r, int i, const char *front, char *name, size_t size)

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-typedef struct kd_result kd_result;
+typedef struct kd_result  kd_result;
 typedef struct kd_running kd_running;
 
 // Open the file and write its head; another run that is writing to the same name makes it one with the number of the

@@ -66,8 +66,7 @@ static int whole_rows(const char *path)
     const int rows = table.nrows;
     assert_string_equal(table.name[0], "t");
     for (int i = 0; i < rows * table.ncolumns; i++) assert_true(isfinite(table.value[i]));
-    for (int i = 1; i < rows; i++)
-        assert_true(table.value[i * table.ncolumns] > table.value[(i - 1) * table.ncolumns]);
+    for (int i = 1; i < rows; i++) assert_true(table.value[i * table.ncolumns] > table.value[(i - 1) * table.ncolumns]);
     kd_table_release(&table);
     return rows;
 }
@@ -128,8 +127,9 @@ static void a_killed_run_leaves_its_rows(void **state)
         assert_int_equal(end_of(child), 128 + SIGKILL);
         assert_true(whole_rows(OUT "/killed/slider-crank.partial.csv") > 20);
         assert_true(access(OUT "/killed/slider-crank.csv", F_OK) != 0);
-        expect(KARDAN "plot '" OUT "/killed/slider-crank.partial.csv' --channels joint.hinge.q --output '" OUT "/k.svg'", 0,
-               "plot:");
+        expect(KARDAN "plot '" OUT "/killed/slider-crank.partial.csv' --channels joint.hinge.q --output '" OUT
+                      "/k.svg'",
+               0, "plot:");
     }
 }
 
@@ -173,7 +173,8 @@ static void two_signals_within_a_second_are_one(void **state)
         assert_true(whole_rows(OUT "/two/slider-crank.csv") > 20);
         assert_true(access(OUT "/two/slider-crank.partial.csv", F_OK) != 0);
     }
-    expect("timeout 0.7 " KARDAN "simulate " MODEL LONG_RUN "--output '" OUT "/timeout'", 124, "the results so far are kept");
+    expect("timeout 0.7 " KARDAN "simulate " MODEL LONG_RUN "--output '" OUT "/timeout'", 124,
+           "the results so far are kept");
     assert_true(whole_rows(OUT "/timeout/slider-crank.csv") > 20);
 }
 
@@ -229,8 +230,8 @@ static void plot_spares_its_input(void **state)
     const char *output[] = {OUT "/in.csv", OUT "/../test-point12/in.csv", OUT "/link.csv", OUT "/in2.csv"};
     for (int i = 0; i < 4; i++) {
         char line[2000];
-        snprintf(line, sizeof line,
-                 KARDAN "plot '" OUT "/in.csv' --with '" OUT "/in2.csv' --channels a --output '%s'", output[i]);
+        snprintf(line, sizeof line, KARDAN "plot '" OUT "/in.csv' --with '" OUT "/in2.csv' --channels a --output '%s'",
+                 output[i]);
         expect(line, 2, "would overwrite it");
         assert_int_equal(whole_rows(output[i]), 2);
     }
@@ -260,7 +261,7 @@ static void plots_are_thinned(void **state)
         assert_non_null(text);
         assert_true(strlen(text) < (shape == 0 ? 120000 : 500000));
         // heights of all points of the line, from the top: the three peaks are the highest
-        double top[3] = {1e9, 1e9, 1e9};
+        double      top[3] = {1e9, 1e9, 1e9};
         const char *last = text; // the line is the longest path
         for (const char *c = strstr(text, "<path d=\""); c; c = strstr(c + 1, "<path d=\"")) {
             if (strcspn(c + 9, "\"") > strcspn(last + 9, "\"") || last == text) last = c;
@@ -331,8 +332,8 @@ static void zero_bytes_are_refused(void **state)
         fclose(file);
         text[at] = kept;
         snprintf(wanted, sizeof wanted, "line %d, column %d: a zero byte", line, column);
-        expect(KARDAN "simulate '" KD_SOURCE_DIR "/models/quarter-car.yaml' --start-state '" OUT "/zero.csv' --output '" OUT
-                      "/z'",
+        expect(KARDAN "simulate '" KD_SOURCE_DIR "/models/quarter-car.yaml' --start-state '" OUT
+                      "/zero.csv' --output '" OUT "/z'",
                1, wanted);
     }
     free(text);
@@ -342,7 +343,8 @@ static void zero_bytes_are_refused(void **state)
 static void a_blown_up_run_can_be_replayed(void **state)
 {
     (void)state;
-    const char *law[] = {"%.3g*v", "%.3g*q", "%.3g*v^3", "-%.3g*(1 + v^2)^8"}, *method[] = {"radau", "bdf", "dop853", "sdirk"};
+    const char *law[] = {"%.3g*v", "%.3g*q", "%.3g*v^3", "-%.3g*(1 + v^2)^8"},
+               *method[] = {"radau", "bdf", "dop853", "sdirk"};
     for (int i = 0; i < 4; i++) {
         char force[100];
         snprintf(force, sizeof force, law[i], uniform(20, 900));
@@ -354,11 +356,13 @@ static void a_blown_up_run_can_be_replayed(void **state)
                 force);
         fclose(file);
         run("rm -rf '" OUT "/boom'");
-        command_result result = run(KARDAN "simulate '" OUT "/boom.yaml' --output '" OUT "/boom' --quiet --integrator %s",
-                                    method[i]);
+        command_result result =
+            run(KARDAN "simulate '" OUT "/boom.yaml' --output '" OUT "/boom' --quiet --integrator %s", method[i]);
         assert_int_equal(result.status, 1);
         assert_true(whole_rows(OUT "/boom/boom.state.csv") >= 1);
-        expect("sed -n '/last good state/,$p' '" OUT "/boom/boom.post-mortem.txt' | grep -Eqwi 'nan|inf' # '" OUT "/boom/boom.post-mortem.txt'", 1, "");
+        expect("sed -n '/last good state/,$p' '" OUT "/boom/boom.post-mortem.txt' | grep -Eqwi 'nan|inf' # '" OUT
+               "/boom/boom.post-mortem.txt'",
+               1, "");
         result = run("cd '" OUT "' && PATH='" KD_BINARY_DIR "':$PATH && "
                      "line=$(grep '^  kardan simulate ' boom/boom.post-mortem.txt) && eval \"timeout 20 $line\"");
         assert_int_equal(result.status, 1); // it runs into it again
