@@ -12,7 +12,10 @@
 
 enum { M, KG, S, RAD, MAX_EXPONENT = 9, MAX_NUMBER = 64, MAX_DEPTH = 8 };
 
-#define DIMENSION(m, kg, s, rad) {(m), (kg), (s), (rad)}
+#define DIMENSION(m, kg, s, rad)                                                                                       \
+    {                                                                                                                  \
+        (m), (kg), (s), (rad)                                                                                          \
+    }
 
 static const struct {
     const char *word;
@@ -48,7 +51,8 @@ enum { UNITS_COUNT = sizeof UNITS / sizeof *UNITS };
 static const struct {
     const char *sign;
     int         decimal;
-} PREFIXES[] = {{"n", -9}, {"u", -6}, {"\xC2\xB5", -6}, {"\xCE\xBC", -6}, {"m", -3}, {"c", -2}, {"d", -1}, {"k", 3}, {"M", 6}, {"G", 9}};
+} PREFIXES[] = {{"n", -9}, {"u", -6}, {"\xC2\xB5", -6}, {"\xCE\xBC", -6}, {"m", -3},
+                {"c", -2}, {"d", -1}, {"k", 3},         {"M", 6},         {"G", 9}};
 enum { PREFIXES_COUNT = sizeof PREFIXES / sizeof *PREFIXES };
 
 static const char KNOWN[] = "m, g, t, s, min, h, rad, deg, rev, rpm, Hz, N, Nm, Pa, bar, J, W, l, with n u m c d k M G "
@@ -167,10 +171,11 @@ static bool parse_word(parser *p, kd_unit *unit)
     }
     kd_text(word, sizeof word, "%.*s", (int)n, at);
     if (p->taken && p->taken->is_taken(word, p->taken->context)) {
-        kd_text(why, sizeof why,
-                "'%s' is a unit and also a name of this file: write '*' in front of the name, or the number in units of "
-                "the SI",
-                word);
+        kd_text(
+            why, sizeof why,
+            "'%s' is a unit and also a name of this file: write '*' in front of the name, or the number in units of "
+            "the SI",
+            word);
         return fail(p, at, why);
     }
     *unit = (kd_unit){.decimal = UNITS[found].decimal + decimal, .factor = UNITS[found].factor};
@@ -306,7 +311,8 @@ kd_quantity kd_quantity_read(const char *text, const char *wanted, const kd_take
     while (text[rest] == ' ') rest++;
     if (text[rest] == '\0' || !begins_unit(text + rest, taken)) return none;
     // where the dimension is known it tells a unit from a name behind a forgotten '*'
-    if (!kd_unit_parse(text + rest, wanted ? NULL : taken, &unit, &column, why, sizeof why)) return wrong(rest + column, why);
+    if (!kd_unit_parse(text + rest, wanted ? NULL : taken, &unit, &column, why, sizeof why))
+        return wrong(rest + column, why);
     if (wanted && !fits_one(&unit, wanted)) {
         kd_text(shown, sizeof shown, "'%.40s' is no unit of this, ", text + rest);
         if (wanted[0] == '\0')

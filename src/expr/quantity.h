@@ -1,8 +1,8 @@
 // expr/quantity.h: numbers with a unit, "5 mm", "-3.2e3 N/mm", "90 deg", and what they are in units of the SI.
 //
 // Units: m, g, t, s, min, h, rad, deg, rev, rpm, Hz, N, Nm, Ns, Pa, bar, J, W, l with the prefixes n u m c d k M G, and
-// what is made of them: "kg m^2", "N/mm", "km/h", "m^3/(s Pa)". A blank, '*' or a middle dot multiplies; behind '/' more
-// than one factor needs parentheses. Angles are a dimension of their own.
+// what is made of them: "kg m^2", "N/mm", "km/h", "m^3/(s Pa)". A blank, '*' or a middle dot multiplies; behind '/'
+// more than one factor needs parentheses. Angles are a dimension of their own.
 #ifndef KD_EXPR_QUANTITY_H
 #define KD_EXPR_QUANTITY_H
 
