@@ -1,6 +1,7 @@
 // main.c: the program kardan: finds the subcommand and hands over.
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/cli.h"
 #include "core/nearest.h"
 
@@ -45,7 +46,9 @@ int main(int argc, char **argv)
     const char       *names[MAX_COMMANDS];
     for (int i = 0; i < count; i++) {
         if (strcmp(commands[i].name, word) == 0) {
+            if (!kd_budget_start()) return KD_EXIT_FAILED;
             int status = commands[i].run(argc - 2, argv + 2);
+            kd_budget_tell();
             // what was printed must have arrived
             if (fflush(stdout) != 0 || ferror(stdout)) {
                 fputs("kardan: standard output could not be written\n", stderr);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/channels.h"
 #include "cli/cross.h"
 #include "cli/equilibrium.h"
@@ -792,6 +793,11 @@ int kd_cli_simulate(int argc, char **argv)
     t.method.options.initial.assume = t.start_state != NULL;
     kd_method_choose(&t.method, &t.subject);
     if (!kd_method_fits(&t.method)) goto done;
+    status = KD_EXIT_FAILED;
+    if (!kd_budget_fits(t.subject.name, kd_eom_dims(t.subject.eom).nv,
+                        kd_recording_bytes(t.subject.eom, t.intervals + 2)))
+        goto done;
+    status = KD_EXIT_USAGE;
     // one more for the place where a run fails or is stopped, one for the start
     if (kd_recording_create(t.subject.eom, kd_subject_inputs(&t.subject), t.intervals + 2, &t.recording) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);

@@ -46,7 +46,7 @@ static void default_release(void *memory, void *context)
 }
 
 // The one piece of process-wide state: see kd_set_allocator in kardan/base.h.
-static kd_allocator hooks = {default_allocate, default_release, NULL};
+static kd_allocator hooks = {.allocate = default_allocate, .release = default_release};
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
@@ -76,8 +76,15 @@ static void *block_allocate(size_t size)
 void *kd_alloc(size_t size)
 {
     void *memory = block_allocate(size);
-    if (memory) memset(memory, 0, size);
+    if (memory && !hooks.zeroed) memset(memory, 0, size);
     return memory;
+}
+
+bool kd_memory_offers(size_t size)
+{
+    void *memory = size <= PTRDIFF_MAX ? hooks.allocate(size, hooks.context) : NULL;
+    if (memory) hooks.release(memory, hooks.context);
+    return memory != NULL;
 }
 
 void kd_free(void *memory)
@@ -114,7 +121,7 @@ void kd_set_allocator(const kd_allocator *allocator)
         SuiteSparse_config.realloc_func = suitesparse_realloc;
         SuiteSparse_config.free_func = kd_free;
     } else {
-        hooks = (kd_allocator){default_allocate, default_release, NULL};
+        hooks = (kd_allocator){.allocate = default_allocate, .release = default_release};
         SuiteSparse_config.malloc_func = malloc;
         SuiteSparse_config.calloc_func = calloc;
         SuiteSparse_config.realloc_func = realloc;

@@ -66,12 +66,30 @@ static void units_are_exact(void **state)
     static const struct {
         const char *unit, *wanted;
         int         decimal;
-    } list[] = {{"mm", "m", -3},          {"km", "m", 3},        {"um", "m", -6},      {"\xC2\xB5m", "m", -6},
-                {"g", "kg", -3},          {"t", "kg", 3},        {"kg", "kg", 0},      {"ms", "s", -3},
-                {"kN", "N", 3},           {"MPa", "Pa", 6},      {"bar", "Pa", 5},     {"mbar", "Pa", 2},
-                {"N/mm", "N/m", 3},       {"kN/m", "N/m", 3},    {"kNm", "N m", 3},    {"g cm^2", "kg m^2", -7},
-                {"kg mm^2", "kg m^2", -6}, {"g/cm^3", "kg/m^3", 3}, {"cm2", "m^2", -4}, {"l/s", "m^3/s", -3},
-                {"mm/s", "m/s", -3},      {"Nm/mrad", "N m/rad", 3}, {"N*s/mm", "N s/m", 3}, {"mm\xC2\xB3/(s bar)", "m^3/(s Pa)", -14}};
+    } list[] = {{"mm", "m", -3},
+                {"km", "m", 3},
+                {"um", "m", -6},
+                {"\xC2\xB5m", "m", -6},
+                {"g", "kg", -3},
+                {"t", "kg", 3},
+                {"kg", "kg", 0},
+                {"ms", "s", -3},
+                {"kN", "N", 3},
+                {"MPa", "Pa", 6},
+                {"bar", "Pa", 5},
+                {"mbar", "Pa", 2},
+                {"N/mm", "N/m", 3},
+                {"kN/m", "N/m", 3},
+                {"kNm", "N m", 3},
+                {"g cm^2", "kg m^2", -7},
+                {"kg mm^2", "kg m^2", -6},
+                {"g/cm^3", "kg/m^3", 3},
+                {"cm2", "m^2", -4},
+                {"l/s", "m^3/s", -3},
+                {"mm/s", "m/s", -3},
+                {"Nm/mrad", "N m/rad", 3},
+                {"N*s/mm", "N s/m", 3},
+                {"mm\xC2\xB3/(s bar)", "m^3/(s Pa)", -14}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         for (int k = 0; k < 40; k++) {
             char         number[40], text[120], plain[120];
@@ -97,9 +115,13 @@ static void other_factors(void **state)
         const struct {
             const char *unit, *wanted;
             double      factor;
-        } list[] = {{"deg", "rad", 3.14159265358979323846 / 180}, {"rpm", "rad/s", 3.14159265358979323846 / 30},
-                    {"min", "s", 60}, {"km/h", "m/s", 1 / 3.6}, {"\xC2\xB0", "rad", 3.14159265358979323846 / 180},
-                    {"deg/s", "rad/s", 3.14159265358979323846 / 180}, {"l/min", "m^3/s", 1e-3 / 60}};
+        } list[] = {{"deg", "rad", 3.14159265358979323846 / 180},
+                    {"rpm", "rad/s", 3.14159265358979323846 / 30},
+                    {"min", "s", 60},
+                    {"km/h", "m/s", 1 / 3.6},
+                    {"\xC2\xB0", "rad", 3.14159265358979323846 / 180},
+                    {"deg/s", "rad/s", 3.14159265358979323846 / 180},
+                    {"l/min", "m^3/s", 1e-3 / 60}};
         for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
             snprintf(text, sizeof text, "%.0f %s", x, list[i].unit);
             const kd_quantity q = kd_quantity_read(text, list[i].wanted, NULL);
@@ -115,40 +137,43 @@ static void wrong_units_are_refused(void **state)
     (void)state;
     static const struct {
         const char *text, *wanted, *part;
-    } list[] = {{"5 mm", "kg", "is in kg"},         {"1 kg", "m", "is in m"},         {"90 deg", "m", "is in m"},
-                {"3 N", "N m", "is in N m"},        {"2 Hz", "rad/s", "is in rad/s"}, {"2 1/s", "rad/s", "is in rad/s"},
-                {"2 deg", "", "plain number"},      {"2 furlong", "m", "unknown unit 'furlong'"},
-                {"2 m^", "m", "must follow"},       {"3 m^3/s Pa", "m^3/(s Pa)", "parentheses"},
-                {"5 mm", "rad|N", "rad or N"},      {"4 Nm/rad", "N/m", "is in N/m"}};
+    } list[] = {{"5 mm", "kg", "is in kg"},       {"1 kg", "m", "is in m"},
+                {"90 deg", "m", "is in m"},       {"3 N", "N m", "is in N m"},
+                {"2 Hz", "rad/s", "is in rad/s"}, {"2 1/s", "rad/s", "is in rad/s"},
+                {"2 deg", "", "plain number"},    {"2 furlong", "m", "unknown unit 'furlong'"},
+                {"2 m^", "m", "must follow"},     {"3 m^3/s Pa", "m^3/(s Pa)", "parentheses"},
+                {"5 mm", "rad|N", "rad or N"},    {"4 Nm/rad", "N/m", "is in N/m"}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         const kd_quantity q = kd_quantity_read(list[i].text, list[i].wanted, NULL);
         if (q.kind != KD_QUANTITY_WRONG || !strstr(q.text, list[i].part)) fail_msg("%s: %s", list[i].text, q.text);
         assert_true(q.column >= 1 && q.column <= (int)strlen(list[i].text) + 1);
     }
-    static const char *const others[] = {"5", "2*x", "5 and 3", "sin(3)", "2e-3", "-1", "3 pi", "2*3 mm", "", "m", "1.5.2"};
+    static const char *const others[] = {"5",    "2*x",    "5 and 3", "sin(3)", "2e-3", "-1",
+                                         "3 pi", "2*3 mm", "",        "m",      "1.5.2"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_int_equal(kd_quantity_read(others[i], NULL, NULL).kind, KD_QUANTITY_NONE);
     assert_int_equal(kd_quantity_read("3 N m", "N m/rad", NULL).kind, KD_QUANTITY_GOOD);
     assert_int_equal(kd_quantity_read("3 mm", "m|rad", NULL).kind, KD_QUANTITY_GOOD);
 }
 
-static const char MODEL[] = "kardan: 1\n"
-                            "gravity: [0, 0, %s]\n"
-                            "parameters: {l: %s, angle: %s}\n"
-                            "bodies: {arm: {mass: %s, centre: [l/2, 0, 0], inertia: [%s, %s, %s]}}\n"
-                            "joints: {hinge: {type: revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, 1, 0],\n"
-                            "         q: %s, v: %s}}\n"
-                            "forces: {spring: {type: joint_spring, joint: hinge, stiffness: %s, damping: %s, rest: angle}}\n"
-                            "run: {t_end: %s, intervals: 5}\n";
+static const char MODEL[] =
+    "kardan: 1\n"
+    "gravity: [0, 0, %s]\n"
+    "parameters: {l: %s, angle: %s}\n"
+    "bodies: {arm: {mass: %s, centre: [l/2, 0, 0], inertia: [%s, %s, %s]}}\n"
+    "joints: {hinge: {type: revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, 1, 0],\n"
+    "         q: %s, v: %s}}\n"
+    "forces: {spring: {type: joint_spring, joint: hinge, stiffness: %s, damping: %s, rest: angle}}\n"
+    "run: {t_end: %s, intervals: 5}\n";
 
 // A model in millimetres, degrees and tonnes moves as the same one in SI, to the last bit; --set understands them, too.
 static void models_with_units(void **state)
 {
     (void)state;
-    write_model("si.yaml", MODEL, "-9.81", "0.3", "deg(30)", "2500", "0.002", "3e-3", "4e-3", "deg(45)", "deg(-10)", "20",
-                "5e-3", "1.5");
-    write_model("units.yaml", MODEL, "-9.81 m/s^2", "300 mm", "30 deg", "2.5 t", "20 kg cm^2", "30kg cm^2", "40 kg cm^2",
-                "45 deg", "-10 deg/s", "0.02 kNm/rad", "5 mNm s/rad", "1500 ms");
+    write_model("si.yaml", MODEL, "-9.81", "0.3", "deg(30)", "2500", "0.002", "3e-3", "4e-3", "deg(45)", "deg(-10)",
+                "20", "5e-3", "1.5");
+    write_model("units.yaml", MODEL, "-9.81 m/s^2", "300 mm", "30 deg", "2.5 t", "20 kg cm^2", "30kg cm^2",
+                "40 kg cm^2", "45 deg", "-10 deg/s", "0.02 kNm/rad", "5 mNm s/rad", "1500 ms");
     const char *name[] = {"si", "units"};
     for (int i = 0; i < 2; i++) {
         command_result result = run(KARDAN "simulate '" OUT "/%s.yaml' --output '" OUT "' --quiet", name[i]);
@@ -186,17 +211,24 @@ static void messages_about_units(void **state)
     static const struct {
         const char *field, *part;
     } list[] = {
-        {"bodies: {b: {mass: 5 mm, inertia: [1, 1, 1]}}", "m.yaml:2:22: body 'b': 'mass': 'mm' is no unit of this, which is in kg"},
+        {"bodies: {b: {mass: 5 mm, inertia: [1, 1, 1]}}",
+         "m.yaml:2:22: body 'b': 'mass': 'mm' is no unit of this, which is in kg"},
         {"bodies: {b: {mass: 2*5 kg, inertia: [1, 1, 1]}}", "a unit stands only behind a single number"},
         {"bodies: {b: {mass: 1, orientation: {yaw: 2*90 deg}, inertia: [1, 1, 1]}}", "write deg(90)"},
         {"bodies: {b: {mass: 1, orientation: {yaw: 90 kg}, inertia: [1, 1, 1]}}", "which is in rad"},
-        {"parameters: {l: 2, k: 3 l}\nbodies: {b: {mass: k, inertia: [1, 1, 1]}}", "'l' is a unit and also a name of this file"},
-        {"bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\njoints: {j: {type: prismatic, bodies: [ground, b], point: [0, 0, 0], "
-         "axis: [0, 0, 1], q: 90 deg}}", "'deg' is no unit of this, which is in m"},
-        {"bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\njoints: {j: {type: revolute, bodies: [ground, b], point: [0, 0, 0], "
-         "axis: [0, 0, 1]}}\nforces: {f: {type: joint_spring, joint: j, stiffness: 20 N/mm}}", "which is in N m/rad"},
+        {"parameters: {l: 2, k: 3 l}\nbodies: {b: {mass: k, inertia: [1, 1, 1]}}",
+         "'l' is a unit and also a name of this file"},
+        {"bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\njoints: {j: {type: prismatic, bodies: [ground, b], point: [0, 0, "
+         "0], "
+         "axis: [0, 0, 1], q: 90 deg}}",
+         "'deg' is no unit of this, which is in m"},
+        {"bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\njoints: {j: {type: revolute, bodies: [ground, b], point: [0, 0, "
+         "0], "
+         "axis: [0, 0, 1]}}\nforces: {f: {type: joint_spring, joint: j, stiffness: 20 N/mm}}",
+         "which is in N m/rad"},
         {"bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\njoints: {j: {type: free, bodies: [ground, b], "
-         "q: [1 mm, 0, 0, 1 m, 0, 0, 0]}}", "plain number"},
+         "q: [1 mm, 0, 0, 1 m, 0, 0, 0]}}",
+         "plain number"},
         {"bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\nrun: {t_end: 10 m}", "which is in s"},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
@@ -208,8 +240,9 @@ static void messages_about_units(void **state)
 
 // ---- run: -----------------------------------------------------------------------------------------------------------
 
-static const char BODY[] = "kardan: 1\nbodies: {b: {mass: 1, inertia: [1, 1, 1]}}\n"
-                           "joints: {j: {type: revolute, bodies: [ground, b], point: [0, 0, 0], axis: [0, 1, 0], v: 1}}\n";
+static const char BODY[] =
+    "kardan: 1\nbodies: {b: {mass: 1, inertia: [1, 1, 1]}}\n"
+    "joints: {j: {type: revolute, bodies: [ground, b], point: [0, 0, 0], axis: [0, 1, 0], v: 1}}\n";
 
 // Every mistake in run: is told with file, line and column, also those that only a command can find.
 static void mistakes_of_run_have_places(void **state)
@@ -269,7 +302,8 @@ static void rtol_of_a_file(void **state)
     write_model("t.yaml", "%srun: {t_end: 1}\n", BODY);
     run(KARDAN "simulate '" OUT "/t.yaml' --quiet --output '" OUT "/c' --rtol 3e-5");
     assert_int_equal(run("grep -v '^# \\(wall\\|model\\)' '" OUT "/f/t.csv' > '" OUT "/1' && "
-                         "grep -v '^# \\(wall\\|model\\)' '" OUT "/c/t.csv' | cmp - '" OUT "/1'").status,
+                         "grep -v '^# \\(wall\\|model\\)' '" OUT "/c/t.csv' | cmp - '" OUT "/1'")
+                         .status,
                      0);
 }
 
@@ -284,8 +318,10 @@ static void counts_are_whole(void **state)
         const double off = (k % 2 ? 1 : -1) * pow(10, -floor(uniform(3, 12)));
         char         number[40];
         snprintf(number, sizeof number, "%.17g", n + off);
-        write_model("n.yaml", "kardan: 1\nparameters: {N: %s}\nbodies: {\"b(i)\": {for: i = 1..N, mass: 1, inertia: [1, 1, 1]}}\n",
-                    number);
+        write_model(
+            "n.yaml",
+            "kardan: 1\nparameters: {N: %s}\nbodies: {\"b(i)\": {for: i = 1..N, mass: 1, inertia: [1, 1, 1]}}\n",
+            number);
         command_result result = run(KARDAN "check '" OUT "/n.yaml'");
         assert_int_equal(result.status, 1);
         const char *is = strstr(result.text, "but is ");
@@ -306,7 +342,7 @@ static const char *unit_of(const kd_table *table, const char *name)
 static void inner_states_have_units(void **state)
 {
     (void)state;
-    kd_table table;
+    kd_table    table;
     const char *models[] = {"hydraulic-cylinder", "air-suspension"};
     for (int i = 0; i < 2; i++)
         run(KARDAN "simulate '" KD_SOURCE_DIR "/models/%s.yaml' --t-end 0.01 --quiet --output '" OUT "'", models[i]);
@@ -317,13 +353,15 @@ static void inner_states_have_units(void **state)
     assert_int_equal(kd_table_read(OUT "/air-suspension.csv", &table, NULL, 0), KD_OK);
     assert_string_equal(unit_of(&table, "force.bellows.air"), "m^3");
     kd_table_release(&table);
-    write_model("s.yaml",
-                "%sforces: {m: {type: maxwell, from: {body: ground, point: [0, 0, 1]}, to: {body: b, point: [1, 0, 0]}, "
-                "stiffness: 1, series: 5, damping: 1}}\n"
-                "states: {lag: {type: lag, input: joint.j.v, time_constant: 0.1}, i: {type: ode, input: joint.j.q, unit: rad s},\n"
-                "  a: {type: lag, input: state.c, time_constant: 1}, c: {type: lag, input: state.a, time_constant: 1}}\n"
-                "run: {t_end: 0.1}\n",
-                BODY);
+    write_model(
+        "s.yaml",
+        "%sforces: {m: {type: maxwell, from: {body: ground, point: [0, 0, 1]}, to: {body: b, point: [1, 0, 0]}, "
+        "stiffness: 1, series: 5, damping: 1}}\n"
+        "states: {lag: {type: lag, input: joint.j.v, time_constant: 0.1}, i: {type: ode, input: joint.j.q, unit: rad "
+        "s},\n"
+        "  a: {type: lag, input: state.c, time_constant: 1}, c: {type: lag, input: state.a, time_constant: 1}}\n"
+        "run: {t_end: 0.1}\n",
+        BODY);
     command_result result = run(KARDAN "simulate '" OUT "/s.yaml' --quiet --output '" OUT "'");
     if (result.status != 0) fail_msg("%s", result.text);
     assert_int_equal(kd_table_read(OUT "/s.csv", &table, NULL, 0), KD_OK);
@@ -355,12 +393,13 @@ static void reactions_of_what_is_fixed(void **state)
         const struct {
             const char *name;
             double      value;
-        } wanted[] = {{"fy", -f * t},        {"fz", (m1 + m2) * g},     {"ty", -m2 * g * (a + b)},
-                      {"tz", -f * t * (a + b)}, {"wz", m2 * g},           {"wy", -m2 * g * b}};
+        } wanted[] = {{"fy", -f * t},           {"fz", (m1 + m2) * g}, {"ty", -m2 * g * (a + b)},
+                      {"tz", -f * t * (a + b)}, {"wz", m2 * g},        {"wy", -m2 * g * b}};
         for (int c = 0; c < 2; c++) {
             kd_table       table;
-            command_result result = run(KARDAN "simulate '" OUT "/fixed.yaml' --quiet --output '" OUT "' --coordinates %s",
-                                        c ? "cartesian" : "joint");
+            command_result result =
+                run(KARDAN "simulate '" OUT "/fixed.yaml' --quiet --output '" OUT "' --coordinates %s",
+                    c ? "cartesian" : "joint");
             if (result.status != 0) fail_msg("%s", result.text);
             assert_int_equal(kd_table_read(OUT "/fixed.csv", &table, NULL, 0), KD_OK);
             assert_int_equal(table.nrows, 4);
@@ -377,16 +416,11 @@ static void reactions_of_what_is_fixed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_are_exact),
-        cmocka_unit_test(other_factors),
-        cmocka_unit_test(wrong_units_are_refused),
-        cmocka_unit_test(models_with_units),
-        cmocka_unit_test(messages_about_units),
-        cmocka_unit_test(mistakes_of_run_have_places),
-        cmocka_unit_test(rtol_of_a_file),
-        cmocka_unit_test(counts_are_whole),
-        cmocka_unit_test(inner_states_have_units),
-        cmocka_unit_test(reactions_of_what_is_fixed),
+        cmocka_unit_test(units_are_exact),         cmocka_unit_test(other_factors),
+        cmocka_unit_test(wrong_units_are_refused), cmocka_unit_test(models_with_units),
+        cmocka_unit_test(messages_about_units),    cmocka_unit_test(mistakes_of_run_have_places),
+        cmocka_unit_test(rtol_of_a_file),          cmocka_unit_test(counts_are_whole),
+        cmocka_unit_test(inner_states_have_units), cmocka_unit_test(reactions_of_what_is_fixed),
     };
     return cmocka_run_group_tests(tests, clean, NULL);
 }
