@@ -1,8 +1,9 @@
 // budget.c: memory is asked for only as far as there is some.
 //
 // The system hands out more memory than it has and ends programs that then use it. So all memory of the library is
-// counted here; what would go beyond the limit is refused, and the command ends with KD_ERR_MEMORY and the number. Blocks
-// come zero-filled from the system and untouched, so that a run that does not fit is refused before it takes anything.
+// counted here; what would go beyond the limit is refused, and the command ends with KD_ERR_MEMORY and the number.
+// Blocks come zero-filled from the system and untouched, so that a run that does not fit is refused before it takes
+// anything.
 //
 // OpenBLAS takes a buffer at its first call and, where it gets none, tries again for ever. Under a limit of the address
 // space (ulimit -v) a child process tries that first.
@@ -21,7 +22,7 @@
 #include "cli/cli.h"
 #include "core/text.h"
 
-enum { PROBE_SECONDS = 2, HEADER = 16 /* keeps the alignment of malloc */ };
+enum { PROBE_SECONDS = 1, HEADER = 16 /* keeps the alignment of malloc */ };
 
 static const double GIGA = 1024.0 * 1024 * 1024;
 // Equations, Newton matrices and history of a run by the number of velocities: chains and free bodies of 60 to 240 in
@@ -133,7 +134,8 @@ bool kd_budget_start(void)
 {
     static const kd_allocator allocator = {.allocate = take, .release = give_back, .zeroed = true};
     if (!reserve_blas()) {
-        fputs("kardan: the limit of memory (ulimit -v) is too small: OpenBLAS gets no room for its buffers; about 300 MB are "
+        fputs("kardan: the limit of memory (ulimit -v) is too small: OpenBLAS gets no room for its buffers; about 300 "
+              "MB are "
               "needed, ulimit -v 400000\n",
               stderr);
         return false;
@@ -191,11 +193,12 @@ bool kd_budget_fits(const char *name, int velocities, double results)
     char         total[40], part[2][40], text[200];
     if (0.5 * matrices + results <= kd_budget_left()) return true;
     kd_budget_describe(text, sizeof text);
-    fprintf(stderr,
-            "kardan: %s: this needs about %s of memory: matrices of %d velocities %s, results %s; %s. Fewer --intervals, "
-            "channels or bodies need less; --memory SIZE (4G) sets another limit\n",
-            name, kd_budget_bytes(matrices + results, total, sizeof total), velocities,
-            kd_budget_bytes(matrices, part[0], sizeof part[0]), kd_budget_bytes(results, part[1], sizeof part[1]), text);
+    fprintf(
+        stderr,
+        "kardan: %s: this needs about %s of memory: matrices of %d velocities %s, results %s; %s. Fewer --intervals, "
+        "channels or bodies need less; --memory SIZE (4G) sets another limit\n",
+        name, kd_budget_bytes(matrices + results, total, sizeof total), velocities,
+        kd_budget_bytes(matrices, part[0], sizeof part[0]), kd_budget_bytes(results, part[1], sizeof part[1]), text);
     return false;
 }
 
@@ -205,9 +208,9 @@ void kd_budget_tell(void)
     char         own[40], more[40], text[200];
     if (wanted == 0) return;
     kd_budget_describe(text, sizeof text);
-    fprintf(stderr,
-            "kardan: memory: %s in use, %s more were wanted; %s. Fewer --intervals, bodies or channels need less; --memory "
-            "SIZE (4G) sets another limit\n",
-            kd_budget_bytes((double)budget.then, own, sizeof own),
-            kd_budget_bytes(wanted, more, sizeof more), text);
+    fprintf(
+        stderr,
+        "kardan: memory: %s in use, %s more were wanted; %s. Fewer --intervals, bodies or channels need less; --memory "
+        "SIZE (4G) sets another limit\n",
+        kd_budget_bytes((double)budget.then, own, sizeof own), kd_budget_bytes(wanted, more, sizeof more), text);
 }

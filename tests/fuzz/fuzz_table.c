@@ -12,13 +12,10 @@
 
 static void draw(const kd_table *t)
 {
-    const kd_series series = {.x = t->value,
-                              .y = t->value + t->ncolumns - 1,
-                              .n = t->nrows,
-                              .xstride = t->ncolumns,
-                              .ystride = t->ncolumns};
-    const kd_plot   plot = {.title = t->title, .ylabel = t->name[t->ncolumns - 1], .nseries = 1, .series = &series};
-    FILE           *file = fopen("/dev/null", "w");
+    const kd_series series = {
+        .x = t->value, .y = t->value + t->ncolumns - 1, .n = t->nrows, .xstride = t->ncolumns, .ystride = t->ncolumns};
+    const kd_plot plot = {.title = t->title, .ylabel = t->name[t->ncolumns - 1], .nseries = 1, .series = &series};
+    FILE         *file = fopen("/dev/null", "w");
     demand(file);
     kd_svg_write(file, &plot, 1, 1);
     fclose(file);
