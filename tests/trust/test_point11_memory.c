@@ -1,5 +1,5 @@
-// Point 11 of "never wrong in silence": what does not fit into memory is refused in words, with the number and what to do,
-// and nothing hangs or dies where memory is short. Real processes with real limits.
+// Point 11 of "never wrong in silence": what does not fit into memory is refused in words, with the number and what to
+// do, and nothing hangs or dies where memory is short. Real processes with real limits.
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,9 +65,9 @@ static void results_are_estimated(void **state)
     for (int i = 0; i < 6; i++) {
         const int      intervals = (int)uniform(200000, 1000000), megabytes = (int)uniform(1, 20);
         const double   wanted = (intervals + 2) * 18.0 * 8 / 1048576; // t and 17 channels of the pendulum, at least
-        command_result result =
-            run(KARDAN "simulate pendulum --intervals %d --memory %dM --quiet --output '" OUT "'", intervals, megabytes);
-        char limit[60];
+        command_result result = run(KARDAN "simulate pendulum --intervals %d --memory %dM --quiet --output '" OUT "'",
+                                    intervals, megabytes);
+        char           limit[60];
         snprintf(limit, sizeof limit, "the limit is %d MB (--memory)", megabytes);
         must_say(&result, 1, limit);
         must_say(&result, 1, "Fewer --intervals");
@@ -80,16 +80,16 @@ static void results_are_estimated(void **state)
     assert_int_equal(result.status, 0);
 }
 
-// Models whose matrices do not fit are refused wherever they come to the limit, in joint and Cartesian coordinates, by all
-// commands.
+// Models whose matrices do not fit are refused wherever they come to the limit, in joint and Cartesian coordinates, by
+// all commands.
 static void models_are_estimated(void **state)
 {
     (void)state;
     static const char *const commands[] = {"simulate", "check", "modes", "equilibrium", "info", "linearize"};
     for (int i = 0; i < 6; i++) {
         const int      n = (int)uniform(60, 200);
-        command_result result = run(KARDAN "%s '" OUT "/chain.yaml' --set N=%d --memory %dK --coordinates %s", commands[i],
-                                    n, (int)uniform(100, 900), i % 2 ? "joint" : "cartesian");
+        command_result result = run(KARDAN "%s '" OUT "/chain.yaml' --set N=%d --memory %dK --coordinates %s",
+                                    commands[i], n, (int)uniform(100, 900), i % 2 ? "joint" : "cartesian");
         must_say(&result, 1, "kardan: ");
         must_say(&result, 1, "(--memory)");
         must_say(&result, 1, "--memory SIZE (4G)");
@@ -104,8 +104,10 @@ static void models_are_estimated(void **state)
 static void sizes_are_read(void **state)
 {
     (void)state;
-    static const char *const good[] = {"500M", "4G", "4GiB", "1e9", "2T", "300000K", "0.5g"},
-                            *const wrong[] = {"", "-1G", "4X", "G", "4Gx", "0", "nan"};
+    static const char *const good[] = {"500M", "4G", "4GiB", "1e9", "2T", "300000K", "0.5g"}, *const wrong[] = {
+                                                                                                  "",   "-1G", "4X",
+                                                                                                  "G",  "4Gx", "0",
+                                                                                                  "nan"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_int_equal(run(KARDAN "info pendulum --memory %s", good[i]).status, 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -158,8 +160,8 @@ static void single_failures_of_the_process(void **state)
         assert_true(total > 100);
         for (int k = 0; k < 25; k++) {
             const int      n = (int)uniform(1, total);
-            command_result result = run("KARDAN_FAIL_AT=%d LD_PRELOAD='" OUT "/fail.so' timeout 20 " KARDAN "%s%s", n,
-                                        commands[i], out);
+            command_result result =
+                run("KARDAN_FAIL_AT=%d LD_PRELOAD='" OUT "/fail.so' timeout 20 " KARDAN "%s%s", n, commands[i], out);
             if (result.status > 3) fail_msg("allocation %d of %d: %d\n%s", n, total, result.status, result.text);
         }
     }
