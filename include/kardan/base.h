@@ -93,7 +93,6 @@ typedef struct kd_allocator {
     void *(*allocate)(size_t size, void *context); // aligned as by malloc, content undefined; NULL on failure
     void (*release)(void *memory, void *context);  // never called with NULL
     void *context;
-    bool  zeroed; // what allocate returns is filled with zeros; false: the library fills it          default false
 } kd_allocator;
 
 KD_API void kd_set_allocator(const kd_allocator *allocator); // NULL: back to malloc and free

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "core/memory.h"
 #include "core/text.h"
 
 enum { PROBE_SECONDS = 1, HEADER = 16 /* keeps the alignment of malloc */ };
@@ -132,7 +133,7 @@ static bool reserve_blas(void)
 
 bool kd_budget_start(void)
 {
-    static const kd_allocator allocator = {.allocate = take, .release = give_back, .zeroed = true};
+    static const kd_allocator allocator = {take, give_back, NULL};
     if (!reserve_blas()) {
         fputs("kardan: the limit of memory (ulimit -v) is too small: OpenBLAS gets no room for its buffers; about 300 "
               "MB are "
@@ -146,6 +147,7 @@ bool kd_budget_start(void)
     lower(limit_of(RLIMIT_AS), "ulimit -v");
     lower(limit_of(RLIMIT_DATA), "ulimit -d");
     kd_set_allocator(&allocator);
+    kd_trust_zeros();
     return true;
 }
 

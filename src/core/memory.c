@@ -46,7 +46,8 @@ static void default_release(void *memory, void *context)
 }
 
 // The one piece of process-wide state: see kd_set_allocator in kardan/base.h.
-static kd_allocator hooks = {.allocate = default_allocate, .release = default_release};
+static kd_allocator hooks = {default_allocate, default_release, NULL};
+static bool         hooks_zero; // they fill what they allocate with zeros
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
@@ -76,7 +77,7 @@ static void *block_allocate(size_t size)
 void *kd_alloc(size_t size)
 {
     void *memory = block_allocate(size);
-    if (memory && !hooks.zeroed) memset(memory, 0, size);
+    if (memory && !hooks_zero) memset(memory, 0, size);
     return memory;
 }
 
@@ -112,8 +113,14 @@ static void *suitesparse_realloc(void *memory, size_t size)
     return larger;
 }
 
+void kd_trust_zeros(void)
+{
+    hooks_zero = true;
+}
+
 void kd_set_allocator(const kd_allocator *allocator)
 {
+    hooks_zero = false;
     if (allocator) {
         hooks = *allocator;
         SuiteSparse_config.malloc_func = block_allocate;
@@ -121,7 +128,7 @@ void kd_set_allocator(const kd_allocator *allocator)
         SuiteSparse_config.realloc_func = suitesparse_realloc;
         SuiteSparse_config.free_func = kd_free;
     } else {
-        hooks = (kd_allocator){.allocate = default_allocate, .release = default_release};
+        hooks = (kd_allocator){default_allocate, default_release, NULL};
         SuiteSparse_config.malloc_func = malloc;
         SuiteSparse_config.calloc_func = calloc;
         SuiteSparse_config.realloc_func = realloc;
