@@ -5,7 +5,7 @@ SWITCH  = -DKARDAN_NATIVE=$(if $(filter 1,$(NATIVE)),ON,OFF) -DKARDAN_WERROR=$(i
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo test bench sanitize fuzz format check clean
+.PHONY: all demo test bench sanitize fuzz format check campaign clean
 
 all:
 	tools/setup build
@@ -49,6 +49,10 @@ format: ## bring all C files into the house format
 check: ## everything that continuous integration runs
 	tools/setup
 	.ci/run
+
+campaign: ## what takes hours: thread sanitizer, valgrind, coverage, long fuzzing, faults; PART= one of them
+	tools/setup build test fuzz
+	tools/run-campaign $(PART)
 
 clean:
 	rm -rf build build-debug build-sanitize build-thread build-fuzz build-coverage

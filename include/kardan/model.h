@@ -255,6 +255,7 @@ typedef struct kd_state_def {
     double        time_constant;
     double        kp, ki;
     double        start;
+    const char   *unit; // of x, shown in results; NULL: that of the input, if it is a lag of a path
 } kd_state_def;
 
 // An input u(t): an expression of t, or driven from outside (value NULL; then it is constant at start).

@@ -83,6 +83,7 @@ kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
 
 // ---- words ----------------------------------------------------------------------------------------------------------
 // "kardan: unknown WHAT 'WORD', did you mean 'NEAREST'?" on standard error, or the list if none is near.
+// what may begin with where the word stands: "file.yaml:4:7: run: |channel".
 void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count);
 // The index of word in the list; -1 after a message on standard error.
 int kd_cli_choose(const char *what, const char *word, const char *const *list, int count);
@@ -93,6 +94,8 @@ char *kd_cli_next_word(char **rest);
 // ---- files ----------------------------------------------------------------------------------------------------------
 // Create a folder and those above it, as far as they are missing; it must be one that can be written to.
 kd_status kd_cli_make_folder(const char *folder, char *message, size_t size) KD_NODISCARD;
+// Are these two names of one file that is there?
+bool kd_cli_is_same_file(const char *a, const char *b);
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 // Members of an object, each with its own comma: start with first = true.
@@ -111,8 +114,10 @@ void kd_json_raw(kd_json *json, const char *key, const char *value); // is JSON 
 // ---- time, signals, progress ----------------------------------------------------------------------------------------
 double kd_cli_seconds(void); // clock that never goes back
 
-// From now on Ctrl-C and SIGTERM are noted; a second one ends the program as usual.
+// From now on Ctrl-C and SIGTERM are noted; another one more than a second later ends the program as usual.
 void kd_cli_watch_signals(void);
+// A file that would become larger than the limit (ulimit -f) makes the write fail instead of ending the program.
+void kd_cli_survive_limits(void);
 bool kd_cli_is_interrupted(void);
 
 // A line on standard error that is written over again and again; nothing unless standard error is a terminal.

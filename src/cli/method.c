@@ -126,16 +126,27 @@ static bool read_integrator_options(kd_method *m)
     return true;
 }
 
+static const char *with_place(const char *place, const char *what, char *text, size_t size)
+{
+    kd_text(text, size, "%s%s%s", place, place[0] ? "|" : "", what);
+    return text;
+}
+
 bool kd_method_read(kd_method *m)
 {
     const char *formulations[KD_FORMULATION_COUNT], *integrators[KD_INTEGRATOR_COUNT];
+    char        what[450];
     int         i;
     for (i = 0; i < KD_FORMULATION_COUNT; i++) formulations[i] = kd_formulation_word((kd_formulation)i);
     for (i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator)i);
     m->options = kd_simulation_options_default();
-    if (!choose("formulation", m->formulation, formulations, KD_FORMULATION_COUNT, &i)) return false;
+    if (!choose(with_place(m->formulation_place, "formulation", what, sizeof what), m->formulation, formulations,
+                KD_FORMULATION_COUNT, &i))
+        return false;
     if (m->formulation) m->options.formulation = (kd_formulation)i;
-    if (!choose("integrator", m->integrator, integrators, KD_INTEGRATOR_COUNT, &i)) return false;
+    if (!choose(with_place(m->integrator_place, "integrator", what, sizeof what), m->integrator, integrators,
+                KD_INTEGRATOR_COUNT, &i))
+        return false;
     if (m->integrator) m->options.integrator = (kd_integrator)i;
     return read_integrator_options(m) && read_formulation_options(m);
 }
@@ -318,7 +329,7 @@ static bool fits_order(const kd_method *m)
     return true;
 }
 
-bool kd_method_fits(const kd_method *m)
+static bool parts_fit(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
@@ -326,6 +337,14 @@ bool kd_method_fits(const kd_method *m)
     if (m->parametrisation && m->options.formulation != KD_STATESPACE)
         return refuse("--parametrisation", "only statespace has coordinates of its own", "--formulation statespace");
     return fits_order(m) && fits_integrator(m) && fits_psf(m) && fits_decomposition(m) && fits_projection(m);
+}
+
+bool kd_method_fits(const kd_method *m)
+{
+    if (parts_fit(m)) return true;
+    if (m->formulation_place[0]) fprintf(stderr, "  %sformulation: %s\n", m->formulation_place, m->formulation);
+    if (m->integrator_place[0]) fprintf(stderr, "  %sintegrator: %s\n", m->integrator_place, m->integrator);
+    return false;
 }
 
 // ---- choice ---------------------------------------------------------------------------------------------------------

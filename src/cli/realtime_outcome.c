@@ -301,7 +301,7 @@ void kd_realtime_write_postmortem(task *t)
     if (t->status >= 0 || t->status == KD_ERR_FILE || t->status == KD_ERR_CONNECTION || !t->replay || !t->stepper ||
         t->cost.count == 0)
         return;
-    const kd_state *x = kd_realtime_state(t->stepper);
+    const kd_state *x = kd_replay_good(t->replay, kd_realtime_state(t->stepper));
     if (kd_replay_save(t->replay, x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0) {
         const kd_replay_words replay = {
             "realtime", "--duration", t->argc, t->argv,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/channels.h"
 #include "cli/cross.h"
 #include "cli/equilibrium.h"
@@ -16,6 +17,7 @@
 #include "core/text.h"
 #include "io/postmortem.h"
 #include "io/report.h"
+#include "io/running.h"
 #include "io/state_file.h"
 
 enum {
@@ -61,12 +63,13 @@ typedef struct task {
     kd_explainer  *explainer; // NULL: the run has not begun
     kd_instants   *instants;  // NULL: not wanted
     kd_replay     *replay;
+    kd_running    *running; // the table so far; NULL: the run has not begun
     kd_cli_events  events;
     kd_cross       cross;
     double        *times;
     kd_progress    progress;
-    kd_status      recorded;             // first failure of the recording or the certifier
-    char           inside[MESSAGE_SIZE]; // why the certifier could not look into a step
+    kd_status      recorded;             // first failure of the recording, its file or the certifier
+    char           inside[MESSAGE_SIZE]; // why: the certifier could not look into a step, the file could not be written
     long           steps;
     kd_channels    channels; // of the report
     // what came out
@@ -80,7 +83,7 @@ typedef struct task {
     char           method_value[8][40];
     char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
-    char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE];
+    char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE], partial[PATH_SIZE];
 } task;
 
 static const char ABOUT[] =
@@ -89,7 +92,8 @@ static const char ABOUT[] =
     "and\n"
     "one picture of the motion alone (DIR/NAME.svg, DIR/NAME-motion.svg).\n\n"
     "A run that fails writes DIR/NAME.post-mortem.txt: why, where, and the command that replays its last second.\n"
-    "Ctrl-C ends a run at its next step: the results so far are written, with their certificate.";
+    "Ctrl-C ends a run at its next step: the results so far are written, with their certificate. A run that is killed\n"
+    "leaves the rows so far in DIR/NAME.partial.csv.";
 
 static const char DETAILS[] =
     "Exit status:\n"
@@ -177,12 +181,14 @@ static bool choose_format(task *t)
 
 static bool name_files(task *t)
 {
-    static const char *const ENDING[] = {
-        ".csv",       ".h5", ".html", ".svg", "-motion.svg", ".post-mortem.txt", ".state.csv", ".cross-check.txt",
-        "-events.csv"};
-    char *const path[] = {t->csv,        t->hdf5,   t->html,    t->svg,        t->picture,
-                          t->postmortem, t->states, t->crossed, t->events.path};
-    bool        fits = t->folder[0] != '\0';
+    static const char *const ENDING[] = {".csv",        ".h5",
+                                         ".html",       ".svg",
+                                         "-motion.svg", ".post-mortem.txt",
+                                         ".state.csv",  ".cross-check.txt",
+                                         "-events.csv", ".partial.csv"};
+    char *const              path[] = {t->csv,        t->hdf5,   t->html,    t->svg,         t->picture,
+                                       t->postmortem, t->states, t->crossed, t->events.path, t->partial};
+    bool                     fits = t->folder[0] != '\0';
     for (size_t i = 0; i < sizeof path / sizeof *path; i++)
         fits = snprintf(path[i], PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
     if (!fits) fprintf(stderr, "kardan: '%.60s' cannot be the name of a folder\n", t->folder);
@@ -194,8 +200,14 @@ static void take_defaults(task *t)
 {
     const kd_run_def *run = &t->subject.run;
     kd_method        *m = &t->method;
-    if (!m->formulation) m->formulation = run->formulation;
-    if (!m->integrator) m->integrator = run->integrator;
+    if (!m->formulation && run->formulation) {
+        m->formulation = run->formulation;
+        kd_subject_run_place(&t->subject, "formulation", m->formulation_place, sizeof m->formulation_place);
+    }
+    if (!m->integrator && run->integrator) {
+        m->integrator = run->integrator;
+        kd_subject_run_place(&t->subject, "integrator", m->integrator_place, sizeof m->integrator_place);
+    }
     if (m->rtol <= 0) { // --rtol alone sets both
         m->rtol = run->rtol;
         if (m->atol <= 0) m->atol = run->atol;
@@ -239,6 +251,14 @@ static void draw_frame(task *t, const kd_state *x, bool is_end)
     if (t->drawing) (void)!kd_drawing_add(t->drawing, x, is_end);
 }
 
+// The row goes to the disk as well: nobody knows how long the run will be let
+static kd_status write_row(task *t)
+{
+    const kd_status status = kd_running_follow(t->running, kd_cli_seconds());
+    if (status < 0) kd_text(t->inside, sizeof t->inside, "%s", kd_running_message(t->running));
+    return status;
+}
+
 // Called by the simulation after each step and at each output time
 static kd_eval take_output(const kd_state *x, bool at_time, void *context)
 {
@@ -254,6 +274,7 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
         kd_findings findings = kd_certifier_findings(t->certifier);
         t->recorded = kd_recording_add(t->recording, x, &findings);
         if (t->recorded >= 0) draw_frame(t, x, false);
+        if (t->recorded >= 0) t->recorded = write_row(t);
         if (t->recorded >= 0 && at_time && t->cross.check) t->recorded = kd_cross_check_see(t->cross.check, x);
     }
     return t->recorded < 0 || kd_cli_is_interrupted() ? KD_EVAL_STOP : KD_EVAL_OK;
@@ -326,6 +347,71 @@ static void explain_steps(task *t)
     kd_explainer_result(t->explainer, t->subject.system ? find_suspects : NULL, &t->subject, &t->explanation);
 }
 
+// Everything that is needed to make the run again; texts live in the task
+static int list_settings(task *t, kd_result_setting *list)
+{
+    const kd_method *m = &t->method;
+    int              n = 0;
+    snprintf(t->number[0], sizeof t->number[0], "%.9g s", t->t_end);
+    snprintf(t->number[1], sizeof t->number[1], "%g", m->rtol);
+    snprintf(t->number[2], sizeof t->number[2], "%g", m->atol);
+    snprintf(t->number[3], sizeof t->number[3], "%d", t->intervals);
+    snprintf(t->number[4], sizeof t->number[4], "%.9g s", t->max_step);
+    list[n++] = (kd_result_setting){"model", t->request.word};
+    if (t->subject.model) list[n++] = (kd_result_setting){"coordinates", kd_method_coordinates(&t->subject)};
+    list[n++] = (kd_result_setting){"end time", t->number[0]};
+    list[n++] = (kd_result_setting){"formulation", kd_formulation_word(m->options.formulation)};
+    list[n++] = (kd_result_setting){"integrator", kd_integrator_word(m->options.integrator)};
+    list[n++] = (kd_result_setting){"decomposition of the constraints", kd_method_decomposition(m)};
+    list[n++] = (kd_result_setting){"relative tolerance", t->number[1]};
+    list[n++] = (kd_result_setting){"absolute tolerance", t->number[2]};
+    list[n++] = (kd_result_setting){"output intervals", t->number[3]};
+    if (t->max_step > 0) list[n++] = (kd_result_setting){"largest step", t->number[4]};
+    kd_method_setting setting;
+    for (int i = 0; kd_method_setting_of(m, i, &setting, t->method_value[i], sizeof t->method_value[i]); i++)
+        list[n++] = (kd_result_setting){setting.name, setting.value};
+    list[n++] = (kd_result_setting){"method", m->reason};
+    if (t->subject.rest[0]) list[n++] = (kd_result_setting){"start from equilibrium", t->subject.rest};
+    if (t->cross.done) list[n++] = (kd_result_setting){"cross-check", t->cross.result.sentence};
+    for (int i = 0; i < t->request.settings.count; i++) {
+        const char *value = kd_subject_setting(&t->request, i, "parameter ", t->set_name[i], sizeof t->set_name[i]);
+        list[n++] = (kd_result_setting){t->set_name[i], value};
+    }
+    return n;
+}
+
+// All that is known of the run; settings: room for them
+static kd_result result_of(task *t, kd_result_setting *settings)
+{
+    return (kd_result){
+        .title = t->subject.title,
+        .about = t->subject.about,
+        .model_file = t->subject.path,
+        .model_text = t->subject.text,
+        .recording = t->recording,
+        .settings = settings,
+        .nsettings = list_settings(t, settings),
+        .certificate = t->certificate,
+        .message = t->message,
+        .reference_error = t->reference_error,
+        .plots = t->channels.plot,
+        .nplots = t->channels.nplots,
+        .drawing = t->drawing,
+        .explanation = t->explain ? &t->explanation : NULL,
+        .events = t->events.log,
+        .running = t->running,
+    };
+}
+
+// The table that a run leaves even if it is killed; one that nobody asked for begins after a second
+static kd_status open_running(task *t)
+{
+    kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
+    const kd_result   result = result_of(t, settings);
+    return kd_running_create(&result, t->partial, !t->with_csv, kd_cli_seconds(), &t->running, t->message,
+                             sizeof t->message);
+}
+
 static kd_status prepare(task *t)
 {
     const kd_subject *s = &t->subject;
@@ -345,7 +431,9 @@ static kd_status prepare(task *t)
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
                                       t->message, sizeof t->message);
     }
-    return status < 0 ? status : listen(t, status);
+    const kd_status start = status < 0 ? status : listen(t, status);
+    status = start < 0 ? start : open_running(t);
+    return status < 0 ? status : start;
 }
 
 // max |p - ref| / max(1e-3, |ref|) at the example's end; NaN if there is nothing to compare with
@@ -433,39 +521,6 @@ static void cross_check(task *t)
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 
-// Everything that is needed to make the run again; texts live in the task
-static int list_settings(task *t, kd_result_setting *list)
-{
-    const kd_method *m = &t->method;
-    int              n = 0;
-    snprintf(t->number[0], sizeof t->number[0], "%.9g s", t->t_end);
-    snprintf(t->number[1], sizeof t->number[1], "%g", m->rtol);
-    snprintf(t->number[2], sizeof t->number[2], "%g", m->atol);
-    snprintf(t->number[3], sizeof t->number[3], "%d", t->intervals);
-    snprintf(t->number[4], sizeof t->number[4], "%.9g s", t->max_step);
-    list[n++] = (kd_result_setting){"model", t->request.word};
-    if (t->subject.model) list[n++] = (kd_result_setting){"coordinates", kd_method_coordinates(&t->subject)};
-    list[n++] = (kd_result_setting){"end time", t->number[0]};
-    list[n++] = (kd_result_setting){"formulation", kd_formulation_word(m->options.formulation)};
-    list[n++] = (kd_result_setting){"integrator", kd_integrator_word(m->options.integrator)};
-    list[n++] = (kd_result_setting){"decomposition of the constraints", kd_method_decomposition(m)};
-    list[n++] = (kd_result_setting){"relative tolerance", t->number[1]};
-    list[n++] = (kd_result_setting){"absolute tolerance", t->number[2]};
-    list[n++] = (kd_result_setting){"output intervals", t->number[3]};
-    if (t->max_step > 0) list[n++] = (kd_result_setting){"largest step", t->number[4]};
-    kd_method_setting setting;
-    for (int i = 0; kd_method_setting_of(m, i, &setting, t->method_value[i], sizeof t->method_value[i]); i++)
-        list[n++] = (kd_result_setting){setting.name, setting.value};
-    list[n++] = (kd_result_setting){"method", m->reason};
-    if (t->subject.rest[0]) list[n++] = (kd_result_setting){"start from equilibrium", t->subject.rest};
-    if (t->cross.done) list[n++] = (kd_result_setting){"cross-check", t->cross.result.sentence};
-    for (int i = 0; i < t->request.settings.count; i++) {
-        const char *value = kd_subject_setting(&t->request, i, "parameter ", t->set_name[i], sizeof t->set_name[i]);
-        list[n++] = (kd_result_setting){t->set_name[i], value};
-    }
-    return n;
-}
-
 static bool has_picture(const task *t)
 {
     return t->drawing && kd_drawing_length(t->drawing) > 0;
@@ -474,25 +529,8 @@ static bool has_picture(const task *t)
 static kd_status write_files(task *t, char *message, size_t size)
 {
     kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
-    int               nsettings = list_settings(t, settings);
-    kd_result         result = {
-                .title = t->subject.title,
-                .about = t->subject.about,
-                .model_file = t->subject.path,
-                .model_text = t->subject.text,
-                .recording = t->recording,
-                .settings = settings,
-                .nsettings = nsettings,
-                .certificate = t->certificate,
-                .message = t->message,
-                .reference_error = t->reference_error,
-                .plots = t->channels.plot,
-                .nplots = t->channels.nplots,
-                .drawing = t->drawing,
-                .explanation = t->explain ? &t->explanation : NULL,
-                .events = t->events.log,
-    };
-    kd_status status = KD_OK;
+    const kd_result   result = result_of(t, settings);
+    kd_status         status = KD_OK;
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
     if (status >= 0) status = kd_cli_events_save(&t->events, t->subject.title, message, size);
@@ -517,8 +555,12 @@ static kd_status write_files(task *t, char *message, size_t size)
 // more sentence of one that did not.
 static bool write_results(task *t)
 {
-    char      problem[MESSAGE_SIZE] = "";
-    kd_status status = write_files(t, problem, sizeof problem);
+    char       problem[MESSAGE_SIZE] = "";
+    kd_status  status = write_files(t, problem, sizeof problem);
+    const bool stays = status < 0 && t->running && kd_running_path(t->running)[0];
+    if (stays) kd_text_append(problem, sizeof problem, "; rows so far: %s", kd_running_path(t->running));
+    kd_running_destroy(t->running, stays);
+    t->running = NULL;
     if (status >= 0) return true;
     if (t->status < 0) {
         kd_text_append(t->message, sizeof t->message, "%s%s", t->message[0] ? "; " : "", problem);
@@ -547,7 +589,7 @@ static void write_postmortem(task *t)
         .title = t->subject.title,
         .eom = t->subject.eom,
         .inputs = kd_subject_inputs(&t->subject),
-        .x = t->subject.x,
+        .x = kd_replay_good(t->replay, t->subject.x),
         .before = kd_replay_oldest(t->replay),
         .h = fmax(stats->h_last, 0.1 * t->explanation.h_typical),
         .status = t->status,
@@ -698,6 +740,7 @@ static void release(task *t)
     kd_explainer_destroy(t->explainer);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
+    kd_running_destroy(t->running, false);
     kd_cli_events_release(&t->events);
     kd_cross_close(&t->cross);
     free(t->times);
@@ -754,6 +797,11 @@ int kd_cli_simulate(int argc, char **argv)
     t.method.options.initial.assume = t.start_state != NULL;
     kd_method_choose(&t.method, &t.subject);
     if (!kd_method_fits(&t.method)) goto done;
+    status = KD_EXIT_FAILED;
+    if (!kd_budget_fits(t.subject.name, kd_eom_dims(t.subject.eom).nv,
+                        kd_recording_bytes(t.subject.eom, t.intervals + 2)))
+        goto done;
+    status = KD_EXIT_USAGE;
     // one more for the place where a run fails or is stopped, one for the start
     if (kd_recording_create(t.subject.eom, kd_subject_inputs(&t.subject), t.intervals + 2, &t.recording) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);

@@ -138,6 +138,7 @@ static void name_states(kd_system *s)
             s->names[KD_NAME_R][l->state + k] =
                 joined(s, l->state_def ? "state." : "force.", l->name, state_suffix(l, k, number, sizeof number));
         }
+    if (s->is_fixed) s->names[KD_NAME_R][0] = joined(s, "rest", "", "");
 }
 
 // Outputs, states and number of the next sample of blocks; variables

@@ -319,21 +319,23 @@ static void fill_info(kd_system *s)
     s->info.dof = s->nv - (s->info.nconstraints - redundant);
 }
 
-// There must be an unknown: something that moves, or an inner state.
-static kd_status check_motion(const kd_system *s, char *message, size_t size)
+// Where all bodies are fixed, one inner state that stays 0 is the unknown: the reactions are wanted all the same.
+static kd_status find_unknowns(kd_system *s, char *message, size_t size)
 {
     if (s->np > 0 || s->nr > 0) return KD_OK;
-    kd_text(message, size, "%s",
-            s->model->nbodies == 0
-                ? "nothing can move: the model has no bodies; add some under 'bodies'"
-                : "nothing can move: all bodies are fixed to the ground; give one a joint that moves");
+    if (s->model->nbodies > 0) {
+        s->is_fixed = true;
+        s->nr = 1;
+        return KD_OK;
+    }
+    kd_text(message, size, "nothing can move: the model has no bodies; add some under 'bodies'");
     return KD_ERR_MODEL;
 }
 
 static kd_status create_joints(kd_system *s, char *message, size_t size)
 {
     kd_status status = build(s, message, size);
-    if (status == KD_OK) status = check_motion(s, message, size);
+    if (status == KD_OK) status = find_unknowns(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
     if (status == KD_OK) status = keep_rows(s, NULL);
     if (status == KD_OK) status = kd_system_plan(s);
@@ -358,6 +360,10 @@ static kd_status create_by_joints(kd_system *s, char *message, size_t size)
     status = build(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
     s->takes_one_sided = true;
+    if (status == KD_OK && s->joints->is_fixed) { // the same inner state, so that both have the same channels
+        s->is_fixed = true;
+        s->nr = 1;
+    }
     if (status == KD_OK) status = copy_from_joints(s);
     if (status == KD_OK) status = make_equations(s, s->options.keep_redundant ? NULL : s->keep, message, size);
     return status;

@@ -139,6 +139,7 @@ struct kd_system {
     // no sensors, no matrices of the residual, and no paths of pairs that only forces use, which would grow with the
     // square of a chain.
     bool     for_start;
+    bool     is_fixed; // nothing moves: one inner state, which stays 0, so that there is an unknown
     int      nsensors;
     kd_arena arena;
 

@@ -56,6 +56,8 @@ kd_status kd_sundials_check_ode(const char *what, const kd_dae *dae, char *messa
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
+enum { MOST_VECTORS = 80, SURROUNDINGS = 1 << 20 /* bytes */ };
+
 kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_class *methods, kd_dae *dae, long max_steps)
 {
     kd_arena *arena = &self->arena;
@@ -70,7 +72,10 @@ kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_class *methods, 
     self->share = kd_cut_double(arena, n);
     kd_kink_cut(&self->kink, arena, n);
     self->measured = kd_cut_bool(arena, n);
-    if (arena->failed || SUNContext_Create(NULL, &self->context) != 0) return KD_ERR_MEMORY;
+    // SUNDIALS copies vectors without looking whether there was memory for them: there must be some for all
+    const size_t vectors = MOST_VECTORS * sizeof(double) * (size_t)(n > 0 ? n : 1);
+    if (arena->failed || !kd_memory_offers(vectors + SURROUNDINGS)) return KD_ERR_MEMORY;
+    if (SUNContext_Create(NULL, &self->context) != 0) return KD_ERR_MEMORY;
     for (int i = 0; i < n; i++) self->measured[i] = true;
     if (!kd_sundials_vector(self, &self->x) || !kd_sundials_vector(self, &self->error) ||
         !kd_sundials_vector(self, &self->weight))

@@ -335,8 +335,9 @@ kd_status kd_result_save_hdf5(const kd_result *r, const char *path, char *messag
     (void)H5Eget_auto2(H5E_DEFAULT, &handler, &context);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     w.column = kd_alloc(n * sizeof(double));
-    if (!w.column) goto done;
-    open_file(&w, (columns + 1) * (n * sizeof(double) + OVERHEAD));
+    const size_t bytes = (columns + 1) * (n * sizeof(double) + OVERHEAD);
+    if (!w.column || !kd_memory_offers(2 * bytes)) goto done; // the library ends badly where it gets none
+    open_file(&w, bytes);
     if (!w.failed) put_channels(&w, r->recording);
     if (!w.failed) put_facts(&w, r);
     if (!w.failed && r->events) put_events(&w, r->events);

@@ -40,6 +40,7 @@ typedef struct kd_result {
     const kd_explanation    *explanation; // who limited the steps; may be NULL
     const kd_event_log      *events;      // NULL: the equations have none
     const kd_result_facts   *facts;       // NULL: certificate and statistics
+    struct kd_running       *running;     // the rows of the table, written while the run went on; may be NULL
 } kd_result;
 
 // Statistics as a list, the same in all forms of results.
@@ -54,6 +55,10 @@ kd_statistic kd_result_statistic(const kd_certificate *certificate, int i);
 
 // Comment lines (version, title, settings, statistics, certificate, units), header line, one row per output time.
 kd_status kd_result_save_csv(const kd_result *result, const char *path, char *message, size_t size) KD_NODISCARD;
+
+// Head of the table of a run that goes on, header line included, which begins at *header_at; for kd_free. NULL: no
+// memory.
+char *kd_result_head(const kd_result *result, size_t *length, size_t *header_at);
 
 // The same in HDF5: /time and one dataset per channel in /channels, with attributes; docs/guide/results.md.
 // KD_ERR_UNAVAILABLE: built without HDF5.

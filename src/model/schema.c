@@ -481,6 +481,8 @@ static const kd_field state_fields[] = {
      .doc = "integral gain"},
     {"start", KD_FIELD_NUMBER, O(start), 1, ALL, 0, 0, ANY, "",
      .doc = "start value of x"},
+    {"unit", KD_FIELD_TEXT, O(unit), 1, ALL, 0, 0, ANY, "",
+     .doc = "unit of x, shown in results; not given: a lag of a path has the unit of that"},
 };
 #undef O
 
@@ -580,9 +582,9 @@ static const kd_field run_fields[] = {
     {"t_end", KD_FIELD_NUMBER, O(t_end), 1, ALL, 0, 10, POSITIVE, "s",
      .doc = "end time"},
     {"rtol", KD_FIELD_NUMBER, O(rtol), 1, ALL, 0, 1e-6, POSITIVE, "",
-     .doc = "relative tolerance"},
+     .doc = "relative tolerance; without `atol` the absolute one as well, as --rtol"},
     {"atol", KD_FIELD_NUMBER, O(atol), 1, ALL, 0, 1e-8, POSITIVE, "",
-     .doc = "absolute tolerance"},
+     .doc = "absolute tolerance; if `rtol` is given and this is not, as `rtol`"},
     {"max_step", KD_FIELD_NUMBER, O(max_step), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "s",
      .doc = "largest step, for roads and inputs that a long step would miss; not given: no limit"},
     {"intervals", KD_FIELD_INTEGER, O(intervals), 1, ALL, 0, 500, BETWEEN(1, 1e8), "",

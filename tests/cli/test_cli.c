@@ -261,7 +261,7 @@ static void failures_as_json(void **state)
     result = expect("simulate pendulum --t-end 0.1 --json --output '" OUT "' 2>/dev/null", 1, "\"ok\": false");
     must_be_json(result.text);
     must_contain(result.text, "\"status\": \"KD_ERR_FILE\"");
-    must_contain(result.text, "pendulum.csv': No space left on device\"");
+    must_contain(result.text, "pendulum.csv': No space left on device");
     assert_true(json_number(result.text, "position_residual") < 1e-9); // computed it was
 }
 
