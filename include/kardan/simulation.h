@@ -57,6 +57,7 @@ typedef enum kd_event_kind {
     KD_EVENT_SLIDE,
     KD_EVENT_SAMPLE, // discrete states were renewed; index -1
     KD_EVENT_BREAK,  // a function of time is not smooth here; index -1
+    KD_EVENT_KICK,   // a prescribed velocity jumped; index: row of lambda or (nlambda + i) of mu; -1 - i: drive i
     KD_EVENT_KIND_COUNT
 } kd_event_kind;
 KD_API const char *kd_event_word(kd_event_kind kind); // "impact"
@@ -67,6 +68,8 @@ typedef struct kd_event {
     int           index;
     int           direction; // of a switching function: 1 rose, -1 fell; of sliding: 1, -1
     const char   *text;      // in words, with names
+    double        impulse;   // of a kick: what the drive or row gave [N s, N m s]; otherwise 0
+    double        work;      // of all kicks of the instant together [J]; NAN: the equations have no energies
 } kd_event;
 // Called for everything that happens at an instant, in its order, when the state behind it is consistent; before and
 // after are the limits from both sides. Answer as an output function does. Valid during the call.

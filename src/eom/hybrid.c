@@ -77,6 +77,37 @@ kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit)
     return KD_EVAL_OK;
 }
 
+kd_eval kd_eom_drives(kd_eom_data *d, double *q, double *dq, double *ddq)
+{
+    const int n = d->eom->def.ndrives;
+    if (n == 0) return KD_EVAL_OK;
+    if (d->stage < KD_STAGE_TIME) return kd_fault_stage(d, KD_G, KD_STAGE_TIME);
+    kd_eval answer = d->eom->def.drives(&d->x, d->context, q, dq, ddq);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_G, "drives", answer);
+    for (int i = 0; i < n; i++) {
+        char name[96];
+        if (isfinite(q[i]) && isfinite(dq[i]) && isfinite(ddq[i])) continue;
+        answer = kd_fault_not_finite(d, KD_G, "drives", NULL, 0);
+        kd_text(d->message, sizeof d->message, "the prescribed motion of %s is no number at t = %.9g: %g, rates %g, %g",
+                kd_eom_name(d->eom, KD_NAME_DRIVE, i, name, sizeof name), d->x.t, q[i], dq[i], ddq[i]);
+        return answer;
+    }
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_eom_impulses(kd_eom_data *d, const double *dv, const double *dx, const double *Lambda, const double *Pi,
+                        double *free, double *driven)
+{
+    const kd_eom_def *def = &d->eom->def;
+    if (def->ndrives == 0) return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "no drives", KD_EVAL_STOP);
+    if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_VELOCITY);
+    kd_eval answer = def->impulses(&d->x, dv ? dv : d->zero, dx, Lambda ? Lambda : d->zero, Pi ? Pi : d->zero,
+                                   d->context, free, driven);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_RESIDUAL, "impulses", answer);
+    if (!kd_all_finite(free, def->dims.nv)) return kd_fault_not_finite(d, KD_RESIDUAL, "impulses", free, def->dims.nv);
+    return kd_all_finite(driven, def->ndrives) ? KD_EVAL_OK : kd_fault_not_finite(d, KD_RESIDUAL, "impulses", NULL, 0);
+}
+
 bool kd_eom_one_sided(const kd_eom *eom, int lambda)
 {
     return eom->def.restitution && eom->def.restitution[lambda] >= 0;

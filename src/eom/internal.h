@@ -51,6 +51,7 @@ struct kd_eom {
     double              *theta, *restitution;
     int                 *friction;
     signed char         *crossing;
+    unsigned char       *timed;
     char                *title;
 };
 

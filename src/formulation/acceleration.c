@@ -1278,6 +1278,32 @@ static kd_eval project_invariants(kd_acceleration *self, double t, double *p, do
     return answer;
 }
 
+// K [dv; Lambda] = -[momentum; gI, h], at the right-hand limit of an instant
+kd_eval kd_acceleration_impulse(kd_acceleration *self, double t, const double *p, const double *s, double *v,
+                                const double *r, const double *momentum, double *impulse)
+{
+    kd_dims d = self->dims;
+    double  far = 0, *y = self->rhs;
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK) return answer;
+    self->keeps = self->shared = false; // the matrix of this very point
+    answer = evaluate_projector(self, t, p, &far);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!(self->by_definition || self->definite || factor(self, self->nk)))
+        return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
+    memset(y, 0, (size_t)self->nk * sizeof *y);
+    if (d.nlambda > 0) answer = kd_eom_eval(self->data, KD_GI, y + d.nv);
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_H, y + d.nv + d.nlambda);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    if (momentum) memcpy(y, momentum, (size_t)d.nv * sizeof *y);
+    for (int i = 0; i < self->nk; i++) y[i] = -y[i];
+    clear_inactive(self);
+    solve(self, self->nk, y);
+    kd_axpy(d.nv, 1, y, v);
+    memcpy(impulse, y + d.nv, (size_t)(d.nlambda + d.nmu) * sizeof *y);
+    return KD_EVAL_OK;
+}
+
 kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
                                 bool invariants)
 {

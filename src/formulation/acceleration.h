@@ -56,6 +56,10 @@ kd_eval kd_acceleration_select(kd_acceleration *self, double t, const double *p,
 // of (p, v) along the constraints; left as it is where no such move exists (equilibrium).
 kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
                                 bool invariants) KD_NODISCARD;
+// Impulses at an instant: v jumps to the one with gI = 0 and h = 0 at (t, p, s), by M (v+ - v) + momentum + (GZ)' Lambda
+// + (HZ)' Pi = 0, always with M; impulse (nlambda + nmu): those of the active rows. momentum (nv) NULL: none
+kd_eval kd_acceleration_impulse(kd_acceleration *self, double t, const double *p, const double *s, double *v,
+                                const double *r, const double *momentum, double *impulse) KD_NODISCARD;
 // s from 0 = c(p, s) by Newton's method, starting at the given s.
 kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *p, double *s) KD_NODISCARD;
 
