@@ -94,6 +94,13 @@ struct kd_realtime {
     } events;
     kd_state *jump; // behind an event
 
+    struct {                            // coordinates that time prescribes (drives.c)
+        int     n;
+        bool    known;                  // at now
+        double *q[2], *dq[2], *ddq[2];  // (n) at now and at next
+        double *dx, *driven, *free;     // (n), (n), (nv)
+    } drives;
+
     double           next_sample, next_sample_kept;
     long             steps;
     double           seconds;
@@ -133,6 +140,14 @@ kd_eval kd_rt_events_begin(kd_realtime *rt) KD_NODISCARD; // their signs at now
 kd_status kd_rt_events_look(kd_realtime *rt) KD_NODISCARD;
 // When the step is accepted: what they changed becomes the state. KD_OK, KD_STOPPED (told in rt->message), < 0
 kd_status kd_rt_events_take(kd_realtime *rt) KD_NODISCARD;
+
+// ---- prescribed coordinates (drives.c) -----------------------------------------------------------------------------
+bool    kd_rt_drives_cut(kd_realtime *rt);
+kd_eval kd_rt_drives_begin(kd_realtime *rt) KD_NODISCARD; // of a step: both ends; data stands nowhere afterwards
+bool    kd_rt_drives_leap(kd_realtime *rt);               // does a position jump? Told in rt->message
+// y (nv) -= impulses of jumps, where data stands with forces
+kd_eval kd_rt_drives_kick(kd_realtime *rt, double *y) KD_NODISCARD;
+void    kd_rt_drives_accept(kd_realtime *rt); // next becomes now
 
 // ---- the step (step.c) ----------------------------------------------------------------------------------------------
 kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs) KD_NODISCARD;

@@ -95,7 +95,7 @@ static bool cut(kd_realtime *rt)
     rt->du_placed = kd_cut_double(a, n->nu);
     rt->held_kept = kd_cut_double(a, n->nu);
     rt->z_kept = kd_cut_double(a, n->nz);
-    return !a->failed && kd_rt_events_cut(rt) && kd_rt_blocks_cut(rt);
+    return !a->failed && kd_rt_events_cut(rt) && kd_rt_drives_cut(rt) && kd_rt_blocks_cut(rt);
 }
 
 static kd_status make(kd_realtime *rt, const kd_state *x)
@@ -320,7 +320,7 @@ kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x)
     if (x->size != self->now->size) return KD_ERR_ARGUMENT;
     if (x != self->now) kd_state_copy(x, self->now);
     if (self->n.nz > 0) find_sample(self);
-    self->placed = self->start_known = self->step.known = self->mass.known = false;
+    self->placed = self->start_known = self->step.known = self->mass.known = self->drives.known = false;
     self->steps = 0;
     self->fed = false;
     self->message[0] = '\0';
