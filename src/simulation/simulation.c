@@ -7,6 +7,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "formulation/acceleration.h"
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"
 #include "simulation/singular.h"
@@ -46,6 +47,7 @@ struct kd_simulation {
     double                    *xdot;   // (n) its derivative, for accelerations
     unsigned char             *active; // (nlambda + nmu) rows at the last start
     kd_dae                    *dae;
+    kd_acceleration           *least;   // redundant rows (SVD): multipliers of least norm; NULL: no need
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
@@ -120,6 +122,18 @@ static bool is_watched(const kd_simulation *s)
     return s->opt.output || (s->hybrid && kd_hybrid_watch(s->hybrid));
 }
 
+// Multipliers of redundant rows are not unique: whatever a form carries along, those of least norm are shown.
+static kd_status set_least_norm(kd_simulation *s, kd_state *x)
+{
+    if (!s->least || kd_acceleration_least_norm(s->least, x->t, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu) ==
+                         KD_EVAL_OK)
+        return KD_OK;
+    const char *text = "";
+    kd_status   status = kd_acceleration_fault(s->least, &text);
+    kd_text(s->message, sizeof s->message, "no multipliers at t = %.9g: %s", x->t, text);
+    return status < 0 ? status : KD_ERR_RETRY_FAILED;
+}
+
 // A vector of the DAE to a state; what has to be solved for only when someone looks.
 static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *state)
 {
@@ -129,7 +143,8 @@ static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *s
         return KD_OK;
     }
     kd_formulation_unpack(s->dae, t, x, state);
-    return s->opt.output ? set_acceleration(s, t, x, state) : KD_OK;
+    kd_status status = s->opt.output ? set_acceleration(s, t, x, state) : KD_OK;
+    return status < 0 || !is_watched(s) ? status : set_least_norm(s, state);
 }
 
 static const double *present_vector(const kd_simulation *s, double *t)
@@ -157,6 +172,7 @@ static kd_status finish(kd_simulation *s, kd_status status)
     memcpy(kept, s->message, sizeof kept);
     kd_formulation_unpack(s->dae, t, x, s->x);
     last = set_acceleration(s, t, x, s->x);
+    if (last >= 0) last = set_least_norm(s, s->x);
     if (status >= 0) return last < 0 ? last : status;
     memcpy(s->message, kept, sizeof kept);
     return status;
@@ -291,7 +307,7 @@ static kd_status inside(double t, kd_state *x, void *context)
     if (status < 0) return status;
     kd_state_copy(s->x, x);
     kd_formulation_unpack(s->dae, t, s->vector, x);
-    return KD_OK;
+    return set_least_norm(s, x);
 }
 
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
@@ -327,6 +343,8 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
+    if (status >= 0 && s->opt.formulation_options.constraints == KD_DECOMPOSE_SVD)
+        status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
@@ -346,6 +364,7 @@ void kd_simulation_destroy(kd_simulation *s)
     kd_hybrid_destroy(s->hybrid);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
+    kd_acceleration_destroy(s->least);
     kd_state_destroy(s->at);
     kd_state_destroy(s->origin);
     kd_free(s->vector);
