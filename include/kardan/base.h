@@ -39,6 +39,7 @@ KD_EXTERN_C_BEGIN
     X(KD_ERR_STAGE, -3, "a quantity was asked for before the state that it depends on was set")                        \
     X(KD_ERR_DEFINITION, -4, "the equations of motion are incomplete or their sizes contradict each other")            \
     X(KD_ERR_CHECK, -5, "a supplied derivative or constraint level disagrees with differences")                        \
+    X(KD_ERR_BUSY, -6, "an object was called from one of its own callbacks, while it is at work")                      \
     X(KD_ERR_TOLERANCE, -10, "a tolerance is not positive or not finite [-1001]")                                      \
     X(KD_ERR_TIME, -11, "the end time lies before the start time [-1106]")                                             \
     X(KD_ERR_CALLBACK_STOP, -12, "a function of the equations of motion asked to stop [-1102, -1103, -1104]")          \

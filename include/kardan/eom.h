@@ -398,7 +398,9 @@ typedef struct kd_state {
 
 // All zero; rows are active but for one-sided ones and dry friction, which simulations switch on
 KD_API kd_status kd_state_create(const kd_eom *eom, kd_state **x) KD_NODISCARD;
-KD_API void      kd_state_copy(const kd_state *from, kd_state *to); // same equations
+// KD_ERR_ARGUMENT: one is NULL, or the sizes are others (other equations): nothing is copied
+KD_API kd_status kd_state_copy(const kd_state *from, kd_state *to);
+KD_API bool      kd_state_fits(const kd_eom *eom, const kd_state *x); // does x have the sizes of these equations?
 KD_API void      kd_state_destroy(kd_state *x);
 
 // ---------------------------------------------------------------------------------------------------------------------

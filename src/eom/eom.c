@@ -403,21 +403,25 @@ void kd_eom_destroy(kd_eom *eom)
 
 kd_dims kd_eom_dims(const kd_eom *eom)
 {
+    if (!eom) return (kd_dims){0};
     return eom->def.dims;
 }
 
 int kd_eom_rows(const kd_eom *eom, kd_fn fn)
 {
+    if (!eom) return 0;
     return eom->entry[fn].rows;
 }
 
 int kd_eom_columns(const kd_eom *eom, kd_var var)
 {
+    if (!eom) return 0;
     return eom->columns[var];
 }
 
 const char *kd_eom_title(const kd_eom *eom)
 {
+    if (!eom) return "";
     return eom->title;
 }
 
@@ -428,11 +432,14 @@ const kd_eom_def *kd_eom_definition(const kd_eom *eom)
 
 bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var)
 {
+    if (!eom) return false;
     return eom->depends[fn] & KD_BIT(var);
 }
 
 const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
 {
+    kd_text(buffer, size, "%s", "");
+    if (!eom || !buffer) return buffer ? buffer : "";
     const char *name = eom->def.name ? eom->def.name(kind, i, eom->def.context) : NULL;
     // without own kinematics, velocity i is the rate of coordinate i
     const char *coordinate = NULL;

@@ -937,7 +937,7 @@ kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const
 {
     kd_initial_options opt = kd_initial_options_default();
     kd_iv              iv = {0};
-    if (!eom || !x || !out) return KD_ERR_ARGUMENT;
+    if (!kd_state_fits(eom, x) || !out) return KD_ERR_ARGUMENT;
     *out = (kd_consistency){.worst_position = -1, .worst_velocity = -1, .worst_acceleration = -1};
     kd_status st = create(&iv, eom, &opt);
     int       n = 0;

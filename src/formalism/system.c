@@ -430,6 +430,7 @@ void kd_system_destroy(kd_system *s)
 
 const kd_eom *kd_system_eom(const kd_system *s)
 {
+    if (!s) return NULL;
     return s->eom;
 }
 const kd_inputs *kd_system_inputs(const kd_system *s)
@@ -438,9 +439,11 @@ const kd_inputs *kd_system_inputs(const kd_system *s)
 }
 const kd_model *kd_system_model(const kd_system *s)
 {
+    if (!s) return NULL;
     return s->model;
 }
 kd_system_info kd_system_info_of(const kd_system *s)
 {
+    if (!s) return (kd_system_info){0};
     return s->info;
 }

@@ -104,6 +104,7 @@ struct kd_realtime {
     double           next_sample, next_sample_kept;
     long             steps;
     double           seconds;
+    bool             busy; // a step is being made: callbacks must not call it
     kd_realtime_work work;
     kd_arena         arena;
     char             message[512];

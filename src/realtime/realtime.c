@@ -241,7 +241,11 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
                              const kd_state *x, kd_realtime **self, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
-    *self = NULL;
+    if (self) *self = NULL;
+    if (!eom || !self || !kd_state_fits(eom, x))
+        return refuse(message, size, KD_ERR_ARGUMENT,
+                      !eom || !self ? "kd_realtime_create: an argument is NULL"
+                                    : "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     kd_realtime *rt = kd_alloc(sizeof *rt);
     if (!rt) return refuse(message, size, KD_ERR_MEMORY, kd_status_sentence(KD_ERR_MEMORY));
     rt->eom = eom;
@@ -290,7 +294,7 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
 
 void kd_realtime_destroy(kd_realtime *self)
 {
-    if (!self) return;
+    if (!self || self->busy) return;
     kd_elimination_destroy(self->step.lu);
     kd_elimination_destroy(self->mass.lu);
     kd_eom_data_destroy(self->data);
@@ -305,7 +309,12 @@ void kd_realtime_destroy(kd_realtime *self)
 // ---- steps and states -----------------------------------------------------------------------------------------------
 kd_status kd_realtime_step(kd_realtime *self, const double *inputs, double *outputs)
 {
-    return kd_rt_make_step(self, inputs, outputs);
+    if (!self) return KD_ERR_ARGUMENT;
+    if (self->busy) return KD_ERR_BUSY;
+    self->busy = true;
+    kd_status status = kd_rt_make_step(self, inputs, outputs);
+    self->busy = false;
+    return status;
 }
 
 // The first sample that is not before the state: one that is due there comes at the start of the step from it.
@@ -317,7 +326,9 @@ static void find_sample(kd_realtime *rt)
 
 kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x)
 {
-    if (x->size != self->now->size) return KD_ERR_ARGUMENT;
+    if (!self) return KD_ERR_ARGUMENT;
+    if (!kd_state_fits(self->eom, x)) return KD_ERR_ARGUMENT;
+    if (self->busy) return KD_ERR_BUSY;
     if (x != self->now) kd_state_copy(x, self->now);
     if (self->n.nz > 0) find_sample(self);
     self->placed = self->start_known = self->step.known = self->mass.known = self->drives.known = false;
@@ -332,11 +343,13 @@ kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x)
 
 const kd_state *kd_realtime_state(const kd_realtime *self)
 {
+    if (!self) return NULL;
     return self->now;
 }
 
 long kd_realtime_steps(const kd_realtime *self)
 {
+    if (!self) return 0;
     return self->steps;
 }
 
@@ -347,11 +360,13 @@ const char *kd_realtime_message(const kd_realtime *self)
 
 double kd_realtime_seconds(const kd_realtime *self)
 {
+    if (!self) return 0;
     return self->seconds;
 }
 
 kd_realtime_work kd_realtime_work_of(const kd_realtime *self)
 {
+    if (!self) return (kd_realtime_work){0};
     return self->work;
 }
 
@@ -374,11 +389,13 @@ static int find_port(const kd_realtime *rt, kd_kind kind, int n, const char *nam
 
 int kd_realtime_input(const kd_realtime *self, const char *name)
 {
+    if (!self) return -1;
     return find_port(self, KD_NAME_U, self->n.nu, name);
 }
 
 int kd_realtime_output(const kd_realtime *self, const char *name)
 {
+    if (!self) return -1;
     return find_port(self, KD_NAME_Y, self->n.ny, name);
 }
 
@@ -412,6 +429,8 @@ static kd_status answer_of(kd_realtime *rt, kd_eval answer)
 
 kd_status kd_realtime_defects(kd_realtime *self, kd_realtime_defect *out)
 {
+    if (!self || !out) return KD_ERR_ARGUMENT;
+    if (self->busy) return KD_ERR_BUSY;
     const kd_dims *n = &self->n;
     kd_eval        answer = look_at_now(self);
     *out = (kd_realtime_defect){0};
@@ -425,6 +444,8 @@ kd_status kd_realtime_defects(kd_realtime *self, kd_realtime_defect *out)
 
 kd_status kd_realtime_energies(kd_realtime *self, kd_energies *out)
 {
+    if (!self || !out) return KD_ERR_ARGUMENT;
+    if (self->busy) return KD_ERR_BUSY;
     if (!kd_eom_definition(self->eom)->energies) return KD_ERR_UNSUPPORTED;
     kd_eval answer = look_at_now(self);
     if (answer == KD_EVAL_OK) answer = kd_eom_energies(self->data, out);

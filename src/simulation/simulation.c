@@ -59,6 +59,8 @@ struct kd_simulation {
     kd_status                  started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
     char                       news[800]; // the same in words, and advice of the integrator
     bool                       stiff;     // advised in this run
+    bool                       busy;      // at work: callbacks must not call it
+    bool                       inside;    // a step or start of the integrator is being made
     kd_consistency             assumed;   // residuals of a start that was assumed to be consistent
     char                       message[1000];
 };
@@ -68,7 +70,9 @@ struct kd_simulation {
 static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
+    s->inside = true;
     kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
+    s->inside = false;
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     return status;
 }
@@ -84,7 +88,9 @@ static void take_advice(kd_simulation *s)
 
 static kd_status integrator_step(kd_simulation *s, double t_end)
 {
+    s->inside = true;
     kd_status status = s->methods->step(s->integrator, t_end);
+    s->inside = false;
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     if (status == KD_STIFF) take_advice(s);
     return status;
@@ -319,6 +325,10 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
         kd_text(message, size, "kd_simulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "simulation"));
         return KD_ERR_ARGUMENT;
     }
+    if (!kd_state_fits(eom, x)) {
+        kd_text(message, size, "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+        return KD_ERR_ARGUMENT;
+    }
     kd_status      status = KD_ERR_MEMORY;
     kd_simulation *s = kd_alloc(sizeof *s);
     if (!s) goto failed;
@@ -360,7 +370,7 @@ failed:
 
 void kd_simulation_destroy(kd_simulation *s)
 {
-    if (!s) return;
+    if (!s || s->busy) return;
     kd_hybrid_destroy(s->hybrid);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
@@ -375,7 +385,10 @@ void kd_simulation_destroy(kd_simulation *s)
 kd_status kd_simulation_restart(kd_simulation *s)
 {
     if (!s) return KD_ERR_ARGUMENT;
+    if (s->busy) return KD_ERR_BUSY;
+    s->busy = true;
     kd_status status = start(s, false);
+    s->busy = false;
     if (status < 0) return status;
     s->unseen = false;
     skip_times(s);
@@ -385,8 +398,12 @@ kd_status kd_simulation_restart(kd_simulation *s)
 kd_status kd_simulation_resume(kd_simulation *s)
 {
     if (!s) return KD_ERR_ARGUMENT;
+    if (s->busy) return KD_ERR_BUSY;
+    s->busy = true;
     kd_status status = integrator_start(s, KD_RESTART_SMOOTH);
-    return status < 0 ? status : take_state(s);
+    if (status >= 0) status = take_state(s);
+    s->busy = false;
+    return status;
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------
@@ -503,9 +520,8 @@ static kd_status run(kd_simulation *s, double t_end)
     return status;
 }
 
-kd_status kd_simulation_run(kd_simulation *s, double t_end)
+static kd_status run_to(kd_simulation *s, double t_end)
 {
-    if (!s) return KD_ERR_ARGUMENT;
     kd_text(s->message, sizeof s->message, "%s", s->news);
     if (!isfinite(t_end)) {
         kd_text(s->message, sizeof s->message, "the end time %g is not a finite number", t_end);
@@ -525,34 +541,50 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
     return status == KD_OK && s->stiff ? KD_STIFF : status;
 }
 
+kd_status kd_simulation_run(kd_simulation *s, double t_end)
+{
+    if (!s) return KD_ERR_ARGUMENT;
+    if (s->busy) return KD_ERR_BUSY;
+    s->busy = true;
+    kd_status status = run_to(s, t_end);
+    s->busy = false;
+    return status;
+}
+
 kd_dae *kd_simulation_dae(const kd_simulation *s)
 {
+    if (!s) return NULL;
     return s->dae;
 }
 
 const kd_state *kd_simulation_state(const kd_simulation *s)
 {
+    if (!s) return NULL;
     return s->x;
 }
 
 double kd_simulation_step_start(const kd_simulation *s)
 {
+    if (!s) return 0;
     return s->methods->time_old(s->integrator);
 }
 
 kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
 {
-    if (!s || !x || !(t >= kd_simulation_step_start(s) && t <= s->x->t)) return KD_ERR_ARGUMENT;
+    if (!s || !kd_state_fits(s->eom, x) || !(t >= kd_simulation_step_start(s) && t <= s->x->t)) return KD_ERR_ARGUMENT;
+    if (s->inside) return KD_ERR_BUSY;
     return inside(t, x, s);
 }
 
 long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
 {
+    if (!s) return 0;
     return s->hybrid ? kd_hybrid_count(s->hybrid, kind) : 0;
 }
 
 kd_stats kd_simulation_stats(const kd_simulation *s)
 {
+    if (!s) return (kd_stats){0};
     return s->methods->stats(s->integrator);
 }
 
