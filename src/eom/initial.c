@@ -631,6 +631,8 @@ static kd_status check_arguments(const kd_eom *eom, const kd_initial_options *op
     const char *wrong = NULL;
     if (!eom || !x)
         wrong = "the equations of motion or the state are missing";
+    else if (!kd_state_fits(eom, x))
+        wrong = "the state belongs to other equations: make it with kd_state_create(eom, ...)";
     else if (opt->max_iterations < 1)
         wrong = "max_iterations must be at least 1";
     else if (opt->nconditions < 0)

@@ -12,6 +12,7 @@
 #define UNEXPLAINED 0.1 // part of the change of q' that q'' does not explain and that counts as a jump
 #define LEAP 100.0      // a position that moves so many times as far as velocities and accelerations of both ends jumps
 #define ROUNDING 1e-9   // of positions
+#define NOISE 1e-14     // of laws whose terms cancel
 
 bool kd_rt_drives_cut(kd_realtime *rt)
 {
@@ -53,7 +54,7 @@ bool kd_rt_drives_leap(kd_realtime *rt)
         const double q0 = rt->drives.q[0][i], q1 = rt->drives.q[1][i];
         const double way = h * (fabs(rt->drives.dq[0][i]) + fabs(rt->drives.dq[1][i])) +
                            h * h * (fabs(rt->drives.ddq[0][i]) + fabs(rt->drives.ddq[1][i]));
-        if (fabs(q1 - q0) <= LEAP * way + ROUNDING * (fabs(q0) + fabs(q1))) continue;
+        if (fabs(q1 - q0) <= LEAP * way + ROUNDING * (fabs(q0) + fabs(q1)) + NOISE * (1 + fabs(rt->next->t))) continue;
         char name[128];
         kd_text(rt->message, sizeof rt->message,
                 "step %ld from t = %.9g: the position that time prescribes for %s jumps inside the step, from %.9g to "

@@ -14,6 +14,8 @@
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
 #define SINGULAR 0.03       // the same, that is the reason
+#define AHEAD 1e-6          // way ahead of a failure that is looked at, relative to the time
+#define NEAREST 40          // in parts of down to 2^-NEAREST of it
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
@@ -200,6 +202,51 @@ static void recall_assumed(kd_simulation *s)
                    "; initial values were assumed to be consistent, but left residuals of %.3g in the constraints of "
                    "positions and %.3g in those of velocities",
                    s->assumed.position, s->assumed.velocity);
+}
+
+// After a failure: is a function no number just ahead, on the straight way from the last good state? Steps that become
+// ever shorter before such a place end with the complaint of whoever met it last.
+static kd_status tell_not_finite(kd_simulation *s, kd_status status)
+{
+    static const kd_fn fns[] = {KD_G, KD_GI, KD_GII, KD_H, KD_HI, KD_C, KD_RESIDUAL, KD_B, KD_D};
+    kd_eom_data       *data = NULL;
+    kd_dims            d = kd_eom_dims(s->eom);
+    const kd_state    *x = s->x;
+    bool               small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON ||
+                 status == KD_ERR_RETRY_FAILED || status == KD_ERR_DECOMPOSITION || status == KD_ERR_RANK_CHANGE;
+    const double longest = fmax(x->t - kd_simulation_step_start(s), AHEAD * fmax(1, fabs(x->t)));
+    const int    most = d.np + 2 * d.nv + d.nr + d.nw + d.ns + d.nlambda + d.nmu + 1;
+    double      *room = small ? kd_alloc((size_t)(most + d.np + d.nv + 3 * d.nu) * sizeof *room) : NULL;
+    if (!room || kd_eom_data_create(s->eom, &data) < 0) {
+        kd_free(room);
+        return status;
+    }
+    double *p = room + most, *e = p + d.np, *u = e + d.nv;
+    bool    found = false;
+    kd_eom_at_parameters(data, x->theta);
+    for (int k = NEAREST; k >= 0 && !found; k--) {
+        const double tau = ldexp(longest, -k);
+        if (s->inputs.eval && s->inputs.eval(x->t + tau, s->inputs.context, u, u + d.nu, u + 2 * d.nu) != KD_EVAL_OK) break;
+        for (int j = 0; j < d.nv; j++) e[j] = tau * x->v[j];
+        kd_eom_at_time(data, x->t + tau, u, u + d.nu, u + 2 * d.nu, x->z);
+        kd_eom_at_position(data, x->p, x->s);
+        if (kd_eom_oplus(data, x->p, e, p) != KD_EVAL_OK) break;
+        kd_eom_at_position(data, p, x->s);
+        kd_eom_at_velocity(data, x->v, x->r);
+        kd_eom_at_acceleration(data, x->a, x->w, x->lambda, x->mu);
+        for (size_t i = 0; i < sizeof fns / sizeof *fns && !found; i++)
+            found = kd_eom_rows(s->eom, fns[i]) > 0 && kd_eom_eval(data, fns[i], room) != KD_EVAL_OK &&
+                    kd_eom_data_fault(data).status == KD_ERR_NOT_FINITE;
+    }
+    if (found) {
+        char words[sizeof s->message];
+        kd_text(words, sizeof words, "%s", s->message);
+        kd_text(s->message, sizeof s->message, "%s, ahead of the last good state at t = %.9g; %s",
+                kd_eom_data_message(data), x->t, words);
+    }
+    kd_eom_data_destroy(data);
+    kd_free(room);
+    return found ? KD_ERR_NOT_FINITE : status;
 }
 
 // After a failure: does the mechanism lock? Then the constraints nearly depend on each other in the last good state.
@@ -535,7 +582,8 @@ static kd_status run_to(kd_simulation *s, double t_end)
     s->stiff = false;
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     if (status < 0) {
-        status = tell_friction(s, tell_singular(s, status));
+        kd_status told = tell_not_finite(s, status);
+        status = told != status ? told : tell_friction(s, tell_singular(s, status));
         recall_assumed(s);
     }
     return status == KD_OK && s->stiff ? KD_STIFF : status;

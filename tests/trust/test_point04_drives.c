@@ -146,7 +146,7 @@ static void write_shaker(const shaker *s, const char *curves, const char *inputs
              "  drive: {type: prismatic, bodies: [ground, table], point: [0, 0, 0], axis: [0, 0, 1], motion: \"%s\"}\n"
              "  guide: {type: prismatic, bodies: [table, load], point: [0, 0, 1], axis: [0, 0, 1]}\n"
              "forces:\n  spring: {type: tsda, from: table, to: load, stiffness: %.17g, damping: %.17g, length: 1}\n"
-             "sensors:\n  z: {value: body.load.com.z - 1}\n  v: {value: body.load.com_v.z}\n",
+             "sensors:\n  z: {value: body.load.com.z - 1}\n  v: {value: body.load.vel.z}\n",
              curves, inputs, s->table, s->m, motion, s->k, s->c);
 }
 
@@ -309,7 +309,7 @@ static void loops_agree(void **state)
                  "  c: {type: revolute, bodies: [coupler, rocker], point: [1, 0, 1], axis: [0, 1, 0]}\n"
                  "  d: {type: revolute, bodies: [carriage, rocker], point: [1, 0, 0], axis: [0, 1, 0]}\n"
                  "  e: {type: revolute, bodies: [coupler, flail], point: [0.5, 0, 0.75], axis: [0, 1, 0]}\n"
-                 "sensors:\n  x: {value: body.flail.com.x}\n  v: {value: body.flail.com_v.x}\n  z: {value: body.flail.com_v.z}\n",
+                 "sensors:\n  x: {value: body.flail.com.x}\n  v: {value: body.flail.vel.x}\n  z: {value: body.flail.vel.z}\n",
                  u, t1, w, 2 * w, t1);
         outcome joint = run(text, KD_JOINT, KD_PSF, KD_RADAU, 0.4);
         outcome cartesian = run(text, KD_CARTESIAN, KD_GGL, KD_BDF, 0.4);
@@ -335,8 +335,8 @@ static void resting_contact_follows(void **state)
                  "  drive: {type: prismatic, bodies: [ground, table], point: [0, 0, 0], axis: [0, 0, 1], motion: \"%s*max(0, t - "
                  "0.2)\"}\n"
                  "  guide: {type: prismatic, bodies: [table, load], point: [0, 0, 1], axis: [0, 0, 1]}\n"
-                 "forces:\n  rest: {type: stop, joint: guide, lower: 0, restitution: 0.5}\n"
-                 "sensors:\n  v: {value: body.load.com_v.z}\n",
+                 "forces:\n  rest: {type: joint_stop, joint: guide, lower: 0, restitution: 0.5}\n"
+                 "sensors:\n  v: {value: body.load.vel.z}\n",
                  up ? "2" : "-2");
         for (int c = 0; c < 2; c++) {
             outcome o = run(text, c ? KD_CARTESIAN : KD_JOINT, KD_PSF, KD_RADAU, 0.2 + 1e-9);
