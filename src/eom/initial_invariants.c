@@ -1,7 +1,7 @@
 // initial_invariants.c: do known invariants hold at a start, and are they independent?
 //
-// An invariant holds when |e_i| is below the tolerance times sum |e_i,p| |p| + sum |e_i,v| |v|, its own terms. It depends
-// on others when its gradient by (p, v) is a combination of theirs and of those of the constraints,
+// An invariant holds when |e_i| is below the tolerance times sum |e_i,p| |p| + sum |e_i,v| |v|, its own terms. It
+// depends on others when its gradient by (p, v) is a combination of theirs and of those of the constraints,
 //     [ GZ       0  ]
 //     [ gI_p     GZ ]     which follow from g = 0 and gI = 0, h = 0.
 //     [ h_p      HZ ]

@@ -30,16 +30,16 @@ typedef struct kd_iv {
     double                   *base; // (np) p = base oplus e
     double                   *e;    // (nv)
     double                   *p_right, *p_left;
-    double                   *T, *Z, *ZZ;    // chart: (nv x nv), (np x nv), (nv x nv)
-    double                   *M;             // (nv x nv)
-    double                   *q, *q_p, *q_q; // norm equations: (nq), (nq x np), (nq x nq)
-    double                   *value;         // (nconditions)
-    double                   *value_near;    // (nconditions)
-    unsigned char            *levels;        // (nconditions) levels that each condition depends on
-    kd_status                 fault;         // why the last evaluation was refused
-    bool                      stopped;       // a function asked to stop
-    int                       redundant;     // constraints minus their rank
-    bool                      by_invariants; // velocities were moved to satisfy them
+    double                   *T, *Z, *ZZ;     // chart: (nv x nv), (np x nv), (nv x nv)
+    double                   *M;              // (nv x nv)
+    double                   *q, *q_p, *q_q;  // norm equations: (nq), (nq x np), (nq x nq)
+    double                   *value;          // (nconditions)
+    double                   *value_near;     // (nconditions)
+    unsigned char            *levels;         // (nconditions) levels that each condition depends on
+    kd_status                 fault;          // why the last evaluation was refused
+    bool                      stopped;        // a function asked to stop
+    int                       redundant;      // constraints minus their rank
+    bool                      by_invariants;  // velocities were moved to satisfy them
     char                      dependent[200]; // names of invariants that depend on others
     char                     *message;
     size_t                    size;

@@ -359,8 +359,7 @@ static kd_eval impulses(const kd_point *x, const double *dv, const double *dx, c
 static const unsigned char *timed_rows(kd_system *s)
 {
     unsigned char *timed = kd_arena_cut(&s->arena, (size_t)s->nlambda, 1);
-    for (int i = 0; timed && i < s->nlambda; i++)
-        timed[i] = s->row_g[s->kept[i]].target || s->row_g[s->kept[i]].expr;
+    for (int i = 0; timed && i < s->nlambda; i++) timed[i] = s->row_g[s->kept[i]].target || s->row_g[s->kept[i]].expr;
     return timed;
 }
 

@@ -98,10 +98,10 @@ struct kd_acceleration {
     double         *gradient;          // (nv x ne) of the invariants by p along the constraints
     double         *along_p, *along_v; // (nk x ne) directions in which they are projected, with multipliers
     double         *p_kept, *s_kept, *v_kept;
-    double         *e, *S; // (ne), (ne x ne)
+    double         *e, *S;                         // (ne), (ne x ne)
     double         *e_U, *e_sigma, *e_Vt, *e_work; // SVD of S
-    double         *small; // (ns)
-    double         *c_LU;  // (ns x ns) of c_s at an earlier point
+    double         *small;                         // (ns)
+    double         *c_LU;                          // (ns x ns) of c_s at an earlier point
     bool            c_known;
     double         *kept_point;  // (nf) a, lambda, mu, w of the last solution
     double         *guess;       // (nf) lambda, mu, w that came as guess, behind nv places
@@ -788,8 +788,8 @@ static kd_eval solve_with_kept(kd_acceleration *self, double *a, double *w, doub
 
 // ---- multipliers of redundant rows ----------------------------------------------------------------------------------
 
-// Null vectors of the matrix whose SVD is at hand, without its scale, orthonormal in the multipliers: N (nk - nv x k) in
-// the columns of U. The norm that counts is that of lambda and mu, not of the scaled unknowns.
+// Null vectors of the matrix whose SVD is at hand, without its scale, orthonormal in the multipliers: N (nk - nv x k)
+// in the columns of U. The norm that counts is that of lambda and mu, not of the scaled unknowns.
 static int null_multipliers(kd_acceleration *self, int n)
 {
     const int nv = self->dims.nv, rows = self->nk - nv;

@@ -60,7 +60,8 @@ kd_eval kd_acceleration_select(kd_acceleration *self, double t, const double *p,
 // of (p, v) along the constraints; left as it is where no such move exists (equilibrium).
 kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
                                 bool invariants) KD_NODISCARD;
-// Impulses at an instant: v jumps to the one with gI = 0 and h = 0 at (t, p, s), by M (v+ - v) + momentum + (GZ)' Lambda
+// Impulses at an instant: v jumps to the one with gI = 0 and h = 0 at (t, p, s), by M (v+ - v) + momentum + (GZ)'
+// Lambda
 // + (HZ)' Pi = 0, always with M; impulse (nlambda + nmu): those of the active rows. momentum (nv) NULL: none
 kd_eval kd_acceleration_impulse(kd_acceleration *self, double t, const double *p, const double *s, double *v,
                                 const double *r, const double *momentum, double *impulse) KD_NODISCARD;

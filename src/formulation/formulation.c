@@ -119,7 +119,8 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
         return KD_ERR_ARGUMENT;
     }
     if (!kd_state_fits(eom, x)) {
-        kd_text(message, size, "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
         return KD_ERR_ARGUMENT;
     }
     if (!is_formulation(form)) {

@@ -76,8 +76,7 @@ kd_eval kd_rt_drives_kick(kd_realtime *rt, double *y)
         jumps = jumps || fabs(rt->drives.dx[i]) > UNEXPLAINED * fabs(change);
     }
     if (!jumps) return KD_EVAL_OK;
-    kd_eval answer =
-        kd_eom_impulses(rt->data, NULL, rt->drives.dx, NULL, NULL, rt->drives.free, rt->drives.driven);
+    kd_eval answer = kd_eom_impulses(rt->data, NULL, rt->drives.dx, NULL, NULL, rt->drives.free, rt->drives.driven);
     for (int i = 0; answer == KD_EVAL_OK && i < rt->n.nv; i++) y[i] -= rt->drives.free[i];
     return answer;
 }

@@ -94,11 +94,11 @@ struct kd_realtime {
     } events;
     kd_state *jump; // behind an event
 
-    struct {                            // coordinates that time prescribes (drives.c)
+    struct { // coordinates that time prescribes (drives.c)
         int     n;
-        bool    known;                  // at now
-        double *q[2], *dq[2], *ddq[2];  // (n) at now and at next
-        double *dx, *driven, *free;     // (n), (n), (nv)
+        bool    known;                 // at now
+        double *q[2], *dq[2], *ddq[2]; // (n) at now and at next
+        double *dx, *driven, *free;    // (n), (n), (nv)
     } drives;
 
     double           next_sample, next_sample_kept;

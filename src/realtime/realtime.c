@@ -244,8 +244,9 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
     if (self) *self = NULL;
     if (!eom || !self || !kd_state_fits(eom, x))
         return refuse(message, size, KD_ERR_ARGUMENT,
-                      !eom || !self ? "kd_realtime_create: an argument is NULL"
-                                    : "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+                      !eom || !self
+                          ? "kd_realtime_create: an argument is NULL"
+                          : "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     kd_realtime *rt = kd_alloc(sizeof *rt);
     if (!rt) return refuse(message, size, KD_ERR_MEMORY, kd_status_sentence(KD_ERR_MEMORY));
     rt->eom = eom;

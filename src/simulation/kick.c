@@ -157,10 +157,11 @@ static kd_status refuse(kd_kick *self, double t, kd_kind kind, int i, double fro
 {
     char name[128];
     kd_eom_name(self->eom, kind, i, name, sizeof name);
-    kd_text(self->message, sizeof self->message,
-            "the position that time prescribes for %s jumps by %.6g (from %.9g to %.9g) at t = %.9g, which no force can "
-            "do; prescribe a way between the two, as a ramp or a smooth step",
-            name, to - from, from, to, t);
+    kd_text(
+        self->message, sizeof self->message,
+        "the position that time prescribes for %s jumps by %.6g (from %.9g to %.9g) at t = %.9g, which no force can "
+        "do; prescribe a way between the two, as a ramp or a smooth step",
+        name, to - from, from, to, t);
     return KD_ERR_POSITION_JUMP;
 }
 

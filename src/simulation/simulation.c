@@ -14,7 +14,7 @@
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
 #define SINGULAR 0.03       // the same, that is the reason
-#define AHEAD 1e-6          // way ahead of a failure that is looked at, relative to the time
+#define AHEAD 1e-4          // way ahead of a failure that is looked at, relative to the time
 #define NEAREST 40          // in parts of down to 2^-NEAREST of it
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
@@ -133,8 +133,8 @@ static bool is_watched(const kd_simulation *s)
 // Multipliers of redundant rows are not unique: whatever a form carries along, those of least norm are shown.
 static kd_status set_least_norm(kd_simulation *s, kd_state *x)
 {
-    if (!s->least || kd_acceleration_least_norm(s->least, x->t, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu) ==
-                         KD_EVAL_OK)
+    if (!s->least ||
+        kd_acceleration_least_norm(s->least, x->t, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu) == KD_EVAL_OK)
         return KD_OK;
     const char *text = "";
     kd_status   status = kd_acceleration_fault(s->least, &text);
@@ -212,8 +212,8 @@ static kd_status tell_not_finite(kd_simulation *s, kd_status status)
     kd_eom_data       *data = NULL;
     kd_dims            d = kd_eom_dims(s->eom);
     const kd_state    *x = s->x;
-    bool               small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON ||
-                 status == KD_ERR_RETRY_FAILED || status == KD_ERR_DECOMPOSITION || status == KD_ERR_RANK_CHANGE;
+    bool small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON || status == KD_ERR_RETRY_FAILED ||
+                 status == KD_ERR_DECOMPOSITION || status == KD_ERR_RANK_CHANGE;
     const double longest = fmax(x->t - kd_simulation_step_start(s), AHEAD * fmax(1, fabs(x->t)));
     const int    most = d.np + 2 * d.nv + d.nr + d.nw + d.ns + d.nlambda + d.nmu + 1;
     double      *room = small ? kd_alloc((size_t)(most + d.np + d.nv + 3 * d.nu) * sizeof *room) : NULL;
@@ -226,7 +226,8 @@ static kd_status tell_not_finite(kd_simulation *s, kd_status status)
     kd_eom_at_parameters(data, x->theta);
     for (int k = NEAREST; k >= 0 && !found; k--) {
         const double tau = ldexp(longest, -k);
-        if (s->inputs.eval && s->inputs.eval(x->t + tau, s->inputs.context, u, u + d.nu, u + 2 * d.nu) != KD_EVAL_OK) break;
+        if (s->inputs.eval && s->inputs.eval(x->t + tau, s->inputs.context, u, u + d.nu, u + 2 * d.nu) != KD_EVAL_OK)
+            break;
         for (int j = 0; j < d.nv; j++) e[j] = tau * x->v[j];
         kd_eom_at_time(data, x->t + tau, u, u + d.nu, u + 2 * d.nu, x->z);
         kd_eom_at_position(data, x->p, x->s);
@@ -373,7 +374,8 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
         return KD_ERR_ARGUMENT;
     }
     if (!kd_state_fits(eom, x)) {
-        kd_text(message, size, "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
         return KD_ERR_ARGUMENT;
     }
     kd_status      status = KD_ERR_MEMORY;

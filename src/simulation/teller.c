@@ -6,8 +6,7 @@
 static const char *const word_of[KD_EVENT_KIND_COUNT] = {
     [KD_EVENT_SWITCH] = "switch",   [KD_EVENT_IMPACT] = "impact", [KD_EVENT_REST] = "rest",
     [KD_EVENT_RELEASE] = "release", [KD_EVENT_STICK] = "stick",   [KD_EVENT_SLIDE] = "slide",
-    [KD_EVENT_SAMPLE] = "sample",   [KD_EVENT_BREAK] = "break",
-    [KD_EVENT_KICK] = "kick",
+    [KD_EVENT_SAMPLE] = "sample",   [KD_EVENT_BREAK] = "break",   [KD_EVENT_KICK] = "kick",
 };
 
 const char *kd_event_word(kd_event_kind kind)

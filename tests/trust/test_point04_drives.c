@@ -22,8 +22,8 @@ static double random_between(uint32_t *seed, double low, double high)
 
 typedef struct outcome {
     kd_status status;
-    double    y[4];   // sensors at the end
-    int       kicks;  // told
+    double    y[4];  // sensors at the end
+    int       kicks; // told
     double    impulse, work;
     char      text[200], message[800];
 } outcome;
@@ -105,7 +105,8 @@ static double real_time(const char *text, kd_coordinates coordinates, double h, 
     opt.h = h;
     opt.external = external;
     opt.part = KD_PART_ALL;
-    kd_status status = kd_realtime_create(kd_system_eom(system), kd_system_inputs(system), &opt, x, &rt, message, sizeof message);
+    kd_status status =
+        kd_realtime_create(kd_system_eom(system), kd_system_inputs(system), &opt, x, &rt, message, sizeof message);
     if (status < 0) fail_msg("%s", message);
     while (kd_realtime_state(rt)->t < t_end - 0.5 * h) assert_int_equal(kd_realtime_step(rt, NULL, NULL), KD_OK);
     read_sensors(system, kd_realtime_state(rt), y);
@@ -176,24 +177,27 @@ static int ways_to_write(const shaker *s, int way, char *text, size_t size)
     const double a = s->slope, *t = s->t;
     switch (way) {
     case 0:
-        snprintf(curves, sizeof curves, "curves:\n  bump: {form: linear, x: [0, %.17g, %.17g, %.17g, 9], y: [0, 0, %.17g, 0, 0]}\n",
-                 t[0], t[1], t[2], a * (t[1] - t[0]));
+        snprintf(curves, sizeof curves,
+                 "curves:\n  bump: {form: linear, x: [0, %.17g, %.17g, %.17g, 9], y: [0, 0, %.17g, 0, 0]}\n", t[0],
+                 t[1], t[2], a * (t[1] - t[0]));
         snprintf(motion, sizeof motion, "bump(t)");
         break;
     case 1:
-        snprintf(motion, sizeof motion, "if(t < %.17g, 0, if(t < %.17g, %.17g*(t - %.17g), if(t < %.17g, %.17g*(%.17g - t), 0)))",
-                 t[0], t[1], a, t[0], t[2], a, t[2]);
+        snprintf(motion, sizeof motion,
+                 "if(t < %.17g, 0, if(t < %.17g, %.17g*(t - %.17g), if(t < %.17g, %.17g*(%.17g - t), 0)))", t[0], t[1],
+                 a, t[0], t[2], a, t[2]);
         break;
     case 2:
-        snprintf(motion, sizeof motion, "%.17g*(max(0, t - %.17g) - 2*max(0, t - %.17g) + max(0, t - %.17g))", a, t[0], t[1],
-                 t[2]);
+        snprintf(motion, sizeof motion, "%.17g*(max(0, t - %.17g) - 2*max(0, t - %.17g) + max(0, t - %.17g))", a, t[0],
+                 t[1], t[2]);
         break;
     case 3:
-        snprintf(motion, sizeof motion, "%.17g*(abs(t - %.17g) - 2*abs(t - %.17g) + abs(t - %.17g))/2", a, t[0], t[1], t[2]);
+        snprintf(motion, sizeof motion, "%.17g*(abs(t - %.17g) - 2*abs(t - %.17g) + abs(t - %.17g))/2", a, t[0], t[1],
+                 t[2]);
         break;
     default:
-        snprintf(inputs, sizeof inputs, "inputs:\n  up: {value: \"%.17g*(max(0, t - %.17g) - 2*max(0, t - %.17g))\"}\n", a, t[0],
-                 t[1]);
+        snprintf(inputs, sizeof inputs, "inputs:\n  up: {value: \"%.17g*(max(0, t - %.17g) - 2*max(0, t - %.17g))\"}\n",
+                 a, t[0], t[1]);
         snprintf(motion, sizeof motion, "input.up + %.17g*max(0, t - %.17g)", a, t[2]);
     }
     write_shaker(s, curves, inputs, motion, text, size);
@@ -205,8 +209,9 @@ static void load_on_shaker_moves_by_momentum(void **state)
     static const struct {
         kd_formulation formulation;
         kd_integrator  integrator;
-    } way[] = {{KD_PSF, KD_RADAU}, {KD_GGL, KD_BDF},    {KD_ODE, KD_DOPRI5},       {KD_ODE, KD_DOP853},
-               {KD_ODE, KD_HALF_EXPLICIT}, {KD_STATESPACE, KD_SDIRK}, {KD_INDEX1, KD_RADAU}, {KD_ODE, KD_EXTRAPOLATION}};
+    } way[] = {{KD_PSF, KD_RADAU},    {KD_GGL, KD_BDF},           {KD_ODE, KD_DOPRI5},
+               {KD_ODE, KD_DOP853},   {KD_ODE, KD_HALF_EXPLICIT}, {KD_STATESPACE, KD_SDIRK},
+               {KD_INDEX1, KD_RADAU}, {KD_ODE, KD_EXTRAPOLATION}};
     uint32_t seed = 20;
     (void)state;
     for (int k = 0; k < 16; k++) {
@@ -258,15 +263,17 @@ static void pendulum_on_slider(void **state)
     uint32_t seed = 5;
     (void)state;
     for (int k = 0; k < 4; k++) {
-        const double l = random_between(&seed, 0.2, 3), phi = random_between(&seed, -1.2, 1.2), I = random_between(&seed, 0.01, 2),
-                     m = random_between(&seed, 0.1, 20), w = random_between(&seed, -3, 3), t1 = 0.25;
+        const double l = random_between(&seed, 0.2, 3), phi = random_between(&seed, -1.2, 1.2),
+                     I = random_between(&seed, 0.01, 2), m = random_between(&seed, 0.1, 20),
+                     w = random_between(&seed, -3, 3), t1 = 0.25;
         char text[2000];
         snprintf(text, sizeof text,
                  "kardan: 1\ngravity: [0, 0, 0]\nbodies:\n"
                  "  slider: {position: [0, 0, 0], mass: 3, inertia: [1, 1, 1]}\n"
                  "  bob: {position: [%.17g, 0, %.17g], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n"
                  "joints:\n"
-                 "  rail: {type: prismatic, bodies: [ground, slider], point: [0, 0, 0], axis: [1, 0, 0], motion: \"%.17g*max(0, t - "
+                 "  rail: {type: prismatic, bodies: [ground, slider], point: [0, 0, 0], axis: [1, 0, 0], motion: "
+                 "\"%.17g*max(0, t - "
                  "%.17g)\"}\n"
                  "  pin: {type: revolute, bodies: [slider, bob], point: [0, 0, 0], axis: [0, 1, 0]}\n"
                  "sensors:\n  w: {value: joint.pin.v}\n",
@@ -291,26 +298,30 @@ static void loops_agree(void **state)
     uint32_t seed = 8;
     (void)state;
     for (int k = 0; k < 3; k++) {
-        const double w = random_between(&seed, 1, 4), u = random_between(&seed, -1, 1), t1 = random_between(&seed, 0.1, 0.2);
-        char         text[2500];
-        snprintf(text, sizeof text,
-                 "kardan: 1\nbodies:\n"
-                 "  carriage: {position: [0, 0, 0], mass: 5, inertia: [1, 1, 1]}\n"
-                 "  crank: {position: [0, 0, 0.25], mass: 1, inertia: [0.1, 0.1, 0.1]}\n"
-                 "  coupler: {position: [0.5, 0, 0.75], mass: 2, inertia: [0.2, 0.2, 0.2]}\n"
-                 "  rocker: {position: [1, 0, 0.5], mass: 1.5, inertia: [0.1, 0.1, 0.1]}\n"
-                 "  flail: {position: [0.5, 0, 0.35], mass: 0.7, inertia: [0.02, 0.02, 0.02]}\n"
-                 "joints:\n"
-                 "  way: {type: prismatic, bodies: [ground, carriage], point: [0, 0, 0], axis: [1, 0, 0], motion: \"%.17g*max(0, t - "
-                 "%.17g)\"}\n"
-                 "  a: {type: revolute, bodies: [carriage, crank], point: [0, 0, 0], axis: [0, 1, 0], motion: \"%.17g*t - "
-                 "%.17g*max(0, t - %.17g)\"}\n"
-                 "  b: {type: revolute, bodies: [crank, coupler], point: [0, 0, 0.5], axis: [0, 1, 0]}\n"
-                 "  c: {type: revolute, bodies: [coupler, rocker], point: [1, 0, 1], axis: [0, 1, 0]}\n"
-                 "  d: {type: revolute, bodies: [carriage, rocker], point: [1, 0, 0], axis: [0, 1, 0]}\n"
-                 "  e: {type: revolute, bodies: [coupler, flail], point: [0.5, 0, 0.75], axis: [0, 1, 0]}\n"
-                 "sensors:\n  x: {value: body.flail.com.x}\n  v: {value: body.flail.vel.x}\n  z: {value: body.flail.vel.z}\n",
-                 u, t1, w, 2 * w, t1);
+        const double w = random_between(&seed, 1, 4), u = random_between(&seed, -1, 1),
+                     t1 = random_between(&seed, 0.1, 0.2);
+        char text[2500];
+        snprintf(
+            text, sizeof text,
+            "kardan: 1\nbodies:\n"
+            "  carriage: {position: [0, 0, 0], mass: 5, inertia: [1, 1, 1]}\n"
+            "  crank: {position: [0, 0, 0.25], mass: 1, inertia: [0.1, 0.1, 0.1]}\n"
+            "  coupler: {position: [0.5, 0, 0.75], mass: 2, inertia: [0.2, 0.2, 0.2]}\n"
+            "  rocker: {position: [1, 0, 0.5], mass: 1.5, inertia: [0.1, 0.1, 0.1]}\n"
+            "  flail: {position: [0.5, 0, 0.35], mass: 0.7, inertia: [0.02, 0.02, 0.02]}\n"
+            "joints:\n"
+            "  way: {type: prismatic, bodies: [ground, carriage], point: [0, 0, 0], axis: [1, 0, 0], motion: "
+            "\"%.17g*max(0, t - "
+            "%.17g)\"}\n"
+            "  a: {type: revolute, bodies: [carriage, crank], point: [0, 0, 0], axis: [0, 1, 0], motion: \"%.17g*t - "
+            "%.17g*max(0, t - %.17g)\"}\n"
+            "  b: {type: revolute, bodies: [crank, coupler], point: [0, 0, 0.5], axis: [0, 1, 0]}\n"
+            "  c: {type: revolute, bodies: [coupler, rocker], point: [1, 0, 1], axis: [0, 1, 0]}\n"
+            "  d: {type: revolute, bodies: [carriage, rocker], point: [1, 0, 0], axis: [0, 1, 0]}\n"
+            "  e: {type: revolute, bodies: [coupler, flail], point: [0.5, 0, 0.75], axis: [0, 1, 0]}\n"
+            "sensors:\n  x: {value: body.flail.com.x}\n  v: {value: body.flail.vel.x}\n  z: {value: "
+            "body.flail.vel.z}\n",
+            u, t1, w, 2 * w, t1);
         outcome joint = run(text, KD_JOINT, KD_PSF, KD_RADAU, 0.4);
         outcome cartesian = run(text, KD_CARTESIAN, KD_GGL, KD_BDF, 0.4);
         if (joint.status < 0) fail_msg("%s", joint.message);
@@ -332,7 +343,8 @@ static void resting_contact_follows(void **state)
                  "  table: {position: [0, 0, 0], mass: 3, inertia: [1, 1, 1]}\n"
                  "  load: {position: [0, 0, 1], mass: 2, inertia: [1, 1, 1]}\n"
                  "joints:\n"
-                 "  drive: {type: prismatic, bodies: [ground, table], point: [0, 0, 0], axis: [0, 0, 1], motion: \"%s*max(0, t - "
+                 "  drive: {type: prismatic, bodies: [ground, table], point: [0, 0, 0], axis: [0, 0, 1], motion: "
+                 "\"%s*max(0, t - "
                  "0.2)\"}\n"
                  "  guide: {type: prismatic, bodies: [table, load], point: [0, 0, 1], axis: [0, 0, 1]}\n"
                  "forces:\n  rest: {type: joint_stop, joint: guide, lower: 0, restitution: 0.5}\n"

@@ -109,13 +109,13 @@ static void violated_invariant_is_corrected(void **state)
     uint32_t seed = 4;
     (void)state;
     for (int k = 0; k < 12; k++) {
-        pendulum c = {.m = random_between(&seed, 0.01, 50),
-                      .l = random_between(&seed, 0.2, 4),
-                      .g = random_between(&seed, 1, 20),
-                      .factor = {random_between(&seed, 0.1, 10)}};
-        double   phi = random_between(&seed, -1, 1), w = random_between(&seed, 0.5, 4), before[2];
-        char     message[800];
-        kd_eom  *eom = pendulum_of(&c, 1);
+        pendulum  c = {.m = random_between(&seed, 0.01, 50),
+                       .l = random_between(&seed, 0.2, 4),
+                       .g = random_between(&seed, 1, 20),
+                       .factor = {random_between(&seed, 0.1, 10)}};
+        double    phi = random_between(&seed, -1, 1), w = random_between(&seed, 0.5, 4), before[2];
+        char      message[800];
+        kd_eom   *eom = pendulum_of(&c, 1);
         kd_state *x = start_of(eom, &c, phi, w);
         memcpy(before, x->v, sizeof before);
         double kinetic = 0.5 * c.m * w * w, wanted = kinetic * random_between(&seed, 0.3, 1.9);
@@ -159,11 +159,11 @@ static void dependent_invariants_are_told(void **state)
     uint32_t seed = 9;
     (void)state;
     for (int k = 0; k < 6; k++) {
-        pendulum c = {.m = random_between(&seed, 0.1, 5),
-                      .l = random_between(&seed, 0.5, 2),
-                      .g = 9.81,
-                      .factor = {1, random_between(&seed, 0.1, 10)}};
-        char     message[800];
+        pendulum  c = {.m = random_between(&seed, 0.1, 5),
+                       .l = random_between(&seed, 0.5, 2),
+                       .g = 9.81,
+                       .factor = {1, random_between(&seed, 0.1, 10)}};
+        char      message[800];
         kd_eom   *eom = pendulum_of(&c, 2);
         kd_state *x = start_of(eom, &c, random_between(&seed, -1, 1), random_between(&seed, 1, 2));
         c.energy[0] = c.energy[1] = total(&c, x->p, x->v);
@@ -215,8 +215,7 @@ static double dot(const double *a, const double *b)
 static kd_eval circle_g(const kd_point *x, void *context, double *out)
 {
     const circle *c = context;
-    for (int i = 0; i < ROWS; i++)
-        out[i] = c->B[i][0] * (dot(x->p, x->p) - c->l * c->l) + c->B[i][1] * dot(c->n, x->p);
+    for (int i = 0; i < ROWS; i++) out[i] = c->B[i][0] * (dot(x->p, x->p) - c->l * c->l) + c->B[i][1] * dot(c->n, x->p);
     return KD_EVAL_OK;
 }
 
@@ -236,7 +235,8 @@ static void least_norm(const circle *c, const double *base, double *lambda)
         for (int j = 0; j < 2; j++)
             for (int k = 0; k < 2; k++) BB[j][k] += c->B[i][j] * c->B[i][k];
     const double det = BB[0][0] * BB[1][1] - BB[0][1] * BB[1][0];
-    const double y[2] = {(BB[1][1] * base[0] - BB[0][1] * base[1]) / det, (BB[0][0] * base[1] - BB[1][0] * base[0]) / det};
+    const double y[2] = {(BB[1][1] * base[0] - BB[0][1] * base[1]) / det,
+                         (BB[0][0] * base[1] - BB[1][0] * base[0]) / det};
     for (int i = 0; i < ROWS; i++) lambda[i] = c->B[i][0] * y[0] + c->B[i][1] * y[1];
 }
 
@@ -270,8 +270,9 @@ static void multipliers_have_least_norm(void **state)
     static const struct {
         kd_formulation formulation;
         kd_integrator  integrator;
-    } way[] = {{KD_PSF, KD_RADAU},     {KD_PSF1, KD_RADAU}, {KD_GGL, KD_BDF},     {KD_INDEX2, KD_BDF}, {KD_INDEX1, KD_RADAU},
-               {KD_BAUMGARTE1, KD_BDF}, {KD_ODE, KD_DOPRI5}, {KD_ODE, KD_DOP853}, {KD_ODASSL, KD_BDF}, {KD_STATESPACE, KD_SDIRK}};
+    } way[] = {{KD_PSF, KD_RADAU},    {KD_PSF1, KD_RADAU},      {KD_GGL, KD_BDF},    {KD_INDEX2, KD_BDF},
+               {KD_INDEX1, KD_RADAU}, {KD_BAUMGARTE1, KD_BDF},  {KD_ODE, KD_DOPRI5}, {KD_ODE, KD_DOP853},
+               {KD_ODASSL, KD_BDF},   {KD_STATESPACE, KD_SDIRK}};
     uint32_t seed = 77;
     (void)state;
     for (size_t k = 0; k < sizeof way / sizeof *way; k++) {
@@ -295,7 +296,8 @@ static void multipliers_have_least_norm(void **state)
         double e[3] = {c.n[1], -c.n[0], 0}, t[3];
         double length = sqrt(dot(e, e)), speed = random_between(&seed, 1, 3);
         for (int i = 0; i < 3; i++) x->p[i] = c.l * e[i] / length;
-        t[0] = c.n[1] * e[2] - c.n[2] * e[1], t[1] = c.n[2] * e[0] - c.n[0] * e[2], t[2] = c.n[0] * e[1] - c.n[1] * e[0];
+        t[0] = c.n[1] * e[2] - c.n[2] * e[1], t[1] = c.n[2] * e[0] - c.n[0] * e[2],
+        t[2] = c.n[0] * e[1] - c.n[1] * e[0];
         length = sqrt(dot(t, t));
         for (int i = 0; i < 3; i++) x->v[i] = speed * t[i] / length;
         for (int i = 0; i < 7; i++) times[i] = 0.0371 * (i + 1);
@@ -312,8 +314,7 @@ static void multipliers_have_least_norm(void **state)
         kd_status status = kd_simulate(eom, NULL, &opt, x, 0.3, NULL, message, sizeof message);
         if (status != KD_REDUNDANT || w.worst > 1e-4 || w.longer > 1e-7)
             print_message("%s %s: status %d, %g, %g, %s\n", kd_formulation_word(way[k].formulation),
-                          kd_integrator_word(way[k].integrator), status, w.worst, w.longer,
-                          message);
+                          kd_integrator_word(way[k].integrator), status, w.worst, w.longer, message);
         assert_int_equal(status, KD_REDUNDANT);
         assert_non_null(strstr(message, "least norm"));
         assert_true(w.seen > 8);

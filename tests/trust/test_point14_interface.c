@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 // clang-format on
-#include <kardan/kardan.h>
 #include <ctype.h>
 #include <dirent.h>
+#include <kardan/kardan.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -379,8 +379,8 @@ static void no_function_is_missing(void **state)
 
 typedef struct pendulum {
     double         length;
-    double         broken;      // from this time on the rod is no number
-    kd_simulation *simulation;  // called from the force
+    double         broken;     // from this time on the rod is no number
+    kd_simulation *simulation; // called from the force
     kd_realtime   *realtime;
     kd_status      answer;
     int            calls;
@@ -463,7 +463,9 @@ static void simulation_refuses_its_own_callbacks(void **state)
             kd_state             *x = start(eom);
             kd_simulation_options opt = kd_simulation_options_default();
             opt.integrator = (kd_integrator)integrator;
-            opt.formulation = integrator == KD_BDF || integrator == KD_IDA ? KD_GGL : integrator == KD_RADAU ? KD_PSF : KD_ODE;
+            opt.formulation = integrator == KD_BDF || integrator == KD_IDA ? KD_GGL
+                              : integrator == KD_RADAU                     ? KD_PSF
+                                                                           : KD_ODE;
             if (integrator == KD_SDIRK) opt.formulation = KD_STATESPACE;
             if (kd_simulation_create(eom, NULL, &opt, x, &s, message, sizeof message) == KD_ERR_UNAVAILABLE) {
                 kd_state_destroy(x);
@@ -575,7 +577,8 @@ static void constraints_that_become_nan_are_told(void **state)
     static const struct {
         kd_formulation formulation;
         kd_integrator  integrator;
-    } way[] = {{KD_PSF, KD_RADAU}, {KD_PSF1, KD_RADAU}, {KD_GGL, KD_BDF}, {KD_INDEX1, KD_BDF}, {KD_ODE, KD_DOP853}, {KD_STATESPACE, KD_SDIRK}};
+    } way[] = {{KD_PSF, KD_RADAU},  {KD_PSF1, KD_RADAU}, {KD_GGL, KD_BDF},
+               {KD_INDEX1, KD_BDF}, {KD_ODE, KD_DOP853}, {KD_STATESPACE, KD_SDIRK}};
     (void)state;
     for (size_t k = 0; k < sizeof way / sizeof *way; k++) {
         pendulum              c = {.length = 1, .broken = 0.3 + 0.02 * (double)k};
@@ -587,8 +590,8 @@ static void constraints_that_become_nan_are_told(void **state)
         opt.integrator = way[k].integrator;
         kd_status status = kd_simulate(eom, NULL, &opt, x, 1, NULL, message, sizeof message);
         if (status != KD_ERR_NOT_FINITE || !strstr(message, "rope") || !strstr(message, "NaN"))
-            print_message("%s %s: %d %s\n", kd_formulation_word(way[k].formulation), kd_integrator_word(way[k].integrator),
-                          status, message);
+            print_message("%s %s: %d %s\n", kd_formulation_word(way[k].formulation),
+                          kd_integrator_word(way[k].integrator), status, message);
         assert_int_equal(status, KD_ERR_NOT_FINITE);
         assert_non_null(strstr(message, "rope"));
         assert_non_null(strstr(message, "NaN"));
@@ -601,12 +604,9 @@ static void constraints_that_become_nan_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_is_refused_everywhere),
-        cmocka_unit_test(no_function_is_missing),
-        cmocka_unit_test(simulation_refuses_its_own_callbacks),
-        cmocka_unit_test(output_functions_are_refused_as_well),
-        cmocka_unit_test(real_time_refuses_its_own_callbacks),
-        cmocka_unit_test(states_of_other_equations_are_errors),
+        cmocka_unit_test(null_is_refused_everywhere),           cmocka_unit_test(no_function_is_missing),
+        cmocka_unit_test(simulation_refuses_its_own_callbacks), cmocka_unit_test(output_functions_are_refused_as_well),
+        cmocka_unit_test(real_time_refuses_its_own_callbacks),  cmocka_unit_test(states_of_other_equations_are_errors),
         cmocka_unit_test(constraints_that_become_nan_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
