@@ -132,6 +132,7 @@ typedef enum kd_kind {
     KD_NAME_THETA,
     KD_NAME_Y,
     KD_NAME_SWITCH,
+    KD_NAME_DRIVE, // a coordinate that is prescribed and stands in none of p (kd_eom_def.drives)
     KD_NAME_KIND_COUNT
 } kd_kind;
 
@@ -214,6 +215,20 @@ typedef struct kd_eom_def {
     const double *friction_scale; // (nmu) |h_i| over which the force of sliding varies at rest, as Stribeck's velocity:
                                   // steps do not jump over it on the way to rest. 0, NULL: it hardly does. Copied
     kd_function breakaway;        // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
+
+    // Drives: coordinates x that are functions of t and u alone, stand in none of p and v, and carry masses along, as
+    // the base of a mechanism in coordinates relative to it. Where x' jumps (next_break), v jumps, too: with M_vx the
+    // block of the whole mass matrix that couples v and x', M (v+ - v) + M_vx (x'+ - x') + (GZ)' Lambda + (HZ)' Pi = 0.
+    // Rows of g and h that depend on t need nothing of this. All or none; ndrives 0: none
+    int ndrives;
+    // Coordinates with two derivatives, (ndrives) each. Time stage
+    kd_eval (*drives)(const kd_point *x, void *context, double *q, double *dq, double *ddq);
+    // Generalised impulses for jumps dv of v and dx of x' with the impulses of the rows, by the whole mass matrix:
+    // free (nv) = M dv + M_vx dx + (GZ)' Lambda + (HZ)' Pi, driven (ndrives) the same for the drives. Velocity stage
+    kd_eval (*impulses)(const kd_point *x, const double *dv, const double *dx, const double *Lambda, const double *Pi,
+                        void *context, double *free, double *driven);
+    const unsigned char *timed; // (nlambda) 1: g_i depends on t or u of itself, not by drives alone; for messages about
+                                // jumps of drives. NULL: all may. Copied
 
     // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish
     // identically; all others are differenced
@@ -330,7 +345,11 @@ KD_API kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump 
 KD_API kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point *x1, double *lower,
                                     double *upper) KD_NODISCARD;
 KD_API kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit) KD_NODISCARD; // (nmu) infinity: the row always holds
-KD_API bool    kd_eom_one_sided(const kd_eom *eom, int lambda);              // g_i >= 0
+// Drives at the time stage; impulses at the velocity stage, as kd_eom_def says. free, driven, Lambda, Pi may be NULL.
+KD_API kd_eval kd_eom_drives(kd_eom_data *d, double *q, double *dq, double *ddq) KD_NODISCARD;
+KD_API kd_eval kd_eom_impulses(kd_eom_data *d, const double *dv, const double *dx, const double *Lambda,
+                               const double *Pi, double *free, double *driven) KD_NODISCARD;
+KD_API bool    kd_eom_one_sided(const kd_eom *eom, int lambda); // g_i >= 0
 KD_API bool    kd_eom_is_friction(const kd_eom *eom, int mu);
 // Impact at the position stage: M (v+ - v) = -(GZ)' Lambda - (HZ)' Pi over the active rows, for which gI = 0 and h = 0
 // afterwards, and the rows that are hit (hit[i] != 0, which need not be active), where gI_i+ = -restitution_i gI_i;
@@ -396,7 +415,9 @@ typedef struct kd_state {
 
 // All zero; rows are active but for one-sided ones and dry friction, which simulations switch on
 KD_API kd_status kd_state_create(const kd_eom *eom, kd_state **x) KD_NODISCARD;
-KD_API void      kd_state_copy(const kd_state *from, kd_state *to); // same equations
+// KD_ERR_ARGUMENT: one is NULL, or the sizes are others (other equations): nothing is copied
+KD_API kd_status kd_state_copy(const kd_state *from, kd_state *to);
+KD_API bool      kd_state_fits(const kd_eom *eom, const kd_state *x); // does x have the sizes of these equations?
 KD_API void      kd_state_destroy(kd_state *x);
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ typedef enum kd_event_kind {
     KD_EVENT_SLIDE,
     KD_EVENT_SAMPLE, // discrete states were renewed; index -1
     KD_EVENT_BREAK,  // a function of time is not smooth here; index -1
+    KD_EVENT_KICK,   // a prescribed velocity jumped; index: row of lambda or (nlambda + i) of mu; -1 - i: drive i
     KD_EVENT_KIND_COUNT
 } kd_event_kind;
 KD_API const char *kd_event_word(kd_event_kind kind); // "impact"
@@ -67,6 +68,8 @@ typedef struct kd_event {
     int           index;
     int           direction; // of a switching function: 1 rose, -1 fell; of sliding: 1, -1
     const char   *text;      // in words, with names
+    double        impulse;   // of a kick: what the drive or row gave [N s, N m s]; otherwise 0
+    double        work;      // of all kicks of the instant together [J]; NAN: the equations have no energies
 } kd_event;
 // Called for everything that happens at an instant, in its order, when the state behind it is consistent; before and
 // after are the limits from both sides. Answer as an output function does. Valid during the call.
@@ -117,6 +120,8 @@ typedef struct kd_simulation kd_simulation;
 // much), KD_REDUNDANT.
 KD_API kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
                                       kd_state *x, kd_simulation **simulation, char *message, size_t size) KD_NODISCARD;
+// From a callback of the simulation itself, run, restart and resume answer KD_ERR_BUSY, and nothing changes.
+//
 // Run to t_end (again later to go on); x is the state at the end or, after a failure, the last accepted one. t_end
 // equal to the time of x: consistent values only. KD_OK, KD_STOPPED, KD_STIFF (t_end was reached, but the message
 // advises another integrator), or < 0. After KD_ERR_TOO_MANY_STEPS call again to
@@ -143,7 +148,7 @@ KD_API kd_stats kd_simulation_stats(const kd_simulation *simulation);
 KD_API long kd_simulation_events(const kd_simulation *simulation, kd_event_kind kind);
 // Why the last call failed or stopped; otherwise the news of the last start, "" if there is none.
 KD_API const char *kd_simulation_message(const kd_simulation *simulation);
-// NULL is fine. eom, inputs and x stay the caller's.
+// NULL is fine. eom, inputs and x stay the caller's. From a callback of the simulation itself: nothing is done.
 KD_API void kd_simulation_destroy(kd_simulation *simulation);
 
 // All of the above in one call. KD_OK, or > 0 with news: KD_STOPPED; t_end was reached, but from a start that was

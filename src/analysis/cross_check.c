@@ -118,6 +118,7 @@ void kd_cross_check_destroy(kd_cross_check *k)
 
 kd_status kd_cross_check_see(kd_cross_check *k, const kd_state *x)
 {
+    if (!k || !x) return KD_ERR_ARGUMENT;
     kd_track_of_run *track = &k->track[OWN];
     int              row = track->rows;
     double           violation[2];

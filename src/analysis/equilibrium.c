@@ -226,7 +226,10 @@ kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_eq
     const kd_equilibrium_options standard = kd_equilibrium_options_default();
     search                       s = {.opt = opt ? opt : &standard};
     if (message && size > 0) message[0] = '\0';
-    if (!eom || !x || !(s.opt->tolerance > 0) || s.opt->max_iterations < 1) return KD_ERR_ARGUMENT;
+    if (eom && !kd_state_fits(eom, x))
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+    if (!kd_state_fits(eom, x) || !(s.opt->tolerance > 0) || s.opt->max_iterations < 1) return KD_ERR_ARGUMENT;
     kd_status status = prepare(&s, eom, inputs, x);
     if (status >= 0) {
         status = conclude(&s, attempt_all(&s), x, message, size);

@@ -43,7 +43,11 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
     const kd_trim_options  standard = kd_trim_options_default();
     const kd_trim_options *o = opt ? opt : &standard;
     if (message && size > 0) message[0] = '\0';
-    if (!eom || !x || nadjust < 0 || (nadjust > 0 && !adjust) || !(o->tolerance > 0)) return KD_ERR_ARGUMENT;
+    if (eom && !kd_state_fits(eom, x))
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+    if (!kd_state_fits(eom, x) || nadjust < 0 || (nadjust > 0 && !adjust) || !(o->tolerance > 0))
+        return KD_ERR_ARGUMENT;
     const kd_dims n = kd_eom_dims(eom);
     if (!is_wanted(&n, o->family, adjust, nadjust) || !is_turn(&n, o->turn)) return KD_ERR_ARGUMENT;
     kd_balance               b;

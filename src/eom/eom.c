@@ -61,6 +61,7 @@ static const char *const kind_letters[KD_NAME_KIND_COUNT] = {
     [KD_NAME_P] = "p", [KD_NAME_V] = "v", [KD_NAME_R] = "r", [KD_NAME_W] = "w", [KD_NAME_S] = "s",
     [KD_NAME_LAMBDA] = "lambda", [KD_NAME_MU] = "mu", [KD_NAME_Q] = "q", [KD_NAME_E] = "e", [KD_NAME_U] = "u",
     [KD_NAME_Z] = "z", [KD_NAME_THETA] = "theta", [KD_NAME_Y] = "y", [KD_NAME_SWITCH] = "switch",
+    [KD_NAME_DRIVE] = "drive",
 };
 // clang-format on
 
@@ -162,9 +163,25 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
     return KD_OK;
 }
 
+static kd_status check_drives(const kd_eom_def *def, message_buffer m)
+{
+    const bool complete = def->drives && def->impulses;
+    if (def->ndrives == 0 ? !def->drives && !def->impulses : def->ndrives > 0 && complete) return KD_OK;
+    kd_text(m.text, m.size,
+            def->ndrives == 0  ? "%s is given, but ndrives = %d"
+            : def->ndrives < 0 ? "%sndrives = %d is negative"
+                               : "%s is missing: ndrives = %d",
+            def->ndrives < 0    ? ""
+            : def->ndrives == 0 ? (def->drives ? "drives" : "impulses")
+                                : (def->drives ? "impulses" : "drives"),
+            def->ndrives);
+    return KD_ERR_DEFINITION;
+}
+
 static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
 {
     const kd_dims *n = &def->dims;
+    if (check_drives(def, m) < 0) return KD_ERR_DEFINITION;
     if ((def->event || def->switch_bounds) && !def->switching) {
         kd_text(m.text, m.size, "%s is given, but there are no switching functions",
                 def->event ? "event" : "switch_bounds");
@@ -332,7 +349,9 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->friction = kd_alloc((size_t)def->dims.nmu * sizeof(int));
     eom->friction_scale = kd_alloc((size_t)def->dims.nmu * sizeof(double));
     eom->crossing = kd_alloc((size_t)def->dims.nswitch);
-    if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->friction_scale || !eom->crossing)
+    eom->timed = kd_alloc((size_t)def->dims.nlambda);
+    if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->friction_scale || !eom->crossing ||
+        !eom->timed)
         return KD_ERR_MEMORY;
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
@@ -346,6 +365,8 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->def.friction = def->friction ? eom->friction : NULL;
     for (int i = 0; def->crossing && i < def->dims.nswitch; i++) eom->crossing[i] = def->crossing[i];
     eom->def.crossing = def->crossing ? eom->crossing : NULL;
+    for (int i = 0; def->timed && i < def->dims.nlambda; i++) eom->timed[i] = def->timed[i];
+    eom->def.timed = def->timed ? eom->timed : NULL;
     return KD_OK;
 }
 
@@ -384,6 +405,7 @@ void kd_eom_destroy(kd_eom *eom)
     kd_free(eom->friction);
     kd_free(eom->friction_scale);
     kd_free(eom->crossing);
+    kd_free(eom->timed);
     kd_free(eom);
 }
 
@@ -391,21 +413,25 @@ void kd_eom_destroy(kd_eom *eom)
 
 kd_dims kd_eom_dims(const kd_eom *eom)
 {
+    if (!eom) return (kd_dims){0};
     return eom->def.dims;
 }
 
 int kd_eom_rows(const kd_eom *eom, kd_fn fn)
 {
+    if (!eom) return 0;
     return eom->entry[fn].rows;
 }
 
 int kd_eom_columns(const kd_eom *eom, kd_var var)
 {
+    if (!eom) return 0;
     return eom->columns[var];
 }
 
 const char *kd_eom_title(const kd_eom *eom)
 {
+    if (!eom) return "";
     return eom->title;
 }
 
@@ -416,11 +442,14 @@ const kd_eom_def *kd_eom_definition(const kd_eom *eom)
 
 bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var)
 {
+    if (!eom) return false;
     return eom->depends[fn] & KD_BIT(var);
 }
 
 const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
 {
+    kd_text(buffer, size, "%s", "");
+    if (!eom || !buffer) return buffer ? buffer : "";
     const char *name = eom->def.name ? eom->def.name(kind, i, eom->def.context) : NULL;
     // without own kinematics, velocity i is the rate of coordinate i
     const char *coordinate = NULL;

@@ -319,7 +319,7 @@ static int list_columns(kd_iv_system *s, const int *vars, int count, int n)
 
 static void list_rows(kd_iv_system *s, const bool *conditions)
 {
-    static const int order[] = {KD_C, KD_G, KD_GI, KD_H, KD_RESIDUAL, KD_D, KD_GII, KD_HI};
+    static const int order[] = {KD_C, KD_G, KD_GI, KD_H, KD_E, KD_RESIDUAL, KD_D, KD_GII, KD_HI};
     int              m = 0;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         int fn = order[k];
@@ -327,7 +327,7 @@ static void list_rows(kd_iv_system *s, const bool *conditions)
         for (int i = 0; i < kd_eom_rows(s->iv->eom, (kd_fn)fn); i++) {
             if (!is_active(s->iv, fn, i)) continue;
             s->fn[m] = fn;
-            s->affine[m] = fn != KD_C && fn != KD_G && !(s->unknown & KD_BIT(KD_P));
+            s->affine[m] = fn != KD_C && fn != KD_G && fn != KD_E && !(s->unknown & KD_BIT(KD_P));
             s->fn_index[m++] = i;
         }
     }

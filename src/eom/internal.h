@@ -52,6 +52,7 @@ struct kd_eom {
     int                 *friction;
     double              *friction_scale;
     signed char         *crossing;
+    unsigned char       *timed;
     char                *title;
 };
 

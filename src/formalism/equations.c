@@ -317,6 +317,52 @@ static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
     return KD_EVAL_OK;
 }
 
+// ---- drives: prescribed dofs of the tree ----------------------------------------------------------------------------
+static kd_eval drives(const kd_point *x, void *context, double *q, double *dq, double *ddq)
+{
+    kd_work *w = context;
+    kd_work_time(w, x);
+    for (int i = 0; i < w->system->ndrives; i++) {
+        const int      k = w->system->drive[i];
+        const kd_link *link = &w->system->tree.link[w->system->tree.dof_link[k]];
+        q[i] = w->x[link->position + k - link->dof];
+        dq[i] = w->dx[k];
+        ddq[i] = w->ddx[k];
+    }
+    return KD_EVAL_OK;
+}
+
+// All generalised impulses are the residual at rest, without gravity and forces, with jumps of the velocities for
+// accelerations and impulses of the rows for multipliers: the tree is at another motion afterwards.
+static kd_eval impulses(const kd_point *x, const double *dv, const double *dx, const double *Lambda, const double *Pi,
+                        void *context, double *free, double *driven)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_work_velocity(w, x, KD_FOR_ROWS);
+    kd_work_clear_forces(w);
+    kd_work_apply_rows(w, Lambda, Pi);
+    kd_work_spread_forces(w);
+    memset(w->dx, 0, (size_t)s->tree.ndof * sizeof *w->dx);
+    for (int i = 0; i < s->tree.nv; i++) w->ddx[s->tree.v_dof[i]] = dv[i];
+    for (int i = 0; i < s->ndrives; i++) w->ddx[s->drive[i]] = dx[i];
+    kd_tree_move(&s->tree, w->dx, &w->motion);
+    kd_tree_accelerate(&s->tree, w->dx, w->ddx, (kd_vec3){0}, &w->motion);
+    kd_tree_residual(&s->tree, &w->motion, w->load, w->tau);
+    for (int k = 0; k < s->tree.ndof; k++) w->tau[k] -= w->joint_force[k];
+    for (int i = 0; i < s->tree.nv; i++) free[i] = w->tau[s->tree.v_dof[i]];
+    for (int i = 0; i < s->ndrives; i++) driven[i] = w->tau[s->drive[i]];
+    kd_work_forget(w);
+    return KD_EVAL_OK;
+}
+
+static const unsigned char *timed_rows(kd_system *s)
+{
+    unsigned char *timed = kd_arena_cut(&s->arena, (size_t)s->nlambda, 1);
+    for (int i = 0; timed && i < s->nlambda; i++) timed[i] = s->row_g[s->kept[i]].target || s->row_g[s->kept[i]].expr;
+    return timed;
+}
+
 static void load_energies(kd_work *w, kd_energies *out)
 {
     const kd_system *s = w->system;
@@ -803,6 +849,12 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         if (s->load[i].class->caution) def.caution = kd_work_caution;
     if (!s->for_start) def.reason = kd_work_reason;
     if (s->nbreaking > 0) def.next_break = next_break;
+    if (s->ndrives > 0) {
+        def.ndrives = s->ndrives;
+        def.drives = drives;
+        def.impulses = impulses;
+    }
+    if (s->nlambda > 0 && !(def.timed = timed_rows(s))) return KD_ERR_MEMORY;
     if (def.dims.nswitch > 0) {
         def.switching = kd_work_switching;
         def.switch_bounds = kd_work_switch_bounds;

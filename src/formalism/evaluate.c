@@ -147,7 +147,7 @@ static void fill_z(kd_work *w, const double *z, int first, int end)
 }
 
 // ---- dofs -----------------------------------------------------------------------------------------------------------
-static void fill_time(kd_work *w, const kd_point *x)
+void kd_work_time(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     if (w->time_stamp == x->time_stamp) return;
@@ -335,7 +335,7 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
     if (new) {
         w->position_stamp = x->position_stamp;
         w->placed = w->moved_to = w->accelerated = nothing;
-        fill_time(w, x);
+        kd_work_time(w, x);
         for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
         kd_tree_place(&s->tree, w->x, &w->motion);
     }

@@ -63,6 +63,15 @@ static bool is_driven(const kd_system *s)
     return driven;
 }
 
+static kd_status list_drives(kd_system *s)
+{
+    s->drive = kd_cut_int(&s->arena, s->tree.ndof);
+    if (!s->drive) return KD_ERR_MEMORY;
+    for (int k = 0; s->prescribed && k < s->tree.ndof; k++)
+        if (s->motion[k]) s->drive[s->ndrives++] = k;
+    return KD_OK;
+}
+
 // Joints that must not be cut are all in the tree.
 static kd_status check_cuts(const kd_system *s, char *message, size_t size)
 {
@@ -300,6 +309,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = kd_system_list_breaks(s);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
+    if (status == KD_OK) status = list_drives(s);
     s->time_dependent = reads_time(s);
     s->driven = is_driven(s);
     return status;
@@ -426,6 +436,7 @@ void kd_system_destroy(kd_system *s)
 
 const kd_eom *kd_system_eom(const kd_system *s)
 {
+    if (!s) return NULL;
     return s->eom;
 }
 const kd_inputs *kd_system_inputs(const kd_system *s)
@@ -434,9 +445,11 @@ const kd_inputs *kd_system_inputs(const kd_system *s)
 }
 const kd_model *kd_system_model(const kd_system *s)
 {
+    if (!s) return NULL;
     return s->model;
 }
 kd_system_info kd_system_info_of(const kd_system *s)
 {
+    if (!s) return (kd_system_info){0};
     return s->info;
 }

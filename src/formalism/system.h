@@ -150,6 +150,8 @@ struct kd_system {
     kd_tree_edge *edge;       // (njoints)
     double       *design;     // (tree.nposition) coordinates at the design position
     kd_expr     **motion;     // (tree.ndof) prescribed dofs: function of t; NULL
+    int           ndrives;    // prescribed dofs
+    int          *drive;      // (ndrives) dofs of the tree
     bool          prescribed; // is there one?
 
     int         npairs, nmeasures, nslots, nrows_g, nrows_h, nloads, nturns;
@@ -395,6 +397,7 @@ enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 kd_work *kd_work_create(const kd_system *s);
 void     kd_work_destroy(kd_work *w);
 void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_time(kd_work *w, const kd_point *x); // prescribed dofs, what depends on t and u alone
 void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states

@@ -36,6 +36,8 @@
 #define JUMP_NEAR 1e-3    // the same for jumps, of which a few digits are enough
 #define JUMPS 100         // jumps that one matrix serves at most
 #define BY_TOPOLOGY 25    // corrections of a stage with the factors of the definition
+#define INDEPENDENT 1e-8  // part of a null vector beyond the others that counts
+#define DEPENDENT 1e-10   // singular value of invariants, relative to the largest, of those that depend on others
 #define NEXT_TO 3         // corrections of a stage with the matrix of a neighbouring point
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
@@ -96,9 +98,10 @@ struct kd_acceleration {
     double         *gradient;          // (nv x ne) of the invariants by p along the constraints
     double         *along_p, *along_v; // (nk x ne) directions in which they are projected, with multipliers
     double         *p_kept, *s_kept, *v_kept;
-    double         *e, *S; // (ne), (ne x ne)
-    double         *small; // (ns)
-    double         *c_LU;  // (ns x ns) of c_s at an earlier point
+    double         *e, *S;                         // (ne), (ne x ne)
+    double         *e_U, *e_sigma, *e_Vt, *e_work; // SVD of S
+    double         *small;                         // (ns)
+    double         *c_LU;                          // (ns x ns) of c_s at an earlier point
     bool            c_known;
     double         *kept_point;  // (nf) a, lambda, mu, w of the last solution
     double         *guess;       // (nf) lambda, mu, w that came as guess, behind nv places
@@ -201,6 +204,10 @@ static void cut_arrays(kd_acceleration *self)
     self->v_kept = kd_cut_double(arena, d.nv);
     self->e = kd_cut_double(arena, d.ne);
     self->S = kd_cut_matrix(arena, d.ne, d.ne);
+    self->e_U = kd_cut_matrix(arena, d.ne, d.ne);
+    self->e_Vt = kd_cut_matrix(arena, d.ne, d.ne);
+    self->e_sigma = kd_cut_double(arena, d.ne);
+    self->e_work = kd_cut_double(arena, kd_svd_work(d.ne, d.ne) + d.ne);
     self->small = kd_cut_double(arena, d.ns);
     self->c_LU = kd_cut_matrix(arena, d.ns, d.ns);
     self->c_pivot = kd_cut_int(arena, d.ns);
@@ -779,11 +786,66 @@ static kd_eval solve_with_kept(kd_acceleration *self, double *a, double *w, doub
     return KD_EVAL_OK;
 }
 
+// ---- multipliers of redundant rows ----------------------------------------------------------------------------------
+
+// Null vectors of the matrix whose SVD is at hand, without its scale, orthonormal in the multipliers: N (nk - nv x k)
+// in the columns of U. The norm that counts is that of lambda and mu, not of the scaled unknowns.
+static int null_multipliers(kd_acceleration *self, int n)
+{
+    const int nv = self->dims.nv, rows = self->nk - nv;
+    int       count = 0;
+    for (int i = 0; i < n && count < rows; i++) {
+        double *q = self->U + (size_t)count * (size_t)rows, length;
+        if (self->sigma[i] > self->rank_tolerance * self->sigma[0]) continue;
+        for (int j = 0; j < rows; j++) q[j] = self->Vt[i + (nv + j) * n] * self->column[nv + j];
+        length = sqrt(kd_dot(rows, q, q));
+        for (int b = 0; b < 2 * count; b++) { // twice is enough
+            const double *other = self->U + (size_t)(b % count) * (size_t)rows;
+            kd_axpy(rows, -kd_dot(rows, other, q), other, q);
+        }
+        double left = sqrt(kd_dot(rows, q, q));
+        if (!(left > INDEPENDENT * length)) continue;
+        for (int j = 0; j < rows; j++) q[j] /= left;
+        count++;
+    }
+    return count;
+}
+
+// lambda, mu <- (I - N N') (lambda, mu): the same forces, the least norm
+static void take_least_norm(kd_acceleration *self, int n, double *lambda, double *mu)
+{
+    const int nlambda = self->dims.nlambda, nmu = self->dims.nmu, rows = nlambda + nmu;
+    const int count = null_multipliers(self, n);
+    for (int k = 0; k < count; k++) {
+        const double *q = self->U + (size_t)k * (size_t)rows;
+        const double  part = kd_dot(nlambda, q, lambda) + kd_dot(nmu, q + nlambda, mu);
+        kd_axpy(nlambda, -part, q, lambda);
+        kd_axpy(nmu, -part, q + nlambda, mu);
+    }
+}
+
+kd_eval kd_acceleration_least_norm(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                   const double *r, const double *a, const double *w, double *lambda, double *mu)
+{
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK || self->nk == self->dims.nv) return answer;
+    if (!reserve(self)) return no_room(self, t);
+    kd_eom_at_acceleration(self->data, a, w, lambda, mu);
+    self->by_definition = self->shared = false;
+    answer = evaluate_matrix(self);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!factor(self, self->nf))
+        return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
+    if (self->truncated) take_least_norm(self, self->nf, lambda, mu);
+    return KD_EVAL_OK;
+}
+
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu)
 {
     kd_dims d = self->dims;
     double  last = INFINITY;
+    bool    least = self->least_change; // nothing is left to be done for the norm
     memset(a, 0, (size_t)d.nv * sizeof *a);
     kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
     if (answer != KD_EVAL_OK) return answer;
@@ -820,10 +882,17 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
         solve(self, self->nf, self->rhs);
         double step = scaled_increment(self);
         add_increment(self, a, w, lambda, mu);
-        if (self->linear)
-            return isfinite(step) ? KD_EVAL_OK : no_solution(self, KD_ERR_NOT_FINITE, t, "no finite acceleration");
+        if (self->linear && !isfinite(step)) return no_solution(self, KD_ERR_NOT_FINITE, t, "no finite acceleration");
+        if (self->linear && self->truncated && !least) take_least_norm(self, self->nf, lambda, mu);
+        if (self->linear) return KD_EVAL_OK;
         double size = scaled_size(self, a, w, lambda, mu);
         if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) {
+            if (self->truncated && !least) { // forces that depend on multipliers: once more from there
+                take_least_norm(self, self->nf, lambda, mu);
+                least = true;
+                last = INFINITY;
+                continue;
+            }
             keep_matrix(self, a, w, lambda, mu);
             return KD_EVAL_OK;
         }
@@ -1199,7 +1268,7 @@ static void tangent_direction(kd_acceleration *self, const double *force, int st
     solve(self, self->nk, out);
 }
 
-// Directions at the present point and S = change of e by them, factored; not regular: nothing can be projected
+// Directions at the present point and S = change of e by them, its SVD; not regular: nothing can be projected
 static kd_eval invariant_directions(kd_acceleration *self, bool *regular)
 {
     kd_dims       d = self->dims;
@@ -1217,7 +1286,8 @@ static kd_eval invariant_directions(kd_acceleration *self, bool *regular)
         kd_gemv(d.ne, d.nv, 1, b->e_v, self->along_v + k * self->nk, 0, self->S + k * d.ne);
         kd_gemv_t(d.nv, d.ne, 1, self->gradient, self->along_p + k * self->nk, 1, self->S + k * d.ne);
     }
-    *regular = kd_lu_factor(d.ne, self->S, self->pivot_small) == 0;
+    *regular = kd_svd(d.ne, d.ne, self->S, self->e_U, self->e_sigma, self->e_Vt, self->e_work) == 0 &&
+               self->e_sigma[0] > DBL_MIN;
     return KD_EVAL_OK;
 }
 
@@ -1226,7 +1296,10 @@ static kd_eval move_along(kd_acceleration *self, double t, double *p, double *s,
 {
     kd_dims d = self->dims;
     double *y = self->e, *dp = self->e_moved;
-    kd_lu_solve(d.ne, self->S, self->pivot_small, y, 1);
+    kd_gemv_t(d.ne, d.ne, 1, self->e_U, y, 0, self->e_work); // dependent invariants: the shortest move for all
+    for (int k = 0; k < d.ne; k++)
+        self->e_work[k] *= self->e_sigma[k] > DEPENDENT * self->e_sigma[0] ? 1 / self->e_sigma[k] : 0;
+    kd_gemv_t(d.ne, d.ne, 1, self->e_Vt, self->e_work, 0, y);
     *moved = 0;
     memset(dp, 0, (size_t)d.nv * sizeof *dp);
     for (int k = 0; k < d.ne; k++) {
@@ -1276,6 +1349,32 @@ static kd_eval project_invariants(kd_acceleration *self, double t, double *p, do
         if (moved * *far <= DBL_EPSILON) break;
     }
     return answer;
+}
+
+// K [dv; Lambda] = -[momentum; gI, h], at the right-hand limit of an instant
+kd_eval kd_acceleration_impulse(kd_acceleration *self, double t, const double *p, const double *s, double *v,
+                                const double *r, const double *momentum, double *impulse)
+{
+    kd_dims d = self->dims;
+    double  far = 0, *y = self->rhs;
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK) return answer;
+    self->keeps = self->shared = false; // the matrix of this very point
+    answer = evaluate_projector(self, t, p, &far);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!(self->by_definition || self->definite || factor(self, self->nk)))
+        return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
+    memset(y, 0, (size_t)self->nk * sizeof *y);
+    if (d.nlambda > 0) answer = kd_eom_eval(self->data, KD_GI, y + d.nv);
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_H, y + d.nv + d.nlambda);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    if (momentum) memcpy(y, momentum, (size_t)d.nv * sizeof *y);
+    for (int i = 0; i < self->nk; i++) y[i] = -y[i];
+    clear_inactive(self);
+    solve(self, self->nk, y);
+    kd_axpy(d.nv, 1, y, v);
+    memcpy(impulse, y + d.nv, (size_t)(d.nlambda + d.nmu) * sizeof *y);
+    return KD_EVAL_OK;
 }
 
 kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,

@@ -118,6 +118,11 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
         kd_text(message, size, "kd_formulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "dae"));
         return KD_ERR_ARGUMENT;
     }
+    if (!kd_state_fits(eom, x)) {
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+        return KD_ERR_ARGUMENT;
+    }
     if (!is_formulation(form)) {
         kd_text(message, size, "the formulation %d is none of", (int)form);
         for (int i = 0; i < KD_FORMULATION_COUNT; i++)
@@ -145,6 +150,7 @@ static bool keeps_acceleration(const kd_dae *dae, const kd_state *state)
 
 void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x)
 {
+    if (!dae) return;
     if (dae->methods->pack) {
         (void)dae->methods->pack(dae->impl, state->t, state->p, x); // start tells what was wrong
         return;
@@ -159,6 +165,7 @@ void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x)
 
 void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_state *state)
 {
+    if (!dae) return;
     state->t = t;
     memcpy(state->p, x, (size_t)dae->nstate * sizeof *x);
     if (keeps_acceleration(dae, state)) memcpy(state->a, x + dae->nstate, (size_t)(dae->n - dae->nstate) * sizeof *x);

@@ -230,11 +230,13 @@ void kd_arkode_destroy(kd_arkode *self)
 
 kd_status kd_arkode_start(kd_arkode *self, double t, const double *x)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     return kd_arkode_restart(self, t, x, KD_RESTART_FRESH);
 }
 
 kd_status kd_arkode_restart(kd_arkode *self, double t, const double *x, kd_restart mode)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     double       h_last = 0;
     base->before = kd_arkode_stats(self);
@@ -288,6 +290,7 @@ static bool start_smaller(kd_arkode *self, int flag)
 
 kd_status kd_arkode_step(kd_arkode *self, double t_end)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     bool         go;
     kd_status    status = kd_sundials_may_step(base, t_end, &go);
@@ -307,6 +310,7 @@ kd_status kd_arkode_step(kd_arkode *self, double t_end)
 
 kd_status kd_arkode_dense(kd_arkode *self, double t, double *x)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     return kd_sundials_dense(&self->base, STEPPER(self, GetDky), t, x);
 }
 
@@ -314,16 +318,19 @@ kd_status kd_arkode_dense(kd_arkode *self, double t, double *x)
 
 double kd_arkode_time(const kd_arkode *self)
 {
+    if (!self) return 0;
     return self->base.t;
 }
 
 double kd_arkode_time_old(const kd_arkode *self)
 {
+    if (!self) return 0;
     return self->base.t_old;
 }
 
 const double *kd_arkode_x(const kd_arkode *self)
 {
+    if (!self) return NULL;
     return self->base.accepted;
 }
 
@@ -335,6 +342,7 @@ const char *kd_arkode_message(const kd_arkode *self)
 // ARKODE counts from its last start; earlier ones are added.
 kd_stats kd_arkode_stats(const kd_arkode *self)
 {
+    if (!self) return (kd_stats){0};
     kd_stats           stats = self->base.before;
     void              *m = self->base.memory;
     long               steps = 0, evaluations = 0, implicit = 0, setups = 0, jacobians = 0, differences = 0;

@@ -803,16 +803,19 @@ kd_status kd_bdf_step(kd_bdf *b, double t_end)
 
 double kd_bdf_time(const kd_bdf *b)
 {
+    if (!b) return 0;
     return b->past.t[0];
 }
 
 double kd_bdf_time_old(const kd_bdf *b)
 {
+    if (!b) return 0;
     return b->t_old;
 }
 
 const double *kd_bdf_x(const kd_bdf *b)
 {
+    if (!b) return NULL;
     return b->past.D[0];
 }
 
@@ -832,6 +835,7 @@ kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
 
 kd_stats kd_bdf_stats(const kd_bdf *b)
 {
+    if (!b) return (kd_stats){0};
     kd_stats stats = b->stats;
     kd_attempt_counters(b->dae, &stats);
     return stats;

@@ -715,16 +715,19 @@ kd_status kd_explicit_dense(kd_explicit *self, double t, double *x)
 
 double kd_explicit_time(const kd_explicit *self)
 {
+    if (!self) return 0;
     return self->t;
 }
 
 double kd_explicit_time_old(const kd_explicit *self)
 {
+    if (!self) return 0;
     return self->t_old;
 }
 
 const double *kd_explicit_x(const kd_explicit *self)
 {
+    if (!self) return NULL;
     return self->x;
 }
 
@@ -735,6 +738,7 @@ const char *kd_explicit_message(const kd_explicit *self)
 
 kd_stats kd_explicit_stats(const kd_explicit *self)
 {
+    if (!self) return (kd_stats){0};
     kd_stats stats = self->stats;
     stats.order_last = self->order;
     if (!self->dae->methods->counters) return stats;

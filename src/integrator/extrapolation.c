@@ -536,16 +536,19 @@ kd_status kd_extrapolation_dense(kd_extrapolation *self, double t, double *x)
 
 double kd_extrapolation_time(const kd_extrapolation *self)
 {
+    if (!self) return 0;
     return self->frame.t;
 }
 
 double kd_extrapolation_time_old(const kd_extrapolation *self)
 {
+    if (!self) return 0;
     return self->frame.t_old;
 }
 
 const double *kd_extrapolation_x(const kd_extrapolation *self)
 {
+    if (!self) return NULL;
     return self->frame.x;
 }
 
@@ -556,5 +559,6 @@ const char *kd_extrapolation_message(const kd_extrapolation *self)
 
 kd_stats kd_extrapolation_stats(const kd_extrapolation *self)
 {
+    if (!self) return (kd_stats){0};
     return kd_explicit_stats(&self->frame);
 }

@@ -194,11 +194,13 @@ void kd_ida_destroy(kd_ida *self)
 
 kd_status kd_ida_start(kd_ida *self, double t, const double *x)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     return kd_ida_restart(self, t, x, KD_RESTART_FRESH);
 }
 
 kd_status kd_ida_restart(kd_ida *self, double t, const double *x, kd_restart mode)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     base->before = kd_ida_stats(self);
     kd_status status = kd_sundials_begin_again(base, t, x, mode, N_VGetArrayPointer(self->xdot));
@@ -234,6 +236,7 @@ static kd_status relabel(kd_ida *self)
 
 kd_status kd_ida_step(kd_ida *self, double t_end)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     bool         go;
     kd_status    status = kd_sundials_may_step(base, t_end, &go);
@@ -252,6 +255,7 @@ kd_status kd_ida_step(kd_ida *self, double t_end)
 
 kd_status kd_ida_dense(kd_ida *self, double t, double *x)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     return kd_sundials_dense(&self->base, IDAGetDky, t, x);
 }
 
@@ -259,16 +263,19 @@ kd_status kd_ida_dense(kd_ida *self, double t, double *x)
 
 double kd_ida_time(const kd_ida *self)
 {
+    if (!self) return 0;
     return self->base.t;
 }
 
 double kd_ida_time_old(const kd_ida *self)
 {
+    if (!self) return 0;
     return self->base.t_old;
 }
 
 const double *kd_ida_x(const kd_ida *self)
 {
+    if (!self) return NULL;
     return self->base.accepted;
 }
 
@@ -280,6 +287,7 @@ const char *kd_ida_message(const kd_ida *self)
 // IDA counts from its last start; earlier ones are added.
 kd_stats kd_ida_stats(const kd_ida *self)
 {
+    if (!self) return (kd_stats){0};
     kd_stats stats = self->base.before;
     void    *m = self->base.memory;
     long     steps = 0, residuals = 0, setups = 0, error_failures = 0, solve_failures = 0;

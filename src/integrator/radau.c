@@ -873,16 +873,19 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
 
 double kd_radau_time(const kd_radau *r)
 {
+    if (!r) return 0;
     return r->t;
 }
 
 double kd_radau_time_old(const kd_radau *r)
 {
+    if (!r) return 0;
     return r->kinked ? r->t : r->t_old;
 }
 
 const double *kd_radau_x(const kd_radau *r)
 {
+    if (!r) return NULL;
     return r->x;
 }
 
@@ -913,6 +916,7 @@ kd_status kd_radau_dense(kd_radau *r, double t, double *x)
 
 kd_stats kd_radau_stats(const kd_radau *r)
 {
+    if (!r) return (kd_stats){0};
     kd_stats stats = r->stats;
     kd_attempt_counters(r->dae, &stats);
     return stats;

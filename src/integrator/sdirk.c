@@ -667,16 +667,19 @@ kd_status kd_sdirk_step(kd_sdirk *s, double t_end)
 
 double kd_sdirk_time(const kd_sdirk *s)
 {
+    if (!s) return 0;
     return s->t;
 }
 
 double kd_sdirk_time_old(const kd_sdirk *s)
 {
+    if (!s) return 0;
     return s->kinked ? s->t : s->t_old;
 }
 
 const double *kd_sdirk_x(const kd_sdirk *s)
 {
+    if (!s) return NULL;
     return s->x;
 }
 
@@ -711,6 +714,7 @@ kd_status kd_sdirk_dense(kd_sdirk *s, double t, double *x)
 
 kd_stats kd_sdirk_stats(const kd_sdirk *s)
 {
+    if (!s) return (kd_stats){0};
     kd_stats stats = s->stats;
     kd_attempt_counters(s->dae, &stats);
     return stats;

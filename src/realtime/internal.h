@@ -97,9 +97,17 @@ struct kd_realtime {
     } events;
     kd_state *jump; // what an event or a sample writes to
 
+    struct { // coordinates that time prescribes (drives.c)
+        int     n;
+        bool    known;                 // at now
+        double *q[2], *dq[2], *ddq[2]; // (n) at now and at next
+        double *dx, *driven, *free;    // (n), (n), (nv)
+    } drives;
+
     double           next_sample, next_sample_kept;
     long             steps;
     double           seconds;
+    bool             busy; // a step is being made: callbacks must not call it
     kd_realtime_work work;
     kd_arena         arena;
     char             message[512];
@@ -138,6 +146,14 @@ void    kd_rt_events_keep(kd_realtime *rt, bool back);    // put the signs aside
 kd_status kd_rt_events_make(kd_realtime *rt) KD_NODISCARD;
 kd_eval   kd_rt_sample(kd_realtime *rt) KD_NODISCARD; // at now; then the next time
 void      kd_rt_next_sample(kd_realtime *rt);         // behind now
+
+// ---- prescribed coordinates (drives.c) -----------------------------------------------------------------------------
+bool    kd_rt_drives_cut(kd_realtime *rt);
+kd_eval kd_rt_drives_begin(kd_realtime *rt) KD_NODISCARD; // of a step: both ends; data stands nowhere afterwards
+bool    kd_rt_drives_leap(kd_realtime *rt);               // does a position jump? Told in rt->message
+// y (nv) -= impulses of jumps, where data stands with forces
+kd_eval kd_rt_drives_kick(kd_realtime *rt, double *y) KD_NODISCARD;
+void    kd_rt_drives_accept(kd_realtime *rt); // next becomes now
 
 // ---- the step (step.c) ----------------------------------------------------------------------------------------------
 kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs) KD_NODISCARD;

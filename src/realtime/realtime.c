@@ -96,7 +96,7 @@ static bool cut(kd_realtime *rt)
     rt->u_placed = kd_cut_double(a, n->nu);
     rt->du_placed = kd_cut_double(a, n->nu);
     rt->held_kept = kd_cut_double(a, n->nu);
-    return !a->failed && kd_rt_events_cut(rt) && kd_rt_blocks_cut(rt);
+    return !a->failed && kd_rt_events_cut(rt) && kd_rt_drives_cut(rt) && kd_rt_blocks_cut(rt);
 }
 
 static kd_status make(kd_realtime *rt, const kd_state *x)
@@ -195,7 +195,7 @@ static kd_status begin_at(kd_realtime *rt, const kd_state *x, bool created)
 {
     const bool samples = rt->n.nz > 0 && (created || kd_eom_definition(rt->eom)->discrete_counts);
     if (x != rt->now) kd_state_copy(x, rt->now);
-    rt->placed = rt->start_known = rt->step.known = rt->mass.known = false;
+    rt->placed = rt->start_known = rt->step.known = rt->mass.known = rt->drives.known = false;
     rt->steps = 0;
     rt->fed = false;
     rt->message[0] = '\0';
@@ -255,7 +255,12 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
                              const kd_state *x, kd_realtime **self, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
-    *self = NULL;
+    if (self) *self = NULL;
+    if (!eom || !self || !kd_state_fits(eom, x))
+        return refuse(message, size, KD_ERR_ARGUMENT,
+                      !eom || !self
+                          ? "kd_realtime_create: an argument is NULL"
+                          : "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     kd_realtime *rt = kd_alloc(sizeof *rt);
     if (!rt) return refuse(message, size, KD_ERR_MEMORY, kd_status_sentence(KD_ERR_MEMORY));
     rt->eom = eom;
@@ -304,7 +309,7 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
 
 void kd_realtime_destroy(kd_realtime *self)
 {
-    if (!self) return;
+    if (!self || self->busy) return;
     kd_elimination_destroy(self->step.lu);
     kd_elimination_destroy(self->mass.lu);
     kd_eom_data_destroy(self->data);
@@ -319,21 +324,29 @@ void kd_realtime_destroy(kd_realtime *self)
 // ---- steps and states -----------------------------------------------------------------------------------------------
 kd_status kd_realtime_step(kd_realtime *self, const double *inputs, double *outputs)
 {
-    return kd_rt_make_step(self, inputs, outputs);
+    if (!self) return KD_ERR_ARGUMENT;
+    if (self->busy) return KD_ERR_BUSY;
+    self->busy = true;
+    kd_status status = kd_rt_make_step(self, inputs, outputs);
+    self->busy = false;
+    return status;
 }
 
 kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x)
 {
-    return x->size == self->now->size ? begin_at(self, x, false) : KD_ERR_ARGUMENT;
+    if (!self || !kd_state_fits(self->eom, x)) return KD_ERR_ARGUMENT;
+    return self->busy ? KD_ERR_BUSY : begin_at(self, x, false);
 }
 
 const kd_state *kd_realtime_state(const kd_realtime *self)
 {
+    if (!self) return NULL;
     return self->now;
 }
 
 long kd_realtime_steps(const kd_realtime *self)
 {
+    if (!self) return 0;
     return self->steps;
 }
 
@@ -344,11 +357,13 @@ const char *kd_realtime_message(const kd_realtime *self)
 
 double kd_realtime_seconds(const kd_realtime *self)
 {
+    if (!self) return 0;
     return self->seconds;
 }
 
 kd_realtime_work kd_realtime_work_of(const kd_realtime *self)
 {
+    if (!self) return (kd_realtime_work){0};
     return self->work;
 }
 
@@ -371,11 +386,13 @@ static int find_port(const kd_realtime *rt, kd_kind kind, int n, const char *nam
 
 int kd_realtime_input(const kd_realtime *self, const char *name)
 {
+    if (!self) return -1;
     return find_port(self, KD_NAME_U, self->n.nu, name);
 }
 
 int kd_realtime_output(const kd_realtime *self, const char *name)
 {
+    if (!self) return -1;
     return find_port(self, KD_NAME_Y, self->n.ny, name);
 }
 
@@ -409,6 +426,8 @@ static kd_status answer_of(kd_realtime *rt, kd_eval answer)
 
 kd_status kd_realtime_defects(kd_realtime *self, kd_realtime_defect *out)
 {
+    if (!self || !out) return KD_ERR_ARGUMENT;
+    if (self->busy) return KD_ERR_BUSY;
     const kd_dims *n = &self->n;
     kd_eval        answer = look_at_now(self);
     *out = (kd_realtime_defect){0};
@@ -422,6 +441,8 @@ kd_status kd_realtime_defects(kd_realtime *self, kd_realtime_defect *out)
 
 kd_status kd_realtime_energies(kd_realtime *self, kd_energies *out)
 {
+    if (!self || !out) return KD_ERR_ARGUMENT;
+    if (self->busy) return KD_ERR_BUSY;
     if (!kd_eom_definition(self->eom)->energies) return KD_ERR_UNSUPPORTED;
     kd_eval answer = look_at_now(self);
     if (answer == KD_EVAL_OK) answer = kd_eom_energies(self->data, out);

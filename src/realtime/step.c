@@ -267,6 +267,7 @@ static kd_status step_ahead(kd_realtime *rt)
     rt->start_known = false;
     if (kd_rt_evaluate(rt) != KD_EVAL_OK || forces(rt) != KD_EVAL_OK) return fault(rt);
     kd_eval answer = rt->opt.index == 1 ? acceleration_rows(rt) : velocity_rows(rt, &rt->start);
+    if (answer == KD_EVAL_OK) answer = kd_rt_drives_kick(rt, rt->x);
     if (answer != KD_EVAL_OK) return fault(rt);
     status = solve_velocities(rt, &rt->start);
     return status == KD_OK && rt->opt.stabilisation == KD_REALTIME_PROJECTION ? project(rt) : status;
@@ -281,6 +282,7 @@ static kd_status step_from_start(kd_realtime *rt, bool *ends)
     if (kd_rt_start(rt) != KD_EVAL_OK) return fault(rt);
     if (rt->opt.index == 1 && acceleration_rows(rt) != KD_EVAL_OK) return fault(rt);
     if (forces(rt) != KD_EVAL_OK) return fault(rt); // J3 leaves data beside the start
+    if (kd_rt_drives_kick(rt, rt->x) != KD_EVAL_OK) return fault(rt);
     if (rt->opt.index == 2 || !late) status = predict_positions(rt);
     if (status == KD_OK) status = velocities(rt);
     if (status == KD_OK && late && predict(rt, rt->next->v) != KD_EVAL_OK) status = fault(rt);
@@ -323,6 +325,7 @@ static void accept(kd_realtime *rt, bool ends)
     }
     rt->start_known = ends;
     rt->placed = true;
+    kd_rt_drives_accept(rt);
     memcpy(rt->u_placed, rt->u, (size_t)rt->n.nu * sizeof *rt->u);
     memcpy(rt->du_placed, rt->du, (size_t)rt->n.nu * sizeof *rt->du);
     rt->steps++;
@@ -373,6 +376,7 @@ static void take_back(kd_realtime *rt)
     kd_state *end = rt->now;
     rt->now = rt->next;
     rt->next = end;
+    rt->drives.known = false;
     rt->steps--;
 }
 
@@ -380,7 +384,9 @@ static kd_status attempt(kd_realtime *rt, double *outputs)
 {
     bool ends = false;
     rt->next->t = time_after(rt);
-    kd_status status = rt->opt.ahead ? step_ahead(rt) : step_from_start(rt, &ends);
+    kd_status status = kd_rt_drives_begin(rt) == KD_EVAL_OK ? KD_OK : fault(rt);
+    if (status == KD_OK && kd_rt_drives_leap(rt)) status = KD_ERR_POSITION_JUMP;
+    if (status == KD_OK) status = rt->opt.ahead ? step_ahead(rt) : step_from_start(rt, &ends);
     if (status == KD_OK && !is_finite(rt->next)) status = not_finite(rt);
     if (status != KD_OK) return reject(rt, status);
     accept(rt, ends);

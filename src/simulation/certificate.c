@@ -587,7 +587,7 @@ static void look_for_cautions(kd_certifier *c, const kd_state *x)
 
 kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
-    if (!c || !x) return KD_ERR_ARGUMENT;
+    if (!c || !kd_state_fits(c->eom, x)) return KD_ERR_ARGUMENT;
     for (int i = 0; i < x->n; i++)
         if (!isfinite(x->p[i])) return KD_ERR_NOT_FINITE;
     kd_status status = measure_energies(c, simulation, x);
@@ -606,10 +606,12 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
 
 kd_findings kd_certifier_findings(const kd_certifier *c)
 {
+    if (!c) return (kd_findings){0};
     return c->findings;
 }
 
 kd_certificate kd_certifier_certificate(const kd_certifier *c)
 {
+    if (!c) return (kd_certificate){0};
     return c->certificate;
 }

@@ -33,28 +33,33 @@ static kd_verdict judge_violation(const kd_certificate *c, double relative)
 
 kd_verdict kd_certificate_level(const kd_certificate *c, kd_level level)
 {
+    if (!c) return (kd_verdict){0};
     return judge_violation(c, c->level[level].value / c->scale[level]);
 }
 
 kd_verdict kd_certificate_norm(const kd_certificate *c)
 {
+    if (!c) return (kd_verdict){0};
     return judge_violation(c, c->norm.value);
 }
 
 double kd_certificate_energy_error(const kd_certificate *c)
 {
+    if (!c) return 0;
     if (!c->has_energy) return NAN;
     return c->energy_scale > 0 ? c->energy.value / c->energy_scale : c->energy.value;
 }
 
 kd_verdict kd_certificate_energy(const kd_certificate *c)
 {
+    if (!c) return (kd_verdict){0};
     bool good = kd_certificate_energy_error(c) <= BALANCED;
     return judge(c, good, good ? "balanced" : "not balanced");
 }
 
 kd_verdict kd_certificate_reference(const kd_certificate *c, double error)
 {
+    if (!c) return (kd_verdict){0};
     bool good = error <= AGREES_TO;
     return judge(c, good, good ? "agrees" : "differs");
 }
@@ -95,6 +100,7 @@ static void put_broken(text *t, const char *what, double value, double limit, co
 
 int kd_certificate_broken(const kd_certificate *c, char *sentence, size_t size)
 {
+    if (!c) return 0;
     static const char *const WHAT[KD_LEVEL_COUNT] = {"constraint violation on position level",
                                                      "constraint violation on velocity level",
                                                      "constraint violation on acceleration level"};
@@ -128,6 +134,7 @@ static void describe_energy(text *t, const kd_certificate *c)
 
 size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t size)
 {
+    if (!c) return 0;
     text t = {buffer, size, 0};
     if (buffer && size > 0) buffer[0] = '\0';
     put(&t, "checked at %ld states from t = %.9g s to t = %.9g s\n", c->states, c->t_start, c->t_end);
@@ -204,6 +211,7 @@ static void put_largest(text *t, const char *name, bool exists, const kd_largest
 
 size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
 {
+    if (!c) return 0;
     text t = {buffer, size, 0};
     bool seen = c->states > 0, energy = seen && c->has_energy;
     char sentence[800];

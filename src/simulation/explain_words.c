@@ -87,6 +87,7 @@ static void put_advice(text *t, const kd_explanation *e)
 
 size_t kd_explanation_describe(const kd_explanation *e, char *buffer, size_t size)
 {
+    if (!e) return 0;
     text t = {buffer, size, 0};
     if (buffer && size > 0) buffer[0] = '\0';
     if (e->attempts == 0) {
@@ -166,6 +167,7 @@ static void put_limiter(text *t, const kd_limiter *l)
 
 size_t kd_explanation_json(const kd_explanation *e, char *buffer, size_t size)
 {
+    if (!e) return 0;
     text t = {buffer, size, 0};
     if (buffer && size > 0) buffer[0] = '\0';
     put(&t,

@@ -14,6 +14,7 @@
 #include "simulation/chatter.h"
 #include "simulation/crossing.h"
 #include "simulation/integrators.h"
+#include "simulation/kick.h"
 #include "simulation/limit.h"
 #include "simulation/teller.h"
 
@@ -45,6 +46,9 @@ struct kd_hybrid {
     double          *inputs; // (2 x 3 nu) of the ends
     kd_event_rows   *rows;
     kd_limit        *limit;
+    kd_kick         *kick;   // NULL: no function of time breaks
+    unsigned char   *moving; // (nlambda + nmu) rows that a kick moves
+    signed char     *kicked; // (functions of rows) those that follow
     kd_crossing      crossing;
     signed char     *alone; // (nswitch) crossed, but for one function
     unsigned char   *seen;  // functions that crossed at the last instants, for words on chattering
@@ -134,14 +138,18 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     if (status >= 0) status = kd_limit_create(eom, inputs, opt, x, rows, &self->limit);
     if (status >= 0) {
         int n = kd_limit_count(self->limit);
-        int room = self->dims.nswitch + TOLD_PER_ROW * (n - self->dims.nswitch) + 2;
+        int room = self->dims.nswitch + TOLD_PER_ROW * (n - self->dims.nswitch) + 2 + kd_kick_room(eom);
         kd_teller_cut(&self->teller, &self->arena, &opt->events, room);
         self->inputs = kd_cut_matrix(&self->arena, 6, self->dims.nu);
         kd_crossing_cut(&self->crossing, &self->arena, n, samples_of(opt->integrator));
         self->fall = kd_cut_double(&self->arena, n);
         self->alone = kd_arena_cut(&self->arena, (size_t)self->dims.nswitch, 1);
         self->seen = kd_arena_cut(&self->arena, (size_t)n, 1);
+        self->moving = kd_arena_cut(&self->arena, (size_t)self->dims.nlambda + (size_t)self->dims.nmu, 1);
+        self->kicked = kd_arena_cut(&self->arena, (size_t)(n - self->dims.nswitch), 1);
         if (self->arena.failed) status = KD_ERR_MEMORY;
+        if (status >= 0 && kd_eom_definition(eom)->next_break)
+            status = kd_kick_create(eom, kd_limit_acceleration(self->limit), &self->kick);
     }
     if (status < 0) {
         kd_hybrid_destroy(self);
@@ -154,6 +162,7 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
 void kd_hybrid_destroy(kd_hybrid *self)
 {
     if (!self) return;
+    kd_kick_destroy(self->kick);
     kd_limit_destroy(self->limit);
     kd_event_rows_destroy(self->rows);
     kd_state_destroy(self->before);
@@ -445,6 +454,39 @@ static kd_status make_event(kd_hybrid *self, int i)
     return KD_OK;
 }
 
+static kd_status kick_failed(kd_hybrid *self, kd_status status)
+{
+    if (status < 0) kd_text(self->message, sizeof self->message, "%s", kd_kick_message(self->kick));
+    return status;
+}
+
+// Rows that hold only as long as nothing moves them follow a kick: they are hit, leave or slide.
+static kd_status move_rows(kd_hybrid *self)
+{
+    bool any = false;
+    for (int k = 0; k < self->crossing.n - self->dims.nswitch; k++) {
+        self->kicked[k] = (signed char)(self->moving[kd_event_rows_row(self->rows, k)] ? -1 : 0);
+        any = any || self->kicked[k];
+    }
+    if (!any) return KD_OK;
+    self->rows_changed = true;
+    return kd_event_rows_instant(self->rows, self->x, self->kicked, self->crossing.side + self->dims.nswitch,
+                                 kd_teller_tell, &self->teller, self->message, sizeof self->message);
+}
+
+// Time passes a break: velocities that it prescribes may jump.
+static kd_status make_break(kd_hybrid *self, double t)
+{
+    kd_status status = kick_failed(self, kd_kick_before(self->kick, self->x));
+    self->x->t = t;
+    kd_teller_tell(KD_EVENT_BREAK, -1, 0, "a function of time is not smooth here", &self->teller);
+    if (status >= 0) status = kick_failed(self, kd_kick_make(self->kick, self->x, self->moving, &self->teller));
+    if (status >= 0 && self->rows) status = move_rows(self);
+    if (status < 0) kd_state_copy(self->before, self->x);
+    lack(self, PROJECT);
+    return status;
+}
+
 static kd_status make_rows(kd_hybrid *self)
 {
     const signed char *crossed = self->crossing.crossed + self->dims.nswitch;
@@ -616,12 +658,11 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
     self->stop = self->moved = self->rows_changed = false;
     self->need = NOTHING;
     kd_state_copy(x, self->before);
-    if (self->at_break || self->at_sample) x->t = self->at_sample ? self->next_sample : self->next_break;
-    if (self->at_break) {
-        lack(self, self->dims.nlambda + self->dims.nmu > 0 ? PROJECT : SOLVE);
-        kd_teller_tell(KD_EVENT_BREAK, -1, 0, "a function of time is not smooth here", &self->teller);
-    }
-    if (self->has_crossed) status = make_events(self);
+    double now = self->at_sample ? self->next_sample : x->t;
+    if (self->at_break) now = self->at_sample ? fmax(now, self->next_break) : self->next_break;
+    if (self->at_break) status = make_break(self, now);
+    x->t = now;
+    if (status >= 0 && self->has_crossed) status = make_events(self);
     if (status >= 0 && self->has_crossed && self->rows) status = make_rows(self);
     if (status >= 0 && self->at_sample) status = make_sample(self, true);
     self->smooth = self->need < PROJECT && !self->at_break && !self->moved && !self->rows_changed;

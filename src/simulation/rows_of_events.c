@@ -128,6 +128,12 @@ int kd_event_rows_count(const kd_event_rows *self)
     return self ? self->none_sided + self->nfriction : 0;
 }
 
+int kd_event_rows_row(const kd_event_rows *self, int function)
+{
+    return function < self->none_sided ? self->one_sided[function]
+                                       : self->dims.nlambda + self->friction[function - self->none_sided];
+}
+
 const char *kd_event_rows_name(const kd_event_rows *self, int i, char *buffer, size_t size)
 {
     bool    one_sided = i < self->none_sided;

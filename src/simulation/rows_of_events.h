@@ -37,6 +37,8 @@ kd_status kd_event_rows_start(kd_event_rows *rows, kd_state *x, char *message, s
 typedef void (*kd_event_teller)(kd_event_kind kind, int index, int direction, const char *text, void *context);
 kd_status kd_event_rows_instant(kd_event_rows *rows, kd_state *x, const signed char *crossed, signed char *side,
                                 kd_event_teller tell, void *context, char *message, size_t size) KD_NODISCARD;
+// The row of a function: i of lambda, nlambda + i of mu
+int kd_event_rows_row(const kd_event_rows *rows, int function);
 // Name of a function: "constraint 'floor'"
 const char *kd_event_rows_name(const kd_event_rows *rows, int i, char *buffer, size_t size);
 

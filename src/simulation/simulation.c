@@ -7,12 +7,15 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "formulation/acceleration.h"
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"
 #include "simulation/singular.h"
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
 #define SINGULAR 0.03       // the same, that is the reason
+#define AHEAD 1e-4          // way ahead of a failure that is looked at, relative to the time
+#define NEAREST 40          // in parts of down to 2^-NEAREST of it
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
@@ -46,6 +49,7 @@ struct kd_simulation {
     double                    *xdot;   // (n) its derivative, for accelerations
     unsigned char             *active; // (nlambda + nmu) rows at the last start
     kd_dae                    *dae;
+    kd_acceleration           *least;   // redundant rows (SVD): multipliers of least norm; NULL: no need
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
@@ -57,6 +61,8 @@ struct kd_simulation {
     kd_status                  started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
     char                       news[800]; // the same in words, and advice of the integrator
     bool                       stiff;     // advised in this run
+    bool                       busy;      // at work: callbacks must not call it
+    bool                       inside;    // a step or start of the integrator is being made
     kd_consistency             assumed;   // residuals of a start that was assumed to be consistent
     char                       message[1000];
 };
@@ -66,7 +72,9 @@ struct kd_simulation {
 static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
+    s->inside = true;
     kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
+    s->inside = false;
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     return status;
 }
@@ -82,7 +90,9 @@ static void take_advice(kd_simulation *s)
 
 static kd_status integrator_step(kd_simulation *s, double t_end)
 {
+    s->inside = true;
     kd_status status = s->methods->step(s->integrator, t_end);
+    s->inside = false;
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     if (status == KD_STIFF) take_advice(s);
     return status;
@@ -120,6 +130,18 @@ static bool is_watched(const kd_simulation *s)
     return s->opt.output || (s->hybrid && kd_hybrid_watch(s->hybrid));
 }
 
+// Multipliers of redundant rows are not unique: whatever a form carries along, those of least norm are shown.
+static kd_status set_least_norm(kd_simulation *s, kd_state *x)
+{
+    if (!s->least ||
+        kd_acceleration_least_norm(s->least, x->t, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu) == KD_EVAL_OK)
+        return KD_OK;
+    const char *text = "";
+    kd_status   status = kd_acceleration_fault(s->least, &text);
+    kd_text(s->message, sizeof s->message, "no multipliers at t = %.9g: %s", x->t, text);
+    return status < 0 ? status : KD_ERR_RETRY_FAILED;
+}
+
 // A vector of the DAE to a state; what has to be solved for only when someone looks.
 static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *state)
 {
@@ -129,7 +151,8 @@ static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *s
         return KD_OK;
     }
     kd_formulation_unpack(s->dae, t, x, state);
-    return s->opt.output ? set_acceleration(s, t, x, state) : KD_OK;
+    kd_status status = s->opt.output ? set_acceleration(s, t, x, state) : KD_OK;
+    return status < 0 || !is_watched(s) ? status : set_least_norm(s, state);
 }
 
 static const double *present_vector(const kd_simulation *s, double *t)
@@ -157,6 +180,7 @@ static kd_status finish(kd_simulation *s, kd_status status)
     memcpy(kept, s->message, sizeof kept);
     kd_formulation_unpack(s->dae, t, x, s->x);
     last = set_acceleration(s, t, x, s->x);
+    if (last >= 0) last = set_least_norm(s, s->x);
     if (status >= 0) return last < 0 ? last : status;
     memcpy(s->message, kept, sizeof kept);
     return status;
@@ -178,6 +202,52 @@ static void recall_assumed(kd_simulation *s)
                    "; initial values were assumed to be consistent, but left residuals of %.3g in the constraints of "
                    "positions and %.3g in those of velocities",
                    s->assumed.position, s->assumed.velocity);
+}
+
+// After a failure: is a function no number just ahead, on the straight way from the last good state? Steps that become
+// ever shorter before such a place end with the complaint of whoever met it last.
+static kd_status tell_not_finite(kd_simulation *s, kd_status status)
+{
+    static const kd_fn fns[] = {KD_G, KD_GI, KD_GII, KD_H, KD_HI, KD_C, KD_RESIDUAL, KD_B, KD_D};
+    kd_eom_data       *data = NULL;
+    kd_dims            d = kd_eom_dims(s->eom);
+    const kd_state    *x = s->x;
+    bool small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON || status == KD_ERR_RETRY_FAILED ||
+                 status == KD_ERR_DECOMPOSITION || status == KD_ERR_RANK_CHANGE;
+    const double longest = fmax(x->t - kd_simulation_step_start(s), AHEAD * fmax(1, fabs(x->t)));
+    const int    most = d.np + 2 * d.nv + d.nr + d.nw + d.ns + d.nlambda + d.nmu + 1;
+    double      *room = small ? kd_alloc((size_t)(most + d.np + d.nv + 3 * d.nu) * sizeof *room) : NULL;
+    if (!room || kd_eom_data_create(s->eom, &data) < 0) {
+        kd_free(room);
+        return status;
+    }
+    double *p = room + most, *e = p + d.np, *u = e + d.nv;
+    bool    found = false;
+    kd_eom_at_parameters(data, x->theta);
+    for (int k = NEAREST; k >= 0 && !found; k--) {
+        const double tau = ldexp(longest, -k);
+        if (s->inputs.eval && s->inputs.eval(x->t + tau, s->inputs.context, u, u + d.nu, u + 2 * d.nu) != KD_EVAL_OK)
+            break;
+        for (int j = 0; j < d.nv; j++) e[j] = tau * x->v[j];
+        kd_eom_at_time(data, x->t + tau, u, u + d.nu, u + 2 * d.nu, x->z);
+        kd_eom_at_position(data, x->p, x->s);
+        if (kd_eom_oplus(data, x->p, e, p) != KD_EVAL_OK) break;
+        kd_eom_at_position(data, p, x->s);
+        kd_eom_at_velocity(data, x->v, x->r);
+        kd_eom_at_acceleration(data, x->a, x->w, x->lambda, x->mu);
+        for (size_t i = 0; i < sizeof fns / sizeof *fns && !found; i++)
+            found = kd_eom_rows(s->eom, fns[i]) > 0 && kd_eom_eval(data, fns[i], room) != KD_EVAL_OK &&
+                    kd_eom_data_fault(data).status == KD_ERR_NOT_FINITE;
+    }
+    if (found) {
+        char words[sizeof s->message];
+        kd_text(words, sizeof words, "%s", s->message);
+        kd_text(s->message, sizeof s->message, "%s, ahead of the last good state at t = %.9g; %s",
+                kd_eom_data_message(data), x->t, words);
+    }
+    kd_eom_data_destroy(data);
+    kd_free(room);
+    return found ? KD_ERR_NOT_FINITE : status;
 }
 
 // After a failure: does the mechanism lock? Then the constraints nearly depend on each other in the last good state.
@@ -291,7 +361,7 @@ static kd_status inside(double t, kd_state *x, void *context)
     if (status < 0) return status;
     kd_state_copy(s->x, x);
     kd_formulation_unpack(s->dae, t, s->vector, x);
-    return KD_OK;
+    return set_least_norm(s, x);
 }
 
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
@@ -301,6 +371,11 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (simulation) *simulation = NULL;
     if (!eom || !x || !simulation) {
         kd_text(message, size, "kd_simulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "simulation"));
+        return KD_ERR_ARGUMENT;
+    }
+    if (!kd_state_fits(eom, x)) {
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
         return KD_ERR_ARGUMENT;
     }
     kd_status      status = KD_ERR_MEMORY;
@@ -327,6 +402,8 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
+    if (status >= 0 && s->opt.formulation_options.constraints == KD_DECOMPOSE_SVD)
+        status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
@@ -342,10 +419,11 @@ failed:
 
 void kd_simulation_destroy(kd_simulation *s)
 {
-    if (!s) return;
+    if (!s || s->busy) return;
     kd_hybrid_destroy(s->hybrid);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
+    kd_acceleration_destroy(s->least);
     kd_state_destroy(s->at);
     kd_state_destroy(s->origin);
     kd_free(s->vector);
@@ -356,7 +434,10 @@ void kd_simulation_destroy(kd_simulation *s)
 kd_status kd_simulation_restart(kd_simulation *s)
 {
     if (!s) return KD_ERR_ARGUMENT;
+    if (s->busy) return KD_ERR_BUSY;
+    s->busy = true;
     kd_status status = start(s, false);
+    s->busy = false;
     if (status < 0) return status;
     s->unseen = false;
     skip_times(s);
@@ -366,8 +447,12 @@ kd_status kd_simulation_restart(kd_simulation *s)
 kd_status kd_simulation_resume(kd_simulation *s)
 {
     if (!s) return KD_ERR_ARGUMENT;
+    if (s->busy) return KD_ERR_BUSY;
+    s->busy = true;
     kd_status status = integrator_start(s, KD_RESTART_SMOOTH);
-    return status < 0 ? status : take_state(s);
+    if (status >= 0) status = take_state(s);
+    s->busy = false;
+    return status;
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------
@@ -484,9 +569,8 @@ static kd_status run(kd_simulation *s, double t_end)
     return status;
 }
 
-kd_status kd_simulation_run(kd_simulation *s, double t_end)
+static kd_status run_to(kd_simulation *s, double t_end)
 {
-    if (!s) return KD_ERR_ARGUMENT;
     kd_text(s->message, sizeof s->message, "%s", s->news);
     if (!isfinite(t_end)) {
         kd_text(s->message, sizeof s->message, "the end time %g is not a finite number", t_end);
@@ -500,40 +584,57 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
     s->stiff = false;
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     if (status < 0) {
-        status = tell_friction(s, tell_singular(s, status));
+        kd_status told = tell_not_finite(s, status);
+        status = told != status ? told : tell_friction(s, tell_singular(s, status));
         recall_assumed(s);
     }
     return status == KD_OK && s->stiff ? KD_STIFF : status;
 }
 
+kd_status kd_simulation_run(kd_simulation *s, double t_end)
+{
+    if (!s) return KD_ERR_ARGUMENT;
+    if (s->busy) return KD_ERR_BUSY;
+    s->busy = true;
+    kd_status status = run_to(s, t_end);
+    s->busy = false;
+    return status;
+}
+
 kd_dae *kd_simulation_dae(const kd_simulation *s)
 {
+    if (!s) return NULL;
     return s->dae;
 }
 
 const kd_state *kd_simulation_state(const kd_simulation *s)
 {
+    if (!s) return NULL;
     return s->x;
 }
 
 double kd_simulation_step_start(const kd_simulation *s)
 {
+    if (!s) return 0;
     return s->methods->time_old(s->integrator);
 }
 
 kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
 {
-    if (!s || !x || !(t >= kd_simulation_step_start(s) && t <= s->x->t)) return KD_ERR_ARGUMENT;
+    if (!s || !kd_state_fits(s->eom, x) || !(t >= kd_simulation_step_start(s) && t <= s->x->t)) return KD_ERR_ARGUMENT;
+    if (s->inside) return KD_ERR_BUSY;
     return inside(t, x, s);
 }
 
 long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
 {
+    if (!s) return 0;
     return s->hybrid ? kd_hybrid_count(s->hybrid, kind) : 0;
 }
 
 kd_stats kd_simulation_stats(const kd_simulation *s)
 {
+    if (!s) return (kd_stats){0};
     return s->methods->stats(s->integrator);
 }
 
