@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"
+#include "simulation/rank_watch.h"
 #include "simulation/singular.h"
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
@@ -49,6 +50,7 @@ struct kd_simulation {
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
+    kd_rank_watch             *ranks;  // NULL: no constraints, or the form watches them itself
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
@@ -68,6 +70,7 @@ static kd_status integrator_start(kd_simulation *s, kd_restart mode)
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
     kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
+    if (status >= 0 && mode == KD_RESTART_FRESH && s->ranks) kd_rank_watch_start(s->ranks, s->x);
     return status;
 }
 
@@ -117,7 +120,8 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
 // Does someone look at the state after each step?
 static bool is_watched(const kd_simulation *s)
 {
-    return s->opt.output || (s->hybrid && kd_hybrid_watch(s->hybrid));
+    bool contacts = s->ranks && kd_eom_dims(s->eom).ns > 0; // constraint matrices need them
+    return s->opt.output || contacts || (s->hybrid && kd_hybrid_watch(s->hybrid));
 }
 
 // A vector of the DAE to a state; what has to be solved for only when someone looks.
@@ -328,6 +332,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
+    if (status >= 0 && !s->dae->methods->pack) status = kd_rank_watch_create(eom, &s->inputs, x, &s->ranks, &(bool){0});
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
@@ -344,6 +349,7 @@ void kd_simulation_destroy(kd_simulation *s)
 {
     if (!s) return;
     kd_hybrid_destroy(s->hybrid);
+    kd_rank_watch_destroy(s->ranks);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->at);
@@ -434,6 +440,13 @@ static kd_status show_step(kd_simulation *s)
     return show(s, s->x, false);
 }
 
+// Does the motion still know its branch?
+static kd_status watch_rank(kd_simulation *s, kd_status status)
+{
+    kd_status found = kd_rank_watch_look(s->ranks, s->x, s->message, sizeof s->message);
+    return found < 0 ? found : status;
+}
+
 // One step towards t_end, not beyond the next instant; x is its end, or an instant inside
 static kd_status step(kd_simulation *s, double t_end)
 {
@@ -442,6 +455,7 @@ static kd_status step(kd_simulation *s, double t_end)
     if (target > s->x->t) {
         status = integrator_step(s, target);
         if (status >= 0) status = take_state(s);
+        if (status >= 0 && s->ranks) status = watch_rank(s, status);
     }
     if (status < 0 || !s->hybrid) return status;
     bool solved = s->opt.formulation == KD_PSF || (s->dae->methods->complete && is_watched(s));
