@@ -326,6 +326,10 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->restitution = kd_alloc((size_t)def->dims.nlambda * sizeof(double));
     eom->friction = kd_alloc((size_t)def->dims.nmu * sizeof(int));
     eom->crossing = kd_alloc((size_t)def->dims.nswitch);
+    eom->unit = kd_alloc((size_t)def->dims.nv * sizeof(double));
+    if (!eom->unit) return KD_ERR_MEMORY;
+    for (int j = 0; j < def->dims.nv; j++) eom->unit[j] = def->unit ? def->unit[j] : 1.0;
+    eom->def.unit = eom->unit;
     if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->crossing) return KD_ERR_MEMORY;
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
@@ -371,6 +375,7 @@ void kd_eom_destroy(kd_eom *eom)
     if (!eom) return;
     kd_free(eom->title);
     kd_free(eom->theta);
+    kd_free(eom->unit);
     kd_free(eom->restitution);
     kd_free(eom->friction);
     kd_free(eom->crossing);
@@ -392,6 +397,11 @@ int kd_eom_rows(const kd_eom *eom, kd_fn fn)
 int kd_eom_columns(const kd_eom *eom, kd_var var)
 {
     return eom->columns[var];
+}
+
+double kd_eom_unit(const kd_eom *eom, int j)
+{
+    return eom->unit[j];
 }
 
 const char *kd_eom_title(const kd_eom *eom)

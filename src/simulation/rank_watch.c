@@ -1,6 +1,6 @@
 // rank_watch.c: the rank of the constraints along a motion, for all formulations and integrators.
 //
-// C = R [GZ; HZ] D, with D_j = 1 / sqrt(M_jj) (the metric of the kinetic energy) and rows of length 1 at the start, has
+// C = R [GZ; HZ] D, with natural units D (1 rad, the size of the mechanism) and rows of length 1 at the start, has
 // the least singular value sigma and changes by K per unit of motion: sigma / K is the distance to the next singular
 // position. A point that violates its constraints by eps = |R g| lies eps / sigma from the constraints. It belongs to
 // one branch of them only where it is much nearer to them than to a singular position (Newton-Kantorovich):
@@ -11,6 +11,11 @@
 // K eps / sigma^2 = 1/2, with small steps and without a violation that grows: this is how motions that drift leave
 // their branch. sigma is found by inverse iteration with C C' = L L' (in its envelope), only where sigma may have
 // become small since it was last known (|sigma - sigma_0| <= |C - C_0|, Weyl).
+//
+// A step may also jump over the place where branches cross. Where C may have lost its rank inside the step (Weyl again)
+// the way between its ends is looked at: the cubic through positions and velocities of both ends, in the middle,
+// violates g by 1/64 to 3/64 of K d^2 (d: length of the way) if the step turned by a right angle, by d^4 / 384 and less
+// if it went on smoothly.
 //
 // Of redundant rows a set that was independent at the start is watched, and replaced where it becomes dependent.
 #include "simulation/rank_watch.h"
@@ -27,33 +32,36 @@
 #define NO_SIGMA 1e-7     // a singular value that is 0 up to rounding of C C'
 #define INDEPENDENT 1e-12 // square of the sine of the angle between a row and those before it
 #define FAR 0.5           // part of sigma that must be left for certain to look at nothing else
+#define TURNED 0.008      // of eps / (K d^2) in the middle of a step
 #define SAFETY 2          // of K beside what was seen of it
 #define ITERATIONS 3      // of inverse iteration, the vector of the last time is a good guess
 #define NAMED 0.3         // entries beside the largest one that are worth a name
 
 struct kd_rank_watch {
-    kd_arena       arena;
-    const kd_eom  *eom;
-    kd_inputs      inputs;
-    kd_eom_data   *data;
-    kd_dims        dims;
-    double        *u;      // (3 nu)
-    double        *g;      // (nlambda)
-    double        *GZ;     // (nlambda x nv)
-    double        *HZ;     // (nmu x nv)
-    double        *D;      // (nv) columns
-    double        *R;      // (m) rows
-    int           *active; // (m) numbers in [g; h]
-    int            nactive;
-    int           *kept; // (m) places in active
-    int            rank; // kept rows; -1: not known
-    double        *C;    // (nactive x nv) row by row
-    double        *C_last;
-    int           *first; // (m) first column of each row of L
-    double        *L;     // (m x m) row by row
-    double        *pivot, *vector;
-    double         t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
-    bool           known;
+    kd_arena      arena;
+    const kd_eom *eom;
+    kd_inputs     inputs;
+    kd_eom_data  *data;
+    kd_dims       dims;
+    double       *u;      // (3 nu)
+    double       *g;      // (nlambda)
+    double       *GZ;     // (nlambda x nv)
+    double       *HZ;     // (nmu x nv)
+    double       *D;      // (nv) columns
+    double       *R;      // (m) rows
+    int          *active; // (m) numbers in [g; h]
+    int           nactive;
+    int          *kept; // (m) places in active
+    int           rank; // kept rows; -1: not known
+    double       *C;    // (nactive x nv) row by row
+    double       *C_last;
+    int          *first; // (m) first column of each row of L
+    double       *L;     // (m x m) row by row
+    double       *pivot, *vector;
+    double        t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
+    double       *p, *v;                         // (np), (nv) at the last look
+    double       *middle, *rate;                 // (np)
+    bool          known;
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -68,24 +76,6 @@ static bool go_to(kd_rank_watch *w, const kd_state *x)
     kd_eom_at_time(w->data, x->t, u, du, ddu, x->z);
     kd_eom_at_position(w->data, x->p, x->s);
     return true;
-}
-
-// D_j = sqrt(M_max / M_jj): the quotient does not depend on the unit of mass. A velocity without mass counts as the
-// largest one.
-static kd_status set_metric(kd_rank_watch *w, const kd_state *x)
-{
-    int     nv = w->dims.nv;
-    double  largest = 0;
-    double *M = kd_alloc((size_t)nv * (size_t)nv * sizeof *M);
-    if (!M) return KD_ERR_MEMORY;
-    bool good = go_to(w, x) && kd_eom_eval(w->data, KD_MASS, M) == KD_EVAL_OK;
-    for (int j = 0; j < nv && good; j++) largest = fmax(largest, M[(size_t)j * (size_t)nv + (size_t)j]);
-    for (int j = 0; j < nv; j++) {
-        double m = good ? M[(size_t)j * (size_t)nv + (size_t)j] : 0;
-        w->D[j] = m > 0 ? sqrt(largest / m) : 1;
-    }
-    kd_free(M);
-    return KD_OK;
 }
 
 static void cut(kd_rank_watch *w)
@@ -107,10 +97,13 @@ static void cut(kd_rank_watch *w)
     w->L = kd_cut_matrix(a, m, m);
     w->pivot = kd_cut_double(a, m);
     w->vector = kd_cut_double(a, m);
+    w->p = kd_cut_double(a, d.np);
+    w->v = kd_cut_double(a, d.nv);
+    w->middle = kd_cut_double(a, d.np);
+    w->rate = kd_cut_double(a, d.np);
 }
 
-kd_status kd_rank_watch_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_rank_watch **watch,
-                               bool *unwatched)
+kd_status kd_rank_watch_create(const kd_eom *eom, const kd_inputs *inputs, kd_rank_watch **watch, bool *unwatched)
 {
     kd_dims d = kd_eom_dims(eom);
     int     m = d.nlambda + d.nmu;
@@ -124,7 +117,7 @@ kd_status kd_rank_watch_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (inputs) w->inputs = *inputs;
     cut(w);
     kd_status status = w->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &w->data);
-    if (status >= 0) status = set_metric(w, x);
+    for (int j = 0; j < d.nv && status >= 0; j++) w->D[j] = kd_eom_unit(eom, j);
     if (status < 0) {
         kd_rank_watch_destroy(w);
         return status;
@@ -147,8 +140,8 @@ void kd_rank_watch_destroy(kd_rank_watch *w)
 static bool evaluate(kd_rank_watch *w, const kd_state *x)
 {
     kd_dims d = w->dims;
-    if (!go_to(w, x) || kd_eom_constraint_matrices(w->data, d.nlambda > 0 ? w->GZ : NULL, d.nmu > 0 ? w->HZ : NULL) !=
-                            KD_EVAL_OK)
+    if (!go_to(w, x) ||
+        kd_eom_constraint_matrices(w->data, d.nlambda > 0 ? w->GZ : NULL, d.nmu > 0 ? w->HZ : NULL) != KD_EVAL_OK)
         return false;
     if (d.nlambda > 0 && kd_eom_eval(w->data, KD_G, w->g) != KD_EVAL_OK) return false;
     for (int k = 0; k < w->nactive; k++) {
@@ -189,8 +182,7 @@ static int choose_rows(kd_rank_watch *w, int most)
         double root = sqrt(left[best]);
         for (int i = 0; i < m; i++) {
             double sum = left[i] > 0 ? product(w, i, best) : 0;
-            for (int k = 0; k < rank && left[i] > 0; k++)
-                sum -= L[(ptrdiff_t)i * m + k] * L[(ptrdiff_t)best * m + k];
+            for (int k = 0; k < rank && left[i] > 0; k++) sum -= L[(ptrdiff_t)i * m + k] * L[(ptrdiff_t)best * m + k];
             L[(ptrdiff_t)i * m + rank] = sum / root;
             if (i != best) left[i] -= sum / root * (sum / root);
         }
@@ -281,6 +273,36 @@ static bool is_certain(const kd_rank_watch *w)
     return w->sigma > NO_SIGMA && w->K * w->eps <= CERTAIN * w->sigma * w->sigma;
 }
 
+static void remember(kd_rank_watch *w, const kd_state *x)
+{
+    w->t = x->t;
+    w->speed = speed_of(w, x);
+    memcpy(w->p, x->p, (size_t)w->dims.np * sizeof *w->p);
+    memcpy(w->v, x->v, (size_t)w->dims.nv * sizeof *w->v);
+}
+
+// middle += factor p' at p, v
+static bool add_rate(kd_rank_watch *w, const double *p, const double *v, const kd_state *x, double factor)
+{
+    kd_eom_at_position(w->data, p, x->s);
+    kd_eom_at_velocity(w->data, v, x->r);
+    if (kd_eom_eval(w->data, KD_KINEMATICS, w->rate) != KD_EVAL_OK) return false;
+    for (int i = 0; i < w->dims.np; i++) w->middle[i] += factor * w->rate[i];
+    return true;
+}
+
+// Violation in the middle of the cubic from the last look to x
+static double violation_between(kd_rank_watch *w, const kd_state *x)
+{
+    double h = x->t - w->t, t = w->t + h / 2, *u = w->u, *du = u + w->dims.nu, *ddu = du + w->dims.nu;
+    for (int i = 0; i < w->dims.np; i++) w->middle[i] = (w->p[i] + x->p[i]) / 2;
+    if (!add_rate(w, x->p, x->v, x, -h / 8) || !add_rate(w, w->p, w->v, x, h / 8)) return 0;
+    if (w->dims.nu > 0 && w->inputs.eval && w->inputs.eval(t, w->inputs.context, u, du, ddu) != KD_EVAL_OK) return 0;
+    kd_eom_at_time(w->data, t, u, du, ddu, x->z);
+    kd_eom_at_position(w->data, w->middle, x->s);
+    return kd_eom_eval(w->data, KD_G, w->g) == KD_EVAL_OK ? violation(w) : 0;
+}
+
 void kd_rank_watch_start(kd_rank_watch *w, const kd_state *x)
 {
     int n = w->dims.nv, nlambda = w->dims.nlambda, m = nlambda + w->dims.nmu;
@@ -300,8 +322,7 @@ void kd_rank_watch_start(kd_rank_watch *w, const kd_state *x)
     w->eps = violation(w);
     w->K = 0;
     w->path = 0;
-    w->t = x->t;
-    w->speed = speed_of(w, x);
+    remember(w, x);
     memcpy(w->C_last, w->C, (size_t)w->nactive * (size_t)n * sizeof *w->C);
 }
 
@@ -345,25 +366,39 @@ static void name_rows(const kd_rank_watch *w, char *text, size_t size)
     }
 }
 
-kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
+static kd_status tell(const kd_rank_watch *w, double t, const char *reason, char *message, size_t size)
 {
-    double speed = speed_of(w, x);
-    w->path += fabs(x->t - w->t) * fmax(speed, w->speed);
-    w->t = x->t;
-    w->speed = speed;
-    if (!w->known) return KD_OK;
-    double left = w->sigma - SAFETY * w->K * w->path; // for certain, as long as violations stay as they were
-    if (w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left) return KD_OK;
-    if (!evaluate(w, x)) return KD_OK; // the integrator will find out
-    scale_rows(w);
-    measure(w);
-    if (is_certain(w)) return KD_OK;
-    kd_text(message, size, "at t = %.9g the motion comes to a singular position of ", x->t);
+    kd_text(message, size, "at t = %.9g the motion comes to a singular position of ", t);
     name_rows(w, message, size);
     kd_text_append(message, size,
-                   ": these constraints nearly depend on each other (least singular value %.2g), and with a violation "
-                   "of %.2g it cannot be told on which branch it goes on; try a form that holds the positions (psf, "
-                   "statespace, or projection: always) or a smaller tolerance",
-                   w->sigma, w->eps);
+                   ": these constraints nearly depend on each other (least singular value %.2g), and %s it cannot be "
+                   "told on which branch it goes on; try a form that holds the positions (psf, statespace, or "
+                   "projection: always) or a smaller tolerance",
+                   w->sigma, reason);
     return KD_ERR_RANK_CHANGE;
+}
+
+kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
+{
+    if (!w->known) return KD_OK;
+    char   reason[80];
+    double step = fabs(x->t - w->t) * fmax(speed_of(w, x), w->speed);
+    double before = w->sigma - SAFETY * w->K * w->path; // for certain, as long as violations stay as they were
+    double left = before - SAFETY * w->K * step, eps = w->eps;
+    w->path += step;
+    bool      far = w->K > 0 && left > FAR * w->sigma && 10 * w->K * w->eps < CERTAIN * left * left;
+    kd_status status = KD_OK;
+    if (!far && evaluate(w, x)) { // the integrator will find out where it cannot be evaluated
+        scale_rows(w);
+        measure(w);
+        kd_text(reason, sizeof reason, "with a violation of %.2g", w->eps);
+        if (!is_certain(w)) status = tell(w, x->t, reason, message, size);
+        if (status == KD_OK && w->dims.ns == 0 && before + w->sigma < w->K * step) {
+            double between = violation_between(w, x) - 2 * fmax(eps, w->eps);
+            if (between > TURNED * w->K * step * step)
+                status = tell(w, x->t, "with a step that turns there", message, size);
+        }
+    }
+    remember(w, x);
+    return status;
 }

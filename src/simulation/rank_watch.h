@@ -7,9 +7,8 @@
 typedef struct kd_rank_watch kd_rank_watch;
 
 // *watch is NULL without constraints, and with more of them than can be watched at the price of a step (unwatched, if
-// not NULL, says so). The metric is that of the state x. inputs are copied, eom must outlive it.
-kd_status kd_rank_watch_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_rank_watch **watch,
-                               bool *unwatched);
+// not NULL, says so). inputs are copied, eom must outlive it.
+kd_status kd_rank_watch_create(const kd_eom *eom, const kd_inputs *inputs, kd_rank_watch **watch, bool *unwatched);
 void      kd_rank_watch_destroy(kd_rank_watch *watch); // NULL is fine
 // A start: active rows, their rank and scales are taken from x. Does not allocate.
 void kd_rank_watch_start(kd_rank_watch *watch, const kd_state *x);

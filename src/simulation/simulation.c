@@ -50,7 +50,8 @@ struct kd_simulation {
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
-    kd_rank_watch             *ranks;  // NULL: no constraints, or the form watches them itself
+    kd_rank_watch             *ranks;  // NULL: no constraints, or too many of them (unwatched)
+    bool                       unwatched;
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
@@ -120,8 +121,8 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
 // Does someone look at the state after each step?
 static bool is_watched(const kd_simulation *s)
 {
-    bool contacts = s->ranks && kd_eom_dims(s->eom).ns > 0; // constraint matrices need them
-    return s->opt.output || contacts || (s->hybrid && kd_hybrid_watch(s->hybrid));
+    bool ranks = s->ranks && (s->dae->methods->pack || kd_eom_dims(s->eom).ns > 0); // they need p, v, s
+    return s->opt.output || ranks || (s->hybrid && kd_hybrid_watch(s->hybrid));
 }
 
 // A vector of the DAE to a state; what has to be solved for only when someone looks.
@@ -332,7 +333,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
-    if (status >= 0 && !s->dae->methods->pack) status = kd_rank_watch_create(eom, &s->inputs, x, &s->ranks, &(bool){0});
+    if (status >= 0) status = kd_rank_watch_create(eom, &s->inputs, &s->ranks, &s->unwatched);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
