@@ -1,7 +1,7 @@
 // units.c: natural sizes of the coordinates of a model: 1 rad for turns, the size of the bodies for shifts.
 //
-// The size is the longest lever arm: the largest distance of a joint, constraint or force from the centre of mass of its
-// body, or radius of gyration. It grows with the model in the same ratio, exactly for powers of two.
+// The size is the longest lever arm: the largest distance of a joint, constraint or force from the centre of mass of
+// its body, or radius of gyration. It grows with the model in the same ratio, exactly for powers of two.
 #include "formalism/system.h"
 
 #include <math.h>
@@ -23,8 +23,7 @@ static double gyration(const kd_body *b)
 static double spread(const kd_model *m)
 {
     double longest = 0;
-    for (int i = 1; i < m->nbodies; i++)
-        longest = fmax(longest, kd_vec_norm(kd_vec_sub(m->body[i].r, m->body[0].r)));
+    for (int i = 1; i < m->nbodies; i++) longest = fmax(longest, kd_vec_norm(kd_vec_sub(m->body[i].r, m->body[0].r)));
     for (int i = 0; i < m->nbodies && longest == 0; i++) longest = kd_vec_norm(m->body[i].r);
     return longest > 0 ? longest : 1;
 }
@@ -33,12 +32,10 @@ static double length_of(const kd_model *m)
 {
     double longest = 0;
     for (int i = 0; i < m->nbodies; i++) longest = fmax(longest, gyration(&m->body[i]));
-    for (int i = 0; i < m->njoints; i++)
-        longest = reach(m, &m->joint[i].from, reach(m, &m->joint[i].to, longest));
+    for (int i = 0; i < m->njoints; i++) longest = reach(m, &m->joint[i].from, reach(m, &m->joint[i].to, longest));
     for (int i = 0; i < m->nconstraints; i++)
         longest = reach(m, &m->constraint[i].from, reach(m, &m->constraint[i].to, longest));
-    for (int i = 0; i < m->nforces; i++)
-        longest = reach(m, &m->force[i].from, reach(m, &m->force[i].to, longest));
+    for (int i = 0; i < m->nforces; i++) longest = reach(m, &m->force[i].from, reach(m, &m->force[i].to, longest));
     return longest > 0 ? longest : spread(m);
 }
 

@@ -28,11 +28,14 @@
 #include "math/dense.h"
 
 #define LARGEST 600       // rows, or columns, beyond which a factorisation costs more than a step
-#define CERTAIN 0.02      // of K eps / sigma^2; the turn into another branch happens at 0.5
+#define CERTAIN 0.1       // of K eps / sigma^2; the turn into another branch happens at 0.5
 #define NO_SIGMA 1e-7     // a singular value that is 0 up to rounding of C C'
 #define INDEPENDENT 1e-12 // square of the sine of the angle between a row and those before it
 #define FAR 0.5           // part of sigma that must be left for certain to look at nothing else
 #define TURNED 0.008      // of eps / (K d^2) in the middle of a step
+#define LONGEST 3         // natural units of a step beyond which a cubic tells nothing
+#define MEASURABLE 1e-3   // way from which on a change of C tells K
+#define MOST_CURVED 10    // K of a row of length 1 at most, in natural units
 #define SAFETY 2          // of K beside what was seen of it
 #define ITERATIONS 3      // of inverse iteration, the vector of the last time is a good guess
 #define NAMED 0.3         // entries beside the largest one that are worth a name
@@ -61,7 +64,7 @@ struct kd_rank_watch {
     double        t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
     double       *p, *v;                         // (np), (nv) at the last look
     double       *middle, *rate;                 // (np)
-    bool          known;
+    bool          known, stopped;                // there is a matrix to compare with; a function asked to stop
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -136,14 +139,27 @@ void kd_rank_watch_destroy(kd_rank_watch *w)
 
 // ---- the matrix -----------------------------------------------------------------------------------------------------
 
+// A function that asks to stop is obeyed, others that cannot be evaluated are left to the integrator.
+static bool is_good(kd_rank_watch *w, kd_eval answer)
+{
+    w->stopped = w->stopped || answer == KD_EVAL_STOP;
+    return answer == KD_EVAL_OK;
+}
+
+static kd_status outcome(const kd_rank_watch *w, kd_status status, char *message, size_t size)
+{
+    if (!w->stopped) return status;
+    kd_text(message, size, "%s", kd_eom_data_message(w->data));
+    return kd_eom_data_fault(w->data).status;
+}
+
 // C of the active rows, without their scales. false: not to be had
 static bool evaluate(kd_rank_watch *w, const kd_state *x)
 {
     kd_dims d = w->dims;
-    if (!go_to(w, x) ||
-        kd_eom_constraint_matrices(w->data, d.nlambda > 0 ? w->GZ : NULL, d.nmu > 0 ? w->HZ : NULL) != KD_EVAL_OK)
-        return false;
-    if (d.nlambda > 0 && kd_eom_eval(w->data, KD_G, w->g) != KD_EVAL_OK) return false;
+    double *GZ = d.nlambda > 0 ? w->GZ : NULL, *HZ = d.nmu > 0 ? w->HZ : NULL;
+    if (!go_to(w, x) || !is_good(w, kd_eom_constraint_matrices(w->data, GZ, HZ))) return false;
+    if (d.nlambda > 0 && !is_good(w, kd_eom_eval(w->data, KD_G, w->g))) return false;
     for (int k = 0; k < w->nactive; k++) {
         int           i = w->active[k], rows = i < d.nlambda ? d.nlambda : d.nmu;
         const double *from = i < d.nlambda ? w->GZ + i : w->HZ + (i - d.nlambda);
@@ -286,7 +302,7 @@ static bool add_rate(kd_rank_watch *w, const double *p, const double *v, const k
 {
     kd_eom_at_position(w->data, p, x->s);
     kd_eom_at_velocity(w->data, v, x->r);
-    if (kd_eom_eval(w->data, KD_KINEMATICS, w->rate) != KD_EVAL_OK) return false;
+    if (!is_good(w, kd_eom_eval(w->data, KD_KINEMATICS, w->rate))) return false;
     for (int i = 0; i < w->dims.np; i++) w->middle[i] += factor * w->rate[i];
     return true;
 }
@@ -300,17 +316,18 @@ static double violation_between(kd_rank_watch *w, const kd_state *x)
     if (w->dims.nu > 0 && w->inputs.eval && w->inputs.eval(t, w->inputs.context, u, du, ddu) != KD_EVAL_OK) return 0;
     kd_eom_at_time(w->data, t, u, du, ddu, x->z);
     kd_eom_at_position(w->data, w->middle, x->s);
-    return kd_eom_eval(w->data, KD_G, w->g) == KD_EVAL_OK ? violation(w) : 0;
+    return is_good(w, kd_eom_eval(w->data, KD_G, w->g)) ? violation(w) : 0;
 }
 
-void kd_rank_watch_start(kd_rank_watch *w, const kd_state *x)
+kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
 {
     int n = w->dims.nv, nlambda = w->dims.nlambda, m = nlambda + w->dims.nmu;
     w->nactive = 0;
     for (int i = 0; i < m; i++)
         if (i < nlambda ? x->active_lambda[i] : x->active_mu[i - nlambda]) w->active[w->nactive++] = i;
+    w->stopped = false;
     w->known = evaluate(w, x);
-    if (!w->known) return;
+    if (!w->known) return outcome(w, KD_OK, message, size);
     for (int k = 0; k < w->nactive; k++) {
         double length = sqrt(product(w, k, k));
         w->R[k] = length > 0 ? 1 / length : 1;
@@ -324,6 +341,7 @@ void kd_rank_watch_start(kd_rank_watch *w, const kd_state *x)
     w->path = 0;
     remember(w, x);
     memcpy(w->C_last, w->C, (size_t)w->nactive * (size_t)n * sizeof *w->C);
+    return KD_OK;
 }
 
 // K from what C changed on the way since the last time; sigma and eps here
@@ -335,9 +353,11 @@ static void measure(kd_rank_watch *w)
         double change = w->C[i] - w->C_last[i];
         sum += change * change;
     }
-    if (w->path > 0) w->K = fmax(w->K, sqrt(sum) / w->path);
-    memcpy(w->C_last, w->C, (size_t)count * sizeof *w->C);
-    w->path = 0;
+    if (w->path > MEASURABLE) {
+        w->K = fmax(w->K, fmin(sqrt(sum) / w->path, MOST_CURVED * sqrt(w->nactive)));
+        memcpy(w->C_last, w->C, (size_t)count * sizeof *w->C);
+        w->path = 0;
+    }
     w->sigma = least_singular_value(w);
     w->eps = violation(w);
     if (is_certain(w) || w->rank == w->nactive) return;
@@ -393,12 +413,13 @@ kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message,
         measure(w);
         kd_text(reason, sizeof reason, "with a violation of %.2g", w->eps);
         if (!is_certain(w)) status = tell(w, x->t, reason, message, size);
-        if (status == KD_OK && w->dims.ns == 0 && before + w->sigma < w->K * step) {
+        bool judged = w->dims.ns == 0 && w->rank < w->dims.nv && step < LONGEST;
+        if (status == KD_OK && judged && before + w->sigma < w->K * step) {
             double between = violation_between(w, x) - 2 * fmax(eps, w->eps);
             if (between > TURNED * w->K * step * step)
                 status = tell(w, x->t, "with a step that turns there", message, size);
         }
     }
     remember(w, x);
-    return status;
+    return outcome(w, status, message, size);
 }

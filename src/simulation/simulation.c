@@ -71,8 +71,9 @@ static kd_status integrator_start(kd_simulation *s, kd_restart mode)
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
     kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
-    if (status >= 0 && mode == KD_RESTART_FRESH && s->ranks) kd_rank_watch_start(s->ranks, s->x);
-    return status;
+    if (status < 0 || mode != KD_RESTART_FRESH || !s->ranks) return status;
+    kd_status watched = kd_rank_watch_start(s->ranks, s->x, s->message, sizeof s->message);
+    return watched < 0 ? watched : status;
 }
 
 // News of a step, kept until the next start
@@ -288,6 +289,15 @@ static kd_status check_integrator(kd_integrator integrator, char *message, size_
     return KD_ERR_ARGUMENT;
 }
 
+// Explicit methods on the form ode drift: they project unless they were told not to
+static void choose_projection(kd_simulation_options *o)
+{
+    bool steps = o->integrator == KD_DOPRI5 || o->integrator == KD_DOP853 || o->integrator == KD_HALF_EXPLICIT ||
+                 o->integrator == KD_EXTRAPOLATION || (o->integrator == KD_ARKODE && o->arkode.method == KD_ARKODE_ERK);
+    if (o->formulation_options.projection == KD_PROJECT_AUTO)
+        o->formulation_options.projection = o->formulation == KD_ODE && steps ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
+}
+
 // The motion inside the last step, without accelerations for forms that do not have them
 static kd_status inside(double t, kd_state *x, void *context)
 {
@@ -315,6 +325,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->x = x;
     s->opt = opt ? *opt : kd_simulation_options_default();
     s->passed = NAN;
+    choose_projection(&s->opt);
     if (inputs) s->inputs = *inputs;
     status = check_times(&s->opt, x->t, message, size);
     if (status == KD_OK) status = check_integrator(s->opt.integrator, message, size);
