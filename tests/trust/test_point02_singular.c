@@ -118,8 +118,8 @@ static void one_run(const problem *p, kd_coordinates coordinates, kd_formulation
     o.formulation_options.constraints = KD_DECOMPOSE_SVD;
     o.formulation_options.projection = projection;
     o.rtol = o.atol = tol;
-    kd_status status = kd_simulate(kd_system_eom(system), kd_system_inputs(system), &o, x, p->t_end, NULL, message,
-                                   sizeof message);
+    kd_status status =
+        kd_simulate(kd_system_eom(system), kd_system_inputs(system), &o, x, p->t_end, NULL, message, sizeof message);
     if (status != KD_ERR_UNSUPPORTED && status != KD_ERR_ARGUMENT) {
         double error = status >= 0 ? error_of(system, x, p->angle) : 0;
         // another branch is apart by the order of 1; accuracy is the subject of other tests
@@ -155,7 +155,7 @@ static bool takes(kd_formulation form, kd_integrator i)
 static void every_form_knows_its_branch(void **state)
 {
     (void)state;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 3; k++) {
         problem p = make_problem(k);
         for (int c = 0; c < 2; c++)
             for (int f = 0; f < KD_FORMULATION_COUNT; f++)
@@ -180,13 +180,16 @@ static void explicit_methods_project(void **state)
     kd_system          *system;
     kd_state           *x;
     kd_consistency      found[2];
-    assert_true(kd_system_create(p.model, NULL, &system, message, sizeof message) >= 0);
+    kd_system_options   so = kd_system_options_default();
+    so.coordinates = KD_CARTESIAN;
+    assert_true(kd_system_create(p.model, &so, &system, message, sizeof message) >= 0);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         for (int never = 0; never < 2; never++) {
             kd_simulation_options o = kd_simulation_options_default();
             o.formulation = KD_ODE;
             o.integrator = list[i];
-            o.rtol = o.atol = 1e-5;
+            o.rtol = o.atol = 1e-4;
+            o.formulation_options.constraints = KD_DECOMPOSE_SVD;
             if (never) o.formulation_options.projection = KD_PROJECT_NEVER;
             assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
             assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
@@ -196,7 +199,7 @@ static void explicit_methods_project(void **state)
             kd_state_destroy(x);
         }
         assert_true(found[0].position < 1e-12);
-        if (list[i] == KD_DOPRI5) assert_true(found[1].position > 1e-13);
+        assert_true(found[1].position > found[0].position);
     }
     kd_system_destroy(system);
     kd_model_destroy(p.model);
