@@ -57,8 +57,10 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
          &m->update},
         {"--form", "F", "of the dynamics: residual (default), explicit", KD_CLI_TEXT, &m->form},
         {"--projection", "P",
-         "onto the constraints: never (default), bound (when --projection-bound is exceeded), always", KD_CLI_TEXT,
-         &m->projection},
+         "onto the constraints: never, bound (when --projection-bound is exceeded), always; default: always for ode "
+         "with "
+         "explicit methods, otherwise never",
+         KD_CLI_TEXT, &m->projection},
         {"--projection-bound", "B", "largest violation that is left alone; default 1e-8", KD_CLI_POSITIVE,
          &m->projection_bound},
         {"--parametrisation", "P", "of statespace: partition (default), tangent", KD_CLI_TEXT, &m->parametrisation},
@@ -71,6 +73,12 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
     };
     memcpy(options, list, sizeof list);
     return (int)(sizeof list / sizeof *list);
+}
+
+// Was a projection asked for? KD_PROJECT_AUTO is the simulation's own choice.
+static bool projects(const kd_formulation_options *o)
+{
+    return o->projection == KD_PROJECT_BOUND || o->projection == KD_PROJECT_ALWAYS;
 }
 
 // word -> index into list; a missing word is index 0. false: unknown
@@ -164,7 +172,7 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
         {o->derivatives == KD_DERIVATIVES_GROUPED, {"pattern", "pattern", PATTERNS[o->estimated]}, 0},
         {o->update != KD_UPDATE_FULL, {"update", "updates of the Newton matrix", UPDATES[o->update]}, 0},
         {o->explicit_form, {"form", "form of the dynamics", FORMS[o->explicit_form]}, 0},
-        {o->projection != KD_PROJECT_NEVER, {"projection", "projection", PROJECTIONS[o->projection]}, 0},
+        {projects(o), {"projection", "projection", PROJECTIONS[o->projection]}, 0},
         {bounded, {"projection_bound", "projection above", NULL}, o->projection_bound},
         {m->parametrisation != NULL, {"parametrisation", "parametrisation", PARAMETRISATIONS[o->parametrisation]}, 0},
         {m->options.integrator == KD_CVODE, {"method", "method", CVODE_METHODS[m->options.cvode.method]}, 0},
@@ -209,7 +217,7 @@ static bool psf_can(const kd_method *m)
     const kd_formulation_options *o = &m->options.formulation_options;
     const bool                    one_step = m->options.integrator == KD_RADAU || m->options.integrator == KD_SDIRK;
     return one_step && !needs_rhs(m) && o->derivatives == KD_DERIVATIVES_ANALYTIC && o->update == KD_UPDATE_FULL &&
-           !o->explicit_form && o->projection == KD_PROJECT_NEVER && !m->shows_matrix;
+           !o->explicit_form && !projects(o) && !m->shows_matrix;
 }
 
 // psf differentiates and eliminates level by level
@@ -259,7 +267,7 @@ static bool fits_integrator(const kd_method *m)
     if (o->integrator == KD_SDIRK && o->formulation == KD_INDEX3)
         return refuse("--integrator sdirk with index3", "its stages of order 1 leave the multipliers wrong",
                       "--formulation psf");
-    if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
+    if (o->integrator == KD_IDA && projects(&o->formulation_options))
         return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
         return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace",
@@ -292,7 +300,7 @@ static bool fits_projection(const kd_method *m)
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->projection_bound > 0 && m->projection && o->projection != KD_PROJECT_BOUND)
         return refuse("--projection-bound", "only --projection bound looks at it", "leaving one of the two out");
-    if (o->projection == KD_PROJECT_NEVER) return true;
+    if (!projects(o)) return true;
     if (o->projection == KD_PROJECT_BOUND && m->options.integrator == KD_CVODE)
         return refuse("--projection bound with cvode", "a projection now and then looks like an error to its history",
                       "--projection always");
@@ -401,7 +409,7 @@ static const char *praise(const kd_method *m, kd_dims d)
 static kd_formulation formulation_for(const kd_method *m)
 {
     if (is_for_ode(m->options.integrator) || needs_rhs(m)) return KD_ODE;
-    return m->options.formulation_options.projection != KD_PROJECT_NEVER ? KD_INDEX2 : KD_GGL;
+    return projects(&m->options.formulation_options) ? KD_INDEX2 : KD_GGL;
 }
 
 void kd_method_choose(kd_method *m, const kd_subject *s)

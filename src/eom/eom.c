@@ -350,9 +350,12 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->friction_scale = kd_alloc((size_t)def->dims.nmu * sizeof(double));
     eom->crossing = kd_alloc((size_t)def->dims.nswitch);
     eom->timed = kd_alloc((size_t)def->dims.nlambda);
+    eom->unit = kd_alloc((size_t)def->dims.nv * sizeof(double));
     if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->friction_scale || !eom->crossing ||
-        !eom->timed)
+        !eom->timed || !eom->unit)
         return KD_ERR_MEMORY;
+    for (int j = 0; j < def->dims.nv; j++) eom->unit[j] = def->unit ? def->unit[j] : 1.0;
+    eom->def.unit = eom->unit;
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
     eom->def.title = eom->title;
@@ -401,6 +404,7 @@ void kd_eom_destroy(kd_eom *eom)
     if (!eom) return;
     kd_free(eom->title);
     kd_free(eom->theta);
+    kd_free(eom->unit);
     kd_free(eom->restitution);
     kd_free(eom->friction);
     kd_free(eom->friction_scale);
@@ -427,6 +431,11 @@ int kd_eom_columns(const kd_eom *eom, kd_var var)
 {
     if (!eom) return 0;
     return eom->columns[var];
+}
+
+double kd_eom_unit(const kd_eom *eom, int j)
+{
+    return eom->unit[j];
 }
 
 const char *kd_eom_title(const kd_eom *eom)

@@ -59,6 +59,7 @@ typedef struct kd_iv_system {
     kd_blocks  blocks;                 // of all rows and unknowns
     kd_blocks  ordered;                // those of kd_eom_derivatives: all but g and c
     double    *product;                // (rows x nv) block by p, times T
+    double    *row_unit, *column_unit; // (m), (n) natural units
     double    *y_near;                 // (n)
     double    *near_plus, *near_minus; // (nconditions)
     kd_arena   arena;

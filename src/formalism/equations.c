@@ -919,6 +919,8 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         def.restitution = restitutions(s);
         if (!def.restitution) return KD_ERR_MEMORY;
     }
+    def.unit = kd_system_units(s);
+    if (!def.unit) return KD_ERR_MEMORY;
     def.name = name_of;
     def.make_work = make_work;
     def.free_work = free_work;

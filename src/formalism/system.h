@@ -463,10 +463,11 @@ const char *kd_load_kind(const kd_load *load); // its type in model files
 kd_point kd_point_of(const kd_state *x, const double *u, int nu);
 
 // kinematic_matrices.c
-kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega);         // q omega / 2
-kd_quat kd_unit_quaternion(int k);                            // e_k
-void    kd_work_Z(kd_work *w, const kd_point *x);             // position stage
-void    kd_work_Z_p(kd_work *w, const kd_point *x);           // velocity stage
+kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega); // q omega / 2
+double *kd_system_units(kd_system *s);                // (nv) natural sizes of increments, units.c; NULL: no memory
+kd_quat kd_unit_quaternion(int k);                    // e_k
+void    kd_work_Z(kd_work *w, const kd_point *x);     // position stage
+void    kd_work_Z_p(kd_work *w, const kd_point *x);   // velocity stage
 void    kd_work_add_kinematics(kd_work *w, bool by_position); // the additions to Z or Z_p
 
 #endif

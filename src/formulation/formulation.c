@@ -56,6 +56,7 @@ kd_formulation_options kd_formulation_options_default(void)
         .baumgarte_beta = 10,
         .part = KD_PART_ALL,
         .project_mass = true,
+        .projection = KD_PROJECT_AUTO,
         .projection_bound = 1e-8,
     };
 }
@@ -77,8 +78,8 @@ static kd_status check_options(const kd_formulation_options *opt, char *message,
         kd_text(message, size, "the coefficients of Baumgarte must be finite and not negative");
         return KD_ERR_ARGUMENT;
     }
-    if ((int)opt->projection < KD_PROJECT_NEVER || opt->projection > KD_PROJECT_ALWAYS) {
-        kd_text(message, size, "the projection %d is none of never, bound, always", (int)opt->projection);
+    if ((int)opt->projection < KD_PROJECT_NEVER || opt->projection > KD_PROJECT_AUTO) {
+        kd_text(message, size, "the projection %d is none of never, bound, always, auto", (int)opt->projection);
         return KD_ERR_ARGUMENT;
     }
     if ((int)opt->parametrisation < KD_PARAMETRISATION_PARTITION || opt->parametrisation > KD_PARAMETRISATION_TANGENT) {

@@ -11,7 +11,8 @@
 bool kd_projects(const kd_eom *eom, kd_formulation form, const kd_formulation_options *opt)
 {
     kd_dims d = kd_eom_dims(eom);
-    if (opt->projection == KD_PROJECT_NEVER || d.nlambda + d.nmu == 0) return false;
+    if (opt->projection == KD_PROJECT_NEVER || opt->projection == KD_PROJECT_AUTO || d.nlambda + d.nmu == 0)
+        return false;
     switch (form) {
     case KD_INDEX2:
     case KD_INDEX1:

@@ -10,6 +10,7 @@
 #include "formulation/acceleration.h"
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"
+#include "simulation/rank_watch.h"
 #include "simulation/singular.h"
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
@@ -53,6 +54,8 @@ struct kd_simulation {
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
+    kd_rank_watch             *ranks;  // NULL: no constraints, or too many of them (unwatched)
+    bool                       unwatched;
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
@@ -76,7 +79,9 @@ static kd_status integrator_start(kd_simulation *s, kd_restart mode)
     kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
     s->inside = false;
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
-    return status;
+    if (status < 0 || mode != KD_RESTART_FRESH || !s->ranks) return status;
+    kd_status watched = kd_rank_watch_start(s->ranks, s->x, s->message, sizeof s->message);
+    return watched < 0 ? watched : status;
 }
 
 // News of a step, kept until the next start
@@ -127,7 +132,8 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
 // Does someone look at the state after each step?
 static bool is_watched(const kd_simulation *s)
 {
-    return s->opt.output || (s->hybrid && kd_hybrid_watch(s->hybrid));
+    bool ranks = s->ranks && (s->dae->methods->pack || kd_eom_dims(s->eom).ns > 0); // they need p, v, s
+    return s->opt.output || ranks || (s->hybrid && kd_hybrid_watch(s->hybrid));
 }
 
 // Multipliers of redundant rows are not unique: whatever a form carries along, those of least norm are shown.
@@ -353,6 +359,15 @@ static kd_status check_integrator(kd_integrator integrator, char *message, size_
     return KD_ERR_ARGUMENT;
 }
 
+// Explicit methods on the form ode drift: they project unless they were told not to
+static void choose_projection(kd_simulation_options *o)
+{
+    bool steps = o->integrator == KD_DOPRI5 || o->integrator == KD_DOP853 || o->integrator == KD_HALF_EXPLICIT ||
+                 o->integrator == KD_EXTRAPOLATION || (o->integrator == KD_ARKODE && o->arkode.method == KD_ARKODE_ERK);
+    if (o->formulation_options.projection == KD_PROJECT_AUTO)
+        o->formulation_options.projection = o->formulation == KD_ODE && steps ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
+}
+
 // The motion inside the last step, without accelerations for forms that do not have them
 static kd_status inside(double t, kd_state *x, void *context)
 {
@@ -385,6 +400,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->x = x;
     s->opt = opt ? *opt : kd_simulation_options_default();
     s->passed = NAN;
+    choose_projection(&s->opt);
     if (inputs) s->inputs = *inputs;
     status = check_times(&s->opt, x->t, message, size);
     if (status == KD_OK) status = check_integrator(s->opt.integrator, message, size);
@@ -405,6 +421,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status >= 0 && s->opt.formulation_options.constraints == KD_DECOMPOSE_SVD)
         status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
+    if (status >= 0) status = kd_rank_watch_create(eom, &s->inputs, &s->ranks, &s->unwatched);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
@@ -421,6 +438,7 @@ void kd_simulation_destroy(kd_simulation *s)
 {
     if (!s || s->busy) return;
     kd_hybrid_destroy(s->hybrid);
+    kd_rank_watch_destroy(s->ranks);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_acceleration_destroy(s->least);
@@ -519,6 +537,13 @@ static kd_status show_step(kd_simulation *s)
     return show(s, s->x, false);
 }
 
+// Does the motion still know its branch?
+static kd_status watch_rank(kd_simulation *s, kd_status status)
+{
+    kd_status found = kd_rank_watch_look(s->ranks, s->x, s->message, sizeof s->message);
+    return found < 0 ? found : status;
+}
+
 // One step towards t_end, not beyond the next instant; x is its end, or an instant inside
 static kd_status step(kd_simulation *s, double t_end)
 {
@@ -527,6 +552,7 @@ static kd_status step(kd_simulation *s, double t_end)
     if (target > s->x->t) {
         status = integrator_step(s, target);
         if (status >= 0) status = take_state(s);
+        if (status >= 0 && s->ranks) status = watch_rank(s, status);
     }
     if (status < 0 || !s->hybrid) return status;
     bool solved = s->opt.formulation == KD_PSF || (s->dae->methods->complete && is_watched(s));
