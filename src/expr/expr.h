@@ -94,9 +94,11 @@ kd_interval kd_expr_bounds(const kd_expr *expr, const kd_interval *x, kd_interva
 // The answer is the first double from which on the formula of the right side holds; the double before it is the last of
 // the left side. What changes back within a part in 2^44 of t is left out. An answer may also be a time at which
 // nothing breaks, up to which there is surely nothing: when the search took more than KD_EXPR_MAX_SEARCH evaluations
-// for one operation. Method: docs/methods/intervals.md
+// for one operation, or looked 2^30 s or 2^30 |t| ahead. Where t is not of the side that follows (the first instant of
+// a run may be any time), the answer is the double behind it. unsearched, may be NULL: time of which only the ends of
+// intervals were looked at, since ranges do not decide it. Method: docs/methods/intervals.md
 enum { KD_EXPR_MAX_SEARCH = 5000 };
-double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work);
+double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work, double *unsearched);
 bool   kd_expr_has_breaks(const kd_expr *expr, int slot, kd_interval *work); // can there be one?
 
 #endif

@@ -259,6 +259,7 @@ typedef struct kd_road {
 typedef struct kd_breaks {
     double       all_from, all_next; // of all together: found at the time from, it holds until next
     double      *from, *next;        // (nbreaking)
+    double      *unsearched;         // (nbreaking) time that the search could not decide
     kd_interval *work;               // (max_interval)
 } kd_breaks;
 

@@ -381,8 +381,9 @@ static bool second_derivative(kd_bdf *b, double h)
 
 // The first step. DASSL: |h x'| is half a tolerance, order 1. Otherwise x'' makes it possible to start with order 2,
 // and |h^3 x^(3)| is a tenth of the tolerance with |x^(3)| = |x''|^2 / |x'|; not longer than a tenth of the time in
-// which x' changes by its own size. What begins later than at the start is not foreseen: never longer than FIRST_PART,
-// or at a restart than the steps before.
+// which x' changes by its own size, which says nothing where x' is about 0 (a force that sets in at rest): |h^2 x''|
+// may always be a hundredth of the tolerance. What begins later than at the start is not foreseen: never longer than
+// FIRST_PART, or at a restart than the steps before.
 static void prepare_first_step(kd_bdf *b, double span)
 {
     double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
@@ -393,6 +394,7 @@ static void prepare_first_step(kd_bdf *b, double span)
         kd_bdf_history_curvature(&b->past, b->xdot);
         b->order = 2;
         h = d2 > 0 ? fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2) : d1 > 0 ? 0.1 * fmax(d0, 1) / d1 : span;
+        if (d2 > 0) h = fmax(h, 0.1 / sqrt(d2));
     }
     if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), fmax(FIRST_PART * span, b->h_before));
 }

@@ -52,6 +52,7 @@ struct kd_simulation {
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
+    double                     from;      // time of the last start; x may be the limit from the right, an ulp later
     double                     passed;    // time of the last instant
     bool                       unseen;    // the end of the last step has not been shown yet
     kd_status                  started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
@@ -235,12 +236,14 @@ static kd_status instant_failed(kd_simulation *s, kd_status status)
 static kd_status start(kd_simulation *s, bool created)
 {
     measure_assumed(s);
+    s->from = s->x->t;
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
     if (status >= 0) {
         s->started = status;
         kd_text(s->news, sizeof s->news, "%s", s->message);
         if (s->hybrid) status = instant_failed(s, kd_hybrid_begin(s->hybrid, created));
     }
+    if (s->x->t > s->from) s->passed = s->x->t;
     (void)same_rows(s);
     if (status >= 0) status = integrator_start(s, KD_RESTART_FRESH);
     if (status < 0) recall_assumed(s);
@@ -248,10 +251,18 @@ static kd_status start(kd_simulation *s, bool created)
     return status < 0 ? status : s->started;
 }
 
+// The instant that was passed is the same time as t but for rounding.
+static bool is_passed(const kd_simulation *s, double t)
+{
+    return s->x->t == s->passed && t >= s->x->t - PASSED * DBL_EPSILON * fabs(s->x->t) - DBL_MIN;
+}
+
 // wanted times before the present one can no longer be shown
 static void skip_times(kd_simulation *s)
 {
-    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++;
+    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t &&
+           !is_passed(s, s->opt.times[s->next_time]))
+        s->next_time++;
 }
 
 static kd_status check_times(const kd_simulation_options *o, double start, char *message, size_t size)
@@ -385,12 +396,6 @@ static bool is_left(const kd_simulation *s)
     return s->hybrid && kd_hybrid_pending(s->hybrid);
 }
 
-// The instant that was passed is the same time as t but for rounding.
-static bool is_passed(const kd_simulation *s, double t)
-{
-    return s->x->t == s->passed && t >= s->x->t - PASSED * DBL_EPSILON * fabs(s->x->t);
-}
-
 // The state at a wanted time up to the present one, in s->at
 static kd_status find_wanted(kd_simulation *s, double wanted)
 {
@@ -422,7 +427,10 @@ static kd_status show_start(kd_simulation *s)
     if (s->shown) return KD_OK;
     s->shown = true;
     skip_times(s);
-    return show(s, s->x, false);
+    if (s->x->t == s->from || s->x->t != s->passed) return show(s, s->x, false);
+    kd_state_copy(s->x, s->at);
+    s->at->t = s->from;
+    return show(s, s->at, false);
 }
 
 // Wanted times up to the present one, then the end of the step; what a stop left unseen comes with the next run
