@@ -10,9 +10,12 @@
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"
 #include "simulation/singular.h"
+#include "simulation/verify.h"
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
 #define SINGULAR 0.03       // the same, that is the reason
+#define LEAST_PART 1e-9     // of the first attempt: steps that are taken back do not become shorter
+#define MOST_RETRACTED 60   // steps taken back in a row
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
@@ -442,13 +445,70 @@ static kd_status show_step(kd_simulation *s)
     return show(s, s->x, false);
 }
 
+// ---- steps that stand -----------------------------------------------------------------------------------------------
+
+// Where a step from the present time must end at the latest
+static double step_limit(kd_simulation *s, double target)
+{
+    (void)s;
+    return target; // kd_unseen_limit
+}
+
+// The accepted step, which nobody has seen yet: x of the simulation is still its start, dense output gives its inside.
+// The check that wants the shortest step counts.
+static kd_status judge(kd_simulation *s, kd_verdict *verdict)
+{
+    (void)s;
+    *verdict = KD_STANDS; // kd_verify_look, kd_unseen_look
+    return KD_OK;
+}
+
+// Take the last step back, and tell who listens.
+static kd_status retract(kd_simulation *s, const kd_verdict *verdict)
+{
+    const double t = s->methods->time_old(s->integrator), h = s->methods->time(s->integrator) - t;
+    kd_status    status = s->methods->retract(s->integrator, verdict->h);
+    if (status < 0) {
+        kd_text(s->message, sizeof s->message, "the step from t = %.9g could not be taken back: %s", t,
+                s->methods->message(s->integrator));
+        return status;
+    }
+    const kd_attempt_report told = {
+        .t = t, .h = h, .outcome = KD_ATTEMPT_RETRACTED, .error = verdict->size, .why = verdict->why};
+    if (s->dae->observe) s->dae->observe(&told, s->dae->observer);
+    return KD_OK;
+}
+
+// One step that stands up to the checks, or cannot be made shorter
+static kd_status standing_step(kd_simulation *s, double target)
+{
+    double    least = 0;
+    kd_status news = KD_OK;
+    target = step_limit(s, target);
+    for (int tries = 0;; tries++) {
+        kd_verdict verdict;
+        kd_status  status = integrator_step(s, target);
+        if (status < 0) return status;
+        if (status > 0) news = status;
+        double h = s->methods->time(s->integrator) - s->methods->time_old(s->integrator);
+        if (tries == 0) least = LEAST_PART * h;
+        if (!(h > least) || tries == MOST_RETRACTED) return news;
+        status = judge(s, &verdict);
+        if (status < 0) return status;
+        if (!(verdict.h < h)) return news;
+        verdict.h = fmax(verdict.h, least);
+        status = retract(s, &verdict);
+        if (status < 0) return status;
+    }
+}
+
 // One step towards t_end, not beyond the next instant; x is its end, or an instant inside
 static kd_status step(kd_simulation *s, double t_end)
 {
     double    target = s->hybrid ? kd_hybrid_target(s->hybrid, t_end) : t_end;
     kd_status status = KD_OK;
     if (target > s->x->t) {
-        status = integrator_step(s, target);
+        status = standing_step(s, target);
         if (status >= 0) status = take_state(s);
     }
     if (status < 0 || !s->hybrid) return status;
