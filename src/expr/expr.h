@@ -88,6 +88,17 @@ kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work);
 // included; work: kd_expr_interval_size() ranges. (-inf, inf) where nothing is known (division by zero inside, domain)
 int         kd_expr_interval_size(const kd_expr *expr);
 kd_interval kd_expr_bounds(const kd_expr *expr, const kd_interval *x, kd_interval *work);
+// The expression as a sum of factors times entries and a polynomial of at most KD_EXPR_PLAIN_DEGREE in smooth
+// variables, which is left out: the number of terms, at most `most` (more are taken as one). work[entry] behind
+// kd_expr_bounds is the range of an entry. is_smooth: may nothing hide in this variable? work: as of evaluations
+typedef struct kd_expr_term {
+    int    entry;
+    double factor;
+} kd_expr_term;
+enum { KD_EXPR_PLAIN_DEGREE = 3 };
+int kd_expr_terms(const kd_expr *expr, bool (*is_smooth)(int slot, const void *context), const void *context,
+                  double *work, kd_expr_term *term, int most);
+
 // The first time in (t, t_end] at which an expression is not smooth as a function of time (slot: that of t): jumps of
 // steps and conditions, kinks of ramps, absolute values, tables, ends of smooth steps. Parts that read other variables
 // as well do not count; the parts of time alone inside of them do. Infinity: none.

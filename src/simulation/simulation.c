@@ -10,6 +10,7 @@
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"
 #include "simulation/singular.h"
+#include "simulation/unseen.h"
 #include "simulation/verify.h"
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
@@ -52,6 +53,7 @@ struct kd_simulation {
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
+    kd_unseen                 *search; // NULL: nothing can be searched
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
@@ -308,6 +310,48 @@ static kd_status inside(double t, kd_state *x, void *context)
     return KD_OK;
 }
 
+// Tolerances that the integrator works with
+static void tolerances_of(const kd_simulation_options *o, double *rtol, double *atol)
+{
+#define TOLERANCES(of) *rtol = o->of.rtol, *atol = o->of.atol
+    switch (o->integrator) {
+    case KD_BDF:
+        TOLERANCES(bdf);
+        break;
+    case KD_IDA:
+        TOLERANCES(ida);
+        break;
+    case KD_CVODE:
+        TOLERANCES(cvode);
+        break;
+    case KD_ARKODE:
+        TOLERANCES(arkode);
+        break;
+    case KD_SDIRK:
+        TOLERANCES(sdirk);
+        break;
+    case KD_EXTRAPOLATION:
+        TOLERANCES(extrapolation);
+        break;
+    case KD_DOPRI5:
+    case KD_DOP853:
+    case KD_HALF_EXPLICIT:
+        TOLERANCES(explicit_rk);
+        break;
+    default:
+        TOLERANCES(radau);
+        break;
+    }
+#undef TOLERANCES
+}
+
+static kd_status create_search(kd_simulation *s)
+{
+    double rtol, atol;
+    tolerances_of(&s->opt, &rtol, &atol);
+    return kd_unseen_create(s->eom, &s->inputs, s->x, s->opt.integrator, rtol, atol, &s->search);
+}
+
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
                                kd_state *x, kd_simulation **simulation, char *message, size_t size)
 {
@@ -342,6 +386,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
+    if (status >= 0) status = create_search(s);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
@@ -358,6 +403,7 @@ void kd_simulation_destroy(kd_simulation *s)
 {
     if (!s) return;
     kd_hybrid_destroy(s->hybrid);
+    kd_unseen_destroy(s->search);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->at);
@@ -458,9 +504,17 @@ static double step_limit(kd_simulation *s, double target)
 // The check that wants the shortest step counts.
 static kd_status judge(kd_simulation *s, kd_verdict *verdict)
 {
-    (void)s;
-    *verdict = KD_STANDS; // kd_verify_look, kd_unseen_look
-    return KD_OK;
+    double        t;
+    const double *x = present_vector(s, &t);
+    *verdict = KD_STANDS; // kd_verify_look
+    if (!s->search) return KD_OK;
+    kd_state_copy(s->x, s->at);
+    s->at->t = t;
+    if (s->dae->methods->pack) // x has no p, v of its own
+        kd_formulation_unpack(s->dae, t, x, s->at);
+    else
+        memcpy(s->at->p, x, (size_t)s->dae->nstate * sizeof *x);
+    return kd_unseen_look(s->search, s->x, s->at, verdict);
 }
 
 // Take the last step back, and tell who listens.
@@ -593,6 +647,13 @@ kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
 {
     if (!s || !x || !(t >= kd_simulation_step_start(s) && t <= s->x->t)) return KD_ERR_ARGUMENT;
     return inside(t, x, s);
+}
+
+const char *kd_simulation_not_searched(const kd_simulation *s, int i)
+{
+    const char *name = s && i >= 0 ? kd_eom_unsearched(s->eom, i) : NULL;
+    if (name || !s || !s->search || i < 0 || (i > 0 && !kd_eom_unsearched(s->eom, i - 1))) return name;
+    return kd_unseen_undecided(s->search);
 }
 
 long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
