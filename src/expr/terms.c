@@ -3,6 +3,7 @@
 //
 //     value = sum factor_j entry_j + a polynomial of low degree
 //
+// The sum itself is the last term: two steps make a pulse.
 // Factors are the derivatives of the value by the entries, passed down from the result through sums, differences and
 // products with numbers, as in reverse mode.
 #include "expr/interval.h"
@@ -64,12 +65,13 @@ static bool hand_down(const kd_expr *e, const kd_instruction *o, double factor, 
     }
 }
 
-int kd_expr_terms(const kd_expr *e, bool (*is_smooth)(int slot, const void *context), const void *context,
-                  double *work, kd_expr_term *term, int most)
+int kd_expr_terms(const kd_expr *e, bool (*is_smooth)(int slot, const void *context), const void *context, double *work,
+                  kd_expr_term *term, int most)
 {
     const int first = e->nnumbers + e->nvariables, n = first + e->ninstructions;
     double   *degree = work, *factor = work + n;
     int       count = 0;
+    bool      any = false;
     memset(work, 0, 2 * (size_t)n * sizeof *work);
     for (int i = e->nnumbers; i < first; i++)
         degree[i] = is_smooth(e->slot[i - e->nnumbers], context) ? 1.0 : any_shape;
@@ -79,10 +81,13 @@ int kd_expr_terms(const kd_expr *e, bool (*is_smooth)(int slot, const void *cont
         if (factor[i] == 0.0 || degree[i] <= KD_EXPR_PLAIN_DEGREE) continue;
         if (i >= first && hand_down(e, &e->instruction[i - first], factor[i], factor)) continue;
         if (count == most) { // too many: all as one
-            term[0] = (kd_expr_term){n - 1, 1.0};
-            return 1;
+            count = 0;
+            break;
         }
         term[count++] = (kd_expr_term){i, factor[i]};
+        any = true;
     }
+    // what comes and goes may also be the difference of terms
+    if (any && (count == 0 || term[0].entry != n - 1)) term[count < most ? count++ : 0] = (kd_expr_term){n - 1, 1.0};
     return count;
 }

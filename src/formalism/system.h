@@ -198,7 +198,7 @@ struct kd_system {
     int      *time_slot, ntime_slots;     // variables that are t or an input
     int       nbreaking;                  // expressions that may not be smooth at some time
     kd_expr **breaking;
-    int       nlaws;            // laws in which something may hide from a step
+    int       nlaws; // laws in which something may hide from a step
     kd_law   *law;
     int       max_interval;     // ranges of workspace that any expression needs
     int      *z_slot, nz_slots; // variables that are places in z, in their order
@@ -286,12 +286,12 @@ typedef struct kd_unseen_end {
 
 typedef struct kd_unseen_work {
     kd_unseen_end end[2];
-    bool          known;     // end[1] is
-    double       *mobility;  // (nlaws) effect per law and time, in tolerances
-    double       *mass;      // (pattern of the tree)
-    int           age;       // looks since mobilities were found
-    bool          undecided; // bounds of a law could not tell
-    kd_interval  *term;      // (2 KD_LAW_TERMS) of one law; over the whole step
+    bool          known;    // end[1] is
+    double       *mobility; // (nlaws) effect per law and time, in tolerances
+    double       *speed;    // (nlaws) of the velocity that is changed, in tolerances
+    double       *mass;     // (pattern of the tree)
+    int           age;      // looks since mobilities were found
+    kd_interval  *term;     // (2 KD_LAW_TERMS) of one law; over the whole step
 } kd_unseen_work;
 enum { KD_LAW_TERMS = 32 };
 
@@ -460,7 +460,7 @@ bool    kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e
 kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_extent extent);
 kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
 
-void    kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
+void kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
 
 // unseen.c
 kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;

@@ -18,18 +18,21 @@
 
 #include "formalism/loads.h"
 
-#define THRESHOLD 5.0  // [tolerances] effects that matter
-#define WIDER 0.25     // part of what was seen by which a smooth curve may leave it
-#define SLOPE 1e-5     // part of the step for slopes at its ends
+#define THRESHOLD 5.0   // [tolerances] effects that matter
+#define WIDER 0.25      // part of what was seen by which a smooth curve may leave it
+#define SLOPE 1e-5      // part of the step for slopes at its ends
 #define FOLLOWED 0.0625 // part of the step along which a slope must hold to count
-#define BENT 0.3     // of a change: so far from a straight line is smooth
-#define PARTS 96       // of one step, for one term
-#define NARROW 1e-13   // a part that is not halved
-#define MARGIN 0.1     // of the bend of a cubic: the motion is none
-#define RENEWED 16     // looks after which mobilities are found anew
-#define FOOT 0.02      // part of the step: what begins before is at its start
-#define BESIDE 0.02    // of the threshold: effect of a part that belongs to what was found
-#define INSIDE 0.25    // of what begins at the start: length of the step then
+#define BENT 0.3        // of a change: so far from a straight line is smooth
+#define PARTS 96        // of one step, for one term
+#define NARROW 1e-13    // a part that is not halved
+#define MARGIN 0.1      // of the bend of a cubic: the motion is none
+#define RENEWED 16      // looks after which mobilities are found anew
+#define BESIDE 0.02     // of the threshold: effect of a part that belongs to what was found
+#define BEGUN 4.0       // of the threshold: effect of what has begun where the step ends
+#define SMALL 0.01      // part of the velocity: the same
+#define DOUBLINGS 40    // of the length from its foot
+#define INSIDE 0.25     // of what was found: length of the step into it where that is not known
+#define LONGEST 0.8     // part of the step that is left at most
 
 enum { SLOT_TIME = 0 }; // as system.c makes it
 
@@ -98,8 +101,9 @@ static kd_status add_load(kd_system *s, const kd_load *load, int *capacity, doub
 {
     kd_status status = KD_OK;
     if (load->class->bounds)
-        return add_law(s, capacity, (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0},
-                       load, work);
+        return add_law(s, capacity,
+                       (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0}, load,
+                       work);
     for (int i = 0; i < 6 && status == KD_OK; i++)
         if (load->law[i]) status = add_law(s, capacity, law_of_load(load, i), NULL, work);
     return status;
@@ -136,7 +140,8 @@ static kd_status add_all(kd_system *s, int *capacity, double *work)
 kd_status kd_system_list_laws(kd_system *s)
 {
     int size = 0, capacity = 0;
-    for (int i = 0; i < s->nexprs; i++) size = kd_expr_work_size(s->expr[i]) > size ? kd_expr_work_size(s->expr[i]) : size;
+    for (int i = 0; i < s->nexprs; i++)
+        size = kd_expr_work_size(s->expr[i]) > size ? kd_expr_work_size(s->expr[i]) : size;
     double *work = kd_alloc((size_t)(size > 0 ? size : 1) * sizeof *work);
     if (!work) return KD_ERR_MEMORY;
     kd_status status = s->for_start ? KD_OK : add_all(s, &capacity, work);
@@ -162,6 +167,7 @@ bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
         u->end[i].u = kd_cut_double(arena, 2 * s->model->ninputs);
     }
     u->mobility = kd_cut_double(arena, s->nlaws);
+    u->speed = kd_cut_double(arena, s->nlaws);
     u->term = kd_arena_cut(arena, 2 * KD_LAW_TERMS, sizeof *u->term);
     u->mass = kd_cut_double(arena, s->nlaws > 0 && s->tree.column ? s->tree.column[s->nv] : 0);
     return !arena->failed;
@@ -179,8 +185,8 @@ static bool is_end(const kd_system *s, const kd_unseen_end *e, const kd_point *x
 static void take_end(kd_work *w, const kd_point *x, kd_unseen_end *e)
 {
     const kd_system *s = w->system;
-    const size_t     p = (size_t)s->np, v = (size_t)s->nv, d = sizeof(double), n = (size_t)s->upto[KD_FOR_LOADS].measures;
-    kd_point         own = *x; // stamps are those of its owner
+    const size_t p = (size_t)s->np, v = (size_t)s->nv, d = sizeof(double), n = (size_t)s->upto[KD_FOR_LOADS].measures;
+    kd_point     own = *x; // stamps are those of its owner
     own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
     kd_work_forget(w);
     kd_work_velocity(w, &own, KD_FOR_LOADS);
@@ -206,7 +212,8 @@ static double inertia_of(const kd_work *w, int velocity)
     return 0.0;
 }
 
-static double mobility_along(const kd_work *w, int measure, const kd_step_seen *seen)
+// speed: of the velocity that answers most, in tolerances
+static double mobility_along(const kd_work *w, int measure, const kd_step_seen *seen, double *speed)
 {
     const kd_system  *s = w->system;
     const kd_measure *m = &s->measure[measure];
@@ -218,7 +225,9 @@ static double mobility_along(const kd_work *w, int measure, const kd_step_seen *
         if (i < 0) continue;
         const double slope = w->slope[w->slope_at[measure] + l], inertia = inertia_of(w, i);
         const double tolerance = seen->rtol * fmax(fabs(v0[i]), fabs(v1[i])) + seen->atol;
-        if (inertia > 0.0) most = fmax(most, fabs(slope) / (inertia * tolerance));
+        if (!(inertia > 0.0) || fabs(slope) / (inertia * tolerance) <= most) continue;
+        most = fabs(slope) / (inertia * tolerance);
+        *speed = fabs(v0[i]) / tolerance;
     }
     return most;
 }
@@ -234,10 +243,11 @@ static void find_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point
     for (int i = 0; i < s->nlaws; i++) {
         const kd_law *law = &s->law[i];
         const double *r = w->unseen.end[1].state + s->np + s->nv;
-        w->unseen.mobility[i] =
-            law->effect == KD_EFFECT_FORCE  ? mobility_along(w, law->measure, seen)
-            : law->effect == KD_EFFECT_RATE ? 1.0 / (seen->rtol * fabs(r[law->state]) + seen->atol)
-                                            : 1.0;
+        w->unseen.speed[i] = 0.0;
+        w->unseen.mobility[i] = law->effect == KD_EFFECT_FORCE
+                                    ? mobility_along(w, law->measure, seen, &w->unseen.speed[i])
+                                : law->effect == KD_EFFECT_RATE ? 1.0 / (seen->rtol * fabs(r[law->state]) + seen->atol)
+                                                                : 1.0;
     }
     w->unseen.age = 0;
 }
@@ -368,8 +378,15 @@ static void widen(kd_interval *band, double value)
     band->upper = fmax(band->upper, value);
 }
 
+// The value of a term at a part of the step; the variables of the work object are overwritten
 static double term_at(kd_work *w, const kd_law *law, int k, const kd_point *x1, double part)
 {
+    if (law->expr && !law->wide) {
+        for (int i = 0; i < law->nslots; i++)
+            w->slot[law->slot[i]] = middle(range_of_slot(w, x1, law->slot[i], part, part));
+        (void)kd_expr_value(law->expr, w->slot, w->expr_work);
+        return w->expr_work[law->term[k].entry];
+    }
     kd_interval term[KD_LAW_TERMS];
     ranges_of(w, law, x1, part, part, term);
     return middle(term[k]);
@@ -385,14 +402,16 @@ static double slope_at(kd_work *w, const kd_law *law, int k, const kd_point *x1,
     return fabs(rest) <= 0.5 * fabs(slope) * FOLLOWED ? direction * slope : 0.0;
 }
 
-// A method that does not evaluate at the start of a step knows the law there as far as it goes smoothly to the first node
-static bool is_start_seen(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen, double f0)
+// A method that does not evaluate at the start of a step knows the law there as far as it goes smoothly to the first
+// node, compared with what it sees.
+static bool is_start_seen(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen, double f0,
+                          kd_interval band)
 {
     double first = 1.0;
     for (int i = 0; i < seen->nnodes; i++) first = fmin(first, seen->node[i]);
     if (first == 0.0) return true;
     const double f = term_at(w, law, k, x1, first), m = term_at(w, law, k, x1, 0.5 * first);
-    return fabs(m - 0.5 * (f0 + f)) <= BENT * fabs(f - f0);
+    return fabs(m - 0.5 * (f0 + f)) <= BENT * fmax(fabs(f - f0), band.upper - band.lower);
 }
 
 // Values at the nodes, and the cubic by values and slopes at the ends
@@ -403,10 +422,10 @@ static kd_interval seen_of(kd_work *w, const kd_law *law, int k, const kd_point 
     kd_interval  band = {INFINITY, -INFINITY};
     double       slope, bend;
     widen(&band, f1);
-    if (is_start_seen(w, law, k, x1, seen, f0))
-        for (int i = 0; i < 8; i++) widen(&band, cubic_at(&c, 0.125 * i, &slope, &bend));
     for (int i = 0; i < seen->nnodes; i++)
         if (seen->node[i] > 0.0) widen(&band, term_at(w, law, k, x1, seen->node[i]));
+    if (is_start_seen(w, law, k, x1, seen, f0, band))
+        for (int i = 0; i < 8; i++) widen(&band, cubic_at(&c, 0.125 * i, &slope, &bend));
     const double wider = WIDER * (band.upper - band.lower);
     return band.lower <= band.upper ? (kd_interval){band.lower - wider, band.upper + wider} : all;
 }
@@ -421,8 +440,9 @@ typedef struct hunt {
     const kd_law   *law;
     int             term;
     const kd_point *x1;
-    kd_interval     band; // what was seen
-    double          unit; // effect of a unit of the term over the whole step, in tolerances
+    kd_interval     band;  // what was seen
+    double          unit;  // effect of a unit of the term over the whole step, in tolerances
+    double          speed; // velocity that it changes, the same
     int             n;
     part            part[PARTS];
 } hunt;
@@ -476,11 +496,28 @@ static void place_of(const hunt *f, double *from, double *to)
     }
 }
 
-static void tell(const hunt *f, double size, kd_hidden *out)
+// Where the step should end: not before what it has not seen, or the next one would not see it either, but so little
+// behind its foot that the effect is a few tolerances, or a small part of the velocity: the end sees it then, and the
+// error control takes over.
+static double end_inside(kd_work *w, const hunt *f, double from, double to)
+{
+    const double wanted = fmax(BEGUN * THRESHOLD, SMALL * f->speed), length = to - from;
+    double       effect = 0.0, last = 0.0;
+    if (f->law->effect == KD_EFFECT_VALUE) return from + INSIDE * length;
+    for (int j = DOUBLINGS; j >= 0; j--) { // lengths that double
+        const double next = ldexp(length, -j), m = from + 0.5 * (last + next);
+        effect += f->unit * look(w, f, m, m).sure * (next - last);
+        if (effect > wanted) return from + next;
+        last = next;
+    }
+    return from + INSIDE * length;
+}
+
+static void tell(kd_work *w, const hunt *f, double size, kd_hidden *out)
 {
     double from, to;
     place_of(f, &from, &to);
-    const double cut = from > FOOT ? from : INSIDE * (to - from);
+    const double cut = fmin(end_inside(w, f, from, to), LONGEST);
     if (!(cut < out->part)) return;
     out->part = cut;
     out->size = size / THRESHOLD;
@@ -496,7 +533,7 @@ static void search(kd_work *w, hunt *f, kd_interval whole, kd_hidden *out)
         int    worst;
         sum_up(f, &over, &sure, &worst);
         if (f->unit * sure > THRESHOLD) {
-            tell(f, f->unit * sure, out);
+            tell(w, f, f->unit * sure, out);
             return;
         }
         if (!(f->unit * over > THRESHOLD)) return;
@@ -528,7 +565,7 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     for (int k = 0; k < law->nterms; k++) {
         const double unit = unit_of(w, i, k, seen, whole[k]);
         if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
-        hunt f = {.law = law, .term = k, .x1 = x1, .unit = unit};
+        hunt f = {.law = law, .term = k, .x1 = x1, .unit = unit, .speed = w->unseen.speed[i]};
         f.band = seen_of(w, law, k, x1, seen);
         search(w, &f, whole[k], out);
     }

@@ -72,6 +72,7 @@ struct kd_simulation {
 static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
+    if (s->search) kd_unseen_restart(s->search);
     kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     return status;
@@ -500,21 +501,27 @@ static double step_limit(kd_simulation *s, double target)
     return target; // kd_unseen_limit
 }
 
+// Laws inside the accepted step
+static kd_status look_inside(kd_simulation *s, kd_verdict *verdict)
+{
+    double        t;
+    const double *x = present_vector(s, &t);
+    kd_state     *end = kd_unseen_end(s->search, s->methods->time_old(s->integrator), s->x);
+    if (s->dae->methods->pack) { // x has no p, v of its own
+        kd_formulation_unpack(s->dae, t, x, end);
+    } else {
+        end->t = t;
+        memcpy(end->p, x, (size_t)s->dae->nstate * sizeof *x);
+    }
+    return kd_unseen_look(s->search, verdict);
+}
+
 // The accepted step, which nobody has seen yet: x of the simulation is still its start, dense output gives its inside.
 // The check that wants the shortest step counts.
 static kd_status judge(kd_simulation *s, kd_verdict *verdict)
 {
-    double        t;
-    const double *x = present_vector(s, &t);
     *verdict = KD_STANDS; // kd_verify_look
-    if (!s->search) return KD_OK;
-    kd_state_copy(s->x, s->at);
-    s->at->t = t;
-    if (s->dae->methods->pack) // x has no p, v of its own
-        kd_formulation_unpack(s->dae, t, x, s->at);
-    else
-        memcpy(s->at->p, x, (size_t)s->dae->nstate * sizeof *x);
-    return kd_unseen_look(s->search, s->x, s->at, verdict);
+    return s->search ? look_inside(s, verdict) : KD_OK;
 }
 
 // Take the last step back, and tell who listens.
