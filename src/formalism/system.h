@@ -291,6 +291,7 @@ typedef struct kd_unseen_work {
     double       *speed;    // (nlaws) of the velocity that is changed, in tolerances
     double       *mass;     // (pattern of the tree)
     int           age;      // looks since mobilities were found
+    const char   *foreign;  // an input that does not follow its expression; NULL
     kd_interval  *term;     // (2 KD_LAW_TERMS) of one law; over the whole step
 } kd_unseen_work;
 enum { KD_LAW_TERMS = 32 };

@@ -46,7 +46,6 @@ static bool is_smooth(int slot, const void *context)
     const kd_system *s = context;
     switch (s->slot[slot].kind) {
     case KD_SLOT_INPUT:
-        return !s->input[s->slot[slot].index];
     case KD_SLOT_OUT:
         return false;
     default:
@@ -123,6 +122,13 @@ static kd_status add_rows(kd_system *s, const kd_row *row, int n, int *capacity,
     return status;
 }
 
+static const char *name_of_motion(const kd_system *s, int dof)
+{
+    for (int j = 0; j < s->model->njoints; j++)
+        if (s->edge[j].link == s->tree.dof_link[dof]) return s->model->joint[j].name;
+    return "motion";
+}
+
 static kd_status add_all(kd_system *s, int *capacity, double *work)
 {
     kd_status status = KD_OK;
@@ -132,7 +138,7 @@ static kd_status add_all(kd_system *s, int *capacity, double *work)
     for (int i = 0; s->motion && i < s->tree.ndof && status == KD_OK; i++)
         if (s->motion[i])
             status = add_law(s, capacity,
-                             (kd_law){.name = "motion", .expr = s->motion[i], .effect = KD_EFFECT_VALUE, .factor = 1.0},
+                             (kd_law){.name = name_of_motion(s, i), .expr = s->motion[i], .effect = KD_EFFECT_VALUE, .factor = 1.0},
                              NULL, work);
     return status;
 }
@@ -205,7 +211,7 @@ static double inertia_of(const kd_work *w, int velocity)
     const kd_tree *tree = &w->system->tree;
     if (!tree->column) { // a large model: of the link alone
         const kd_link *link = &tree->link[tree->dof_link[tree->v_dof[velocity]]];
-        return link->mass;
+        return link->mass > 0.0 ? link->mass : 1.0;
     }
     for (int k = tree->column[velocity]; k < tree->column[velocity + 1]; k++)
         if (tree->row[k] == velocity) return w->unseen.mass[k];
@@ -308,11 +314,12 @@ static kd_interval range_of_input(kd_work *w, int k, double h, double a, double 
     const kd_system     *s = w->system;
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
     const int            nu = s->model->ninputs;
-    if (s->input[k]) {
-        const kd_interval t0 = {e0->t, e0->t}, time = {e0->t + a * h, e0->t + b * h};
-        const kd_interval now = kd_expr_bounds(s->input[k], &t0, w->breaks.work);
-        if (now.lower <= e0->u[k] && e0->u[k] <= now.upper) return kd_expr_bounds(s->input[k], &time, w->breaks.work);
-    }
+    const kd_interval t0 = {e0->t, e0->t}, time = {e0->t + a * h, e0->t + b * h};
+    const double      start = s->model->input[k].def.start;
+    const kd_interval now = s->input[k] ? kd_expr_bounds(s->input[k], &t0, w->breaks.work) : (kd_interval){start, start};
+    if (now.lower <= e0->u[k] && e0->u[k] <= now.upper)
+        return s->input[k] ? kd_expr_bounds(s->input[k], &time, w->breaks.work) : now;
+    w->unseen.foreign = s->model->input[k].name;
     const cubic c = {{e0->u[k], e1->u[k]}, {h * e0->u[nu + k], h * e1->u[nu + k]}};
     return cubic_range(&c, a, b, 0);
 }
@@ -588,5 +595,6 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     if (!u->known || ++u->age >= RENEWED) find_mobilities(w, seen, x1);
     u->known = true;
     for (int i = 0; i < s->nlaws; i++) look_at_law(w, i, x1, seen, out);
+    if (u->foreign) out->undecided = u->foreign;
     return KD_EVAL_OK;
 }
