@@ -31,8 +31,13 @@
 #define BEGUN 4.0       // of the threshold: effect of what has begun where the step ends
 #define SMALL 0.01      // part of the velocity: the same
 #define DOUBLINGS 40    // of the length from its foot
-#define INSIDE 0.25     // of what was found: length of the step into it where that is not known
-#define LONGEST 0.8     // part of the step that is left at most
+#define ABRUPT 100.0    // [tolerances] most effect of what sets in or ends within a step
+#define ABRUPT_WANTED 25.0
+#define LEAST_CONSTANT 1e-3 // part of the step, at its ends
+#define PROBES 8
+#define BISECTIONS 40
+#define INSIDE 0.25 // of what was found: length of the step into it where that is not known
+#define LONGEST 0.8 // part of the step that is left at most
 
 enum { SLOT_TIME = 0 }; // as system.c makes it
 
@@ -137,9 +142,10 @@ static kd_status add_all(kd_system *s, int *capacity, double *work)
     if (status == KD_OK) status = add_rows(s, s->row_h, s->nrows_h, capacity, work);
     for (int i = 0; s->motion && i < s->tree.ndof && status == KD_OK; i++)
         if (s->motion[i])
-            status = add_law(s, capacity,
-                             (kd_law){.name = name_of_motion(s, i), .expr = s->motion[i], .effect = KD_EFFECT_VALUE, .factor = 1.0},
-                             NULL, work);
+            status = add_law(
+                s, capacity,
+                (kd_law){.name = name_of_motion(s, i), .expr = s->motion[i], .effect = KD_EFFECT_VALUE, .factor = 1.0},
+                NULL, work);
     return status;
 }
 
@@ -314,9 +320,10 @@ static kd_interval range_of_input(kd_work *w, int k, double h, double a, double 
     const kd_system     *s = w->system;
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
     const int            nu = s->model->ninputs;
-    const kd_interval t0 = {e0->t, e0->t}, time = {e0->t + a * h, e0->t + b * h};
-    const double      start = s->model->input[k].def.start;
-    const kd_interval now = s->input[k] ? kd_expr_bounds(s->input[k], &t0, w->breaks.work) : (kd_interval){start, start};
+    const kd_interval    t0 = {e0->t, e0->t}, time = {e0->t + a * h, e0->t + b * h};
+    const double         start = s->model->input[k].def.start;
+    const kd_interval    now =
+        s->input[k] ? kd_expr_bounds(s->input[k], &t0, w->breaks.work) : (kd_interval){start, start};
     if (now.lower <= e0->u[k] && e0->u[k] <= now.upper)
         return s->input[k] ? kd_expr_bounds(s->input[k], &time, w->breaks.work) : now;
     w->unseen.foreign = s->model->input[k].name;
@@ -555,6 +562,67 @@ static void search(kd_work *w, hunt *f, kd_interval whole, kd_hidden *out)
     }
 }
 
+// ---- where a law sets in or ends ------------------------------------------------------------------------------------
+
+// A term that is constant up to a place and not behind it (a gap that closes, a band that is entered) has a kink or a
+// jump there, of which error estimates know little. Such a step may not have much effect: it should end near this
+// place.
+
+// Seen from an end: the part of the step behind (direction 1) or before it
+static double part_from(double end, double direction, double length)
+{
+    return end + direction * length;
+}
+
+// Length of the constant part at an end, where the term has the value f; 0: there is none, 1: all of it
+static double constant_part(kd_work *w, const hunt *f, double end, double direction, double value)
+{
+    double a = LEAST_CONSTANT, b = 1.0;
+    if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, a)) != value) return 0.0;
+    for (int i = 1; i <= PROBES; i++) {
+        b = (double)i / PROBES;
+        if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, b)) != value) break;
+        a = b;
+    }
+    for (int i = 0; i < BISECTIONS && a < b; i++) {
+        const double m = 0.5 * (a + b);
+        if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, m)) != value)
+            b = m;
+        else
+            a = m;
+    }
+    return a;
+}
+
+// How far beyond the constant part the effect has grown to what is wanted; INFINITY: it stays below most
+static double effect_reach(kd_work *w, const hunt *f, double end, double direction, double value, double constant)
+{
+    double effect = 0.0, last = 0.0, reach = INFINITY;
+    for (int j = DOUBLINGS; j >= 0; j--) {
+        const double next = ldexp(1.0 - constant, -j), m = constant + 0.5 * (last + next);
+        effect +=
+            f->unit * fabs(term_at(w, f->law, f->term, f->x1, part_from(end, direction, m)) - value) * (next - last);
+        if (effect > ABRUPT_WANTED && reach == INFINITY) reach = next;
+        last = next;
+    }
+    return effect > ABRUPT ? reach : INFINITY;
+}
+
+static void look_at_edge(kd_work *w, const hunt *f, double end, double direction, kd_hidden *out)
+{
+    const double value = term_at(w, f->law, f->term, f->x1, end);
+    const double constant = constant_part(w, f, end, direction, value);
+    if (!(constant > 0.0 && constant < 1.0)) return;
+    const double reach = effect_reach(w, f, end, direction, value, constant);
+    const double cut = part_from(end, direction, constant + reach); // towards the start: what is left of it then
+    if (!(reach < INFINITY) || !(cut > 0.0 && cut < fmin(out->part, LONGEST))) return;
+    out->part = cut;
+    out->size = ABRUPT;
+    out->name = f->law->name;
+}
+
+// ---- all laws -------------------------------------------------------------------------------------------------------
+
 static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *seen, kd_interval range)
 {
     const kd_law *law = &w->system->law[i];
@@ -575,6 +643,9 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
         hunt f = {.law = law, .term = k, .x1 = x1, .unit = unit, .speed = w->unseen.speed[i]};
         f.band = seen_of(w, law, k, x1, seen);
         search(w, &f, whole[k], out);
+        if (law->effect == KD_EFFECT_VALUE || !(unit * (whole[k].upper - whole[k].lower) > ABRUPT)) continue;
+        look_at_edge(w, &f, 0.0, 1.0, out);
+        look_at_edge(w, &f, 1.0, -1.0, out);
     }
 }
 

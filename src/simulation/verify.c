@@ -4,8 +4,9 @@
 //                                              the one before; x': accelerations and r' solved at (t, p, v, r)
 //
 // h |delta| is the error of the velocities that the step would have if it were like this everywhere. The polynomial has
-// an error of its own: |x_I' - cubic'|, the cubic through the ends of the step alone, is more than that. The points come
-// from the sequence k / golden ratio, so that every pattern of times is met sooner or later (docs/methods/verify.md).
+// an error of its own: |x_I' - cubic'|, the cubic through the ends of the step alone, is more than that. The points
+// come from the sequence k / golden ratio, so that every pattern of times is met sooner or later
+// (docs/methods/verify.md).
 #include "simulation/verify.h"
 
 #include <string.h>
@@ -30,7 +31,7 @@ static const double LONGEST = 4;                 // than all before: look at it 
 enum { MANY = 8 };                               // such points
 static const double GAMMA = 4;                   // over h: leading coefficient of the correction
 enum { MAX_NEWTON = 6 };
-static const double SLOW = 0.5;  // rate of convergence beyond which the correction is none
+static const double SLOW = 0.5;   // rate of convergence beyond which the correction is none
 static const double SOLVED = 0.1; // an increment of so few tolerances is small enough
 
 struct kd_verify {
@@ -48,24 +49,24 @@ struct kd_verify {
     bool                       identity; // p' = v
     bool                       knows_a;  // x has accelerations
     // the start of the step before
-    bool    chained;
-    double  t_before;
-    double *x_before, *d_before; // (n)
-    double *x_end;               // (n) end of the last step that was seen
-    double *d0, *d1;             // (n)
-    double *x, *slope, *cubic;   // (n) of the polynomial, x_I, x_I' and that of the cubic
-    double *rate;                // (n) x' by the equations
-    double *noise;               // (n) h |delta| that was seen and had no weight
-    double *part, *y, *F, *dx;   // of the correction
-    double *x_mid, *d_mid;       // (n)
-    double *moved;               // (n) by the correction, along the motion
-    bool    on_manifold;         // accepted points satisfy the constraints
-    bool    corrects;            // a correction is possible
-    int     period;              // at least every so many steps are checked
-    long    sequence;            // number of the point
-    int     since;               // steps since the last check
-    double  h_known, h_record;   // longest step that was checked lately, longest of all
-    double  doubt;               // a time inside a step that did not stand; NaN: none
+    bool            chained;
+    double          t_before;
+    double         *x_before, *d_before; // (n)
+    double         *x_end;               // (n) end of the last step that was seen
+    double         *d0, *d1;             // (n)
+    double         *x, *slope, *cubic;   // (n) of the polynomial, x_I, x_I' and that of the cubic
+    double         *rate;                // (n) x' by the equations
+    double         *noise;               // (n) h |delta| that was seen and had no weight
+    double         *part, *y, *F, *dx;   // of the correction
+    double         *x_mid, *d_mid;       // (n)
+    double         *moved;               // (n) by the correction, along the motion
+    bool            on_manifold;         // accepted points satisfy the constraints
+    bool            corrects;            // a correction is possible
+    int             period;              // at least every so many steps are checked
+    long            sequence;            // number of the point
+    int             since;               // steps since the last check
+    double          h_known, h_record;   // longest step that was checked lately, longest of all
+    double          doubt;               // a time inside a step that did not stand; NaN: none
     kd_verification result;
     char            why[200];
 };
@@ -95,9 +96,8 @@ static void take_tolerances(kd_verify *self, const kd_simulation_options *o)
 
 // Steps from check to check, by what a check costs beside a step (docs/methods/verify.md)
 static const int period_of[KD_INTEGRATOR_COUNT] = {
-    [KD_RADAU] = 4,         [KD_BDF] = 8,    [KD_IDA] = 8,    [KD_CVODE] = 8,        [KD_ARKODE] = 3,
-    [KD_SDIRK] = 4,         [KD_DOPRI5] = 2, [KD_DOP853] = 1, [KD_HALF_EXPLICIT] = 2,
-    [KD_EXTRAPOLATION] = 1,
+    [KD_RADAU] = 4, [KD_BDF] = 8,    [KD_IDA] = 8,    [KD_CVODE] = 8,         [KD_ARKODE] = 3,
+    [KD_SDIRK] = 4, [KD_DOPRI5] = 2, [KD_DOP853] = 1, [KD_HALF_EXPLICIT] = 2, [KD_EXTRAPOLATION] = 1,
 };
 
 // Where velocities and inner states are in x. State-space forms have their own numbers of them.
@@ -125,8 +125,8 @@ static void find_parts(kd_verify *self)
 
 static void cut_arrays(kd_verify *self)
 {
-    double **vector[] = {&self->x_before, &self->d_before, &self->x_end, &self->d0,   &self->d1,
-                         &self->x,        &self->slope,    &self->cubic, &self->rate, &self->noise,
+    double **vector[] = {&self->x_before, &self->d_before, &self->x_end, &self->d0,    &self->d1,
+                         &self->x,        &self->slope,    &self->cubic, &self->rate,  &self->noise,
                          &self->part,     &self->dx,       &self->x_mid, &self->d_mid, &self->moved};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(&self->arena, self->n);
     self->y = kd_cut_double(&self->arena, self->dae->nreduced_max);
@@ -306,8 +306,8 @@ static double move(kd_verify *self, const kd_step_ends *e, double gamma)
     return size_of(self, e, self->dx);
 }
 
-// How far do the equations move x_I? F(t, x, x_I' + gamma (x - x_I)) = 0 for x: what is stiff hardly moves, whatever its
-// forces are. gamma h |x - x_I| in tolerances; INFINITY: no solution close by
+// How far do the equations move x_I? F(t, x, x_I' + gamma (x - x_I)) = 0 for x: what is stiff hardly moves, whatever
+// its forces are. gamma h |x - x_I| in tolerances; INFINITY: no solution close by
 static double correction(kd_verify *self, const kd_step_ends *e, double t)
 {
     kd_dae      *dae = self->dae;

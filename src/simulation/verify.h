@@ -26,7 +26,7 @@ void      kd_verify_destroy(kd_verify *self); // NULL is fine
 // The integrator has started again: what was before is another motion.
 void kd_verify_restart(kd_verify *self);
 // After an accepted step. KD_OK, or a function asked to stop
-kd_status              kd_verify_look(kd_verify *self, kd_verdict *verdict) KD_NODISCARD;
+kd_status kd_verify_look(kd_verify *self, kd_verdict *verdict) KD_NODISCARD;
 // The step that was looked at last did not stand, but cannot be made shorter: it is kept.
 void                   kd_verify_keep(kd_verify *self, const kd_verdict *verdict);
 const kd_verification *kd_verify_result(const kd_verify *self);

@@ -1,5 +1,5 @@
-// Point 1 (a), (b), (c): what happens inside of a step is seen: pulses in time, bands and bumps in coordinates, gaps that
-// close and open, by every method, at every tolerance, in both coordinate sets; and ordinary laws cost no steps.
+// Point 1 (a), (b), (c): what happens inside of a step is seen: pulses in time, bands and bumps in coordinates, gaps
+// that close and open, by every method, at every tolerance, in both coordinate sets; and ordinary laws cost no steps.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,12 +23,10 @@ typedef struct method {
 } method;
 
 static const method methods[] = {
-    {KD_JOINT, KD_PSF, KD_RADAU},        {KD_CARTESIAN, KD_PSF, KD_RADAU},
-    {KD_CARTESIAN, KD_PSF1, KD_RADAU},   {KD_JOINT, KD_GGL, KD_BDF},
-    {KD_CARTESIAN, KD_GGL, KD_BDF},      {KD_CARTESIAN, KD_ODASSL, KD_BDF},
-    {KD_JOINT, KD_STATESPACE, KD_SDIRK}, {KD_CARTESIAN, KD_STATESPACE, KD_SDIRK},
-    {KD_JOINT, KD_ODE, KD_DOPRI5},       {KD_CARTESIAN, KD_ODE, KD_DOPRI5},
-    {KD_JOINT, KD_ODE, KD_DOP853},       {KD_JOINT, KD_GGL, KD_RADAU},
+    {KD_JOINT, KD_PSF, KD_RADAU},        {KD_CARTESIAN, KD_PSF, KD_RADAU},        {KD_CARTESIAN, KD_PSF1, KD_RADAU},
+    {KD_JOINT, KD_GGL, KD_BDF},          {KD_CARTESIAN, KD_GGL, KD_BDF},          {KD_CARTESIAN, KD_ODASSL, KD_BDF},
+    {KD_JOINT, KD_STATESPACE, KD_SDIRK}, {KD_CARTESIAN, KD_STATESPACE, KD_SDIRK}, {KD_JOINT, KD_ODE, KD_DOPRI5},
+    {KD_CARTESIAN, KD_ODE, KD_DOPRI5},   {KD_JOINT, KD_ODE, KD_DOP853},           {KD_JOINT, KD_GGL, KD_RADAU},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -79,8 +77,8 @@ static outcome run(const char *curves, const char *rest, double v, double t_end,
 static const char *words(const method *m, double tolerance, char *buffer, size_t size)
 {
     snprintf(buffer, size, "%s coordinates, formulation %d, %s, %.0e",
-             m->coordinates == KD_JOINT ? "joint" : "cartesian", (int)m->formulation,
-             kd_integrator_word(m->integrator), tolerance);
+             m->coordinates == KD_JOINT ? "joint" : "cartesian", (int)m->formulation, kd_integrator_word(m->integrator),
+             tolerance);
     return buffer;
 }
 
@@ -113,8 +111,8 @@ static double shape(int kind, const char *of, double A, double c, double w, char
         return A * w;
     default:
         snprintf(curves, size,
-                 "curves: {bump: {form: linear, x: [-1e3, %.17g, %.17g, %.17g, 1e3], y: [0, 0, %.17g, 0, 0]}}\n", c - w, c,
-                 c + w, A);
+                 "curves: {bump: {form: linear, x: [-1e3, %.17g, %.17g, %.17g, 1e3], y: [0, 0, %.17g, 0, 0]}}\n", c - w,
+                 c, c + w, A);
         snprintf(text, size, "bump(%s)", of);
         return A * w;
     }
@@ -134,8 +132,10 @@ static void pulses_in_time_are_seen(void **state)
     for (int k = 0; k < 150; k++) {
         char         text[600], curves[600], rest[900], name[100];
         const double t_end = random_between(&seed, 1.0, 20.0);
-        const double w = t_end * pow(10.0, random_between(&seed, -4.0, -1.3)), c = random_between(&seed, 0.3, 0.7) * t_end;
-        const double tolerance = pow(10.0, random_between(&seed, -9.0, -4.0)), impulse = random_between(&seed, 0.8, 2.0);
+        const double w = t_end * pow(10.0, random_between(&seed, -4.0, -1.3)),
+                     c = random_between(&seed, 0.3, 0.7) * t_end;
+        const double tolerance = pow(10.0, random_between(&seed, -9.0, -4.0)),
+                     impulse = random_between(&seed, 0.8, 2.0);
         const method *m = &methods[k % METHODS];
         const double  whole = shape(k % SHAPES, "t", impulse / w, c, w, text, curves, sizeof text);
         const bool    beside = k % 3 == 0;
@@ -155,9 +155,10 @@ static void bumps_in_coordinates_are_seen(void **state)
     unsigned seed = 2;
     (void)state;
     for (int k = 0; k < 150; k++) {
-        char          text[600], curves[600], rest[900], name[100];
-        const double  v0 = random_between(&seed, 1.0, 3.0), c = random_between(&seed, 1.0, 2.0);
-        const double  w = pow(10.0, random_between(&seed, -3.0, -1.3)), work = random_between(&seed, -0.3, 0.9) * v0 * v0 / 2;
+        char         text[600], curves[600], rest[900], name[100];
+        const double v0 = random_between(&seed, 1.0, 3.0), c = random_between(&seed, 1.0, 2.0);
+        const double w = pow(10.0, random_between(&seed, -3.0, -1.3)),
+                     work = random_between(&seed, -0.3, 0.9) * v0 * v0 / 2;
         const double  tolerance = pow(10.0, random_between(&seed, -9.0, -4.0));
         const method *m = &methods[k % METHODS];
         const double  whole = shape(k % SHAPES, "joint.rail.q", work / w, c, w, text, curves, sizeof text);
@@ -182,13 +183,14 @@ static void stops_are_met(void **state)
         const double  tolerance = pow(10.0, random_between(&seed, -9.0, -5.0)), gap = random_between(&seed, 0.5, 2.0);
         const method *m = &methods[k % METHODS];
         snprintf(rest, sizeof rest,
-                 "forces: {s: {type: joint_stop, joint: rail, lower: %.17g, upper: %.17g, stiffness: %.17g}}\n", -gap, gap,
-                 stiffness);
+                 "forces: {s: {type: joint_stop, joint: rail, lower: %.17g, upper: %.17g, stiffness: %.17g}}\n", -gap,
+                 gap, stiffness);
         // free flight 2 gap / v0, contact half a period of the spring
         const double  contact = pi / sqrt(stiffness), flight = 2.0 * gap / v0;
         const double  t_end = 0.5 * flight + 3.0 * contact + 2.5 * flight; // behind the third stop, in the middle
         const outcome out = run("", rest, v0, t_end, tolerance, m);
-        const bool    good = fabs(out.x) <= 1000.0 * tolerance * 10.0 + 1e-6 && is_near(out.v, -v0, tolerance * 10.0 + 1e-9);
+        const bool    good =
+            fabs(out.x) <= 1000.0 * tolerance * 10.0 + 1e-6 && is_near(out.v, -v0, tolerance * 10.0 + 1e-9);
         if (out.status < 0 || !good)
             fail_msg("stop of %.3g N/m (%s): x = %.9g instead of 0, v = %.9g instead of %.9g, %ld steps, status %d %s",
                      stiffness, words(m, tolerance, name, sizeof name), out.x, out.v, -v0, out.accepted, out.status,
