@@ -23,7 +23,7 @@
 #define SLOPE 1e-5      // part of the step for slopes at its ends
 #define FOLLOWED 0.0625 // part of the step along which a slope must hold to count
 #define BENT 0.3        // of a change: so far from a straight line is smooth
-#define PARTS 96        // of one step, for one term
+#define PARTS 64        // of one step, for one term
 #define NARROW 1e-13    // a part that is not halved
 #define MARGIN 0.1      // of the bend of a cubic: the motion is none
 #define RENEWED 16      // looks after which mobilities are found anew
@@ -34,6 +34,7 @@
 #define ABRUPT 100.0    // [tolerances] most effect of what sets in or ends within a step
 #define ABRUPT_WANTED 25.0
 #define LEAST_CONSTANT 1e-3 // part of the step, at its ends
+#define PAUSE 16            // steps in which a law that bounds could not decide is left alone
 #define PROBES 8
 #define BISECTIONS 40
 #define INSIDE 0.25 // of what was found: length of the step into it where that is not known
@@ -65,14 +66,27 @@ static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load
     if (!law->slot && n > 0) return false;
     for (int i = 0; e && i < kd_expr_slot_count(e); i++) law->slot[law->nslots++] = kd_expr_slot(e, i);
     for (int i = 0; load && i < load->nvariables; i++) law->slot[law->nslots++] = load->variable[i];
-    for (int i = 0; i < law->nslots; i++) law->wide = law->wide || s->slot[law->slot[i]].kind == KD_SLOT_OUT;
+    for (int i = 0; i < law->nslots; i++) {
+        law->wide = law->wide || s->slot[law->slot[i]].kind == KD_SLOT_OUT;
+        s->laws_of_motion = s->laws_of_motion || law->wide || s->slot[law->slot[i]].kind == KD_SLOT_MEASURE;
+    }
     return true;
+}
+
+// Constraints are 0 along the motion, however their terms move: ranges of several variables together say nothing.
+static int keep_single(kd_expr_term *term, int n)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        if (term[i].single) term[kept++] = term[i];
+    return kept;
 }
 
 static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load *of_bounds, double *work)
 {
-    kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0}};
-    const int    n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
+    kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0, true, false, false}};
+    int          n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
+    if (law.effect == KD_EFFECT_VALUE) n = keep_single(term, n);
     if (n == 0) return KD_OK;
     law.nterms = n;
     law.term = kd_arena_cut(&s->arena, (size_t)n, sizeof *law.term);
@@ -98,6 +112,7 @@ static kd_law law_of_load(const kd_load *load, int i)
     } else {
         law.measure = load->channel[i < load->nchannels ? i : 0];
     }
+    if (load->class == &kd_load_tyre || load->class == &kd_load_tyre_slip) law.factor = load->def->stiffness; // a road
     return law;
 }
 
@@ -105,9 +120,9 @@ static kd_status add_load(kd_system *s, const kd_load *load, int *capacity, doub
 {
     kd_status status = KD_OK;
     if (load->class->bounds)
-        return add_law(s, capacity,
-                       (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0}, load,
-                       work);
+        status =
+            add_law(s, capacity, (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0},
+                    load, work);
     for (int i = 0; i < 6 && status == KD_OK; i++)
         if (load->law[i]) status = add_law(s, capacity, law_of_load(load, i), NULL, work);
     return status;
@@ -180,6 +195,7 @@ bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
     }
     u->mobility = kd_cut_double(arena, s->nlaws);
     u->speed = kd_cut_double(arena, s->nlaws);
+    u->pause = kd_cut_int(arena, s->nlaws);
     u->term = kd_arena_cut(arena, 2 * KD_LAW_TERMS, sizeof *u->term);
     u->mass = kd_cut_double(arena, s->nlaws > 0 && s->tree.column ? s->tree.column[s->nv] : 0);
     return !arena->failed;
@@ -201,13 +217,15 @@ static void take_end(kd_work *w, const kd_point *x, kd_unseen_end *e)
     kd_point     own = *x; // stamps are those of its owner
     own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
     kd_work_forget(w);
-    kd_work_velocity(w, &own, KD_FOR_LOADS);
+    if (s->laws_of_motion) kd_work_velocity(w, &own, KD_FOR_LOADS);
     e->t = x->t;
     memcpy(e->state, x->p, p * d);
     memcpy(e->state + p, x->v, v * d);
     if (s->nr > 0) memcpy(e->state + p + v, x->r, (size_t)s->nr * d);
-    memcpy(e->value, w->value, n * d);
-    memcpy(e->rate, w->rate, n * d);
+    if (s->laws_of_motion) {
+        memcpy(e->value, w->value, n * d);
+        memcpy(e->rate, w->rate, n * d);
+    }
     for (int k = 0; k < s->model->ninputs; k++) e->u[k] = x->u[k], e->u[s->model->ninputs + k] = x->du[k];
 }
 
@@ -249,7 +267,8 @@ static void find_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point
 {
     const kd_system *s = w->system;
     kd_point         own = *x1;
-    own.position_stamp = w->position_stamp;
+    own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
+    kd_work_forget(w);
     kd_work_axes(w, &own, KD_FOR_LOADS);
     if (s->tree.column) kd_tree_mass(&s->tree, &w->motion, w->unseen.mass);
     for (int i = 0; i < s->nlaws; i++) {
@@ -552,7 +571,8 @@ static void search(kd_work *w, hunt *f, kd_interval whole, kd_hidden *out)
         }
         if (!(f->unit * over > THRESHOLD)) return;
         if (f->n == PARTS || worst < 0) {
-            out->undecided = f->law->name;
+            if (!f->law->term[f->term].sum)
+                w->unseen.pause[f->law - w->system->law] = PAUSE, out->undecided = f->law->name;
             return;
         }
         const part   p = f->part[worst];
@@ -632,18 +652,33 @@ static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *see
     return factor / (seen->rtol * (isfinite(size) ? size : 0.0) + seen->atol);
 }
 
+// Most steps: the law goes from one end to the other. Methods that do not see the start need a closer look.
+static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen)
+{
+    if (seen->nnodes == 0 || seen->node[0] > 0.0) return false;
+    const double f0 = term_at(w, f->law, f->term, f->x1, 0.0), f1 = term_at(w, f->law, f->term, f->x1, 1.0);
+    const double wider = WIDER * fabs(f1 - f0);
+    f->band = (kd_interval){fmin(f0, f1) - wider, fmax(f0, f1) + wider};
+    return f->unit * judged(f, whole, 0.0, 1.0).over <= THRESHOLD;
+}
+
 static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
 {
     const kd_law *law = &w->system->law[i];
     kd_interval  *whole = w->unseen.term;
+    if (w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0) return;
     ranges_of(w, law, x1, 0.0, 1.0, whole);
     for (int k = 0; k < law->nterms; k++) {
         const double unit = unit_of(w, i, k, seen, whole[k]);
         if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
         hunt f = {.law = law, .term = k, .x1 = x1, .unit = unit, .speed = w->unseen.speed[i]};
-        f.band = seen_of(w, law, k, x1, seen);
-        search(w, &f, whole[k], out);
-        if (law->effect == KD_EFFECT_VALUE || !(unit * (whole[k].upper - whole[k].lower) > ABRUPT)) continue;
+        if (!is_between_ends(w, &f, whole[k], seen)) {
+            f.band = seen_of(w, law, k, x1, seen);
+            search(w, &f, whole[k], out);
+        }
+        if (law->effect == KD_EFFECT_VALUE || !law->term[k].abrupt ||
+            !(unit * (whole[k].upper - whole[k].lower) > ABRUPT))
+            continue;
         look_at_edge(w, &f, 0.0, 1.0, out);
         look_at_edge(w, &f, 1.0, -1.0, out);
     }
