@@ -35,6 +35,7 @@
 #define ABRUPT_WANTED 25.0
 #define LEAST_CONSTANT 1e-3 // part of the step, at its ends
 #define PAUSE 16            // steps in which a law that bounds could not decide is left alone
+#define QUICK_PARTS 8       // of the first look
 #define PROBES 8
 #define BISECTIONS 40
 #define INSIDE 0.25 // of what was found: length of the step into it where that is not known
@@ -339,15 +340,23 @@ static kd_interval range_of_input(kd_work *w, int k, double h, double a, double 
     const kd_system     *s = w->system;
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
     const int            nu = s->model->ninputs;
-    const kd_interval    t0 = {e0->t, e0->t}, time = {e0->t + a * h, e0->t + b * h};
-    const double         start = s->model->input[k].def.start;
-    const kd_interval    now =
-        s->input[k] ? kd_expr_bounds(s->input[k], &t0, w->breaks.work) : (kd_interval){start, start};
-    if (now.lower <= e0->u[k] && e0->u[k] <= now.upper)
-        return s->input[k] ? kd_expr_bounds(s->input[k], &time, w->breaks.work) : now;
-    w->unseen.foreign = s->model->input[k].name;
+    const kd_interval    time = {a > 0.0 ? e0->t + a * h : e0->t, b < 1.0 ? e0->t + b * h : e1->t};
+    if (!w->unseen.foreign && s->input[k]) return kd_expr_bounds(s->input[k], &time, w->breaks.work);
     const cubic c = {{e0->u[k], e1->u[k]}, {h * e0->u[nu + k], h * e1->u[nu + k]}};
     return cubic_range(&c, a, b, 0);
+}
+
+// Do inputs follow their expressions? If not, a function in C gives them.
+static void check_inputs(kd_work *w, const kd_unseen_end *e)
+{
+    const kd_system  *s = w->system;
+    const kd_interval t = {e->t, e->t};
+    for (int k = 0; k < s->model->ninputs && !w->unseen.foreign; k++) {
+        const double      start = s->model->input[k].def.start;
+        const kd_interval u =
+            s->input[k] ? kd_expr_bounds(s->input[k], &t, w->breaks.work) : (kd_interval){start, start};
+        if (!(u.lower <= e->u[k] && e->u[k] <= u.upper)) w->unseen.foreign = s->model->input[k].name;
+    }
 }
 
 static kd_interval range_of_slot(kd_work *w, const kd_point *x1, int i, double a, double b)
@@ -557,7 +566,10 @@ static void tell(kd_work *w, const hunt *f, double size, kd_hidden *out)
     out->name = f->law->name;
 }
 
-static void search(kd_work *w, hunt *f, kd_interval whole, kd_hidden *out)
+typedef enum finding { CLEAN, HIDDEN, OPEN } finding;
+
+// Parts are halved until it is clear, at most `most` of them; size: effect of what is hidden
+static finding search(kd_work *w, hunt *f, kd_interval whole, int most, double *size)
 {
     f->n = 1;
     f->part[0] = judged(f, whole, 0.0, 1.0);
@@ -565,16 +577,10 @@ static void search(kd_work *w, hunt *f, kd_interval whole, kd_hidden *out)
         double over, sure;
         int    worst;
         sum_up(f, &over, &sure, &worst);
-        if (f->unit * sure > THRESHOLD) {
-            tell(w, f, f->unit * sure, out);
-            return;
-        }
-        if (!(f->unit * over > THRESHOLD)) return;
-        if (f->n == PARTS || worst < 0) {
-            if (!f->law->term[f->term].sum)
-                w->unseen.pause[f->law - w->system->law] = PAUSE, out->undecided = f->law->name;
-            return;
-        }
+        *size = f->unit * sure;
+        if (*size > THRESHOLD) return HIDDEN;
+        if (!(f->unit * over > THRESHOLD)) return CLEAN;
+        if (f->n >= most || worst < 0) return OPEN;
         const part   p = f->part[worst];
         const double m = 0.5 * (p.a + p.b);
         f->part[worst] = look(w, f, p.a, m);
@@ -652,14 +658,29 @@ static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *see
     return factor / (seen->rtol * (isfinite(size) ? size : 0.0) + seen->atol);
 }
 
-// Most steps: the law goes from one end to the other. Methods that do not see the start need a closer look.
+// Most steps: the law goes from one end to the other, through the first node where the start is not seen.
 static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen)
 {
-    if (seen->nnodes == 0 || seen->node[0] > 0.0) return false;
     const double f0 = term_at(w, f->law, f->term, f->x1, 0.0), f1 = term_at(w, f->law, f->term, f->x1, 1.0);
-    const double wider = WIDER * fabs(f1 - f0);
-    f->band = (kd_interval){fmin(f0, f1) - wider, fmax(f0, f1) + wider};
-    return f->unit * judged(f, whole, 0.0, 1.0).over <= THRESHOLD;
+    kd_interval  band = {f1, f1};
+    double       size;
+    if (seen->node[0] > 0.0) widen(&band, term_at(w, f->law, f->term, f->x1, seen->node[0]));
+    if (!is_start_seen(w, f->law, f->term, f->x1, seen, f0, band)) return false;
+    widen(&band, f0);
+    const double wider = WIDER * (band.upper - band.lower);
+    f->band = (kd_interval){band.lower - wider, band.upper + wider};
+    return search(w, f, whole, QUICK_PARTS, &size) == CLEAN;
+}
+
+static void look_closely(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen, kd_hidden *out)
+{
+    double size;
+    f->band = seen_of(w, f->law, f->term, f->x1, seen);
+    const finding answer = search(w, f, whole, PARTS, &size);
+    if (answer == HIDDEN) tell(w, f, size, out);
+    if (answer != OPEN || f->law->term[f->term].sum) return; // the terms of a sum have been looked at themselves
+    w->unseen.pause[f->law - w->system->law] = PAUSE;
+    out->undecided = f->law->name;
 }
 
 static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
@@ -671,11 +692,9 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     for (int k = 0; k < law->nterms; k++) {
         const double unit = unit_of(w, i, k, seen, whole[k]);
         if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
-        hunt f = {.law = law, .term = k, .x1 = x1, .unit = unit, .speed = w->unseen.speed[i]};
-        if (!is_between_ends(w, &f, whole[k], seen)) {
-            f.band = seen_of(w, law, k, x1, seen);
-            search(w, &f, whole[k], out);
-        }
+        hunt f;
+        f.law = law, f.term = k, f.x1 = x1, f.unit = unit, f.speed = w->unseen.speed[i];
+        if (!is_between_ends(w, &f, whole[k], seen)) look_closely(w, &f, whole[k], seen, out);
         if (law->effect == KD_EFFECT_VALUE || !law->term[k].abrupt ||
             !(unit * (whole[k].upper - whole[k].lower) > ABRUPT))
             continue;
@@ -698,7 +717,10 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
         take_end(w, x0, &u->end[0]);
     }
     take_end(w, x1, &u->end[1]);
-    if (!u->known || ++u->age >= RENEWED) find_mobilities(w, seen, x1);
+    if (!u->known || ++u->age >= RENEWED) {
+        check_inputs(w, &u->end[1]);
+        find_mobilities(w, seen, x1);
+    }
     u->known = true;
     for (int i = 0; i < s->nlaws; i++) look_at_law(w, i, x1, seen, out);
     if (u->foreign) out->undecided = u->foreign;
