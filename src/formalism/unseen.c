@@ -420,18 +420,26 @@ static void widen(kd_interval *band, double value)
     band->upper = fmax(band->upper, value);
 }
 
-// The value of a term at a part of the step; the variables of the work object are overwritten
-static double term_at(kd_work *w, const kd_law *law, int k, const kd_point *x1, double part)
+// The values of all terms at a part of the step; the variables of the work object are overwritten
+static void values_at(kd_work *w, const kd_law *law, const kd_point *x1, double part, double *out)
 {
     if (law->expr && !law->wide) {
         for (int i = 0; i < law->nslots; i++)
             w->slot[law->slot[i]] = middle(range_of_slot(w, x1, law->slot[i], part, part));
         (void)kd_expr_value(law->expr, w->slot, w->expr_work);
-        return w->expr_work[law->term[k].entry];
+        for (int k = 0; k < law->nterms; k++) out[k] = w->expr_work[law->term[k].entry];
+        return;
     }
     kd_interval term[KD_LAW_TERMS];
     ranges_of(w, law, x1, part, part, term);
-    return middle(term[k]);
+    for (int k = 0; k < law->nterms; k++) out[k] = middle(term[k]);
+}
+
+static double term_at(kd_work *w, const kd_law *law, int k, const kd_point *x1, double part)
+{
+    double value[KD_LAW_TERMS];
+    values_at(w, law, x1, part, value);
+    return value[k];
 }
 
 // The slope at an end where the term has the value f, inward along direction; 0 where the term does not follow it even
@@ -457,12 +465,12 @@ static bool is_start_seen(kd_work *w, const kd_law *law, int k, const kd_point *
 }
 
 // Values at the nodes, and the cubic by values and slopes at the ends
-static kd_interval seen_of(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen)
+static kd_interval seen_of(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen,
+                           double f0, double f1)
 {
-    const double f0 = term_at(w, law, k, x1, 0.0), f1 = term_at(w, law, k, x1, 1.0);
-    const cubic  c = {{f0, f1}, {slope_at(w, law, k, x1, 0.0, f0, 1.0), slope_at(w, law, k, x1, 1.0, f1, -1.0)}};
-    kd_interval  band = {INFINITY, -INFINITY};
-    double       slope, bend;
+    const cubic c = {{f0, f1}, {slope_at(w, law, k, x1, 0.0, f0, 1.0), slope_at(w, law, k, x1, 1.0, f1, -1.0)}};
+    kd_interval band = {INFINITY, -INFINITY};
+    double      slope, bend;
     widen(&band, f1);
     for (int i = 0; i < seen->nnodes; i++)
         if (seen->node[i] > 0.0) widen(&band, term_at(w, law, k, x1, seen->node[i]));
@@ -482,9 +490,10 @@ typedef struct hunt {
     const kd_law   *law;
     int             term;
     const kd_point *x1;
-    kd_interval     band;  // what was seen
-    double          unit;  // effect of a unit of the term over the whole step, in tolerances
-    double          speed; // velocity that it changes, the same
+    kd_interval     band;    // what was seen
+    double          unit;    // effect of a unit of the term over the whole step, in tolerances
+    double          speed;   // velocity that it changes, the same
+    double          ends[2]; // values of the term there
     int             n;
     part            part[PARTS];
 } hunt;
@@ -636,7 +645,7 @@ static double effect_reach(kd_work *w, const hunt *f, double end, double directi
 
 static void look_at_edge(kd_work *w, const hunt *f, double end, double direction, kd_hidden *out)
 {
-    const double value = term_at(w, f->law, f->term, f->x1, end);
+    const double value = f->ends[end > 0.0];
     const double constant = constant_part(w, f, end, direction, value);
     if (!(constant > 0.0 && constant < 1.0)) return;
     const double reach = effect_reach(w, f, end, direction, value, constant);
@@ -661,7 +670,7 @@ static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *see
 // Most steps: the law goes from one end to the other, through the first node where the start is not seen.
 static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen)
 {
-    const double f0 = term_at(w, f->law, f->term, f->x1, 0.0), f1 = term_at(w, f->law, f->term, f->x1, 1.0);
+    const double f0 = f->ends[0], f1 = f->ends[1];
     kd_interval  band = {f1, f1};
     double       size;
     if (seen->node[0] > 0.0) widen(&band, term_at(w, f->law, f->term, f->x1, seen->node[0]));
@@ -675,7 +684,7 @@ static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_ste
 static void look_closely(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen, kd_hidden *out)
 {
     double size;
-    f->band = seen_of(w, f->law, f->term, f->x1, seen);
+    f->band = seen_of(w, f->law, f->term, f->x1, seen, f->ends[0], f->ends[1]);
     const finding answer = search(w, f, whole, PARTS, &size);
     if (answer == HIDDEN) tell(w, f, size, out);
     if (answer != OPEN || f->law->term[f->term].sum) return; // the terms of a sum have been looked at themselves
@@ -687,15 +696,23 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
 {
     const kd_law *law = &w->system->law[i];
     kd_interval  *whole = w->unseen.term;
+    double        ends[2][KD_LAW_TERMS];
+    bool          known = false;
     if (w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0) return;
     ranges_of(w, law, x1, 0.0, 1.0, whole);
     for (int k = 0; k < law->nterms; k++) {
         const double unit = unit_of(w, i, k, seen, whole[k]);
         if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
         hunt f;
+        if (!known) {
+            values_at(w, law, x1, 0.0, ends[0]);
+            values_at(w, law, x1, 1.0, ends[1]);
+            known = true;
+        }
+        f.ends[0] = ends[0][k], f.ends[1] = ends[1][k];
         f.law = law, f.term = k, f.x1 = x1, f.unit = unit, f.speed = w->unseen.speed[i];
         if (!is_between_ends(w, &f, whole[k], seen)) look_closely(w, &f, whole[k], seen, out);
-        if (law->effect == KD_EFFECT_VALUE || !law->term[k].abrupt ||
+        if (law->effect == KD_EFFECT_VALUE || !law->term[k].abrupt || law->term[k].sum ||
             !(unit * (whole[k].upper - whole[k].lower) > ABRUPT))
             continue;
         look_at_edge(w, &f, 0.0, 1.0, out);
