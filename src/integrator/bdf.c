@@ -149,8 +149,8 @@ static void set_tolerances(kd_bdf *b)
 static void cut_arrays(kd_bdf *b)
 {
     kd_arena *a = &b->arena;
-    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,     &b->xdot, &b->e, &b->rtol, &b->atol,
-                          &b->weight,    &b->index_weight,  &b->share, &b->x_old,  &b->slope_old, &b->slope};
+    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,     &b->xdot,  &b->e,         &b->rtol, &b->atol,
+                          &b->weight,    &b->index_weight,  &b->share, &b->x_old, &b->slope_old, &b->slope};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
     kd_bdf_history_cut(&b->past, a, b->n);
     const kd_corrector_options rules = {.max_newton = b->opt.max_newton,

@@ -9,7 +9,7 @@
 
 #define KD_SDIRK_STAGES 7 // the largest number of all methods
 
-static const double KD_SDIRK_SHRINK = 0.5; // step after divergence
+static const double KD_SDIRK_SHRINK = 0.5;      // step after divergence
 static const double KD_SDIRK_LEAST_RATE = 1e-3; // of theta: without another measurement h may grow by 32, not more
 
 // X_i = x_0 + h sum_j<=i A_ij X_j', A_ii = gamma; the last stage is x_1
@@ -60,8 +60,8 @@ struct kd_sdirk {
     double theta_seen, h_seen;       // last rate that was measured with these derivatives, and the step that it was in
     double h_newton;                 // step that contraction and norm_first belong to
     double norm_first[KD_SDIRK_STAGES]; // first increment of each stage in it
-    double norm;                     // of Newton's last increment
-    int    iterations;               // of the stage that needed most
+    double norm;                        // of Newton's last increment
+    int    iterations;                  // of the stage that needed most
     bool   first, rejected, has_past, restart;
     bool   xdot_known, old_known; // xdot, xdot_old are derivatives
     bool   retracted;             // the last step was taken back: no growth right after it

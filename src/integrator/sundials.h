@@ -38,15 +38,15 @@ struct kd_sundials {
     double                   solution_factor; // own linear algebra: factor of solutions
     bool                    *measured;        // (n) takes part in the error test
     double                   t, t_old;
-    double                  *accepted;     // (n) at t
-    double                  *previous;     // (n) at t_old
+    double                  *accepted;          // (n) at t
+    double                  *previous;          // (n) at t_old
     double                  *slope_old, *slope; // (n) x' there and at t, for kd_sundials_ends
-    double                  *F, *part, *y; // own linear algebra
-    double                  *share;        // (n) of a report
-    kd_kink                  kink;         // the last one
-    double                   h_begun;      // first step of the last start
-    double                   h_again;      // the next one should try it; 0: unknown
-    long                     steps;        // since the start
+    double                  *F, *part, *y;      // own linear algebra
+    double                  *share;             // (n) of a report
+    kd_kink                  kink;              // the last one
+    double                   h_begun;           // first step of the last start
+    double                   h_again;           // the next one should try it; 0: unknown
+    long                     steps;             // since the start
     long                     max_steps;
     kd_stats                 before; // statistics of earlier starts
     bool                     started;

@@ -188,8 +188,8 @@ static kd_status extrapolation_create(kd_dae *dae, kd_simulation_options *opt, v
 #define KD_INTEGRATOR_CLASS(name, renew)                                                                               \
     {                                                                                                                  \
         .create = name##_create, .start = name##_start, .step = name##_step, .retract = name##_retract,                \
-        .ends = name##_ends, .refresh = renew, .time = name##_time, .time_old = name##_time_old, .x = name##_x, .dense = name##_dense, .stats = name##_stats, \
-        .message = name##_message, .destroy = name##_destroy                                                           \
+        .ends = name##_ends, .refresh = renew, .time = name##_time, .time_old = name##_time_old, .x = name##_x,        \
+        .dense = name##_dense, .stats = name##_stats, .message = name##_message, .destroy = name##_destroy             \
     }
 static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
     [KD_RADAU] = KD_INTEGRATOR_CLASS(radau, radau_refresh),
