@@ -645,6 +645,7 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
         return KD_ERR_TIME;
     }
     s->stiff = false;
+    if (s->verify) kd_verify_run(s->verify, t_end);
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     if (status < 0) {
         status = tell_friction(s, tell_singular(s, status));

@@ -22,13 +22,17 @@ static const double INSIDE = 0.9;                // part of the step, around its
 static const double ALLOWED = 100;               // defect that a step may have, in tolerances
 static const double ALLOWED_INSIDE = 10;         // the same for radau, in its inner tolerances
 static const double EPSILON = 5e-3;              // of h: distance of points of dense output for its derivative
-static const double OWN_ERROR = 3;               // times |x_I' - cubic'|
+static const double OWN_ERROR = 0.3;             // times |x_I' - cubic'|: one power of h more than the cubic has
+static const double OWN_MOST = 1000;             // tolerances: beyond, the polynomial is no picture of the motion
 static const double NOISE = 2;                   // times what was seen before and had no weight
-static const double FORGET = 0.9;                // of that noise from check to check
+static const double FORGET = 0.97;               // of that noise from check to check
 static const double SHORTER = 0.5;               // of a step that does not stand
+static const double GREW = 2;                    // times the last step: check it
 static const double LONGER = 1.5;                // than all that were checked lately: check it
-static const double LONGEST = 4;                 // than all before: look at it at several points
-enum { MANY = 8 };                               // such points
+static const double IDLE = 30;                   // own error of the polynomial up to which accuracy hardly limits h
+enum { MOST_PAUSE = 32 };                        // steps from check to check in stiff motions
+enum { CAREFUL = 4 };                            // points in a step before a doubtful time
+enum { DENSE = 100 };                            // points in a run that has fewer steps than that
 static const double GAMMA = 4;                   // over h: leading coefficient of the correction
 enum { MAX_NEWTON = 6 };
 static const double SLOW = 0.5;   // rate of convergence beyond which the correction is none
@@ -62,11 +66,15 @@ struct kd_verify {
     double         *moved;               // (n) by the correction, along the motion
     bool            on_manifold;         // accepted points satisfy the constraints
     bool            corrects;            // a correction is possible
-    int             period;              // at least every so many steps are checked
+    int             period, pause;       // at least every so many steps are checked; at present
+    bool            idle;                // accuracy hardly limited the last step that was checked
     long            sequence;            // number of the point
     int             since;               // steps since the last check
-    double          h_known, h_record;   // longest step that was checked lately, longest of all
-    double          doubt;               // a time inside a step that did not stand; NaN: none
+    long            rejected;            // attempts that the integrator has rejected so far
+    int             troubled;            // so many steps are still to be checked since it last did
+    double          h_known, h_last;     // longest step that was checked lately, last step
+    double          t_start, span;       // of all runs
+    double          doubt; // a time inside a step that did not stand: up to it all steps are checked; NaN: none
     kd_verification result;
     char            why[200];
 };
@@ -151,8 +159,10 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     kd_formulation form = opt->formulation;
     self->on_manifold = form == KD_PSF || form == KD_PSF1 || form == KD_GGL || form == KD_ODASSL || form == KD_INDEX3;
     self->corrects = methods->refresh && dae->methods->linearize;
-    self->period = period_of[opt->integrator];
-    self->h_record = INFINITY; // of the first step
+    self->period = self->pause = period_of[opt->integrator];
+    self->idle = true;
+    self->t_start = x->t;
+    self->span = INFINITY;
     self->doubt = NAN;
     take_tolerances(self, opt);
     find_parts(self);
@@ -177,11 +187,16 @@ void kd_verify_destroy(kd_verify *self)
     kd_free(self);
 }
 
+void kd_verify_run(kd_verify *self, double t_end)
+{
+    self->span = t_end - self->t_start;
+}
+
 void kd_verify_restart(kd_verify *self)
 {
     self->chained = false;
     self->t_before = NAN;
-    self->h_known = 0;
+    self->h_known = self->h_last = 0;
     memset(self->noise, 0, (size_t)self->n * sizeof(double));
 }
 
@@ -343,7 +358,8 @@ static double defect(kd_verify *self, const kd_step_ends *e, int *worst)
     double h = e->t1 - e->t0, most = 0;
     *worst = self->v;
     for (int i = self->v; i < self->r + self->nr; i++) {
-        double known = OWN_ERROR * h * fabs(self->slope[i] - self->cubic[i]) + NOISE * self->noise[i];
+        double own = fmin(OWN_ERROR * h * fabs(self->slope[i] - self->cubic[i]), OWN_MOST * tolerance_of(self, e, i));
+        double known = own + NOISE * self->noise[i];
         double size = (h * fabs(self->rate[i] - self->slope[i]) - known) / tolerance_of(self, e, i);
         if (size <= most) continue;
         *worst = i;
@@ -417,13 +433,29 @@ static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *wor
     double moved = correction(self, e, t);
     if (moved > self->allowed) return fmin(size, moved);
     learn_noise(self, e);
+    self->pause = self->pause < MOST_PAUSE ? 2 * self->pause : self->pause; // stiff: such checks cost as much as a step
     return moved;
+}
+
+// Points are at most span / DENSE apart: where nothing happens steps are long, and what begins inside is not foreseen.
+static int points_in(const kd_verify *self, double h)
+{
+    return 1 + (int)fmin(DENSE, DENSE * h / self->span);
 }
 
 static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
 {
     double h = e->t1 - e->t0;
-    return (self->doubt > e->t0 && self->doubt < e->t1) || h > LONGER * self->h_known || self->since >= self->period;
+    return self->doubt > e->t0 || h > LONGER * self->h_known || h > GREW * self->h_last || self->since >= self->pause ||
+           self->troubled > 0 || (self->idle && points_in(self, h) > 1);
+}
+
+// Does accuracy hardly limit the step? Then its method has seen little of what is inside.
+static bool is_idle(const kd_verify *self, const kd_step_ends *e)
+{
+    for (int i = self->v; i < self->r + self->nr; i++)
+        if (fabs(self->slope[i] - self->cubic[i]) * (e->t1 - e->t0) > IDLE * tolerance_of(self, e, i)) return false;
+    return true;
 }
 
 static void describe(kd_verify *self, double t, int worst)
@@ -435,21 +467,27 @@ static void describe(kd_verify *self, double t, int worst)
                 : "the velocities");
 }
 
-// Points of the sequence, many in a step that is much longer than all before; a doubtful time first
+// Points of the sequence, a doubtful time first; one is enough where the motion limits the step
 static kd_status check(kd_verify *self, const kd_step_ends *e, kd_verdict *verdict)
 {
     const double h = e->t1 - e->t0;
     const bool   doubted = self->doubt > e->t0 && self->doubt < e->t1;
-    const int    count = h > LONGEST * self->h_record ? MANY : 1;
+    const bool   careful = self->doubt > e->t0;
+    const int    count = careful && points_in(self, h) < CAREFUL ? CAREFUL : points_in(self, h);
     int          worst = self->v;
+    double       first = 0; // the others follow it at equal distances
     self->result.checked++;
     for (int k = doubted ? -1 : 0; k < count; k++) {
-        double theta = fmod((double)++self->sequence * GOLDEN, 1), part = 0.5 + INSIDE * (theta - 0.5);
-        double t = k < 0 ? self->doubt : e->t0 + (k + part) * h / count;
+        double theta = fmod((double)++self->sequence * GOLDEN, 1);
+        if (k <= 0) first = theta;
+        double place = fmod(first + k / (double)count, 1), t = e->t0 + (0.5 + INSIDE * (place - 0.5)) * h;
+        if (k < 0) t = self->doubt;
         double size = look_at(self, e, t, &worst);
         if (size < 0) return KD_ERR_CALLBACK_STOP;
         verdict->size = fmax(verdict->size, size);
-        if (size <= self->allowed) continue;
+        self->idle = is_idle(self, e);
+        if (size <= self->allowed && (self->idle || careful)) continue;
+        if (size <= self->allowed) break;
         self->doubt = t;
         describe(self, t, worst);
         verdict->h = SHORTER * h;
@@ -458,6 +496,18 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_verdict *verdi
     }
     if (doubted) self->doubt = NAN;
     return KD_OK;
+}
+
+// Where the method has rejected an attempt something happens: this step and the next one are checked.
+static void watch_trouble(kd_verify *self)
+{
+    kd_stats stats = self->methods->stats(self->integrator);
+    long     rejected = stats.rejected_error + stats.rejected_newton;
+    if (rejected > self->rejected)
+        self->troubled = 2;
+    else if (self->troubled > 0)
+        self->troubled--;
+    self->rejected = rejected;
 }
 
 // The step is kept: the next one goes on from here.
@@ -469,11 +519,12 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_verdict *verd
     memcpy(self->x_before, e->x0, bytes);
     memcpy(self->d_before, self->d0, bytes);
     memcpy(self->x_end, e->x1, bytes);
+    self->h_last = h;
     self->result.steps++;
     self->since++;
-    self->h_record = isinf(self->h_record) ? h : fmax(self->h_record, h);
     if (!checked) return;
     self->since = 1;
+    if (self->pause > self->period) self->pause--;
     self->h_known = fmax(h, FORGET * self->h_known);
     for (int i = 0; i < self->n; i++) self->noise[i] *= FORGET;
     if (!(verdict->size > self->result.worst)) return;
@@ -492,6 +543,7 @@ kd_status kd_verify_look(kd_verify *self, kd_verdict *verdict)
     }
     take_slopes(self, &e);
     self->chained = self->t_before < e.t0 && memcmp(self->x_end, e.x0, (size_t)self->n * sizeof(double)) == 0;
+    watch_trouble(self);
     bool checked = is_wanted(self, &e);
     if (checked) status = check(self, &e, verdict);
     if (status < 0) return status;

@@ -23,6 +23,8 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
                            const kd_integrator_class *methods, void *integrator, const kd_state *x,
                            kd_verify **verify) KD_NODISCARD;
 void      kd_verify_destroy(kd_verify *self); // NULL is fine
+// A run to t_end begins.
+void kd_verify_run(kd_verify *self, double t_end);
 // The integrator has started again: what was before is another motion.
 void kd_verify_restart(kd_verify *self);
 // After an accepted step. KD_OK, or a function asked to stop
