@@ -34,6 +34,8 @@
 #define ABRUPT 100.0    // [tolerances] most effect of what sets in or ends within a step
 #define ABRUPT_WANTED 25.0
 #define LEAST_CONSTANT 1e-3 // part of the step, at its ends
+#define HARMLESS 100.0      // [tolerances] an effect that is not decided, but cannot be more
+#define QUIET 10.0          // [tolerances] variables that move less leave a law at rest
 #define PAUSE 16            // steps in which a law that bounds could not decide is left alone
 #define QUICK_PARTS 8       // of the first look
 #define PROBES 8
@@ -683,13 +685,29 @@ static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_ste
 
 static void look_closely(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen, kd_hidden *out)
 {
-    double size;
+    double size, over;
+    int    worst;
     f->band = seen_of(w, f->law, f->term, f->x1, seen, f->ends[0], f->ends[1]);
     const finding answer = search(w, f, whole, PARTS, &size);
     if (answer == HIDDEN) tell(w, f, size, out);
     if (answer != OPEN || f->law->term[f->term].sum) return; // the terms of a sum have been looked at themselves
+    sum_up(f, &over, &size, &worst);
+    if (f->unit * over <= HARMLESS) return;
     w->unseen.pause[f->law - w->system->law] = PAUSE;
     out->undecided = f->law->name;
+}
+
+// Do the variables of a law move by no more than their errors? A stiff law at rest changes by that alone.
+static bool is_at_rest(const kd_work *w, const kd_law *law, const kd_step_seen *seen)
+{
+    for (int k = 0; k < law->nslots; k++) {
+        const kd_slot_kind kind = w->system->slot[law->slot[k]].kind;
+        const kd_interval  range = w->enclosure.slot[law->slot[k]];
+        if (kind != KD_SLOT_MEASURE && kind != KD_SLOT_STATE && kind != KD_SLOT_DISCRETE) return false;
+        const double size = fmax(fabs(range.lower), fabs(range.upper));
+        if (!(range.upper - range.lower <= QUIET * (seen->rtol * size + seen->atol))) return false;
+    }
+    return true;
 }
 
 static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
@@ -700,6 +718,7 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     bool          known = false;
     if (w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0) return;
     ranges_of(w, law, x1, 0.0, 1.0, whole);
+    if (is_at_rest(w, law, seen)) return;
     for (int k = 0; k < law->nterms; k++) {
         const double unit = unit_of(w, i, k, seen, whole[k]);
         if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
