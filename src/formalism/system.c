@@ -412,6 +412,7 @@ void kd_system_destroy(kd_system *s)
     kd_free(s->row_g);
     kd_free(s->row_h);
     kd_free(s->load);
+    kd_free(s->law);
     kd_free(s->turn_measure);
     kd_free(s->expr);
     kd_tree_release(&s->tree);
