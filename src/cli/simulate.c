@@ -48,7 +48,8 @@ typedef struct task {
     const char        *start_state;          // file; NULL: the model's start
     double             from;                 // [s] state of that file; NaN: its last one
     bool               from_equilibrium;     // start at rest
-    bool               quiet, json, stats, no_drawing, explain, cross_check;
+    bool               quiet, json, stats, no_drawing, explain, cross_check, no_verify;
+    kd_verification    verification;
     int                argc; // the words themselves, for the replay
     char             **argv;
     kd_limits          limits; // NaN: the model's
@@ -128,6 +129,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--jacobian-plots", "DIR", "folder for pictures of the Newton matrix: pattern, groups, instants of evaluation",
          KD_CLI_TEXT, &t->jacobian_plots},
         {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
+        {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
          &t->limits.position},
         {"--limit-velocity", "L", "the same on velocity level", KD_CLI_NUMBER, &t->limits.velocity},
@@ -428,6 +430,7 @@ static kd_status prepare(task *t)
     if (status >= 0) status = kd_cli_events_listen(&t->events, s->eom, &t->method.options.events);
     if (status >= 0) {
         warn_of_size(t);
+        t->method.options.verify = !t->no_verify;
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
                                       t->message, sizeof t->message);
     }
@@ -492,6 +495,7 @@ static void run(task *t)
         t->status = kd_simulation_run(t->simulation, t->t_end);
         if (t->status == KD_OK) t->status = start; // news of the start: corrected values, redundant constraints
         stats = kd_simulation_stats(t->simulation);
+        t->verification = kd_simulation_verification(t->simulation);
         kd_cli_events_end(&t->events, t->simulation);
         snprintf(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
         record_end(t);
@@ -613,6 +617,17 @@ static void print_lines(const char *text)
     }
 }
 
+static void print_verification(const kd_verification *v)
+{
+    if (!v->searched) {
+        printf("  steps were not checked inside: %s\n", v->why_not);
+        return;
+    }
+    printf("  %-46s %12ld\n  %-46s %12ld\n  %-46s %12ld\n  %-46s %12.3g\n", "steps checked inside", v->checked,
+           "steps that did not stand, made again", v->redone, "steps that could not be verified", v->unverified,
+           "largest defect that was kept [tolerances]", v->worst);
+}
+
 static void tell_in_words(const task *t, bool written)
 {
     const kd_stats *s = &t->certificate.stats;
@@ -635,6 +650,7 @@ static void tell_in_words(const task *t, bool written)
         if (statistic.special && statistic.value == 0) continue;
         printf("  %-46s %12.6g\n", statistic.label, statistic.value);
     }
+    if (t->stats) print_verification(&t->verification);
     if (t->explain) {
         static char words[EXPLANATION_SIZE]; // large
         kd_explanation_describe(&t->explanation, words, sizeof words);
@@ -653,6 +669,21 @@ static void tell_in_words(const task *t, bool written)
         printf("matrix: %s/%s-pattern.svg, -groups, -compressed, -instants\n", t->jacobian_plots, t->subject.name);
 }
 
+static void tell_verification(const kd_verification *v, kd_json *json)
+{
+    kd_json_open(json, "verification");
+    kd_json_bool(json, "searched", v->searched);
+    kd_json_text(json, "why_not", v->why_not ? v->why_not : "");
+    kd_json_count(json, "steps", v->steps);
+    kd_json_count(json, "checked", v->checked);
+    kd_json_count(json, "points", v->points);
+    kd_json_count(json, "redone", v->redone);
+    kd_json_count(json, "unverified", v->unverified);
+    kd_json_number(json, "worst", v->worst);
+    kd_json_number(json, "t_worst", v->t_worst);
+    kd_json_close(json);
+}
+
 static void tell_statistics(const task *t, kd_json *json)
 {
     kd_json_open(json, "statistics");
@@ -664,6 +695,7 @@ static void tell_statistics(const task *t, kd_json *json)
             kd_json_number(json, s.key, s.value);
     }
     kd_json_close(json);
+    tell_verification(&t->verification, json);
 }
 
 static void tell_files(const task *t, kd_json *json)

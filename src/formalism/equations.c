@@ -855,6 +855,8 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         def.impulses = impulses;
     }
     if (s->nlambda > 0 && !(def.timed = timed_rows(s))) return KD_ERR_MEMORY;
+    if (!s->for_start) def.unsearched = kd_system_unsearched;
+    if (s->nlaws > 0) def.unseen = kd_work_unseen;
     if (def.dims.nswitch > 0) {
         def.switching = kd_work_switching;
         def.switch_bounds = kd_work_switch_bounds;

@@ -63,6 +63,13 @@ void kd_law_put(const kd_load *load, int row, int variable, double value, double
     J[row + variable * (load->nchannels + load->nstates)] += value;
 }
 
+kd_interval kd_push_bounds(double stiffness, double damping, kd_interval depth, kd_interval speed)
+{
+    if (!(depth.upper > 0.0)) return (kd_interval){0.0, 0.0};
+    const double least = depth.lower > 0.0 ? stiffness * depth.lower + damping * speed.lower : 0.0;
+    return (kd_interval){fmax(least, 0.0), fmax(stiffness * depth.upper + damping * speed.upper, 0.0)};
+}
+
 // ---- spring, damper, actuator: f = -(k (s - s0) + c v + preload) + sign * law ---------------------------------------
 // The law is a tension between points (sign -1) and a torque or force along
 // a joint coordinate (sign +1).
@@ -135,7 +142,20 @@ static void stop_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
     sum->dissipated -= (force - side * load->def->stiffness * depth) * v;
 }
 
-const kd_load_class kd_load_stop = {.eval = stop_eval, .jacobian = stop_jacobian, .energy = stop_energy};
+static kd_interval stop_bounds(const kd_load *load, const kd_interval *x, kd_work *w)
+{
+    const kd_force_def *d = load->def;
+    const kd_interval   q = x[load->variable[0]], v = x[load->variable[1]];
+    (void)w;
+    const kd_interval below =
+        kd_push_bounds(d->stiffness, d->damping, (kd_interval){d->lower - q.upper, d->lower - q.lower},
+                       (kd_interval){-v.upper, -v.lower});
+    const kd_interval above =
+        kd_push_bounds(d->stiffness, d->damping, (kd_interval){q.lower - d->upper, q.upper - d->upper}, v);
+    return (kd_interval){below.lower - above.upper, below.upper - above.lower};
+}
+
+const kd_load_class kd_load_stop = {.eval = stop_eval, .jacobian = stop_jacobian, .energy = stop_energy, .bounds = stop_bounds};
 
 // ---- bushing: f = preload - K s - D v + law, s = shifts (axes of `from`) and rotation vector (n = 6), or shifts alone
 // (n = 3). s are functions of the position alone, so that a symmetric K has the potential s'K s/2 at all angles; equal
@@ -302,7 +322,18 @@ static void contact_energy(const kd_load *load, const double *x, kd_work *w, kd_
     if (c.norm > 0.0) sum->dissipated += d->friction * c.normal * (c.vx * c.vx + c.vy * c.vy) / c.norm;
 }
 
-const kd_load_class kd_load_contact = {.eval = contact_eval, .jacobian = contact_jacobian, .energy = contact_energy};
+// The normal force: none without depth
+static kd_interval contact_bounds(const kd_load *load, const kd_interval *x, kd_work *w)
+{
+    const kd_force_def *d = load->def;
+    const kd_interval   z = x[load->variable[0]], v = x[load->variable[1]];
+    (void)w;
+    const double least = fmax(d->radius - z.upper, 0.0), most = fmax(d->radius - z.lower, 0.0);
+    const double slow = fmax(1.0 - d->dissipation * v.upper, 0.0), fast = fmax(1.0 - d->dissipation * v.lower, 0.0);
+    return (kd_interval){d->stiffness * pow(least, d->exponent) * slow, d->stiffness * pow(most, d->exponent) * fast};
+}
+
+const kd_load_class kd_load_contact = {.eval = contact_eval, .jacobian = contact_jacobian, .energy = contact_energy, .bounds = contact_bounds};
 
 // ---- Maxwell: T = k e + ks (e - r) + preload + law, e = s - s0; damper c r' = ks (e - r); variables s, v, r ---------
 static kd_eval maxwell_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)

@@ -307,6 +307,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = list_time_slots(s);
     if (status == KD_OK) status = list_z_slots(s);
     if (status == KD_OK) status = kd_system_list_breaks(s);
+    if (status == KD_OK) status = kd_system_list_laws(s);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     if (status == KD_OK) status = list_drives(s);
@@ -427,6 +428,7 @@ void kd_system_destroy(kd_system *s)
     kd_free(s->row_g);
     kd_free(s->row_h);
     kd_free(s->load);
+    kd_free(s->law);
     kd_free(s->turn_measure);
     kd_free(s->expr);
     kd_tree_release(&s->tree);

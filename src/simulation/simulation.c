@@ -12,11 +12,15 @@
 #include "simulation/integrators.h"
 #include "simulation/rank_watch.h"
 #include "simulation/singular.h"
+#include "simulation/unseen.h"
+#include "simulation/verify.h"
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
 #define SINGULAR 0.03       // the same, that is the reason
 #define AHEAD 1e-4          // way ahead of a failure that is looked at, relative to the time
 #define NEAREST 40          // in parts of down to 2^-NEAREST of it
+#define LEAST_PART 1e-9     // of the first attempt: steps that are taken back do not become shorter
+#define MOST_RETRACTED 60   // steps taken back in a row
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
@@ -36,6 +40,7 @@ kd_simulation_options kd_simulation_options_default(void)
         .extrapolation = kd_extrapolation_options_default(),
         .initial = kd_initial_options_default(),
         .events = kd_event_options_default(),
+        .verify = true,
     };
 }
 
@@ -56,9 +61,12 @@ struct kd_simulation {
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
     kd_rank_watch             *ranks;  // NULL: no constraints, or too many of them (unwatched)
     bool                       unwatched;
+    kd_unseen                 *search; // NULL: there is nothing to be searched, or it is not wanted
+    kd_verify                 *verify; // NULL: steps are not checked
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
+    double                     from;      // time of the last start; x may be the limit from the right, an ulp later
     double                     passed;    // time of the last instant
     bool                       unseen;    // the end of the last step has not been shown yet
     kd_status                  started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
@@ -75,9 +83,11 @@ struct kd_simulation {
 static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
+    if (s->search) kd_unseen_restart(s->search);
     s->inside = true;
     kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
     s->inside = false;
+    if (s->verify) kd_verify_restart(s->verify);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     if (status < 0 || mode != KD_RESTART_FRESH || !s->ranks) return status;
     kd_status watched = kd_rank_watch_start(s->ranks, s->x, s->message, sizeof s->message);
@@ -311,12 +321,14 @@ static kd_status instant_failed(kd_simulation *s, kd_status status)
 static kd_status start(kd_simulation *s, bool created)
 {
     measure_assumed(s);
+    s->from = s->x->t;
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
     if (status >= 0) {
         s->started = status;
         kd_text(s->news, sizeof s->news, "%s", s->message);
         if (s->hybrid) status = instant_failed(s, kd_hybrid_begin(s->hybrid, created));
     }
+    if (s->x->t > s->from) s->passed = s->x->t;
     (void)same_rows(s);
     if (status >= 0) status = integrator_start(s, KD_RESTART_FRESH);
     if (status < 0) recall_assumed(s);
@@ -324,10 +336,18 @@ static kd_status start(kd_simulation *s, bool created)
     return status < 0 ? status : s->started;
 }
 
+// The instant that was passed is the same time as t but for rounding.
+static bool is_passed(const kd_simulation *s, double t)
+{
+    return s->x->t == s->passed && t >= s->x->t - PASSED * DBL_EPSILON * fabs(s->x->t) - DBL_MIN;
+}
+
 // wanted times before the present one can no longer be shown
 static void skip_times(kd_simulation *s)
 {
-    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++;
+    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t &&
+           !is_passed(s, s->opt.times[s->next_time]))
+        s->next_time++;
 }
 
 static kd_status check_times(const kd_simulation_options *o, double start, char *message, size_t size)
@@ -368,6 +388,18 @@ static void choose_projection(kd_simulation_options *o)
         o->formulation_options.projection = o->formulation == KD_ODE && steps ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
 }
 
+// Steps of a fixed size cannot be taken back. NULL: accepted steps are checked
+static const char *why_not_verified(const kd_simulation *s)
+{
+    const kd_simulation_options *o = &s->opt;
+    const kd_integrator          i = o->integrator;
+    const bool                   runge_kutta = i == KD_DOPRI5 || i == KD_DOP853 || i == KD_HALF_EXPLICIT;
+    const bool fixed = (i == KD_BDF && o->bdf.h_fixed > 0) || (runge_kutta && o->explicit_rk.h_fixed > 0) ||
+                       (i == KD_EXTRAPOLATION && o->extrapolation.h_fixed > 0) ||
+                       (i == KD_ARKODE && o->arkode.h_fixed > 0);
+    return !o->verify ? "it was not wanted" : fixed ? "steps of a fixed size are not taken back" : NULL;
+}
+
 // The motion inside the last step, without accelerations for forms that do not have them
 static kd_status inside(double t, kd_state *x, void *context)
 {
@@ -377,6 +409,13 @@ static kd_status inside(double t, kd_state *x, void *context)
     kd_state_copy(s->x, x);
     kd_formulation_unpack(s->dae, t, s->vector, x);
     return set_least_norm(s, x);
+}
+
+static kd_status create_search(kd_simulation *s)
+{
+    double rtol, atol;
+    kd_integrator_tolerances(&s->opt, &rtol, &atol);
+    return kd_unseen_create(s->eom, &s->inputs, s->x, s->opt.integrator, rtol, atol, &s->search);
 }
 
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
@@ -422,6 +461,9 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
         status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
     if (status >= 0) status = kd_rank_watch_create(eom, &s->inputs, &s->ranks, &s->unwatched);
+    if (status >= 0 && !why_not_verified(s)) status = create_search(s);
+    if (status >= 0 && !why_not_verified(s))
+        status = kd_verify_create(eom, &s->inputs, &s->opt, s->dae, s->methods, s->integrator, x, &s->verify);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
@@ -439,6 +481,8 @@ void kd_simulation_destroy(kd_simulation *s)
     if (!s || s->busy) return;
     kd_hybrid_destroy(s->hybrid);
     kd_rank_watch_destroy(s->ranks);
+    kd_unseen_destroy(s->search);
+    kd_verify_destroy(s->verify);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_acceleration_destroy(s->least);
@@ -488,12 +532,6 @@ static bool is_left(const kd_simulation *s)
     return s->hybrid && kd_hybrid_pending(s->hybrid);
 }
 
-// The instant that was passed is the same time as t but for rounding.
-static bool is_passed(const kd_simulation *s, double t)
-{
-    return s->x->t == s->passed && t >= s->x->t - PASSED * DBL_EPSILON * fabs(s->x->t);
-}
-
 // The state at a wanted time up to the present one, in s->at
 static kd_status find_wanted(kd_simulation *s, double wanted)
 {
@@ -525,7 +563,10 @@ static kd_status show_start(kd_simulation *s)
     if (s->shown) return KD_OK;
     s->shown = true;
     skip_times(s);
-    return show(s, s->x, false);
+    if (s->x->t == s->from || s->x->t != s->passed) return show(s, s->x, false);
+    kd_state_copy(s->x, s->at);
+    s->at->t = s->from;
+    return show(s, s->at, false);
 }
 
 // Wanted times up to the present one, then the end of the step; what a stop left unseen comes with the next run
@@ -544,13 +585,84 @@ static kd_status watch_rank(kd_simulation *s, kd_status status)
     return found < 0 ? found : status;
 }
 
+// ---- steps that stand -----------------------------------------------------------------------------------------------
+
+// Laws inside the accepted step
+static kd_status look_inside(kd_simulation *s, kd_verdict *verdict)
+{
+    double        t;
+    const double *x = present_vector(s, &t);
+    kd_state     *end = kd_unseen_end(s->search, s->methods->time_old(s->integrator), s->x);
+    if (s->dae->methods->pack) { // x has no p, v of its own
+        kd_formulation_unpack(s->dae, t, x, end);
+    } else {
+        end->t = t;
+        memcpy(end->p, x, (size_t)s->dae->nstate * sizeof *x);
+    }
+    return kd_unseen_look(s->search, verdict);
+}
+
+// The accepted step, which nobody has seen yet: x of the simulation is still its start, dense output gives its inside.
+// What laws hide is looked for first: it tells where the step should end.
+static kd_status judge(kd_simulation *s, kd_verdict *verdict)
+{
+    *verdict = KD_STANDS;
+    kd_status status = s->search ? look_inside(s, verdict) : KD_OK;
+    if (status < 0 || verdict->h < INFINITY) return status;
+    return s->verify ? kd_verify_look(s->verify, verdict) : KD_OK;
+}
+
+// The step does not stand, but cannot be made shorter: it is remembered as not verified.
+static void keep(kd_simulation *s, const kd_verdict *verdict)
+{
+    if (s->verify) kd_verify_keep(s->verify, verdict);
+}
+
+// Take the last step back, and tell who listens.
+static kd_status retract(kd_simulation *s, const kd_verdict *verdict)
+{
+    const double t = s->methods->time_old(s->integrator), h = s->methods->time(s->integrator) - t;
+    kd_status    status = s->methods->retract(s->integrator, verdict->h);
+    if (status < 0) {
+        kd_text(s->message, sizeof s->message, "the step from t = %.9g could not be taken back: %s", t,
+                s->methods->message(s->integrator));
+        return status;
+    }
+    const kd_attempt_report told = {
+        .t = t, .h = h, .outcome = KD_ATTEMPT_RETRACTED, .error = verdict->size, .why = verdict->why};
+    if (s->dae->observe) s->dae->observe(&told, s->dae->observer);
+    return KD_OK;
+}
+
+// One step that stands up to the checks, or cannot be made shorter
+static kd_status standing_step(kd_simulation *s, double target)
+{
+    double    least = 0;
+    kd_status news = KD_OK;
+    for (int tries = 0;; tries++) {
+        kd_verdict verdict;
+        kd_status  status = integrator_step(s, target);
+        if (status < 0) return status;
+        if (status > 0) news = status;
+        double h = s->methods->time(s->integrator) - s->methods->time_old(s->integrator);
+        if (tries == 0) least = LEAST_PART * h;
+        status = judge(s, &verdict);
+        if (status < 0) return status;
+        if (!(verdict.h < h)) return news;
+        if (!(h > least) || tries == MOST_RETRACTED) return keep(s, &verdict), news;
+        verdict.h = fmax(verdict.h, least);
+        status = retract(s, &verdict);
+        if (status < 0) return status;
+    }
+}
+
 // One step towards t_end, not beyond the next instant; x is its end, or an instant inside
 static kd_status step(kd_simulation *s, double t_end)
 {
     double    target = s->hybrid ? kd_hybrid_target(s->hybrid, t_end) : t_end;
     kd_status status = KD_OK;
     if (target > s->x->t) {
-        status = integrator_step(s, target);
+        status = standing_step(s, target);
         if (status >= 0) status = take_state(s);
         if (status >= 0 && s->ranks) status = watch_rank(s, status);
     }
@@ -608,6 +720,7 @@ static kd_status run_to(kd_simulation *s, double t_end)
         return KD_ERR_TIME;
     }
     s->stiff = false;
+    if (s->verify) kd_verify_run(s->verify, t_end);
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     if (status < 0) {
         kd_status told = tell_not_finite(s, status);
@@ -652,10 +765,23 @@ kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
     return inside(t, x, s);
 }
 
+const char *kd_simulation_not_searched(const kd_simulation *s, int i)
+{
+    const char *name = s && i >= 0 ? kd_eom_unsearched(s->eom, i) : NULL;
+    if (name || !s || !s->search || i < 0 || (i > 0 && !kd_eom_unsearched(s->eom, i - 1))) return name;
+    return kd_unseen_undecided(s->search);
+}
+
 long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
 {
     if (!s) return 0;
     return s->hybrid ? kd_hybrid_count(s->hybrid, kind) : 0;
+}
+
+kd_verification kd_simulation_verification(const kd_simulation *s)
+{
+    if (s->verify) return *kd_verify_result(s->verify);
+    return (kd_verification){.why_not = why_not_verified(s)};
 }
 
 kd_stats kd_simulation_stats(const kd_simulation *s)
