@@ -20,8 +20,8 @@
 
 enum {
     PATH_SIZE = 4096,
-    MESSAGE_SIZE = 1200,
-    CERTIFICATE_SIZE = 4000,
+    MESSAGE_SIZE = 2000,
+    CERTIFICATE_SIZE = 32000,
     EXPLANATION_SIZE = 16000,
     COMMAND_SIZE = 8192,
     SETTINGS = 24,
@@ -412,7 +412,9 @@ static void run(task *t)
     }
     explain_steps(t);
     t->certificate = t->certifier ? kd_certifier_certificate(t->certifier) : (kd_certificate){0};
+    kd_certificate_take(&t->certificate, t->simulation);
     t->certificate.status = t->status;
+    t->certificate.rtol = t->method.rtol;
     t->certificate.atol = t->method.atol;
     t->certificate.limits = t->limits;
     t->certificate.stats = stats;
@@ -572,7 +574,7 @@ static void print_lines(const char *text)
 static void tell_in_words(const task *t, bool written)
 {
     const kd_stats *s = &t->certificate.stats;
-    char            text[CERTIFICATE_SIZE];
+    static char     text[CERTIFICATE_SIZE]; // large
     printf("%s: %s\n", t->subject.name, t->subject.title);
     printf("  method: %s\n", t->method.reason);
     printf("  %ld steps and %ld rejected to t = %.9g s, %.3g s of computing\n", s->accepted,
@@ -638,8 +640,8 @@ static void tell_files(const task *t, kd_json *json)
 // Everything that is needed to make the run again, then what came out
 static void tell_as_json(const task *t, bool written)
 {
-    kd_json json = {.file = stdout};
-    char    text[CERTIFICATE_SIZE];
+    kd_json     json = {.file = stdout};
+    static char text[CERTIFICATE_SIZE]; // large
     kd_json_open(&json, NULL);
     kd_json_text(&json, "version", kd_version());
     kd_json_text(&json, "model", t->request.word);

@@ -181,6 +181,28 @@ static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
     [KD_EXTRAPOLATION] = KD_INTEGRATOR_CLASS(extrapolation),
 };
 
+kd_tolerances kd_integrator_tolerances(const kd_simulation_options *opt)
+{
+    switch (opt->integrator) {
+    case KD_RADAU:
+        return (kd_tolerances){opt->radau.rtol, opt->radau.atol, 0};
+    case KD_BDF:
+        return (kd_tolerances){opt->bdf.rtol, opt->bdf.atol, opt->bdf.h_fixed};
+    case KD_IDA:
+        return (kd_tolerances){opt->ida.rtol, opt->ida.atol, 0};
+    case KD_CVODE:
+        return (kd_tolerances){opt->cvode.rtol, opt->cvode.atol, 0};
+    case KD_ARKODE:
+        return (kd_tolerances){opt->arkode.rtol, opt->arkode.atol, opt->arkode.h_fixed};
+    case KD_SDIRK:
+        return (kd_tolerances){opt->sdirk.rtol, opt->sdirk.atol, 0};
+    case KD_EXTRAPOLATION:
+        return (kd_tolerances){opt->extrapolation.rtol, opt->extrapolation.atol, 0};
+    default:
+        return (kd_tolerances){opt->explicit_rk.rtol, opt->explicit_rk.atol, 0};
+    }
+}
+
 const kd_integrator_class *kd_integrator_find(kd_integrator integrator)
 {
     return (int)integrator >= 0 && (int)integrator < KD_INTEGRATOR_COUNT ? &classes[integrator] : NULL;

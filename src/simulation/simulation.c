@@ -7,6 +7,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "simulation/collapse.h"
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"
 #include "simulation/singular.h"
@@ -49,6 +50,7 @@ struct kd_simulation {
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
+    kd_collapse               *collapse;
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
@@ -58,7 +60,7 @@ struct kd_simulation {
     char                       news[800]; // the same in words, and advice of the integrator
     bool                       stiff;     // advised in this run
     kd_consistency             assumed;   // residuals of a start that was assumed to be consistent
-    char                       message[1000];
+    char                       message[1600];
 };
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
@@ -197,6 +199,16 @@ static kd_status tell_singular(kd_simulation *s, kd_status status)
     return found.now <= SINGULAR * found.before ? KD_ERR_RANK_CHANGE : status;
 }
 
+// After a failure of the steps: does a force jump where the motion is?
+static kd_status tell_jump(kd_simulation *s, kd_status status)
+{
+    char cause[900];
+    if (status != KD_ERR_STEP_TOO_SMALL && status != KD_ERR_NEWTON) return status;
+    kd_collapse_cause(s->collapse, s->x, cause, sizeof cause);
+    if (cause[0]) kd_text_append(s->message, sizeof s->message, "; here %s", cause);
+    return status;
+}
+
 // Friction that depends on reactions may leave no unique accelerations (generalised Gruebler condition): the reason of
 // a failure, or the news of a start, which fails where there are none at all.
 static kd_status tell_friction(kd_simulation *s, kd_status status)
@@ -245,6 +257,7 @@ static kd_status start(kd_simulation *s, bool created)
     if (status >= 0) status = integrator_start(s, KD_RESTART_FRESH);
     if (status < 0) recall_assumed(s);
     kd_state_copy(s->x, s->origin);
+    kd_collapse_begin(s->collapse, s->x, kd_simulation_stats(s).steps);
     return status < 0 ? status : s->started;
 }
 
@@ -328,6 +341,8 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
+    if (status >= 0)
+        status = kd_collapse_create(eom, &s->inputs, kd_integrator_tolerances(&s->opt), &s->collapse);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
@@ -344,6 +359,7 @@ void kd_simulation_destroy(kd_simulation *s)
 {
     if (!s) return;
     kd_hybrid_destroy(s->hybrid);
+    kd_collapse_destroy(s->collapse);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->at);
@@ -464,6 +480,15 @@ static kd_status pass_instant(kd_simulation *s)
     return started < 0 ? started : status;
 }
 
+// Does the run get on? After a failure it may be told again
+static kd_status watch(kd_simulation *s, double t_end, kd_status status)
+{
+    const long attempts = kd_simulation_stats(s).steps;
+    kd_status  seen = kd_collapse_see(s->collapse, s->x, attempts, t_end, s->message, sizeof s->message);
+    if (seen < 0) kd_collapse_begin(s->collapse, s->x, attempts);
+    return seen < 0 ? seen : status;
+}
+
 static kd_status run(kd_simulation *s, double t_end)
 {
     kd_status status = show_start(s);
@@ -480,6 +505,7 @@ static kd_status run(kd_simulation *s, double t_end)
         if (status < 0) return status;
         s->unseen = true;
         if (status != KD_STOPPED) status = show_step(s);
+        if (status != KD_STOPPED && status >= 0) status = watch(s, t_end, status);
     }
     return status;
 }
@@ -500,10 +526,20 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
     s->stiff = false;
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     if (status < 0) {
-        status = tell_friction(s, tell_singular(s, status));
+        status = tell_friction(s, tell_jump(s, tell_singular(s, status)));
         recall_assumed(s);
     }
     return status == KD_OK && s->stiff ? KD_STIFF : status;
+}
+
+kd_tolerances kd_simulation_tolerances(const kd_simulation *s)
+{
+    return kd_integrator_tolerances(&s->opt);
+}
+
+kd_formulation kd_simulation_formulation(const kd_simulation *s)
+{
+    return s->opt.formulation;
 }
 
 kd_dae *kd_simulation_dae(const kd_simulation *s)
