@@ -42,7 +42,7 @@ typedef struct kd_check {
     char             name[64]; // "energy balance"
     kd_check_verdict verdict;
     double           figure;        // what was found, in the unit that the sentence tells; NaN: there is none
-    char             sentence[240]; // in words, without full stop
+    char             sentence[320]; // in words, without full stop
 } kd_check;
 
 enum { KD_MOST_ADDED = 16, KD_MOST_CHECKS = 32 };
@@ -67,10 +67,11 @@ typedef struct kd_certificate {
     // what errors of the tolerance would make of the energy, largest so far: [J] per relative and per absolute
     // tolerance, of velocities and of positions; all 0: not known
     double energy_by_rtol[2], energy_by_atol[2];
+    double work_by_rtol, work_by_atol;           // [J] the same of the work done, along the whole run
     double invariant_by_rtol, invariant_by_atol; // the same of invariants, positions and velocities together
-    double position_size;        // largest component of p
-    double kinetic, potential;   // [J] at the end
-    double dissipated, supplied; // [J] from the start to the end
+    double position_size;                        // largest component of p
+    double kinetic, potential;                   // [J] at the end
+    double dissipated, supplied;                 // [J] from the start to the end
     // set by the caller or, all but status and limits, by kd_certificate_take
     kd_status status; // how the run ended
     double    rtol;   // of the run; 0: as atol

@@ -302,7 +302,7 @@ KD_API kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, do
 KD_API kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out) KD_NODISCARD;
 // kd_eom_def.jumps between two points (kd_eom_point) of this data, kd_eom_def.feeds at the velocity stage; "" and 0 for
 // equations that do not tell.
-KD_API void kd_eom_jumps(kd_eom_data *d, const kd_point *x0, const kd_point *x1, char *text, size_t size);
+KD_API void    kd_eom_jumps(kd_eom_data *d, const kd_point *x0, const kd_point *x1, char *text, size_t size);
 KD_API double  kd_eom_feeds(kd_eom_data *d, char *text, size_t size);
 KD_API kd_eval kd_eom_acceleration(kd_eom_data *d,
                                    double      *a) KD_NODISCARD; // explicit formalism, if the definition has it

@@ -134,7 +134,8 @@ double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size)
     if (worst < 0) return 0;
     const kd_load *l = &s->load[worst];
     name_load(l, text, size);
-    if (l->def && l->def->damping < 0) kd_text_append(text, size, " with its negative damping of %.4g", l->def->damping);
+    if (l->def && l->def->damping < 0)
+        kd_text_append(text, size, " with its negative damping of %.4g", l->def->damping);
     const char *written = law_text(l, 0);
     if (written && !(l->def && l->def->damping < 0))
         kd_text_append(text, size, " with its law '%.*s%s'", LONGEST_LAW, written,

@@ -401,7 +401,7 @@ void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size
 // blame.c, for kd_eom_def.jumps and kd_eom_def.feeds
 void   kd_work_jumps(const kd_point *x0, const kd_point *x1, void *context, char *text, size_t size);
 double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size);
-void    kd_work_sensors(kd_work *w, double *out);
+void   kd_work_sensors(kd_work *w, double *out);
 // forces on links and dofs: clear, sum up by pair, spread to the links
 void    kd_work_clear_forces(kd_work *w);
 void    kd_work_apply_loads(kd_work *w);

@@ -81,7 +81,8 @@ struct kd_certifier {
     double         start[2]; // scale of positions and velocities at the first state
     double         terms;    // [J] largest sum of the sizes of all terms of the energy
     kd_slopes      slopes;
-    double        *errors; // (nv + 2 ne) for slopes
+    double         t_slopes; // up to here
+    double        *errors;   // (nv + 2 ne) for slopes
     double         energy_start, potential_low, potential_high;
     kd_findings    findings;
     kd_certificate certificate;
@@ -316,8 +317,8 @@ static void widen_scale(kd_certifier *c, const kd_state *x)
 // What the violation of the accelerations does to velocities in a step
 static void note_step(kd_certifier *c, const kd_simulation *simulation)
 {
-    double       *largest = &c->certificate.acceleration_step;
-    const double  h = kd_simulation_state(simulation)->t - kd_simulation_step_start(simulation);
+    double      *largest = &c->certificate.acceleration_step;
+    const double h = kd_simulation_state(simulation)->t - kd_simulation_step_start(simulation);
     *largest = fmax(*largest, c->findings.violation[KD_LEVEL_ACCELERATION] * h);
 }
 
@@ -530,7 +531,8 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     }
     c->potential_low = fmin(c->potential_low, e->potential);
     c->potential_high = fmax(c->potential_high, e->potential);
-    c->terms = fmax(c->terms, e->size + fabs(e->kinetic) + fabs(e->potential) + fabs(f->dissipated) + fabs(f->supplied));
+    c->terms =
+        fmax(c->terms, e->size + fabs(e->kinetic) + fabs(e->potential) + fabs(f->dissipated) + fabs(f->supplied));
     f->balance = sum - c->energy_start;
     if (fabs(f->balance) > r->energy.value || isnan(f->balance)) {
         r->energy.value = fabs(f->balance);
@@ -583,10 +585,13 @@ static kd_status measure_slopes(kd_certifier *c, const kd_state *x)
     kd_status status = go_to(c, x);
     if (status < 0) return status;
     // where it cannot be evaluated next to x, the slopes of other states do
-    (void)kd_slopes_widen(c->data, c->eom, x, (unsigned)r->states, c->inside, c->errors, c->errors + c->dims.nv,
-                          &c->slopes);
+    (void)kd_slopes_widen(c->data, c->eom, x, r->states > 0 ? x->t - c->t_slopes : 0, (unsigned)r->states, c->inside,
+                          c->errors, c->errors + c->dims.nv, &c->slopes);
     memcpy(r->energy_by_rtol, c->slopes.energy_by_rtol, sizeof r->energy_by_rtol);
     memcpy(r->energy_by_atol, c->slopes.energy_by_atol, sizeof r->energy_by_atol);
+    c->t_slopes = x->t;
+    r->work_by_rtol = c->slopes.work_by_rtol;
+    r->work_by_atol = c->slopes.work_by_atol;
     r->invariant_by_rtol = c->slopes.invariant_by_rtol;
     r->invariant_by_atol = c->slopes.invariant_by_atol;
     return KD_OK;

@@ -85,8 +85,9 @@ static void list_run(const kd_certificate *c, kd_clean *v)
     if (c->states == 0)
         list_check(v, "run", KD_CHECK_BAD, NAN, "no state was seen");
     else
-        list_check(v, "run", of(c->status >= 0), c->t_end, c->status < 0 ? "it ended at t = %.9g s: %s" : "seen until t = %.9g s%s",
-                   c->t_end, c->status < 0 ? kd_status_sentence(c->status) : "");
+        list_check(v, "run", of(c->status >= 0), c->t_end,
+                   c->status < 0 ? "it ended at t = %.9g s: %s" : "seen until t = %.9g s%s", c->t_end,
+                   c->status < 0 ? kd_status_sentence(c->status) : "");
     if (c->exploded)
         list_check(v, "size of the motion", KD_CHECK_BAD, c->scale[KD_LEVEL_VELOCITY],
                    "positions or velocities grew by a factor of more than 1e8");

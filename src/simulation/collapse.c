@@ -35,10 +35,10 @@
 #define LEAST_JUMP 1e-9    // of the largest force
 #define RESOLVED 1e-13     // relative distance of the two sides of a jump
 
-#define EXPLODED 1e5  // growth of velocities
-#define DOUBLINGS 12  // the last ones must be as quick as each other: the second half ..
-#define SLOWER 2.0    // .. takes at most so many times the first
-#define FED 0.1       // part of the growth of the energy that an element feeds
+#define EXPLODED 1e5 // growth of velocities
+#define DOUBLINGS 12 // the last ones must be as quick as each other: the second half ..
+#define SLOWER 2.0   // .. takes at most so many times the first
+#define FED 0.1      // part of the growth of the energy that an element feeds
 
 // What a line moves
 typedef enum kind { VELOCITY, POSITION, INNER, KINDS } kind;
@@ -195,7 +195,8 @@ static void exchange(kd_collapse *c, int a, int b)
     c->side[b] = state, c->force[b] = force;
 }
 
-// Does a force jump on the line through x along d, within size on both sides? side[0] and side[2] are its two sides then
+// Does a force jump on the line through x along d, within size on both sides? side[0] and side[2] are its two sides
+// then
 static bool jumps_along(kd_collapse *c, const kd_state *x, kind what, double size, int *row)
 {
     double lower = -size, upper = size;
@@ -370,10 +371,11 @@ static kd_status look_for_feeder(kd_collapse *c, const kd_state *x, char *messag
     if (!(power > 0) || kd_eom_energies(c->data, &e) != KD_EVAL_OK) return KD_OK;
     const double energy = e.kinetic + fabs(e.potential);
     if (!(power * period > FED * log(4.0) * energy)) return KD_OK;
-    kd_text(message, size,
-            "the motion blows up: velocities have doubled every %.3g s, to %.3g at t = %.9g s, where the energy is %.3g J; "
-            "%s feeds it, now with %.3g W: look at the sign of its damping or law",
-            period, largest_of(x->v, c->dims.nv), x->t, energy, feeder, power);
+    kd_text(
+        message, size,
+        "the motion blows up: velocities have doubled every %.3g s, to %.3g at t = %.9g s, where the energy is %.3g J; "
+        "%s feeds it, now with %.3g W: look at the sign of its damping or law",
+        period, largest_of(x->v, c->dims.nv), x->t, energy, feeder, power);
     return KD_ERR_BLOW_UP;
 }
 

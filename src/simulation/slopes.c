@@ -3,7 +3,7 @@
 // With signs s_i = +-1 and weights w_i (1 or the size of the component) the central difference
 // [E(x + d s w) - E(x - d s w)] / 2 d is sum s_i w_i E_i, whose mean square is sum (w_i E_i)^2. One such difference
 // instead of a gradient costs two evaluations, however many coordinates there are; the largest one along a run is
-// meant.
+// meant. Work is an integral along the run: its error is that of the power times the time.
 #include "simulation/slopes.h"
 
 #include <math.h>
@@ -25,16 +25,18 @@ static double sign(unsigned *seed)
 }
 
 // What changes at y; false: it cannot be evaluated there
-static bool evaluate(kd_eom_data *data, const kd_eom *eom, const kd_state *y, double *energy, double *invariant)
+static bool evaluate(kd_eom_data *data, const kd_eom *eom, const kd_state *y, double *energy, double *power,
+                     double *invariant)
 {
     kd_energies e = {0};
     kd_eom_at_position(data, y->p, y->s);
     kd_eom_at_velocity(data, y->v, y->r);
     kd_eom_at_acceleration(data, y->a, y->w, y->lambda, y->mu);
-    *energy = 0;
+    *energy = *power = 0;
     if (kd_eom_definition(eom)->energies) {
         if (kd_eom_energies(data, &e) != KD_EVAL_OK) return false;
         *energy = e.kinetic + e.potential;
+        *power = e.supplied - e.dissipated;
     }
     return kd_eom_dims(eom).ne == 0 || kd_eom_eval(data, KD_E, invariant) == KD_EVAL_OK;
 }
@@ -65,21 +67,22 @@ static bool go(kd_eom_data *data, const kd_dims *n, const kd_state *x, int which
     return moved;
 }
 
-bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, unsigned seed, kd_state *y, double *e,
-                     double *invariant, kd_slopes *slopes)
+bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, double passed, unsigned seed, kd_state *y,
+                     double *e, double *invariant, kd_slopes *slopes)
 {
     const kd_dims n = kd_eom_dims(eom);
     for (int k = 0; k < 2 * KD_SLOPES; k++) {
         const int  which = k / 2;
         const bool relative = k % 2 == 0;
-        double     unit, energy[2];
+        double     unit, energy[2], power[2];
         draw_errors(&n, x, which, relative, &seed, e, &unit);
         for (int side = 0; side < 2; side++)
             if (!go(data, &n, x, which, e, side == 0 ? 1 : -1, y) ||
-                !evaluate(data, eom, y, &energy[side], invariant + side * n.ne))
+                !evaluate(data, eom, y, &energy[side], &power[side], invariant + side * n.ne))
                 return false;
         double *by_energy = relative ? &slopes->energy_by_rtol[which] : &slopes->energy_by_atol[which];
         double *by_invariant = relative ? &slopes->invariant_by_rtol : &slopes->invariant_by_atol;
+        *(relative ? &slopes->work_by_rtol : &slopes->work_by_atol) += fabs(power[0] - power[1]) / (2 * unit) * passed;
         *by_energy = fmax(*by_energy, fabs(energy[0] - energy[1]) / (2 * unit));
         for (int i = 0; i < n.ne; i++)
             *by_invariant = fmax(*by_invariant, fabs(invariant[i] - invariant[n.ne + i]) / (2 * unit));
