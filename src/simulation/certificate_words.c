@@ -164,9 +164,9 @@ static void describe_energy(text *t, const kd_certificate *c)
     double explained = kd_certificate_energy_explained(c);
     put(t, "energy balance: largest error %.1e J, relative %.1e", c->energy.value, kd_certificate_energy_error(c));
     put_place(t, &c->energy);
-    if (explained > 0 && c->energy.value > c->energy_rounding)
-        put(t, ", %.2g times what errors of one tolerance explain", c->energy.value / explained);
     put(t, " (%s)\n", kd_certificate_energy(c).words);
+    if (explained > 0 && c->energy.value > c->energy_rounding)
+        put(t, "  %.2g times what errors of one tolerance explain\n", c->energy.value / explained);
     put(t, "  at the end: kinetic %.6g J, potential %.6g J; from the start: dissipated %.6g J, supplied %.6g J\n",
         c->kinetic, c->potential, c->dissipated, c->supplied);
 }
