@@ -15,7 +15,5 @@ int main(int argc, char **argv)
     corrector_ratios(b);
     corrector_growth(b);
     corrector_pictures(b);
-    bench_report(b);
-    bench_destroy(b);
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }

@@ -255,7 +255,5 @@ int main(int argc, char **argv)
     bench_head(b);
     campaign_of(b, "caraxis");
     campaign_of(b, "andrews");
-    bench_report(b);
-    bench_destroy(b);
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }

@@ -171,7 +171,5 @@ int main(int argc, char **argv)
     const result r = measure(b, FORMALISM_ROBOT, 31);
     time_rows(b, FORMALISM_ROBOT, 31, &r);
     goal_rows(b, SIZES, sizes, chains);
-    bench_report(b);
-    bench_destroy(b);
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }

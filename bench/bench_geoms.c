@@ -44,7 +44,5 @@ int main(int argc, char **argv)
     geoms_ratio(b);
     geoms_pendulum(b);
     geoms_accuracy(b);
-    bench_report(b);
-    bench_destroy(b);
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }

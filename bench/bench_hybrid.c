@@ -12,7 +12,5 @@ int main(int argc, char **argv)
     bench_head(b);
     hybrid_sampled(b);
     hybrid_events(b);
-    bench_report(b);
-    bench_destroy(b);
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }

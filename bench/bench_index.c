@@ -47,7 +47,5 @@ int main(int argc, char **argv)
     bench_head(b);
     index_wheelset(b);
     index_track(b);
-    bench_report(b);
-    bench_destroy(b);
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }

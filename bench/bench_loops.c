@@ -286,7 +286,5 @@ int main(int argc, char **argv)
         if (peers[i] && peers[i]->version()) bench_say(b, "%s %s\n", peers[i]->name, peers[i]->version());
     if (!peers[1]) bench_say(b, "built without Simbody\n");
     rows(b, peers);
-    bench_report(b);
-    bench_destroy(b);
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }

@@ -22,7 +22,5 @@ int main(int argc, char **argv)
     realtime_cost(b);
     realtime_vehicle(b);
     realtime_long(b);
-    bench_report(b);
-    bench_destroy(b);
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }

@@ -11,7 +11,5 @@ int main(int argc, char **argv)
     bench_head(b);
     statespace_pendulum(b);
     statespace_hmmwv(b);
-    bench_report(b);
-    bench_destroy(b);
-    return EXIT_SUCCESS;
+    return bench_end(b);
 }

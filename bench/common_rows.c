@@ -26,10 +26,11 @@ typedef struct row {
     const char *unit;
     double      value, paper;
     bench_goal  goal;
+    bool        without; // its peer is not installed
 } row;
 
 struct bench {
-    bool        json, quick;
+    bool        json, quick, check;
     const char *only; // NULL: all
     char        plots[BENCH_PATH];
     int         nrows;
@@ -86,9 +87,10 @@ static void default_plots(const char *program, char *plots)
 static int usage(const char *program, const char *about, bool wanted)
 {
     fprintf(wanted ? stdout : stderr,
-            "usage: %s [--json] [--quick] [--only PATTERN] [--plots DIR]\n%s\n\n"
+            "usage: %s [--json] [--quick] [--check] [--only PATTERN] [--plots DIR]\n%s\n\n"
             "  --json          one array of rows instead of the table\n"
             "  --quick         fewer repetitions, shorter time spans\n"
+            "  --check         answer 1 if a goal is missed; one whose peer is not installed does not count\n"
             "  --only PATTERN  only rows whose name contains PATTERN or matches it (* and ? allowed)\n"
             "  --plots DIR     folder for plots; default: plots/ beside the folder of the program\n",
             program, about);
@@ -106,6 +108,8 @@ bench *bench_create(int argc, char **argv, const char *about, int *exit_status)
             b->json = true;
         } else if (strcmp(argv[i], "--quick") == 0) {
             b->quick = true;
+        } else if (strcmp(argv[i], "--check") == 0) {
+            b->check = true;
         } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
             b->only = argv[++i];
         } else if (strcmp(argv[i], "--plots") == 0 && i + 1 < argc) {
@@ -163,6 +167,11 @@ bool bench_wants(const bench *b, const char *format, ...)
     return !b->only || fits(b->only, name, prefix);
 }
 
+static void add_row(bench *b, const row *r)
+{
+    if (b->nrows < MAX_ROWS && (!b->only || fits(b->only, r->name, false))) b->rows[b->nrows++] = *r;
+}
+
 void bench_row(bench *b, bench_goal goal, double paper, double value, const char *unit, const char *note,
                const char *name_format, ...)
 {
@@ -172,7 +181,18 @@ void bench_row(bench *b, bench_goal goal, double paper, double value, const char
     va_start(list, name_format);
     vsnprintf(r.name, sizeof r.name, name_format, list);
     va_end(list);
-    if (b->nrows < MAX_ROWS && (!b->only || fits(b->only, r.name, false))) b->rows[b->nrows++] = r;
+    add_row(b, &r);
+}
+
+void bench_row_without(bench *b, bench_goal goal, const char *peer, const char *package, const char *name_format, ...)
+{
+    row     r = {.unit = "", .value = NAN, .paper = NAN, .goal = goal, .without = true};
+    va_list list;
+    kd_text(r.note, sizeof r.note, "built without %s (package %s)", peer, package);
+    va_start(list, name_format);
+    vsnprintf(r.name, sizeof r.name, name_format, list);
+    va_end(list);
+    add_row(b, &r);
 }
 
 // ---- output ---------------------------------------------------------------------------------------------------------
@@ -248,7 +268,7 @@ static void put_row_json(const row *r)
     printf("\"better\": \"%s\", ", r->goal.higher ? "higher" : "lower");
     put_number("paper", r->paper);
     if (isfinite(r->goal.low) && isfinite(r->goal.high)) printf("\"range\": [%.9g, %.9g], ", r->goal.low, r->goal.high);
-    printf("\"met\": %s", !has_goal(&r->goal) ? "null" : is_met(r) ? "true" : "false");
+    printf("\"met\": %s", !has_goal(&r->goal) || r->without ? "null" : is_met(r) ? "true" : "false");
     if (r->note[0]) {
         printf(", ");
         put_string("note", r->note);
@@ -274,17 +294,19 @@ static const char *goal_text(const bench_goal *goal, char *text, size_t size)
 static void put_row_text(const row *r)
 {
     char goal[40], value[40] = "failed", paper[40] = "-";
+    if (r->without) kd_text(value, sizeof value, "no peer");
     if (isfinite(r->value)) kd_text(value, sizeof value, "%.6g", r->value);
     if (isfinite(r->paper)) kd_text(paper, sizeof paper, "%.6g", r->paper);
     printf("%-42s %12s %-8s %-18s %8s  %-6s %s\n", r->name, value, r->unit, goal_text(&r->goal, goal, sizeof goal),
            paper,
            !has_goal(&r->goal) ? ""
            : is_met(r)         ? "met"
+           : r->without        ? "-"
                                : "MISSED",
            r->note);
 }
 
-void bench_report(const bench *b)
+static void report(const bench *b)
 {
     if (b->json)
         printf("[\n");
@@ -300,4 +322,33 @@ void bench_report(const bench *b)
     }
     if (b->json) printf("]\n");
     fflush(stdout);
+}
+
+// Goals that were met, missed and not measured, in one line of the readable output
+static int count_missed(const bench *b)
+{
+    int met = 0, missed = 0, without = 0;
+    for (int i = 0; i < b->nrows; i++) {
+        const row *r = &b->rows[i];
+        if (!has_goal(&r->goal)) continue;
+        if (r->without)
+            without++;
+        else if (is_met(r))
+            met++;
+        else
+            missed++;
+    }
+    bench_say(b, "\ngoals: %d met, %d missed", met, missed);
+    if (without > 0) bench_say(b, ", %d not measured because the peer is not installed", without);
+    bench_say(b, "\n");
+    return missed;
+}
+
+int bench_end(bench *b)
+{
+    report(b);
+    int  missed = count_missed(b);
+    bool failed = b->check && missed > 0;
+    bench_destroy(b);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -20,8 +20,8 @@ bench_goal bench_no_goal(bool higher);
 
 typedef struct bench bench;
 
-// Options of the command line: --json, --quick, --only PATTERN, --plots DIR, --help. NULL: the program ends with
-// *exit_status (help was printed, or an option is wrong).
+// Options of the command line: --json, --quick, --check, --only PATTERN, --plots DIR, --help. NULL: the program ends
+// with *exit_status (help was printed, or an option is wrong).
 bench      *bench_create(int argc, char **argv, const char *about, int *exit_status);
 void        bench_destroy(bench *b);
 bool        bench_quick(const bench *b);
@@ -39,7 +39,11 @@ void bench_row(bench *b, bench_goal goal, double paper, double value, const char
 void bench_say(const bench *b, const char *format, ...) KD_PRINTF(2, 3);
 // Processor, compiler, libraries.
 void bench_head(const bench *b);
-// The table of all rows, or the JSON array.
-void bench_report(const bench *b);
+// A row that cannot be measured because its peer is not installed: no goal is missed by that, but it is said.
+void bench_row_without(bench *b, bench_goal goal, const char *peer, const char *package, const char *name_format, ...)
+    KD_PRINTF(5, 6);
+// The table of all rows, or the JSON array; how many goals were missed. Destroys b and answers the exit status of the
+// program: with --check 1 if a goal was missed, 0 otherwise.
+int bench_end(bench *b);
 
 #endif

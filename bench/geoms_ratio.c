@@ -72,7 +72,7 @@ static void ratio_rows(bench *b, const campaign *c)
         peer_rows(b, c, "ida_ggl", all ? ida_all : ida, bench_above(3.5),
                   all ? "algebraic variables in the error test" : "algebraic variables suppressed");
     else
-        bench_row(b, bench_above(3.5), NAN, NAN, "", "built without SUNDIALS", "ratio.ida_ggl.%s", c->problem->name);
+        bench_row_without(b, bench_above(3.5), "SUNDIALS", "libsundials-dev", "ratio.ida_ggl.%s", c->problem->name);
     peer_rows(b, c, "radau_ggl", time_at_target(c, GEOMS_RADAU_GGL), bench_above(1), "");
     if (kd_eom_dims(c->problem->eom).ne > 0)
         peer_rows(b, c, "psf_invariant", time_at_target(c, GEOMS_PSF_INVARIANT), bench_no_goal(true), "");

@@ -445,7 +445,7 @@ static void systems_stay_on_their_constraints(void **state)
 static void ida_refuses(void **state)
 {
     (void)state;
-    if (!kd_ida_available()) return;
+    if (!kd_ida_available()) skip();
     const double           p0[2] = {0, -1}, v0[2] = {2.9, 0};
     kd_formulation_options opt = projecting(KD_PROJECT_ALWAYS, true);
     kd_eom                *eom;

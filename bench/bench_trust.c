@@ -1,0 +1,151 @@
+// bench_trust.c: is a run that ends with success and a clean certificate right? Random models with something planted
+// that is easy to miss, all methods, tolerances from 1e-4 to 1e-9, judged by references that kardan had no part in.
+#include "trust.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WRONG 1000.0 // errors of so many tolerances are wrong
+#define RIGHT 10.0   // and of less than these right
+#define SHOWN 40     // failures that are told one by one
+#define FULL 3000
+#define QUICK 300
+
+static const trust_family families[] = {trust_pulse,  trust_bump, trust_impact,  trust_singular,
+                                        trust_scaled, trust_kink, trust_chatter, trust_innocent};
+#define FAMILIES ((int)(sizeof families / sizeof *families))
+
+static const trust_method methods[] = {
+    {KD_PSF, KD_RADAU},        {KD_PSF1, KD_RADAU},        {KD_GGL, KD_RADAU},         {KD_GGL, KD_BDF},
+    {KD_ODASSL, KD_BDF},       {KD_ODASSL, KD_RADAU},      {KD_STATESPACE, KD_RADAU},  {KD_STATESPACE, KD_BDF},
+    {KD_STATESPACE, KD_SDIRK}, {KD_STATESPACE, KD_DOPRI5}, {KD_STATESPACE, KD_DOP853}, {KD_ODE, KD_RADAU},
+    {KD_ODE, KD_BDF},          {KD_ODE, KD_SDIRK},         {KD_ODE, KD_DOPRI5},        {KD_ODE, KD_DOP853},
+};
+#define METHODS ((int)(sizeof methods / sizeof *methods))
+
+typedef struct tally {
+    const char *family;
+    int         runs, done, clean, silent, alarm, late, crashed, refused, broken, right;
+    double      worst, seconds;
+} tally;
+
+static const char *word_of(const trust_outcome *o)
+{
+    switch (o->ending) {
+    case TRUST_DONE:
+        return o->clean ? "silently wrong" : "false alarm";
+    case TRUST_NEVER_ENDS:
+        return "does not end";
+    case TRUST_CRASHED:
+        return "crashed";
+    default:
+        return "not a model";
+    }
+}
+
+// Keep the model file of a failure, so that it can be looked at with the command line
+static void keep(const bench *b, int number, const trust_case *c)
+{
+    char        path[BENCH_PATH + 60];
+    const char *folder = bench_plots(b);
+    if (!folder) return;
+    snprintf(path, sizeof path, "%s/trust-%04d.yaml", folder, number);
+    FILE *file = fopen(path, "w");
+    if (!file) return;
+    fputs(c->text, file);
+    fclose(file);
+}
+
+static void tell(const bench *b, int number, const trust_case *c, trust_method m, kd_coordinates coordinates,
+                 double rtol, const trust_outcome *o)
+{
+    keep(b, number, c);
+    bench_say(b, "  %4d %-9s %-15s %s + %s, %s, --rtol %.1e --atol %.1e: error %.2g tolerances, %ld steps, %.1f s %s\n",
+              number, c->family, word_of(o), kd_formulation_word(m.formulation), kd_integrator_word(m.integrator),
+              coordinates == KD_JOINT ? "joint" : "cartesian", rtol, rtol * (c->atol_scale > 0 ? c->atol_scale : 1),
+              o->error, o->steps, o->seconds, o->message);
+}
+
+// true: worth a line
+static bool count(tally *t, const trust_outcome *o)
+{
+    bool silent = o->ending == TRUST_DONE && o->clean && !(o->error <= WRONG);
+    bool alarm = o->ending == TRUST_DONE && !o->clean && o->error <= RIGHT;
+    t->runs++;
+    t->done += o->ending == TRUST_DONE;
+    t->clean += o->ending == TRUST_DONE && o->clean;
+    t->right += o->ending == TRUST_DONE && o->error <= RIGHT;
+    t->silent += silent;
+    t->alarm += alarm;
+    t->late += o->ending == TRUST_NEVER_ENDS;
+    t->crashed += o->ending == TRUST_CRASHED;
+    t->refused += o->ending == TRUST_REFUSED;
+    t->broken += o->ending == TRUST_BROKEN;
+    t->seconds += o->seconds;
+    if (o->ending == TRUST_DONE && o->clean) t->worst = fmax(t->worst, o->error);
+    return silent || alarm || o->ending == TRUST_NEVER_ENDS || o->ending == TRUST_CRASHED || o->ending == TRUST_BROKEN;
+}
+
+static void one_run(bench *b, int number, tally *t, int *shown)
+{
+    static trust_case c; // a large text
+    trust_dice        dice = {1000003u * (uint64_t)number + 17};
+    int               family = number % FAMILIES;
+    c = (trust_case){0};
+    families[family](&dice, &c);
+    trust_method   method = methods[trust_choice(&dice, METHODS)];
+    kd_coordinates coordinates = trust_choice(&dice, 2) ? KD_JOINT : KD_CARTESIAN;
+    double         rtol = trust_decades(&dice, 1e-9, 1e-4);
+    trust_outcome  o = trust_run(&c, method, coordinates, rtol);
+    t[family].family = c.family;
+    if (count(&t[family], &o) && (*shown)++ < SHOWN) tell(b, number, &c, method, coordinates, rtol, &o);
+}
+
+static void rows(bench *b, const tally *t)
+{
+    tally all = {.family = "all"};
+    bench_say(b, "\n  %-9s %5s %5s %5s %5s %7s %6s %6s %5s %8s %10s %8s\n", "family", "runs", "done", "clean", "right",
+              "refused", "silent", "alarm", "late", "crashed", "worst/tol", "CPU s");
+    for (int i = 0; i < FAMILIES; i++) {
+        bench_say(b, "  %-9s %5d %5d %5d %5d %7d %6d %6d %5d %8d %10.3g %8.1f\n", t[i].family, t[i].runs, t[i].done,
+                  t[i].clean, t[i].right, t[i].refused, t[i].silent, t[i].alarm, t[i].late, t[i].crashed + t[i].broken,
+                  t[i].worst, t[i].seconds);
+        all.runs += t[i].runs;
+        all.done += t[i].done;
+        all.silent += t[i].silent;
+        all.alarm += t[i].alarm;
+        all.late += t[i].late;
+        all.refused += t[i].refused;
+        all.crashed += t[i].crashed + t[i].broken;
+    }
+    bench_say(b, "\n");
+    bench_row(b, bench_no_goal(true), NAN, all.runs, "", "random models", "runs");
+    bench_row(b, bench_exactly(0), NAN, all.silent, "", "success, clean, error above 1000 tolerances", "silent_wrong");
+    bench_row(b, bench_below(1), NAN, 100.0 * all.alarm / all.runs, "%",
+              "success, not clean, error below 10 tolerances", "false_alarm");
+    bench_row(b, bench_exactly(0), NAN, all.late, "", "more than 20 s of processor time", "never_ends");
+    bench_row(b, bench_exactly(0), NAN, all.crashed, "", "", "crashed");
+    for (int i = 0; i < FAMILIES; i++)
+        bench_row(b, bench_no_goal(false), NAN, 100.0 * t[i].refused / t[i].runs, "%",
+                  "ended with a failure and a reason", "refused.%s", t[i].family);
+}
+
+static void random_runs(bench *b)
+{
+    tally t[FAMILIES] = {{0}};
+    int   shown = 0, runs = bench_quick(b) ? QUICK : FULL;
+    for (int i = 0; i < runs; i++) one_run(b, i, t, &shown);
+    if (shown > SHOWN) bench_say(b, "  ... and %d more\n", shown - SHOWN);
+    rows(b, t);
+}
+
+int main(int argc, char **argv)
+{
+    int    exit_status;
+    bench *b = bench_create(argc, argv, "Is a clean run right? Random models with planted traps.", &exit_status);
+    if (!b) return exit_status;
+    bench_head(b);
+    if (bench_wants(b, "silent_wrong")) random_runs(b);
+    return bench_end(b);
+}

@@ -1,0 +1,159 @@
+// trust_reference.c: random numbers and the solver behind the references, independent of kardan's integrators.
+#include "trust.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- random numbers -------------------------------------------------------------------------------------------------
+
+static uint64_t next(trust_dice *dice)
+{
+    uint64_t z = dice->state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+double trust_uniform(trust_dice *dice, double low, double high)
+{
+    return low + (high - low) * (double)(next(dice) >> 11) * 0x1p-53;
+}
+
+double trust_decades(trust_dice *dice, double low, double high)
+{
+    return exp(trust_uniform(dice, log(low), log(high)));
+}
+
+int trust_choice(trust_dice *dice, int n)
+{
+    return (int)(next(dice) % (uint64_t)n);
+}
+
+double trust_sign(trust_dice *dice)
+{
+    return trust_choice(dice, 2) ? 1 : -1;
+}
+
+// ---- extrapolation of the midpoint rule
+// ---------------------------------------------------------------------------------
+
+#define COLUMNS 5   // order 10
+#define RIGHT 1e-10 // part of a substep
+
+// Gragg's midpoint rule with an even number of substeps: y(t + h) with an expansion in (h / count)^2
+static void midpoint(const trust_ode *ode, double t, double h, int count, const double *y, double *end)
+{
+    double before[TRUST_STATES], now[TRUST_STATES], slope[TRUST_STATES], part = h / count;
+    ode->f(t + RIGHT * part, y, slope, ode->context); // the limit from the right, where f jumps at t
+    for (int i = 0; i < ode->n; i++) {
+        before[i] = y[i];
+        now[i] = y[i] + part * slope[i];
+    }
+    for (int k = 1; k < count; k++) {
+        ode->f(t + k * part, now, slope, ode->context);
+        for (int i = 0; i < ode->n; i++) {
+            double after = before[i] + 2 * part * slope[i];
+            before[i] = now[i];
+            now[i] = after;
+        }
+    }
+    memcpy(end, now, sizeof now);
+}
+
+// One step by Aitken and Neville's scheme over 2, 4, .. substeps
+static void macro_step(const trust_ode *ode, double t, double h, const double *y, double *end)
+{
+    double table[COLUMNS][TRUST_STATES];
+    for (int k = 0; k < COLUMNS; k++) {
+        midpoint(ode, t, h, 2 * (k + 1), y, table[k]);
+        for (int j = k - 1; j >= 0; j--) {
+            double ratio = (double)(k + 1) / (j + 1);
+            for (int i = 0; i < ode->n; i++)
+                table[j][i] = table[j + 1][i] + (table[j + 1][i] - table[j][i]) / (ratio * ratio - 1);
+        }
+    }
+    memcpy(end, table[0], sizeof table[0]);
+}
+
+// The place strictly between two values of y[0], the nearest to the first; NaN: none
+static double place_between(const trust_ode *ode, double from, double to)
+{
+    double found = NAN;
+    for (int i = 0; i < ode->nplaces; i++) {
+        double place = ode->places[i];
+        if (!((place - from) * (to - place) > 0)) continue;
+        if (isnan(found) || fabs(place - from) < fabs(found - from)) found = place;
+    }
+    return found;
+}
+
+// Shorten the step so that y[0] ends just behind the place (bisection on h; the way is monotonous in a short step)
+static double step_to(const trust_ode *ode, double t, double h, const double *y, double place, double *end)
+{
+    double low = 0, high = h;
+    for (int i = 0; i < 60 && high - low > 1e-16 * fabs(t + h); i++) {
+        double middle = 0.5 * (low + high);
+        macro_step(ode, t, middle, y, end);
+        if ((place - y[0]) * (end[0] - place) >= 0)
+            high = middle;
+        else
+            low = middle;
+    }
+    macro_step(ode, t, high, y, end);
+    return high;
+}
+
+void trust_solve(const trust_ode *ode, double *y, double t0, double t1)
+{
+    double t = t0, end[TRUST_STATES];
+    while (t < t1) {
+        double h = fmin(ode->step(t, y, ode->context), t1 - t);
+        for (int i = 0; i < ode->ntimes; i++)
+            if (ode->times[i] > t && ode->times[i] < t + h) h = ode->times[i] - t;
+        bool last = t + h >= t1;
+        macro_step(ode, t, h, y, end);
+        double place = place_between(ode, y[0], end[0]);
+        if (!isnan(place)) {
+            h = step_to(ode, t, h, y, place, end);
+            last = false;
+        }
+        memcpy(y, end, (size_t)ode->n * sizeof *y);
+        t = last ? t1 : t + h;
+    }
+}
+
+// ---- integrals
+// --------------------------------------------------------------------------------------------------------
+
+#define GAUSS 40
+
+// Nodes and weights of Gauss and Legendre by Newton's method
+static void gauss(double *node, double *weight)
+{
+    for (int i = 0; i < GAUSS; i++) {
+        double x = cos(3.14159265358979323846 * (i + 0.75) / (GAUSS + 0.5)), slope = 1;
+        for (int k = 0; k < 50; k++) {
+            double p0 = 1, p1 = x;
+            for (int j = 2; j <= GAUSS; j++) {
+                double p2 = ((2 * j - 1) * x * p1 - (j - 1) * p0) / j;
+                p0 = p1;
+                p1 = p2;
+            }
+            slope = GAUSS * (x * p1 - p0) / (x * x - 1);
+            double change = p1 / slope;
+            x -= change;
+            if (fabs(change) < 1e-16) break;
+        }
+        node[i] = x;
+        weight[i] = 2 / ((1 - x * x) * slope * slope);
+    }
+}
+
+double trust_integral(double (*f)(double x, const void *context), const void *context, double a, double b, int n)
+{
+    double node[GAUSS], weight[GAUSS], sum = 0, half = (b - a) / n / 2;
+    gauss(node, weight);
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < GAUSS; i++) sum += half * weight[i] * f(a + half * (2 * k + 1 + node[i]), context);
+    return sum;
+}

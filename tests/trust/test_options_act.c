@@ -1,0 +1,285 @@
+// Options of formulations do what they say: each test fails where its option is ignored or its rule is switched off.
+#include "eom/systems.h" // cmocka
+#include <kardan/kardan.h>
+
+#include "gallery.h"
+#include "pendulum.h"
+
+#define DEGREE (3.14159265358979323846 / 180)
+
+// ---- state space: S2's rule of a new partition --------------------------------------------------------------------------
+
+typedef struct turning {
+    kd_simulation *simulation;
+    long           selectors; // so far
+    int            changes;
+    double         angle[20]; // [degrees] of the pendulum where the coordinates had been changed
+} turning;
+
+static kd_eval note_changes(const kd_state *x, bool at_time, void *context)
+{
+    turning *t = context;
+    (void)at_time;
+    if (!t->simulation) return KD_EVAL_OK;
+    long selectors = kd_simulation_stats(t->simulation).selectors;
+    if (selectors > t->selectors && t->changes < 20) t->angle[t->changes++] = atan2(x->p[0], -x->p[1]) / DEGREE;
+    t->selectors = selectors;
+    return KD_EVAL_OK;
+}
+
+// A pendulum that turns evenly, (sin q, -cos q): its condition number is that of the two entries of G = 2 p', 1 up to
+// 45 degrees and tan q behind. The coordinates are chosen anew where it has grown by a quarter, at atan(1.25) = 51.34
+// degrees and every 90 degrees from there, not later.
+static void new_partition_at_a_quarter_more(void **state)
+{
+    (void)state;
+    kd_eom    *eom;
+    kd_state  *x;
+    turning    t = {0};
+    const double step = 0.5 * DEGREE;
+    assert_int_equal(kd_pendulum_create(0, (double[]){0, -1}, (double[]){1, 0}, false, &eom, &x), KD_OK);
+    kd_simulation_options opt = kd_simulation_options_default();
+    opt.formulation = KD_STATESPACE;
+    opt.integrator = KD_SDIRK;
+    opt.rtol = opt.atol = 1e-6;
+    opt.sdirk.h_max = step;
+    opt.output = note_changes;
+    opt.context = &t;
+    assert_int_equal(kd_simulation_create(eom, NULL, &opt, x, &t.simulation, NULL, 0), KD_OK);
+    t.selectors = kd_simulation_stats(t.simulation).selectors;
+    assert_int_equal(kd_simulation_run(t.simulation, 2 * 3.14159265358979), KD_OK);
+    assert_int_equal(t.changes, 4);
+    for (int i = 0; i < t.changes; i++) {
+        double late = remainder(t.angle[i] - atan(1.25) / DEGREE, 90); // seen at the end of the step behind the change
+        if (!(late > 0 && late < 2.1 * step / DEGREE)) fail_msg("change %d at %.2f degrees", i, t.angle[i]);
+    }
+    kd_simulation_destroy(t.simulation);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// At 45 degrees coordinates of the tangent have the speed of the bob, those of the partition one of its components.
+static void tangent_is_not_partition(void **state)
+{
+    (void)state;
+    const double root = sqrt(0.5), speed = 1.7;
+    for (int k = 0; k < 2; k++) {
+        kd_eom   *eom;
+        kd_state *x;
+        kd_dae   *dae;
+        double    y[8], ydot[8];
+        assert_int_equal(
+            kd_pendulum_create(9.81, (double[]){root, -root}, (double[]){speed * root, speed * root}, false, &eom, &x), KD_OK);
+        assert_int_equal(kd_initial_consistent(eom, NULL, NULL, x, NULL, 0), KD_OK);
+        kd_formulation_options opt = kd_formulation_options_default();
+        opt.parametrisation = k == 0 ? KD_PARAMETRISATION_PARTITION : KD_PARAMETRISATION_TANGENT;
+        assert_int_equal(kd_formulation_create(eom, NULL, x, KD_STATESPACE, &opt, &dae, NULL, 0), KD_OK);
+        assert_int_equal(dae->n, 2);
+        kd_formulation_pack(dae, x, y);
+        assert_int_equal(dae->methods->start(dae->impl, 0, y, ydot), KD_EVAL_OK);
+        assert_true(fabs(fabs(ydot[0]) - (k == 0 ? speed * root : speed)) < 1e-12);
+        kd_dae_destroy(dae);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+// ---- psf ----------------------------------------------------------------------------------------------------------------
+
+// A fresh linearisation of psf at the start of a pendulum; the caller destroys all three
+static kd_dae *linearized(const kd_formulation_options *opt, kd_eom **eom, kd_state **x)
+{
+    kd_dae *dae;
+    double  y[20], ydot[20] = {0};
+    assert_int_equal(kd_pendulum_create(13.75, (double[]){0, -1}, (double[]){2.9, 0}, true, eom, x), KD_OK);
+    assert_int_equal(kd_initial_consistent(*eom, NULL, NULL, *x, NULL, 0), KD_OK);
+    assert_int_equal(kd_formulation_create(*eom, NULL, *x, KD_PSF, opt, &dae, NULL, 0), KD_OK);
+    kd_formulation_pack(dae, *x, y);
+    if (dae->methods->start) assert_int_equal(dae->methods->start(dae->impl, 0, y, ydot), KD_EVAL_OK);
+    dae->h = 1e-4; // the invariant determines the velocity all over so short a step
+    assert_true(dae->methods->linearize(dae->impl, 0, y, ydot, true) >= 0);
+    assert_true(dae->methods->linearize(dae->impl, 0, y, ydot, false) >= 0); // without the caution of a new start
+    return dae;
+}
+
+// A known invariant takes the place of a differential equation inside of a step: one unknown of the Newton system less
+// than the two of one degree of freedom.
+static void invariants_act_inside_of_steps(void **state)
+{
+    (void)state;
+    for (int with = 0; with < 2; with++) {
+        kd_eom                *eom;
+        kd_state              *x;
+        kd_formulation_options opt = kd_formulation_options_default();
+        opt.invariants = with;
+        kd_dae *dae = linearized(&opt, &eom, &x);
+        assert_int_equal(dae->nreduced, with ? 1 : 2);
+        kd_dae_destroy(dae);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+static kd_state *end_of(const char *name, const kd_simulation_options *opt, kd_eom **eom, kd_stats *stats)
+{
+    const kd_example *example = kd_gallery_find(name);
+    kd_state         *x;
+    kd_inputs         inputs;
+    assert_int_equal(example->create(eom, &x, &inputs), KD_OK);
+    assert_int_equal(kd_simulate(*eom, &inputs, opt, x, example->t_end, stats, NULL, 0), KD_OK);
+    return x;
+}
+
+// DECOMPD: a decomposition by QR rounds in other ways than LU does: not the same bits, but the same motion.
+static void differential_part_by_qr(void **state)
+{
+    (void)state;
+    kd_state *x[2];
+    kd_eom   *eom[2];
+    for (int k = 0; k < 2; k++) {
+        kd_stats              stats;
+        kd_simulation_options opt = kd_simulation_options_default();
+        opt.rtol = opt.atol = 1e-7;
+        opt.formulation_options.differential_qr = k == 1;
+        x[k] = end_of("caraxis", &opt, &eom[k], &stats);
+    }
+    double apart = 0;
+    for (int i = 0; i < kd_eom_dims(eom[0]).np; i++) apart = fmax(apart, fabs(x[0]->p[i] - x[1]->p[i]));
+    assert_true(apart > 0 && apart < 1e-7);
+    for (int k = 0; k < 2; k++) {
+        kd_state_destroy(x[k]);
+        kd_eom_destroy(eom[k]);
+    }
+}
+
+// Multipliers in the error norm are told to the integrator as such, and steps become others.
+static void multipliers_are_controlled(void **state)
+{
+    (void)state;
+    kd_stats stats[2];
+    for (int with = 0; with < 2; with++) {
+        kd_eom                *eom;
+        kd_state              *x;
+        kd_formulation_options formulation = kd_formulation_options_default();
+        formulation.control_multipliers = with;
+        kd_dae *dae = linearized(&formulation, &eom, &x);
+        int     multipliers = 0;
+        for (int i = 0; i < dae->n; i++) {
+            if (dae->component[i] != KD_COMPONENT_MULTIPLIER) continue;
+            multipliers++;
+            assert_int_equal(dae->controlled[i], with);
+        }
+        assert_int_equal(multipliers, 1);
+        kd_dae_destroy(dae);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+        kd_simulation_options opt = kd_simulation_options_default();
+        opt.rtol = opt.atol = 1e-5;
+        opt.formulation_options.control_multipliers = with;
+        x = end_of("andrews", &opt, &eom, &stats[with]);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+    if (stats[1].accepted == stats[0].accepted) fail_msg("%ld and %ld steps", stats[0].accepted, stats[1].accepted);
+}
+
+// ---- structure of the mass matrix ------------------------------------------------------------------------------------------
+
+static int mass_calls;
+
+// A bob of mass 2 on a line of length 1; the entries beside the diagonal are never to be looked at where the structure says so
+static kd_eval bob_M(const kd_point *x, void *context, double *M)
+{
+    (void)x;
+    mass_calls++;
+    M[0] = M[3] = 2;
+    M[1] = M[2] = *(const double *)context;
+    return KD_EVAL_OK;
+}
+static kd_eval bob_f(const kd_point *x, void *context, double *f)
+{
+    (void)x, (void)context;
+    f[0] = 0;
+    f[1] = -2 * 9.81;
+    return KD_EVAL_OK;
+}
+static kd_eval bob_g(const kd_point *x, void *context, double *g)
+{
+    (void)context;
+    g[0] = x->p[0] * x->p[0] + x->p[1] * x->p[1] - 1;
+    return KD_EVAL_OK;
+}
+
+static kd_eom *make_bob(kd_mass_structure structure, double *beside, kd_state **x)
+{
+    kd_eom    *eom;
+    kd_eom_def def = kd_eom_def_default();
+    def.title = "bob";
+    def.dims = (kd_dims){.np = 2, .nv = 2, .nlambda = 1};
+    def.M = bob_M;
+    def.f = bob_f;
+    def.g = bob_g;
+    def.context = beside;
+    def.mass_structure = structure;
+    assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+    assert_int_equal(kd_state_create(eom, x), KD_OK);
+    (*x)->p[0] = 1;
+    return eom;
+}
+
+// A diagonal matrix is taken as one, and a constant one is evaluated once per linear system at most, not at every step.
+static void mass_structure_is_used(void **state)
+{
+    (void)state;
+    const kd_mass_structure structures[] = {KD_MASS_FULL, KD_MASS_DIAGONAL, KD_MASS_FULL_CONSTANT, KD_MASS_DIAGONAL_CONSTANT};
+    double                  end[4];
+    int                     calls[4];
+    long                    mass[4];
+    for (int k = 0; k < 4; k++) {
+        bool      diagonal = k % 2 == 1;
+        double    beside = diagonal ? 0.7 : 0;
+        kd_state *x;
+        kd_stats  stats;
+        kd_eom   *eom = make_bob(structures[k], &beside, &x);
+        kd_simulation_options opt = kd_simulation_options_default();
+        opt.rtol = opt.atol = 1e-8;
+        mass_calls = 0;
+        assert_int_equal(kd_simulate(eom, NULL, &opt, x, 2, &stats, NULL, 0), KD_OK);
+        end[k] = x->p[0];
+        calls[k] = mass_calls;
+        mass[k] = stats.mass;
+        if (fabs(end[k] - end[0]) > 1e-6) fail_msg("structure %d: %g instead of %g", k, end[k], end[0]);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+    assert_true(10 * calls[2] < calls[0] && 10 * calls[3] < calls[1]);
+    assert_true(mass[2] <= 2 && mass[3] <= 2);
+}
+
+// What stands beside the diagonal does not reach the Newton matrix either: the same bits with and without it.
+static void nothing_beside_the_diagonal(void **state)
+{
+    (void)state;
+    double end[2];
+    for (int k = 0; k < 2; k++) {
+        double    beside = k == 0 ? 0 : 0.7;
+        kd_state *x;
+        kd_eom   *eom = make_bob(KD_MASS_DIAGONAL, &beside, &x);
+        assert_int_equal(kd_simulate(eom, NULL, NULL, x, 2, NULL, NULL, 0), KD_OK);
+        end[k] = x->p[0];
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+    assert_true(end[0] == end[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_partition_at_a_quarter_more), cmocka_unit_test(tangent_is_not_partition),
+        cmocka_unit_test(invariants_act_inside_of_steps),  cmocka_unit_test(differential_part_by_qr),
+        cmocka_unit_test(multipliers_are_controlled),      cmocka_unit_test(mass_structure_is_used),
+        cmocka_unit_test(nothing_beside_the_diagonal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
