@@ -51,9 +51,10 @@ typedef enum kd_restart {
 // What an integrator tells about every attempt of a step, for those who want to know who limits it.
 typedef enum kd_attempt {
     KD_ATTEMPT_ACCEPTED,
-    KD_ATTEMPT_ERROR,   // error test failed
-    KD_ATTEMPT_NEWTON,  // corrector iteration failed or was too slow
-    KD_ATTEMPT_EVALUATE // a function asked for a smaller step
+    KD_ATTEMPT_ERROR,    // error test failed
+    KD_ATTEMPT_NEWTON,   // corrector iteration failed or was too slow
+    KD_ATTEMPT_EVALUATE, // a function asked for a smaller step
+    KD_ATTEMPT_RETRACTED // it had been accepted, but did not stand up to a check; told by the driver
 } kd_attempt;
 typedef enum kd_matrix_news {
     KD_MATRIX_KEPT,
@@ -69,6 +70,7 @@ typedef struct kd_attempt_report {
     kd_attempt     outcome;
     kd_matrix_news matrix; // the most expensive thing that was done to the Newton matrix in this attempt
     double         error;  // norm of the estimated error; NEWTON: of the last increment
+    const char    *why;    // RETRACTED: in words; otherwise NULL
     const double  *share;  // (n) part of each component in the square of that norm, sum 1; NULL: not known. Valid
                            // during the call
 } kd_attempt_report;

@@ -136,6 +136,19 @@ typedef enum kd_kind {
     KD_NAME_KIND_COUNT
 } kd_kind;
 
+// A step as its method saw it, and what was found in it that it did not see: kd_eom_def.unseen
+typedef struct kd_step_seen {
+    double        rtol, atol; // of velocities, inner states and prescribed positions
+    int           nnodes;
+    const double *node; // parts of the step, 0 <= . < 1, at which the method evaluates, apart from its end
+} kd_step_seen;
+typedef struct kd_hidden {
+    double      part;      // of the step, at which it should end; infinity: nothing was found
+    double      size;      // effect, over what the tolerance allows
+    const char *name;      // of the element
+    const char *undecided; // an element of which bounds do not tell; NULL: none
+} kd_hidden;
+
 // ---- instants (S1 Eq. 31)
 // --------------------------------------------------------------------------------------------- Between instants z and
 // the active rows are fixed and all functions are smooth. At an instant, in this order: events of switching functions
@@ -195,6 +208,10 @@ typedef struct kd_eom_def {
     // Bounds of the switching functions along the motion between two points of one step, which are at the acceleration
     // stage: with them no double crossing is missed, without them extrema are searched. -inf, inf: not known
     kd_eval (*switch_bounds)(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
+    // Did laws take values between two points of one step, at the velocity stage, that the step has not seen? From bounds
+    // of the laws; without it nothing is searched. unsearched names what it does not know, i = 0, 1, ...; NULL: no more
+    kd_eval (*unseen)(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
+    const char *(*unsearched)(int i, void *context);
     kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
     const signed char *crossing; // (nswitch) 1: function i matters where it rises, -1: where it falls, 0: both. A
                                  // crossing the other way is shown to event, but not logged. NULL: both. Copied
@@ -322,6 +339,11 @@ KD_API kd_eval kd_eom_discrete(kd_eom_data *d, double *z_new) KD_NODISCARD; // a
 KD_API kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump *jump) KD_NODISCARD; // the same
 KD_API kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point *x1, double *lower,
                                     double *upper) KD_NODISCARD;
+// Without function: out says that nothing was found. Velocity stage
+KD_API kd_eval kd_eom_unseen(kd_eom_data *d, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen,
+                             kd_hidden *out) KD_NODISCARD;
+// What is not searched, by its name; NULL: no more
+KD_API const char *kd_eom_unsearched(const kd_eom *eom, int i);
 KD_API kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit) KD_NODISCARD; // (nmu) infinity: the row always holds
 KD_API bool    kd_eom_one_sided(const kd_eom *eom, int lambda);              // g_i >= 0
 KD_API bool    kd_eom_is_friction(const kd_eom *eom, int mu);

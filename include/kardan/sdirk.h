@@ -61,6 +61,9 @@ KD_API kd_status kd_sdirk_restart(kd_sdirk *sdirk, double t, const double *x, kd
 // Coordinates are chosen anew (kd_dae_class.relabel) at the start of a step: dense output of the last one stays valid
 // until then.
 KD_API kd_status kd_sdirk_step(kd_sdirk *sdirk, double t_end) KD_NODISCARD;
+// Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
+// long. KD_ERR_STAGE: there is none, or steps have a fixed size.
+KD_API kd_status kd_sdirk_retract(kd_sdirk *sdirk, double h) KD_NODISCARD;
 
 KD_API double        kd_sdirk_time(const kd_sdirk *sdirk);
 KD_API double        kd_sdirk_time_old(const kd_sdirk *sdirk); // start of the last accepted step

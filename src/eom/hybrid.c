@@ -62,6 +62,20 @@ kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point 
     return answer == KD_EVAL_OK ? answer : kd_fault_answer(d, KD_SWITCH, "switch_bounds", answer);
 }
 
+kd_eval kd_eom_unseen(kd_eom_data *d, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
+{
+    *out = (kd_hidden){.part = HUGE_VAL};
+    if (!d->eom->def.unseen) return KD_EVAL_OK;
+    kd_eval answer = d->eom->def.unseen(x0, x1, seen, d->context, out);
+    return answer == KD_EVAL_OK ? answer : kd_fault_answer(d, KD_SWITCH, "unseen", answer);
+}
+
+const char *kd_eom_unsearched(const kd_eom *eom, int i)
+{
+    if (eom->def.unsearched) return eom->def.unsearched(i, eom->def.context);
+    return i == 0 && !eom->def.unseen ? "equations of motion written in C" : NULL;
+}
+
 kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit)
 {
     const int nmu = d->eom->def.dims.nmu;

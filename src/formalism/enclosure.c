@@ -105,7 +105,7 @@ static kd_interval range_of_measure(const kd_measure *m, const ends *e, int leve
 }
 
 // Outputs of controllers, in the order in which they read each other
-static void range_outputs(kd_work *w, kd_interval *range)
+void kd_range_outputs(kd_work *w, kd_interval *range)
 {
     const kd_system *s = w->system;
     for (int k = 0; k < s->model->nstates; k++) {
@@ -211,7 +211,7 @@ kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_e
         to->state[i] = range_with_slope(&e);
     }
     for (int i = 0; i < s->upto[extent].slots; i++) to->slot[i] = range_of_slot(w, s->slot[i], x0, x1);
-    range_outputs(w, to->slot);
+    kd_range_outputs(w, to->slot);
     if (extent == KD_FOR_ALL) range_sensors(w, to->slot);
     return KD_EVAL_OK;
 }

@@ -130,7 +130,7 @@ static void hydraulic_energy(const kd_load *load, const double *x, kd_work *w, k
     sum->dissipated += c.leak * (c.p[0] - c.p[1]) + d->viscous * c.v * c.v;
 }
 
-const kd_load_class kd_load_hydraulic = {hydraulic_eval, hydraulic_jacobian, hydraulic_energy};
+const kd_load_class kd_load_hydraulic = {hydraulic_eval, hydraulic_jacobian, hydraulic_energy, NULL};
 
 // ---- air spring -----------------------------------------------------------------------------------------------------
 // The amount of air c is the volume that it would have at ambient pressure, expanded with the exponent n:
@@ -230,7 +230,7 @@ static void air_spring_energy(const kd_load *load, const double *x, kd_work *w, 
     if (n == 1.0 && load->nstates > 1) sum->dissipated += b.flow * log(one->p / two->p);
 }
 
-const kd_load_class kd_load_air_spring = {air_spring_eval, air_spring_jacobian, air_spring_energy};
+const kd_load_class kd_load_air_spring = {air_spring_eval, air_spring_jacobian, air_spring_energy, NULL};
 
 double kd_air_spring_reading(const kd_load *load, const double *x, int number)
 {

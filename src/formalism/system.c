@@ -298,6 +298,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = list_time_slots(s);
     if (status == KD_OK) status = list_z_slots(s);
     if (status == KD_OK) status = kd_system_list_breaks(s);
+    if (status == KD_OK) status = kd_system_list_laws(s);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
     s->time_dependent = reads_time(s);

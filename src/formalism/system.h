@@ -87,6 +87,9 @@ typedef struct kd_load_class {
     kd_eval (*jacobian)(const struct kd_load *load, const double *x, struct kd_work *work, double *J);
     // adds potential energy, dissipated and supplied power; NULL: all power counts as supplied
     void (*energy)(const struct kd_load *load, const double *x, struct kd_work *work, kd_energies *sum);
+    // range of what has a gap or a kink in its force along the first channel, for variables anywhere in their ranges;
+    // NULL: there is nothing of the kind
+    kd_interval (*bounds)(const struct kd_load *load, const kd_interval *x, struct kd_work *work);
 } kd_load_class;
 
 typedef struct kd_load {
@@ -106,6 +109,22 @@ typedef struct kd_load {
     int                      direction;   // dry friction: slot of its direction; -1: regularised
     bool                     stiff;
 } kd_load;
+
+// A law in which something may hide from a step, unseen.c
+typedef enum kd_effect { KD_EFFECT_FORCE, KD_EFFECT_RATE, KD_EFFECT_VALUE } kd_effect;
+typedef struct kd_law {
+    const char    *name;
+    const kd_expr *expr; // what is searched are its terms; NULL: the bounds of the load's class
+    const kd_load *load; // NULL: of a constraint or a prescribed motion
+    kd_effect      effect;
+    int            measure; // force: along which it acts
+    int            state;   // rate: place in r
+    double         factor;  // from the law to force or rate
+    int            nterms, nslots;
+    kd_expr_term  *term;
+    int           *slot; // (nslots) that it reads
+    bool           wide; // reads outputs of controllers
+} kd_law;
 
 // Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
 // in addition, then what blocks and events read, then what only sensors and counted angles read. Each stage is
@@ -179,6 +198,8 @@ struct kd_system {
     int      *time_slot, ntime_slots;     // variables that are t or an input
     int       nbreaking;                  // expressions that may not be smooth at some time
     kd_expr **breaking;
+    int       nlaws;            // laws in which something may hide from a step
+    kd_law   *law;
     int       max_interval;     // ranges of workspace that any expression needs
     int      *z_slot, nz_slots; // variables that are places in z, in their order
     int      *z_slot_at;        // (nz + 1) where those of each place begin
@@ -255,10 +276,30 @@ typedef struct kd_road {
     kd_jet        jet;
 } kd_road;
 
+// The ends of the step that was looked at last
+typedef struct kd_unseen_end {
+    double  t;
+    double *state;        // (np + nv + nr) that was given
+    double *value, *rate; // (nmeasures)
+    double *u;            // (2 nu) u, u'
+} kd_unseen_end;
+
+typedef struct kd_unseen_work {
+    kd_unseen_end end[2];
+    bool          known;     // end[1] is
+    double       *mobility;  // (nlaws) effect per law and time, in tolerances
+    double       *mass;      // (pattern of the tree)
+    int           age;       // looks since mobilities were found
+    bool          undecided; // bounds of a law could not tell
+    kd_interval  *term;      // (2 KD_LAW_TERMS) of one law; over the whole step
+} kd_unseen_work;
+enum { KD_LAW_TERMS = 32 };
+
 // The next breaks of expressions, breaks.c
 typedef struct kd_breaks {
     double       all_from, all_next; // of all together: found at the time from, it holds until next
     double      *from, *next;        // (nbreaking)
+    double      *unsearched;         // (nbreaking) time that the search could not decide
     kd_interval *work;               // (max_interval)
 } kd_breaks;
 
@@ -324,6 +365,7 @@ typedef struct kd_work {
     kd_stiff_part    stiff;
     kd_breaks        breaks;
     kd_enclosure     enclosure;
+    kd_unseen_work   unseen;
     // factor of the accelerations' system
     double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
     int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
@@ -420,6 +462,14 @@ double    kd_work_next_break(kd_work *w, double t); // the next time > t at whic
 bool    kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e);
 kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_extent extent);
 kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
+
+void    kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
+
+// unseen.c
+kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;
+bool      kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u);
+kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
+const char *kd_system_unsearched(int i, void *context);
 
 // rows.c
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet

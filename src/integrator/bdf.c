@@ -57,6 +57,7 @@ struct kd_bdf {
     kd_corrector     corrector;
     double          *predicted, *predicted_dot; // (n) P, P'
     double          *x, *xdot;                  // (n) iterates, then the accepted point
+    double          *x_old;                     // (n) start of the last step
     double          *e;                         // (n) x - P
     double          *rtol, *atol;               // (n)
     double          *weight;                    // (n) 1 / (atol + rtol |x|)
@@ -75,6 +76,7 @@ struct kd_bdf {
     kd_kink             kink;                      // the last one
     double              kink_size, kink_most;      // |h jump of x'|: of it, and what a moved past does not survive
     bool                kinked;                    // since the last step
+    bool                retractable, retracted;    // the last step can be taken back; was
     double              h_before;                  // step in use before a restart; 0: none
     bool                lands;                     // ends of steps are instants, one after the other
     long                accepted_since_start;
@@ -146,8 +148,8 @@ static void set_tolerances(kd_bdf *b)
 static void cut_arrays(kd_bdf *b)
 {
     kd_arena *a = &b->arena;
-    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,      &b->xdot,         &b->e,
-                          &b->rtol,      &b->atol,          &b->weight, &b->index_weight, &b->share};
+    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,     &b->xdot, &b->e, &b->rtol, &b->atol,
+                          &b->weight,    &b->index_weight,  &b->share, &b->x_old};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
     kd_bdf_history_cut(&b->past, a, b->n);
     const kd_corrector_options rules = {.max_newton = b->opt.max_newton,
@@ -381,8 +383,9 @@ static bool second_derivative(kd_bdf *b, double h)
 
 // The first step. DASSL: |h x'| is half a tolerance, order 1. Otherwise x'' makes it possible to start with order 2,
 // and |h^3 x^(3)| is a tenth of the tolerance with |x^(3)| = |x''|^2 / |x'|; not longer than a tenth of the time in
-// which x' changes by its own size. What begins later than at the start is not foreseen: never longer than FIRST_PART,
-// or at a restart than the steps before.
+// which x' changes by its own size, which says nothing where x' is about 0 (a force that sets in at rest): |h^2 x''|
+// may always be a hundredth of the tolerance. What begins later than at the start is not foreseen: never longer than
+// FIRST_PART, or at a restart than the steps before.
 static void prepare_first_step(kd_bdf *b, double span)
 {
     double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
@@ -393,6 +396,7 @@ static void prepare_first_step(kd_bdf *b, double span)
         kd_bdf_history_curvature(&b->past, b->xdot);
         b->order = 2;
         h = d2 > 0 ? fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2) : d1 > 0 ? 0.1 * fmax(d0, 1) / d1 : span;
+        if (d2 > 0) h = fmax(h, 0.1 / sqrt(d2));
     }
     if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), fmax(FIRST_PART * span, b->h_before));
 }
@@ -410,7 +414,7 @@ static void begin(kd_bdf *b, double t, bool keep_matrix)
     b->raising = true;
     b->lands = b->lands && keep_matrix;
     if (!b->lands) b->corrector.same = 0;
-    b->kinked = false;
+    b->kinked = b->retractable = b->retracted = false;
     b->accepted_since_start = 0;
     b->grid_wanted = b->opt.h_fixed > 0 ? b->order_max + 1 : 0;
     b->grid_count = 0;
@@ -487,6 +491,26 @@ kd_status kd_bdf_restart(kd_bdf *b, double t, const double *x, kd_restart mode)
     if (!b || (!x && mode != KD_RESTART_SMOOTH)) return KD_ERR_ARGUMENT;
     if (mode == KD_RESTART_SMOOTH && b->past.terms > 0) return pass_kink(b);
     return kd_bdf_start(b, t, x ? x : b->past.D[0], mode != KD_RESTART_FRESH);
+}
+
+// Order and past of before the step; the matrix is renewed: what was missed shall enter it.
+kd_status kd_bdf_retract(kd_bdf *b, double h)
+{
+    if (!b || !(h > 0) || !b->retractable || b->kinked) return KD_ERR_STAGE;
+    kd_bdf_history_retract(&b->past, &b->step, b->x_old);
+    b->t_old = b->past.t[0];
+    b->order = b->step.order;
+    b->h_next = h;
+    b->h_old = 0;
+    b->equal = 0;
+    b->raising = b->retractable = false;
+    b->retracted = true;
+    b->accepted_since_start--;
+    b->stats.accepted--;
+    b->stats.retracted++;
+    kd_corrector_start(&b->corrector, false);
+    set_weights(b);
+    return KD_OK;
 }
 
 // ---- the step -------------------------------------------------------------------------------------------------------
@@ -639,13 +663,15 @@ static void accept(kd_bdf *b, const estimates *s)
     int k = b->step.order;
     b->equal = b->h == b->h_old && k == b->order_old ? b->equal + 1 : 1;
     choose_next(b, s);
+    memcpy(b->x_old, b->past.D[0], (size_t)b->n * sizeof *b->x);
     kd_bdf_history_accept(&b->past, &b->step, b->e);
     b->t_old = b->past.t[1];
     b->h_old = b->h;
     b->order_old = k;
     if (b->opt.order_fixed == b->order) b->order_least = b->order;
     b->accepted_since_start++;
-    b->kinked = false;
+    b->kinked = b->retracted = false;
+    b->retractable = !(b->opt.h_fixed > 0);
     forget_start(b);
     b->stats.accepted++;
     b->stats.h_last = b->h;
@@ -771,7 +797,8 @@ kd_status kd_bdf_step(kd_bdf *b, double t_end)
 {
     if (!b) return KD_ERR_ARGUMENT;
     double t = b->past.t[0];
-    b->rejected = false;
+    b->rejected = b->retracted;
+    b->retractable = false;
     b->cause = KD_OK;
     b->worst = -1;
     b->message[0] = '\0';

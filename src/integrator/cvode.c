@@ -203,6 +203,19 @@ kd_status kd_cvode_step(kd_cvode *self, double t_end)
     return kd_sundials_stepped(base, flag, t, t_end);
 }
 
+// The solver starts again at the start of the step, with order 1 where it has several.
+kd_status kd_cvode_retract(kd_cvode *self, double h)
+{
+    kd_sundials *base = &self->base;
+    if (!kd_sundials_may_retract(base, h)) return KD_ERR_STAGE;
+    long      steps = base->steps - 1;
+    kd_status status = kd_cvode_restart(self, base->t_old, base->previous, KD_RESTART_SAME_ROWS);
+    kd_sundials_retracted(base, steps);
+    base->h_again = h;
+    if (status == KD_OK && CVodeSetInitStep(base->memory, h) != 0) status = kd_sundials_no_start(base);
+    return status;
+}
+
 kd_status kd_cvode_dense(kd_cvode *self, double t, double *x)
 {
     return kd_sundials_dense(&self->base, CVodeGetDky, t, x);

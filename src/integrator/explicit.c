@@ -463,7 +463,7 @@ kd_status kd_explicit_start(kd_explicit *self, double t, const double *x)
     if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->cause;
     self->h_next = self->opt.h_fixed > 0 ? self->opt.h_fixed : self->opt.h_first;
     self->error_last = SMALLEST_ERROR;
-    self->has_past = self->rejected = self->stiff = self->told = self->dense_known = false;
+    self->has_past = self->rejected = self->retracted = self->stiff = self->told = self->dense_known = false;
     self->since_start = 0;
     self->hits = self->misses = 0;
     self->started = true;
@@ -483,6 +483,24 @@ kd_status kd_explicit_restart(kd_explicit *self, double t, const double *x, kd_r
     kd_status status = kd_explicit_start(self, t, x ? x : self->x);
     if (h > 0) self->h_next = h;
     return status;
+}
+
+// k_start is f at the start of the last step.
+kd_status kd_explicit_retract(kd_explicit *self, double h)
+{
+    if (!self || !(h > 0) || !self->has_past || self->opt.h_fixed > 0) return KD_ERR_STAGE;
+    double *end = self->x;
+    self->x = self->x_old;
+    self->x_old = end;
+    memcpy(self->k_next, self->k_start, (size_t)self->n * sizeof(double));
+    self->t = self->t_old;
+    self->h_next = h;
+    self->error_last = SMALLEST_ERROR;
+    self->has_past = self->dense_known = false;
+    self->retracted = true;
+    self->stats.accepted--;
+    self->stats.retracted++;
+    return KD_OK;
 }
 
 // ---- the step -------------------------------------------------------------------------------------------------------
@@ -574,7 +592,7 @@ static void accept(kd_explicit *self, double err)
     self->stats.accepted++;
     self->since_start++;
     self->has_past = true;
-    self->dense_known = false;
+    self->retracted = self->dense_known = false;
     report(self, self->t_old, KD_ATTEMPT_ACCEPTED, err);
 }
 
@@ -615,7 +633,7 @@ static kd_status after_failure(kd_explicit *self, kd_status status)
 kd_status kd_explicit_step(kd_explicit *self, double t_end)
 {
     if (!self) return KD_ERR_ARGUMENT;
-    self->rejected = false;
+    self->rejected = self->retracted;
     self->cause = KD_OK;
     self->worst = -1;
     self->message[0] = '\0';

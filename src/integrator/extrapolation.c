@@ -529,6 +529,11 @@ kd_status kd_extrapolation_step(kd_extrapolation *self, double t_end)
     return kd_explicit_step((kd_explicit *)self, t_end);
 }
 
+kd_status kd_extrapolation_retract(kd_extrapolation *self, double h)
+{
+    return kd_explicit_retract((kd_explicit *)self, h);
+}
+
 kd_status kd_extrapolation_dense(kd_extrapolation *self, double t, double *x)
 {
     return kd_explicit_dense((kd_explicit *)self, t, x);

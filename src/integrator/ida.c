@@ -203,7 +203,9 @@ kd_status kd_ida_restart(kd_ida *self, double t, const double *x, kd_restart mod
     base->before = kd_ida_stats(self);
     kd_status status = kd_sundials_begin_again(base, t, x, mode, N_VGetArrayPointer(self->xdot));
     if (status < 0) return status;
-    if (IDAReInit(base->memory, base->t, base->x, self->xdot) != 0) return kd_sundials_no_start(base);
+    if (IDAReInit(base->memory, base->t, base->x, self->xdot) != 0 ||
+        (self->opt.h_first > 0 && IDASetInitStep(base->memory, self->opt.h_first) != 0))
+        return kd_sundials_no_start(base);
     base->started = true;
     return KD_OK;
 }
@@ -248,6 +250,18 @@ kd_status kd_ida_step(kd_ida *self, double t_end)
                                           self->opt.h_max > 0 ? self->opt.h_max : INFINITY));
     if (flag == IDA_SUCCESS) flag = IDASolve(base->memory, t_end, &t, base->x, self->xdot, IDA_ONE_STEP);
     return kd_sundials_stepped(base, flag, t, t_end);
+}
+
+// The solver starts again at the start of the step, with order 1 where it has several.
+kd_status kd_ida_retract(kd_ida *self, double h)
+{
+    kd_sundials *base = &self->base;
+    if (!kd_sundials_may_retract(base, h)) return KD_ERR_STAGE;
+    kd_status status = kd_ida_restart(self, base->t_old, base->previous, KD_RESTART_SAME_ROWS);
+    kd_sundials_retracted(base, 0);
+    base->h_again = h;
+    if (status == KD_OK && IDASetInitStep(base->memory, h) != 0) status = kd_sundials_no_start(base);
+    return status;
 }
 
 kd_status kd_ida_dense(kd_ida *self, double t, double *x)

@@ -76,6 +76,7 @@ struct kd_radau {
     double norm;                     // of its last increment
     int    iterations;               // of the last Newton iteration
     bool   first, rejected, has_past, jacobian_current, restart;
+    bool   retracted;                // the last step was taken back: no growth right after it
     bool   lands;                    // ends of steps are instants, one after the other
     bool   kinked;                   // since the last step: x_old and Zprev are a past that nobody has seen
     bool   linearized, only_updated; // since creation; the matrix has new F_x' but old F_x
@@ -230,6 +231,13 @@ void kd_radau_destroy(kd_radau *r)
 }
 
 // ---- norms ----------------------------------------------------------------------------------------------------------
+
+static void exchange(double **a, double **b)
+{
+    double *c = *a;
+    *a = *b;
+    *b = c;
+}
 
 static void set_weights(kd_radau *r)
 {
@@ -586,7 +594,7 @@ kd_status kd_radau_start(kd_radau *r, double t, const double *x)
     r->contraction = 1;
     r->first = r->restart = true;
     r->rejected = r->has_past = r->jacobian_current = false;
-    r->kinked = r->lands = false;
+    r->kinked = r->lands = r->retracted = false;
     r->accepted_since_start = 0;
     return KD_OK;
 }
@@ -625,6 +633,26 @@ kd_status kd_radau_restart(kd_radau *r, double t, const double *x, kd_restart mo
     r->jacobian_current = current;
     r->lands = lands;
     r->restart = false;
+    return KD_OK;
+}
+
+// Xdot has x' of the start of the last step until the next attempt. The matrix is renewed: what was missed shall enter
+// it.
+kd_status kd_radau_retract(kd_radau *r, double h)
+{
+    if (!r || !(h > 0) || !r->has_past || r->kinked) return KD_ERR_STAGE;
+    exchange(&r->x, &r->x_old);
+    exchange(&r->xdot, &r->Xdot);
+    r->t = r->t_old;
+    r->h_next = h;
+    r->h_factored = 0;
+    r->contraction = 1;
+    r->has_past = r->jacobian_current = false;
+    r->retracted = true;
+    r->accepted_since_start = 0;
+    r->stats.accepted--;
+    r->stats.retracted++;
+    set_weights(r);
     return KD_OK;
 }
 
@@ -676,18 +704,10 @@ static kd_status complete(kd_radau *r, double h_new)
         kd_eval answer = dae->methods->rhs(dae->impl, t1, r->X, r->Xdot);
         if (answer != KD_EVAL_OK) return eval_cause(r, answer);
     }
-    double *old = r->x_old;
-    r->x_old = r->x;
-    r->x = r->X;
-    r->X = old;
-    old = r->xdot;
-    r->xdot = r->Xdot;
-    r->Xdot = old;
-    for (int i = 0; i < STAGES; i++) {
-        double *z = r->Zprev[i];
-        r->Zprev[i] = r->Z[i];
-        r->Z[i] = z;
-    }
+    exchange(&r->x_old, &r->x);
+    exchange(&r->x, &r->X);
+    exchange(&r->xdot, &r->Xdot);
+    for (int i = 0; i < STAGES; i++) exchange(&r->Zprev[i], &r->Z[i]);
     r->t_old = r->t;
     r->t = t1;
     r->jacobian_current = dae->keep && r->opt.reference == 0;
@@ -809,7 +829,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
 {
     int singular = 0;
     if (!r) return KD_ERR_ARGUMENT;
-    r->rejected = false;
+    r->rejected = r->retracted;
     r->cause = KD_OK;
     r->worst = -1;
     r->message[0] = '\0';
@@ -859,7 +879,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
                 r->accepted_since_start++;
                 r->first = false;
                 r->has_past = true;
-                r->kinked = false;
+                r->kinked = r->retracted = false;
                 set_weights(r);
                 return KD_OK;
             }

@@ -208,6 +208,13 @@ void kd_sdirk_destroy(kd_sdirk *s)
 
 // ---- norms ----------------------------------------------------------------------------------------------------------
 
+static void exchange(double **a, double **b)
+{
+    double *c = *a;
+    *a = *b;
+    *b = c;
+}
+
 static void set_weights(kd_sdirk *s)
 {
     for (int i = 0; i < s->n; i++) s->weight[i] = 1 / (s->atol[i] + s->rtol[i] * fabs(s->x[i]));
@@ -393,7 +400,7 @@ kd_status kd_sdirk_start(kd_sdirk *s, double t, const double *x)
     s->theta = 0;
     s->first = s->restart = true;
     s->rejected = s->jacobian_current = s->jacobian_here = s->moved_on = false;
-    s->kinked = s->lands = false;
+    s->kinked = s->lands = s->retracted = false;
     s->accepted_since_start = 0;
     return KD_OK;
 }
@@ -428,6 +435,26 @@ kd_status kd_sdirk_restart(kd_sdirk *s, double t, const double *x, kd_restart mo
     s->jacobian_current = current;
     s->lands = lands;
     s->restart = false;
+    return KD_OK;
+}
+
+// The matrix is renewed: what was missed shall enter it.
+kd_status kd_sdirk_retract(kd_sdirk *s, double h)
+{
+    if (!s || !(h > 0) || !s->has_past || s->kinked) return KD_ERR_STAGE;
+    exchange(&s->x, &s->x_old);
+    exchange(&s->xdot, &s->xdot_old);
+    s->xdot_known = s->old_known;
+    s->t = s->t_old;
+    s->h_next = h;
+    s->h_factored = 0;
+    s->contraction = 1;
+    s->has_past = s->moved_on = s->jacobian_current = s->jacobian_here = false;
+    s->retracted = true;
+    s->accepted_since_start = 0;
+    s->stats.accepted--;
+    s->stats.retracted++;
+    set_weights(s);
     return KD_OK;
 }
 
@@ -473,13 +500,6 @@ static kd_status relabel(kd_sdirk *s)
     if (answer == KD_EVAL_OK) return KD_OK;
     kd_status status = kd_sdirk_eval_cause(s, answer);
     return status == KD_ERR_CALLBACK_STOP ? status : s->cause;
-}
-
-static void exchange(double **a, double **b)
-{
-    double *c = *a;
-    *a = *b;
-    *b = c;
 }
 
 // x_1 in X, corrected and projected by the formulation; Xdot belongs to it. KD_OK, or the attempt has to be repeated.
@@ -610,7 +630,7 @@ static kd_status accept(kd_sdirk *s, double err)
     s->accepted_since_start++;
     s->first = false;
     s->has_past = true;
-    s->kinked = false;
+    s->kinked = s->retracted = false;
     set_weights(s);
     return KD_OK;
 }
@@ -628,7 +648,7 @@ kd_status kd_sdirk_step(kd_sdirk *s, double t_end)
 {
     int singular = 0;
     if (!s) return KD_ERR_ARGUMENT;
-    s->rejected = false;
+    s->rejected = s->retracted;
     s->cause = KD_OK;
     s->worst = -1;
     s->message[0] = '\0';

@@ -60,6 +60,7 @@ struct kd_sdirk {
     int    iterations;               // of the stage that needed most
     bool   first, rejected, has_past, restart;
     bool   xdot_known, old_known; // xdot, xdot_old are derivatives
+    bool   retracted;             // the last step was taken back: no growth right after it
     bool   lands;                 // ends of steps are instants, one after the other
     bool   kinked;                // since the last step: x_old is a past that nobody has seen
     bool   linearized;            // since creation

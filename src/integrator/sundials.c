@@ -64,6 +64,7 @@ kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_class *methods, 
     self->dae = dae;
     self->max_steps = max_steps;
     self->accepted = kd_cut_double(arena, n);
+    self->previous = kd_cut_double(arena, n);
     self->F = kd_cut_double(arena, n);
     self->part = kd_cut_double(arena, n);
     self->y = kd_cut_double(arena, dae->nreduced_max);
@@ -443,10 +444,23 @@ kd_status kd_sundials_relabel(kd_sundials *self, bool *changed)
     return kd_sundials_fail(self, self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED);
 }
 
+bool kd_sundials_may_retract(const kd_sundials *self, double h)
+{
+    return self->started && self->steps > 0 && self->t > self->t_old && h > 0;
+}
+
+void kd_sundials_retracted(kd_sundials *self, long steps)
+{
+    self->steps = steps;
+    self->before.accepted--;
+    self->before.retracted++;
+}
+
 kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_end)
 {
     if (self->dae->observe) report_failures(self);
     if (flag < 0) return kd_sundials_fail(self, status_of(self, flag));
+    memcpy(self->previous, self->accepted, (size_t)self->dae->n * sizeof(double));
     memcpy(self->accepted, N_VGetArrayPointer(self->x), (size_t)self->dae->n * sizeof(double));
     self->t_old = self->t;
     self->t = flag == TSTOP_RETURN ? t_end : t;

@@ -39,6 +39,7 @@ struct kd_sundials {
     bool                    *measured;        // (n) takes part in the error test
     double                   t, t_old;
     double                  *accepted;     // (n) at t
+    double                  *previous;     // (n) at t_old
     double                  *F, *part, *y; // own linear algebra
     double                  *share;        // (n) of a report
     kd_kink                  kink;         // the last one
@@ -104,6 +105,9 @@ kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go) KD_NOD
 double kd_sundials_limit(const kd_sundials *self, double t_end, double h_max);
 // State-space forms may change their coordinates between two steps; *changed: the solver must start again at (t, x).
 kd_status kd_sundials_relabel(kd_sundials *self, bool *changed) KD_NODISCARD;
+// May the last step be taken back? And, when the solver has started again at t_old, previous: count it.
+bool kd_sundials_may_retract(const kd_sundials *self, double h);
+void kd_sundials_retracted(kd_sundials *self, long steps);
 // The solver answered flag, self->x at t: the answer of the step.
 kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_end) KD_NODISCARD;
 // Dense output: what get_dky, e.g. CVodeGetDky, has at t, corrected

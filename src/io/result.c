@@ -21,6 +21,7 @@ kd_statistic kd_result_statistic(const kd_certificate *c, int i)
         {"accepted", "accepted steps", true, false, (double)s->accepted},
         {"rejected_error", "steps rejected by the error test", true, false, (double)s->rejected_error},
         {"rejected_newton", "steps rejected by Newton's method", true, false, (double)s->rejected_newton},
+        {"retracted", "steps taken back after a check", true, true, (double)s->retracted},
         {"order_last", "order of the last step", true, true, (double)s->order_last},
         {"calls", "evaluations in total (#fc)", true, false, calls},
         {"residuals", "evaluations of the equations (#fcw)", true, false, (double)s->residuals},

@@ -51,7 +51,7 @@ typedef struct kd_statistic {
     bool        special; // of some methods only: 0 says nothing
     double      value;
 } kd_statistic;
-enum { KD_STATISTICS = 24 };
+enum { KD_STATISTICS = 25 };
 kd_statistic kd_result_statistic(const kd_certificate *certificate, int i);
 
 // Comment lines (version, title, settings, statistics, certificate, units), header line, one row per output time.

@@ -273,6 +273,13 @@ void kd_explainer_see(const kd_attempt_report *r, void *context)
     case KD_ATTEMPT_EVALUATE:
         c->refused++;
         break;
+    case KD_ATTEMPT_RETRACTED: // has been told as accepted before
+        c->attempts--;
+        c->accepted--;
+        c->retracted++;
+        e->log_h -= log(r->h);
+        kd_text(c->why, sizeof c->why, "%s", r->why ? r->why : "");
+        break;
     }
 }
 

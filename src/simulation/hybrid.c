@@ -25,6 +25,7 @@
 #define SHORT_PART 1e-4 // of the last step, for slopes at its end
 #define NEARLY 1e4      // a function so many times its change in the tolerance away from zero is not about to cross
 #define TOLD_PER_ROW 4  // events of one row at one instant
+#define AT_ONCE 4       // breaks that come at once
 
 typedef enum need { NOTHING, SOLVE, PROJECT } need;
 
@@ -203,9 +204,10 @@ static void find_due(kd_hybrid *self, double t)
     self->at_sample = self->next_sample <= at + ulps(at, SLACK);
 }
 
-static kd_status next_times(kd_hybrid *self)
+static bool is_at_once(const kd_hybrid *self)
 {
-    return failed(self, kd_limit_next(self->limit, self->x, &self->next_break, &self->next_sample), "next instants");
+    const double t = self->x->t;
+    return self->next_break <= t + ulps(t, SLACK) + DBL_MIN;
 }
 
 // ---- the switching functions along a step ---------------------------------------------------------------------------
@@ -352,6 +354,27 @@ static kd_status settle(kd_hybrid *self)
 static void lack(kd_hybrid *self, need what)
 {
     if (what > self->need) self->need = what;
+}
+
+static need lack_behind_break(const kd_hybrid *self)
+{
+    return self->dims.nlambda + self->dims.nmu > 0 ? PROJECT : SOLVE;
+}
+
+// A break that comes at once belongs to the present time, which becomes the first of its right side: at the start
+// `if(t > 0, 1, 0)` has the value 0 of the left side at t = 0.
+static kd_status next_times(kd_hybrid *self)
+{
+    kd_status status = KD_OK;
+    for (int k = 0; k < AT_ONCE && status >= 0; k++) {
+        status =
+            failed(self, kd_limit_next(self->limit, self->x, &self->next_break, &self->next_sample), "next instants");
+        if (status < 0 || !is_at_once(self)) break;
+        self->x->t = self->next_break;
+        lack(self, lack_behind_break(self));
+        status = settle(self);
+    }
+    return status;
 }
 
 // What an event has written, with the values of its jump, becomes the state.
@@ -551,7 +574,7 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
     kd_state_copy(x, self->before);
     if (self->at_break || self->at_sample) x->t = self->at_sample ? self->next_sample : self->next_break;
     if (self->at_break) {
-        lack(self, self->dims.nlambda + self->dims.nmu > 0 ? PROJECT : SOLVE);
+        lack(self, lack_behind_break(self));
         kd_teller_tell(KD_EVENT_BREAK, -1, 0, "a function of time is not smooth here", &self->teller);
     }
     if (self->has_crossed) status = make_event(self);

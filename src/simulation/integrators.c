@@ -13,6 +13,10 @@
     {                                                                                                                  \
         return kd_##name##_step(self, t_end);                                                                          \
     }                                                                                                                  \
+    static kd_status name##_retract(void *self, double h)                                                              \
+    {                                                                                                                  \
+        return kd_##name##_retract(self, h);                                                                           \
+    }                                                                                                                  \
     static double name##_time(const void *self)                                                                        \
     {                                                                                                                  \
         return kd_##name##_time(self);                                                                                 \
@@ -164,8 +168,8 @@ static kd_status extrapolation_create(kd_dae *dae, kd_simulation_options *opt, v
 // the class of functions name_create, name_start, ...
 #define KD_INTEGRATOR_CLASS(name)                                                                                      \
     {                                                                                                                  \
-        .create = name##_create, .start = name##_start, .step = name##_step, .time = name##_time,                      \
-        .time_old = name##_time_old, .x = name##_x, .dense = name##_dense, .stats = name##_stats,                      \
+        .create = name##_create, .start = name##_start, .step = name##_step, .retract = name##_retract,                \
+        .time = name##_time, .time_old = name##_time_old, .x = name##_x, .dense = name##_dense, .stats = name##_stats, \
         .message = name##_message, .destroy = name##_destroy                                                           \
     }
 static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {

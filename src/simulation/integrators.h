@@ -13,6 +13,9 @@ typedef struct kd_integrator_class {
     // KD_RESTART_SMOOTH: t is its present time, x may be NULL; x() has the limit from the right then
     kd_status (*start)(void *self, double t, const double *x, kd_restart mode);
     kd_status (*step)(void *self, double t_end);
+    // give up the last accepted step: time and x are those of its start again, the next step is at most h long.
+    // KD_ERR_STAGE: there is none, or steps have a fixed size
+    kd_status (*retract)(void *self, double h);
     double (*time)(const void *self);
     double (*time_old)(const void *self);
     const double *(*x)(const void *self);

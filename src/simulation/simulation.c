@@ -11,9 +11,13 @@
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"
 #include "simulation/singular.h"
+#include "simulation/unseen.h"
+#include "simulation/verify.h"
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
 #define SINGULAR 0.03       // the same, that is the reason
+#define LEAST_PART 1e-9     // of the first attempt: steps that are taken back do not become shorter
+#define MOST_RETRACTED 60   // steps taken back in a row
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
@@ -51,9 +55,11 @@ struct kd_simulation {
     void                      *integrator;
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
     kd_collapse               *collapse;
+    kd_unseen                 *search; // NULL: nothing can be searched
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
+    double                     from;      // time of the last start; x may be the limit from the right, an ulp later
     double                     passed;    // time of the last instant
     bool                       unseen;    // the end of the last step has not been shown yet
     kd_status                  started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
@@ -247,12 +253,14 @@ static kd_status instant_failed(kd_simulation *s, kd_status status)
 static kd_status start(kd_simulation *s, bool created)
 {
     measure_assumed(s);
+    s->from = s->x->t;
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
     if (status >= 0) {
         s->started = status;
         kd_text(s->news, sizeof s->news, "%s", s->message);
         if (s->hybrid) status = instant_failed(s, kd_hybrid_begin(s->hybrid, created));
     }
+    if (s->x->t > s->from) s->passed = s->x->t;
     (void)same_rows(s);
     if (status >= 0) status = integrator_start(s, KD_RESTART_FRESH);
     if (status < 0) recall_assumed(s);
@@ -261,10 +269,18 @@ static kd_status start(kd_simulation *s, bool created)
     return status < 0 ? status : s->started;
 }
 
+// The instant that was passed is the same time as t but for rounding.
+static bool is_passed(const kd_simulation *s, double t)
+{
+    return s->x->t == s->passed && t >= s->x->t - PASSED * DBL_EPSILON * fabs(s->x->t) - DBL_MIN;
+}
+
 // wanted times before the present one can no longer be shown
 static void skip_times(kd_simulation *s)
 {
-    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++;
+    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t &&
+           !is_passed(s, s->opt.times[s->next_time]))
+        s->next_time++;
 }
 
 static kd_status check_times(const kd_simulation_options *o, double start, char *message, size_t size)
@@ -307,6 +323,48 @@ static kd_status inside(double t, kd_state *x, void *context)
     return KD_OK;
 }
 
+// Tolerances that the integrator works with
+static void tolerances_of(const kd_simulation_options *o, double *rtol, double *atol)
+{
+#define TOLERANCES(of) *rtol = o->of.rtol, *atol = o->of.atol
+    switch (o->integrator) {
+    case KD_BDF:
+        TOLERANCES(bdf);
+        break;
+    case KD_IDA:
+        TOLERANCES(ida);
+        break;
+    case KD_CVODE:
+        TOLERANCES(cvode);
+        break;
+    case KD_ARKODE:
+        TOLERANCES(arkode);
+        break;
+    case KD_SDIRK:
+        TOLERANCES(sdirk);
+        break;
+    case KD_EXTRAPOLATION:
+        TOLERANCES(extrapolation);
+        break;
+    case KD_DOPRI5:
+    case KD_DOP853:
+    case KD_HALF_EXPLICIT:
+        TOLERANCES(explicit_rk);
+        break;
+    default:
+        TOLERANCES(radau);
+        break;
+    }
+#undef TOLERANCES
+}
+
+static kd_status create_search(kd_simulation *s)
+{
+    double rtol, atol;
+    tolerances_of(&s->opt, &rtol, &atol);
+    return kd_unseen_create(s->eom, &s->inputs, s->x, s->opt.integrator, rtol, atol, &s->search);
+}
+
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
                                kd_state *x, kd_simulation **simulation, char *message, size_t size)
 {
@@ -342,6 +400,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
     if (status >= 0) status = kd_collapse_create(eom, &s->inputs, kd_integrator_tolerances(&s->opt), &s->collapse);
+    if (status >= 0) status = create_search(s);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
@@ -359,6 +418,7 @@ void kd_simulation_destroy(kd_simulation *s)
     if (!s) return;
     kd_hybrid_destroy(s->hybrid);
     kd_collapse_destroy(s->collapse);
+    kd_unseen_destroy(s->search);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->at);
@@ -400,12 +460,6 @@ static bool is_left(const kd_simulation *s)
     return s->hybrid && kd_hybrid_pending(s->hybrid);
 }
 
-// The instant that was passed is the same time as t but for rounding.
-static bool is_passed(const kd_simulation *s, double t)
-{
-    return s->x->t == s->passed && t >= s->x->t - PASSED * DBL_EPSILON * fabs(s->x->t);
-}
-
 // The state at a wanted time up to the present one, in s->at
 static kd_status find_wanted(kd_simulation *s, double wanted)
 {
@@ -437,7 +491,10 @@ static kd_status show_start(kd_simulation *s)
     if (s->shown) return KD_OK;
     s->shown = true;
     skip_times(s);
-    return show(s, s->x, false);
+    if (s->x->t == s->from || s->x->t != s->passed) return show(s, s->x, false);
+    kd_state_copy(s->x, s->at);
+    s->at->t = s->from;
+    return show(s, s->at, false);
 }
 
 // Wanted times up to the present one, then the end of the step; what a stop left unseen comes with the next run
@@ -449,13 +506,78 @@ static kd_status show_step(kd_simulation *s)
     return show(s, s->x, false);
 }
 
+// ---- steps that stand -----------------------------------------------------------------------------------------------
+
+// Where a step from the present time must end at the latest
+static double step_limit(kd_simulation *s, double target)
+{
+    (void)s;
+    return target; // kd_unseen_limit
+}
+
+// The accepted step, which nobody has seen yet: x of the simulation is still its start, dense output gives its inside.
+// The check that wants the shortest step counts.
+static kd_status judge(kd_simulation *s, kd_verdict *verdict)
+{
+    double        t;
+    const double *x = present_vector(s, &t);
+    *verdict = KD_STANDS; // kd_verify_look
+    if (!s->search) return KD_OK;
+    kd_state_copy(s->x, s->at);
+    s->at->t = t;
+    if (s->dae->methods->pack) // x has no p, v of its own
+        kd_formulation_unpack(s->dae, t, x, s->at);
+    else
+        memcpy(s->at->p, x, (size_t)s->dae->nstate * sizeof *x);
+    return kd_unseen_look(s->search, s->x, s->at, verdict);
+}
+
+// Take the last step back, and tell who listens.
+static kd_status retract(kd_simulation *s, const kd_verdict *verdict)
+{
+    const double t = s->methods->time_old(s->integrator), h = s->methods->time(s->integrator) - t;
+    kd_status    status = s->methods->retract(s->integrator, verdict->h);
+    if (status < 0) {
+        kd_text(s->message, sizeof s->message, "the step from t = %.9g could not be taken back: %s", t,
+                s->methods->message(s->integrator));
+        return status;
+    }
+    const kd_attempt_report told = {
+        .t = t, .h = h, .outcome = KD_ATTEMPT_RETRACTED, .error = verdict->size, .why = verdict->why};
+    if (s->dae->observe) s->dae->observe(&told, s->dae->observer);
+    return KD_OK;
+}
+
+// One step that stands up to the checks, or cannot be made shorter
+static kd_status standing_step(kd_simulation *s, double target)
+{
+    double    least = 0;
+    kd_status news = KD_OK;
+    target = step_limit(s, target);
+    for (int tries = 0;; tries++) {
+        kd_verdict verdict;
+        kd_status  status = integrator_step(s, target);
+        if (status < 0) return status;
+        if (status > 0) news = status;
+        double h = s->methods->time(s->integrator) - s->methods->time_old(s->integrator);
+        if (tries == 0) least = LEAST_PART * h;
+        if (!(h > least) || tries == MOST_RETRACTED) return news;
+        status = judge(s, &verdict);
+        if (status < 0) return status;
+        if (!(verdict.h < h)) return news;
+        verdict.h = fmax(verdict.h, least);
+        status = retract(s, &verdict);
+        if (status < 0) return status;
+    }
+}
+
 // One step towards t_end, not beyond the next instant; x is its end, or an instant inside
 static kd_status step(kd_simulation *s, double t_end)
 {
     double    target = s->hybrid ? kd_hybrid_target(s->hybrid, t_end) : t_end;
     kd_status status = KD_OK;
     if (target > s->x->t) {
-        status = integrator_step(s, target);
+        status = standing_step(s, target);
         if (status >= 0) status = take_state(s);
     }
     if (status < 0 || !s->hybrid) return status;
@@ -560,6 +682,13 @@ kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
 {
     if (!s || !x || !(t >= kd_simulation_step_start(s) && t <= s->x->t)) return KD_ERR_ARGUMENT;
     return inside(t, x, s);
+}
+
+const char *kd_simulation_not_searched(const kd_simulation *s, int i)
+{
+    const char *name = s && i >= 0 ? kd_eom_unsearched(s->eom, i) : NULL;
+    if (name || !s || !s->search || i < 0 || (i > 0 && !kd_eom_unsearched(s->eom, i - 1))) return name;
+    return kd_unseen_undecided(s->search);
 }
 
 long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)

@@ -1,0 +1,555 @@
+// unseen.c: what laws hold between the ends of a step that the step has not seen.
+// Method: docs/methods/intervals.md
+//
+// A method sees a law at its nodes. Between them the law may rise and fall again: a pulse in time, a band of a
+// coordinate, a gap that closes and opens. The variables of a law move along cubics between the ends of the step (value
+// and rate known at both), so that ranges of the law are known for every part of it. Each law is taken apart into the
+// terms of its sum; of a term
+//
+//     seen      hull of the values at the nodes and of the cubic by values and slopes at the ends, widened by a quarter
+//     over(I)   how far its range on a part I of the step reaches beyond that, sure(I): how far all of it does
+//     effect    sum over(I) |I| h times the mobility: change of velocity in tolerances (forces), the largest of them
+//               (prescribed positions)
+//
+// Parts are halved until the effect is below the threshold, or what is surely beyond it is above: then the step is too
+// long, and should end where that begins.
+#include <math.h>
+#include <string.h>
+
+#include "formalism/loads.h"
+
+#define THRESHOLD 5.0  // [tolerances] effects that matter
+#define WIDER 0.25     // part of what was seen by which a smooth curve may leave it
+#define SLOPE 1e-5     // part of the step for slopes at its ends
+#define FOLLOWED 0.0625 // part of the step along which a slope must hold to count
+#define BENT 0.3     // of a change: so far from a straight line is smooth
+#define PARTS 96       // of one step, for one term
+#define NARROW 1e-13   // a part that is not halved
+#define MARGIN 0.1     // of the bend of a cubic: the motion is none
+#define RENEWED 16     // looks after which mobilities are found anew
+#define FOOT 0.02      // part of the step: what begins before is at its start
+#define BESIDE 0.02    // of the threshold: effect of a part that belongs to what was found
+#define INSIDE 0.25    // of what begins at the start: length of the step then
+
+enum { SLOT_TIME = 0 }; // as system.c makes it
+
+static const kd_interval all = {-INFINITY, INFINITY};
+
+// ---- the list of laws -----------------------------------------------------------------------------------------------
+
+// Times, coordinates and states move smoothly; inputs and outputs of controllers have laws of their own.
+static bool is_smooth(int slot, const void *context)
+{
+    const kd_system *s = context;
+    switch (s->slot[slot].kind) {
+    case KD_SLOT_INPUT:
+        return !s->input[s->slot[slot].index];
+    case KD_SLOT_OUT:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load *load)
+{
+    const int n = (e ? kd_expr_slot_count(e) : 0) + (load ? load->nvariables : 0);
+    law->slot = kd_cut_int(&s->arena, n);
+    if (!law->slot && n > 0) return false;
+    for (int i = 0; e && i < kd_expr_slot_count(e); i++) law->slot[law->nslots++] = kd_expr_slot(e, i);
+    for (int i = 0; load && i < load->nvariables; i++) law->slot[law->nslots++] = load->variable[i];
+    for (int i = 0; i < law->nslots; i++) law->wide = law->wide || s->slot[law->slot[i]].kind == KD_SLOT_OUT;
+    return true;
+}
+
+static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load *of_bounds, double *work)
+{
+    kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0}};
+    const int    n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
+    if (n == 0) return KD_OK;
+    law.nterms = n;
+    law.term = kd_arena_cut(&s->arena, (size_t)n, sizeof *law.term);
+    if (!law.term || !add_slots(s, &law, law.expr ? law.expr : of_bounds->law[0], of_bounds)) return KD_ERR_MEMORY;
+    for (int i = 0; i < n; i++) law.term[i] = term[i];
+    kd_law *grown = kd_grow(s->law, s->nlaws, capacity, sizeof *grown);
+    if (!grown) return KD_ERR_MEMORY;
+    s->law = grown;
+    s->law[s->nlaws++] = law;
+    return KD_OK;
+}
+
+// What a law of a load does: a force along a channel, the rate of a state, or (valve, inflow) more than is known
+static kd_law law_of_load(const kd_load *load, int i)
+{
+    kd_law law = {.name = load->name, .expr = load->law[i], .load = load, .factor = 1.0};
+    if (load->class == &kd_load_state) {
+        law.effect = KD_EFFECT_RATE;
+        law.state = load->state;
+        if (load->state_def->kind == KD_STATE_LAG) law.factor = 1.0 / load->state_def->time_constant;
+    } else if (load->class == &kd_load_hydraulic || load->class == &kd_load_air_spring || load->nchannels == 0) {
+        law.effect = KD_EFFECT_VALUE;
+    } else {
+        law.measure = load->channel[i < load->nchannels ? i : 0];
+    }
+    return law;
+}
+
+static kd_status add_load(kd_system *s, const kd_load *load, int *capacity, double *work)
+{
+    kd_status status = KD_OK;
+    if (load->class->bounds)
+        return add_law(s, capacity, (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0},
+                       load, work);
+    for (int i = 0; i < 6 && status == KD_OK; i++)
+        if (load->law[i]) status = add_law(s, capacity, law_of_load(load, i), NULL, work);
+    return status;
+}
+
+static kd_status add_rows(kd_system *s, const kd_row *row, int n, int *capacity, double *work)
+{
+    kd_status status = KD_OK;
+    for (int i = 0; i < n && status == KD_OK; i++) {
+        const kd_expr *const of[] = {row[i].target, row[i].expr};
+        for (int k = 0; k < 2 && status == KD_OK; k++)
+            if (of[k])
+                status = add_law(s, capacity,
+                                 (kd_law){.name = row[i].name, .expr = of[k], .effect = KD_EFFECT_VALUE, .factor = 1.0},
+                                 NULL, work);
+    }
+    return status;
+}
+
+static kd_status add_all(kd_system *s, int *capacity, double *work)
+{
+    kd_status status = KD_OK;
+    for (int i = 0; i < s->nloads && status == KD_OK; i++) status = add_load(s, &s->load[i], capacity, work);
+    if (status == KD_OK) status = add_rows(s, s->row_g, s->nrows_g, capacity, work);
+    if (status == KD_OK) status = add_rows(s, s->row_h, s->nrows_h, capacity, work);
+    for (int i = 0; s->motion && i < s->tree.ndof && status == KD_OK; i++)
+        if (s->motion[i])
+            status = add_law(s, capacity,
+                             (kd_law){.name = "motion", .expr = s->motion[i], .effect = KD_EFFECT_VALUE, .factor = 1.0},
+                             NULL, work);
+    return status;
+}
+
+kd_status kd_system_list_laws(kd_system *s)
+{
+    int size = 0, capacity = 0;
+    for (int i = 0; i < s->nexprs; i++) size = kd_expr_work_size(s->expr[i]) > size ? kd_expr_work_size(s->expr[i]) : size;
+    double *work = kd_alloc((size_t)(size > 0 ? size : 1) * sizeof *work);
+    if (!work) return KD_ERR_MEMORY;
+    kd_status status = s->for_start ? KD_OK : add_all(s, &capacity, work);
+    kd_free(work);
+    return status;
+}
+
+// Elements written in C tell nothing about their laws.
+const char *kd_system_unsearched(int i, void *context)
+{
+    const kd_system *s = context;
+    for (int k = 0; k < s->nloads; k++)
+        if (s->load[k].user && i-- == 0) return s->load[k].name;
+    return NULL;
+}
+
+bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
+{
+    for (int i = 0; i < 2 && s->nlaws > 0; i++) {
+        u->end[i].state = kd_cut_double(arena, s->np + s->nv + s->nr);
+        u->end[i].value = kd_cut_double(arena, s->nmeasures);
+        u->end[i].rate = kd_cut_double(arena, s->nmeasures);
+        u->end[i].u = kd_cut_double(arena, 2 * s->model->ninputs);
+    }
+    u->mobility = kd_cut_double(arena, s->nlaws);
+    u->term = kd_arena_cut(arena, 2 * KD_LAW_TERMS, sizeof *u->term);
+    u->mass = kd_cut_double(arena, s->nlaws > 0 && s->tree.column ? s->tree.column[s->nv] : 0);
+    return !arena->failed;
+}
+
+// ---- the ends of a step ---------------------------------------------------------------------------------------------
+
+static bool is_end(const kd_system *s, const kd_unseen_end *e, const kd_point *x)
+{
+    const size_t p = (size_t)s->np, v = (size_t)s->nv, r = (size_t)s->nr, d = sizeof(double);
+    return e->t == x->t && memcmp(e->state, x->p, p * d) == 0 && memcmp(e->state + p, x->v, v * d) == 0 &&
+           (r == 0 || memcmp(e->state + p + v, x->r, r * d) == 0);
+}
+
+static void take_end(kd_work *w, const kd_point *x, kd_unseen_end *e)
+{
+    const kd_system *s = w->system;
+    const size_t     p = (size_t)s->np, v = (size_t)s->nv, d = sizeof(double), n = (size_t)s->upto[KD_FOR_LOADS].measures;
+    kd_point         own = *x; // stamps are those of its owner
+    own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
+    kd_work_forget(w);
+    kd_work_velocity(w, &own, KD_FOR_LOADS);
+    e->t = x->t;
+    memcpy(e->state, x->p, p * d);
+    memcpy(e->state + p, x->v, v * d);
+    if (s->nr > 0) memcpy(e->state + p + v, x->r, (size_t)s->nr * d);
+    memcpy(e->value, w->value, n * d);
+    memcpy(e->rate, w->rate, n * d);
+    for (int k = 0; k < s->model->ninputs; k++) e->u[k] = x->u[k], e->u[s->model->ninputs + k] = x->du[k];
+}
+
+// Effect of a unit of each law per time, by the inertia M_ii of the velocities that it acts on
+static double inertia_of(const kd_work *w, int velocity)
+{
+    const kd_tree *tree = &w->system->tree;
+    if (!tree->column) { // a large model: of the link alone
+        const kd_link *link = &tree->link[tree->dof_link[tree->v_dof[velocity]]];
+        return link->mass;
+    }
+    for (int k = tree->column[velocity]; k < tree->column[velocity + 1]; k++)
+        if (tree->row[k] == velocity) return w->unseen.mass[k];
+    return 0.0;
+}
+
+static double mobility_along(const kd_work *w, int measure, const kd_step_seen *seen)
+{
+    const kd_system  *s = w->system;
+    const kd_measure *m = &s->measure[measure];
+    const double     *v0 = w->unseen.end[0].state + s->np, *v1 = w->unseen.end[1].state + s->np;
+    const int         n = m->kind == KD_MEASURE_DOF ? 1 : s->pair[m->pair].nsteps;
+    double            most = 0.0;
+    for (int l = 0; l < n; l++) {
+        const int dof = m->kind == KD_MEASURE_DOF ? m->dof : s->pair[m->pair].step[l].dof, i = s->tree.dof_v[dof];
+        if (i < 0) continue;
+        const double slope = w->slope[w->slope_at[measure] + l], inertia = inertia_of(w, i);
+        const double tolerance = seen->rtol * fmax(fabs(v0[i]), fabs(v1[i])) + seen->atol;
+        if (inertia > 0.0) most = fmax(most, fabs(slope) / (inertia * tolerance));
+    }
+    return most;
+}
+
+// At the end of the step, which the work object has just been at
+static void find_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point *x1)
+{
+    const kd_system *s = w->system;
+    kd_point         own = *x1;
+    own.position_stamp = w->position_stamp;
+    kd_work_axes(w, &own, KD_FOR_LOADS);
+    if (s->tree.column) kd_tree_mass(&s->tree, &w->motion, w->unseen.mass);
+    for (int i = 0; i < s->nlaws; i++) {
+        const kd_law *law = &s->law[i];
+        const double *r = w->unseen.end[1].state + s->np + s->nv;
+        w->unseen.mobility[i] =
+            law->effect == KD_EFFECT_FORCE  ? mobility_along(w, law->measure, seen)
+            : law->effect == KD_EFFECT_RATE ? 1.0 / (seen->rtol * fabs(r[law->state]) + seen->atol)
+                                            : 1.0;
+    }
+    w->unseen.age = 0;
+}
+
+// ---- variables along the step ---------------------------------------------------------------------------------------
+
+// A cubic over 0 .. 1 with the slopes v
+typedef struct cubic {
+    double s[2], v[2];
+} cubic;
+
+static double cubic_at(const cubic *c, double x, double *slope, double *bend)
+{
+    const double y = 1.0 - x, rise = c->s[1] - c->s[0];
+    *slope = y * (y - 2.0 * x) * c->v[0] + x * (x - 2.0 * y) * c->v[1] + 6.0 * x * y * rise;
+    *bend = (6.0 * x - 4.0) * c->v[0] + (6.0 * x - 2.0) * c->v[1] + 6.0 * (y - x) * rise;
+    return x < 0.5 ? c->s[0] + x * (y * y * c->v[0] - x * y * c->v[1] + x * (3.0 - 2.0 * x) * rise)
+                   : c->s[1] - y * (y * (3.0 - 2.0 * y) * rise + x * x * c->v[1] - x * y * c->v[0]);
+}
+
+static kd_interval hull(const double *c, int n, double margin)
+{
+    kd_interval range = {c[0], c[0]};
+    for (int i = 1; i < n; i++) range = (kd_interval){fmin(range.lower, c[i]), fmax(range.upper, c[i])};
+    range = (kd_interval){range.lower - margin, range.upper + margin};
+    return range.lower <= range.upper ? range : all;
+}
+
+// Value (level 0) or slope (level 1) between a and b, by Bernstein's coefficients of this part
+static kd_interval cubic_range(const cubic *c, double a, double b, int level)
+{
+    double       va, vb, ba, bb;
+    const double w = b - a, sa = cubic_at(c, a, &va, &ba), sb = cubic_at(c, b, &vb, &bb);
+    const double bend = MARGIN * w * fabs(vb - va);
+    if (level == 0) return hull((double[]){sa, sa + w / 3.0 * va, sb - w / 3.0 * vb, sb}, 4, 0.125 * bend);
+    return hull((double[]){va, va + 0.5 * w * ba, vb}, 3, 0.0);
+}
+
+static kd_interval range_of_measure(const kd_work *w, kd_slot at, double h, double a, double b)
+{
+    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
+    const kd_measure    *m = &w->system->measure[at.index];
+    const double         pi = 3.14159265358979323846, v0 = e0->rate[at.index], v1 = e1->rate[at.index];
+    if (at.level > 1) return all;
+    if (!kd_measure_has_value(m)) // rates alone: straight
+        return hull((double[]){v0 + a * (v1 - v0), v0 + b * (v1 - v0)}, 2, 0.0);
+    const cubic c = {{e0->value[at.index], e1->value[at.index]}, {h * v0, h * v1}};
+    if (m->kind == KD_MEASURE_ANGLE && m->turns < 0 && fabs(c.s[1] - c.s[0] - 0.5 * (c.v[0] + c.v[1])) > pi)
+        return at.level == 0 ? (kd_interval){-pi, pi} : hull((double[]){v0, v1}, 2, 0.0); // jumped over pi
+    kd_interval range = cubic_range(&c, a, b, at.level);
+    if (at.level == 1) range = (kd_interval){range.lower / h, range.upper / h};
+    return range;
+}
+
+// Inputs by their expressions, those of the caller by what is known at the ends
+static kd_interval range_of_input(kd_work *w, int k, double h, double a, double b)
+{
+    const kd_system     *s = w->system;
+    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
+    const int            nu = s->model->ninputs;
+    if (s->input[k]) {
+        const kd_interval t0 = {e0->t, e0->t}, time = {e0->t + a * h, e0->t + b * h};
+        const kd_interval now = kd_expr_bounds(s->input[k], &t0, w->breaks.work);
+        if (now.lower <= e0->u[k] && e0->u[k] <= now.upper) return kd_expr_bounds(s->input[k], &time, w->breaks.work);
+    }
+    const cubic c = {{e0->u[k], e1->u[k]}, {h * e0->u[nu + k], h * e1->u[nu + k]}};
+    return cubic_range(&c, a, b, 0);
+}
+
+static kd_interval range_of_slot(kd_work *w, const kd_point *x1, int i, double a, double b)
+{
+    const kd_system     *s = w->system;
+    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
+    const kd_slot        at = s->slot[i];
+    const double         h = e1->t - e0->t;
+    switch (at.kind) {
+    case KD_SLOT_TIME:
+        return (kd_interval){a > 0.0 ? e0->t + a * h : e0->t, b < 1.0 ? e0->t + b * h : e1->t};
+    case KD_SLOT_INPUT:
+        return range_of_input(w, at.index, h, a, b);
+    case KD_SLOT_STATE: {
+        const double r0 = e0->state[s->np + s->nv + at.index], r1 = e1->state[s->np + s->nv + at.index];
+        return w->enclosure.state[at.index] = hull((double[]){r0 + a * (r1 - r0), r0 + b * (r1 - r0)}, 2, 0.0);
+    }
+    case KD_SLOT_DISCRETE:
+        return (kd_interval){x1->z[at.index], x1->z[at.index]};
+    case KD_SLOT_MEASURE:
+        return range_of_measure(w, at, h, a, b);
+    default:
+        return all;
+    }
+}
+
+// Ranges of the terms of a law between the parts a and b of the step
+static void ranges_of(kd_work *w, const kd_law *law, const kd_point *x1, double a, double b, kd_interval *out)
+{
+    const kd_system *s = w->system;
+    kd_interval     *slot = w->enclosure.slot;
+    if (law->wide) {
+        for (int i = 0; i < s->upto[KD_FOR_LOADS].slots; i++) slot[i] = range_of_slot(w, x1, i, a, b);
+        for (int i = 0; i < s->nr; i++) {
+            const double *r0 = w->unseen.end[0].state + s->np + s->nv, *r1 = w->unseen.end[1].state + s->np + s->nv;
+            w->enclosure.state[i] = hull((double[]){r0[i] + a * (r1[i] - r0[i]), r0[i] + b * (r1[i] - r0[i])}, 2, 0.0);
+        }
+        kd_range_outputs(w, slot);
+    } else {
+        for (int k = 0; k < law->nslots; k++) slot[law->slot[k]] = range_of_slot(w, x1, law->slot[k], a, b);
+    }
+    if (!law->expr) {
+        out[0] = law->load->class->bounds(law->load, slot, w);
+        return;
+    }
+    (void)kd_expr_bounds(law->expr, slot, w->breaks.work);
+    for (int k = 0; k < law->nterms; k++) out[k] = w->breaks.work[law->term[k].entry];
+}
+
+// ---- what was seen --------------------------------------------------------------------------------------------------
+
+static double middle(kd_interval a)
+{
+    return 0.5 * (a.lower + a.upper);
+}
+
+static void widen(kd_interval *band, double value)
+{
+    if (!isfinite(value)) return;
+    band->lower = fmin(band->lower, value);
+    band->upper = fmax(band->upper, value);
+}
+
+static double term_at(kd_work *w, const kd_law *law, int k, const kd_point *x1, double part)
+{
+    kd_interval term[KD_LAW_TERMS];
+    ranges_of(w, law, x1, part, part, term);
+    return middle(term[k]);
+}
+
+// The slope at an end where the term has the value f, inward along direction; 0 where the term does not follow it even
+// for a short way: a jump, or the foot of a pulse
+static double slope_at(kd_work *w, const kd_law *law, int k, const kd_point *x1, double end, double f, double direction)
+{
+    const double slope = (term_at(w, law, k, x1, end + direction * SLOPE) - f) / SLOPE;
+    if (slope == 0.0) return 0.0;
+    const double rest = term_at(w, law, k, x1, end + direction * FOLLOWED) - (f + slope * FOLLOWED);
+    return fabs(rest) <= 0.5 * fabs(slope) * FOLLOWED ? direction * slope : 0.0;
+}
+
+// A method that does not evaluate at the start of a step knows the law there as far as it goes smoothly to the first node
+static bool is_start_seen(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen, double f0)
+{
+    double first = 1.0;
+    for (int i = 0; i < seen->nnodes; i++) first = fmin(first, seen->node[i]);
+    if (first == 0.0) return true;
+    const double f = term_at(w, law, k, x1, first), m = term_at(w, law, k, x1, 0.5 * first);
+    return fabs(m - 0.5 * (f0 + f)) <= BENT * fabs(f - f0);
+}
+
+// Values at the nodes, and the cubic by values and slopes at the ends
+static kd_interval seen_of(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen)
+{
+    const double f0 = term_at(w, law, k, x1, 0.0), f1 = term_at(w, law, k, x1, 1.0);
+    const cubic  c = {{f0, f1}, {slope_at(w, law, k, x1, 0.0, f0, 1.0), slope_at(w, law, k, x1, 1.0, f1, -1.0)}};
+    kd_interval  band = {INFINITY, -INFINITY};
+    double       slope, bend;
+    widen(&band, f1);
+    if (is_start_seen(w, law, k, x1, seen, f0))
+        for (int i = 0; i < 8; i++) widen(&band, cubic_at(&c, 0.125 * i, &slope, &bend));
+    for (int i = 0; i < seen->nnodes; i++)
+        if (seen->node[i] > 0.0) widen(&band, term_at(w, law, k, x1, seen->node[i]));
+    const double wider = WIDER * (band.upper - band.lower);
+    return band.lower <= band.upper ? (kd_interval){band.lower - wider, band.upper + wider} : all;
+}
+
+// ---- the search -----------------------------------------------------------------------------------------------------
+
+typedef struct part {
+    double a, b, over, sure;
+} part;
+
+typedef struct hunt {
+    const kd_law   *law;
+    int             term;
+    const kd_point *x1;
+    kd_interval     band; // what was seen
+    double          unit; // effect of a unit of the term over the whole step, in tolerances
+    int             n;
+    part            part[PARTS];
+} hunt;
+
+static part judged(const hunt *f, kd_interval range, double a, double b)
+{
+    const kd_interval band = f->band;
+    part              p = {a, b, fmax(fmax(range.upper - band.upper, band.lower - range.lower), 0.0), 0.0};
+    p.sure = fmax(fmax(range.lower - band.upper, band.lower - range.upper), 0.0);
+    return p;
+}
+
+static part look(kd_work *w, const hunt *f, double a, double b)
+{
+    kd_interval term[KD_LAW_TERMS];
+    ranges_of(w, f->law, f->x1, a, b, term);
+    return judged(f, term[f->term], a, b);
+}
+
+// All together: sums over the step, or the largest
+static void sum_up(const hunt *f, double *over, double *sure, int *worst)
+{
+    const bool of_values = f->law->effect == KD_EFFECT_VALUE;
+    double     most = -1.0;
+    *over = *sure = 0.0;
+    *worst = -1;
+    for (int i = 0; i < f->n; i++) {
+        const part  *p = &f->part[i];
+        const double width = p->b - p->a, share = of_values ? p->over : p->over * width;
+        *over = of_values ? fmax(*over, share) : *over + share;
+        *sure = of_values ? fmax(*sure, p->sure) : *sure + p->sure * width;
+        if (share > most && width > NARROW) most = share, *worst = i;
+    }
+}
+
+// Where it begins, and how long it lasts
+static void place_of(const hunt *f, double *from, double *to)
+{
+    *from = 1.0;
+    for (int i = 0; i < f->n; i++)
+        if (f->part[i].sure > 0.0) *from = fmin(*from, f->part[i].a);
+    *to = *from;
+    for (bool more = true; more;) { // what touches it and matters
+        more = false;
+        for (int i = 0; i < f->n; i++) {
+            const part *p = &f->part[i];
+            if (!(f->unit * p->over * (p->b - p->a) > BESIDE * THRESHOLD) && !(p->sure > 0.0)) continue;
+            if (p->b == *from) *from = p->a, more = true;
+            if (p->a == *to) *to = p->b, more = true;
+        }
+    }
+}
+
+static void tell(const hunt *f, double size, kd_hidden *out)
+{
+    double from, to;
+    place_of(f, &from, &to);
+    const double cut = from > FOOT ? from : INSIDE * (to - from);
+    if (!(cut < out->part)) return;
+    out->part = cut;
+    out->size = size / THRESHOLD;
+    out->name = f->law->name;
+}
+
+static void search(kd_work *w, hunt *f, kd_interval whole, kd_hidden *out)
+{
+    f->n = 1;
+    f->part[0] = judged(f, whole, 0.0, 1.0);
+    for (;;) {
+        double over, sure;
+        int    worst;
+        sum_up(f, &over, &sure, &worst);
+        if (f->unit * sure > THRESHOLD) {
+            tell(f, f->unit * sure, out);
+            return;
+        }
+        if (!(f->unit * over > THRESHOLD)) return;
+        if (f->n == PARTS || worst < 0) {
+            out->undecided = f->law->name;
+            return;
+        }
+        const part   p = f->part[worst];
+        const double m = 0.5 * (p.a + p.b);
+        f->part[worst] = look(w, f, p.a, m);
+        f->part[f->n++] = look(w, f, m, p.b);
+    }
+}
+
+static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *seen, kd_interval range)
+{
+    const kd_law *law = &w->system->law[i];
+    const double  factor = fabs(law->factor * law->term[term].factor), h = w->unseen.end[1].t - w->unseen.end[0].t;
+    if (law->effect != KD_EFFECT_VALUE) return factor * h * w->unseen.mobility[i];
+    const double size = fmin(fabs(range.lower), fabs(range.upper));
+    return factor / (seen->rtol * (isfinite(size) ? size : 0.0) + seen->atol);
+}
+
+static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
+{
+    const kd_law *law = &w->system->law[i];
+    kd_interval  *whole = w->unseen.term;
+    ranges_of(w, law, x1, 0.0, 1.0, whole);
+    for (int k = 0; k < law->nterms; k++) {
+        const double unit = unit_of(w, i, k, seen, whole[k]);
+        if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
+        hunt f = {.law = law, .term = k, .x1 = x1, .unit = unit};
+        f.band = seen_of(w, law, k, x1, seen);
+        search(w, &f, whole[k], out);
+    }
+}
+
+kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_unseen_work  *u = &w->unseen;
+    if (s->nlaws == 0 || !(x1->t > x0->t)) return KD_EVAL_OK;
+    if (u->known && is_end(s, &u->end[1], x0)) { // the end of the step before
+        const kd_unseen_end kept = u->end[0];
+        u->end[0] = u->end[1];
+        u->end[1] = kept;
+    } else if (!u->known || !is_end(s, &u->end[0], x0)) {
+        take_end(w, x0, &u->end[0]);
+    }
+    take_end(w, x1, &u->end[1]);
+    if (!u->known || ++u->age >= RENEWED) find_mobilities(w, seen, x1);
+    u->known = true;
+    for (int i = 0; i < s->nlaws; i++) look_at_law(w, i, x1, seen, out);
+    return KD_EVAL_OK;
+}

@@ -1,0 +1,119 @@
+// unseen.c: asks the equations of motion whether laws took values inside a step that it has not seen.
+#include "simulation/unseen.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+
+struct kd_unseen {
+    kd_inputs    inputs;
+    kd_eom_data *data;
+    kd_arena     arena;
+    int          nu;
+    double      *u[2]; // (3 nu) inputs and their derivatives at both ends
+    kd_step_seen seen;
+    const char  *undecided;
+    char         why[200];
+};
+
+// Nodes of the methods that the solution has weights for; where a method has several tables, those of the one that is
+// used most. All see the end, sdirk does not see the start.
+// clang-format off
+static const double nodes_radau[] = {0.0, 0.15505102572168219, 0.64494897427831781};
+static const double nodes_sdirk[] = {4.0 / 15, 23.0 / 30, 17.0 / 30, 707.0 / 1931};
+static const double nodes_dopri5[] = {0.0, 0.2, 0.3, 0.8, 8.0 / 9.0};
+static const double nodes_dop853[] = {0.0, 1.0 / 3.0, 0.25, 4.0 / 13.0, 127.0 / 195.0, 0.6, 6.0 / 7.0};
+static const double nodes_ends[] = {0.0};
+static const double nodes_sequence[] = {0.0, 1.0 / 6, 0.25, 1.0 / 3, 0.5, 2.0 / 3, 0.75, 5.0 / 6};
+// clang-format on
+
+static kd_step_seen seen_by(kd_integrator integrator, double rtol, double atol)
+{
+#define NODES(list) (kd_step_seen){rtol, atol, (int)(sizeof list / sizeof *list), list}
+    switch (integrator) {
+    case KD_RADAU:
+        return NODES(nodes_radau);
+    case KD_SDIRK:
+        return NODES(nodes_sdirk);
+    case KD_DOPRI5:
+    case KD_ARKODE:
+    case KD_HALF_EXPLICIT:
+        return NODES(nodes_dopri5);
+    case KD_DOP853:
+        return NODES(nodes_dop853);
+    case KD_EXTRAPOLATION:
+        return NODES(nodes_sequence);
+    default:
+        return NODES(nodes_ends);
+    }
+#undef NODES
+}
+
+kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_integrator integrator,
+                           double rtol, double atol, kd_unseen **unseen)
+{
+    *unseen = NULL;
+    if (!kd_eom_definition(eom)->unseen) return KD_OK;
+    kd_unseen *self = kd_alloc(sizeof *self);
+    if (!self) return KD_ERR_MEMORY;
+    self->inputs = *inputs;
+    self->nu = kd_eom_dims(eom).nu;
+    self->seen = seen_by(integrator, rtol, atol);
+    for (int k = 0; k < 2; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->nu);
+    kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);
+    if (status < 0) {
+        kd_unseen_destroy(self);
+        return status;
+    }
+    kd_eom_at_parameters(self->data, x->theta);
+    *unseen = self;
+    return KD_OK;
+}
+
+void kd_unseen_destroy(kd_unseen *self)
+{
+    if (!self) return;
+    kd_eom_data_destroy(self->data);
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+// A point at the velocity stage, with its own inputs
+static kd_eval point_of(kd_unseen *self, const kd_state *x, double *u, kd_point *point)
+{
+    const int nu = self->nu;
+    if (nu > 0) {
+        memset(u, 0, 3 * (size_t)nu * sizeof *u);
+        kd_eval answer =
+            self->inputs.eval ? self->inputs.eval(x->t, self->inputs.context, u, u + nu, u + 2 * nu) : KD_EVAL_OK;
+        if (answer != KD_EVAL_OK) return answer;
+    }
+    kd_eom_at_time(self->data, x->t, u, u + nu, u + 2 * nu, x->z);
+    kd_eom_at_position(self->data, x->p, x->s);
+    kd_eom_at_velocity(self->data, x->v, x->r);
+    *point = *kd_eom_point(self->data);
+    return KD_EVAL_OK;
+}
+
+kd_status kd_unseen_look(kd_unseen *self, const kd_state *x0, const kd_state *x1, kd_verdict *verdict)
+{
+    kd_point  p0, p1;
+    kd_hidden found;
+    kd_eval   answer = point_of(self, x0, self->u[0], &p0);
+    if (answer == KD_EVAL_OK) answer = point_of(self, x1, self->u[1], &p1);
+    if (answer == KD_EVAL_OK) answer = kd_eom_unseen(self->data, &p0, &p1, &self->seen, &found);
+    if (answer == KD_EVAL_STOP) return KD_ERR_CALLBACK_STOP;
+    if (answer != KD_EVAL_OK) return KD_OK; // the step was accepted without it
+    if (found.undecided) self->undecided = found.undecided;
+    const double h = found.part * (x1->t - x0->t);
+    if (!(h < verdict->h)) return KD_OK;
+    kd_text(self->why, sizeof self->why, "'%s' took values inside that they had not seen", found.name);
+    *verdict = (kd_verdict){h, found.size, self->why};
+    return KD_OK;
+}
+
+const char *kd_unseen_undecided(const kd_unseen *self)
+{
+    return self->undecided;
+}
