@@ -208,8 +208,9 @@ typedef struct kd_eom_def {
     // Bounds of the switching functions along the motion between two points of one step, which are at the acceleration
     // stage: with them no double crossing is missed, without them extrema are searched. -inf, inf: not known
     kd_eval (*switch_bounds)(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
-    // Did laws take values between two points of one step, at the velocity stage, that the step has not seen? From bounds
-    // of the laws; without it nothing is searched. unsearched names what it does not know, i = 0, 1, ...; NULL: no more
+    // Did laws take values between two points of one step, at the velocity stage, that the step has not seen? From
+    // bounds of the laws; without it nothing is searched. unsearched names what it does not know, i = 0, 1, ...; NULL:
+    // no more
     kd_eval (*unseen)(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
     const char *(*unsearched)(int i, void *context);
     kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
@@ -344,9 +345,9 @@ KD_API kd_eval kd_eom_unseen(kd_eom_data *d, const kd_point *x0, const kd_point 
                              kd_hidden *out) KD_NODISCARD;
 // What is not searched, by its name; NULL: no more
 KD_API const char *kd_eom_unsearched(const kd_eom *eom, int i);
-KD_API kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit) KD_NODISCARD; // (nmu) infinity: the row always holds
-KD_API bool    kd_eom_one_sided(const kd_eom *eom, int lambda);              // g_i >= 0
-KD_API bool    kd_eom_is_friction(const kd_eom *eom, int mu);
+KD_API kd_eval     kd_eom_breakaway(kd_eom_data *d, double *limit) KD_NODISCARD; // (nmu) infinity: the row always holds
+KD_API bool        kd_eom_one_sided(const kd_eom *eom, int lambda);              // g_i >= 0
+KD_API bool        kd_eom_is_friction(const kd_eom *eom, int mu);
 // Impact at the position stage: M (v+ - v) = -(GZ)' Lambda - (HZ)' Pi over the active rows, for which gI = 0 and h = 0
 // afterwards, and the rows that are hit (hit[i] != 0, which need not be active), where gI_i+ = -restitution_i gI_i;
 // impulses of rows that would pull are left out. v holds v on entry, v+ on return; impulse (nlambda + nmu) may be NULL.

@@ -149,8 +149,8 @@ KD_API kd_status kd_simulation_inside(kd_simulation *simulation, double t, kd_st
 KD_API kd_stats kd_simulation_stats(const kd_simulation *simulation);
 // How many events of a kind there were since creation; samples with those at the start.
 KD_API long kd_simulation_events(const kd_simulation *simulation, kd_event_kind kind);
-// What was not searched for things that happen inside of steps, by the names of the elements, i = 0, 1, ...: functions in
-// C whose switching nobody knows, laws whose bounds did not tell. NULL: no more. (docs/methods/intervals.md)
+// What was not searched for things that happen inside of steps, by the names of the elements, i = 0, 1, ...: functions
+// in C whose switching nobody knows, laws whose bounds did not tell. NULL: no more. (docs/methods/intervals.md)
 KD_API const char *kd_simulation_not_searched(const kd_simulation *simulation, int i);
 // Why the last call failed or stopped; otherwise the news of the last start, "" if there is none.
 KD_API const char *kd_simulation_message(const kd_simulation *simulation);

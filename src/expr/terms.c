@@ -64,8 +64,8 @@ static bool hand_down(const kd_expr *e, const kd_instruction *o, double factor, 
     }
 }
 
-int kd_expr_terms(const kd_expr *e, bool (*is_smooth)(int slot, const void *context), const void *context,
-                  double *work, kd_expr_term *term, int most)
+int kd_expr_terms(const kd_expr *e, bool (*is_smooth)(int slot, const void *context), const void *context, double *work,
+                  kd_expr_term *term, int most)
 {
     const int first = e->nnumbers + e->nvariables, n = first + e->ninstructions;
     double   *degree = work, *factor = work + n;

@@ -146,9 +146,11 @@ static kd_interval stop_bounds(const kd_load *load, const kd_interval *x, kd_wor
     const kd_force_def *d = load->def;
     const kd_interval   q = x[load->variable[0]], v = x[load->variable[1]];
     (void)w;
-    const kd_interval below = kd_push_bounds(d->stiffness, d->damping, (kd_interval){d->lower - q.upper, d->lower - q.lower},
-                                             (kd_interval){-v.upper, -v.lower});
-    const kd_interval above = kd_push_bounds(d->stiffness, d->damping, (kd_interval){q.lower - d->upper, q.upper - d->upper}, v);
+    const kd_interval below =
+        kd_push_bounds(d->stiffness, d->damping, (kd_interval){d->lower - q.upper, d->lower - q.lower},
+                       (kd_interval){-v.upper, -v.lower});
+    const kd_interval above =
+        kd_push_bounds(d->stiffness, d->damping, (kd_interval){q.lower - d->upper, q.upper - d->upper}, v);
     return (kd_interval){below.lower - above.upper, below.upper - above.lower};
 }
 

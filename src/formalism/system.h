@@ -198,7 +198,7 @@ struct kd_system {
     int      *time_slot, ntime_slots;     // variables that are t or an input
     int       nbreaking;                  // expressions that may not be smooth at some time
     kd_expr **breaking;
-    int       nlaws;            // laws in which something may hide from a step
+    int       nlaws; // laws in which something may hide from a step
     kd_law   *law;
     int       max_interval;     // ranges of workspace that any expression needs
     int      *z_slot, nz_slots; // variables that are places in z, in their order
@@ -463,7 +463,7 @@ bool    kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e
 kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_extent extent);
 kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
 
-void    kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
+void kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
 
 // unseen.c
 kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;

@@ -18,18 +18,18 @@
 
 #include "formalism/loads.h"
 
-#define THRESHOLD 5.0  // [tolerances] effects that matter
-#define WIDER 0.25     // part of what was seen by which a smooth curve may leave it
-#define SLOPE 1e-5     // part of the step for slopes at its ends
+#define THRESHOLD 5.0   // [tolerances] effects that matter
+#define WIDER 0.25      // part of what was seen by which a smooth curve may leave it
+#define SLOPE 1e-5      // part of the step for slopes at its ends
 #define FOLLOWED 0.0625 // part of the step along which a slope must hold to count
-#define BENT 0.3     // of a change: so far from a straight line is smooth
-#define PARTS 96       // of one step, for one term
-#define NARROW 1e-13   // a part that is not halved
-#define MARGIN 0.1     // of the bend of a cubic: the motion is none
-#define RENEWED 16     // looks after which mobilities are found anew
-#define FOOT 0.02      // part of the step: what begins before is at its start
-#define BESIDE 0.02    // of the threshold: effect of a part that belongs to what was found
-#define INSIDE 0.25    // of what begins at the start: length of the step then
+#define BENT 0.3        // of a change: so far from a straight line is smooth
+#define PARTS 96        // of one step, for one term
+#define NARROW 1e-13    // a part that is not halved
+#define MARGIN 0.1      // of the bend of a cubic: the motion is none
+#define RENEWED 16      // looks after which mobilities are found anew
+#define FOOT 0.02       // part of the step: what begins before is at its start
+#define BESIDE 0.02     // of the threshold: effect of a part that belongs to what was found
+#define INSIDE 0.25     // of what begins at the start: length of the step then
 
 enum { SLOT_TIME = 0 }; // as system.c makes it
 
@@ -98,8 +98,9 @@ static kd_status add_load(kd_system *s, const kd_load *load, int *capacity, doub
 {
     kd_status status = KD_OK;
     if (load->class->bounds)
-        return add_law(s, capacity, (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0},
-                       load, work);
+        return add_law(s, capacity,
+                       (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0}, load,
+                       work);
     for (int i = 0; i < 6 && status == KD_OK; i++)
         if (load->law[i]) status = add_law(s, capacity, law_of_load(load, i), NULL, work);
     return status;
@@ -136,7 +137,8 @@ static kd_status add_all(kd_system *s, int *capacity, double *work)
 kd_status kd_system_list_laws(kd_system *s)
 {
     int size = 0, capacity = 0;
-    for (int i = 0; i < s->nexprs; i++) size = kd_expr_work_size(s->expr[i]) > size ? kd_expr_work_size(s->expr[i]) : size;
+    for (int i = 0; i < s->nexprs; i++)
+        size = kd_expr_work_size(s->expr[i]) > size ? kd_expr_work_size(s->expr[i]) : size;
     double *work = kd_alloc((size_t)(size > 0 ? size : 1) * sizeof *work);
     if (!work) return KD_ERR_MEMORY;
     kd_status status = s->for_start ? KD_OK : add_all(s, &capacity, work);
@@ -179,8 +181,8 @@ static bool is_end(const kd_system *s, const kd_unseen_end *e, const kd_point *x
 static void take_end(kd_work *w, const kd_point *x, kd_unseen_end *e)
 {
     const kd_system *s = w->system;
-    const size_t     p = (size_t)s->np, v = (size_t)s->nv, d = sizeof(double), n = (size_t)s->upto[KD_FOR_LOADS].measures;
-    kd_point         own = *x; // stamps are those of its owner
+    const size_t p = (size_t)s->np, v = (size_t)s->nv, d = sizeof(double), n = (size_t)s->upto[KD_FOR_LOADS].measures;
+    kd_point     own = *x; // stamps are those of its owner
     own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
     kd_work_forget(w);
     kd_work_velocity(w, &own, KD_FOR_LOADS);
@@ -234,10 +236,9 @@ static void find_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point
     for (int i = 0; i < s->nlaws; i++) {
         const kd_law *law = &s->law[i];
         const double *r = w->unseen.end[1].state + s->np + s->nv;
-        w->unseen.mobility[i] =
-            law->effect == KD_EFFECT_FORCE  ? mobility_along(w, law->measure, seen)
-            : law->effect == KD_EFFECT_RATE ? 1.0 / (seen->rtol * fabs(r[law->state]) + seen->atol)
-                                            : 1.0;
+        w->unseen.mobility[i] = law->effect == KD_EFFECT_FORCE  ? mobility_along(w, law->measure, seen)
+                                : law->effect == KD_EFFECT_RATE ? 1.0 / (seen->rtol * fabs(r[law->state]) + seen->atol)
+                                                                : 1.0;
     }
     w->unseen.age = 0;
 }
@@ -385,7 +386,8 @@ static double slope_at(kd_work *w, const kd_law *law, int k, const kd_point *x1,
     return fabs(rest) <= 0.5 * fabs(slope) * FOLLOWED ? direction * slope : 0.0;
 }
 
-// A method that does not evaluate at the start of a step knows the law there as far as it goes smoothly to the first node
+// A method that does not evaluate at the start of a step knows the law there as far as it goes smoothly to the first
+// node
 static bool is_start_seen(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen, double f0)
 {
     double first = 1.0;

@@ -1,5 +1,5 @@
-// plausible.c: what looks odd in a model that is right as such: forces that feed energy, bodies whose inertia belongs to
-// something much larger, gravity that lifts. Warnings only: a model may mean it.
+// plausible.c: what looks odd in a model that is right as such: forces that feed energy, bodies whose inertia belongs
+// to something much larger, gravity that lifts. Warnings only: a model may mean it.
 #include <math.h>
 
 #include "model/build.h"
@@ -35,14 +35,15 @@ static void check_force(kd_model *m, int i)
     const kd_force_def *d = &m->force[i].def;
     if (d->kind == KD_BUSHING) {
         if (!is_positive(d->matrix[0]))
-            kd_model_warn(m, KD_SECTION_FORCE, i, "stiffness", "its stiffness is negative in a direction: it drives away");
+            kd_model_warn(m, KD_SECTION_FORCE, i, "stiffness",
+                          "its stiffness is negative in a direction: it drives away");
         if (!is_positive(d->matrix[1]))
             kd_model_warn(m, KD_SECTION_FORCE, i, "damping", "its damping is negative in a direction: it feeds energy");
         return;
     }
     if (d->stiffness < 0)
-        kd_model_warn(m, KD_SECTION_FORCE, i, "stiffness", "its stiffness %.4g is negative: it drives away from its rest",
-                      d->stiffness);
+        kd_model_warn(m, KD_SECTION_FORCE, i, "stiffness",
+                      "its stiffness %.4g is negative: it drives away from its rest", d->stiffness);
     if (d->damping < 0)
         kd_model_warn(m, KD_SECTION_FORCE, i, "damping", "its damping %.4g is negative: it feeds energy", d->damping);
 }
@@ -86,17 +87,19 @@ static void check_body(kd_model *m, int i)
         const kd_sym3 about = kd_sym_steiner(&shapes.inertia, mass, away); // about the centre of mass that it has
         const double  drawn = gyration_of(&about, mass);
         if (gyration > DRAWN * drawn)
-            kd_model_warn(m, KD_SECTION_BODY, i, "inertia",
-                          "its radius of gyration of %.3g m is far beyond its shape, which has %.3g m; units are kg m^2",
-                          gyration, drawn);
+            kd_model_warn(
+                m, KD_SECTION_BODY, i, "inertia",
+                "its radius of gyration of %.3g m is far beyond its shape, which has %.3g m; units are kg m^2",
+                gyration, drawn);
         return;
     }
     const double reach = reach_of(m, i);
     if (reach > 0 && gyration > ATTACHED * reach)
-        kd_model_warn(m, KD_SECTION_BODY, i, "inertia",
-                      "its radius of gyration of %.3g m is far beyond the body: nothing is attached farther than %.3g m from "
-                      "its centre of mass; units are kg m^2",
-                      gyration, reach);
+        kd_model_warn(
+            m, KD_SECTION_BODY, i, "inertia",
+            "its radius of gyration of %.3g m is far beyond the body: nothing is attached farther than %.3g m from "
+            "its centre of mass; units are kg m^2",
+            gyration, reach);
 }
 
 // ---- gravity --------------------------------------------------------------------------------------------------------

@@ -40,6 +40,23 @@ void kd_certificate_add(kd_certificate *c, const char *name, kd_check_verdict ve
     va_end(arguments);
 }
 
+// What happens inside of steps: which laws nobody can look into
+static void take_search(kd_certificate *c, const kd_simulation *simulation)
+{
+    char        names[200] = "";
+    int         count = 0;
+    const char *name;
+    while ((name = kd_simulation_not_searched(simulation, count)) != NULL) {
+        kd_text_append(names, sizeof names, "%s%s", count > 0 ? ", " : "", name);
+        count++;
+    }
+    if (count == 0)
+        kd_certificate_add(c, "inside of steps", KD_CHECK_GOOD, 0, "all laws were searched for what steps do not see");
+    else
+        kd_certificate_add(c, "inside of steps", KD_CHECK_NOT_SEARCHED, count,
+                           "nobody knows where these switch or have their peaks: %s", names);
+}
+
 void kd_certificate_take(kd_certificate *c, const kd_simulation *simulation)
 {
     if (!c || !simulation) return;
@@ -50,6 +67,7 @@ void kd_certificate_take(kd_certificate *c, const kd_simulation *simulation)
     if (tolerances.h_fixed > 0)
         kd_certificate_add(c, "errors of steps", KD_CHECK_NOT_SEARCHED, tolerances.h_fixed,
                            "steps have the constant size %.3g s: nobody estimates their errors", tolerances.h_fixed);
+    take_search(c, simulation);
     if (kd_simulation_formulation(simulation) == KD_INDEX3 && c->has_constraints) {
         const double times = c->level[KD_LEVEL_VELOCITY].value / (c->scale[KD_LEVEL_VELOCITY] * c->atol);
         kd_certificate_add(c, "tolerance against index", times > 1000 ? KD_CHECK_BAD : KD_CHECK_GOOD, times,

@@ -30,7 +30,11 @@ static const double nodes_sequence[] = {0.0, 1.0 / 6, 0.25, 1.0 / 3, 0.5, 2.0 / 
 
 static kd_step_seen seen_by(kd_integrator integrator, double rtol, double atol)
 {
-#define NODES(list) (kd_step_seen){rtol, atol, (int)(sizeof list / sizeof *list), list}
+#define NODES(list)                                                                                                    \
+    (kd_step_seen)                                                                                                     \
+    {                                                                                                                  \
+        rtol, atol, (int)(sizeof list / sizeof *list), list                                                            \
+    }
     switch (integrator) {
     case KD_RADAU:
         return NODES(nodes_radau);

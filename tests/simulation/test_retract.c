@@ -68,12 +68,12 @@ static bool is_missing(const method *m)
 
 // An integrator on the equations of a test system
 typedef struct run {
-    kd_eom                    *eom;
-    kd_state                  *x;
-    kd_dae                    *dae;
+    kd_eom   *eom;
+    kd_state *x;
+    kd_dae   *dae;
     const kd_integrator_class *class;
-    void                      *self;
-    double                    *vector, *kept; // (n)
+    void   *self;
+    double *vector, *kept; // (n)
 } run;
 
 static void begin(run *r, const kd_test_system *system, const method *m)
@@ -174,8 +174,7 @@ static void leaves_no_trace(const kd_test_system *system, const method *m, int s
         fail_msg("%s: %s %s from t = %g, h = %g", system->name, kd_formulation_word(m->formulation),
                  kd_integrator_word(m->integrator), t, h);
     step(&r, system->t_end);
-    while (straight.class->time(straight.self) < r.class->time(r.self))
-        step(&straight, r.class->time(r.self));
+    while (straight.class->time(straight.self) < r.class->time(r.self)) step(&straight, r.class->time(r.self));
     const kd_state *a = state(&r), *b = state(&straight);
     kd_dims         d = kd_eom_dims(r.eom);
     assert_true(fabs(a->t - b->t) <= 1e-14);

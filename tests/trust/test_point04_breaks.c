@@ -20,9 +20,9 @@ static const double t_end = 3.0;
 
 // ---- random expressions of t ----------------------------------------------------------------------------------------
 
-static const char *const of_one[] = {"-",    "abs",  "sign", "floor", "ceil", "sqrt", "exp",  "log",  "sin",  "cos",
-                                     "tan",  "asin", "acos", "atan",  "sinh", "cosh", "tanh", "step", "ramp", "not ",
-                                     "log10", "deg"};
+static const char *const of_one[] = {"-",    "abs",  "sign", "floor", "ceil",  "sqrt", "exp",  "log",
+                                     "sin",  "cos",  "tan",  "asin",  "acos",  "atan", "sinh", "cosh",
+                                     "tanh", "step", "ramp", "not ",  "log10", "deg"};
 static const char *const of_two[] = {"min", "max", "mod", "pow", "hypot", "atan2"};
 static const char *const infix[] = {"+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=", " and ", " or "};
 
@@ -84,9 +84,17 @@ static void law(char *text, int size, unsigned *seed)
         snprintf(a, sizeof a, "%.2f*exp(-t) - %.2f*cos(%.2f*t)", c0, c1, c3);
         break;
     }
-    static const char *const shape[] = {"if(%s > 0, 2, -1)", "step(%s)",        "ceil(%s)",          "floor(2*(%s))",
-                                        "sign(%s)",          "abs(%s)",         "max(%s, 0.3)",      "mod(%s, 0.7)",
-                                        "ramp(%s)*step(t)",  "if(%s <= 0, t, 1)", "min(%s, t) + ceil(t)"};
+    static const char *const shape[] = {"if(%s > 0, 2, -1)",
+                                        "step(%s)",
+                                        "ceil(%s)",
+                                        "floor(2*(%s))",
+                                        "sign(%s)",
+                                        "abs(%s)",
+                                        "max(%s, 0.3)",
+                                        "mod(%s, 0.7)",
+                                        "ramp(%s)*step(t)",
+                                        "if(%s <= 0, t, 1)",
+                                        "min(%s, t) + ceil(t)"};
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -211,8 +219,8 @@ static double velocity_of(const char *force, double start, kd_formulation formul
     if (status >= 0) status = kd_system_start(system, x, message, sizeof message);
     if (status >= 0) {
         x->t = start;
-        status = kd_simulate(kd_system_eom(system), kd_system_inputs(system), &opt, x, t_end, NULL, message,
-                             sizeof message);
+        status =
+            kd_simulate(kd_system_eom(system), kd_system_inputs(system), &opt, x, t_end, NULL, message, sizeof message);
     }
     if (status < 0) fail_msg("%s with %s: %s", force, kd_integrator_word(integrator), message);
     const double v = x->v[0];
@@ -225,7 +233,8 @@ static double velocity_of(const char *force, double start, kd_formulation formul
 static const struct {
     kd_formulation formulation;
     kd_integrator  integrator;
-} methods[] = {{KD_PSF, KD_RADAU}, {KD_GGL, KD_BDF}, {KD_STATESPACE, KD_SDIRK}, {KD_ODE, KD_DOPRI5}, {KD_ODE, KD_DOP853}};
+} methods[] = {
+    {KD_PSF, KD_RADAU}, {KD_GGL, KD_BDF}, {KD_STATESPACE, KD_SDIRK}, {KD_ODE, KD_DOPRI5}, {KD_ODE, KD_DOP853}};
 
 // Simpson's rule between 3000 places and the jumps between them
 static double integral_of(const compiled *c, double start)
@@ -301,7 +310,8 @@ static void remainders_stay_below_the_divisor(void **state)
     (void)state;
     for (int k = 0; k < 200; k++) {
         char         text[100];
-        const double b = random_between(&seed, -5.0, 5.0), a = -copysign(pow(10.0, random_between(&seed, -300, -15)), b);
+        const double b = random_between(&seed, -5.0, 5.0),
+                     a = -copysign(pow(10.0, random_between(&seed, -300, -15)), b);
         const double x[SYMBOL_SLOTS] = {0.0};
         snprintf(text, sizeof text, "mod(%.17g, %.17g)", a, b);
         const double r = value_at(text, x, NULL);
