@@ -75,6 +75,13 @@ typedef struct kd_attempt_report {
                            // during the call
 } kd_attempt_report;
 
+// Both ends of an accepted step; arrays (n), valid until the next call that changes the integrator.
+typedef struct kd_step_ends {
+    double        t0, t1;
+    const double *x0, *d0; // x and x' at t0; only the leading nderivative components of x' mean something
+    const double *x1, *d1; // at t1
+} kd_step_ends;
+
 typedef struct kd_dae kd_dae;
 
 // The functions of a formulation. impl is kd_dae.impl.

@@ -52,7 +52,9 @@ KD_API kd_status kd_explicit_restart(kd_explicit *self, double t, const double *
 KD_API kd_status kd_explicit_step(kd_explicit *self, double t_end) KD_NODISCARD;
 // Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
 // long. KD_ERR_STAGE: there is none, or steps have a fixed size.
-KD_API kd_status     kd_explicit_retract(kd_explicit *self, double h) KD_NODISCARD;
+KD_API kd_status kd_explicit_retract(kd_explicit *self, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool          kd_explicit_ends(kd_explicit *self, kd_step_ends *ends);
 KD_API double        kd_explicit_time(const kd_explicit *self);
 KD_API double        kd_explicit_time_old(const kd_explicit *self); // start of the last accepted step
 KD_API const double *kd_explicit_x(const kd_explicit *self);        // (n)

@@ -73,6 +73,10 @@ KD_API kd_status kd_radau_step(kd_radau *radau, double t_end) KD_NODISCARD;
 // Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
 // long. KD_ERR_STAGE: there is none, or steps have a fixed size.
 KD_API kd_status kd_radau_retract(kd_radau *radau, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool kd_radau_ends(kd_radau *radau, kd_step_ends *ends);
+// Somebody else used the linear algebra of the DAE between two steps: matrices are made anew.
+KD_API void kd_radau_refresh(kd_radau *radau);
 
 KD_API double        kd_radau_time(const kd_radau *radau);
 KD_API double        kd_radau_time_old(const kd_radau *radau); // start of the last accepted step

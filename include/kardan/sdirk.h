@@ -64,6 +64,10 @@ KD_API kd_status kd_sdirk_step(kd_sdirk *sdirk, double t_end) KD_NODISCARD;
 // Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
 // long. KD_ERR_STAGE: there is none, or steps have a fixed size.
 KD_API kd_status kd_sdirk_retract(kd_sdirk *sdirk, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool kd_sdirk_ends(kd_sdirk *sdirk, kd_step_ends *ends);
+// Somebody else used the linear algebra of the DAE between two steps: matrices are made anew.
+KD_API void kd_sdirk_refresh(kd_sdirk *sdirk);
 
 KD_API double        kd_sdirk_time(const kd_sdirk *sdirk);
 KD_API double        kd_sdirk_time_old(const kd_sdirk *sdirk); // start of the last accepted step

@@ -84,6 +84,20 @@ typedef struct kd_event_options {
 } kd_event_options;
 KD_API kd_event_options kd_event_options_default(void);
 
+// What was found by checking accepted steps against the equations of motion inside them (docs/guide/trust.md).
+typedef struct kd_verification {
+    bool        searched;   // false: steps were not checked, why_not says the reason
+    const char *why_not;    // NULL: they were
+    long        steps;      // accepted steps that were looked at
+    long        checked;    // of these checked at points inside
+    long        points;     // such points
+    long        redone;     // steps that did not stand and were made again, shorter
+    long        unverified; // steps that did not stand, but could not be made shorter: kept
+    double      worst;      // largest defect of a step that was kept, in tolerances; its time, the time of the first
+    double      t_worst;    // step that could not be verified
+    double      t_unverified;
+} kd_verification;
+
 typedef struct kd_simulation_options {
     kd_formulation           formulation; // default psf
     kd_integrator            integrator;  // default radau
@@ -98,6 +112,7 @@ typedef struct kd_simulation_options {
     kd_extrapolation_options extrapolation;
     kd_initial_options       initial;
     kd_event_options         events;
+    bool                     verify;     // check accepted steps against the equations inside them        default true
     double                   rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
     kd_output                output;     // may be NULL
     void                    *context;    // of output
@@ -147,6 +162,8 @@ KD_API double kd_simulation_step_start(const kd_simulation *simulation);
 KD_API kd_status kd_simulation_inside(kd_simulation *simulation, double t, kd_state *x) KD_NODISCARD;
 // Counters since creation, over all runs and restarts.
 KD_API kd_stats kd_simulation_stats(const kd_simulation *simulation);
+// How the checks of accepted steps ended, since creation.
+KD_API kd_verification kd_simulation_verification(const kd_simulation *simulation);
 // How many events of a kind there were since creation; samples with those at the start.
 KD_API long kd_simulation_events(const kd_simulation *simulation, kd_event_kind kind);
 // What was not searched for things that happen inside of steps, by the names of the elements, i = 0, 1, ...: functions

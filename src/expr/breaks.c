@@ -146,7 +146,7 @@ static bool is_flat(kd_op op)
     }
 }
 
-static bool has_branches(kd_op op)
+bool kd_op_has_branches(kd_op op)
 {
     switch (op) {
     case KD_OP_ABS:
@@ -212,7 +212,7 @@ static unsigned char kind_of(const search *s, const kd_instruction *o)
 static bool may_break(const search *s, int entry)
 {
     const kd_instruction *o = instruction(s, entry);
-    if (!has_branches(o->op)) return false;
+    if (!kd_op_has_branches(o->op)) return false;
     if (o->op == KD_OP_DIV) return o->b >= s->expr->nnumbers;
     return o->op != KD_OP_POWER || (o->b < s->expr->nnumbers && s->expr->number[o->b] < 0.0);
 }

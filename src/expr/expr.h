@@ -89,11 +89,15 @@ kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work);
 int         kd_expr_interval_size(const kd_expr *expr);
 kd_interval kd_expr_bounds(const kd_expr *expr, const kd_interval *x, kd_interval *work);
 // The expression as a sum of factors times entries and a polynomial of at most KD_EXPR_PLAIN_DEGREE in smooth
-// variables, which is left out: the number of terms, at most `most` (more are taken as one). work[entry] behind
+// variables, which is left out: the number of terms, at most `most`. The sum of several is a term of its own, where it
+// holds branches or reads one variable: two steps make a pulse. work[entry] behind
 // kd_expr_bounds is the range of an entry. is_smooth: may nothing hide in this variable? work: as of evaluations
 typedef struct kd_expr_term {
     int    entry;
     double factor;
+    bool   abrupt; // holds operations with branches
+    bool   single; // reads one variable at most
+    bool   sum;    // is the sum of the others
 } kd_expr_term;
 enum { KD_EXPR_PLAIN_DEGREE = 3 };
 int kd_expr_terms(const kd_expr *expr, bool (*is_smooth)(int slot, const void *context), const void *context,

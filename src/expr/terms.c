@@ -3,6 +3,7 @@
 //
 //     value = sum factor_j entry_j + a polynomial of low degree
 //
+// The sum itself is the last term: two steps make a pulse.
 // Factors are the derivatives of the value by the entries, passed down from the result through sums, differences and
 // products with numbers, as in reverse mode.
 #include "expr/interval.h"
@@ -64,25 +65,50 @@ static bool hand_down(const kd_expr *e, const kd_instruction *o, double factor, 
     }
 }
 
+// What an entry reads: NOTHING, one variable by its entry, MANY; does it hold an operation with branches?
+enum { NOTHING = -1, MANY = -2 };
+
+static double read_by(double a, double b)
+{
+    return a == NOTHING || a == b ? b : b == NOTHING ? a : MANY;
+}
+
+static void note_reading(const kd_expr *e, int first, double *reads, double *abrupt)
+{
+    for (int i = 0; i < first; i++) reads[i] = i < e->nnumbers ? NOTHING : i;
+    for (int i = 0; i < e->ninstructions; i++) {
+        const kd_instruction *o = &e->instruction[i];
+        const int             operands = kd_operations[o->op].operands, of[] = {o->a, o->b, o->c};
+        reads[first + i] = NOTHING;
+        abrupt[first + i] = kd_op_has_branches(o->op);
+        for (int k = 0; k < operands; k++) {
+            reads[first + i] = read_by(reads[first + i], reads[of[k]]);
+            abrupt[first + i] = fmax(abrupt[first + i], abrupt[of[k]]);
+        }
+    }
+}
+
 int kd_expr_terms(const kd_expr *e, bool (*is_smooth)(int slot, const void *context), const void *context, double *work,
                   kd_expr_term *term, int most)
 {
     const int first = e->nnumbers + e->nvariables, n = first + e->ninstructions;
-    double   *degree = work, *factor = work + n;
+    double   *degree = work, *factor = degree + n, *reads = factor + n, *abrupt = reads + n;
     int       count = 0;
-    memset(work, 0, 2 * (size_t)n * sizeof *work);
+    bool      whole = false; // the result is a term itself
+    memset(work, 0, 4 * (size_t)n * sizeof *work);
+    note_reading(e, first, reads, abrupt);
     for (int i = e->nnumbers; i < first; i++)
         degree[i] = is_smooth(e->slot[i - e->nnumbers], context) ? 1.0 : any_shape;
     for (int i = first; i < n; i++) degree[i] = degree_of(e, &e->instruction[i - first], degree);
     factor[n - 1] = 1.0;
-    for (int i = n - 1; i >= e->nnumbers; i--) {
+    for (int i = n - 1; i >= e->nnumbers && count < most - 1; i--) {
         if (factor[i] == 0.0 || degree[i] <= KD_EXPR_PLAIN_DEGREE) continue;
         if (i >= first && hand_down(e, &e->instruction[i - first], factor[i], factor)) continue;
-        if (count == most) { // too many: all as one
-            term[0] = (kd_expr_term){n - 1, 1.0};
-            return 1;
-        }
-        term[count++] = (kd_expr_term){i, factor[i]};
+        whole = whole || i == n - 1;
+        term[count++] = (kd_expr_term){i, factor[i], abrupt[i] != 0.0, reads[i] != MANY, false};
     }
+    // what comes and goes may also be the difference of terms
+    if (count > 1 && !whole && (abrupt[n - 1] != 0.0 || reads[n - 1] != MANY))
+        term[count++] = (kd_expr_term){n - 1, 1.0, abrupt[n - 1] != 0.0, reads[n - 1] != MANY, true};
     return count;
 }

@@ -795,7 +795,8 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         def.feeds = kd_work_feeds;
     }
     if (s->nbreaking > 0) def.next_break = next_break;
-    if (!s->for_start) def.unseen = kd_work_unseen, def.unsearched = kd_system_unsearched;
+    if (!s->for_start) def.unsearched = kd_system_unsearched;
+    if (s->nlaws > 0) def.unseen = kd_work_unseen;
     if (def.dims.nswitch > 0) {
         def.switching = kd_work_switching;
         def.switch_bounds = kd_work_switch_bounds;

@@ -200,6 +200,7 @@ struct kd_system {
     kd_expr **breaking;
     int       nlaws; // laws in which something may hide from a step
     kd_law   *law;
+    bool      laws_of_motion;   // one of them reads it
     int       max_interval;     // ranges of workspace that any expression needs
     int      *z_slot, nz_slots; // variables that are places in z, in their order
     int      *z_slot_at;        // (nz + 1) where those of each place begin
@@ -286,12 +287,14 @@ typedef struct kd_unseen_end {
 
 typedef struct kd_unseen_work {
     kd_unseen_end end[2];
-    bool          known;     // end[1] is
-    double       *mobility;  // (nlaws) effect per law and time, in tolerances
-    double       *mass;      // (pattern of the tree)
-    int           age;       // looks since mobilities were found
-    bool          undecided; // bounds of a law could not tell
-    kd_interval  *term;      // (2 KD_LAW_TERMS) of one law; over the whole step
+    bool          known;    // end[1] is
+    double       *mobility; // (nlaws) effect per law and time, in tolerances
+    int          *pause;    // (nlaws) steps in which a law is left alone
+    double       *speed;    // (nlaws) of the velocity that is changed, in tolerances
+    double       *mass;     // (pattern of the tree)
+    int           age;      // looks since mobilities were found
+    const char   *foreign;  // an input that does not follow its expression; NULL
+    kd_interval  *term;     // (2 KD_LAW_TERMS) of one law; over the whole step
 } kd_unseen_work;
 enum { KD_LAW_TERMS = 32 };
 

@@ -73,15 +73,16 @@ static void tyre_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
     sum->supplied += t.force * (t.rate + x[load->variable[3]]); // by the motion along the road
 }
 
-// The vertical force on a road that does not move: where it touches, and what the road holds
+// What the tyre does not pull with: the part of k depth + c depth' + preload that is cut off, 0 while it touches
 static kd_interval vertical_bounds(const kd_load *load, kd_interval z, kd_interval rate, const kd_interval *x,
                                    kd_work *w)
 {
     const kd_force_def *d = load->def;
-    const kd_interval   road = load->law[0] ? kd_expr_bounds(load->law[0], x, w->breaks.work) : (kd_interval){0.0, 0.0};
-    const kd_interval   depth = {road.lower + d->radius - z.upper, road.upper + d->radius - z.lower};
-    if (d->lifts_off) return kd_push_bounds(d->stiffness, d->damping, depth, (kd_interval){-rate.upper, -rate.lower});
-    return (kd_interval){d->stiffness * depth.lower, d->stiffness * depth.upper};
+    if (!d->lifts_off) return (kd_interval){0.0, 0.0};
+    const kd_interval road = load->law[0] ? kd_expr_bounds(load->law[0], x, w->breaks.work) : (kd_interval){0.0, 0.0};
+    const double      least = d->stiffness * (road.lower + d->radius - z.upper) - d->damping * rate.upper + d->preload;
+    const double      most = d->stiffness * (road.upper + d->radius - z.lower) - d->damping * rate.lower + d->preload;
+    return (kd_interval){fmax(-most, 0.0), fmax(-least, 0.0)};
 }
 
 static kd_interval tyre_bounds(const kd_load *load, const kd_interval *x, kd_work *w)

@@ -23,13 +23,22 @@
 #define SLOPE 1e-5      // part of the step for slopes at its ends
 #define FOLLOWED 0.0625 // part of the step along which a slope must hold to count
 #define BENT 0.3        // of a change: so far from a straight line is smooth
-#define PARTS 96        // of one step, for one term
+#define PARTS 64        // of one step, for one term
 #define NARROW 1e-13    // a part that is not halved
 #define MARGIN 0.1      // of the bend of a cubic: the motion is none
 #define RENEWED 16      // looks after which mobilities are found anew
-#define FOOT 0.02       // part of the step: what begins before is at its start
 #define BESIDE 0.02     // of the threshold: effect of a part that belongs to what was found
-#define INSIDE 0.25     // of what begins at the start: length of the step then
+#define BEGUN 4.0       // of the threshold: effect of what has begun where the step ends
+#define SMALL 0.01      // part of the velocity: the same
+#define DOUBLINGS 40    // of the length from its foot
+#define ABRUPT 100.0    // [tolerances] most effect of what sets in or ends within a step
+#define ABRUPT_WANTED 25.0
+#define LEAST_CONSTANT 1e-3 // part of the step, at its ends
+#define PAUSE 16            // steps in which a law that bounds could not decide is left alone
+#define PROBES 8
+#define BISECTIONS 40
+#define INSIDE 0.25 // of what was found: length of the step into it where that is not known
+#define LONGEST 0.8 // part of the step that is left at most
 
 enum { SLOT_TIME = 0 }; // as system.c makes it
 
@@ -43,7 +52,6 @@ static bool is_smooth(int slot, const void *context)
     const kd_system *s = context;
     switch (s->slot[slot].kind) {
     case KD_SLOT_INPUT:
-        return !s->input[s->slot[slot].index];
     case KD_SLOT_OUT:
         return false;
     default:
@@ -58,14 +66,27 @@ static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load
     if (!law->slot && n > 0) return false;
     for (int i = 0; e && i < kd_expr_slot_count(e); i++) law->slot[law->nslots++] = kd_expr_slot(e, i);
     for (int i = 0; load && i < load->nvariables; i++) law->slot[law->nslots++] = load->variable[i];
-    for (int i = 0; i < law->nslots; i++) law->wide = law->wide || s->slot[law->slot[i]].kind == KD_SLOT_OUT;
+    for (int i = 0; i < law->nslots; i++) {
+        law->wide = law->wide || s->slot[law->slot[i]].kind == KD_SLOT_OUT;
+        s->laws_of_motion = s->laws_of_motion || law->wide || s->slot[law->slot[i]].kind == KD_SLOT_MEASURE;
+    }
     return true;
+}
+
+// Constraints are 0 along the motion, however their terms move: ranges of several variables together say nothing.
+static int keep_single(kd_expr_term *term, int n)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        if (term[i].single) term[kept++] = term[i];
+    return kept;
 }
 
 static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load *of_bounds, double *work)
 {
-    kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0}};
-    const int    n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
+    kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0, true, false, false}};
+    int          n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
+    if (law.effect == KD_EFFECT_VALUE) n = keep_single(term, n);
     if (n == 0) return KD_OK;
     law.nterms = n;
     law.term = kd_arena_cut(&s->arena, (size_t)n, sizeof *law.term);
@@ -91,6 +112,7 @@ static kd_law law_of_load(const kd_load *load, int i)
     } else {
         law.measure = load->channel[i < load->nchannels ? i : 0];
     }
+    if (load->class == &kd_load_tyre || load->class == &kd_load_tyre_slip) law.factor = load->def->stiffness; // a road
     return law;
 }
 
@@ -98,9 +120,9 @@ static kd_status add_load(kd_system *s, const kd_load *load, int *capacity, doub
 {
     kd_status status = KD_OK;
     if (load->class->bounds)
-        return add_law(s, capacity,
-                       (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0}, load,
-                       work);
+        status =
+            add_law(s, capacity, (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0},
+                    load, work);
     for (int i = 0; i < 6 && status == KD_OK; i++)
         if (load->law[i]) status = add_law(s, capacity, law_of_load(load, i), NULL, work);
     return status;
@@ -120,6 +142,13 @@ static kd_status add_rows(kd_system *s, const kd_row *row, int n, int *capacity,
     return status;
 }
 
+static const char *name_of_motion(const kd_system *s, int dof)
+{
+    for (int j = 0; j < s->model->njoints; j++)
+        if (s->edge[j].link == s->tree.dof_link[dof]) return s->model->joint[j].name;
+    return "motion";
+}
+
 static kd_status add_all(kd_system *s, int *capacity, double *work)
 {
     kd_status status = KD_OK;
@@ -128,9 +157,10 @@ static kd_status add_all(kd_system *s, int *capacity, double *work)
     if (status == KD_OK) status = add_rows(s, s->row_h, s->nrows_h, capacity, work);
     for (int i = 0; s->motion && i < s->tree.ndof && status == KD_OK; i++)
         if (s->motion[i])
-            status = add_law(s, capacity,
-                             (kd_law){.name = "motion", .expr = s->motion[i], .effect = KD_EFFECT_VALUE, .factor = 1.0},
-                             NULL, work);
+            status = add_law(
+                s, capacity,
+                (kd_law){.name = name_of_motion(s, i), .expr = s->motion[i], .effect = KD_EFFECT_VALUE, .factor = 1.0},
+                NULL, work);
     return status;
 }
 
@@ -164,6 +194,8 @@ bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
         u->end[i].u = kd_cut_double(arena, 2 * s->model->ninputs);
     }
     u->mobility = kd_cut_double(arena, s->nlaws);
+    u->speed = kd_cut_double(arena, s->nlaws);
+    u->pause = kd_cut_int(arena, s->nlaws);
     u->term = kd_arena_cut(arena, 2 * KD_LAW_TERMS, sizeof *u->term);
     u->mass = kd_cut_double(arena, s->nlaws > 0 && s->tree.column ? s->tree.column[s->nv] : 0);
     return !arena->failed;
@@ -185,13 +217,15 @@ static void take_end(kd_work *w, const kd_point *x, kd_unseen_end *e)
     kd_point     own = *x; // stamps are those of its owner
     own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
     kd_work_forget(w);
-    kd_work_velocity(w, &own, KD_FOR_LOADS);
+    if (s->laws_of_motion) kd_work_velocity(w, &own, KD_FOR_LOADS);
     e->t = x->t;
     memcpy(e->state, x->p, p * d);
     memcpy(e->state + p, x->v, v * d);
     if (s->nr > 0) memcpy(e->state + p + v, x->r, (size_t)s->nr * d);
-    memcpy(e->value, w->value, n * d);
-    memcpy(e->rate, w->rate, n * d);
+    if (s->laws_of_motion) {
+        memcpy(e->value, w->value, n * d);
+        memcpy(e->rate, w->rate, n * d);
+    }
     for (int k = 0; k < s->model->ninputs; k++) e->u[k] = x->u[k], e->u[s->model->ninputs + k] = x->du[k];
 }
 
@@ -201,14 +235,15 @@ static double inertia_of(const kd_work *w, int velocity)
     const kd_tree *tree = &w->system->tree;
     if (!tree->column) { // a large model: of the link alone
         const kd_link *link = &tree->link[tree->dof_link[tree->v_dof[velocity]]];
-        return link->mass;
+        return link->mass > 0.0 ? link->mass : 1.0;
     }
     for (int k = tree->column[velocity]; k < tree->column[velocity + 1]; k++)
         if (tree->row[k] == velocity) return w->unseen.mass[k];
     return 0.0;
 }
 
-static double mobility_along(const kd_work *w, int measure, const kd_step_seen *seen)
+// speed: of the velocity that answers most, in tolerances
+static double mobility_along(const kd_work *w, int measure, const kd_step_seen *seen, double *speed)
 {
     const kd_system  *s = w->system;
     const kd_measure *m = &s->measure[measure];
@@ -220,7 +255,9 @@ static double mobility_along(const kd_work *w, int measure, const kd_step_seen *
         if (i < 0) continue;
         const double slope = w->slope[w->slope_at[measure] + l], inertia = inertia_of(w, i);
         const double tolerance = seen->rtol * fmax(fabs(v0[i]), fabs(v1[i])) + seen->atol;
-        if (inertia > 0.0) most = fmax(most, fabs(slope) / (inertia * tolerance));
+        if (!(inertia > 0.0) || fabs(slope) / (inertia * tolerance) <= most) continue;
+        most = fabs(slope) / (inertia * tolerance);
+        *speed = fabs(v0[i]) / tolerance;
     }
     return most;
 }
@@ -230,13 +267,16 @@ static void find_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point
 {
     const kd_system *s = w->system;
     kd_point         own = *x1;
-    own.position_stamp = w->position_stamp;
+    own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
+    kd_work_forget(w);
     kd_work_axes(w, &own, KD_FOR_LOADS);
     if (s->tree.column) kd_tree_mass(&s->tree, &w->motion, w->unseen.mass);
     for (int i = 0; i < s->nlaws; i++) {
         const kd_law *law = &s->law[i];
         const double *r = w->unseen.end[1].state + s->np + s->nv;
-        w->unseen.mobility[i] = law->effect == KD_EFFECT_FORCE  ? mobility_along(w, law->measure, seen)
+        w->unseen.speed[i] = 0.0;
+        w->unseen.mobility[i] = law->effect == KD_EFFECT_FORCE
+                                    ? mobility_along(w, law->measure, seen, &w->unseen.speed[i])
                                 : law->effect == KD_EFFECT_RATE ? 1.0 / (seen->rtol * fabs(r[law->state]) + seen->atol)
                                                                 : 1.0;
     }
@@ -299,11 +339,13 @@ static kd_interval range_of_input(kd_work *w, int k, double h, double a, double 
     const kd_system     *s = w->system;
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
     const int            nu = s->model->ninputs;
-    if (s->input[k]) {
-        const kd_interval t0 = {e0->t, e0->t}, time = {e0->t + a * h, e0->t + b * h};
-        const kd_interval now = kd_expr_bounds(s->input[k], &t0, w->breaks.work);
-        if (now.lower <= e0->u[k] && e0->u[k] <= now.upper) return kd_expr_bounds(s->input[k], &time, w->breaks.work);
-    }
+    const kd_interval    t0 = {e0->t, e0->t}, time = {e0->t + a * h, e0->t + b * h};
+    const double         start = s->model->input[k].def.start;
+    const kd_interval    now =
+        s->input[k] ? kd_expr_bounds(s->input[k], &t0, w->breaks.work) : (kd_interval){start, start};
+    if (now.lower <= e0->u[k] && e0->u[k] <= now.upper)
+        return s->input[k] ? kd_expr_bounds(s->input[k], &time, w->breaks.work) : now;
+    w->unseen.foreign = s->model->input[k].name;
     const cubic c = {{e0->u[k], e1->u[k]}, {h * e0->u[nu + k], h * e1->u[nu + k]}};
     return cubic_range(&c, a, b, 0);
 }
@@ -369,8 +411,15 @@ static void widen(kd_interval *band, double value)
     band->upper = fmax(band->upper, value);
 }
 
+// The value of a term at a part of the step; the variables of the work object are overwritten
 static double term_at(kd_work *w, const kd_law *law, int k, const kd_point *x1, double part)
 {
+    if (law->expr && !law->wide) {
+        for (int i = 0; i < law->nslots; i++)
+            w->slot[law->slot[i]] = middle(range_of_slot(w, x1, law->slot[i], part, part));
+        (void)kd_expr_value(law->expr, w->slot, w->expr_work);
+        return w->expr_work[law->term[k].entry];
+    }
     kd_interval term[KD_LAW_TERMS];
     ranges_of(w, law, x1, part, part, term);
     return middle(term[k]);
@@ -387,14 +436,15 @@ static double slope_at(kd_work *w, const kd_law *law, int k, const kd_point *x1,
 }
 
 // A method that does not evaluate at the start of a step knows the law there as far as it goes smoothly to the first
-// node
-static bool is_start_seen(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen, double f0)
+// node, compared with what it sees.
+static bool is_start_seen(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen, double f0,
+                          kd_interval band)
 {
     double first = 1.0;
     for (int i = 0; i < seen->nnodes; i++) first = fmin(first, seen->node[i]);
     if (first == 0.0) return true;
     const double f = term_at(w, law, k, x1, first), m = term_at(w, law, k, x1, 0.5 * first);
-    return fabs(m - 0.5 * (f0 + f)) <= BENT * fabs(f - f0);
+    return fabs(m - 0.5 * (f0 + f)) <= BENT * fmax(fabs(f - f0), band.upper - band.lower);
 }
 
 // Values at the nodes, and the cubic by values and slopes at the ends
@@ -405,10 +455,10 @@ static kd_interval seen_of(kd_work *w, const kd_law *law, int k, const kd_point 
     kd_interval  band = {INFINITY, -INFINITY};
     double       slope, bend;
     widen(&band, f1);
-    if (is_start_seen(w, law, k, x1, seen, f0))
-        for (int i = 0; i < 8; i++) widen(&band, cubic_at(&c, 0.125 * i, &slope, &bend));
     for (int i = 0; i < seen->nnodes; i++)
         if (seen->node[i] > 0.0) widen(&band, term_at(w, law, k, x1, seen->node[i]));
+    if (is_start_seen(w, law, k, x1, seen, f0, band))
+        for (int i = 0; i < 8; i++) widen(&band, cubic_at(&c, 0.125 * i, &slope, &bend));
     const double wider = WIDER * (band.upper - band.lower);
     return band.lower <= band.upper ? (kd_interval){band.lower - wider, band.upper + wider} : all;
 }
@@ -423,8 +473,9 @@ typedef struct hunt {
     const kd_law   *law;
     int             term;
     const kd_point *x1;
-    kd_interval     band; // what was seen
-    double          unit; // effect of a unit of the term over the whole step, in tolerances
+    kd_interval     band;  // what was seen
+    double          unit;  // effect of a unit of the term over the whole step, in tolerances
+    double          speed; // velocity that it changes, the same
     int             n;
     part            part[PARTS];
 } hunt;
@@ -478,11 +529,28 @@ static void place_of(const hunt *f, double *from, double *to)
     }
 }
 
-static void tell(const hunt *f, double size, kd_hidden *out)
+// Where the step should end: not before what it has not seen, or the next one would not see it either, but so little
+// behind its foot that the effect is a few tolerances, or a small part of the velocity: the end sees it then, and the
+// error control takes over.
+static double end_inside(kd_work *w, const hunt *f, double from, double to)
+{
+    const double wanted = fmax(BEGUN * THRESHOLD, SMALL * f->speed), length = to - from;
+    double       effect = 0.0, last = 0.0;
+    if (f->law->effect == KD_EFFECT_VALUE) return from + INSIDE * length;
+    for (int j = DOUBLINGS; j >= 0; j--) { // lengths that double
+        const double next = ldexp(length, -j), m = from + 0.5 * (last + next);
+        effect += f->unit * look(w, f, m, m).sure * (next - last);
+        if (effect > wanted) return from + next;
+        last = next;
+    }
+    return from + INSIDE * length;
+}
+
+static void tell(kd_work *w, const hunt *f, double size, kd_hidden *out)
 {
     double from, to;
     place_of(f, &from, &to);
-    const double cut = from > FOOT ? from : INSIDE * (to - from);
+    const double cut = fmin(end_inside(w, f, from, to), LONGEST);
     if (!(cut < out->part)) return;
     out->part = cut;
     out->size = size / THRESHOLD;
@@ -498,12 +566,13 @@ static void search(kd_work *w, hunt *f, kd_interval whole, kd_hidden *out)
         int    worst;
         sum_up(f, &over, &sure, &worst);
         if (f->unit * sure > THRESHOLD) {
-            tell(f, f->unit * sure, out);
+            tell(w, f, f->unit * sure, out);
             return;
         }
         if (!(f->unit * over > THRESHOLD)) return;
         if (f->n == PARTS || worst < 0) {
-            out->undecided = f->law->name;
+            if (!f->law->term[f->term].sum)
+                w->unseen.pause[f->law - w->system->law] = PAUSE, out->undecided = f->law->name;
             return;
         }
         const part   p = f->part[worst];
@@ -512,6 +581,67 @@ static void search(kd_work *w, hunt *f, kd_interval whole, kd_hidden *out)
         f->part[f->n++] = look(w, f, m, p.b);
     }
 }
+
+// ---- where a law sets in or ends ------------------------------------------------------------------------------------
+
+// A term that is constant up to a place and not behind it (a gap that closes, a band that is entered) has a kink or a
+// jump there, of which error estimates know little. Such a step may not have much effect: it should end near this
+// place.
+
+// Seen from an end: the part of the step behind (direction 1) or before it
+static double part_from(double end, double direction, double length)
+{
+    return end + direction * length;
+}
+
+// Length of the constant part at an end, where the term has the value f; 0: there is none, 1: all of it
+static double constant_part(kd_work *w, const hunt *f, double end, double direction, double value)
+{
+    double a = LEAST_CONSTANT, b = 1.0;
+    if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, a)) != value) return 0.0;
+    for (int i = 1; i <= PROBES; i++) {
+        b = (double)i / PROBES;
+        if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, b)) != value) break;
+        a = b;
+    }
+    for (int i = 0; i < BISECTIONS && a < b; i++) {
+        const double m = 0.5 * (a + b);
+        if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, m)) != value)
+            b = m;
+        else
+            a = m;
+    }
+    return a;
+}
+
+// How far beyond the constant part the effect has grown to what is wanted; INFINITY: it stays below most
+static double effect_reach(kd_work *w, const hunt *f, double end, double direction, double value, double constant)
+{
+    double effect = 0.0, last = 0.0, reach = INFINITY;
+    for (int j = DOUBLINGS; j >= 0; j--) {
+        const double next = ldexp(1.0 - constant, -j), m = constant + 0.5 * (last + next);
+        effect +=
+            f->unit * fabs(term_at(w, f->law, f->term, f->x1, part_from(end, direction, m)) - value) * (next - last);
+        if (effect > ABRUPT_WANTED && reach == INFINITY) reach = next;
+        last = next;
+    }
+    return effect > ABRUPT ? reach : INFINITY;
+}
+
+static void look_at_edge(kd_work *w, const hunt *f, double end, double direction, kd_hidden *out)
+{
+    const double value = term_at(w, f->law, f->term, f->x1, end);
+    const double constant = constant_part(w, f, end, direction, value);
+    if (!(constant > 0.0 && constant < 1.0)) return;
+    const double reach = effect_reach(w, f, end, direction, value, constant);
+    const double cut = part_from(end, direction, constant + reach); // towards the start: what is left of it then
+    if (!(reach < INFINITY) || !(cut > 0.0 && cut < fmin(out->part, LONGEST))) return;
+    out->part = cut;
+    out->size = ABRUPT;
+    out->name = f->law->name;
+}
+
+// ---- all laws -------------------------------------------------------------------------------------------------------
 
 static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *seen, kd_interval range)
 {
@@ -522,17 +652,35 @@ static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *see
     return factor / (seen->rtol * (isfinite(size) ? size : 0.0) + seen->atol);
 }
 
+// Most steps: the law goes from one end to the other. Methods that do not see the start need a closer look.
+static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen)
+{
+    if (seen->nnodes == 0 || seen->node[0] > 0.0) return false;
+    const double f0 = term_at(w, f->law, f->term, f->x1, 0.0), f1 = term_at(w, f->law, f->term, f->x1, 1.0);
+    const double wider = WIDER * fabs(f1 - f0);
+    f->band = (kd_interval){fmin(f0, f1) - wider, fmax(f0, f1) + wider};
+    return f->unit * judged(f, whole, 0.0, 1.0).over <= THRESHOLD;
+}
+
 static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
 {
     const kd_law *law = &w->system->law[i];
     kd_interval  *whole = w->unseen.term;
+    if (w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0) return;
     ranges_of(w, law, x1, 0.0, 1.0, whole);
     for (int k = 0; k < law->nterms; k++) {
         const double unit = unit_of(w, i, k, seen, whole[k]);
         if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
-        hunt f = {.law = law, .term = k, .x1 = x1, .unit = unit};
-        f.band = seen_of(w, law, k, x1, seen);
-        search(w, &f, whole[k], out);
+        hunt f = {.law = law, .term = k, .x1 = x1, .unit = unit, .speed = w->unseen.speed[i]};
+        if (!is_between_ends(w, &f, whole[k], seen)) {
+            f.band = seen_of(w, law, k, x1, seen);
+            search(w, &f, whole[k], out);
+        }
+        if (law->effect == KD_EFFECT_VALUE || !law->term[k].abrupt ||
+            !(unit * (whole[k].upper - whole[k].lower) > ABRUPT))
+            continue;
+        look_at_edge(w, &f, 0.0, 1.0, out);
+        look_at_edge(w, &f, 1.0, -1.0, out);
     }
 }
 
@@ -553,5 +701,6 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     if (!u->known || ++u->age >= RENEWED) find_mobilities(w, seen, x1);
     u->known = true;
     for (int i = 0; i < s->nlaws; i++) look_at_law(w, i, x1, seen, out);
+    if (u->foreign) out->undecided = u->foreign;
     return KD_EVAL_OK;
 }

@@ -318,6 +318,11 @@ kd_status kd_arkode_retract(kd_arkode *self, double h)
     return status;
 }
 
+bool kd_arkode_ends(kd_arkode *self, kd_step_ends *ends)
+{
+    return kd_sundials_ends(&self->base, STEPPER(self, GetDky), ends);
+}
+
 kd_status kd_arkode_dense(kd_arkode *self, double t, double *x)
 {
     return kd_sundials_dense(&self->base, STEPPER(self, GetDky), t, x);

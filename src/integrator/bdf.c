@@ -58,6 +58,7 @@ struct kd_bdf {
     double          *predicted, *predicted_dot; // (n) P, P'
     double          *x, *xdot;                  // (n) iterates, then the accepted point
     double          *x_old;                     // (n) start of the last step
+    double          *slope_old, *slope;         // (n) x' there and at the last accepted point
     double          *e;                         // (n) x - P
     double          *rtol, *atol;               // (n)
     double          *weight;                    // (n) 1 / (atol + rtol |x|)
@@ -148,8 +149,8 @@ static void set_tolerances(kd_bdf *b)
 static void cut_arrays(kd_bdf *b)
 {
     kd_arena *a = &b->arena;
-    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,     &b->xdot, &b->e, &b->rtol, &b->atol,
-                          &b->weight,    &b->index_weight,  &b->share, &b->x_old};
+    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,     &b->xdot,  &b->e,         &b->rtol, &b->atol,
+                          &b->weight,    &b->index_weight,  &b->share, &b->x_old, &b->slope_old, &b->slope};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
     kd_bdf_history_cut(&b->past, a, b->n);
     const kd_corrector_options rules = {.max_newton = b->opt.max_newton,
@@ -405,6 +406,7 @@ static void prepare_first_step(kd_bdf *b, double span)
 static void begin(kd_bdf *b, double t, bool keep_matrix)
 {
     kd_bdf_history_start(&b->past, t, b->x, b->xdot);
+    memcpy(b->slope, b->xdot, (size_t)b->n * sizeof *b->x);
     b->t_old = t;
     b->order = b->order_least = 1;
     b->h_before = keep_matrix ? b->h_next : 0;
@@ -473,6 +475,7 @@ static kd_status pass_kink(kd_bdf *b)
     if (b->kink_size > b->kink_most) return begin_behind(b);
     b->kinked = true;
     kd_bdf_history_bend(&b->past, kink->x, kink->xdot, kink->xddot);
+    kd_kink_add_slope(kink, 0, b->slope);
     for (int j = 0; b->grid_wanted > 0 && j < b->grid_count; j++) kd_kink_add(kink, b->grid_t[j] - t, b->grid[j]);
     b->t_old = t;
     return KD_OK;
@@ -498,6 +501,7 @@ kd_status kd_bdf_retract(kd_bdf *b, double h)
 {
     if (!b || !(h > 0) || !b->retractable || b->kinked) return KD_ERR_STAGE;
     kd_bdf_history_retract(&b->past, &b->step, b->x_old);
+    memcpy(b->slope, b->slope_old, (size_t)b->n * sizeof *b->x);
     b->t_old = b->past.t[0];
     b->order = b->step.order;
     b->h_next = h;
@@ -664,6 +668,10 @@ static void accept(kd_bdf *b, const estimates *s)
     b->equal = b->h == b->h_old && k == b->order_old ? b->equal + 1 : 1;
     choose_next(b, s);
     memcpy(b->x_old, b->past.D[0], (size_t)b->n * sizeof *b->x);
+    double *slope = b->slope_old;
+    b->slope_old = b->slope;
+    b->slope = slope;
+    memcpy(slope, b->xdot, (size_t)b->n * sizeof *b->x);
     kd_bdf_history_accept(&b->past, &b->step, b->e);
     b->t_old = b->past.t[1];
     b->h_old = b->h;
@@ -823,6 +831,18 @@ kd_status kd_bdf_step(kd_bdf *b, double t_end)
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------------
+
+void kd_bdf_refresh(kd_bdf *b)
+{
+    kd_corrector_start(&b->corrector, false);
+}
+
+bool kd_bdf_ends(kd_bdf *b, kd_step_ends *ends)
+{
+    if (!b->retractable || b->kinked) return false;
+    *ends = (kd_step_ends){b->t_old, b->past.t[0], b->x_old, b->slope_old, b->past.D[0], b->slope};
+    return true;
+}
 
 double kd_bdf_time(const kd_bdf *b)
 {

@@ -216,6 +216,11 @@ kd_status kd_cvode_retract(kd_cvode *self, double h)
     return status;
 }
 
+bool kd_cvode_ends(kd_cvode *self, kd_step_ends *ends)
+{
+    return kd_sundials_ends(&self->base, CVodeGetDky, ends);
+}
+
 kd_status kd_cvode_dense(kd_cvode *self, double t, double *x)
 {
     return kd_sundials_dense(&self->base, CVodeGetDky, t, x);

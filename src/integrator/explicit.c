@@ -731,6 +731,13 @@ kd_status kd_explicit_dense(kd_explicit *self, double t, double *x)
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
+bool kd_explicit_ends(kd_explicit *self, kd_step_ends *ends)
+{
+    if (!self->has_past) return false;
+    *ends = (kd_step_ends){self->t_old, self->t, self->x_old, self->k_start, self->x, self->k_next};
+    return true;
+}
+
 double kd_explicit_time(const kd_explicit *self)
 {
     return self->t;

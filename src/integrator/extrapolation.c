@@ -534,6 +534,11 @@ kd_status kd_extrapolation_retract(kd_extrapolation *self, double h)
     return kd_explicit_retract((kd_explicit *)self, h);
 }
 
+bool kd_extrapolation_ends(kd_extrapolation *self, kd_step_ends *ends)
+{
+    return kd_explicit_ends((kd_explicit *)self, ends);
+}
+
 kd_status kd_extrapolation_dense(kd_extrapolation *self, double t, double *x)
 {
     return kd_explicit_dense((kd_explicit *)self, t, x);

@@ -264,6 +264,11 @@ kd_status kd_ida_retract(kd_ida *self, double h)
     return status;
 }
 
+bool kd_ida_ends(kd_ida *self, kd_step_ends *ends)
+{
+    return kd_sundials_ends(&self->base, IDAGetDky, ends);
+}
+
 kd_status kd_ida_dense(kd_ida *self, double t, double *x)
 {
     return kd_sundials_dense(&self->base, IDAGetDky, t, x);

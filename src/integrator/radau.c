@@ -28,6 +28,9 @@ static const double NEWTON_SHRINK = 0.5;      // step after divergence
 static const double RETRY_SHRINK = 0.25;      // step after a function that could not be evaluated
 static const double FIRST_SHRINK = 0.1;       // step after an error failure in the first step
 static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contraction of one step to the next
+static const double LEAST_RATE = 1e-3;        // of theta: without another measurement h may grow by 32, not more
+static const double SURPRISE = 10;            // first increment over what the last one promised: the rate is unknown
+static const double HARMLESS = 0.1;           // a first increment of so few tolerances surprises nobody
 static const int    MAX_SINGULAR = 5;         // singular Newton matrices in a row
 static const double NEWTON_STOP = 0.05; // fnewt = 0.05 sqrt(rtol_i): RADAU5's 1 leaves a Newton error above that of the
                                         // method on the pendulum; it costs 10 % (docs/methods/radau.md)
@@ -73,6 +76,8 @@ struct kd_radau {
     double h_accepted, err_accepted; // for the predictive controller
     double newton_stop;              // fnewt
     double theta, contraction;       // rate of the last Newton iteration; theta / (1 - theta) carried on
+    double theta_seen, h_seen;       // last rate that was measured with these derivatives, and the step that it was in
+    double h_newton, norm_first;     // step that contraction belongs to, first increment in it
     double norm;                     // of its last increment
     int    iterations;               // of the last Newton iteration
     bool   first, rejected, has_past, jacobian_current, restart;
@@ -237,6 +242,14 @@ static void exchange(double **a, double **b)
     double *c = *a;
     *a = *b;
     *b = c;
+}
+
+// Nothing is known about the rate of Newton's method.
+static void forget_contraction(kd_radau *r)
+{
+    r->contraction = 1;
+    r->h_newton = INFINITY;
+    r->norm_first = 0;
 }
 
 static void set_weights(kd_radau *r)
@@ -417,14 +430,25 @@ static kd_status newton_step(kd_radau *r, double *norm)
     return isfinite(*norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
+// The rate is (matrix) \ (error of F_x): it grows with h^2 where F_x has a wrong stiffness. One that was measured in a
+// short step says nothing about a long one.
+static double growth_of_rate(const kd_radau *r, double h)
+{
+    double ratio = r->h / h;
+    return ratio > 1 ? ratio * ratio : 1;
+}
+
 // Newton iteration. KD_OK; KD_ERR_NEWTON with *shrink, the factor for the next attempt; other failures as they come.
 static kd_status newton(kd_radau *r, double *shrink)
 {
     int    most = r->opt.max_newton, k;
     double norm_old = 0, rate_old = 0;
     *shrink = NEWTON_SHRINK;
-    r->contraction = pow(fmax(r->contraction, r->opt.uround), FORGET_CONTRACTION);
-    r->theta = fabs(r->opt.theta);
+    double carried = pow(fmax(r->contraction, r->opt.uround), FORGET_CONTRACTION);
+    r->contraction = fmin(fmax(carried, 1), carried * growth_of_rate(r, r->h_newton));
+    double expected = SURPRISE * r->norm_first * pow(growth_of_rate(r, r->h_newton), 2); // starting values have order 3
+    r->h_newton = r->h;
+    r->theta = r->theta_seen * growth_of_rate(r, r->h_seen);
     for (k = 1; k <= most; k++) {
         double    norm = 0;
         kd_status status = newton_step(r, &norm);
@@ -435,6 +459,8 @@ static kd_status newton(kd_radau *r, double *shrink)
             r->theta = k == 2 ? rate : sqrt(rate * rate_old);
             rate_old = rate;
             if (r->theta >= DIVERGED) return KD_ERR_NEWTON;
+            r->theta_seen = fmax(r->theta, LEAST_RATE * fabs(r->opt.theta));
+            r->h_seen = r->h;
             r->contraction = r->theta / (1 - r->theta);
             double left = most - 1 - k; // iterations left: can they reach the stopping criterion?
             double predicted = r->contraction * norm * pow(r->theta, left) / r->newton_stop;
@@ -444,6 +470,8 @@ static kd_status newton(kd_radau *r, double *shrink)
                 return KD_ERR_NEWTON;
             }
         }
+        if (k == 1 && norm > fmax(expected, HARMLESS)) r->contraction = fmax(r->contraction, 1);
+        if (k == 1) r->norm_first = norm;
         norm_old = fmax(norm, r->opt.uround);
         if (r->contraction * norm <= r->newton_stop) return KD_OK;
     }
@@ -460,6 +488,13 @@ static kd_status linear_cause(kd_radau *r, kd_status status)
     r->worst = -1;
     kd_text(r->message, sizeof r->message, "%s", text);
     return status;
+}
+
+// Derivatives of the present point serve a step of the present size.
+static void assume_rate(kd_radau *r)
+{
+    r->theta_seen = LEAST_RATE * fabs(r->opt.theta);
+    r->h_seen = r->h;
 }
 
 // Newton matrix at x_k or at stage `stage` (1..3) of the present starting values or iterates
@@ -480,6 +515,7 @@ static kd_status linearize_at(kd_radau *r, int stage)
     raise_news(r, KD_MATRIX_EVALUATED);
     if (status < 0) return linear_cause(r, status);
     r->jacobian_current = r->linearized = true;
+    assume_rate(r);
     r->only_updated = false;
     return KD_OK;
 }
@@ -493,6 +529,7 @@ static kd_status update(kd_radau *r)
     raise_news(r, KD_MATRIX_UPDATED);
     if (status < 0) return linear_cause(r, status);
     r->jacobian_current = r->only_updated = true;
+    assume_rate(r);
     return KD_OK;
 }
 
@@ -591,7 +628,7 @@ kd_status kd_radau_start(kd_radau *r, double t, const double *x)
     set_weights(r);
     r->h_next = r->opt.h_first;
     r->h_factored = 0;
-    r->contraction = 1;
+    forget_contraction(r);
     r->first = r->restart = true;
     r->rejected = r->has_past = r->jacobian_current = false;
     r->kinked = r->lands = r->retracted = false;
@@ -646,7 +683,7 @@ kd_status kd_radau_retract(kd_radau *r, double h)
     r->t = r->t_old;
     r->h_next = h;
     r->h_factored = 0;
-    r->contraction = 1;
+    forget_contraction(r);
     r->has_past = r->jacobian_current = false;
     r->retracted = true;
     r->accepted_since_start = 0;
@@ -790,7 +827,7 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
     }
     r->restart = true; // selectors anew (S3: NSEL counts Newton failures)
     r->jacobian_current = false;
-    r->contraction = 1;
+    forget_contraction(r);
     if (too_small(r)) return r->cause == KD_ERR_NEWTON ? KD_ERR_STEP_TOO_SMALL : r->cause;
     return KD_OK;
 }
@@ -808,7 +845,7 @@ static kd_status relabel(kd_radau *r)
     r->has_past = r->jacobian_current = false;
     r->restart = true;
     r->h_factored = 0;
-    r->contraction = 1;
+    forget_contraction(r);
     set_weights(r);
     return KD_OK;
 }
@@ -890,6 +927,20 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------------
+
+void kd_radau_refresh(kd_radau *r)
+{
+    r->h_factored = 0;
+    r->jacobian_current = false;
+}
+
+// Xdot has x' of the start of the step until the next attempt
+bool kd_radau_ends(kd_radau *r, kd_step_ends *ends)
+{
+    if (!r->has_past || r->kinked) return false;
+    *ends = (kd_step_ends){r->t_old, r->t, r->x_old, r->Xdot, r->x, r->xdot};
+    return true;
+}
 
 double kd_radau_time(const kd_radau *r)
 {

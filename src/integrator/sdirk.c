@@ -291,6 +291,13 @@ static double gamma_of(const kd_sdirk *s)
     return 1 / (s->h * (s->opt.method == KD_SDIRK_ROSENBROCK ? rodas_gamma : s->table.gamma));
 }
 
+// Derivatives of the present point serve a step of the present size.
+static void assume_rate(kd_sdirk *s)
+{
+    s->theta_seen = KD_SDIRK_LEAST_RATE * fabs(s->opt.theta);
+    s->h_seen = s->h;
+}
+
 // Derivatives at the start of the step
 static kd_status linearize(kd_sdirk *s)
 {
@@ -302,6 +309,7 @@ static kd_status linearize(kd_sdirk *s)
     raise_news(s, KD_MATRIX_EVALUATED);
     if (status < 0) return linear_cause(s, status);
     s->jacobian_current = s->jacobian_here = s->linearized = true;
+    assume_rate(s);
     return KD_OK;
 }
 
@@ -316,6 +324,7 @@ static kd_status update(kd_sdirk *s)
     if (status < 0) return linear_cause(s, status);
     s->jacobian_current = true;
     s->jacobian_here = false;
+    assume_rate(s);
     return KD_OK;
 }
 
@@ -396,7 +405,7 @@ kd_status kd_sdirk_start(kd_sdirk *s, double t, const double *x)
     set_weights(s);
     s->h_next = s->opt.h_first;
     s->h_factored = 0;
-    s->contraction = 1;
+    kd_sdirk_forget_contraction(s);
     s->theta = 0;
     s->first = s->restart = true;
     s->rejected = s->jacobian_current = s->jacobian_here = s->moved_on = false;
@@ -448,7 +457,7 @@ kd_status kd_sdirk_retract(kd_sdirk *s, double h)
     s->t = s->t_old;
     s->h_next = h;
     s->h_factored = 0;
-    s->contraction = 1;
+    kd_sdirk_forget_contraction(s);
     s->has_past = s->moved_on = s->jacobian_current = s->jacobian_here = false;
     s->retracted = true;
     s->accepted_since_start = 0;
@@ -567,7 +576,7 @@ static kd_status attempt(kd_sdirk *s, double *shrink, double *err)
     if (status == KD_ERR_NEWTON && !s->jacobian_here) {
         status = linearize(s);
         if (status == KD_OK) status = factor(s);
-        s->contraction = 1;
+        kd_sdirk_forget_contraction(s);
         if (status == KD_OK) status = kd_sdirk_stages(s, shrink);
     }
     return status == KD_OK ? kd_sdirk_estimate(s, err) : status;
@@ -597,7 +606,7 @@ static kd_status after_failure(kd_sdirk *s, kd_status status, double shrink, int
     reject(s, shrink);
     s->restart = true;
     s->jacobian_current = s->jacobian_here = false;
-    s->contraction = 1;
+    kd_sdirk_forget_contraction(s);
     if (too_small(s)) return s->cause == KD_ERR_NEWTON ? KD_ERR_STEP_TOO_SMALL : s->cause;
     return KD_OK;
 }
@@ -684,6 +693,19 @@ kd_status kd_sdirk_step(kd_sdirk *s, double t_end)
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------------
+
+void kd_sdirk_refresh(kd_sdirk *s)
+{
+    s->h_factored = 0;
+    s->jacobian_current = s->jacobian_here = false;
+}
+
+bool kd_sdirk_ends(kd_sdirk *s, kd_step_ends *ends)
+{
+    if (!s->has_past || s->kinked || !s->old_known || !s->xdot_known) return false;
+    *ends = (kd_step_ends){s->t_old, s->t, s->x_old, s->xdot_old, s->x, s->xdot};
+    return true;
+}
 
 double kd_sdirk_time(const kd_sdirk *s)
 {

@@ -65,6 +65,8 @@ kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_class *methods, 
     self->max_steps = max_steps;
     self->accepted = kd_cut_double(arena, n);
     self->previous = kd_cut_double(arena, n);
+    self->slope_old = kd_cut_double(arena, n);
+    self->slope = kd_cut_double(arena, n);
     self->F = kd_cut_double(arena, n);
     self->part = kd_cut_double(arena, n);
     self->y = kd_cut_double(arena, dae->nreduced_max);
@@ -494,6 +496,20 @@ kd_status kd_sundials_dense(kd_sundials *self, int (*get_dky)(void *, double, in
         return self->fault;
     }
     return KD_OK;
+}
+
+// x' of the solver's own polynomial
+bool kd_sundials_ends(kd_sundials *self, int (*get_dky)(void *, double, int, N_Vector), kd_step_ends *ends)
+{
+    const double  t[2] = {self->t_old, self->t};
+    double *const slope[2] = {self->slope_old, self->slope};
+    if (!self->started || self->steps == 0 || !(self->t > self->t_old)) return false;
+    for (int k = 0; k < 2; k++) {
+        if (get_dky(self->memory, t[k], 1, self->error) != 0) return false;
+        memcpy(slope[k], N_VGetArrayPointer(self->error), (size_t)self->dae->n * sizeof(double));
+    }
+    *ends = (kd_step_ends){t[0], t[1], self->previous, self->slope_old, self->accepted, self->slope};
+    return true;
 }
 
 void kd_sundials_formulation_stats(const kd_sundials *self, bool own, kd_stats *stats)

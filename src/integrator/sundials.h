@@ -38,14 +38,15 @@ struct kd_sundials {
     double                   solution_factor; // own linear algebra: factor of solutions
     bool                    *measured;        // (n) takes part in the error test
     double                   t, t_old;
-    double                  *accepted;     // (n) at t
-    double                  *previous;     // (n) at t_old
-    double                  *F, *part, *y; // own linear algebra
-    double                  *share;        // (n) of a report
-    kd_kink                  kink;         // the last one
-    double                   h_begun;      // first step of the last start
-    double                   h_again;      // the next one should try it; 0: unknown
-    long                     steps;        // since the start
+    double                  *accepted;          // (n) at t
+    double                  *previous;          // (n) at t_old
+    double                  *slope_old, *slope; // (n) x' there and at t, for kd_sundials_ends
+    double                  *F, *part, *y;      // own linear algebra
+    double                  *share;             // (n) of a report
+    kd_kink                  kink;              // the last one
+    double                   h_begun;           // first step of the last start
+    double                   h_again;           // the next one should try it; 0: unknown
+    long                     steps;             // since the start
     long                     max_steps;
     kd_stats                 before; // statistics of earlier starts
     bool                     started;
@@ -113,6 +114,7 @@ kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_en
 // Dense output: what get_dky, e.g. CVodeGetDky, has at t, corrected
 kd_status kd_sundials_dense(kd_sundials *self, int (*get_dky)(void *, double, int, N_Vector), double t,
                             double *x) KD_NODISCARD;
+bool      kd_sundials_ends(kd_sundials *self, int (*get_dky)(void *, double, int, N_Vector), kd_step_ends *ends);
 kd_status kd_sundials_fail(kd_sundials *self, kd_status status);
 
 // What the formulation counted since its creation: projections and, if its linear algebra is used, what that costs.

@@ -57,6 +57,24 @@ static void take_search(kd_certificate *c, const kd_simulation *simulation)
                            "nobody knows where these switch or have their peaks: %s", names);
 }
 
+// Accepted steps against the equations of motion inside them
+static void take_verification(kd_certificate *c, const kd_simulation *simulation)
+{
+    const kd_verification v = kd_simulation_verification(simulation);
+    if (!v.searched)
+        kd_certificate_add(c, "defects of steps", KD_CHECK_NOT_SEARCHED, NAN, "steps were not checked: %s",
+                           v.why_not ? v.why_not : "not wanted");
+    else if (v.unverified > 0)
+        kd_certificate_add(c, "defects of steps", KD_CHECK_BAD, (double)v.unverified,
+                           "%ld steps do not fulfil the equations inside them and could not be made shorter, the first at "
+                           "t = %.9g s (defect of %.3g tolerances)",
+                           v.unverified, v.t_unverified, v.worst);
+    else
+        kd_certificate_add(c, "defects of steps", KD_CHECK_GOOD, v.worst,
+                           "%ld of %ld steps were checked inside, %ld made again; largest defect %.2g tolerances", v.checked,
+                           v.steps, v.redone, v.worst);
+}
+
 void kd_certificate_take(kd_certificate *c, const kd_simulation *simulation)
 {
     if (!c || !simulation) return;
@@ -68,6 +86,7 @@ void kd_certificate_take(kd_certificate *c, const kd_simulation *simulation)
         kd_certificate_add(c, "errors of steps", KD_CHECK_NOT_SEARCHED, tolerances.h_fixed,
                            "steps have the constant size %.3g s: nobody estimates their errors", tolerances.h_fixed);
     take_search(c, simulation);
+    if (!(tolerances.h_fixed > 0)) take_verification(c, simulation);
     if (kd_simulation_formulation(simulation) == KD_INDEX3 && c->has_constraints) {
         const double times = c->level[KD_LEVEL_VELOCITY].value / (c->scale[KD_LEVEL_VELOCITY] * c->atol);
         kd_certificate_add(c, "tolerance against index", times > 1000 ? KD_CHECK_BAD : KD_CHECK_GOOD, times,

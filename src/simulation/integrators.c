@@ -17,6 +17,10 @@
     {                                                                                                                  \
         return kd_##name##_retract(self, h);                                                                           \
     }                                                                                                                  \
+    static bool name##_ends(void *self, kd_step_ends *ends)                                                            \
+    {                                                                                                                  \
+        return kd_##name##_ends(self, ends);                                                                           \
+    }                                                                                                                  \
     static double name##_time(const void *self)                                                                        \
     {                                                                                                                  \
         return kd_##name##_time(self);                                                                                 \
@@ -58,6 +62,21 @@ KD_INTEGRATOR_ADAPT(arkode)
 KD_INTEGRATOR_ADAPT(sdirk)
 KD_INTEGRATOR_ADAPT(explicit)
 KD_INTEGRATOR_ADAPT(extrapolation)
+
+static void radau_refresh(void *self)
+{
+    kd_radau_refresh(self);
+}
+
+static void bdf_refresh(void *self)
+{
+    kd_bdf_refresh(self);
+}
+
+static void sdirk_refresh(void *self)
+{
+    kd_sdirk_refresh(self);
+}
 
 static void take_tolerances(const kd_simulation_options *opt, double *rtol, double *atol)
 {
@@ -166,23 +185,23 @@ static kd_status extrapolation_create(kd_dae *dae, kd_simulation_options *opt, v
 }
 
 // the class of functions name_create, name_start, ...
-#define KD_INTEGRATOR_CLASS(name)                                                                                      \
+#define KD_INTEGRATOR_CLASS(name, renew)                                                                               \
     {                                                                                                                  \
         .create = name##_create, .start = name##_start, .step = name##_step, .retract = name##_retract,                \
-        .time = name##_time, .time_old = name##_time_old, .x = name##_x, .dense = name##_dense, .stats = name##_stats, \
-        .message = name##_message, .destroy = name##_destroy                                                           \
+        .ends = name##_ends, .refresh = renew, .time = name##_time, .time_old = name##_time_old, .x = name##_x,        \
+        .dense = name##_dense, .stats = name##_stats, .message = name##_message, .destroy = name##_destroy             \
     }
 static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
-    [KD_RADAU] = KD_INTEGRATOR_CLASS(radau),
-    [KD_BDF] = KD_INTEGRATOR_CLASS(bdf),
-    [KD_IDA] = KD_INTEGRATOR_CLASS(ida),
-    [KD_CVODE] = KD_INTEGRATOR_CLASS(cvode),
-    [KD_ARKODE] = KD_INTEGRATOR_CLASS(arkode),
-    [KD_SDIRK] = KD_INTEGRATOR_CLASS(sdirk),
-    [KD_DOPRI5] = KD_INTEGRATOR_CLASS(explicit),
-    [KD_DOP853] = KD_INTEGRATOR_CLASS(explicit),
-    [KD_HALF_EXPLICIT] = KD_INTEGRATOR_CLASS(explicit),
-    [KD_EXTRAPOLATION] = KD_INTEGRATOR_CLASS(extrapolation),
+    [KD_RADAU] = KD_INTEGRATOR_CLASS(radau, radau_refresh),
+    [KD_BDF] = KD_INTEGRATOR_CLASS(bdf, bdf_refresh),
+    [KD_IDA] = KD_INTEGRATOR_CLASS(ida, NULL),
+    [KD_CVODE] = KD_INTEGRATOR_CLASS(cvode, NULL),
+    [KD_ARKODE] = KD_INTEGRATOR_CLASS(arkode, NULL),
+    [KD_SDIRK] = KD_INTEGRATOR_CLASS(sdirk, sdirk_refresh),
+    [KD_DOPRI5] = KD_INTEGRATOR_CLASS(explicit, NULL),
+    [KD_DOP853] = KD_INTEGRATOR_CLASS(explicit, NULL),
+    [KD_HALF_EXPLICIT] = KD_INTEGRATOR_CLASS(explicit, NULL),
+    [KD_EXTRAPOLATION] = KD_INTEGRATOR_CLASS(extrapolation, NULL),
 };
 
 kd_tolerances kd_integrator_tolerances(const kd_simulation_options *opt)

@@ -16,6 +16,9 @@ typedef struct kd_integrator_class {
     // give up the last accepted step: time and x are those of its start again, the next step is at most h long.
     // KD_ERR_STAGE: there is none, or steps have a fixed size
     kd_status (*retract)(void *self, double h);
+    bool (*ends)(void *self, kd_step_ends *ends); // of the last step; false: not known
+    // somebody else used the matrices of the DAE; NULL: it has none of its own there
+    void (*refresh)(void *self);
     double (*time)(const void *self);
     double (*time_old)(const void *self);
     const double *(*x)(const void *self);

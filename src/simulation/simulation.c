@@ -37,6 +37,7 @@ kd_simulation_options kd_simulation_options_default(void)
         .extrapolation = kd_extrapolation_options_default(),
         .initial = kd_initial_options_default(),
         .events = kd_event_options_default(),
+        .verify = true,
     };
 }
 
@@ -55,7 +56,8 @@ struct kd_simulation {
     void                      *integrator;
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
     kd_collapse               *collapse;
-    kd_unseen                 *search; // NULL: nothing can be searched
+    kd_unseen                 *search; // NULL: there is nothing to be searched, or it is not wanted
+    kd_verify                 *verify; // NULL: steps are not checked
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
@@ -74,7 +76,9 @@ struct kd_simulation {
 static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
+    if (s->search) kd_unseen_restart(s->search);
     kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
+    if (s->verify) kd_verify_restart(s->verify);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     return status;
 }
@@ -312,6 +316,18 @@ static kd_status check_integrator(kd_integrator integrator, char *message, size_
     return KD_ERR_ARGUMENT;
 }
 
+// Steps of a fixed size cannot be taken back. NULL: accepted steps are checked
+static const char *why_not_verified(const kd_simulation *s)
+{
+    const kd_simulation_options *o = &s->opt;
+    const kd_integrator          i = o->integrator;
+    const bool                   runge_kutta = i == KD_DOPRI5 || i == KD_DOP853 || i == KD_HALF_EXPLICIT;
+    const bool fixed = (i == KD_BDF && o->bdf.h_fixed > 0) || (runge_kutta && o->explicit_rk.h_fixed > 0) ||
+                       (i == KD_EXTRAPOLATION && o->extrapolation.h_fixed > 0) ||
+                       (i == KD_ARKODE && o->arkode.h_fixed > 0);
+    return !o->verify ? "it was not wanted" : fixed ? "steps of a fixed size are not taken back" : NULL;
+}
+
 // The motion inside the last step, without accelerations for forms that do not have them
 static kd_status inside(double t, kd_state *x, void *context)
 {
@@ -400,7 +416,9 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
     if (status >= 0) status = kd_collapse_create(eom, &s->inputs, kd_integrator_tolerances(&s->opt), &s->collapse);
-    if (status >= 0) status = create_search(s);
+    if (status >= 0 && !why_not_verified(s)) status = create_search(s);
+    if (status >= 0 && !why_not_verified(s))
+        status = kd_verify_create(eom, &s->inputs, &s->opt, s->dae, s->methods, s->integrator, x, &s->verify);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
@@ -419,6 +437,7 @@ void kd_simulation_destroy(kd_simulation *s)
     kd_hybrid_destroy(s->hybrid);
     kd_collapse_destroy(s->collapse);
     kd_unseen_destroy(s->search);
+    kd_verify_destroy(s->verify);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->at);
@@ -508,28 +527,35 @@ static kd_status show_step(kd_simulation *s)
 
 // ---- steps that stand -----------------------------------------------------------------------------------------------
 
-// Where a step from the present time must end at the latest
-static double step_limit(kd_simulation *s, double target)
-{
-    (void)s;
-    return target; // kd_unseen_limit
-}
-
-// The accepted step, which nobody has seen yet: x of the simulation is still its start, dense output gives its inside.
-// The check that wants the shortest step counts.
-static kd_status judge(kd_simulation *s, kd_verdict *verdict)
+// Laws inside the accepted step
+static kd_status look_inside(kd_simulation *s, kd_verdict *verdict)
 {
     double        t;
     const double *x = present_vector(s, &t);
-    *verdict = KD_STANDS; // kd_verify_look
-    if (!s->search) return KD_OK;
-    kd_state_copy(s->x, s->at);
-    s->at->t = t;
-    if (s->dae->methods->pack) // x has no p, v of its own
-        kd_formulation_unpack(s->dae, t, x, s->at);
-    else
-        memcpy(s->at->p, x, (size_t)s->dae->nstate * sizeof *x);
-    return kd_unseen_look(s->search, s->x, s->at, verdict);
+    kd_state     *end = kd_unseen_end(s->search, s->methods->time_old(s->integrator), s->x);
+    if (s->dae->methods->pack) { // x has no p, v of its own
+        kd_formulation_unpack(s->dae, t, x, end);
+    } else {
+        end->t = t;
+        memcpy(end->p, x, (size_t)s->dae->nstate * sizeof *x);
+    }
+    return kd_unseen_look(s->search, verdict);
+}
+
+// The accepted step, which nobody has seen yet: x of the simulation is still its start, dense output gives its inside.
+// What laws hide is looked for first: it tells where the step should end.
+static kd_status judge(kd_simulation *s, kd_verdict *verdict)
+{
+    *verdict = KD_STANDS;
+    kd_status status = s->search ? look_inside(s, verdict) : KD_OK;
+    if (status < 0 || verdict->h < INFINITY) return status;
+    return s->verify ? kd_verify_look(s->verify, verdict) : KD_OK;
+}
+
+// The step does not stand, but cannot be made shorter: it is remembered as not verified.
+static void keep(kd_simulation *s, const kd_verdict *verdict)
+{
+    if (s->verify) kd_verify_keep(s->verify, verdict);
 }
 
 // Take the last step back, and tell who listens.
@@ -553,7 +579,6 @@ static kd_status standing_step(kd_simulation *s, double target)
 {
     double    least = 0;
     kd_status news = KD_OK;
-    target = step_limit(s, target);
     for (int tries = 0;; tries++) {
         kd_verdict verdict;
         kd_status  status = integrator_step(s, target);
@@ -561,10 +586,10 @@ static kd_status standing_step(kd_simulation *s, double target)
         if (status > 0) news = status;
         double h = s->methods->time(s->integrator) - s->methods->time_old(s->integrator);
         if (tries == 0) least = LEAST_PART * h;
-        if (!(h > least) || tries == MOST_RETRACTED) return news;
         status = judge(s, &verdict);
         if (status < 0) return status;
         if (!(verdict.h < h)) return news;
+        if (!(h > least) || tries == MOST_RETRACTED) return keep(s, &verdict), news;
         verdict.h = fmax(verdict.h, least);
         status = retract(s, &verdict);
         if (status < 0) return status;
@@ -694,6 +719,12 @@ const char *kd_simulation_not_searched(const kd_simulation *s, int i)
 long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
 {
     return s->hybrid ? kd_hybrid_count(s->hybrid, kind) : 0;
+}
+
+kd_verification kd_simulation_verification(const kd_simulation *s)
+{
+    if (s->verify) return *kd_verify_result(s->verify);
+    return (kd_verification){.why_not = why_not_verified(s)};
 }
 
 kd_stats kd_simulation_stats(const kd_simulation *s)

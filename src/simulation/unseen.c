@@ -7,14 +7,18 @@
 #include "core/text.h"
 
 struct kd_unseen {
-    kd_inputs    inputs;
-    kd_eom_data *data;
-    kd_arena     arena;
-    int          nu;
-    double      *u[2]; // (3 nu) inputs and their derivatives at both ends
-    kd_step_seen seen;
-    const char  *undecided;
-    char         why[200];
+    kd_inputs       inputs;
+    kd_eom_data    *data;
+    kd_arena        arena;
+    int             nu;
+    double         *u[2];               // (3 nu) inputs and their derivatives at both ends
+    kd_state       *begun;              // start of the last step
+    kd_state       *end;                // its end
+    const kd_state *from;               // start of the step that is looked at; NULL: not known
+    bool            is_begun, is_ended; // are they known?
+    kd_step_seen    seen;
+    const char     *undecided;
+    char            why[200];
 };
 
 // Nodes of the methods that the solution has weights for; where a method has several tables, those of the one that is
@@ -22,7 +26,7 @@ struct kd_unseen {
 // clang-format off
 static const double nodes_radau[] = {0.0, 0.15505102572168219, 0.64494897427831781};
 static const double nodes_sdirk[] = {4.0 / 15, 23.0 / 30, 17.0 / 30, 707.0 / 1931};
-static const double nodes_dopri5[] = {0.0, 0.2, 0.3, 0.8, 8.0 / 9.0};
+static const double nodes_dopri5[] = {0.0, 0.3, 0.8, 8.0 / 9.0};
 static const double nodes_dop853[] = {0.0, 1.0 / 3.0, 0.25, 4.0 / 13.0, 127.0 / 195.0, 0.6, 6.0 / 7.0};
 static const double nodes_ends[] = {0.0};
 static const double nodes_sequence[] = {0.0, 1.0 / 6, 0.25, 1.0 / 3, 0.5, 2.0 / 3, 0.75, 5.0 / 6};
@@ -66,6 +70,8 @@ kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->seen = seen_by(integrator, rtol, atol);
     for (int k = 0; k < 2; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->nu);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);
+    if (status >= 0) status = kd_state_create(eom, &self->begun);
+    if (status >= 0) status = kd_state_create(eom, &self->end);
     if (status < 0) {
         kd_unseen_destroy(self);
         return status;
@@ -79,6 +85,8 @@ void kd_unseen_destroy(kd_unseen *self)
 {
     if (!self) return;
     kd_eom_data_destroy(self->data);
+    kd_state_destroy(self->begun);
+    kd_state_destroy(self->end);
     kd_arena_release(&self->arena);
     kd_free(self);
 }
@@ -100,11 +108,39 @@ static kd_eval point_of(kd_unseen *self, const kd_state *x, double *u, kd_point 
     return KD_EVAL_OK;
 }
 
-kd_status kd_unseen_look(kd_unseen *self, const kd_state *x0, const kd_state *x1, kd_verdict *verdict)
+void kd_unseen_restart(kd_unseen *self)
 {
-    kd_point  p0, p1;
-    kd_hidden found;
-    kd_eval   answer = point_of(self, x0, self->u[0], &p0);
+    self->is_begun = self->is_ended = false;
+}
+
+// The start of a step is the end of the one before, or the start of one that was taken back.
+static const kd_state *start_of(kd_unseen *self, double t0, const kd_state *x)
+{
+    if (self->is_ended && self->end->t == t0) {
+        kd_state *end = self->end;
+        self->end = self->begun;
+        self->begun = end;
+        self->is_begun = true;
+    }
+    self->is_ended = false;
+    return self->is_begun && self->begun->t == t0 ? self->begun : x->t == t0 ? x : NULL;
+}
+
+kd_state *kd_unseen_end(kd_unseen *self, double t0, const kd_state *x)
+{
+    self->from = start_of(self, t0, x);
+    kd_state_copy(x, self->end);
+    return self->end;
+}
+
+kd_status kd_unseen_look(kd_unseen *self, kd_verdict *verdict)
+{
+    kd_point        p0, p1;
+    kd_hidden       found;
+    const kd_state *x0 = self->from, *x1 = self->end;
+    self->is_ended = true;
+    if (!x0) return KD_OK;
+    kd_eval answer = point_of(self, x0, self->u[0], &p0);
     if (answer == KD_EVAL_OK) answer = point_of(self, x1, self->u[1], &p1);
     if (answer == KD_EVAL_OK) answer = kd_eom_unseen(self->data, &p0, &p1, &self->seen, &found);
     if (answer == KD_EVAL_STOP) return KD_ERR_CALLBACK_STOP;

@@ -15,8 +15,13 @@ kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
                            double rtol, double atol, kd_unseen **unseen) KD_NODISCARD;
 void      kd_unseen_destroy(kd_unseen *self); // NULL is fine
 
-// The step from x0 to x1, of which t, p, v, r and z count. verdict gets shorter where something was not seen.
-kd_status kd_unseen_look(kd_unseen *self, const kd_state *x0, const kd_state *x1, kd_verdict *verdict) KD_NODISCARD;
+void kd_unseen_restart(kd_unseen *self); // the integrator starts again: the end of the last step is forgotten
+
+// The state that the caller fills with the end of the last step, which began at t0: t, p, v, r count. x: the present
+// state of the simulation, whose z holds in the step, and which is its start behind a start of the integrator.
+kd_state *kd_unseen_end(kd_unseen *self, double t0, const kd_state *x);
+// The verdict gets shorter where something in the step was not seen.
+kd_status kd_unseen_look(kd_unseen *self, kd_verdict *verdict) KD_NODISCARD;
 // Name of an element whose bounds did not tell in some step; NULL: none
 const char *kd_unseen_undecided(const kd_unseen *self);
 
