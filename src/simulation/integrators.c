@@ -220,9 +220,9 @@ kd_tolerances kd_integrator_tolerances(const kd_simulation_options *opt)
     case KD_SDIRK:
         return (kd_tolerances){opt->sdirk.rtol, opt->sdirk.atol, 0};
     case KD_EXTRAPOLATION:
-        return (kd_tolerances){opt->extrapolation.rtol, opt->extrapolation.atol, 0};
+        return (kd_tolerances){opt->extrapolation.rtol, opt->extrapolation.atol, opt->extrapolation.h_fixed};
     default:
-        return (kd_tolerances){opt->explicit_rk.rtol, opt->explicit_rk.atol, 0};
+        return (kd_tolerances){opt->explicit_rk.rtol, opt->explicit_rk.atol, opt->explicit_rk.h_fixed};
     }
 }
 
