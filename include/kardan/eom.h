@@ -114,6 +114,7 @@ typedef enum kd_mass_structure { // MASSTRCT of S3
 typedef struct kd_energies {
     double kinetic, potential;   // [J]
     double dissipated, supplied; // [W] power lost in dampers, power of actuators and inputs
+    double size;                 // [J] sum of the sizes of all terms, which rounding is relative to; 0: not known
 } kd_energies;
 
 // What kd_eom_name can name.
@@ -278,6 +279,11 @@ typedef struct kd_eom_def {
     // Why a function refused (KD_EVAL_RETRY) or answered no number at x, in words for the message; text is "" before.
     // Velocity stage. Optional
     void (*reason)(const kd_point *x, void *context, char *text, size_t size);
+    // Who is to blame when a run gets nowhere, in words for its message; text is "" before. Velocity stage. Optional.
+    // The element whose force or rate jumps between two points next to each other, with its law
+    void (*jumps)(const kd_point *x0, const kd_point *x1, void *context, char *text, size_t size);
+    // The element that feeds most energy at x; its power [W], 0: none does
+    double (*feeds)(const kd_point *x, void *context, char *text, size_t size);
 
     // Amounts behind the inner states (the oil behind a pressure), which stay as long as nothing flows in or out, and
     // their slopes by r: (nr) both, zero on entry; amount NAN: none is known. Velocity stage. Optional
@@ -348,6 +354,10 @@ KD_API kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out) KD_NODISCARD;
 KD_API bool kd_eom_caution(kd_eom_data *d, char *text, size_t size);
 // Amounts behind the inner states and their slopes by r; NAN where none is known.
 KD_API kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope) KD_NODISCARD;
+// kd_eom_def.jumps between two points (kd_eom_point) of this data, kd_eom_def.feeds at the velocity stage; "" and 0 for
+// equations that do not tell.
+KD_API void    kd_eom_jumps(kd_eom_data *d, const kd_point *x0, const kd_point *x1, char *text, size_t size);
+KD_API double  kd_eom_feeds(kd_eom_data *d, char *text, size_t size);
 KD_API kd_eval kd_eom_acceleration(kd_eom_data *d,
                                    double      *a) KD_NODISCARD; // explicit formalism, if the definition has it
 // a, lambda and mu together at the velocity stage, if the definition has it.

@@ -139,8 +139,9 @@ KD_API kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs
 //
 // Run to t_end (again later to go on); x is the state at the end or, after a failure, the last accepted one. t_end
 // equal to the time of x: consistent values only. KD_OK, KD_STOPPED, KD_STIFF (t_end was reached, but the message
-// advises another integrator), or < 0. After KD_ERR_TOO_MANY_STEPS call again to
-// continue.
+// advises another integrator), or < 0. After KD_ERR_TOO_MANY_STEPS call again to continue. A run that gets nowhere ends
+// by itself: KD_ERR_STAGNATION where steps gain no time because a force jumps at the state, KD_ERR_BLOW_UP where an
+// element feeds energy without end; the message names it. Called again it goes on until that is found once more.
 KD_API kd_status kd_simulation_run(kd_simulation *simulation, double t_end) KD_NODISCARD;
 // Use the changed x (after an event, other active rows): consistent values again, fresh start. Answers as creation
 // does. Without it the integrator goes on from its own copy: changes of p .. mu in x are ignored and overwritten.
@@ -148,6 +149,13 @@ KD_API kd_status kd_simulation_restart(kd_simulation *simulation) KD_NODISCARD;
 // z of x or an input has jumped, nothing else: p, v, r and the active rows of x are those of the last step. Much
 // cheaper than a restart: the integrator goes on with its step size, matrices and past (docs/methods/restart.md).
 KD_API kd_status kd_simulation_resume(kd_simulation *simulation) KD_NODISCARD;
+// Tolerances that the integrator has.
+typedef struct kd_tolerances {
+    double rtol, atol;
+    double h_fixed; // [s] > 0: constant steps without error control
+} kd_tolerances;
+KD_API kd_tolerances  kd_simulation_tolerances(const kd_simulation *simulation);
+KD_API kd_formulation kd_simulation_formulation(const kd_simulation *simulation);
 // The DAE that is integrated, for observers (kd_dae.observe) and pictures; it stays the simulation's.
 KD_API kd_dae *kd_simulation_dae(const kd_simulation *simulation);
 // The x of creation.

@@ -191,7 +191,9 @@ static bool tell_assembly(const kd_subject *s)
 static void tell_warnings(const kd_model *m)
 {
     int count = kd_model_warning_count(m);
-    if (count == 0) printf("Plausibility. Inertias are plausible, all parts are used.\n");
+    if (count == 0)
+        printf(
+            "Plausibility. Inertias, signs of stiffness and damping, and gravity are plausible, all parts are used.\n");
     if (count > 0) printf("Plausibility. %d %s:\n", count, count == 1 ? "thing looks odd" : "things look odd");
     for (int i = 0; i < count; i++) printf("  %s\n", kd_model_warning(m, i));
 }

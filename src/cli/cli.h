@@ -109,7 +109,8 @@ void kd_json_text(kd_json *json, const char *key, const char *value);
 void kd_json_number(kd_json *json, const char *key, double value); // NaN and infinity: null
 void kd_json_count(kd_json *json, const char *key, long value);
 void kd_json_bool(kd_json *json, const char *key, bool value);
-void kd_json_raw(kd_json *json, const char *key, const char *value); // is JSON already
+void kd_json_texts(kd_json *json, const char *key, const char *const *values, int n); // a list
+void kd_json_raw(kd_json *json, const char *key, const char *value);                  // is JSON already
 
 // ---- time, signals, progress ----------------------------------------------------------------------------------------
 double kd_cli_seconds(void); // clock that never goes back

@@ -22,8 +22,8 @@
 
 enum {
     PATH_SIZE = 4096,
-    MESSAGE_SIZE = 1200,
-    CERTIFICATE_SIZE = 4000,
+    MESSAGE_SIZE = 2000,
+    CERTIFICATE_SIZE = 32000,
     EXPLANATION_SIZE = 16000,
     COMMAND_SIZE = 8192,
     SETTINGS = 25,
@@ -48,7 +48,7 @@ typedef struct task {
     const char        *start_state;          // file; NULL: the model's start
     double             from;                 // [s] state of that file; NaN: its last one
     bool               from_equilibrium;     // start at rest
-    bool               quiet, json, stats, no_drawing, explain, cross_check, no_verify;
+    bool               quiet, json, stats, no_drawing, explain, cross_check, no_verify, must_be_clean;
     kd_verification    verification;
     int                argc; // the words themselves, for the replay
     char             **argv;
@@ -81,6 +81,9 @@ typedef struct task {
     char           command[COMMAND_SIZE]; // that replays the last second of a run that failed; "": none
     bool           has_postmortem;
     char           message[MESSAGE_SIZE], broken[MESSAGE_SIZE];
+    kd_clean       verdict;
+    const char   **warnings; // of the model
+    int            nwarnings;
     char           method_value[8][40];
     char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
@@ -98,11 +101,12 @@ static const char ABOUT[] =
 
 static const char DETAILS[] =
     "Exit status:\n"
-    "  0    the end was reached, and all files were written\n"
-    "  1    the run failed, or a file could not be read or written\n"
+    "  0    the end was reached, and all files were written; with a clean certificate the motion is right\n"
+    "  1    the run failed (results so far are written), or a file could not be read or written\n"
     "  2    the command line was not understood\n"
-    "  3    the run is good, but a limit (--limit-...) is broken, or --cross-check found a gross disagreement:\n"
-    "       converged motions that differ by more than 1e-3 of their size, or an error above 1e-2\n"
+    "  3    the end was reached, but a limit (--limit-...) is broken, --clean was given and the certificate is not,\n"
+    "       or --cross-check found a gross disagreement: converged motions that differ by more than 1e-3 of their\n"
+    "       size, or an error above 1e-2\n"
     "  130  interrupted by Ctrl-C or SIGTERM; results so far are written\n"
     "\nExamples:\n"
     "  kardan simulate models/slider-crank.yaml\n"
@@ -146,6 +150,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          &t->explain},
         {"--cross-check", NULL, "run independent methods, too, and say whether they find the same motion", KD_CLI_FLAG,
          &t->cross_check},
+        {"--clean", NULL, "exit status 3 unless the certificate is clean and nothing was left unsearched", KD_CLI_FLAG,
+         &t->must_be_clean},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &t->json},
     };
@@ -394,6 +400,8 @@ static kd_result result_of(task *t, kd_result_setting *settings)
         .settings = settings,
         .nsettings = list_settings(t, settings),
         .certificate = t->certificate,
+        .warnings = t->warnings,
+        .nwarnings = t->nwarnings,
         .message = t->message,
         .reference_error = t->reference_error,
         .plots = t->channels.plot,
@@ -505,7 +513,9 @@ static void run(task *t)
     }
     explain_steps(t);
     t->certificate = t->certifier ? kd_certifier_certificate(t->certifier) : (kd_certificate){0};
+    kd_certificate_take(&t->certificate, t->simulation);
     t->certificate.status = t->status;
+    t->certificate.rtol = t->method.rtol;
     t->certificate.atol = t->method.atol;
     t->certificate.limits = t->limits;
     t->certificate.stats = stats;
@@ -631,13 +641,14 @@ static void print_verification(const kd_verification *v)
 static void tell_in_words(const task *t, bool written)
 {
     const kd_stats *s = &t->certificate.stats;
-    char            text[CERTIFICATE_SIZE];
+    static char     text[CERTIFICATE_SIZE]; // large
     printf("%s: %s\n", t->subject.name, t->subject.title);
     printf("  method: %s\n", t->method.reason);
     printf("  %ld steps and %ld rejected to t = %.9g s, %.3g s of computing\n", s->accepted,
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
     if (t->subject.rest[0]) printf("  from equilibrium: %s\n", t->subject.rest);
+    for (int i = 0; i < t->nwarnings; i++) printf("  warning: %s\n", t->warnings[i]);
     if (t->status >= 0 && t->message[0]) printf("  note: %s\n", t->message);
     kd_cli_events_print(&t->events);
     kd_certificate_describe(&t->certificate, text, sizeof text);
@@ -712,11 +723,16 @@ static void tell_files(const task *t, kd_json *json)
     kd_json_close(json);
 }
 
+static bool is_unclean(const task *t)
+{
+    return t->must_be_clean && (!t->verdict.clean || t->verdict.nnot_searched > 0);
+}
+
 // Everything that is needed to make the run again, then what came out
 static void tell_as_json(const task *t, bool written)
 {
-    kd_json json = {.file = stdout};
-    char    text[CERTIFICATE_SIZE];
+    kd_json     json = {.file = stdout};
+    static char text[CERTIFICATE_SIZE]; // large
     kd_json_open(&json, NULL);
     kd_json_text(&json, "version", kd_version());
     kd_json_text(&json, "model", t->request.word);
@@ -735,11 +751,15 @@ static void tell_as_json(const task *t, bool written)
     if (t->max_step > 0) kd_json_number(&json, "max_step", t->max_step);
     kd_json_count(&json, "intervals", t->intervals);
     kd_json_bool(&json, "ok",
-                 t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0] && !t->cross.result.gross);
+                 t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0] && !t->cross.result.gross &&
+                     !is_unclean(t));
     kd_json_text(&json, "status", kd_status_name(t->status));
     kd_json_text(&json, "sentence", kd_status_sentence(t->status));
     kd_json_text(&json, "message", t->message);
     if (t->subject.rest[0]) kd_json_text(&json, "from_equilibrium", t->subject.rest);
+    kd_json_bool(&json, "clean", t->verdict.clean);
+    kd_json_text(&json, "verdict", t->verdict.sentence);
+    kd_json_texts(&json, "warnings", t->warnings, t->nwarnings);
     kd_json_number(&json, "t", t->subject.x->t);
     tell_statistics(t, &json);
     kd_cli_events_tell(&t->events, &json);
@@ -776,13 +796,42 @@ static void release(task *t)
     kd_cli_events_release(&t->events);
     kd_cross_close(&t->cross);
     free(t->times);
+    free(t->warnings);
     kd_subject_close(&t->subject);
+}
+
+// What check would warn of
+static void take_warnings(task *t)
+{
+    const int count = kd_model_warning_count(t->subject.model);
+    t->warnings = count > 0 ? malloc((size_t)count * sizeof *t->warnings) : NULL;
+    for (int i = 0; i < count && t->warnings; i++) t->warnings[t->nwarnings++] = kd_model_warning(t->subject.model, i);
+}
+
+// With all that is known: other solutions have their checks, too
+static void judge(task *t)
+{
+    const kd_cross_result *cross = &t->cross.result;
+    if (!isnan(t->reference_error)) {
+        const kd_verdict v = kd_certificate_reference(&t->certificate, t->reference_error);
+        kd_certificate_add(&t->certificate, "reference solution", v.good ? KD_CHECK_GOOD : KD_CHECK_BAD,
+                           t->reference_error, "error of the positions %.1e: %s", t->reference_error, v.words);
+    }
+    if (t->cross.done)
+        kd_certificate_add(&t->certificate, "cross-check",
+                           cross->verdict == KD_CROSS_UNDECIDED ? KD_CHECK_NOT_SEARCHED
+                           : kd_cross_is_good(cross)            ? KD_CHECK_GOOD
+                                                                : KD_CHECK_BAD,
+                           cross->difference, "%.310s", cross->sentence);
+    kd_certificate_verdict(&t->certificate, &t->verdict);
 }
 
 static int simulate(task *t)
 {
+    take_warnings(t);
     run(t);
     cross_check(t);
+    judge(t);
     bool has_result = t->recording && kd_recording_length(t->recording) > 0;
     bool written = has_result && write_results(t);
     write_postmortem(t);
@@ -803,7 +852,8 @@ static int simulate(task *t)
     }
     if (t->broken[0]) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->broken);
     if (t->cross.result.gross) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->cross.result.sentence);
-    return t->broken[0] || t->cross.result.gross ? KD_EXIT_LIMIT : KD_EXIT_OK;
+    if (is_unclean(t)) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->verdict.sentence);
+    return t->broken[0] || t->cross.result.gross || is_unclean(t) ? KD_EXIT_LIMIT : KD_EXIT_OK;
 }
 
 int kd_cli_simulate(int argc, char **argv)

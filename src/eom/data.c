@@ -374,6 +374,18 @@ kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope)
     return answer == KD_EVAL_OK ? answer : kd_fault_answer(d, KD_B, "content", answer);
 }
 
+void kd_eom_jumps(kd_eom_data *d, const kd_point *x0, const kd_point *x1, char *text, size_t size)
+{
+    kd_text(text, size, "%s", "");
+    if (d->eom->def.jumps) d->eom->def.jumps(x0, x1, d->context, text, size);
+}
+
+double kd_eom_feeds(kd_eom_data *d, char *text, size_t size)
+{
+    kd_text(text, size, "%s", "");
+    return d->eom->def.feeds && d->stage >= KD_STAGE_VELOCITY ? d->eom->def.feeds(&d->x, d->context, text, size) : 0;
+}
+
 kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *mu)
 {
     if (!d) return KD_EVAL_STOP;

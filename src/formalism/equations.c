@@ -282,8 +282,11 @@ static void inertia_energies(const kd_work *w, kd_energies *out)
         // about P: T = m v.v/2 + m v.(w x c) + w.I w/2
         out->kinetic += link->mass * (0.5 * kd_vec_dot(m->v, m->v) + kd_vec_dot(m->v, kd_vec_cross(m->w, c))) +
                         0.5 * kd_vec_dot(omega, kd_sym_vec(&link->inertia, omega));
-        out->potential -= link->mass * kd_vec_dot(gravity, kd_vec_add(m->P, c));
+        const kd_vec3 weight = kd_vec_scale(link->mass, gravity), at = kd_vec_add(m->P, c);
+        out->potential -= kd_vec_dot(weight, at);
+        out->size += fabs(weight.x * at.x) + fabs(weight.y * at.y) + fabs(weight.z * at.z);
     }
+    out->size += fabs(out->kinetic);
 }
 
 // sum gradient_i * rate of the measure that the row reads: what motion alone changes; the rest is explicit time.
@@ -369,7 +372,9 @@ static void load_energies(kd_work *w, kd_energies *out)
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *l = &s->load[i];
         if (l->class->energy) {
+            const double before = out->potential;
             l->class->energy(l, w->slot, w, out);
+            out->size += fabs(out->potential - before);
             continue;
         }
         for (int k = 0; k < l->nchannels; k++) out->supplied += w->force[w->force_at[i] + k] * w->slot[l->rate_slot[k]];
@@ -847,7 +852,11 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     def.content = content;
     for (int i = 0; i < s->nloads && !s->for_start; i++)
         if (s->load[i].class->caution) def.caution = kd_work_caution;
-    if (!s->for_start) def.reason = kd_work_reason;
+    if (!s->for_start) {
+        def.reason = kd_work_reason;
+        def.jumps = kd_work_jumps;
+        def.feeds = kd_work_feeds;
+    }
     if (s->nbreaking > 0) def.next_break = next_break;
     if (s->ndrives > 0) {
         def.ndrives = s->ndrives;

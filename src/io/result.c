@@ -12,7 +12,7 @@
 #include "io/file.h"
 #include "io/running.h"
 
-enum { CERTIFICATE_TEXT = 4000 };
+enum { CERTIFICATE_TEXT = 16000 };
 
 kd_statistic kd_result_statistic(const kd_certificate *c, int i)
 {
@@ -75,6 +75,7 @@ static void write_comments(kd_csv *csv, const kd_result *r)
     write_origin(csv, r);
     kd_csv_comment(csv, "ended", kd_status_sentence(r->certificate.status));
     if (r->message && r->message[0]) kd_csv_comment(csv, "message", r->message);
+    for (int i = 0; i < r->nwarnings; i++) kd_csv_comment(csv, "warning", r->warnings[i]);
     for (int i = 0; r->facts && i < r->facts->nfacts; i++)
         kd_csv_comment(csv, r->facts->fact[i].name, r->facts->fact[i].value);
     if (r->facts) return;

@@ -31,7 +31,9 @@ typedef struct kd_result {
     const kd_recording      *recording;
     const kd_result_setting *settings;
     int                      nsettings;
-    kd_certificate           certificate;     // with status, statistics, tolerance and limits of the run
+    kd_certificate           certificate; // with status, statistics, tolerance and limits of the run
+    const char *const       *warnings;    // of the model, one line each; nwarnings 0: none
+    int                      nwarnings;
     const char              *message;         // how the run ended, in words; may be empty
     double                   reference_error; // against the reference solution at the end; NaN: there is none
     const char *const       *plots;           // channels to plot in the report; nplots 0: all groups

@@ -25,6 +25,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "simulation/slopes.h"
 
 enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
 enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
@@ -32,6 +33,10 @@ enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most s
 static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 
 enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
+
+enum { EVERY_SLOPE = 16, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
+
+static const double ROUNDING = 100; // [ulp] of all terms of the energy, times the root of the number of states
 
 static const double STALE = 1e-9;   // relative dynamic residual above which x->a does not belong to the state
 static const double EXPLODED = 1e8; // growth of positions or velocities that no mechanism has: the run lost its track
@@ -74,6 +79,10 @@ struct kd_certifier {
     knot           knot[3];                     // the last ends of steps, the latest one behind
     int            nknots;
     double         start[2]; // scale of positions and velocities at the first state
+    double         terms;    // [J] largest sum of the sizes of all terms of the energy
+    kd_slopes      slopes;
+    double         t_slopes; // up to here
+    double        *errors;   // (nv + 2 ne) for slopes
     double         energy_start, potential_low, potential_high;
     kd_findings    findings;
     kd_certificate certificate;
@@ -113,6 +122,7 @@ kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_cer
     c->value = kd_cut_double(&c->arena, largest_rows(eom));
     c->a = kd_cut_double(&c->arena, D.nv);
     c->force = kd_cut_double(&c->arena, D.nv);
+    c->errors = kd_cut_double(&c->arena, D.nv + 2 * D.ne);
     for (int k = 0; k < 3; k++) {
         c->knot[k].x = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
         c->knot[k].rate = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
@@ -297,10 +307,19 @@ static void widen_scale(kd_certifier *c, const kd_state *x)
     scale[KD_LEVEL_POSITION] = fmax(scale[KD_LEVEL_POSITION], largest_of(x->p, c->dims.np));
     scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], largest_of(x->v, c->dims.nv));
     scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], largest_of(c->a, c->dims.nv));
+    c->certificate.position_size = fmax(c->certificate.position_size, largest_of(x->p, c->dims.np));
     for (int level = 0; level < 2; level++) {
         if (c->certificate.states == 0) c->start[level] = scale[level];
         if (scale[level] > EXPLODED * c->start[level]) c->certificate.exploded = true;
     }
+}
+
+// What the violation of the accelerations does to velocities in a step
+static void note_step(kd_certifier *c, const kd_simulation *simulation)
+{
+    double      *largest = &c->certificate.acceleration_step;
+    const double h = kd_simulation_state(simulation)->t - kd_simulation_step_start(simulation);
+    *largest = fmax(*largest, c->findings.violation[KD_LEVEL_ACCELERATION] * h);
 }
 
 // ---- powers ---------------------------------------------------------------------------------------------------------
@@ -512,6 +531,8 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     }
     c->potential_low = fmin(c->potential_low, e->potential);
     c->potential_high = fmax(c->potential_high, e->potential);
+    c->terms =
+        fmax(c->terms, e->size + fabs(e->kinetic) + fabs(e->potential) + fabs(f->dissipated) + fabs(f->supplied));
     f->balance = sum - c->energy_start;
     if (fabs(f->balance) > r->energy.value || isnan(f->balance)) {
         r->energy.value = fabs(f->balance);
@@ -555,6 +576,35 @@ static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state
     return start_work(c, simulation, x);
 }
 
+// What errors of a tolerance explain, and what rounding does
+static kd_status measure_slopes(kd_certifier *c, const kd_state *x)
+{
+    kd_certificate *r = &c->certificate;
+    const bool      looks = r->states < EVERY_SLOPE || r->states % SLOPE_EACH == 0;
+    if (!looks || (!r->has_energy && !r->has_invariants)) return KD_OK;
+    kd_status status = go_to(c, x);
+    if (status < 0) return status;
+    // where it cannot be evaluated next to x, the slopes of other states do
+    (void)kd_slopes_widen(c->data, c->eom, x, r->states > 0 ? x->t - c->t_slopes : 0, (unsigned)r->states, c->inside,
+                          c->errors, c->errors + c->dims.nv, &c->slopes);
+    memcpy(r->energy_by_rtol, c->slopes.energy_by_rtol, sizeof r->energy_by_rtol);
+    memcpy(r->energy_by_atol, c->slopes.energy_by_atol, sizeof r->energy_by_atol);
+    c->t_slopes = x->t;
+    r->work_by_rtol = c->slopes.work_by_rtol;
+    r->work_by_atol = c->slopes.work_by_atol;
+    r->invariant_by_rtol = c->slopes.invariant_by_rtol;
+    r->invariant_by_atol = c->slopes.invariant_by_atol;
+    return KD_OK;
+}
+
+// A coordinate of size 1 m or 1 rad carries the rounding of 1, whatever the origin of potential energy
+static void note_rounding(kd_certifier *c)
+{
+    kd_certificate *r = &c->certificate;
+    const double    terms = c->terms + r->energy_by_atol[KD_SLOPE_POSITION] * fmax(1, r->position_size);
+    r->energy_rounding = ROUNDING * DBL_EPSILON * sqrt((double)r->states) * terms;
+}
+
 // The work up to x, then the point of evaluation at x with the acceleration that is judged, then the energies there
 static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
@@ -590,17 +640,20 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
     if (!c || !kd_state_fits(c->eom, x)) return KD_ERR_ARGUMENT;
     for (int i = 0; i < x->n; i++)
         if (!isfinite(x->p[i])) return KD_ERR_NOT_FINITE;
-    kd_status status = measure_energies(c, simulation, x);
+    kd_status status = measure_slopes(c, x);
+    if (status >= 0) status = measure_energies(c, simulation, x);
     for (int i = 0; status >= 0 && i < c->dims.nv; i++)
         if (!isfinite(c->a[i])) status = KD_ERR_NOT_FINITE;
     if (status >= 0) status = measure_all(c, x);
     if (status < 0) return status;
     widen_scale(c, x);
     look_for_cautions(c, x);
+    if (simulation) note_step(c, simulation);
     if (c->certificate.states == 0) c->certificate.t_start = x->t;
     c->certificate.t_end = x->t;
     if (c->last) kd_state_copy(x, c->last);
     c->certificate.states++;
+    note_rounding(c);
     return KD_OK;
 }
 

@@ -1,5 +1,6 @@
 // certificate_words.c: from the figures of a certificate to words and JSON. Violations are judged relative to the
-// largest position, velocity or acceleration, energies relative to the energies involved.
+// largest position or velocity, those of accelerations by what they do to velocities in a step, the energy by the error
+// that the tolerances explain.
 #include <kardan/certificate.h>
 
 #include <math.h>
@@ -9,7 +10,10 @@
 
 static const double ROUNDING = 1e-11; // a relative violation of this size is rounding
 static const double WITHIN_ATOL = 10; // a relative violation below this times atol is within tolerance
-static const double BALANCED = 1e-3;  // relative error of the energy balance
+static const double LOOSE = 1000;     // times atol: accelerations beyond have done something to the motion
+static const double EXPLAINED = 500;  // times the energy that errors of one tolerance explain: positions and velocities
+                                      // may carry so many, as they add up along a run
+static const double BALANCED = 1e-3;  // relative error of the energy balance where that is not known
 static const double AGREES_TO = 1e-2; // relative error of the positions; beyond, curves differ to the eye
 
 static const char *const LEVEL[KD_LEVEL_COUNT] = {"position", "velocity", "acceleration"};
@@ -31,9 +35,21 @@ static kd_verdict judge_violation(const kd_certificate *c, double relative)
     return judge(c, false, "drift");
 }
 
+// Index 2 and 3 leave errors of tolerance/h in accelerations and multipliers, which is as it should be; the motion has
+// the tolerance
+static kd_verdict judge_acceleration(const kd_certificate *c)
+{
+    double relative = c->level[KD_LEVEL_ACCELERATION].value / c->scale[KD_LEVEL_ACCELERATION];
+    double step = c->acceleration_step / c->scale[KD_LEVEL_VELOCITY];
+    if (relative <= ROUNDING || !(step > 0)) return judge_violation(c, relative);
+    if (step > WITHIN_ATOL * c->atol && step <= LOOSE * c->atol) return judge(c, true, "loose");
+    return judge_violation(c, fmax(step, ROUNDING * 2)); // not to rounding
+}
+
 kd_verdict kd_certificate_level(const kd_certificate *c, kd_level level)
 {
     if (!c) return (kd_verdict){0};
+    if (level == KD_LEVEL_ACCELERATION) return judge_acceleration(c);
     return judge_violation(c, c->level[level].value / c->scale[level]);
 }
 
@@ -43,6 +59,14 @@ kd_verdict kd_certificate_norm(const kd_certificate *c)
     return judge_violation(c, c->norm.value);
 }
 
+kd_verdict kd_certificate_invariant(const kd_certificate *c)
+{
+    double rtol = c->rtol > 0 ? c->rtol : c->atol;
+    double explained = rtol * c->invariant_by_rtol + c->atol * c->invariant_by_atol;
+    bool   good = c->invariant.value <= ROUNDING * fmax(1, c->invariant_by_rtol) + EXPLAINED * explained;
+    return judge(c, good, good ? "kept" : "drift");
+}
+
 double kd_certificate_energy_error(const kd_certificate *c)
 {
     if (!c) return 0;
@@ -50,10 +74,28 @@ double kd_certificate_energy_error(const kd_certificate *c)
     return c->energy_scale > 0 ? c->energy.value / c->energy_scale : c->energy.value;
 }
 
+// Energy changes by what velocities err, and by what positions err, but not by more than the part of all energies that
+// errors are of positions: in the direction of a stiff spring they are much smaller than the tolerance. Work is done by
+// powers that err all along
+double kd_certificate_energy_explained(const kd_certificate *c)
+{
+    const double *by_rtol = c->energy_by_rtol, *by_atol = c->energy_by_atol;
+    double        rtol = c->rtol > 0 ? c->rtol : c->atol, part = 1;
+    bool          known = by_rtol[0] + by_rtol[1] + by_atol[0] + by_atol[1] > 0;
+    if (!c->has_energy || !known || !(rtol > 0)) return NAN;
+    if (c->position_size > 0) part = fmin(1, rtol + c->atol / c->position_size);
+    double velocities = rtol * by_rtol[0] + c->atol * by_atol[0];
+    double positions = rtol * by_rtol[1] + c->atol * by_atol[1];
+    double work = rtol * c->work_by_rtol + c->atol * c->work_by_atol;
+    return velocities + fmin(positions, part * c->energy_scale) + work;
+}
+
 kd_verdict kd_certificate_energy(const kd_certificate *c)
 {
     if (!c) return (kd_verdict){0};
-    bool good = kd_certificate_energy_error(c) <= BALANCED;
+    double explained = kd_certificate_energy_explained(c);
+    bool   good = isnan(explained) ? c->energy.value <= c->energy_rounding || kd_certificate_energy_error(c) <= BALANCED
+                                   : c->energy.value <= c->energy_rounding + EXPLAINED * explained;
     return judge(c, good, good ? "balanced" : "not balanced");
 }
 
@@ -125,11 +167,25 @@ int kd_certificate_broken(const kd_certificate *c, char *sentence, size_t size)
 
 static void describe_energy(text *t, const kd_certificate *c)
 {
+    double explained = kd_certificate_energy_explained(c);
     put(t, "energy balance: largest error %.1e J, relative %.1e", c->energy.value, kd_certificate_energy_error(c));
     put_place(t, &c->energy);
     put(t, " (%s)\n", kd_certificate_energy(c).words);
+    if (explained > 0 && c->energy.value > c->energy_rounding)
+        put(t, "  %.2g times what errors of one tolerance explain\n", c->energy.value / explained);
     put(t, "  at the end: kinetic %.6g J, potential %.6g J; from the start: dissipated %.6g J, supplied %.6g J\n",
         c->kinetic, c->potential, c->dissipated, c->supplied);
+}
+
+// The verdict, then what is behind each check that is not good and has no line of its own
+static void describe_verdict(text *t, const kd_certificate *c)
+{
+    kd_clean v;
+    kd_certificate_verdict(c, &v);
+    put(t, "verdict: %s\n", v.sentence);
+    for (int i = 0; i < v.nchecks; i++)
+        if (v.check[i].verdict != KD_CHECK_GOOD)
+            put(t, "  %s, %s: %s\n", kd_check_word(v.check[i].verdict), v.check[i].name, v.check[i].sentence);
 }
 
 size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t size)
@@ -152,7 +208,7 @@ size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t siz
     if (c->has_invariants) {
         put(&t, "invariants: largest error %.1e", c->invariant.value);
         put_place(&t, &c->invariant);
-        put(&t, "\n");
+        put(&t, " (%s)\n", kd_certificate_invariant(c).words);
     }
     if (c->has_energy) describe_energy(&t, c);
     if (c->cautions > 0)
@@ -161,6 +217,7 @@ size_t kd_certificate_describe(const kd_certificate *c, char *buffer, size_t siz
             c->caution, c->caution_time, c->cautions);
     char sentence[800];
     if (kd_certificate_broken(c, sentence, sizeof sentence) > 0) put(&t, "%s\n", sentence);
+    describe_verdict(&t, c);
     return t.length;
 }
 
@@ -182,9 +239,8 @@ static void put_number(text *t, const char *key, double value)
     put(t, "%s", isfinite(value) ? number : "null");
 }
 
-static void put_text(text *t, const char *key, const char *value)
+static void put_string(text *t, const char *value)
 {
-    put_key(t, key);
     put(t, "\"");
     for (const char *c = value; *c; c++) {
         if (*c == '"' || *c == '\\')
@@ -197,6 +253,12 @@ static void put_text(text *t, const char *key, const char *value)
     put(t, "\"");
 }
 
+static void put_text(text *t, const char *key, const char *value)
+{
+    put_key(t, key);
+    put_string(t, value);
+}
+
 // NAME_residual, NAME_time, NAME_equation
 static void put_largest(text *t, const char *name, bool exists, const kd_largest *largest)
 {
@@ -207,6 +269,38 @@ static void put_largest(text *t, const char *name, bool exists, const kd_largest
     put_number(t, key, exists ? largest->t : NAN);
     snprintf(key, sizeof key, "%s_equation", name);
     put_text(t, key, exists ? largest->name : "");
+}
+
+static void put_named_text(text *t, const char *before, const char *value)
+{
+    put(t, "%s", before);
+    put_string(t, value);
+}
+
+// clean, verdict, checks, not_searched
+static void put_verdict(text *t, const kd_certificate *c)
+{
+    kd_clean v;
+    int      listed = 0;
+    kd_certificate_verdict(c, &v);
+    put_key(t, "clean");
+    put(t, v.clean ? "true" : "false");
+    put_text(t, "verdict", v.sentence);
+    put_key(t, "checks");
+    for (int i = 0; i < v.nchecks; i++) {
+        const kd_check *k = &v.check[i];
+        put_named_text(t, i > 0 ? ", {\"name\": " : "[{\"name\": ", k->name);
+        put_named_text(t, ", \"verdict\": ", kd_check_word(k->verdict));
+        put_number(t, "figure", k->figure);
+        put_named_text(t, ", \"sentence\": ", k->sentence);
+        put(t, "}");
+    }
+    put(t, v.nchecks > 0 ? "]" : "[]");
+    put_key(t, "not_searched");
+    put(t, "[");
+    for (int i = 0; i < v.nchecks; i++)
+        if (v.check[i].verdict == KD_CHECK_NOT_SEARCHED) put_named_text(t, listed++ > 0 ? ", " : "", v.check[i].name);
+    put(t, "]");
 }
 
 size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
@@ -235,6 +329,9 @@ size_t kd_certificate_json(const kd_certificate *c, char *buffer, size_t size)
     put_text(&t, "caution", c->cautions > 0 ? c->caution : "");
     put_key(&t, "exploded");
     put(&t, c->exploded ? "true" : "false");
+    put_number(&t, "energy_explained", energy ? kd_certificate_energy_explained(c) : NAN);
+    put_number(&t, "energy_rounding", energy ? c->energy_rounding : NAN);
+    put_verdict(&t, c);
     put_number(&t, "limits_broken", seen ? kd_certificate_broken(c, sentence, sizeof sentence) : 0);
     put_text(&t, "limits_sentence", seen ? sentence : "");
     put(&t, "}");

@@ -100,9 +100,8 @@ static bool is_hybrid(const kd_eom *eom, const kd_event_rows *rows)
 // Rows know how exact velocities are.
 static void set_noise(kd_event_rows *rows, const kd_simulation_options *opt)
 {
-    double rtol, atol;
-    kd_integrator_tolerances(opt, &rtol, &atol);
-    kd_event_rows_tolerances(rows, rtol, atol);
+    const kd_tolerances own = kd_integrator_tolerances(opt);
+    kd_event_rows_tolerances(rows, own.rtol, own.atol);
 }
 
 static kd_status create_states(kd_hybrid *self)

@@ -84,27 +84,6 @@ static void take_tolerances(const kd_simulation_options *opt, double *rtol, doub
     if (opt->atol != 0) *atol = opt->atol;
 }
 
-void kd_integrator_tolerances(const kd_simulation_options *opt, double *rtol, double *atol)
-{
-    const struct {
-        double rtol, atol;
-    } own[KD_INTEGRATOR_COUNT] = {
-        [KD_RADAU] = {opt->radau.rtol, opt->radau.atol},
-        [KD_BDF] = {opt->bdf.rtol, opt->bdf.atol},
-        [KD_IDA] = {opt->ida.rtol, opt->ida.atol},
-        [KD_CVODE] = {opt->cvode.rtol, opt->cvode.atol},
-        [KD_ARKODE] = {opt->arkode.rtol, opt->arkode.atol},
-        [KD_SDIRK] = {opt->sdirk.rtol, opt->sdirk.atol},
-        [KD_DOPRI5] = {opt->explicit_rk.rtol, opt->explicit_rk.atol},
-        [KD_DOP853] = {opt->explicit_rk.rtol, opt->explicit_rk.atol},
-        [KD_HALF_EXPLICIT] = {opt->explicit_rk.rtol, opt->explicit_rk.atol},
-        [KD_EXTRAPOLATION] = {opt->extrapolation.rtol, opt->extrapolation.atol},
-    };
-    *rtol = own[opt->integrator].rtol;
-    *atol = own[opt->integrator].atol;
-    take_tolerances(opt, rtol, atol);
-}
-
 static kd_status radau_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
                               size_t size)
 {
@@ -224,6 +203,28 @@ static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
     [KD_HALF_EXPLICIT] = KD_INTEGRATOR_CLASS(explicit, NULL),
     [KD_EXTRAPOLATION] = KD_INTEGRATOR_CLASS(extrapolation, NULL),
 };
+
+kd_tolerances kd_integrator_tolerances(const kd_simulation_options *opt)
+{
+    switch (opt->integrator) {
+    case KD_RADAU:
+        return (kd_tolerances){opt->radau.rtol, opt->radau.atol, 0};
+    case KD_BDF:
+        return (kd_tolerances){opt->bdf.rtol, opt->bdf.atol, opt->bdf.h_fixed};
+    case KD_IDA:
+        return (kd_tolerances){opt->ida.rtol, opt->ida.atol, 0};
+    case KD_CVODE:
+        return (kd_tolerances){opt->cvode.rtol, opt->cvode.atol, 0};
+    case KD_ARKODE:
+        return (kd_tolerances){opt->arkode.rtol, opt->arkode.atol, opt->arkode.h_fixed};
+    case KD_SDIRK:
+        return (kd_tolerances){opt->sdirk.rtol, opt->sdirk.atol, 0};
+    case KD_EXTRAPOLATION:
+        return (kd_tolerances){opt->extrapolation.rtol, opt->extrapolation.atol, opt->extrapolation.h_fixed};
+    default:
+        return (kd_tolerances){opt->explicit_rk.rtol, opt->explicit_rk.atol, opt->explicit_rk.h_fixed};
+    }
+}
 
 const kd_integrator_class *kd_integrator_find(kd_integrator integrator)
 {

@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "formulation/acceleration.h"
+#include "simulation/collapse.h"
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"
 #include "simulation/rank_watch.h"
@@ -61,6 +62,7 @@ struct kd_simulation {
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
     kd_rank_watch             *ranks;  // NULL: no constraints, or too many of them (unwatched)
     bool                       unwatched;
+    kd_collapse               *collapse;
     kd_unseen                 *search; // NULL: there is nothing to be searched, or it is not wanted
     kd_verify                 *verify; // NULL: steps are not checked
     long                       max_steps;
@@ -75,7 +77,7 @@ struct kd_simulation {
     bool                       busy;      // at work: callbacks must not call it
     bool                       inside;    // a step or start of the integrator is being made
     kd_consistency             assumed;   // residuals of a start that was assumed to be consistent
-    char                       message[1000];
+    char                       message[1600];
 };
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
@@ -283,6 +285,16 @@ static kd_status tell_singular(kd_simulation *s, kd_status status)
     return found.now <= SINGULAR * found.before ? KD_ERR_RANK_CHANGE : status;
 }
 
+// After a failure of the steps: does a force jump where the motion is?
+static kd_status tell_jump(kd_simulation *s, kd_status status)
+{
+    char cause[900];
+    if (status != KD_ERR_STEP_TOO_SMALL && status != KD_ERR_NEWTON) return status;
+    kd_collapse_cause(s->collapse, s->x, cause, sizeof cause);
+    if (cause[0]) kd_text_append(s->message, sizeof s->message, "; here %s", cause);
+    return status;
+}
+
 // Friction that depends on reactions may leave no unique accelerations (generalised Gruebler condition): the reason of
 // a failure, or the news of a start, which fails where there are none at all.
 static kd_status tell_friction(kd_simulation *s, kd_status status)
@@ -333,6 +345,7 @@ static kd_status start(kd_simulation *s, bool created)
     if (status >= 0) status = integrator_start(s, KD_RESTART_FRESH);
     if (status < 0) recall_assumed(s);
     kd_state_copy(s->x, s->origin);
+    kd_collapse_begin(s->collapse, s->x, kd_simulation_stats(s).steps);
     return status < 0 ? status : s->started;
 }
 
@@ -413,9 +426,8 @@ static kd_status inside(double t, kd_state *x, void *context)
 
 static kd_status create_search(kd_simulation *s)
 {
-    double rtol, atol;
-    kd_integrator_tolerances(&s->opt, &rtol, &atol);
-    return kd_unseen_create(s->eom, &s->inputs, s->x, s->opt.integrator, rtol, atol, &s->search);
+    const kd_tolerances own = kd_integrator_tolerances(&s->opt);
+    return kd_unseen_create(s->eom, &s->inputs, s->x, s->opt.integrator, own.rtol, own.atol, &s->search);
 }
 
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
@@ -461,6 +473,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
         status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
     if (status >= 0) status = kd_rank_watch_create(eom, &s->inputs, &s->ranks, &s->unwatched);
+    if (status >= 0) status = kd_collapse_create(eom, &s->inputs, kd_integrator_tolerances(&s->opt), &s->collapse);
     if (status >= 0 && !why_not_verified(s)) status = create_search(s);
     if (status >= 0 && !why_not_verified(s))
         status = kd_verify_create(eom, &s->inputs, &s->opt, s->dae, s->methods, s->integrator, x, &s->verify);
@@ -481,6 +494,7 @@ void kd_simulation_destroy(kd_simulation *s)
     if (!s || s->busy) return;
     kd_hybrid_destroy(s->hybrid);
     kd_rank_watch_destroy(s->ranks);
+    kd_collapse_destroy(s->collapse);
     kd_unseen_destroy(s->search);
     kd_verify_destroy(s->verify);
     if (s->methods) s->methods->destroy(s->integrator);
@@ -687,6 +701,15 @@ static kd_status pass_instant(kd_simulation *s)
     return started < 0 ? started : status;
 }
 
+// Does the run get on? After a failure it may be told again
+static kd_status watch(kd_simulation *s, double t_end, kd_status status)
+{
+    const long attempts = kd_simulation_stats(s).steps;
+    kd_status  seen = kd_collapse_see(s->collapse, s->x, attempts, t_end, s->message, sizeof s->message);
+    if (seen < 0) kd_collapse_begin(s->collapse, s->x, attempts);
+    return seen < 0 ? seen : status;
+}
+
 static kd_status run(kd_simulation *s, double t_end)
 {
     kd_status status = show_start(s);
@@ -703,6 +726,7 @@ static kd_status run(kd_simulation *s, double t_end)
         if (status < 0) return status;
         s->unseen = true;
         if (status != KD_STOPPED) status = show_step(s);
+        if (status != KD_STOPPED && status >= 0) status = watch(s, t_end, status);
     }
     return status;
 }
@@ -724,7 +748,7 @@ static kd_status run_to(kd_simulation *s, double t_end)
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     if (status < 0) {
         kd_status told = tell_not_finite(s, status);
-        status = told != status ? told : tell_friction(s, tell_singular(s, status));
+        status = told != status ? told : tell_friction(s, tell_jump(s, tell_singular(s, status)));
         recall_assumed(s);
     }
     return status == KD_OK && s->stiff ? KD_STIFF : status;
@@ -738,6 +762,16 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
     kd_status status = run_to(s, t_end);
     s->busy = false;
     return status;
+}
+
+kd_tolerances kd_simulation_tolerances(const kd_simulation *s)
+{
+    return kd_integrator_tolerances(&s->opt);
+}
+
+kd_formulation kd_simulation_formulation(const kd_simulation *s)
+{
+    return s->opt.formulation;
 }
 
 kd_dae *kd_simulation_dae(const kd_simulation *s)
