@@ -35,10 +35,10 @@ typedef struct method {
     kd_integrator  integrator;
 } method;
 static const method methods[] = {
-    {KD_PSF, KD_RADAU},  {KD_PSF1, KD_RADAU},       {KD_GGL, KD_RADAU},        {KD_ODASSL, KD_RADAU},
-    {KD_ODE, KD_RADAU},  {KD_STATESPACE, KD_RADAU}, {KD_INDEX1, KD_RADAU},     {KD_BAUMGARTE1, KD_RADAU},
-    {KD_PSF, KD_SDIRK},  {KD_STATESPACE, KD_SDIRK}, {KD_ODE, KD_DOPRI5},       {KD_ODE, KD_DOP853},
-    {KD_GGL, KD_BDF},    {KD_ODE, KD_BDF},          {KD_STATESPACE, KD_DOP853}, {KD_ODE, KD_HALF_EXPLICIT},
+    {KD_PSF, KD_RADAU},         {KD_PSF1, KD_RADAU},       {KD_GGL, KD_RADAU},         {KD_ODASSL, KD_RADAU},
+    {KD_ODE, KD_RADAU},         {KD_STATESPACE, KD_RADAU}, {KD_INDEX1, KD_RADAU},      {KD_BAUMGARTE1, KD_RADAU},
+    {KD_PSF, KD_SDIRK},         {KD_STATESPACE, KD_SDIRK}, {KD_ODE, KD_DOPRI5},        {KD_ODE, KD_DOP853},
+    {KD_GGL, KD_BDF},           {KD_ODE, KD_BDF},          {KD_STATESPACE, KD_DOP853}, {KD_ODE, KD_HALF_EXPLICIT},
     {KD_ODE, KD_EXTRAPOLATION},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
@@ -189,8 +189,8 @@ static double ball_error(const ball *b, const kd_simulation_options *o, double t
     assert_true(kd_system_create(model, NULL, &system, message, sizeof message) >= 0);
     assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
     assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
-    kd_status status = kd_simulate(kd_system_eom(system), kd_system_inputs(system), o, x, t_end, NULL, message,
-                                   sizeof message);
+    kd_status status =
+        kd_simulate(kd_system_eom(system), kd_system_inputs(system), o, x, t_end, NULL, message, sizeof message);
     if (status < 0) fail_msg("%s", message);
     double deep = fmax(0, b->radius - x->p[2]), start = 9.81 * b->mass * (b->height + b->radius);
     double energy = 9.81 * b->mass * x->p[2] + 0.5 * b->mass * x->v[2] * x->v[2] +
@@ -204,11 +204,11 @@ static double ball_error(const ball *b, const kd_simulation_options *o, double t
 static void bounce(const method *m, int count, bool verify)
 {
     for (int k = 0; k < count; k++) {
-        const ball b = {.k = logarithmic(1e4, 1e12),
-                        .exponent = k % 2 ? 1 : 1.5,
-                        .radius = logarithmic(0.01, 1),
-                        .mass = logarithmic(0.01, 100),
-                        .height = logarithmic(0.05, 20)};
+        const ball            b = {.k = logarithmic(1e4, 1e12),
+                                   .exponent = k % 2 ? 1 : 1.5,
+                                   .radius = logarithmic(0.01, 1),
+                                   .mass = logarithmic(0.01, 100),
+                                   .height = logarithmic(0.05, 20)};
         kd_simulation_options o = options_of(m, logarithmic(1e-9, 1e-4));
         o.verify = verify;
         double error = ball_error(&b, &o, sqrt(2 * b.height / 9.81) * uniform(4, 12));
@@ -249,12 +249,12 @@ static void jumps_end(void **state)
 {
     (void)state;
     for (int k = 0; k < 4 * METHODS; k++) {
-        const method  *m = &methods[k % METHODS];
-        pulse          s = {.mass = logarithmic(0.1, 10), .at = uniform(1, 9), .size = logarithmic(1, 1000)};
-        kd_eom_def     def = kd_eom_def_default();
-        kd_eom        *eom;
-        kd_state      *x;
-        char           message[1000];
+        const method         *m = &methods[k % METHODS];
+        pulse                 s = {.mass = logarithmic(0.1, 10), .at = uniform(1, 9), .size = logarithmic(1, 1000)};
+        kd_eom_def            def = kd_eom_def_default();
+        kd_eom               *eom;
+        kd_state             *x;
+        char                  message[1000];
         kd_simulation_options o = options_of(m, logarithmic(1e-8, 1e-4));
         def.dims = (kd_dims){.np = 1, .nv = 1};
         def.context = &s;
