@@ -10,7 +10,7 @@ typedef struct kd_radau kd_radau;
 
 // Names in capitals are those of S3 (IOPT, ROPT). Defaults are the paper's, except newton_stop (docs/methods/radau.md).
 typedef struct kd_radau_options {
-    double        rtol;       // RTOL, > 10 uround                                                     default 1e-6
+    double        rtol;       // RTOL, >= 10 uround                                                    default 1e-6
     double        atol;       // ATOL, > 0                                                             default 1e-6
     const double *rtol_each;  // (dae->nstate) or NULL; copied
     const double *atol_each;  // (dae->nstate) or NULL; copied

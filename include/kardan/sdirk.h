@@ -26,7 +26,7 @@ typedef enum kd_sdirk_method {
 
 typedef struct kd_sdirk_options {
     kd_sdirk_method method;     //                                                                       default sdirk
-    double          rtol;       // > 10 uround                                                           default 1e-6
+    double          rtol;       // >= 10 uround                                                          default 1e-6
     double          atol;       // > 0                                                                   default 1e-6
     const double   *rtol_each;  // (dae->nstate) or NULL; copied
     const double   *atol_each;  // (dae->nstate) or NULL; copied

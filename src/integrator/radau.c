@@ -31,6 +31,7 @@ static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contr
 static const double LEAST_RATE = 1e-3;        // of theta: without another measurement h may grow by 32, not more
 static const double SURPRISE = 10;            // first increment over what the last one promised: the rate is unknown
 static const double HARMLESS = 0.1;           // a first increment of so few tolerances surprises nobody
+static const double LEAST_RTOL = 9.99;        // times uround
 static const int    MAX_SINGULAR = 5;         // singular Newton matrices in a row
 static const double NEWTON_STOP = 0.05; // fnewt = 0.05 sqrt(rtol_i): RADAU5's 1 leaves a Newton error above that of the
                                         // method on the pendulum; it costs 10 % (docs/methods/radau.md)
@@ -120,10 +121,10 @@ static kd_status check_options(const kd_radau_options *o, int nstate, char *mess
     for (int i = -1; i < nstate && !wrong; i++) {
         double r = i >= 0 && o->rtol_each ? o->rtol_each[i] : o->rtol;
         double a = i >= 0 && o->atol_each ? o->atol_each[i] : o->atol;
-        if (r > 10 * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
+        if (r >= LEAST_RTOL * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
         if (i < 0)
-            kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol above %g)", r, a,
-                    10 * o->uround);
+            kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol at least %g)", r, a,
+                    LEAST_RTOL * o->uround);
         else
             kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r,
                     a);

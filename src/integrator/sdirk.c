@@ -16,6 +16,7 @@
 static const double UPDATE_THETA = 0.1;        // rate of Newton up to which derivatives are updated, not evaluated
 static const double RETRY_SHRINK = 0.25;       // step after a function that could not be evaluated
 static const double FIRST_SHRINK = 0.1;        // step after an error failure in the first step
+static const double LEAST_RTOL = 9.99;         // times uround
 static const int    MAX_SINGULAR = 5;          // singular Newton matrices in a row
 static const double NEWTON_STOP = 0.003;       // of the tolerance
 static const double NEWTON_TIGHT = 0.3;        // times sqrt(rtol)
@@ -53,10 +54,10 @@ static kd_status check_tolerances(const kd_sdirk_options *o, int nstate, char *m
     for (int i = -1; i < nstate; i++) {
         double r = i >= 0 && o->rtol_each ? o->rtol_each[i] : o->rtol;
         double a = i >= 0 && o->atol_each ? o->atol_each[i] : o->atol;
-        if (r > 10 * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
+        if (r >= LEAST_RTOL * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
         if (i < 0)
-            kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol above %g)", r, a,
-                    10 * o->uround);
+            kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol at least %g)", r, a,
+                    LEAST_RTOL * o->uround);
         else
             kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r,
                     a);

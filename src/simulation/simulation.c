@@ -20,8 +20,9 @@
 #define SINGULAR 0.03       // the same, that is the reason
 #define AHEAD 1e-4          // way ahead of a failure that is looked at, relative to the time
 #define NEAREST 40          // in parts of down to 2^-NEAREST of it
-#define LEAST_PART 1e-9     // of the first attempt: steps that are taken back do not become shorter
-#define MOST_RETRACTED 60   // steps taken back in a row
+#define LEAST_OF_TIME 1e-10 // of the present time: the same
+#define LEAST_PART 1e-6     // of the first attempt: steps that are taken back do not become shorter
+#define MOST_RETRACTED 40   // steps taken back in a row
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
@@ -90,6 +91,7 @@ static kd_status integrator_start(kd_simulation *s, kd_restart mode)
     kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
     s->inside = false;
     if (s->verify) kd_verify_restart(s->verify);
+    if (s->verify && mode == KD_RESTART_FRESH) kd_verify_anew(s->verify);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     if (status < 0 || mode != KD_RESTART_FRESH || !s->ranks) return status;
     kd_status watched = kd_rank_watch_start(s->ranks, s->x, s->message, sizeof s->message);
@@ -410,6 +412,7 @@ static const char *why_not_verified(const kd_simulation *s)
     const bool fixed = (i == KD_BDF && o->bdf.h_fixed > 0) || (runge_kutta && o->explicit_rk.h_fixed > 0) ||
                        (i == KD_EXTRAPOLATION && o->extrapolation.h_fixed > 0) ||
                        (i == KD_ARKODE && o->arkode.h_fixed > 0);
+    if (o->formulation == KD_INDEX3) return "velocities of index 3 have no derivatives to compare with";
     return !o->verify ? "it was not wanted" : fixed ? "steps of a fixed size are not taken back" : NULL;
 }
 
@@ -659,9 +662,12 @@ static kd_status standing_step(kd_simulation *s, double target)
         if (status < 0) return status;
         if (status > 0) news = status;
         double h = s->methods->time(s->integrator) - s->methods->time_old(s->integrator);
-        if (tries == 0) least = LEAST_PART * h;
+        if (tries == 0) least = fmax(LEAST_PART * h, LEAST_OF_TIME * fabs(s->x->t));
         status = judge(s, &verdict);
-        if (status < 0) return status;
+        if (status < 0) {
+            kd_text(s->message, sizeof s->message, "t = %.9g: a function asked to stop", s->x->t);
+            return status;
+        }
         if (!(verdict.h < h)) return news;
         if (!(h > least) || tries == MOST_RETRACTED) return keep(s, &verdict), news;
         verdict.h = fmax(verdict.h, least);

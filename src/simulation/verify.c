@@ -200,6 +200,17 @@ void kd_verify_restart(kd_verify *self)
     memset(self->noise, 0, (size_t)self->n * sizeof(double));
 }
 
+void kd_verify_anew(kd_verify *self)
+{
+    self->sequence = 0;
+    self->since = self->troubled = 0;
+    self->pause = self->period;
+    self->idle = true;
+    self->doubt = NAN;
+    kd_stats stats = self->methods->stats(self->integrator);
+    self->rejected = stats.rejected_error + stats.rejected_newton;
+}
+
 // ---- the polynomials ------------------------------------------------------------------------------------------------
 
 // Weights of values and slopes at count nodes in Hermite's polynomial at t, and in its derivative

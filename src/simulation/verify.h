@@ -27,6 +27,8 @@ void      kd_verify_destroy(kd_verify *self); // NULL is fine
 void kd_verify_run(kd_verify *self, double t_end);
 // The integrator has started again: what was before is another motion.
 void kd_verify_restart(kd_verify *self);
+// As after creation: a restart is like new.
+void kd_verify_anew(kd_verify *self);
 // After an accepted step. KD_OK, or a function asked to stop
 kd_status kd_verify_look(kd_verify *self, kd_verdict *verdict) KD_NODISCARD;
 // The step that was looked at last did not stand, but cannot be made shorter: it is kept.
