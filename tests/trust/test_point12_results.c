@@ -173,7 +173,7 @@ static void two_signals_within_a_second_are_one(void **state)
         assert_true(whole_rows(OUT "/two/slider-crank.csv") > 20);
         assert_true(access(OUT "/two/slider-crank.partial.csv", F_OK) != 0);
     }
-    expect("timeout 0.7 " KARDAN "simulate " MODEL LONG_RUN "--output '" OUT "/timeout'", 124,
+    expect("timeout 4 " KARDAN "simulate " MODEL LONG_RUN "--output '" OUT "/timeout'", 124,
            "the results so far are kept");
     assert_true(whole_rows(OUT "/timeout/slider-crank.csv") > 20);
 }
