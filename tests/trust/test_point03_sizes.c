@@ -53,19 +53,18 @@ static const char parallelogram[] =
     "    length: l*sqrt(2)}\n"
     "sensors:\n  x: {value: joint.A.q}\n  y: {value: joint.D.q}\n";
 
-static const char chain[] =
-    "kardan: 1\n"
-    "parameters: {l: 1, m: 1, I: m*l^2/12}\n"
-    "gravity: [0, 0, -9.81*l]\n"
-    "bodies:\n"
-    "  one: {position: [l/2, 0, 0], mass: m, inertia: [I/9, I, I]}\n"
-    "  two: {position: [3*l/2, 0, 0], mass: m, inertia: [I/9, I, I]}\n"
-    "joints:\n"
-    "  j1: {type: universal, from: ground, to: {body: one, point: [-l/2, 0, 0]}}\n"
-    "  j2: {type: revolute, bodies: [one, two], point: [l, 0, 0], axis: [0, 1, 0], v: 1}\n"
-    "forces:\n"
-    "  spring: {type: joint_spring, joint: j2, stiffness: 4*m*l^2, damping: 0.2*m*l^2}\n"
-    "sensors:\n  x: {value: joint.j1.q1}\n  y: {value: joint.j2.q}\n";
+static const char chain[] = "kardan: 1\n"
+                            "parameters: {l: 1, m: 1, I: m*l^2/12}\n"
+                            "gravity: [0, 0, -9.81*l]\n"
+                            "bodies:\n"
+                            "  one: {position: [l/2, 0, 0], mass: m, inertia: [I/9, I, I]}\n"
+                            "  two: {position: [3*l/2, 0, 0], mass: m, inertia: [I/9, I, I]}\n"
+                            "joints:\n"
+                            "  j1: {type: universal, from: ground, to: {body: one, point: [-l/2, 0, 0]}}\n"
+                            "  j2: {type: revolute, bodies: [one, two], point: [l, 0, 0], axis: [0, 1, 0], v: 1}\n"
+                            "forces:\n"
+                            "  spring: {type: joint_spring, joint: j2, stiffness: 4*m*l^2, damping: 0.2*m*l^2}\n"
+                            "sensors:\n  x: {value: joint.j1.q1}\n  y: {value: joint.j2.q}\n";
 
 typedef struct outcome {
     kd_status status;
