@@ -147,5 +147,6 @@ int main(int argc, char **argv)
     if (!b) return exit_status;
     bench_head(b);
     if (bench_wants(b, "silent_wrong")) random_runs(b);
+    if (bench_wants(b, "defect_cost.")) trust_cost(b);
     return bench_end(b);
 }
