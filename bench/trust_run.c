@@ -46,9 +46,9 @@ static kd_eval output(const kd_state *x, bool at_time, void *context)
 
 static bool is_clean(const kd_certificate *c)
 {
-    bool clean = kd_certificate_norm(c).good && kd_certificate_energy(c).good;
-    for (int i = 0; i < KD_LEVEL_COUNT; i++) clean = clean && kd_certificate_level(c, (kd_level)i).good;
-    return clean;
+    kd_clean verdict;
+    kd_certificate_verdict(c, &verdict);
+    return verdict.clean;
 }
 
 static bool prepare(run *r, kd_coordinates coordinates)
@@ -93,8 +93,7 @@ static void simulate(run *r, trust_method method)
     if (o->status < 0) return;
     kd_certificate certificate = kd_certifier_certificate(r->certifier);
     certificate.status = o->status;
-    certificate.atol = r->atol;
-    certificate.stats = kd_simulation_stats(r->simulation);
+    kd_certificate_take(&certificate, r->simulation);
     o->ending = TRUST_DONE;
     o->clean = is_clean(&certificate);
     if (r->seen < TRUST_TIMES) o->error = HUGE_VAL; // it ended, but the wanted times were not shown

@@ -72,9 +72,9 @@ typedef struct kd_certificate {
     double position_size;                        // largest component of p
     double kinetic, potential;                   // [J] at the end
     double dissipated, supplied;                 // [J] from the start to the end
-    long       cautions;              // states at which a law was used where it no longer holds (kd_eom_caution)
-    double     caution_time;          // the first of them
-    char       caution[200];          // and which law
+    long   cautions;     // states at which a law was used where it no longer holds (kd_eom_caution)
+    double caution_time; // the first of them
+    char   caution[200]; // and which law
     // set by the caller or, all but status and limits, by kd_certificate_take
     kd_status status; // how the run ended
     double    rtol;   // of the run; 0: as atol

@@ -174,6 +174,8 @@ KD_API long kd_simulation_events(const kd_simulation *simulation, kd_event_kind 
 // What was not searched for things that happen inside of steps, by the names of the elements, i = 0, 1, ...: functions
 // in C whose switching nobody knows, laws whose bounds did not tell. NULL: no more. (docs/methods/intervals.md)
 KD_API const char *kd_simulation_not_searched(const kd_simulation *simulation, int i);
+// Are there too many constraints for their rank to be watched along the motion?
+KD_API bool kd_simulation_rank_unwatched(const kd_simulation *simulation);
 // Why the last call failed or stopped; otherwise the news of the last start, "" if there is none.
 KD_API const char *kd_simulation_message(const kd_simulation *simulation);
 // NULL is fine. eom, inputs and x stay the caller's. From a callback of the simulation itself: nothing is done.

@@ -155,7 +155,8 @@ static kd_interval stop_bounds(const kd_load *load, const kd_interval *x, kd_wor
     return (kd_interval){below.lower - above.upper, below.upper - above.lower};
 }
 
-const kd_load_class kd_load_stop = {.eval = stop_eval, .jacobian = stop_jacobian, .energy = stop_energy, .bounds = stop_bounds};
+const kd_load_class kd_load_stop = {
+    .eval = stop_eval, .jacobian = stop_jacobian, .energy = stop_energy, .bounds = stop_bounds};
 
 // ---- bushing: f = preload - K s - D v + law, s = shifts (axes of `from`) and rotation vector (n = 6), or shifts alone
 // (n = 3). s are functions of the position alone, so that a symmetric K has the potential s'K s/2 at all angles; equal
@@ -333,7 +334,8 @@ static kd_interval contact_bounds(const kd_load *load, const kd_interval *x, kd_
     return (kd_interval){d->stiffness * pow(least, d->exponent) * slow, d->stiffness * pow(most, d->exponent) * fast};
 }
 
-const kd_load_class kd_load_contact = {.eval = contact_eval, .jacobian = contact_jacobian, .energy = contact_energy, .bounds = contact_bounds};
+const kd_load_class kd_load_contact = {
+    .eval = contact_eval, .jacobian = contact_jacobian, .energy = contact_energy, .bounds = contact_bounds};
 
 // ---- Maxwell: T = k e + ks (e - r) + preload + law, e = s - s0; damper c r' = ks (e - r); variables s, v, r ---------
 static kd_eval maxwell_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)

@@ -90,7 +90,8 @@ static kd_interval tyre_bounds(const kd_load *load, const kd_interval *x, kd_wor
     return vertical_bounds(load, x[load->variable[1]], x[load->variable[3]], x, w);
 }
 
-const kd_load_class kd_load_tyre = {.eval = tyre_eval, .jacobian = tyre_jacobian, .energy = tyre_energy, .bounds = tyre_bounds};
+const kd_load_class kd_load_tyre = {
+    .eval = tyre_eval, .jacobian = tyre_jacobian, .energy = tyre_energy, .bounds = tyre_bounds};
 
 // ---- with slip ------------------------------------------------------------------------------------------------------
 // The wheel is a thin disc about its axle n (z axis of its place), above the road z = road(x) of `from`; e_z the normal
@@ -200,7 +201,8 @@ static kd_interval tyre_slip_bounds(const kd_load *load, const kd_interval *x, k
     return vertical_bounds(load, x[load->variable[Z]], x[load->variable[VZ]], x, w);
 }
 
-const kd_load_class kd_load_tyre_slip = {.eval = slip_eval, .jacobian = slip_jacobian, .energy = slip_energy, .bounds = tyre_slip_bounds};
+const kd_load_class kd_load_tyre_slip = {
+    .eval = slip_eval, .jacobian = slip_jacobian, .energy = slip_energy, .bounds = tyre_slip_bounds};
 
 // along e_x = (n_y, -n_x)/cos gamma or e_y = (n_x, n_y)/cos gamma
 double kd_tyre_slip_force(const kd_load *load, const double *x, const double *force, int component)

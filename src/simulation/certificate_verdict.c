@@ -65,14 +65,15 @@ static void take_verification(kd_certificate *c, const kd_simulation *simulation
         kd_certificate_add(c, "defects of steps", KD_CHECK_NOT_SEARCHED, NAN, "steps were not checked: %s",
                            v.why_not ? v.why_not : "not wanted");
     else if (v.unverified > 0)
-        kd_certificate_add(c, "defects of steps", KD_CHECK_BAD, (double)v.unverified,
-                           "%ld steps do not fulfil the equations inside them and could not be made shorter, the first at "
-                           "t = %.9g s (defect of %.3g tolerances)",
-                           v.unverified, v.t_unverified, v.worst);
+        kd_certificate_add(
+            c, "defects of steps", KD_CHECK_BAD, (double)v.unverified,
+            "%ld steps do not fulfil the equations inside them and could not be made shorter, the first at "
+            "t = %.9g s (defect of %.3g tolerances)",
+            v.unverified, v.t_unverified, v.worst);
     else
         kd_certificate_add(c, "defects of steps", KD_CHECK_GOOD, v.worst,
-                           "%ld of %ld steps were checked inside, %ld made again; largest defect %.2g tolerances", v.checked,
-                           v.steps, v.redone, v.worst);
+                           "%ld of %ld steps were checked inside, %ld made again; largest defect %.2g tolerances",
+                           v.checked, v.steps, v.redone, v.worst);
 }
 
 void kd_certificate_take(kd_certificate *c, const kd_simulation *simulation)
@@ -86,6 +87,9 @@ void kd_certificate_take(kd_certificate *c, const kd_simulation *simulation)
         kd_certificate_add(c, "errors of steps", KD_CHECK_NOT_SEARCHED, tolerances.h_fixed,
                            "steps have the constant size %.3g s: nobody estimates their errors", tolerances.h_fixed);
     take_search(c, simulation);
+    if (kd_simulation_rank_unwatched(simulation))
+        kd_certificate_add(c, "singular positions", KD_CHECK_NOT_SEARCHED, NAN,
+                           "too many constraints for their rank to be watched along the motion");
     if (!(tolerances.h_fixed > 0)) take_verification(c, simulation);
     if (kd_simulation_formulation(simulation) == KD_INDEX3 && c->has_constraints) {
         const double times = c->level[KD_LEVEL_VELOCITY].value / (c->scale[KD_LEVEL_VELOCITY] * c->atol);
@@ -164,6 +168,14 @@ static void list_energy(const kd_certificate *c, kd_clean *v)
                    verdict.words);
 }
 
+// Laws that were used where they no longer hold
+static void list_cautions(const kd_certificate *c, kd_clean *v)
+{
+    if (c->cautions > 0)
+        list_check(v, "range of laws", KD_CHECK_BAD, (double)c->cautions, "%s, first at t = %.9g s", c->caution,
+                   c->caution_time);
+}
+
 static void list_limits(const kd_certificate *c, kd_clean *v)
 {
     char      sentence[240];
@@ -199,6 +211,7 @@ void kd_certificate_verdict(const kd_certificate *c, kd_clean *v)
     if (c->states > 0) {
         list_levels(c, v);
         list_energy(c, v);
+        list_cautions(c, v);
         list_limits(c, v);
     }
     for (int i = 0; i < c->nadded && v->nchecks < KD_MOST_CHECKS; i++) v->check[v->nchecks++] = c->added[i];

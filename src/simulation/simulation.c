@@ -605,7 +605,7 @@ static kd_status watch_rank(kd_simulation *s, kd_status status)
 // ---- steps that stand -----------------------------------------------------------------------------------------------
 
 // Laws inside the accepted step
-static kd_status look_inside(kd_simulation *s, kd_verdict *verdict)
+static kd_status look_inside(kd_simulation *s, kd_step_verdict *verdict)
 {
     double        t;
     const double *x = present_vector(s, &t);
@@ -621,7 +621,7 @@ static kd_status look_inside(kd_simulation *s, kd_verdict *verdict)
 
 // The accepted step, which nobody has seen yet: x of the simulation is still its start, dense output gives its inside.
 // What laws hide is looked for first: it tells where the step should end.
-static kd_status judge(kd_simulation *s, kd_verdict *verdict)
+static kd_status judge(kd_simulation *s, kd_step_verdict *verdict)
 {
     *verdict = KD_STANDS;
     kd_status status = s->search ? look_inside(s, verdict) : KD_OK;
@@ -630,13 +630,13 @@ static kd_status judge(kd_simulation *s, kd_verdict *verdict)
 }
 
 // The step does not stand, but cannot be made shorter: it is remembered as not verified.
-static void keep(kd_simulation *s, const kd_verdict *verdict)
+static void keep(kd_simulation *s, const kd_step_verdict *verdict)
 {
     if (s->verify) kd_verify_keep(s->verify, verdict);
 }
 
 // Take the last step back, and tell who listens.
-static kd_status retract(kd_simulation *s, const kd_verdict *verdict)
+static kd_status retract(kd_simulation *s, const kd_step_verdict *verdict)
 {
     const double t = s->methods->time_old(s->integrator), h = s->methods->time(s->integrator) - t;
     kd_status    status = s->methods->retract(s->integrator, verdict->h);
@@ -657,8 +657,8 @@ static kd_status standing_step(kd_simulation *s, double target)
     double    least = 0;
     kd_status news = KD_OK;
     for (int tries = 0;; tries++) {
-        kd_verdict verdict;
-        kd_status  status = integrator_step(s, target);
+        kd_step_verdict verdict;
+        kd_status       status = integrator_step(s, target);
         if (status < 0) return status;
         if (status > 0) news = status;
         double h = s->methods->time(s->integrator) - s->methods->time_old(s->integrator);
@@ -810,6 +810,11 @@ const char *kd_simulation_not_searched(const kd_simulation *s, int i)
     const char *name = s && i >= 0 ? kd_eom_unsearched(s->eom, i) : NULL;
     if (name || !s || !s->search || i < 0 || (i > 0 && !kd_eom_unsearched(s->eom, i - 1))) return name;
     return kd_unseen_undecided(s->search);
+}
+
+bool kd_simulation_rank_unwatched(const kd_simulation *s)
+{
+    return s && s->unwatched;
 }
 
 long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)

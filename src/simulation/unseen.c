@@ -133,7 +133,7 @@ kd_state *kd_unseen_end(kd_unseen *self, double t0, const kd_state *x)
     return self->end;
 }
 
-kd_status kd_unseen_look(kd_unseen *self, kd_verdict *verdict)
+kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
 {
     kd_point        p0, p1;
     kd_hidden       found;
@@ -149,7 +149,7 @@ kd_status kd_unseen_look(kd_unseen *self, kd_verdict *verdict)
     const double h = found.part * (x1->t - x0->t);
     if (!(h < verdict->h)) return KD_OK;
     kd_text(self->why, sizeof self->why, "'%s' took values inside that they had not seen", found.name);
-    *verdict = (kd_verdict){h, found.size, self->why};
+    *verdict = (kd_step_verdict){h, found.size, self->why};
     return KD_OK;
 }
 

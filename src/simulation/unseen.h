@@ -21,7 +21,7 @@ void kd_unseen_restart(kd_unseen *self); // the integrator starts again: the end
 // state of the simulation, whose z holds in the step, and which is its start behind a start of the integrator.
 kd_state *kd_unseen_end(kd_unseen *self, double t0, const kd_state *x);
 // The verdict gets shorter where something in the step was not seen.
-kd_status kd_unseen_look(kd_unseen *self, kd_verdict *verdict) KD_NODISCARD;
+kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict) KD_NODISCARD;
 // Name of an element whose bounds did not tell in some step; NULL: none
 const char *kd_unseen_undecided(const kd_unseen *self);
 

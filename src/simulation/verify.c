@@ -479,7 +479,7 @@ static void describe(kd_verify *self, double t, int worst)
 }
 
 // Points of the sequence, a doubtful time first; one is enough where the motion limits the step
-static kd_status check(kd_verify *self, const kd_step_ends *e, kd_verdict *verdict)
+static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *verdict)
 {
     const double h = e->t1 - e->t0;
     const bool   doubted = self->doubt > e->t0 && self->doubt < e->t1;
@@ -522,7 +522,7 @@ static void watch_trouble(kd_verify *self)
 }
 
 // The step is kept: the next one goes on from here.
-static void go_on(kd_verify *self, const kd_step_ends *e, const kd_verdict *verdict, bool checked)
+static void go_on(kd_verify *self, const kd_step_ends *e, const kd_step_verdict *verdict, bool checked)
 {
     size_t bytes = (size_t)self->n * sizeof(double);
     double h = e->t1 - e->t0;
@@ -543,7 +543,7 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_verdict *verd
     self->result.t_worst = e->t0;
 }
 
-kd_status kd_verify_look(kd_verify *self, kd_verdict *verdict)
+kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
 {
     kd_step_ends e;
     kd_status    status = KD_OK;
@@ -565,7 +565,7 @@ kd_status kd_verify_look(kd_verify *self, kd_verdict *verdict)
     return KD_OK;
 }
 
-void kd_verify_keep(kd_verify *self, const kd_verdict *verdict)
+void kd_verify_keep(kd_verify *self, const kd_step_verdict *verdict)
 {
     kd_step_ends e;
     self->result.redone--;

@@ -8,12 +8,12 @@
 #include "simulation/integrators.h"
 
 // What a check says about the last step. The driver takes the step back when h is shorter than it.
-typedef struct kd_verdict {
+typedef struct kd_step_verdict {
     double      h;    // length [s] to which it is to be shortened; INFINITY: it stands
     double      size; // what was found, over what the tolerance allows
     const char *why;  // in words; must live until the next step
-} kd_verdict;
-static const kd_verdict KD_STANDS = {INFINITY, 0, NULL};
+} kd_step_verdict;
+static const kd_step_verdict KD_STANDS = {INFINITY, 0, NULL};
 
 // Steps against the equations of motion at points inside
 typedef struct kd_verify kd_verify;
@@ -30,9 +30,9 @@ void kd_verify_restart(kd_verify *self);
 // As after creation: a restart is like new.
 void kd_verify_anew(kd_verify *self);
 // After an accepted step. KD_OK, or a function asked to stop
-kd_status kd_verify_look(kd_verify *self, kd_verdict *verdict) KD_NODISCARD;
+kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict) KD_NODISCARD;
 // The step that was looked at last did not stand, but cannot be made shorter: it is kept.
-void                   kd_verify_keep(kd_verify *self, const kd_verdict *verdict);
+void                   kd_verify_keep(kd_verify *self, const kd_step_verdict *verdict);
 const kd_verification *kd_verify_result(const kd_verify *self);
 
 #endif

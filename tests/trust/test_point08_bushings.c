@@ -17,10 +17,12 @@ static void test_energy(void **state)
                        "kardan: 1\ngravity: [0, 0, 0]\n"
                        "bodies:\n  b: {mass: 2, inertia: [1, 1.3, 0.8], angular_velocity: [%.17g, %.17g, %.17g]}\n"
                        "joints:\n  j: {type: free, bodies: [ground, b]}\n"
-                       "forces:\n  mount: {type: bushing, from: {body: ground, point: [0.1, 0, 0]}, to: {body: b, point: [0.1, 0, 0]}, "
+                       "forces:\n  mount: {type: bushing, from: {body: ground, point: [0.1, 0, 0]}, to: {body: b, "
+                       "point: [0.1, 0, 0]}, "
                        "stiffness: [40, 50, 60, %.17g, %.17g, %.17g]}\n"
                        "sensors:\n  e: {value: energy.kinetic + energy.potential}\n  pitch: {value: body.b.R.zx}\n"
-                       "  xx: {value: body.b.R.xx}\n  xy: {value: body.b.R.xy}\n  yy: {value: body.b.R.yy}\n  yz: {value: body.b.R.yz}\n",
+                       "  xx: {value: body.b.R.xx}\n  xy: {value: body.b.R.xy}\n  yy: {value: body.b.R.yy}\n  yz: "
+                       "{value: body.b.R.yz}\n",
                        spin[0], spin[1], spin[2], stiffness[0], stiffness[1], stiffness[2]);
             plant_outputs(&p, y[which]);
             const double before = y[which][0];
@@ -42,16 +44,20 @@ static void test_isotropic(void **state)
     for (int k = 0; k < 40; k++) {
         const double stiffness = decades(0.1, 1e6, &seed), z = between(-1, 1, &seed), a = between(0, 6.28, &seed);
         const bool   pitch = k == 0;
-        const double angle = pitch ? 0.5 * 3.14159265358979 : k < 5 ? decades(1e-12, 1e-3, &seed) : between(0.1, 3, &seed);
+        const double angle = pitch   ? 0.5 * 3.14159265358979
+                             : k < 5 ? decades(1e-12, 1e-3, &seed)
+                                     : between(0.1, 3, &seed);
         const double n[3] = {pitch ? 0 : sqrt(1 - z * z) * cos(a), pitch ? 1 : sqrt(1 - z * z) * sin(a), pitch ? 0 : z};
         double       y[3];
         plant        p;
-        plant_open(&p, BOTH[k % 2],
-                   "kardan: 1\nbodies:\n  b: {mass: 2, inertia: [1, 1, 1], orientation: {axis: [%.17g, %.17g, %.17g], angle: %.17g}}\n"
-                   "joints:\n  j: {type: free, bodies: [ground, b]}\n"
-                   "forces:\n  mount: {type: bushing, from: ground, to: b, stiffness: [1, 1, 1, %.17g, %.17g, %.17g]}\n"
-                   "sensors:\n  x: {value: force.mount.tx}\n  y: {value: force.mount.ty}\n  z: {value: force.mount.tz}\n",
-                   n[0], n[1], n[2], angle, stiffness, stiffness, stiffness);
+        plant_open(
+            &p, BOTH[k % 2],
+            "kardan: 1\nbodies:\n  b: {mass: 2, inertia: [1, 1, 1], orientation: {axis: [%.17g, %.17g, %.17g], angle: "
+            "%.17g}}\n"
+            "joints:\n  j: {type: free, bodies: [ground, b]}\n"
+            "forces:\n  mount: {type: bushing, from: ground, to: b, stiffness: [1, 1, 1, %.17g, %.17g, %.17g]}\n"
+            "sensors:\n  x: {value: force.mount.tx}\n  y: {value: force.mount.ty}\n  z: {value: force.mount.tz}\n",
+            n[0], n[1], n[2], angle, stiffness, stiffness, stiffness);
         plant_outputs(&p, y);
         for (int i = 0; i < 3; i++) assert_near(y[i], -stiffness * angle * n[i], 1e-9 * stiffness * fmax(angle, 1e-6));
         plant_close(&p);
@@ -61,7 +67,8 @@ static void test_isotropic(void **state)
 // Rotation vector of a rotation matrix (columns), by its skew part and trace
 static void log_of(const double R[9], double phi[3])
 {
-    const double c = 0.5 * (R[0] + R[4] + R[8] - 1), angle = acos(fmax(-1, fmin(1, c))), factor = angle / (2 * sin(angle));
+    const double c = 0.5 * (R[0] + R[4] + R[8] - 1), angle = acos(fmax(-1, fmin(1, c))),
+                 factor = angle / (2 * sin(angle));
     phi[0] = factor * (R[5] - R[7]), phi[1] = factor * (R[6] - R[2]), phi[2] = factor * (R[1] - R[3]);
 }
 
@@ -84,7 +91,8 @@ static double potential(const double R[9], const double K[3])
     return 0.5 * (K[0] * phi[0] * phi[0] + K[1] * phi[1] * phi[1] + K[2] * phi[2] * phi[2]);
 }
 
-// Unequal stiffnesses: the torque is the gradient of the potential phi'K phi/2 of the rotation vector, differenced here.
+// Unequal stiffnesses: the torque is the gradient of the potential phi'K phi/2 of the rotation vector, differenced
+// here.
 static void test_gradient(void **state)
 {
     uint64_t seed = 93;
@@ -94,15 +102,17 @@ static void test_gradient(void **state)
         const double v[3] = {between(-1, 1, &seed), between(-1, 1, &seed), between(-1, 1, &seed)};
         double       y[12];
         plant        p;
-        plant_open(&p, BOTH[n % 2],
-                   "kardan: 1\nbodies:\n  b: {mass: 2, inertia: [1, 1, 1], orientation: {axis: [%.17g, %.17g, %.17g], angle: %.17g}}\n"
-                   "joints:\n  j: {type: free, bodies: [ground, b]}\n"
-                   "forces:\n  mount: {type: bushing, from: ground, to: b, stiffness: [1, 1, 1, %.17g, %.17g, %.17g]}\n"
-                   "sensors:\n  x: {value: force.mount.tx}\n  y: {value: force.mount.ty}\n  z: {value: force.mount.tz}\n"
-                   "  xx: {value: body.b.R.xx}\n  yx: {value: body.b.R.yx}\n  zx: {value: body.b.R.zx}\n"
-                   "  xy: {value: body.b.R.xy}\n  yy: {value: body.b.R.yy}\n  zy: {value: body.b.R.zy}\n"
-                   "  xz: {value: body.b.R.xz}\n  yz: {value: body.b.R.yz}\n  zz: {value: body.b.R.zz}\n",
-                   v[0], v[1], v[2], between(0.2, 2.9, &seed), K[0], K[1], K[2]);
+        plant_open(
+            &p, BOTH[n % 2],
+            "kardan: 1\nbodies:\n  b: {mass: 2, inertia: [1, 1, 1], orientation: {axis: [%.17g, %.17g, %.17g], angle: "
+            "%.17g}}\n"
+            "joints:\n  j: {type: free, bodies: [ground, b]}\n"
+            "forces:\n  mount: {type: bushing, from: ground, to: b, stiffness: [1, 1, 1, %.17g, %.17g, %.17g]}\n"
+            "sensors:\n  x: {value: force.mount.tx}\n  y: {value: force.mount.ty}\n  z: {value: force.mount.tz}\n"
+            "  xx: {value: body.b.R.xx}\n  yx: {value: body.b.R.yx}\n  zx: {value: body.b.R.zx}\n"
+            "  xy: {value: body.b.R.xy}\n  yy: {value: body.b.R.yy}\n  zy: {value: body.b.R.zy}\n"
+            "  xz: {value: body.b.R.xz}\n  yz: {value: body.b.R.yz}\n  zz: {value: body.b.R.zz}\n",
+            v[0], v[1], v[2], between(0.2, 2.9, &seed), K[0], K[1], K[2]);
         plant_outputs(&p, y);
         for (int i = 0; i < 3; i++) {
             double       up[9], down[9];
@@ -115,8 +125,8 @@ static void test_gradient(void **state)
     }
 }
 
-// Half a turn is the end, and the element is named; a bushing that leaves an axis free lets it turn for ever, and so does
-// one with dampers only.
+// Half a turn is the end, and the element is named; a bushing that leaves an axis free lets it turn for ever, and so
+// does one with dampers only.
 static void test_range(void **state)
 {
     static const char *const LAW[] = {"stiffness: [1, 1, 1, 1, 1, 1]", "stiffness: [1, 1, 1, 5, 5, 0]",

@@ -7,12 +7,13 @@
 static const char *hanging(double m, double g, double length, double q, double v, double x0)
 {
     static char text[1500];
-    snprintf(text, sizeof text,
-             "kardan: 1\ntitle: pendulum\ngravity: [0, 0, %.17g]\nbodies:\n"
-             "  rod: {position: [%.17g, 0, %.17g], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n"
-             "joints:\n  hinge: {type: revolute, bodies: [ground, rod], point: [%.17g, 0, 0], axis: [0, 1, 0], q: %.17g, v: "
-             "%.17g}\n",
-             -g, x0, -length, m, m * length * length, m * length * length, m * length * length, x0, q, v);
+    snprintf(
+        text, sizeof text,
+        "kardan: 1\ntitle: pendulum\ngravity: [0, 0, %.17g]\nbodies:\n"
+        "  rod: {position: [%.17g, 0, %.17g], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n"
+        "joints:\n  hinge: {type: revolute, bodies: [ground, rod], point: [%.17g, 0, 0], axis: [0, 1, 0], q: %.17g, v: "
+        "%.17g}\n",
+        -g, x0, -length, m, m * length * length, m * length * length, m * length * length, x0, q, v);
     return text;
 }
 
@@ -24,15 +25,17 @@ static void rest_is_balanced(void **state)
     for (int k = 0; k < 30; k++) {
         certified r;
         certify_text(hanging(of_order(1e-4, 1e6), 9.81, of_order(1e-3, 100), 0, 0, between(-100, 100)),
-                     k % 2 ? KD_CARTESIAN : KD_JOINT, of_order(0.1, 100), with_method(KD_RADAU, of_order(1e-10, 1e-3)), &r);
-        if (!r.verdict.clean) print_error("%s: %g J, rounding %g\n", r.verdict.sentence, r.certificate.energy.value,
-                                          r.certificate.energy_rounding);
+                     k % 2 ? KD_CARTESIAN : KD_JOINT, of_order(0.1, 100), with_method(KD_RADAU, of_order(1e-10, 1e-3)),
+                     &r);
+        if (!r.verdict.clean)
+            print_error("%s: %g J, rounding %g\n", r.verdict.sentence, r.certificate.energy.value,
+                        r.certificate.energy_rounding);
         assert_true(r.status >= 0 && r.verdict.clean && r.verdict.nnot_searched == 0);
     }
 }
 
-// A pendulum that swings is clean at all sizes, tolerances and with all good methods; the energy has the size that errors
-// of a few tolerances explain.
+// A pendulum that swings is clean at all sizes, tolerances and with all good methods; the energy has the size that
+// errors of a few tolerances explain.
 static void swinging_is_balanced(void **state)
 {
     (void)state;
@@ -53,8 +56,8 @@ static void swinging_is_balanced(void **state)
     }
 }
 
-// Errors are not hidden by large terms: the same absolute error of the balance is judged by what errors of the tolerance
-// make of the energy. 2.8e8 J beside 3e11 J at a tolerance of 1e-6 is not balanced; 1e5 J is.
+// Errors are not hidden by large terms: the same absolute error of the balance is judged by what errors of the
+// tolerance make of the energy. 2.8e8 J beside 3e11 J at a tolerance of 1e-6 is not balanced; 1e5 J is.
 static void verdict_is_by_the_tolerance(void **state)
 {
     (void)state;
@@ -114,7 +117,8 @@ static void checks_are_a_list(void **state)
     assert_true(kd_certificate_json(&c, json, sizeof json) < sizeof json);
     assert_non_null(strstr(json, "\"clean\": false"));
     assert_non_null(strstr(json, "\"not_searched\": [\"valve\"]"));
-    assert_non_null(strstr(json, "{\"name\": \"oil\", \"verdict\": \"bad\", \"figure\": -18, \"sentence\": \"-18 bar\"}"));
+    assert_non_null(
+        strstr(json, "{\"name\": \"oil\", \"verdict\": \"bad\", \"figure\": -18, \"sentence\": \"-18 bar\"}"));
 }
 
 // Constant steps have no error control: that is said.

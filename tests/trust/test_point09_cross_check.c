@@ -77,8 +77,8 @@ static void cross(pulse *p, bool is_missed, double start, kd_integrator integrat
     kd_eom_destroy(eom);
 }
 
-// A run that slept through a pulse of 1/100 to 1/1000 of the time is called wrong, whatever the method, the sentence names
-// channel and time; one that saw the pulse agrees.
+// A run that slept through a pulse of 1/100 to 1/1000 of the time is called wrong, whatever the method, the sentence
+// names channel and time; one that saw the pulse agrees.
 static void missed_pulses_are_seen(void **state)
 {
     (void)state;
@@ -119,13 +119,15 @@ static void answers_are_consistent(void **state)
             snprintf(law, sizeof law, "if(q > %.4f and q < %.4f, -30, 0)", 3.0 + k, 3.015 + k);
         FILE *file = fopen(OUT "/pulse.yaml", "w");
         assert_non_null(file);
-        fprintf(file,
-                "kardan: 1\ntitle: pulse\ngravity: [0, 0, 0]\nbodies:\n  block: {mass: 1, inertia: [1, 1, 1]}\njoints:\n"
-                "  j: {type: prismatic, bodies: [ground, block], axis: [1, 0, 0], point: [0, 0, 0], v: %d}\n"
-                "forces:\n  motor: {type: joint_spring, joint: j, law: \"%s\"}\n",
-                k % 2 ? 0 : 1, law);
+        fprintf(
+            file,
+            "kardan: 1\ntitle: pulse\ngravity: [0, 0, 0]\nbodies:\n  block: {mass: 1, inertia: [1, 1, 1]}\njoints:\n"
+            "  j: {type: prismatic, bodies: [ground, block], axis: [1, 0, 0], point: [0, 0, 0], v: %d}\n"
+            "forces:\n  motor: {type: joint_spring, joint: j, law: \"%s\"}\n",
+            k % 2 ? 0 : 1, law);
         fclose(file);
-        snprintf(line, sizeof line, KARDAN "simulate '" OUT "/pulse.yaml' --t-end 10 --json --cross-check --output '" OUT "'");
+        snprintf(line, sizeof line,
+                 KARDAN "simulate '" OUT "/pulse.yaml' --t-end 10 --json --cross-check --output '" OUT "'");
         command_result r = run_command(line);
         must_be_json(r.text);
         const bool clean = strstr(r.text, "\"clean\": true") != NULL, gross = strstr(r.text, "\"gross\": true") != NULL;

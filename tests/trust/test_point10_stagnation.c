@@ -30,7 +30,8 @@ static void sliding_is_told(void **state)
         certified    r;
         if (kind == 0) snprintf(law, sizeof law, "law: \"if(joint.j.v > 0, %.17g, %.17g)\"", -F, F);
         if (kind == 1) snprintf(law, sizeof law, "law: \"-%.17g*sign(joint.j.v)\"", F);
-        if (kind == 2) snprintf(law, sizeof law, "law: \"%.17g*(1 - 2*step(v)) - %.17g*q\"", F, 0.1 * F * F / (m * v * v));
+        if (kind == 2)
+            snprintf(law, sizeof law, "law: \"%.17g*(1 - 2*step(v)) - %.17g*q\"", F, 0.1 * F * F / (m * v * v));
         const double t_rest = kind == 2 ? NAN : v * m / F;
         certify_text(block(m, v, law, ""), k % 2 ? KD_CARTESIAN : KD_JOINT, 100 * v * m / F,
                      with_method(METHOD[k % METHODS], 1e-6), &r);
@@ -163,13 +164,18 @@ static void legitimate_runs_are_not_stopped(void **state)
             break;
         default: // relay with a band, by events
             snprintf(law, sizeof law, "damping: %.17g, law: \"%.17g*variable.on\"", m, 5 * m);
-            snprintf(more, sizeof more,
-                     "variables: {on: 1}\nevents:\n  off: {when: joint.j.v - 1.01, crossing: rising, set: {variable.on: "
-                     "-1}}\n  on: {when: joint.j.v - 0.99, crossing: falling, set: {variable.on: 1}}\n");
+            snprintf(
+                more, sizeof more,
+                "variables: {on: 1}\nevents:\n  off: {when: joint.j.v - 1.01, crossing: rising, set: {variable.on: "
+                "-1}}\n  on: {when: joint.j.v - 0.99, crossing: falling, set: {variable.on: 1}}\n");
             t_end = 2;
         }
         certify_text(block(m, 1, law, more), KD_JOINT, t_end,
-                     with_method(k % 5 == 2 ? KD_RADAU : k % 2 ? KD_DOP853 : KD_RADAU, 1e-6), &r);
+                     with_method(k % 5 == 2 ? KD_RADAU
+                                 : k % 2    ? KD_DOP853
+                                            : KD_RADAU,
+                                 1e-6),
+                     &r);
         if (r.status < 0) print_error("%d: %s: %s\n", k, law, r.message);
         assert_true(r.status >= 0 && r.t == t_end);
     }
@@ -209,11 +215,12 @@ static void legitimate_growth_is_not_stopped(void **state)
         const char *law;
         double      v, t_end;
     } CASE[] = {
-        {"stiffness: -4", 0.1, 4},                                       // exp(2 t) to 3000
-        {"damping: -1", 0.01, 8},                                        // exp(t)
-        {"stiffness: 1, law: \"3*(1 - q^2)*v\"", 1e-6, 40},              // van der Pol
-        {"law: \"50\"", 0, 1000}, // 50 km/s
-        {"law: \"-9.81*sin(q)\"", 6.3, 50}, {"law: \"5*t\"", 0, 100},
+        {"stiffness: -4", 0.1, 4},                          // exp(2 t) to 3000
+        {"damping: -1", 0.01, 8},                           // exp(t)
+        {"stiffness: 1, law: \"3*(1 - q^2)*v\"", 1e-6, 40}, // van der Pol
+        {"law: \"50\"", 0, 1000},                           // 50 km/s
+        {"law: \"-9.81*sin(q)\"", 6.3, 50},
+        {"law: \"5*t\"", 0, 100},
     };
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
         certified r;
