@@ -32,6 +32,7 @@ enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most s
 
 static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 
+static const double COMPARABLE = 0.1; // of a step: one before it that is shorter is no knot, its errors are extrapolated
 enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
 
 enum { EVERY_SLOPE = 16, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
@@ -401,7 +402,8 @@ static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
 {
     kd_dims     d = c->dims;
     const knot *k = c->knot;
-    bool        long_step = kd_simulation_stats(simulation).order_last > QUINTIC_ORDER;
+    bool        long_step = kd_simulation_stats(simulation).order_last > QUINTIC_ORDER ||
+                     !(k[1].t - k[0].t >= COMPARABLE * (k[2].t - k[1].t));
     if (c->has_drives || c->nknots < 3 || d.ns > 0 || long_step) return kd_simulation_inside(simulation, t, c->inside);
     kd_state_copy(kd_simulation_state(simulation), c->inside);
     c->inside->t = t;

@@ -26,6 +26,7 @@ static const double OWN_ERROR = 0.3;             // times |x_I' - cubic'|: one p
 static const double OWN_MOST = 1000;             // tolerances: beyond, the polynomial is no picture of the motion
 static const double NOISE = 2;                   // times what was seen before and had no weight
 static const double FORGET = 0.97;               // of that noise from check to check
+static const double COMPARABLE = 0.1;            // of a step: one before it that is shorter extrapolates its errors
 static const double SHORTER = 0.5;               // of a step that does not stand
 static const double GREW = 2;                    // times the last step: check it
 static const double LONGER = 1.5;                // than all that were checked lately: check it
@@ -266,7 +267,7 @@ static void interpolate(kd_verify *self, const kd_step_ends *e, double t)
     }
     for (int i = 0; self->identity && i < self->np; i++) { // more is known about positions: p'' = a
         double rate;
-        kd_quintic(theta, h, e->x0[i], e->x0[self->v + i], self->d0[self->v + i], e->x1[i], e->x1[self->v + i],
+        kd_quintic(e->t0, e->t1, t, e->x0[i], e->x0[self->v + i], self->d0[self->v + i], e->x1[i], e->x1[self->v + i],
                    self->d1[self->v + i], &self->x[i], &rate);
     }
     for (int i = self->r + self->nr; i < self->n; i++) self->x[i] = (1 - theta) * e->x0[i] + theta * e->x1[i];
@@ -553,7 +554,8 @@ kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
         return KD_OK;
     }
     take_slopes(self, &e);
-    self->chained = self->t_before < e.t0 && memcmp(self->x_end, e.x0, (size_t)self->n * sizeof(double)) == 0;
+    self->chained = e.t0 - self->t_before >= COMPARABLE * (e.t1 - e.t0) &&
+                    memcmp(self->x_end, e.x0, (size_t)self->n * sizeof(double)) == 0;
     watch_trouble(self);
     bool checked = is_wanted(self, &e);
     if (checked) status = check(self, &e, verdict);
