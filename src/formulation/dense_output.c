@@ -183,8 +183,8 @@ static kd_eval set_ends(kd_dense_output *self, double t0, const double *x0, doub
 
 // ---- the polynomials ------------------------------------------------------------------------------------------------
 
-// The quartic of (x', x'') at both ends, and what it misses x1 by: miss (10 s^3 - 15 s^4 + 6 s^5). The derivative of that
-// is of order miss / h, which is nothing but rounding where x1 - x0, or h, has no more digits than that.
+// The quartic of (x', x'') at both ends, and what it misses x1 by: miss (10 s^3 - 15 s^4 + 6 s^5). The derivative of
+// that is of order miss / h, which is nothing but rounding where x1 - x0, or h, has no more digits than that.
 void kd_quintic(double t0, double t1, double t, double x0, double d0, double dd0, double x1, double d1, double dd1,
                 double *value, double *rate)
 {
@@ -194,8 +194,8 @@ void kd_quintic(double t0, double t1, double t, double x0, double d0, double dd0
     double       miss = x1 - x0 - h * (d0 + 0.5 * h * dd0 + r2 / 3 + r3 / 4);
     double       times = fmax(fabs(t0), fabs(t1)) * fmax(fabs(d0), fabs(d1));
     double       rounding = ROUNDING * DBL_EPSILON * (fmax(fabs(x0), fabs(x1)) + times);
-    *value = x0 + s * (h * (d0 + s * (0.5 * h * dd0 + s * (r2 / 3 + s * r3 / 4))) +
-                       s * s * (10 + s * (6 * s - 15)) * miss);
+    *value =
+        x0 + s * (h * (d0 + s * (0.5 * h * dd0 + s * (r2 / 3 + s * r3 / 4))) + s * s * (10 + s * (6 * s - 15)) * miss);
     *rate = d0 + s * (h * dd0 + s * (r2 + s * r3));
     if (fabs(miss) > rounding) *rate += 30 * s * s * (1 - s) * (1 - s) * miss / h;
 }
@@ -229,7 +229,8 @@ static kd_eval interpolate_motion(kd_dense_output *self, double t, double *x)
     double     h = e1->t - e0->t, theta = (t - e0->t) / h;
     double    *p = x, *v = x + self->v;
     for (int i = 0; i < d.np; i++)
-        kd_quintic(e0->t, e1->t, t, e0->x[i], e0->p1[i], e0->p2[i], e1->x[i], e1->p1[i], e1->p2[i], &p[i], &self->p1[i]);
+        kd_quintic(e0->t, e1->t, t, e0->x[i], e0->p1[i], e0->p2[i], e1->x[i], e1->p1[i], e1->p2[i], &p[i],
+                   &self->p1[i]);
     for (int i = 0; i < d.nr; i++)
         x[self->r + i] = cubic(theta, h, e0->x[self->r + i], e0->r1[i], e1->x[self->r + i], e1->r1[i]);
     // guesses for what is solved at the point

@@ -32,9 +32,10 @@ enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most s
 
 static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 
-static const double LEAP = 1e-5;      // error of the balance in one step, relative to the energies: look for a leap
-enum { LEAP_HALVES = 60 };            // of a step: then it is a unit of rounding
-static const double COMPARABLE = 0.1; // of a step: one before it that is shorter is no knot, its errors are extrapolated
+static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap
+enum { LEAP_HALVES = 60 };       // of a step: then it is a unit of rounding
+static const double COMPARABLE =
+    0.1;                    // of a step: one before it that is shorter is no knot, its errors are extrapolated
 enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
 
 enum { EVERY_SLOPE = 16, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth

@@ -440,14 +440,15 @@ static kd_eval solve_slope(kd_verify *self, double t, const double *x, double *d
     return answer;
 }
 
-// x' of the integrator has the errors of the multipliers, in forms of index 2 those of a lower order. They would be told
-// as a defect across the constraints: once more with the slopes of the equations.
+// x' of the integrator has the errors of the multipliers, in forms of index 2 those of a lower order. They would be
+// told as a defect across the constraints: once more with the slopes of the equations.
 static double defect_of_equations(kd_verify *self, const kd_step_ends *e, double t, int *worst)
 {
     kd_eval answer = solve_slope(self, e->t0, e->x0, self->d0);
     self->solved = true;
     if (answer == KD_EVAL_OK) answer = solve_slope(self, e->t1, e->x1, self->d1);
-    if (answer == KD_EVAL_OK && self->chained) answer = solve_slope(self, self->t_before, self->x_before, self->d_before);
+    if (answer == KD_EVAL_OK && self->chained)
+        answer = solve_slope(self, self->t_before, self->x_before, self->d_before);
     interpolate(self, e, t);
     if (answer == KD_EVAL_OK) answer = evaluate(self, t);
     return answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;

@@ -139,8 +139,8 @@ static void take_note(const kd_attempt_report *r, void *context)
     k->t = r->t + r->h;
 }
 
-// Every attempt is told once, and once more if it is taken back: accepted steps lie end to end, shares have the sum 1, counts are those of the statistics;
-// listening changes no bit of the motion.
+// Every attempt is told once, and once more if it is taken back: accepted steps lie end to end, shares have the sum 1,
+// counts are those of the statistics; listening changes no bit of the motion.
 static void integrators_report(void **state)
 {
     (void)state;
