@@ -148,6 +148,11 @@ static void motion(const void *context, double delta, const double *times, doubl
         ode.ntimes = count;
     else
         ode.nplaces = count;
+    if (n->shaker) { // the block starts at rest on the table, which the tail of the pulse may move already
+        double u = -n->centre / n->width;
+        y[0] += n->amplitude * value_of(n->shape, u);
+        y[1] += n->amplitude / n->width * slope_of(n->shape, u);
+    }
     for (int i = 0; i < TRUST_TIMES; i++) {
         trust_solve(&ode, y, t, times[i]);
         t = times[i];
