@@ -46,15 +46,22 @@ static kd_verdict judge_violation(const kd_certificate *c, double relative, doub
     return judge(c, false, "drift");
 }
 
+static bool is_exact(const kd_certificate *c, kd_level level)
+{
+    return c->level[level].value <= ROUNDING * c->scale[level];
+}
+
 // Index 2 and 3 leave errors of tolerance/h in accelerations and multipliers, which is as it should be; the motion has
-// the tolerance
+// the tolerance. Where positions and velocities keep their constraints to rounding, accelerations that do not are less
+// accurate than the motion and do no harm to it.
 static kd_verdict judge_acceleration(const kd_certificate *c)
 {
     double relative = c->level[KD_LEVEL_ACCELERATION].value / c->scale[KD_LEVEL_ACCELERATION];
     double tolerances = c->acceleration_step / tolerance_of(c, KD_LEVEL_VELOCITY);
     if (!(tolerances > 0)) // steps are not known
         return judge_violation(c, relative, relative / (c->rtol > 0 ? fmax(c->rtol, c->atol) : c->atol));
-    if (relative > ROUNDING && tolerances > DRIFT && tolerances <= LOOSE) return judge(c, true, "loose");
+    bool harmless = tolerances <= LOOSE || (is_exact(c, KD_LEVEL_POSITION) && is_exact(c, KD_LEVEL_VELOCITY));
+    if (relative > ROUNDING && tolerances > DRIFT && harmless) return judge(c, true, "loose");
     return judge_violation(c, relative, tolerances);
 }
 
