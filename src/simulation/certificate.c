@@ -314,6 +314,7 @@ static void widen_scale(kd_certifier *c, const kd_state *x)
     scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], largest_of(x->v, c->dims.nv));
     scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], largest_of(c->a, c->dims.nv));
     c->certificate.position_size = fmax(c->certificate.position_size, largest_of(x->p, c->dims.np));
+    c->certificate.velocity_size = fmax(c->certificate.velocity_size, largest_of(x->v, c->dims.nv));
     for (int level = 0; level < 2; level++) {
         if (c->certificate.states == 0) c->start[level] = scale[level];
         if (scale[level] > EXPLODED * c->start[level]) c->certificate.exploded = true;
