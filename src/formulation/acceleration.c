@@ -38,6 +38,7 @@
 #define BY_TOPOLOGY 25    // corrections of a stage with the factors of the definition
 #define INDEPENDENT 1e-8  // part of a null vector beyond the others that counts
 #define DEPENDENT 1e-10   // singular value of invariants, relative to the largest, of those that depend on others
+#define MOVES 16          // towards invariants, with the matrix of where they began: a long one converges linearly
 #define NEXT_TO 3         // corrections of a stage with the matrix of a neighbouring point
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
@@ -1328,7 +1329,7 @@ static kd_eval project_invariants(kd_acceleration *self, double t, double *p, do
     kd_dims d = self->dims;
     double  size, left, moved;
     kd_eval answer = invariant_size(self, p, s, v, r, &size);
-    for (int k = 0; k < PROJECTIONS && answer == KD_EVAL_OK && size > 0; k++) {
+    for (int k = 0; k < MOVES && answer == KD_EVAL_OK && size > 0; k++) {
         bool regular;
         answer = invariant_directions(self, &regular);
         if (answer != KD_EVAL_OK || !regular) return answer;
