@@ -384,7 +384,8 @@ void kd_eom_jumps(kd_eom_data *d, const kd_point *x0, const kd_point *x1, char *
 double kd_eom_feeds(kd_eom_data *d, char *text, size_t size)
 {
     kd_text(text, size, "%s", "");
-    return d && d->eom->def.feeds && d->stage >= KD_STAGE_VELOCITY ? d->eom->def.feeds(&d->x, d->context, text, size) : 0;
+    return d && d->eom->def.feeds && d->stage >= KD_STAGE_VELOCITY ? d->eom->def.feeds(&d->x, d->context, text, size)
+                                                                   : 0;
 }
 
 kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *mu)
