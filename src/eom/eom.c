@@ -435,7 +435,7 @@ int kd_eom_columns(const kd_eom *eom, kd_var var)
 
 double kd_eom_unit(const kd_eom *eom, int j)
 {
-    return eom->unit[j];
+    return eom && j >= 0 && j < eom->def.dims.nv ? eom->unit[j] : 1;
 }
 
 const char *kd_eom_title(const kd_eom *eom)

@@ -501,7 +501,8 @@ kd_status kd_bdf_restart(kd_bdf *b, double t, const double *x, kd_restart mode)
 // Order and past of before the step; the matrix is renewed: what was missed shall enter it.
 kd_status kd_bdf_retract(kd_bdf *b, double h)
 {
-    if (!b || !(h > 0) || !b->retractable || b->kinked) return KD_ERR_STAGE;
+    if (!b) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !b->retractable || b->kinked) return KD_ERR_STAGE;
     kd_bdf_history_retract(&b->past, &b->step, b->x_old);
     memcpy(b->slope, b->slope_old, (size_t)b->n * sizeof *b->x);
     b->t_old = b->past.t[0];
@@ -836,12 +837,13 @@ kd_status kd_bdf_step(kd_bdf *b, double t_end)
 
 void kd_bdf_refresh(kd_bdf *b)
 {
+    if (!b) return;
     kd_corrector_start(&b->corrector, false);
 }
 
 bool kd_bdf_ends(kd_bdf *b, kd_step_ends *ends)
 {
-    if (!b->retractable || b->kinked) return false;
+    if (!b || !ends || !b->retractable || b->kinked) return false;
     *ends = (kd_step_ends){b->t_old, b->past.t[0], b->x_old, b->slope_old, b->past.D[0], b->slope};
     return true;
 }

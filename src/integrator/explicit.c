@@ -488,7 +488,8 @@ kd_status kd_explicit_restart(kd_explicit *self, double t, const double *x, kd_r
 // k_start is f at the start of the last step.
 kd_status kd_explicit_retract(kd_explicit *self, double h)
 {
-    if (!self || !(h > 0) || !self->has_past || self->opt.h_fixed > 0) return KD_ERR_STAGE;
+    if (!self) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !self->has_past || self->opt.h_fixed > 0) return KD_ERR_STAGE;
     double *end = self->x;
     self->x = self->x_old;
     self->x_old = end;
@@ -733,7 +734,7 @@ kd_status kd_explicit_dense(kd_explicit *self, double t, double *x)
 
 bool kd_explicit_ends(kd_explicit *self, kd_step_ends *ends)
 {
-    if (!self->has_past) return false;
+    if (!self || !ends || !self->has_past) return false;
     *ends = (kd_step_ends){self->t_old, self->t, self->x_old, self->k_start, self->x, self->k_next};
     return true;
 }

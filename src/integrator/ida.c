@@ -258,6 +258,7 @@ kd_status kd_ida_step(kd_ida *self, double t_end)
 // The solver starts again at the start of the step, with order 1 where it has several.
 kd_status kd_ida_retract(kd_ida *self, double h)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     if (!kd_sundials_may_retract(base, h)) return KD_ERR_STAGE;
     kd_status status = kd_ida_restart(self, base->t_old, base->previous, KD_RESTART_SAME_ROWS);
@@ -269,6 +270,7 @@ kd_status kd_ida_retract(kd_ida *self, double h)
 
 bool kd_ida_ends(kd_ida *self, kd_step_ends *ends)
 {
+    if (!self || !ends) return false;
     return kd_sundials_ends(&self->base, IDAGetDky, ends);
 }
 

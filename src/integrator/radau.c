@@ -678,7 +678,8 @@ kd_status kd_radau_restart(kd_radau *r, double t, const double *x, kd_restart mo
 // it.
 kd_status kd_radau_retract(kd_radau *r, double h)
 {
-    if (!r || !(h > 0) || !r->has_past || r->kinked) return KD_ERR_STAGE;
+    if (!r) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !r->has_past || r->kinked) return KD_ERR_STAGE;
     exchange(&r->x, &r->x_old);
     exchange(&r->xdot, &r->Xdot);
     r->t = r->t_old;
@@ -931,6 +932,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
 
 void kd_radau_refresh(kd_radau *r)
 {
+    if (!r) return;
     r->h_factored = 0;
     r->jacobian_current = false;
 }
@@ -938,7 +940,7 @@ void kd_radau_refresh(kd_radau *r)
 // Xdot has x' of the start of the step until the next attempt
 bool kd_radau_ends(kd_radau *r, kd_step_ends *ends)
 {
-    if (!r->has_past || r->kinked) return false;
+    if (!r || !ends || !r->has_past || r->kinked) return false;
     *ends = (kd_step_ends){r->t_old, r->t, r->x_old, r->Xdot, r->x, r->xdot};
     return true;
 }

@@ -451,7 +451,8 @@ kd_status kd_sdirk_restart(kd_sdirk *s, double t, const double *x, kd_restart mo
 // The matrix is renewed: what was missed shall enter it.
 kd_status kd_sdirk_retract(kd_sdirk *s, double h)
 {
-    if (!s || !(h > 0) || !s->has_past || s->kinked) return KD_ERR_STAGE;
+    if (!s) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !s->has_past || s->kinked) return KD_ERR_STAGE;
     exchange(&s->x, &s->x_old);
     exchange(&s->xdot, &s->xdot_old);
     s->xdot_known = s->old_known;
@@ -697,13 +698,14 @@ kd_status kd_sdirk_step(kd_sdirk *s, double t_end)
 
 void kd_sdirk_refresh(kd_sdirk *s)
 {
+    if (!s) return;
     s->h_factored = 0;
     s->jacobian_current = s->jacobian_here = false;
 }
 
 bool kd_sdirk_ends(kd_sdirk *s, kd_step_ends *ends)
 {
-    if (!s->has_past || s->kinked || !s->old_known || !s->xdot_known) return false;
+    if (!s || !ends || !s->has_past || s->kinked || !s->old_known || !s->xdot_known) return false;
     *ends = (kd_step_ends){s->t_old, s->t, s->x_old, s->xdot_old, s->x, s->xdot};
     return true;
 }

@@ -80,6 +80,7 @@ kd_verdict kd_certificate_norm(const kd_certificate *c)
 
 kd_verdict kd_certificate_invariant(const kd_certificate *c)
 {
+    if (!c) return (kd_verdict){0};
     double rtol = c->rtol > 0 ? c->rtol : c->atol;
     double explained = rtol * c->invariant_by_rtol + c->atol * c->invariant_by_atol;
     bool   good = c->invariant.value <= ROUNDING * fmax(1, c->invariant_by_rtol) + EXPLAINED * explained;
@@ -98,6 +99,7 @@ double kd_certificate_energy_error(const kd_certificate *c)
 // powers that err all along
 double kd_certificate_energy_explained(const kd_certificate *c)
 {
+    if (!c) return NAN;
     const double *by_rtol = c->energy_by_rtol, *by_atol = c->energy_by_atol;
     double        rtol = c->rtol > 0 ? c->rtol : c->atol, part = 1;
     bool          known = by_rtol[0] + by_rtol[1] + by_atol[0] + by_atol[1] > 0;

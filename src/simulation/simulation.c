@@ -774,12 +774,13 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
 
 kd_tolerances kd_simulation_tolerances(const kd_simulation *s)
 {
+    if (!s) return (kd_tolerances){0};
     return kd_integrator_tolerances(&s->opt);
 }
 
 kd_formulation kd_simulation_formulation(const kd_simulation *s)
 {
-    return s->opt.formulation;
+    return s ? s->opt.formulation : (kd_formulation)0;
 }
 
 kd_dae *kd_simulation_dae(const kd_simulation *s)
@@ -827,6 +828,7 @@ long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
 
 kd_verification kd_simulation_verification(const kd_simulation *s)
 {
+    if (!s) return (kd_verification){.why_not = "there is no simulation"};
     if (s->verify) return *kd_verify_result(s->verify);
     return (kd_verification){.why_not = why_not_verified(s)};
 }
