@@ -5,6 +5,7 @@
 #include "common_run.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "explicit.h"
 #include "simulation/integrators.h"
 #include <math.h>
 #include <stdlib.h>
@@ -259,5 +260,6 @@ int main(int argc, char **argv)
     bench_head(b);
     campaign_of(b, "caraxis");
     campaign_of(b, "andrews");
+    explicit_constants(b);
     return bench_end(b);
 }
