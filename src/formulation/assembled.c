@@ -415,6 +415,8 @@ static void set_layout(kd_assembled *self)
     // the SVD combines the rows of g with eta: odassl is then the same as ggl
     self->eta_in_x = self->has_eta && (self->form == KD_GGL || self->opt.constraints == KD_DECOMPOSE_SVD);
     self->has_selectors = self->form == KD_PSF1;
+    kd_mass_structure structure = kd_eom_definition(self->eom)->mass_structure;
+    self->constant_mass = structure == KD_MASS_FULL_CONSTANT || structure == KD_MASS_DIAGONAL_CONSTANT;
     self->xv = d.np;
     self->xr = self->xv + d.nv;
     self->xw = self->xr + d.nr;
