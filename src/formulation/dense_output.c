@@ -246,6 +246,31 @@ static kd_eval interpolate_motion(kd_dense_output *self, double t, double *x)
     return answer == KD_EVAL_OK ? velocity_of_rates(self, e0->x + self->r, v) : answer;
 }
 
+// Algebraic components at (t, p, v, r); x has guesses
+static kd_eval solve_at(kd_dense_output *self, double t, double *x, double *a)
+{
+    return kd_acceleration_solve(self->acceleration, t, x, x + self->s, x + self->v, x + self->r, a ? a : self->a,
+                                 x + self->w, x + self->lambda, x + self->mu);
+}
+
+static kd_eval project_at(kd_dense_output *self, double t, double *x)
+{
+    return kd_acceleration_project(self->acceleration, t, x, x + self->s, x + self->v, x + self->r, false);
+}
+
+kd_eval kd_dense_output_settle(kd_dense_output *self, double t, double *x, double *a)
+{
+    if (!self->project) return KD_EVAL_OK;
+    kd_eval answer = KD_EVAL_OK;
+    if (!self->position.identity) {
+        kd_eom_data *data = kd_acceleration_data(self->acceleration);
+        answer = kd_acceleration_at(self->acceleration, t, x, x + self->s, x + self->v, x + self->r);
+        if (answer == KD_EVAL_OK) answer = kd_position_normalise(&self->position, data, x + self->s, x);
+    }
+    if (answer == KD_EVAL_OK) answer = project_at(self, t, x);
+    return answer == KD_EVAL_OK ? solve_at(self, t, x, a) : answer;
+}
+
 kd_eval kd_dense_output_eval(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1, double t,
                              double *x, double *a)
 {
@@ -257,11 +282,10 @@ kd_eval kd_dense_output_eval(kd_dense_output *self, double t0, const double *x0,
         kd_eval answer = set_ends(self, t0, x0, t1, x1);
         if (answer == KD_EVAL_OK) answer = interpolate_motion(self, t, x);
         if (answer == KD_EVAL_OK && self->project)
-            answer = kd_acceleration_project(acceleration, t, x, x + self->s, x + self->v, x + self->r, false);
+            answer = project_at(self, t, x);
         else if (answer == KD_EVAL_OK)
             answer = kd_acceleration_contacts(acceleration, t, x, x + self->s);
         if (answer != KD_EVAL_OK) return answer;
     }
-    return kd_acceleration_solve(acceleration, t, x, x + self->s, x + self->v, x + self->r, a ? a : self->a,
-                                 x + self->w, x + self->lambda, x + self->mu);
+    return solve_at(self, t, x, a);
 }

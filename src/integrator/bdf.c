@@ -866,7 +866,7 @@ const double *kd_bdf_x(const kd_bdf *b)
     return b->past.D[0];
 }
 
-// The polynomial through the last k + 2 points. The formulation's own interpolation is not used: it differentiates
+// The polynomial through the last k + 2 points, moved onto the constraints that the formulation holds. The formulation's own interpolation is not used: it differentiates
 // positions, which agree with the velocities to the tolerance only, and steps of a multistep method are short.
 kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
 {
@@ -877,7 +877,12 @@ kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
     }
     bool inside = t < b->past.t[0] && b->accepted_since_start > 0;
     kd_bdf_history_interpolate(&b->past, inside ? b->past.terms - 1 : 0, t, x);
-    return KD_OK;
+    if (!inside || t == b->t_old || !b->dae->methods->between) return KD_OK;
+    b->cause = KD_OK;
+    kd_eval answer = b->dae->methods->between(b->dae->impl, t, x);
+    if (answer == KD_EVAL_OK) return KD_OK;
+    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+    return b->cause;
 }
 
 kd_stats kd_bdf_stats(const kd_bdf *b)
