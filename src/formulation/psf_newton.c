@@ -412,6 +412,7 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
 {
     double *k0 = f->k0, before = 0, T = kd_eom_time(f->eom);
     int     nv = f->dims.nv, nw = f->dims.nw;
+    const double *unit = f->dae->unit;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
         kd_eom_at_acceleration(f->data, x + f->at.a, x + f->at.w, x + f->at.lambda, x + f->at.mu);
@@ -421,9 +422,11 @@ static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
         double size = larger(move(nv, k0, x + f->at.a, kd_eom_definition(f->eom)->unit, T * T),
                              move(nw, k0 + nv, x + f->at.w, NULL, 1));
         for (int i = 0; i < f->nl; i++)
-            size = larger(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i], NULL, 1));
+            size = larger(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i],
+                                     unit ? unit + f->at.lambda + f->active_l[i] : NULL, 1));
         for (int i = 0; i < f->nm; i++)
-            size = larger(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i], NULL, 1));
+            size = larger(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i],
+                                     unit ? unit + f->at.mu + f->active_m[i] : NULL, 1));
         if (stands(f, size, !f->plain) || settled(size, enough, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");

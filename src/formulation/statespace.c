@@ -146,7 +146,7 @@ static double followed_time(const kd_statespace *self)
 {
     const kd_statespace_past *past = &self->past;
     if (self->dae->n > 0 || past->count == 0) return INFINITY;
-    return FOLLOWED * self->scale / kd_norm_max(self->dims.nv, past->point[past->newest] + self->dims.np);
+    return FOLLOWED * self->scale / kd_statespace_move(self, past->point[past->newest] + self->dims.np);
 }
 
 // p and s: directly or, where that leads astray, along a path from the last accepted point
@@ -432,7 +432,7 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     self->chart->valid = true;
     self->chart->t = t;
     self->last.t = self->guess_t = t;
-    self->scale = fmax(1, kd_norm_max(d.np, self->last.p));
+    self->scale = fmax(1, kd_statespace_reach(self, self->last.p));
     self->past.count = 0;
     remember(self, &self->last);
     describe(self);
