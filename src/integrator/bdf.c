@@ -213,13 +213,14 @@ static void set_weights(kd_bdf *b)
     bool          tight = b->grid_wanted > 0;
     const double *x = b->past.D[0];
     for (int i = 0; i < b->n; i++)
-        b->weight[i] = 1 / (tight ? START_TOLERANCE * (1 + fabs(x[i])) : b->atol[i] + b->rtol[i] * fabs(x[i]));
+        b->weight[i] = 1 / (tight ? START_TOLERANCE * (kd_attempt_unit(b->dae, i) + fabs(x[i]))
+                                  : b->atol[i] * kd_attempt_unit(b->dae, i) + b->rtol[i] * fabs(x[i]));
 }
 
 // index-2 components count h times, those of index 3 h^2 times
 static void set_index_weights(kd_bdf *b)
 {
-    double h = fmin(b->h, 1), factor[] = {0, 1, h, h * h};
+    double h = fmin(b->h / kd_attempt_time(b->dae), 1), factor[] = {0, 1, h, h * h};
     for (int i = 0; i < b->n; i++) b->index_weight[i] = b->weight[i] * factor[b->dae->index[i]];
 }
 

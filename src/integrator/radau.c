@@ -256,7 +256,8 @@ static void forget_contraction(kd_radau *r)
 
 static void set_weights(kd_radau *r)
 {
-    for (int i = 0; i < r->n; i++) r->weight[i] = 1 / (r->atol[i] + r->rtol[i] * fabs(r->x[i]));
+    for (int i = 0; i < r->n; i++)
+        r->weight[i] = 1 / (r->atol[i] * kd_attempt_unit(r->dae, i) + r->rtol[i] * fabs(r->x[i]));
 }
 
 static double error_norm(const kd_radau *r, const double *err)
@@ -623,7 +624,7 @@ static double first_step(kd_radau *r, double span)
         d0 += pow(r->x[i] * r->weight[i], 2);
         d1 += pow(r->xdot[i] * r->weight[i], 2);
     }
-    double h = d0 > 1e-10 && d1 > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6;
+    double T = kd_attempt_time(r->dae), h = d0 > 1e-10 && d1 * T * T > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6 * T;
     return fmin(h, span);
 }
 

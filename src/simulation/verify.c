@@ -303,7 +303,7 @@ static kd_eval reduced_defect(kd_verify *self, double t)
 
 static double tolerance_of(const kd_verify *self, const kd_step_ends *e, int i)
 {
-    return self->atol + self->rtol * fmax(fabs(e->x0[i]), fabs(e->x1[i]));
+    return self->atol * (self->dae->unit ? self->dae->unit[i] : 1) + self->rtol * fmax(fabs(e->x0[i]), fabs(e->x1[i]));
 }
 
 // Largest component of dx, positions, velocities and inner states, in tolerances
