@@ -56,6 +56,40 @@ static void swinging_is_balanced(void **state)
     }
 }
 
+// A road with a step lifts the end of a spring in no time: the energy that its spring gets, and loses where the road
+// falls back, comes from outside, as much as it is, and the run is clean.
+static void leaps_are_supplied(void **state)
+{
+    (void)state;
+    static const kd_integrator METHOD[] = {KD_RADAU, KD_DOPRI5, KD_DOP853};
+    srand(94);
+    for (int k = 0; k < 12; k++) {
+        const double m = of_order(0.1, 100), w = of_order(2, 20), stiffness = m * w * w, height = of_order(0.1, 3);
+        const double speed = of_order(0.3, 3), begin = between(0.3, 0.5) * speed, end = between(0.8, 1.2) * speed;
+        char         text[1600];
+        certified    r;
+        snprintf(text, sizeof text,
+                 "kardan: 1\ntitle: road\ngravity: [0, 0, 0]\nbodies:\n  trolley: {mass: 1, inertia: [1, 1, 1]}\n"
+                 "  wheel: {mass: %.17g, inertia: [1, 1, 1]}\njoints:\n"
+                 "  way: {type: prismatic, bodies: [ground, trolley], point: [0, 0, 0], axis: [1, 0, 0], motion: "
+                 "%.17g*t}\n  guide: {type: prismatic, bodies: [trolley, wheel], point: [0, 0, 0], axis: [0, 0, 1]}\n"
+                 "forces:\n  tyre: {type: tyre, body: wheel, radius: 0, stiffness: %.17g, lifts_off: false, road: "
+                 "\"if(x > %.17g, if(x < %.17g, %.17g, 0), 0)\"}\n",
+                 m, speed, stiffness, begin, end, height);
+        certify_text(text, k % 2 ? KD_CARTESIAN : KD_JOINT, 1.5, with_method(METHOD[k % 3], of_order(1e-8, 1e-6)), &r);
+        // z = height (1 - cos w t) on the step; its end has the energies of z and z' around zero
+        const double phi = w * (end - begin) / speed, up = 0.5 * stiffness * height * height;
+        const double down = up * (pow(1 - cos(phi), 2) - pow(cos(phi), 2));
+        const double supplied = up + fmax(down, 0), dissipated = fmax(-down, 0);
+        if (!r.verdict.clean) print_error("%d: %s\n", k, r.verdict.sentence);
+        assert_true(r.status >= 0 && r.verdict.clean);
+        if (fabs(r.certificate.supplied - supplied) > 1e-3 * up ||
+            fabs(r.certificate.dissipated - dissipated) > 1e-3 * up)
+            fail_msg("%d: supplied %g instead of %g, dissipated %g instead of %g", k, r.certificate.supplied, supplied,
+                     r.certificate.dissipated, dissipated);
+    }
+}
+
 // Errors are not hidden by large terms: the same absolute error of the balance is judged by what errors of the
 // tolerance make of the energy. 2.8e8 J beside 3e11 J at a tolerance of 1e-6 is not balanced; 1e5 J is.
 static void verdict_is_by_the_tolerance(void **state)
@@ -282,13 +316,10 @@ static void kicks_are_noticed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rest_is_balanced),
-        cmocka_unit_test(swinging_is_balanced),
-        cmocka_unit_test(verdict_is_by_the_tolerance),
-        cmocka_unit_test(checks_are_a_list),
-        cmocka_unit_test(constant_steps_are_not_searched),
-        cmocka_unit_test(index_3_is_warned_of),
-        cmocka_unit_test(planted_errors_are_noticed),
+        cmocka_unit_test(rest_is_balanced),     cmocka_unit_test(swinging_is_balanced),
+        cmocka_unit_test(leaps_are_supplied),   cmocka_unit_test(verdict_is_by_the_tolerance),
+        cmocka_unit_test(checks_are_a_list),    cmocka_unit_test(constant_steps_are_not_searched),
+        cmocka_unit_test(index_3_is_warned_of), cmocka_unit_test(planted_errors_are_noticed),
         cmocka_unit_test(kicks_are_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
