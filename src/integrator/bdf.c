@@ -213,13 +213,14 @@ static void set_weights(kd_bdf *b)
     bool          tight = b->grid_wanted > 0;
     const double *x = b->past.D[0];
     for (int i = 0; i < b->n; i++)
-        b->weight[i] = 1 / (tight ? START_TOLERANCE * (1 + fabs(x[i])) : b->atol[i] + b->rtol[i] * fabs(x[i]));
+        b->weight[i] = 1 / (tight ? START_TOLERANCE * (kd_attempt_unit(b->dae, i) + fabs(x[i]))
+                                  : b->atol[i] * kd_attempt_unit(b->dae, i) + b->rtol[i] * fabs(x[i]));
 }
 
 // index-2 components count h times, those of index 3 h^2 times
 static void set_index_weights(kd_bdf *b)
 {
-    double h = fmin(b->h, 1), factor[] = {0, 1, h, h * h};
+    double h = fmin(b->h / kd_attempt_time(b->dae), 1), factor[] = {0, 1, h, h * h};
     for (int i = 0; i < b->n; i++) b->index_weight[i] = b->weight[i] * factor[b->dae->index[i]];
 }
 
@@ -866,7 +867,7 @@ const double *kd_bdf_x(const kd_bdf *b)
     return b->past.D[0];
 }
 
-// The polynomial through the last k + 2 points. The formulation's own interpolation is not used: it differentiates
+// The polynomial through the last k + 2 points, moved onto the constraints that the formulation holds. The formulation's own interpolation is not used: it differentiates
 // positions, which agree with the velocities to the tolerance only, and steps of a multistep method are short.
 kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
 {
@@ -877,7 +878,12 @@ kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
     }
     bool inside = t < b->past.t[0] && b->accepted_since_start > 0;
     kd_bdf_history_interpolate(&b->past, inside ? b->past.terms - 1 : 0, t, x);
-    return KD_OK;
+    if (!inside || t == b->t_old || !b->dae->methods->between) return KD_OK;
+    b->cause = KD_OK;
+    kd_eval answer = b->dae->methods->between(b->dae->impl, t, x);
+    if (answer == KD_EVAL_OK) return KD_OK;
+    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+    return b->cause;
 }
 
 kd_stats kd_bdf_stats(const kd_bdf *b)

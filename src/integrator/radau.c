@@ -30,6 +30,7 @@ static const double FIRST_SHRINK = 0.1;       // step after an error failure in 
 static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contraction of one step to the next
 static const double LEAST_RATE = 1e-3;        // of theta: without another measurement h may grow by 32, not more
 static const double SURPRISE = 10;            // first increment over what the last one promised: the rate is unknown
+static const double SMALL = 1;                // increment, in tolerances, that is not given up after one look at the rate
 static const double HARMLESS = 0.1;           // a first increment of so few tolerances surprises nobody
 static const double LEAST_RTOL = 9.99;        // times uround
 static const int    MAX_SINGULAR = 5;         // singular Newton matrices in a row
@@ -255,7 +256,8 @@ static void forget_contraction(kd_radau *r)
 
 static void set_weights(kd_radau *r)
 {
-    for (int i = 0; i < r->n; i++) r->weight[i] = 1 / (r->atol[i] + r->rtol[i] * fabs(r->x[i]));
+    for (int i = 0; i < r->n; i++)
+        r->weight[i] = 1 / (r->atol[i] * kd_attempt_unit(r->dae, i) + r->rtol[i] * fabs(r->x[i]));
 }
 
 static double error_norm(const kd_radau *r, const double *err)
@@ -439,6 +441,17 @@ static double growth_of_rate(const kd_radau *r, double h)
     return ratio > 1 ? ratio * ratio : 1;
 }
 
+// Increment after the last iteration that is allowed, at the present rate, over the stopping criterion
+static double predicted(const kd_radau *r, int k, double norm)
+{
+    return r->theta / (1 - r->theta) * norm * pow(r->theta, r->opt.max_newton - 1 - k) / r->newton_stop;
+}
+
+static bool promising(const kd_radau *r, int k, double norm)
+{
+    return r->theta < DIVERGED && predicted(r, k, norm) < 1;
+}
+
 // Newton iteration. KD_OK; KD_ERR_NEWTON with *shrink, the factor for the next attempt; other failures as they come.
 static kd_status newton(kd_radau *r, double *shrink)
 {
@@ -457,16 +470,19 @@ static kd_status newton(kd_radau *r, double *shrink)
         if (status < 0) return status;
         if (k > 1) {
             double rate = norm / norm_old;
-            r->theta = k == 2 ? rate : sqrt(rate * rate_old);
+            r->theta = rate_old == 0 ? rate : sqrt(rate * rate_old);
+            if (k == 2 && norm <= SMALL && !promising(r, k, norm)) { // a first increment that was small by chance?
+                norm_old = fmax(norm, r->opt.uround);
+                continue;
+            }
             rate_old = rate;
             if (r->theta >= DIVERGED) return KD_ERR_NEWTON;
             r->theta_seen = fmax(r->theta, LEAST_RATE * fabs(r->opt.theta));
             r->h_seen = r->h;
             r->contraction = r->theta / (1 - r->theta);
             double left = most - 1 - k; // iterations left: can they reach the stopping criterion?
-            double predicted = r->contraction * norm * pow(r->theta, left) / r->newton_stop;
-            if (k < most && predicted >= 1) {
-                double q = fmax(1e-4, fmin(20, predicted));
+            if (k < most && predicted(r, k, norm) >= 1) {
+                double q = fmax(1e-4, fmin(20, predicted(r, k, norm)));
                 *shrink = 0.8 * pow(q, -1 / (4 + left));
                 return KD_ERR_NEWTON;
             }
@@ -608,7 +624,7 @@ static double first_step(kd_radau *r, double span)
         d0 += pow(r->x[i] * r->weight[i], 2);
         d1 += pow(r->xdot[i] * r->weight[i], 2);
     }
-    double h = d0 > 1e-10 && d1 > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6;
+    double T = kd_attempt_time(r->dae), h = d0 > 1e-10 && d1 * T * T > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6 * T;
     return fmin(h, span);
 }
 

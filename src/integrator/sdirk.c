@@ -218,7 +218,8 @@ static void exchange(double **a, double **b)
 
 static void set_weights(kd_sdirk *s)
 {
-    for (int i = 0; i < s->n; i++) s->weight[i] = 1 / (s->atol[i] + s->rtol[i] * fabs(s->x[i]));
+    for (int i = 0; i < s->n; i++)
+        s->weight[i] = 1 / (s->atol[i] * kd_attempt_unit(s->dae, i) + s->rtol[i] * fabs(s->x[i]));
 }
 
 double kd_sdirk_error_norm(const kd_sdirk *s, const double *err)
@@ -383,7 +384,7 @@ static double first_step(kd_sdirk *s, double span)
         d0 += pow(s->x[i] * s->weight[i], 2);
         d1 += pow(s->xdot[i] * s->weight[i], 2);
     }
-    double h = d0 > 1e-10 && d1 > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6;
+    double T = kd_attempt_time(s->dae), h = d0 > 1e-10 && d1 * T * T > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6 * T;
     return fmin(h, span);
 }
 

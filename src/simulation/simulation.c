@@ -658,9 +658,11 @@ static kd_status standing_step(kd_simulation *s, double target)
     kd_status news = KD_OK;
     for (int tries = 0;; tries++) {
         kd_step_verdict verdict;
+        const long      accepted = kd_simulation_stats(s).accepted;
         kd_status       status = integrator_step(s, target);
         if (status < 0) return status;
         if (status > 0) news = status;
+        if (kd_simulation_stats(s).accepted == accepted) return news; // some ulp away: no step, the last one was seen
         double h = s->methods->time(s->integrator) - s->methods->time_old(s->integrator);
         if (tries == 0) least = fmax(LEAST_PART * h, LEAST_OF_TIME * fabs(s->x->t));
         status = judge(s, &verdict);

@@ -233,9 +233,8 @@ static kd_eom *make_bob(kd_mass_structure structure, double *beside, kd_state **
 }
 
 // A diagonal matrix is taken as one, and a constant one is evaluated once per linear system at most, not at every step.
-static void mass_structure_is_used(void **state)
+static void check_mass_structure(kd_formulation form, kd_integrator integrator, kd_update update)
 {
-    (void)state;
     const kd_mass_structure structures[] = {KD_MASS_FULL, KD_MASS_DIAGONAL, KD_MASS_FULL_CONSTANT,
                                             KD_MASS_DIAGONAL_CONSTANT};
     double                  end[4];
@@ -248,18 +247,35 @@ static void mass_structure_is_used(void **state)
         kd_stats              stats;
         kd_eom               *eom = make_bob(structures[k], &beside, &x);
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = form;
+        opt.integrator = integrator;
+        opt.formulation_options.update = update;
         opt.rtol = opt.atol = 1e-8;
         mass_calls = 0;
         assert_int_equal(kd_simulate(eom, NULL, &opt, x, 2, &stats, NULL, 0), KD_OK);
         end[k] = x->p[0];
         calls[k] = mass_calls;
         mass[k] = stats.mass;
-        if (fabs(end[k] - end[0]) > 1e-6) fail_msg("structure %d: %g instead of %g", k, end[k], end[0]);
+        if (fabs(end[k] - end[0]) > 1e-6)
+            fail_msg("form %d, structure %d: %g instead of %g", form, k, end[k], end[0]);
         kd_state_destroy(x);
         kd_eom_destroy(eom);
     }
     assert_true(10 * calls[2] < calls[0] && 10 * calls[3] < calls[1]);
     assert_true(mass[2] <= 2 && mass[3] <= 2);
+    assert_true(mass[0] > 2 && mass[1] > 2);
+}
+
+static void mass_structure_is_used(void **state)
+{
+    (void)state;
+    check_mass_structure(KD_PSF, KD_RADAU, KD_UPDATE_FULL);
+    check_mass_structure(KD_PSF1, KD_RADAU, KD_UPDATE_FULL);
+    check_mass_structure(KD_PSF1, KD_BDF, KD_UPDATE_FULL);
+    check_mass_structure(KD_GGL, KD_RADAU, KD_UPDATE_FULL);
+    check_mass_structure(KD_GGL, KD_BDF, KD_UPDATE_PARTITIONED);
+    check_mass_structure(KD_ODASSL, KD_BDF, KD_UPDATE_FULL);
+    check_mass_structure(KD_INDEX2, KD_RADAU, KD_UPDATE_FULL);
 }
 
 // What stands beside the diagonal does not reach the Newton matrix either: the same bits with and without it.
