@@ -445,11 +445,13 @@ double kd_eom_unit(const kd_eom *eom, int j)
 
 double kd_eom_position_unit(const kd_eom *eom, int i)
 {
+    if (!eom) return 1;
     return eom->position_unit[i];
 }
 
 double kd_eom_time(const kd_eom *eom)
 {
+    if (!eom) return 1;
     return eom->def.time;
 }
 

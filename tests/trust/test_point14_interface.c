@@ -126,6 +126,8 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_eom_columns(NULL, (kd_var)0));
     WORDS(kd_eom_title(NULL));
     NEUTRAL(kd_eom_unit(NULL, 0));
+    NEUTRAL(kd_eom_position_unit(NULL, 0));
+    NEUTRAL(kd_eom_time(NULL));
     NEUTRAL(kd_eom_definition(NULL));
     WORDS(kd_eom_name(NULL, (kd_kind)0, 0, NULL, 0));
     NEUTRAL(kd_eom_depends(NULL, (kd_fn)0, (kd_var)0));
