@@ -52,13 +52,13 @@ void bench_problem_close(bench_problem *problem)
 // ---- one solver: formulation and integrator -------------------------------------------------------------------------
 
 typedef struct solver {
-    const bench_problem       *problem;
-    kd_dae                    *dae;
+    const bench_problem *problem;
+    kd_dae              *dae;
     const kd_integrator_class *class;
-    void                      *self;
-    double                    *vector; // (dae->n) start
-    kd_state                  *x;      // as observed
-    char                       message[200];
+    void     *self;
+    double   *vector; // (dae->n) start
+    kd_state *x;      // as observed
+    char      message[200];
 } solver;
 
 static kd_status create_integrator(solver *s, const bench_method *method, double tol, double h_first)

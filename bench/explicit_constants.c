@@ -22,16 +22,16 @@ typedef struct constants {
 static const constants standard = {0.9, 0}, own = {0, -1}; // own: the method's
 
 typedef struct test_problem {
-    const char    *name, *file, *example; // model file, or equations written in C
-    kd_coordinates coordinates;
-    double         t_end;
-    kd_model      *model;
-    kd_system     *system;
-    kd_eom        *written;
-    const kd_eom  *eom;
-    kd_inputs      inputs;
+    const char      *name, *file, *example; // model file, or equations written in C
+    kd_coordinates   coordinates;
+    double           t_end;
+    kd_model        *model;
+    kd_system       *system;
+    kd_eom          *written;
+    const kd_eom    *eom;
+    kd_inputs        inputs;
     const kd_inputs *in;
-    kd_state      *start, *x, *reference;
+    kd_state        *start, *x, *reference;
 } test_problem;
 
 // ---- problems -------------------------------------------------------------------------------------------------------
@@ -142,8 +142,8 @@ void explicit_constants(bench *b)
             const double hairer = cost(&p, standard, ntol, message, sizeof message);
             const double ours = cost(&p, own, ntol, message, sizeof message);
             ratio = hairer / ours;
-            kd_text(note, sizeof note, "evaluations at error 1e-6: %.0f with 0.9 and 0, %.0f with ours %s", hairer, ours,
-                    isnan(ratio) ? message : "");
+            kd_text(note, sizeof note, "evaluations at error 1e-6: %.0f with 0.9 and 0, %.0f with ours %s", hairer,
+                    ours, isnan(ratio) ? message : "");
         } else {
             kd_text(note, sizeof note, "%s", message);
         }

@@ -5,9 +5,9 @@
 #include "common_rows.h"
 #include "common_run.h"
 
-// The solvers of S3's figures, as kardan has them: psf and psf1 for GEOMS, radau on other forms for RADAU5, and methods of
-// the kind of ODASSL, MEXAX and HEDOP5 (BDF on the overdetermined form, extrapolation, half-explicit); SUNDIALS IDA on
-// the GGL form for DASSL.
+// The solvers of S3's figures, as kardan has them: psf and psf1 for GEOMS, radau on other forms for RADAU5, and methods
+// of the kind of ODASSL, MEXAX and HEDOP5 (BDF on the overdetermined form, extrapolation, half-explicit); SUNDIALS IDA
+// on the GGL form for DASSL.
 enum {
     GEOMS_PSF,
     GEOMS_PSF_INVARIANT,
@@ -19,9 +19,9 @@ enum {
     GEOMS_ODASSL_BDF,
     GEOMS_EXTRAPOLATION,
     GEOMS_HALF_EXPLICIT,
-    GEOMS_IDA_GGL,      // its own differences; algebraic variables suppressed in the error test
-    GEOMS_IDA_GGL_ALL,  // or not
-    GEOMS_IDA_SAME,     // the same two with kardan's analytic Newton matrices and their factors
+    GEOMS_IDA_GGL,     // its own differences; algebraic variables suppressed in the error test
+    GEOMS_IDA_GGL_ALL, // or not
+    GEOMS_IDA_SAME,    // the same two with kardan's analytic Newton matrices and their factors
     GEOMS_IDA_SAME_ALL,
     GEOMS_METHODS
 };

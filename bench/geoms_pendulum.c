@@ -241,7 +241,8 @@ static void figures(bench *b, double t_end, survey *s)
     double        reference[5];
     char          message[200] = "";
     bool          open = geoms_pendulum_open(&problem, GRAVITY, 0, t_end, reference, message, sizeof message);
-    bench_say(b, "\npendulum at rest from the horizontal over [0, %g]: worst residuals of all solvers %s\n", t_end, message);
+    bench_say(b, "\npendulum at rest from the horizontal over [0, %g]: worst residuals of all solvers %s\n", t_end,
+              message);
     for (int k = 0; k < NBIN; k++) s->t[k] = (k + 0.5) * t_end / NBIN;
     for (int k = 0; k < NTOL; k++) s->tol[k] = pow(10, -4 - k);
     for (int m = 0; open && m < NSHOWN; m++) {

@@ -83,10 +83,13 @@ static void ratio_rows(bench *b, const campaign *c)
 {
     double psf = time_at_target(c, GEOMS_PSF);
     ida_rows(b, c, "ida_ggl", GEOMS_IDA_GGL, c->with_velocities ? 1 : 3.5, "its own dense differences");
-    ida_rows(b, c, "ida_same_jacobian", GEOMS_IDA_SAME, 1, "kardan's analytic Newton matrices of ggl and their factors");
+    ida_rows(b, c, "ida_same_jacobian", GEOMS_IDA_SAME, 1,
+             "kardan's analytic Newton matrices of ggl and their factors");
     peer_rows(b, c, "odassl_bdf", time_at_target(c, GEOMS_ODASSL_BDF), bench_no_goal(true), "of the kind of ODASSL");
-    peer_rows(b, c, "extrapolation", time_at_target(c, GEOMS_EXTRAPOLATION), bench_no_goal(true), "of the kind of MEXAX");
-    peer_rows(b, c, "half_explicit", time_at_target(c, GEOMS_HALF_EXPLICIT), bench_no_goal(true), "of the kind of HEDOP5");
+    peer_rows(b, c, "extrapolation", time_at_target(c, GEOMS_EXTRAPOLATION), bench_no_goal(true),
+              "of the kind of MEXAX");
+    peer_rows(b, c, "half_explicit", time_at_target(c, GEOMS_HALF_EXPLICIT), bench_no_goal(true),
+              "of the kind of HEDOP5");
     peer_rows(b, c, "radau_ggl", time_at_target(c, GEOMS_RADAU_GGL), bench_above(1), "");
     if (kd_eom_dims(c->problem->eom).ne > 0)
         peer_rows(b, c, "psf_invariant", time_at_target(c, GEOMS_PSF_INVARIANT), bench_no_goal(true), "");
@@ -165,8 +168,8 @@ static void measure(const bench *b, campaign *c, int ntol, int rounds)
 
 static bool wants(const bench *b, const char *name)
 {
-    static const char *const rows[] = {"ida_ggl",       "ida_same_jacobian", "radau_ggl",    "psf_invariant",
-                                       "odassl_bdf",    "extrapolation",     "half_explicit", "psf"};
+    static const char *const rows[] = {"ida_ggl",    "ida_same_jacobian", "radau_ggl",     "psf_invariant",
+                                       "odassl_bdf", "extrapolation",     "half_explicit", "psf"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (bench_wants(b, "ratio.%s.%s", rows[i], name) || bench_wants(b, "time.%s.%s", rows[i], name)) return true;
     return false;
@@ -196,8 +199,9 @@ static void gallery_campaign(bench *b, const char *name, int ntol, int rounds, c
     run_campaign(b, &problem, open, message, ntol, rounds, false, figure, NULL);
 }
 
-// From the bottom with v10, so that the error of p at the end is first order in the phase; or at rest from the horizontal
-// for v10 = 0, which is S3's start: after whole periods the pendulum stands still there, so the error of v counts, too.
+// From the bottom with v10, so that the error of p at the end is first order in the phase; or at rest from the
+// horizontal for v10 = 0, which is S3's start: after whole periods the pendulum stands still there, so the error of v
+// counts, too.
 static void pendulum_campaign(bench *b, const char *name, double v10, double t_end, int rounds, const char *figure,
                               const char *figure_lambda)
 {

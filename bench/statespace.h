@@ -47,7 +47,7 @@ typedef struct statespace_run {
     const double *stops; // (nstops) instants at which a step must end; the last one is the end
     int           nstops;
     double       *seconds; // (nstops) thread CPU time from the start to each of them; may be NULL
-    const double *times; // (ntimes) of output
+    const double *times;   // (ntimes) of output
     int           ntimes;
     kd_output     output; // may be NULL
     void         *context;

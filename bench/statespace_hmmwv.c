@@ -1,5 +1,6 @@
 // statespace_hmmwv.c: the HMMWV over a bump (S2 section 5.2): step sizes and height (figure 5), constraints, dominant
-// eigenvalue, and ARKODE's implicit methods on the same functions. Runs are cut at the four instants at which wheels meet or leave the bump.
+// eigenvalue, and ARKODE's implicit methods on the same functions. Runs are cut at the four instants at which wheels
+// meet or leave the bump.
 #include "common_figure.h"
 #include "common_fit.h"
 #include "core/memory.h"

@@ -1,7 +1,8 @@
 // statespace_times.c: the HMMWV over a bump: times of implicit and explicit integration (S2 tables V and VI), in joint
 // coordinates and in the Cartesian ones of S2. The explicit peer of S2 is an Adams code: CVODE's Adams methods on the
 // state-space form; beside it stand the fastest explicit Runge-Kutta methods of kardan and of ARKODE. Every figure is
-// that of a run over the whole time, which takes minutes: stability allows steps of about 1e-5 s, whatever the tolerance.
+// that of a run over the whole time, which takes minutes: stability allows steps of about 1e-5 s, whatever the
+// tolerance.
 #include "core/text.h"
 #include "statespace.h"
 #include <math.h>
@@ -16,9 +17,9 @@ static const double paper_explicit[SPANS][TOLERANCES] = {
 
 // One model in one kind of coordinates
 typedef struct vehicle {
-    const char        *coordinates, *dot; // word in the names of rows; "" and "" for joint coordinates
-    statespace_problem whole, on_bump;    // on the bump: it begins where the front wheels meet it
-    kd_state          *implicit, *adams;  // at the end
+    const char        *coordinates, *dot;   // word in the names of rows; "" and "" for joint coordinates
+    statespace_problem whole, on_bump;      // on the bump: it begins where the front wheels meet it
+    kd_state          *implicit, *adams;    // at the end
     double             seconds[TOLERANCES]; // of sdirk over the whole time
 } vehicle;
 
@@ -204,7 +205,8 @@ static void quick_rows(bench *b, const vehicle *v)
     const statespace_method sdirk = {.form = statespace_form(), .integrator = "sdirk"};
     statespace_outcome      one = drive_shortly(v, &sdirk, 1e-3), other = drive_shortly(v, &adams, 1e-3);
     char                    note[340];
-    kd_text(note, sizeof note, "QUICK: CVODE Adams / sdirk over %g s on the bump %s", SHORT_SPAN, other.status < 0 ? other.message : "");
+    kd_text(note, sizeof note, "QUICK: CVODE Adams / sdirk over %g s on the bump %s", SHORT_SPAN,
+            other.status < 0 ? other.message : "");
     bench_row(b, bench_no_goal(true), NAN, other.seconds / one.seconds, "", note,
               "ratio.explicit_over_implicit%s%s.short", v->dot, v->coordinates);
 }
