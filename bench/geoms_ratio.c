@@ -66,7 +66,7 @@ static void peer_rows(bench *b, const campaign *c, const char *peer, double seco
 }
 
 // IDA with one kind of matrices, with the faster one of its two error tests
-static void ida_rows(bench *b, const campaign *c, const char *name, int suppressed, double goal, const char *given)
+static void ida_rows(bench *b, const campaign *c, const char *name, int suppressed, bench_goal goal, const char *given)
 {
     double ida = time_at_target(c, suppressed), ida_all = time_at_target(c, suppressed + 1);
     bool   all = isnan(ida) || ida_all < ida;
@@ -74,16 +74,19 @@ static void ida_rows(bench *b, const campaign *c, const char *name, int suppress
     kd_text(note, sizeof note, "IDA with %s; algebraic variables %s", given,
             all ? "in the error test" : "suppressed in the error test");
     if (kd_ida_available())
-        peer_rows(b, c, name, all ? ida_all : ida, bench_above(goal), note);
+        peer_rows(b, c, name, all ? ida_all : ida, goal, note);
     else
-        bench_row_without(b, bench_above(goal), "SUNDIALS", "libsundials-dev", "ratio.%s.%s", name, c->problem->name);
+        bench_row_without(b, goal, "SUNDIALS", "libsundials-dev", "ratio.%s.%s", name, c->problem->name);
 }
 
 static void ratio_rows(bench *b, const campaign *c)
 {
     double psf = time_at_target(c, GEOMS_PSF);
-    ida_rows(b, c, "ida_ggl", GEOMS_IDA_GGL, c->with_velocities ? 1 : 3.5, "its own dense differences");
-    ida_rows(b, c, "ida_same_jacobian", GEOMS_IDA_SAME, 1,
+    // over 1000 s from S3's start IDA does not come to this error at any tolerance: no goal there
+    const bool long_rest = c->with_velocities;
+    ida_rows(b, c, "ida_ggl", GEOMS_IDA_GGL, long_rest ? bench_no_goal(true) : bench_above(3.5),
+             "its own dense differences");
+    ida_rows(b, c, "ida_same_jacobian", GEOMS_IDA_SAME, long_rest ? bench_no_goal(true) : bench_above(1),
              "kardan's analytic Newton matrices of ggl and their factors");
     peer_rows(b, c, "odassl_bdf", time_at_target(c, GEOMS_ODASSL_BDF), bench_no_goal(true), "of the kind of ODASSL");
     peer_rows(b, c, "extrapolation", time_at_target(c, GEOMS_EXTRAPOLATION), bench_no_goal(true),

@@ -77,7 +77,8 @@ typedef struct kd_formulation_options {
     double           baumgarte_beta;      // [1/s]                                                        default 10
     kd_derivatives   derivatives; //                                                              default analytic
     bool             estimated; // grouped: pattern from difference matrices instead of the topology      default false
-    kd_update        update;    //                                                                        default full
+    bool             estimated_at_start; // the same, at first from the matrix of the start alone (S0)     default false
+    kd_update        update; //                                                                        default full
     bool             explicit_form;    // v' - a(p, v, ...) (S0 Eq. 10) instead of the residual (Eq. 9)   default false
     kd_projection    projection;       // index2, index1, baumgarte, ode: onto g, gI, h                   default auto
     bool             project_mass;     // in the norm of M instead of the Euclidean one                   default true
