@@ -125,8 +125,8 @@ typedef struct kd_dae_class {
     // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL:
     // integrator's.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
-    // A point between two accepted ones that comes from an integrator's own polynomial: move it onto the constraints that
-    // accepted points satisfy, and solve for the algebraic components. NULL: nothing to do.
+    // A point between two accepted ones that comes from an integrator's own polynomial: move it onto the constraints
+    // that accepted points satisfy, and solve for the algebraic components. NULL: nothing to do.
     kd_eval (*between)(void *impl, double t, double *x);
     // Smooth continuation of the motion through the accepted points x0, x1: overwrite those of the leading nderivative
     // components of x, a first guess at time t, that are known better (p and v from positions, velocities and

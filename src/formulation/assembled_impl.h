@@ -81,8 +81,8 @@ typedef struct kd_assembled {
 
     kd_newton *newton; // sparse Newton matrix; NULL where rows are combined (psf1, SVD): then the dense one below
 
-    bool       constant_mass;
-    bool       mass_known; // the constant M has been evaluated
+    bool constant_mass;
+    bool mass_known; // the constant M has been evaluated
 
     // dense Newton matrix
     kd_blocks       blocks;

@@ -864,8 +864,9 @@ const double *kd_bdf_x(const kd_bdf *b)
     return b->past.D[0];
 }
 
-// The polynomial through the last k + 2 points, moved onto the constraints that the formulation holds. The formulation's own interpolation is not used: it differentiates
-// positions, which agree with the velocities to the tolerance only, and steps of a multistep method are short.
+// The polynomial through the last k + 2 points, moved onto the constraints that the formulation holds. The
+// formulation's own interpolation is not used: it differentiates positions, which agree with the velocities to the
+// tolerance only, and steps of a multistep method are short.
 kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
 {
     if (!b || !x) return KD_ERR_ARGUMENT;

@@ -30,10 +30,10 @@ static const double FIRST_SHRINK = 0.1;       // step after an error failure in 
 static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contraction of one step to the next
 static const double LEAST_RATE = 1e-3;        // of theta: without another measurement h may grow by 32, not more
 static const double SURPRISE = 10;            // first increment over what the last one promised: the rate is unknown
-static const double SMALL = 1;                // increment, in tolerances, that is not given up after one look at the rate
-static const double HARMLESS = 0.1;           // a first increment of so few tolerances surprises nobody
-static const double LEAST_RTOL = 9.99;        // times uround
-static const int    MAX_SINGULAR = 5;         // singular Newton matrices in a row
+static const double SMALL = 1;          // increment, in tolerances, that is not given up after one look at the rate
+static const double HARMLESS = 0.1;     // a first increment of so few tolerances surprises nobody
+static const double LEAST_RTOL = 9.99;  // times uround
+static const int    MAX_SINGULAR = 5;   // singular Newton matrices in a row
 static const double NEWTON_STOP = 0.05; // fnewt = 0.05 sqrt(rtol_i): RADAU5's 1 leaves a Newton error above that of the
                                         // method on the pendulum; it costs 10 % (docs/methods/radau.md)
 static const double NEWTON_LOOSE = 1.33; // 1.33 rtol_i^(3/4) where that is larger (rtol above 1e-7): long steps

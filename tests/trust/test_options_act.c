@@ -256,8 +256,7 @@ static void check_mass_structure(kd_formulation form, kd_integrator integrator, 
         end[k] = x->p[0];
         calls[k] = mass_calls;
         mass[k] = stats.mass;
-        if (fabs(end[k] - end[0]) > 1e-6)
-            fail_msg("form %d, structure %d: %g instead of %g", form, k, end[k], end[0]);
+        if (fabs(end[k] - end[0]) > 1e-6) fail_msg("form %d, structure %d: %g instead of %g", form, k, end[k], end[0]);
         kd_state_destroy(x);
         kd_eom_destroy(eom);
     }
