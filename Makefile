@@ -50,9 +50,9 @@ check: ## everything that continuous integration runs
 	tools/setup
 	.ci/run
 
-campaign: ## what takes hours: thread sanitizer, valgrind, coverage, long fuzzing, faults; PART= one of them
+campaign: ## what takes hours: thread sanitizer, valgrind, coverage, long fuzzing, faults, mutants; PART= one of them
 	tools/setup build test fuzz
 	tools/run-campaign $(PART)
 
 clean:
-	rm -rf build build-debug build-sanitize build-thread build-fuzz build-coverage
+	rm -rf build build-debug build-sanitize build-thread build-fuzz build-coverage build-mutate

@@ -8,7 +8,7 @@
 
 #define WRONG 1000.0 // errors of so many tolerances are wrong
 #define RIGHT 10.0   // and of less than these right
-#define SHOWN 40     // failures that are told one by one
+#define SHOWN 100    // failures that are told one by one
 #define FULL 3000
 #define QUICK 300
 

@@ -69,7 +69,7 @@ typedef struct kd_certificate {
     double energy_by_rtol[2], energy_by_atol[2];
     double work_by_rtol, work_by_atol;           // [J] the same of the work done, along the whole run
     double invariant_by_rtol, invariant_by_atol; // the same of invariants, positions and velocities together
-    double position_size;                        // largest component of p
+    double position_size, velocity_size;         // largest component of p and v
     double kinetic, potential;                   // [J] at the end
     double dissipated, supplied;                 // [J] from the start to the end
     long   cautions;     // states at which a law was used where it no longer holds (kd_eom_caution)

@@ -274,6 +274,8 @@ typedef struct kd_eom_def {
     // (nv) natural size of an increment of each coordinate, > 0, copied: 1 for an angle [rad], the size of the
     // mechanism for a length. Ranks, starts and tolerances of rounding are judged in these units. NULL: 1
     const double *unit;
+    const double *position_unit; // (np) the same of the coordinates themselves, copied. NULL: 1
+    double        time;          // [s] natural time, in which the motion changes by such sizes; 0: 1 s
     // Names for messages; NULL or a NULL answer: "p[3]". The string must live as long as the context.
     const char *(*name)(kd_kind kind, int i, void *context);
     // Why a function refused (KD_EVAL_RETRY) or answered no number at x, in words for the message; text is "" before.
@@ -314,6 +316,8 @@ KD_API kd_dims           kd_eom_dims(const kd_eom *eom);
 KD_API int               kd_eom_rows(const kd_eom *eom, kd_fn fn);      // rows of a function
 KD_API int               kd_eom_columns(const kd_eom *eom, kd_var var); // columns of a derivative; nv for KD_P
 KD_API double            kd_eom_unit(const kd_eom *eom, int j);         // kd_eom_def.unit[j], or 1
+KD_API double            kd_eom_position_unit(const kd_eom *eom, int i); // kd_eom_def.position_unit[i], or 1
+KD_API double            kd_eom_time(const kd_eom *eom);                // kd_eom_def.time, or 1
 KD_API const char       *kd_eom_title(const kd_eom *eom);
 KD_API const kd_eom_def *kd_eom_definition(const kd_eom *eom);
 // "joint 'hinge' angle" or, without a name, "p[3]", written to buffer, which is returned. A velocity without name whose

@@ -84,6 +84,7 @@ typedef struct kd_formulation_options {
     double           projection_bound; // KD_PROJECT_BOUND: largest |g|, |gI|, |h| that is left alone     default 1e-8
     kd_parametrisation
             parametrisation; // statespace                                                     default partition
+    bool    natural;         // absolute tolerances count in natural units of the model, not in SI      default false
     kd_part part;            // derivatives of all or of the stiff elements only             default all
 } kd_formulation_options;
 

@@ -333,6 +333,7 @@ static void judge_by_difference(kd_cross_check *k)
 
 bool kd_cross_is_good(const kd_cross_result *r)
 {
+    if (!r) return false;
     return r->verdict == KD_CROSS_AGREES || (r->verdict == KD_CROSS_LESS_ACCURATE && r->error <= TRUSTED * r->rtol);
 }
 

@@ -9,9 +9,14 @@ void kd_describe_equilibrium(const kd_eom *eom, const kd_equilibrium_result *r, 
 {
     static const char *const WORD[] = {"", "stable ", "indifferent ", "unstable "};
     char                     name[NAME];
-    kd_text(message, size, "%sequilibrium; largest move %.6g of %s; forces balance to %.2g of %.4g (%s)",
-            WORD[r->stability], r->moved, kd_eom_name(eom, KD_NAME_P, r->moved_row, name, sizeof name), r->residual,
-            r->force_scale, r->by_dynamics ? "damped dynamics and Newton's method" : "Newton's method");
+    kd_text(message, size, "%sequilibrium; ", WORD[r->stability]);
+    if (r->moved > 0)
+        kd_text_append(message, size, "largest move %.6g of %s", r->moved,
+                       kd_eom_name(eom, KD_NAME_P, r->moved_row, name, sizeof name));
+    else
+        kd_text_append(message, size, kd_eom_dims(eom).np > 0 ? "nothing moved" : "there is nothing that can move");
+    kd_text_append(message, size, "; forces balance to %.2g of %.4g (%s)", r->residual, r->force_scale,
+                   r->by_dynamics ? "damped dynamics and Newton's method" : "Newton's method");
     if (r->kept > 0) kd_text_append(message, size, "; kept from the start: the amounts behind %s", r->kept_states);
 }
 

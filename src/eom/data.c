@@ -359,13 +359,14 @@ kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
 bool kd_eom_caution(kd_eom_data *d, char *text, size_t size)
 {
     if (text && size > 0) text[0] = '\0';
-    if (!text || size == 0 || !d->eom->def.caution || d->stage < KD_STAGE_VELOCITY) return false;
+    if (!d || !text || size == 0 || !d->eom->def.caution || d->stage < KD_STAGE_VELOCITY) return false;
     d->eom->def.caution(&d->x, d->context, text, size);
     return text[0] != '\0';
 }
 
 kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope)
 {
+    if (!d || !amount || !slope) return KD_EVAL_STOP;
     const int nr = d->eom->def.dims.nr;
     if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_B, KD_STAGE_VELOCITY);
     for (int i = 0; i < nr; i++) amount[i] = d->eom->def.content ? 0.0 : NAN, slope[i] = 0.0;
@@ -377,13 +378,14 @@ kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope)
 void kd_eom_jumps(kd_eom_data *d, const kd_point *x0, const kd_point *x1, char *text, size_t size)
 {
     kd_text(text, size, "%s", "");
-    if (d->eom->def.jumps) d->eom->def.jumps(x0, x1, d->context, text, size);
+    if (d && x0 && x1 && d->eom->def.jumps) d->eom->def.jumps(x0, x1, d->context, text, size);
 }
 
 double kd_eom_feeds(kd_eom_data *d, char *text, size_t size)
 {
     kd_text(text, size, "%s", "");
-    return d->eom->def.feeds && d->stage >= KD_STAGE_VELOCITY ? d->eom->def.feeds(&d->x, d->context, text, size) : 0;
+    return d && d->eom->def.feeds && d->stage >= KD_STAGE_VELOCITY ? d->eom->def.feeds(&d->x, d->context, text, size)
+                                                                   : 0;
 }
 
 kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *mu)

@@ -351,11 +351,15 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->crossing = kd_alloc((size_t)def->dims.nswitch);
     eom->timed = kd_alloc((size_t)def->dims.nlambda);
     eom->unit = kd_alloc((size_t)def->dims.nv * sizeof(double));
+    eom->position_unit = kd_alloc((size_t)def->dims.np * sizeof(double));
     if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->friction_scale || !eom->crossing ||
-        !eom->timed || !eom->unit)
+        !eom->timed || !eom->unit || !eom->position_unit)
         return KD_ERR_MEMORY;
     for (int j = 0; j < def->dims.nv; j++) eom->unit[j] = def->unit ? def->unit[j] : 1.0;
     eom->def.unit = eom->unit;
+    for (int i = 0; i < def->dims.np; i++) eom->position_unit[i] = def->position_unit ? def->position_unit[i] : 1.0;
+    eom->def.position_unit = eom->position_unit;
+    if (!(eom->def.time > 0.0)) eom->def.time = 1.0;
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
     eom->def.title = eom->title;
@@ -405,6 +409,7 @@ void kd_eom_destroy(kd_eom *eom)
     kd_free(eom->title);
     kd_free(eom->theta);
     kd_free(eom->unit);
+    kd_free(eom->position_unit);
     kd_free(eom->restitution);
     kd_free(eom->friction);
     kd_free(eom->friction_scale);
@@ -435,7 +440,17 @@ int kd_eom_columns(const kd_eom *eom, kd_var var)
 
 double kd_eom_unit(const kd_eom *eom, int j)
 {
-    return eom->unit[j];
+    return eom && j >= 0 && j < eom->def.dims.nv ? eom->unit[j] : 1;
+}
+
+double kd_eom_position_unit(const kd_eom *eom, int i)
+{
+    return eom->position_unit[i];
+}
+
+double kd_eom_time(const kd_eom *eom)
+{
+    return eom->def.time;
 }
 
 const char *kd_eom_title(const kd_eom *eom)

@@ -69,6 +69,7 @@ kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point 
 
 kd_eval kd_eom_unseen(kd_eom_data *d, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
 {
+    if (!d || !out) return KD_EVAL_STOP;
     *out = (kd_hidden){.part = HUGE_VAL};
     if (!d->eom->def.unseen) return KD_EVAL_OK;
     kd_eval answer = d->eom->def.unseen(x0, x1, seen, d->context, out);
@@ -77,6 +78,7 @@ kd_eval kd_eom_unseen(kd_eom_data *d, const kd_point *x0, const kd_point *x1, co
 
 const char *kd_eom_unsearched(const kd_eom *eom, int i)
 {
+    if (!eom) return NULL;
     if (eom->def.unsearched) return eom->def.unsearched(i, eom->def.context);
     return i == 0 && !eom->def.unseen ? "equations of motion written in C" : NULL;
 }

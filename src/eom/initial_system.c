@@ -18,7 +18,7 @@
 #define DIFFERENCE 6.0554e-06 // eps^(1/3): central differences
 #define MANY_NORMS 64         // norm equations from which on the definition's own way back to q = 0 is taken first
 #define MASS_RANK 1e-10       // pivot of M over its diagonal below which M counts as singular
-#define RATE_ZERO 1e-8        // [1/s] largest velocity in natural units that is rest
+#define RATE_ZERO 1e-8        // largest velocity and acceleration in natural units that is rest
 #define MASS_FLOOR 1e-6       // weight of directions without mass, relative to the masses
 
 // ---- the point ------------------------------------------------------------------------------------------------------
@@ -403,7 +403,7 @@ static kd_eval system_residual(void *owner, const double *y, double *F)
     return e == KD_EVAL_OK ? rows_at_point(s, F) : e;
 }
 
-// Largest of a kind of unknowns, in natural units; 1 where all are zero up to rounding
+// Largest of a kind of unknowns, in natural units; one unit where all are zero up to rounding
 static double largest_of(const kd_iv *iv, int var)
 {
     const double *x = state_array(iv, var);
@@ -411,31 +411,33 @@ static double largest_of(const kd_iv *iv, int var)
     double        top = 0.0;
     for (int i = 0; i < kd_eom_columns(iv->eom, (kd_var)var); i++)
         top = fmax(top, fabs(x[i]) / (moves ? kd_eom_unit(iv->eom, i) : 1.0));
-    return forces || top > RATE_ZERO ? top : 1.0;
+    const double T = kd_eom_time(iv->eom), rate = var == KD_A ? 1.0 / (T * T) : moves ? 1.0 / T : 1.0;
+    return forces || top > RATE_ZERO * rate ? top : rate;
 }
 
-// A force that the masses have at an acceleration of 1 natural unit / s^2
+// A force that the masses have at an acceleration of 1 natural unit / T^2
 static double natural_force(const kd_iv *iv)
 {
-    double power = 0.0, length = 0.0;
+    double T = kd_eom_time(iv->eom), power = 0.0, length = 0.0;
     for (int i = 0; i < iv->n.nv; i++) {
         double unit = kd_eom_unit(iv->eom, i);
         power = fmax(power, iv->M[i + iv->n.nv * i] * unit * unit);
         length = fmax(length, unit);
     }
-    return power > 0.0 ? power / length : 1.0;
+    return power > 0.0 ? power / (length * T * T) : 1.0;
 }
 
 // The least size of an unknown: for increments a natural unit, for rates and multipliers the largest of them
 static double least_size(const kd_iv *iv, int var, int i, const double *largest)
 {
+    const double T = kd_eom_time(iv->eom);
     switch (var) {
     case KD_P:
         return kd_eom_unit(iv->eom, i);
     case KD_V:
         return kd_eom_unit(iv->eom, i) * largest[var];
     case KD_A:
-        return kd_eom_unit(iv->eom, i) * fmax(1.0, largest[var]);
+        return kd_eom_unit(iv->eom, i) * fmax(1.0 / (T * T), largest[var]);
     case KD_LAMBDA:
     case KD_MU:
         return fmax(largest[KD_LAMBDA], largest[KD_MU]);

@@ -48,7 +48,7 @@ struct kd_eom {
     kd_GZ_source         GZ;
     bool                 exact_GZ;      // no differences in it
     bool                 moves_in_time; // some function may change with t or u(t)
-    double              *theta, *unit, *restitution;
+    double              *theta, *unit, *position_unit, *restitution;
     int                 *friction;
     double              *friction_scale;
     signed char         *crossing;

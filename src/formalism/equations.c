@@ -931,7 +931,9 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         if (!def.restitution) return KD_ERR_MEMORY;
     }
     def.unit = kd_system_units(s);
-    if (!def.unit) return KD_ERR_MEMORY;
+    def.position_unit = kd_system_position_units(s);
+    def.time = kd_system_time(s);
+    if (!def.unit || !def.position_unit) return KD_ERR_MEMORY;
     def.name = name_of;
     def.make_work = make_work;
     def.free_work = free_work;

@@ -390,6 +390,7 @@ typedef struct kd_work {
 } kd_work;
 
 // topology.c: tree, links, design coordinates
+kd_tree_joint kd_tree_joint_of(kd_joint_kind kind);
 kd_status kd_system_topology(kd_system *s) KD_NODISCARD;
 int       kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
 void      kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
@@ -518,9 +519,13 @@ const char *kd_load_kind(const kd_load *load); // its type in model files
 // A state as a point of its own, with u (3 nu): inputs and their derivatives.
 kd_point kd_point_of(const kd_state *x, const double *u, int nu);
 
+// units.c: natural sizes of increments (nv), of positions (np); NULL: no memory. Natural time [s]
+double *kd_system_units(kd_system *s);
+double *kd_system_position_units(kd_system *s);
+double  kd_system_time(const kd_system *s);
+
 // kinematic_matrices.c
 kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega); // q omega / 2
-double *kd_system_units(kd_system *s);                // (nv) natural sizes of increments, units.c; NULL: no memory
 kd_quat kd_unit_quaternion(int k);                    // e_k
 void    kd_work_Z(kd_work *w, const kd_point *x);     // position stage
 void    kd_work_Z_p(kd_work *w, const kd_point *x);   // velocity stage

@@ -38,6 +38,7 @@
 #define BY_TOPOLOGY 25    // corrections of a stage with the factors of the definition
 #define INDEPENDENT 1e-8  // part of a null vector beyond the others that counts
 #define DEPENDENT 1e-10   // singular value of invariants, relative to the largest, of those that depend on others
+#define MOVES 16          // towards invariants, with the matrix of where they began: a long one converges linearly
 #define NEXT_TO 3         // corrections of a stage with the matrix of a neighbouring point
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
@@ -379,18 +380,21 @@ static double larger(double x, double y)
     return x > y ? x : y;
 }
 
-// Scale: accelerations by 1/sqrt(M_ii), all multipliers by one number (their minimum norm keeps its meaning), rows and
+// Scale: accelerations by 1/sqrt(M_ii) (of the largest in natural units where that is none), all multipliers by one number (their minimum norm keeps its meaning), rows and
 // auxiliary columns to maximum 1.
 static void scale(kd_acceleration *self, int n)
 {
     int     nv = self->dims.nv, nk = self->nk;
     double *A = self->A, *row = self->row, *column = self->column;
     double  largest = 0, force = 0;
-    for (int i = 0; i < nv; i++) largest = larger(largest, fabs(A[i + i * n]));
+    for (int i = 0; i < nv; i++) {
+        const double unit = kd_eom_unit(self->eom, i);
+        largest = larger(largest, fabs(A[i + i * n]) * unit * unit);
+    }
     if (largest == 0) largest = 1;
     for (int i = 0; i < nv; i++) {
-        double m = fabs(A[i + i * n]);
-        row[i] = column[i] = 1 / sqrt(m > 1e-12 * largest ? m : largest);
+        const double unit = kd_eom_unit(self->eom, i), m = fabs(A[i + i * n]) * unit * unit;
+        row[i] = column[i] = unit / sqrt(m > 1e-12 * largest ? m : largest);
     }
     for (int j = nv; j < nk; j++)
         for (int i = 0; i < nv; i++) force = larger(force, row[i] * fabs(A[i + j * n]));
@@ -499,6 +503,23 @@ static kd_eval factor_definite(kd_acceleration *self, double t, const double *p,
     return KD_EVAL_OK;
 }
 
+// Largest distance of a coordinate from the point of the matrix, in natural units
+static double distance(const kd_acceleration *self, const double *p)
+{
+    double far = 0;
+    for (int i = 0; i < self->dims.np; i++)
+        far = larger(far, fabs(p[i] - self->p_matrix[i]) / kd_eom_position_unit(self->eom, i));
+    return far;
+}
+
+// Largest entry of an increment, in natural units
+static double natural_norm(const kd_acceleration *self, const double *y)
+{
+    double most = 0;
+    for (int j = 0; j < self->dims.nv; j++) most = larger(most, fabs(y[j]) / kd_eom_unit(self->eom, j));
+    return most;
+}
+
 // Does the matrix in use serve (t, p) as well? *far: largest distance of a coordinate
 static bool is_near(const kd_acceleration *self, double t, const double *p, double *far)
 {
@@ -506,7 +527,7 @@ static bool is_near(const kd_acceleration *self, double t, const double *p, doub
     if (!self->shares || !self->shared || self->staged || self->t_matrix != t) return false;
     for (int k = 0; k < self->nk - self->dims.nv; k++)
         if (self->shared_active[k] != is_active(self, k)) return false;
-    for (int i = 0; i < self->dims.np; i++) *far = larger(*far, fabs(p[i] - self->p_matrix[i]));
+    *far = distance(self, p);
     return *far <= NEAR;
 }
 
@@ -909,10 +930,7 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
 // May the matrix in use serve a jump at p? Not for ever: it may depend on time.
 static bool serves_jump(const kd_acceleration *self, const double *p)
 {
-    double far = 0;
-    if (!self->shared || self->staged || self->jumps >= JUMPS) return false;
-    for (int i = 0; i < self->dims.np; i++) far = larger(far, fabs(p[i] - self->p_matrix[i]));
-    return far <= JUMP_NEAR;
+    return self->shared && !self->staged && self->jumps < JUMPS && distance(self, p) <= JUMP_NEAR;
 }
 
 kd_eval kd_acceleration_jump(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
@@ -1184,7 +1202,7 @@ static kd_eval project_position(kd_acceleration *self, double t, double *p, doub
     clear_inactive(self);
     solve(self, self->nk, y);
     memcpy(self->e_moved, y, (size_t)d.nv * sizeof(double));
-    *moved = kd_norm_max(d.nv, y);
+    *moved = natural_norm(self, y);
     return move_position(self, t, p, s);
 }
 
@@ -1201,7 +1219,7 @@ static kd_eval project_velocity(kd_acceleration *self, double *v, double *moved)
     clear_inactive(self);
     solve(self, self->nk, y);
     kd_axpy(d.nv, 1, y, v);
-    *moved = kd_norm_max(d.nv, y);
+    *moved = natural_norm(self, y) * kd_eom_time(self->eom);
     return KD_EVAL_OK;
 }
 
@@ -1328,7 +1346,7 @@ static kd_eval project_invariants(kd_acceleration *self, double t, double *p, do
     kd_dims d = self->dims;
     double  size, left, moved;
     kd_eval answer = invariant_size(self, p, s, v, r, &size);
-    for (int k = 0; k < PROJECTIONS && answer == KD_EVAL_OK && size > 0; k++) {
+    for (int k = 0; k < MOVES && answer == KD_EVAL_OK && size > 0; k++) {
         bool regular;
         answer = invariant_directions(self, &regular);
         if (answer != KD_EVAL_OK || !regular) return answer;

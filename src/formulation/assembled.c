@@ -299,8 +299,8 @@ static void assembled_extrapolate(void *impl, double t0, const double *x0, doubl
     const double *v0 = x0 + self->xv, *v1 = x1 + self->xv;
     if (!self->position.identity || self->t_kept[0] != t0 || self->t_kept[1] != t1) return;
     for (int i = 0; i < self->dims.nv; i++)
-        kd_quintic((t - t0) / (t1 - t0), t1 - t0, x0[i], v0[i], self->a_kept[0][i], x1[i], v1[i], self->a_kept[1][i],
-                   &x[i], &x[self->xv + i]);
+        kd_quintic(t0, t1, t, x0[i], v0[i], self->a_kept[0][i], x1[i], v1[i], self->a_kept[1][i], &x[i],
+                   &x[self->xv + i]);
 }
 
 // ---- names and numbers ----------------------------------------------------------------------------------------------

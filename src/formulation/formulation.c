@@ -1,5 +1,6 @@
 // formulation.c: the list of formulations by word, their options, and the way from equations of motion to a kd_dae.
 #include "core/text.h"
+#include "formulation/natural.h"
 #include "formulation/assembled.h"
 #include "formulation/ode.h"
 #include "formulation/psf.h"
@@ -135,10 +136,20 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
     kd_status status = check_options(opt, message, size);
     if (status >= 0) status = check_strategy(form, opt, message, size);
     if (status < 0) return status;
-    if (form == KD_PSF) return kd_psf_create(eom, inputs, x, opt, dae, message, size);
-    if (form == KD_STATESPACE) return kd_statespace_create(eom, inputs, x, opt, dae, message, size);
-    if (form == KD_ODE) return kd_ode_create(eom, inputs, x, opt, dae, message, size);
-    return kd_assembled_create(eom, inputs, x, form, opt, dae, message, size);
+    if (form == KD_PSF)
+        status = kd_psf_create(eom, inputs, x, opt, dae, message, size);
+    else if (form == KD_STATESPACE)
+        status = kd_statespace_create(eom, inputs, x, opt, dae, message, size);
+    else if (form == KD_ODE)
+        status = kd_ode_create(eom, inputs, x, opt, dae, message, size);
+    else
+        status = kd_assembled_create(eom, inputs, x, form, opt, dae, message, size);
+    if (status < 0 || !opt->natural) return status;
+    const kd_status unsized = kd_natural_units(eom, inputs, x, *dae);
+    if (unsized >= 0) return status;
+    kd_dae_destroy(*dae);
+    *dae = NULL;
+    return unsized;
 }
 
 // ---- states ---------------------------------------------------------------------------------------------------------

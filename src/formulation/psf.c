@@ -308,6 +308,8 @@ static void cut_arrays(kd_psf *f)
     kd_selector_init(&f->position, mp, D.np, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->velocity, mv, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->acceleration, ma, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
+    f->position.size = kd_eom_definition(f->eom)->position_unit;
+    f->velocity.size = f->acceleration.size = kd_eom_definition(f->eom)->unit;
     f->Mhat = kd_cut_matrix(a, D.nv, D.nv);
     f->Bk = kd_cut_matrix(a, f->plain ? 0 : nk, nk);
     f->pivot = kd_cut_int(a, nk + D.ne);

@@ -311,6 +311,7 @@ kd_status kd_arkode_step(kd_arkode *self, double t_end)
 // The solver starts again at the start of the step, with order 1 where it has several.
 kd_status kd_arkode_retract(kd_arkode *self, double h)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     if (!kd_sundials_may_retract(base, h) || self->opt.h_fixed > 0) return KD_ERR_STAGE;
     long      steps = base->steps - 1;
@@ -323,6 +324,7 @@ kd_status kd_arkode_retract(kd_arkode *self, double h)
 
 bool kd_arkode_ends(kd_arkode *self, kd_step_ends *ends)
 {
+    if (!self || !ends) return false;
     return kd_sundials_ends(&self->base, STEPPER(self, GetDky), ends);
 }
 

@@ -213,13 +213,14 @@ static void set_weights(kd_bdf *b)
     bool          tight = b->grid_wanted > 0;
     const double *x = b->past.D[0];
     for (int i = 0; i < b->n; i++)
-        b->weight[i] = 1 / (tight ? START_TOLERANCE * (1 + fabs(x[i])) : b->atol[i] + b->rtol[i] * fabs(x[i]));
+        b->weight[i] = 1 / (tight ? START_TOLERANCE * (kd_attempt_unit(b->dae, i) + fabs(x[i]))
+                                  : b->atol[i] * kd_attempt_unit(b->dae, i) + b->rtol[i] * fabs(x[i]));
 }
 
 // index-2 components count h times, those of index 3 h^2 times
 static void set_index_weights(kd_bdf *b)
 {
-    double h = fmin(b->h, 1), factor[] = {0, 1, h, h * h};
+    double h = fmin(b->h / kd_attempt_time(b->dae), 1), factor[] = {0, 1, h, h * h};
     for (int i = 0; i < b->n; i++) b->index_weight[i] = b->weight[i] * factor[b->dae->index[i]];
 }
 
@@ -501,7 +502,8 @@ kd_status kd_bdf_restart(kd_bdf *b, double t, const double *x, kd_restart mode)
 // Order and past of before the step; the matrix is renewed: what was missed shall enter it.
 kd_status kd_bdf_retract(kd_bdf *b, double h)
 {
-    if (!b || !(h > 0) || !b->retractable || b->kinked) return KD_ERR_STAGE;
+    if (!b) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !b->retractable || b->kinked) return KD_ERR_STAGE;
     kd_bdf_history_retract(&b->past, &b->step, b->x_old);
     memcpy(b->slope, b->slope_old, (size_t)b->n * sizeof *b->x);
     b->t_old = b->past.t[0];
@@ -836,12 +838,13 @@ kd_status kd_bdf_step(kd_bdf *b, double t_end)
 
 void kd_bdf_refresh(kd_bdf *b)
 {
+    if (!b) return;
     kd_corrector_start(&b->corrector, false);
 }
 
 bool kd_bdf_ends(kd_bdf *b, kd_step_ends *ends)
 {
-    if (!b->retractable || b->kinked) return false;
+    if (!b || !ends || !b->retractable || b->kinked) return false;
     *ends = (kd_step_ends){b->t_old, b->past.t[0], b->x_old, b->slope_old, b->past.D[0], b->slope};
     return true;
 }

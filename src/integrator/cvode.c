@@ -209,6 +209,7 @@ kd_status kd_cvode_step(kd_cvode *self, double t_end)
 // The solver starts again at the start of the step, with order 1 where it has several.
 kd_status kd_cvode_retract(kd_cvode *self, double h)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     if (!kd_sundials_may_retract(base, h)) return KD_ERR_STAGE;
     long      steps = base->steps - 1;
@@ -221,6 +222,7 @@ kd_status kd_cvode_retract(kd_cvode *self, double h)
 
 bool kd_cvode_ends(kd_cvode *self, kd_step_ends *ends)
 {
+    if (!self || !ends) return false;
     return kd_sundials_ends(&self->base, CVodeGetDky, ends);
 }
 

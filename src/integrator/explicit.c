@@ -295,7 +295,7 @@ static kd_status solve_stages(kd_explicit *self)
 
 double kd_explicit_scale(const kd_explicit *self, int i)
 {
-    return self->opt.atol + self->opt.rtol * fmax(fabs(self->x[i]), fabs(self->x_new[i]));
+    return self->opt.atol * kd_attempt_unit(self->dae, i) + self->opt.rtol * fmax(fabs(self->x[i]), fabs(self->x_new[i]));
 }
 
 // root mean square of h sum e_j k_j over the scales; keep: its terms in err
@@ -422,7 +422,9 @@ static double weighted(const kd_explicit *self, const double *y, const double *m
     double sum = 0;
     for (int i = 0; i < self->n; i++)
         if (self->dae->controlled[i])
-            sum += pow((y[i] - (minus ? minus[i] : 0)) / (self->opt.atol + self->opt.rtol * fabs(self->x[i])), 2);
+            sum += pow((y[i] - (minus ? minus[i] : 0)) /
+                           (self->opt.atol * kd_attempt_unit(self->dae, i) + self->opt.rtol * fabs(self->x[i])),
+                       2);
     return sqrt(sum);
 }
 
@@ -430,15 +432,15 @@ static double weighted(const kd_explicit *self, const double *y, const double *m
 static kd_status first_step(kd_explicit *self, double span)
 {
     double d0 = weighted(self, self->x, NULL), d1 = weighted(self, self->k_next, NULL);
-    double h = d0 > 1e-5 && d1 > 1e-5 ? 0.01 * d0 / d1 : 1e-6;
+    double T = kd_attempt_time(self->dae), h = d0 > 1e-5 && d1 * T > 1e-5 ? 0.01 * d0 / d1 : 1e-6 * T;
     h = fmin(h, span);
     for (int i = 0; i < self->n; i++) self->x_new[i] = self->x[i] + h * self->k_next[i];
     kd_status status = kd_explicit_rhs(self, self->t + h, self->x_new, self->k_end);
     self->h_next = h;
     if (status == KD_ERR_RETRY_FAILED) return KD_OK; // the step itself will try and shrink
     if (status < 0) return status;
-    double d2 = weighted(self, self->k_end, self->k_next) / h, most = fmax(d1, d2);
-    double h1 = most <= 1e-15 ? fmax(1e-6, 1e-3 * h) : pow(0.01 / most, 1.0 / self->order);
+    double d2 = weighted(self, self->k_end, self->k_next) / h, most = fmax(d1 * T, d2 * T * T);
+    double h1 = most <= 1e-15 ? fmax(1e-6 * T, 1e-3 * h) : T * pow(0.01 / most, 1.0 / self->order);
     self->h_next = fmin(fmin(100 * h, h1), span);
     return KD_OK;
 }
@@ -488,7 +490,8 @@ kd_status kd_explicit_restart(kd_explicit *self, double t, const double *x, kd_r
 // k_start is f at the start of the last step.
 kd_status kd_explicit_retract(kd_explicit *self, double h)
 {
-    if (!self || !(h > 0) || !self->has_past || self->opt.h_fixed > 0) return KD_ERR_STAGE;
+    if (!self) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !self->has_past || self->opt.h_fixed > 0) return KD_ERR_STAGE;
     double *end = self->x;
     self->x = self->x_old;
     self->x_old = end;
@@ -733,7 +736,7 @@ kd_status kd_explicit_dense(kd_explicit *self, double t, double *x)
 
 bool kd_explicit_ends(kd_explicit *self, kd_step_ends *ends)
 {
-    if (!self->has_past) return false;
+    if (!self || !ends || !self->has_past) return false;
     *ends = (kd_step_ends){self->t_old, self->t, self->x_old, self->k_start, self->x, self->k_next};
     return true;
 }

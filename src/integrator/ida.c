@@ -7,6 +7,7 @@
 #ifdef KD_WITH_SUNDIALS
 
 #include "core/text.h"
+#include "integrator/attempt.h"
 #include "integrator/sundials.h"
 #include <ida/ida.h>
 #include <math.h>
@@ -61,8 +62,8 @@ static int weights(N_Vector x, N_Vector weight, void *user_data)
     if (index3 && (IDAGetCurrentStep(base->memory, &h) != 0 || h <= 0)) h = o->h_first;
     for (int i = 0; i < base->dae->n; i++) {
         bool internal = base->dae->component[i] == KD_COMPONENT_INTERNAL;
-        w[i] = 1 / (o->rtol * fabs(y[i]) + (internal ? fmax(o->atol, INTERNAL_FLOOR) : o->atol));
-        if (index3 && h > 0) w[i] *= pow(fmin(h, 1), fmax(base->dae->index[i] - 1, 0));
+        w[i] = 1 / (o->rtol * fabs(y[i]) + (internal ? fmax(o->atol, INTERNAL_FLOOR) : o->atol) * kd_attempt_unit(base->dae, i));
+        if (index3 && h > 0) w[i] *= pow(fmin(h / kd_attempt_time(base->dae), 1), fmax(base->dae->index[i] - 1, 0));
     }
     return 0;
 }
@@ -220,7 +221,7 @@ static double first_step(const kd_ida *self, double span)
     const double *x = self->base.accepted, *xdot = N_VGetArrayPointer(self->xdot), *id = N_VGetArrayPointer(self->id);
     double        size = 0, rate = 0;
     for (int i = 0; i < self->base.dae->n; i++) {
-        double weight = 1 / (self->opt.rtol * fabs(x[i]) + self->opt.atol);
+        double weight = 1 / (self->opt.rtol * fabs(x[i]) + self->opt.atol * kd_attempt_unit(self->base.dae, i));
         if (id[i] == 0) continue;
         size = fmax(size, fabs(x[i]) * weight);
         rate = fmax(rate, fabs(xdot[i]) * weight);
@@ -258,6 +259,7 @@ kd_status kd_ida_step(kd_ida *self, double t_end)
 // The solver starts again at the start of the step, with order 1 where it has several.
 kd_status kd_ida_retract(kd_ida *self, double h)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     if (!kd_sundials_may_retract(base, h)) return KD_ERR_STAGE;
     kd_status status = kd_ida_restart(self, base->t_old, base->previous, KD_RESTART_SAME_ROWS);
@@ -269,6 +271,7 @@ kd_status kd_ida_retract(kd_ida *self, double h)
 
 bool kd_ida_ends(kd_ida *self, kd_step_ends *ends)
 {
+    if (!self || !ends) return false;
     return kd_sundials_ends(&self->base, IDAGetDky, ends);
 }
 

@@ -256,7 +256,8 @@ static void forget_contraction(kd_radau *r)
 
 static void set_weights(kd_radau *r)
 {
-    for (int i = 0; i < r->n; i++) r->weight[i] = 1 / (r->atol[i] + r->rtol[i] * fabs(r->x[i]));
+    for (int i = 0; i < r->n; i++)
+        r->weight[i] = 1 / (r->atol[i] * kd_attempt_unit(r->dae, i) + r->rtol[i] * fabs(r->x[i]));
 }
 
 static double error_norm(const kd_radau *r, const double *err)
@@ -623,7 +624,7 @@ static double first_step(kd_radau *r, double span)
         d0 += pow(r->x[i] * r->weight[i], 2);
         d1 += pow(r->xdot[i] * r->weight[i], 2);
     }
-    double h = d0 > 1e-10 && d1 > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6;
+    double T = kd_attempt_time(r->dae), h = d0 > 1e-10 && d1 * T * T > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6 * T;
     return fmin(h, span);
 }
 
@@ -693,7 +694,8 @@ kd_status kd_radau_restart(kd_radau *r, double t, const double *x, kd_restart mo
 // it.
 kd_status kd_radau_retract(kd_radau *r, double h)
 {
-    if (!r || !(h > 0) || !r->has_past || r->kinked) return KD_ERR_STAGE;
+    if (!r) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !r->has_past || r->kinked) return KD_ERR_STAGE;
     exchange(&r->x, &r->x_old);
     exchange(&r->xdot, &r->Xdot);
     r->t = r->t_old;
@@ -946,6 +948,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
 
 void kd_radau_refresh(kd_radau *r)
 {
+    if (!r) return;
     r->h_factored = 0;
     r->jacobian_current = false;
 }
@@ -953,7 +956,7 @@ void kd_radau_refresh(kd_radau *r)
 // Xdot has x' of the start of the step until the next attempt
 bool kd_radau_ends(kd_radau *r, kd_step_ends *ends)
 {
-    if (!r->has_past || r->kinked) return false;
+    if (!r || !ends || !r->has_past || r->kinked) return false;
     *ends = (kd_step_ends){r->t_old, r->t, r->x_old, r->Xdot, r->x, r->xdot};
     return true;
 }

@@ -218,7 +218,8 @@ static void exchange(double **a, double **b)
 
 static void set_weights(kd_sdirk *s)
 {
-    for (int i = 0; i < s->n; i++) s->weight[i] = 1 / (s->atol[i] + s->rtol[i] * fabs(s->x[i]));
+    for (int i = 0; i < s->n; i++)
+        s->weight[i] = 1 / (s->atol[i] * kd_attempt_unit(s->dae, i) + s->rtol[i] * fabs(s->x[i]));
 }
 
 double kd_sdirk_error_norm(const kd_sdirk *s, const double *err)
@@ -383,7 +384,7 @@ static double first_step(kd_sdirk *s, double span)
         d0 += pow(s->x[i] * s->weight[i], 2);
         d1 += pow(s->xdot[i] * s->weight[i], 2);
     }
-    double h = d0 > 1e-10 && d1 > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6;
+    double T = kd_attempt_time(s->dae), h = d0 > 1e-10 && d1 * T * T > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6 * T;
     return fmin(h, span);
 }
 
@@ -451,7 +452,8 @@ kd_status kd_sdirk_restart(kd_sdirk *s, double t, const double *x, kd_restart mo
 // The matrix is renewed: what was missed shall enter it.
 kd_status kd_sdirk_retract(kd_sdirk *s, double h)
 {
-    if (!s || !(h > 0) || !s->has_past || s->kinked) return KD_ERR_STAGE;
+    if (!s) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !s->has_past || s->kinked) return KD_ERR_STAGE;
     exchange(&s->x, &s->x_old);
     exchange(&s->xdot, &s->xdot_old);
     s->xdot_known = s->old_known;
@@ -697,13 +699,14 @@ kd_status kd_sdirk_step(kd_sdirk *s, double t_end)
 
 void kd_sdirk_refresh(kd_sdirk *s)
 {
+    if (!s) return;
     s->h_factored = 0;
     s->jacobian_current = s->jacobian_here = false;
 }
 
 bool kd_sdirk_ends(kd_sdirk *s, kd_step_ends *ends)
 {
-    if (!s->has_past || s->kinked || !s->old_known || !s->xdot_known) return false;
+    if (!s || !ends || !s->has_past || s->kinked || !s->old_known || !s->xdot_known) return false;
     *ends = (kd_step_ends){s->t_old, s->t, s->x_old, s->xdot_old, s->x, s->xdot};
     return true;
 }

@@ -95,10 +95,16 @@ static void put_modes(FILE *file, const kd_modes *m)
     }
 }
 
-void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes)
+void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes, const char *rest)
 {
     matrix list[KD_LINEAR_MATRICES];
-    fputs("{\n\"t\": ", file);
+    fputs("{\n", file);
+    if (rest) {
+        fputs("\"from_equilibrium\": ", file);
+        put_text(file, rest);
+        fputs(",\n", file);
+    }
+    fputs("\"t\": ", file);
     put_number(file, l->t);
     fputs(",\n\"speed\": ", file);
     put_number(file, l->speed);

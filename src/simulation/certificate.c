@@ -32,6 +32,10 @@ enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most s
 
 static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 
+static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap
+enum { LEAP_HALVES = 60 };       // of a step: then it is a unit of rounding
+static const double COMPARABLE =
+    0.1;                    // of a step: one before it that is shorter is no knot, its errors are extrapolated
 enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
 
 enum { EVERY_SLOPE = 16, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
@@ -66,6 +70,8 @@ struct kd_certifier {
     kd_state      *inside;        // a state inside a step
     kd_state      *last;          // the state that was seen last; NULL: the equations have no instants
     double         jumps[POWERS]; // [J] energy lost and gained at instants
+    double         leap, t_leap;  // [J] of the potential energy inside the step that is known; when
+    double         energy_known;  // [J] kinetic and potential at t_known
     double        *u;             // (3 nu) inputs with two derivatives
     double        *value;         // (largest number of rows)
     double        *a;             // (nv) accelerations that are judged
@@ -308,6 +314,7 @@ static void widen_scale(kd_certifier *c, const kd_state *x)
     scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], largest_of(x->v, c->dims.nv));
     scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], largest_of(c->a, c->dims.nv));
     c->certificate.position_size = fmax(c->certificate.position_size, largest_of(x->p, c->dims.np));
+    c->certificate.velocity_size = fmax(c->certificate.velocity_size, largest_of(x->v, c->dims.nv));
     for (int level = 0; level < 2; level++) {
         if (c->certificate.states == 0) c->start[level] = scale[level];
         if (scale[level] > EXPLODED * c->start[level]) c->certificate.exploded = true;
@@ -401,7 +408,8 @@ static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
 {
     kd_dims     d = c->dims;
     const knot *k = c->knot;
-    bool        long_step = kd_simulation_stats(simulation).order_last > QUINTIC_ORDER;
+    bool        long_step = kd_simulation_stats(simulation).order_last > QUINTIC_ORDER ||
+                     !(k[1].t - k[0].t >= COMPARABLE * (k[2].t - k[1].t));
     if (c->has_drives || c->nknots < 3 || d.ns > 0 || long_step) return kd_simulation_inside(simulation, t, c->inside);
     kd_state_copy(kd_simulation_state(simulation), c->inside);
     c->inside->t = t;
@@ -472,6 +480,68 @@ static kd_status add_segments(kd_certifier *c, kd_simulation *simulation, double
     return status < 0 ? status : add_segments(c, simulation, s.t1, end, depth + 1);
 }
 
+// ---- leaps of the potential energy ----------------------------------------------------------------------------------
+//
+// A spring whose end jumps with a law (a road with a step) gets energy from outside in no time, without an impulse: p
+// and v go on. No power tells it, and no instant.
+
+static kd_status energy_of(kd_certifier *c, const kd_state *x, kd_energies *e)
+{
+    *e = (kd_energies){0};
+    kd_status status = go_to(c, x);
+    if (status < 0) return status;
+    return kd_eom_energies(c->data, e) == KD_EVAL_OK ? KD_OK : fault_of(c);
+}
+
+static kd_status potential_inside(kd_certifier *c, kd_simulation *simulation, double t, double *potential)
+{
+    kd_energies e = {0};
+    kd_status   status = kd_simulation_inside(simulation, t, c->inside);
+    if (status >= 0) status = energy_of(c, c->inside, &e);
+    *potential = e.potential;
+    return status;
+}
+
+// Halves of the step in which the potential energy changes more, as long as it is most of what the balance misses
+static kd_status find_leap(kd_certifier *c, kd_simulation *simulation, double t0, double t1, double missing)
+{
+    double    a = t0, b = t1, at[3] = {0};
+    kd_status status = potential_inside(c, simulation, a, &at[0]);
+    if (status >= 0) status = potential_inside(c, simulation, b, &at[2]);
+    for (int k = 0; k < LEAP_HALVES && status >= 0; k++) {
+        const double t = a + 0.5 * (b - a);
+        if (!(t > a && t < b)) break;
+        status = potential_inside(c, simulation, t, &at[1]);
+        const bool left = fabs(at[1] - at[0]) > fabs(at[2] - at[1]);
+        *(left ? &b : &a) = t;
+        at[left ? 2 : 0] = at[1];
+        if (!(fabs(at[2] - at[0]) > 0.5 * fabs(missing))) return status;
+    }
+    c->leap = at[2] - at[0];
+    c->t_leap = b;
+    return status;
+}
+
+static void book_leap(kd_certifier *c)
+{
+    c->jumps[c->leap > 0] += fabs(c->leap);
+    c->leap = 0;
+}
+
+// The step from t0 with the end x, whose work is known: does its balance miss a leap?
+static kd_status look_for_leap(kd_certifier *c, kd_simulation *simulation, double t0, const double before[POWERS])
+{
+    kd_energies     e;
+    const kd_state *x = kd_simulation_state(simulation);
+    kd_status       status = energy_of(c, x, &e);
+    if (status < 0) return status;
+    const double energy = e.kinetic + e.potential;
+    const double missing = energy - c->energy_known + c->work[0] - before[0] - (c->work[1] - before[1]);
+    c->energy_known = energy;
+    if (!(fabs(missing) > LEAP * c->certificate.energy_scale)) return KD_OK;
+    return find_leap(c, simulation, fmax(t0, kd_simulation_step_start(simulation)), x->t, missing);
+}
+
 // The step of the simulation that x lies in. A step without power at both ends is not looked into: what little could
 // happen there would show in the balance.
 static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
@@ -480,7 +550,9 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
     double          start = simulation ? kd_simulation_step_start(simulation) : c->t_known, end[POWERS];
     kd_status       status = KD_OK;
     if (last->t <= c->t_known) return KD_OK;
+    const double t0 = c->t_known, before[POWERS] = {c->work[0], c->work[1]};
     c->nsegments = 0;
+    book_leap(c);
     if (start > c->t_known) { // steps that were not shown
         status = kd_simulation_inside(simulation, start, c->inside);
         if (status >= 0) status = power_at(c, c->inside, end);
@@ -492,7 +564,8 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
     if (status >= 0) status = power_at(c, last, end);
     if (status < 0) return status;
     bool has_power = c->power[0] != 0 || c->power[1] != 0 || end[0] != 0 || end[1] != 0;
-    return add_segments(c, has_power ? simulation : NULL, last->t, end, has_power && simulation ? 0 : MAX_DEPTH);
+    status = add_segments(c, has_power ? simulation : NULL, last->t, end, has_power && simulation ? 0 : MAX_DEPTH);
+    return status >= 0 && simulation ? look_for_leap(c, simulation, t0, before) : status;
 }
 
 // Work from the start of the run to a time that is known
@@ -511,6 +584,10 @@ static kd_status start_work(kd_certifier *c, kd_simulation *simulation, const kd
     if (status >= 0 && simulation) status = look_for_drives(c, x);
     if (status >= 0) status = power_at(c, x, c->power);
     c->t_known = x->t;
+    kd_energies e = {0};
+    if (status >= 0) status = energy_of(c, x, &e);
+    c->energy_known = e.kinetic + e.potential;
+    book_leap(c);
     return status;
 }
 
@@ -524,6 +601,7 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     f->potential = e->potential;
     f->dissipated = work_at(c, t, 0) + c->jumps[0];
     f->supplied = work_at(c, t, 1) + c->jumps[1];
+    if (t >= c->t_leap) *(c->leap > 0 ? &f->supplied : &f->dissipated) += fabs(c->leap);
     double sum = e->kinetic + e->potential + f->dissipated - f->supplied;
     if (r->states == 0) {
         c->energy_start = sum;

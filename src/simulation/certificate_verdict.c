@@ -205,8 +205,8 @@ static void speak(kd_clean *v)
 
 void kd_certificate_verdict(const kd_certificate *c, kd_clean *v)
 {
+    if (v) *v = (kd_clean){0};
     if (!c || !v) return;
-    *v = (kd_clean){0};
     list_run(c, v);
     if (c->states > 0) {
         list_levels(c, v);

@@ -9,8 +9,9 @@
 #include <string.h>
 
 static const double ROUNDING = 1e-11; // a relative violation of this size is rounding
-static const double WITHIN_ATOL = 10; // a relative violation below this times atol is within tolerance
-static const double LOOSE = 1000;     // times atol: accelerations beyond have done something to the motion
+static const double WITHIN = 10;      // a violation below so many tolerances is within tolerance
+static const double DRIFT = 100;      // and beyond so many constraints have been left
+static const double LOOSE = 1000;     // tolerances: accelerations beyond have done something to the motion
 static const double EXPLAINED = 500;  // times the energy that errors of one tolerance explain: positions and velocities
                                       // may carry so many, as they add up along a run
 static const double BALANCED = 1e-3;  // relative error of the energy balance where that is not known
@@ -28,39 +29,58 @@ static kd_verdict judge(const kd_certificate *c, bool good, const char *words)
     return (kd_verdict){words, good};
 }
 
-static kd_verdict judge_violation(const kd_certificate *c, double relative)
+// One tolerance of positions or velocities: absolute, and relative to the largest of them
+static double tolerance_of(const kd_certificate *c, kd_level level)
+{
+    const double rtol = c->rtol > 0 ? c->rtol : c->atol;
+    const double size = level == KD_LEVEL_POSITION ? c->position_size : c->velocity_size;
+    return c->atol + rtol * (size > 0 ? size : c->scale[level] - 1);
+}
+
+// relative: to the size of what is constrained, for rounding
+static kd_verdict judge_violation(const kd_certificate *c, double relative, double tolerances)
 {
     if (relative <= ROUNDING) return judge(c, true, "to rounding");
-    if (relative <= WITHIN_ATOL * c->atol) return judge(c, true, "within tolerance");
+    if (tolerances <= WITHIN) return judge(c, true, "within tolerance");
+    if (tolerances <= DRIFT) return judge(c, true, "loose");
     return judge(c, false, "drift");
 }
 
+static bool is_exact(const kd_certificate *c, kd_level level)
+{
+    return c->level[level].value <= ROUNDING * c->scale[level];
+}
+
 // Index 2 and 3 leave errors of tolerance/h in accelerations and multipliers, which is as it should be; the motion has
-// the tolerance
+// the tolerance. Where positions and velocities keep their constraints to rounding, accelerations that do not are less
+// accurate than the motion and do no harm to it.
 static kd_verdict judge_acceleration(const kd_certificate *c)
 {
     double relative = c->level[KD_LEVEL_ACCELERATION].value / c->scale[KD_LEVEL_ACCELERATION];
-    double step = c->acceleration_step / c->scale[KD_LEVEL_VELOCITY];
-    if (relative <= ROUNDING || !(step > 0)) return judge_violation(c, relative);
-    if (step > WITHIN_ATOL * c->atol && step <= LOOSE * c->atol) return judge(c, true, "loose");
-    return judge_violation(c, fmax(step, ROUNDING * 2)); // not to rounding
+    double tolerances = c->acceleration_step / tolerance_of(c, KD_LEVEL_VELOCITY);
+    if (!(tolerances > 0)) // steps are not known
+        return judge_violation(c, relative, relative / (c->rtol > 0 ? fmax(c->rtol, c->atol) : c->atol));
+    bool harmless = tolerances <= LOOSE || (is_exact(c, KD_LEVEL_POSITION) && is_exact(c, KD_LEVEL_VELOCITY));
+    if (relative > ROUNDING && tolerances > DRIFT && harmless) return judge(c, true, "loose");
+    return judge_violation(c, relative, tolerances);
 }
 
 kd_verdict kd_certificate_level(const kd_certificate *c, kd_level level)
 {
     if (!c) return (kd_verdict){0};
     if (level == KD_LEVEL_ACCELERATION) return judge_acceleration(c);
-    return judge_violation(c, c->level[level].value / c->scale[level]);
+    return judge_violation(c, c->level[level].value / c->scale[level], c->level[level].value / tolerance_of(c, level));
 }
 
 kd_verdict kd_certificate_norm(const kd_certificate *c)
 {
     if (!c) return (kd_verdict){0};
-    return judge_violation(c, c->norm.value);
+    return judge_violation(c, c->norm.value, c->norm.value / (c->rtol > 0 ? fmax(c->rtol, c->atol) : c->atol));
 }
 
 kd_verdict kd_certificate_invariant(const kd_certificate *c)
 {
+    if (!c) return (kd_verdict){0};
     double rtol = c->rtol > 0 ? c->rtol : c->atol;
     double explained = rtol * c->invariant_by_rtol + c->atol * c->invariant_by_atol;
     bool   good = c->invariant.value <= ROUNDING * fmax(1, c->invariant_by_rtol) + EXPLAINED * explained;
@@ -79,6 +99,7 @@ double kd_certificate_energy_error(const kd_certificate *c)
 // powers that err all along
 double kd_certificate_energy_explained(const kd_certificate *c)
 {
+    if (!c) return NAN;
     const double *by_rtol = c->energy_by_rtol, *by_atol = c->energy_by_atol;
     double        rtol = c->rtol > 0 ? c->rtol : c->atol, part = 1;
     bool          known = by_rtol[0] + by_rtol[1] + by_atol[0] + by_atol[1] > 0;

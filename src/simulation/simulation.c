@@ -669,9 +669,11 @@ static kd_status standing_step(kd_simulation *s, double target)
     kd_status news = KD_OK;
     for (int tries = 0;; tries++) {
         kd_step_verdict verdict;
+        const long      accepted = kd_simulation_stats(s).accepted;
         kd_status       status = integrator_step(s, target);
         if (status < 0) return status;
         if (status > 0) news = status;
+        if (kd_simulation_stats(s).accepted == accepted) return news; // some ulp away: no step, the last one was seen
         double h = s->methods->time(s->integrator) - s->methods->time_old(s->integrator);
         if (tries == 0) least = fmax(LEAST_PART * h, LEAST_OF_TIME * fabs(s->x->t));
         status = judge(s, &verdict);
@@ -783,12 +785,13 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
 
 kd_tolerances kd_simulation_tolerances(const kd_simulation *s)
 {
+    if (!s) return (kd_tolerances){0};
     return kd_integrator_tolerances(&s->opt);
 }
 
 kd_formulation kd_simulation_formulation(const kd_simulation *s)
 {
-    return s->opt.formulation;
+    return s ? s->opt.formulation : (kd_formulation)0;
 }
 
 kd_dae *kd_simulation_dae(const kd_simulation *s)
@@ -836,6 +839,7 @@ long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
 
 kd_verification kd_simulation_verification(const kd_simulation *s)
 {
+    if (!s) return (kd_verification){.why_not = "there is no simulation"};
     if (s->verify) return *kd_verify_result(s->verify);
     return (kd_verification){.why_not = why_not_verified(s)};
 }

@@ -26,6 +26,7 @@ static const double OWN_ERROR = 0.3;             // times |x_I' - cubic'|: one p
 static const double OWN_MOST = 1000;             // tolerances: beyond, the polynomial is no picture of the motion
 static const double NOISE = 2;                   // times what was seen before and had no weight
 static const double FORGET = 0.97;               // of that noise from check to check
+static const double COMPARABLE = 0.1;            // of a step: one before it that is shorter extrapolates its errors
 static const double SHORTER = 0.5;               // of a step that does not stand
 static const double GREW = 2;                    // times the last step: check it
 static const double LONGER = 1.5;                // than all that were checked lately: check it
@@ -64,7 +65,7 @@ struct kd_verify {
     double         *part, *y, *F, *dx;   // of the correction
     double         *x_mid, *d_mid;       // (n)
     double         *moved;               // (n) by the correction, along the motion
-    bool            on_manifold;         // accepted points satisfy the constraints
+    bool            solved;              // slopes of this step are those of the equations
     bool            corrects;            // a correction is possible
     int             period, pause;       // at least every so many steps are checked; at present
     bool            idle;                // accuracy hardly limited the last step that was checked
@@ -145,8 +146,6 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     const kd_eom_def *def = kd_eom_definition(eom);
     self->identity = !def->kinematics && !def->Z && !dae->methods->pack;
     self->knows_a = opt->formulation == KD_PSF;
-    kd_formulation form = opt->formulation;
-    self->on_manifold = form == KD_PSF || form == KD_PSF1 || form == KD_GGL || form == KD_ODASSL || form == KD_INDEX3;
     self->corrects = methods->refresh && dae->methods->linearize;
     self->period = self->pause = period_of[opt->integrator];
     self->idle = true;
@@ -255,7 +254,7 @@ static void interpolate(kd_verify *self, const kd_step_ends *e, double t)
     }
     for (int i = 0; self->identity && i < self->np; i++) { // more is known about positions: p'' = a
         double rate;
-        kd_quintic(theta, h, e->x0[i], e->x0[self->v + i], self->d0[self->v + i], e->x1[i], e->x1[self->v + i],
+        kd_quintic(e->t0, e->t1, t, e->x0[i], e->x0[self->v + i], self->d0[self->v + i], e->x1[i], e->x1[self->v + i],
                    self->d1[self->v + i], &self->x[i], &rate);
     }
     for (int i = self->r + self->nr; i < self->n; i++) self->x[i] = (1 - theta) * e->x0[i] + theta * e->x1[i];
@@ -293,7 +292,7 @@ static kd_eval reduced_defect(kd_verify *self, double t)
 
 static double tolerance_of(const kd_verify *self, const kd_step_ends *e, int i)
 {
-    return self->atol + self->rtol * fmax(fabs(e->x0[i]), fabs(e->x1[i]));
+    return self->atol * (self->dae->unit ? self->dae->unit[i] : 1) + self->rtol * fmax(fabs(e->x0[i]), fabs(e->x1[i]));
 }
 
 // Largest component of dx, positions, velocities and inner states, in tolerances
@@ -402,6 +401,7 @@ static double dense_defect(kd_verify *self, const kd_step_ends *e, double t, int
 static void take_slopes(kd_verify *self, const kd_step_ends *e)
 {
     size_t bytes = (size_t)self->n * sizeof(double), positions = (size_t)self->nv * sizeof(double);
+    self->solved = self->knows_a || !self->acceleration;
     memcpy(self->d0, e->d0, bytes);
     memcpy(self->d1, e->d1, bytes);
     if (self->identity) {
@@ -420,6 +420,29 @@ static void learn_noise(kd_verify *self, const kd_step_ends *e)
         self->noise[i] = fmax(self->noise[i], h * fabs(self->rate[i] - self->slope[i]));
 }
 
+// Slopes of velocities and inner states at (t, x) by the equations
+static kd_eval solve_slope(kd_verify *self, double t, const double *x, double *d)
+{
+    memcpy(self->x, x, (size_t)self->n * sizeof *x);
+    kd_eval answer = evaluate(self, t);
+    if (answer == KD_EVAL_OK) memcpy(d + self->v, self->rate + self->v, (size_t)(self->nv + self->nr) * sizeof *x);
+    return answer;
+}
+
+// x' of the integrator has the errors of the multipliers, in forms of index 2 those of a lower order. They would be
+// told as a defect across the constraints: once more with the slopes of the equations.
+static double defect_of_equations(kd_verify *self, const kd_step_ends *e, double t, int *worst)
+{
+    kd_eval answer = solve_slope(self, e->t0, e->x0, self->d0);
+    self->solved = true;
+    if (answer == KD_EVAL_OK) answer = solve_slope(self, e->t1, e->x1, self->d1);
+    if (answer == KD_EVAL_OK && self->chained)
+        answer = solve_slope(self, self->t_before, self->x_before, self->d_before);
+    interpolate(self, e, t);
+    if (answer == KD_EVAL_OK) answer = evaluate(self, t);
+    return answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;
+}
+
 // The defect at time t inside the step, in tolerances; < 0: a function asked to stop
 static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *worst)
 {
@@ -429,6 +452,8 @@ static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *wor
     if (answer == KD_EVAL_STOP) return -1;
     double size = answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;
     if (size <= self->allowed || answer != KD_EVAL_OK) return size;
+    if (!self->solved) size = defect_of_equations(self, e, t, worst);
+    if (size <= self->allowed) return size;
     if (!self->corrects) return fmin(size, dense_defect(self, e, t, worst));
     double moved = correction(self, e, t);
     if (moved > self->allowed) return fmin(size, moved);
@@ -542,7 +567,8 @@ kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
         return KD_OK;
     }
     take_slopes(self, &e);
-    self->chained = self->t_before < e.t0 && memcmp(self->x_end, e.x0, (size_t)self->n * sizeof(double)) == 0;
+    self->chained = e.t0 - self->t_before >= COMPARABLE * (e.t1 - e.t0) &&
+                    memcmp(self->x_end, e.x0, (size_t)self->n * sizeof(double)) == 0;
     watch_trouble(self);
     bool checked = is_wanted(self, &e);
     if (checked) status = check(self, &e, verdict);

@@ -47,6 +47,12 @@ static void help_is_everywhere(void **state)
     (void)state;
     expect("help", 0, "Commands:");
     expect("--help", 0, "Commands:");
+    expect("--help", 0, "--memory");
+    expect("--help", 0, "--clean");
+    expect("--help", 0, "--no-verify");
+    expect("simulate --help", 0, "--no-verify");
+    expect("simulate --help", 0, "--clean");
+    expect("simulate --help", 0, "--memory");
     expect("help simulate", 0, "Examples:");
     expect("simulate --help", 0, "--formulation F");
     expect("simulate andrews --rtol nonsense --help", 0, "Usage: kardan simulate");

@@ -42,7 +42,13 @@ static void violations_have_words(void **state)
     c = certificate(9e-6, 1);
     must_be(kd_certificate_level(&c, KD_LEVEL_ACCELERATION), "within tolerance", true);
     c = certificate(11e-6, 1);
+    must_be(kd_certificate_level(&c, KD_LEVEL_ACCELERATION), "loose", true);
+    c = certificate(101e-6, 1);
     must_be(kd_certificate_level(&c, KD_LEVEL_ACCELERATION), "drift", false);
+    c = certificate(101e-6, 1); // the same beside positions and a relative tolerance that explain it
+    c.rtol = 1e-6;
+    c.position_size = 9;
+    must_be(kd_certificate_level(&c, KD_LEVEL_POSITION), "loose", true);
     c = certificate(NAN, 1);
     must_be(kd_certificate_level(&c, KD_LEVEL_POSITION), "drift", false);
     c.norm.value = 1e-13;

@@ -144,7 +144,7 @@ static void index_3_is_warned_of(void **state)
     assert_true(r.status >= 0);
     const kd_check *check = check_of(&r.verdict, "tolerance against index");
     assert_true((check->figure > 1000) == (check->verdict == KD_CHECK_BAD));
-    assert_false(r.verdict.clean && check->figure > 10);
+    assert_false(r.verdict.clean && check->figure > 100);
     opt.formulation = KD_GGL;
     certify_text(hanging(1, 9.81, 1, 2, 0, 0), KD_CARTESIAN, 2, opt, &r);
     for (int i = 0; i < r.verdict.nchecks; i++)

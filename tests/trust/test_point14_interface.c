@@ -47,6 +47,8 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_arkode_start(NULL, 0, NULL));
     REFUSED(kd_arkode_restart(NULL, 0, NULL, (kd_restart)0));
     REFUSED(kd_arkode_step(NULL, 0));
+    REFUSED(kd_arkode_retract(NULL, 0));
+    NEUTRAL(kd_arkode_ends(NULL, NULL));
     NEUTRAL(kd_arkode_time(NULL));
     NEUTRAL(kd_arkode_time_old(NULL));
     NEUTRAL(kd_arkode_x(NULL));
@@ -58,6 +60,9 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_bdf_start(NULL, 0, NULL, false));
     REFUSED(kd_bdf_restart(NULL, 0, NULL, (kd_restart)0));
     REFUSED(kd_bdf_step(NULL, 0));
+    REFUSED(kd_bdf_retract(NULL, 0));
+    NEUTRAL(kd_bdf_ends(NULL, NULL));
+    NOTHING(kd_bdf_refresh(NULL));
     NEUTRAL(kd_bdf_time(NULL));
     NEUTRAL(kd_bdf_time_old(NULL));
     NEUTRAL(kd_bdf_x(NULL));
@@ -75,6 +80,11 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_certificate_energy(NULL));
     NEUTRAL(kd_certificate_reference(NULL, 0));
     NEUTRAL(kd_certificate_energy_error(NULL));
+    NEUTRAL(kd_certificate_energy_explained(NULL));
+    NEUTRAL(kd_certificate_invariant(NULL));
+    NOTHING(kd_certificate_take(NULL, NULL));
+    NOTHING(kd_certificate_add(NULL, NULL, (kd_check_verdict)0, 0, "%s", ""));
+    NOTHING(kd_certificate_verdict(NULL, NULL));
     NEUTRAL(kd_certificate_broken(NULL, NULL, 0));
     NEUTRAL(kd_certificate_describe(NULL, NULL, 0));
     NEUTRAL(kd_certificate_json(NULL, NULL, 0));
@@ -94,10 +104,13 @@ static void null_is_refused_everywhere(void **state)
     NOTHING(kd_cross_check_destroy(NULL));
     NEUTRAL(kd_cross_describe(NULL, 0, NULL, 0));
     NEUTRAL(kd_cross_json(NULL, NULL, 0));
+    NEUTRAL(kd_cross_is_good(NULL));
     REFUSED(kd_cvode_create(NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_cvode_start(NULL, 0, NULL));
     REFUSED(kd_cvode_restart(NULL, 0, NULL, (kd_restart)0));
     REFUSED(kd_cvode_step(NULL, 0));
+    REFUSED(kd_cvode_retract(NULL, 0));
+    NEUTRAL(kd_cvode_ends(NULL, NULL));
     NEUTRAL(kd_cvode_time(NULL));
     NEUTRAL(kd_cvode_time_old(NULL));
     NEUTRAL(kd_cvode_x(NULL));
@@ -112,6 +125,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_eom_rows(NULL, (kd_fn)0));
     NEUTRAL(kd_eom_columns(NULL, (kd_var)0));
     WORDS(kd_eom_title(NULL));
+    NEUTRAL(kd_eom_unit(NULL, 0));
     NEUTRAL(kd_eom_definition(NULL));
     WORDS(kd_eom_name(NULL, (kd_kind)0, 0, NULL, 0));
     NEUTRAL(kd_eom_depends(NULL, (kd_fn)0, (kd_var)0));
@@ -129,6 +143,12 @@ static void null_is_refused_everywhere(void **state)
     STOPPED(kd_eom_q_p(NULL, NULL));
     STOPPED(kd_eom_oplus(NULL, NULL, NULL, NULL));
     STOPPED(kd_eom_energies(NULL, NULL));
+    STOPPED(kd_eom_content(NULL, NULL, NULL));
+    NEUTRAL(kd_eom_caution(NULL, NULL, 0));
+    NOTHING(kd_eom_jumps(NULL, NULL, NULL, NULL, 0));
+    NEUTRAL(kd_eom_feeds(NULL, NULL, 0));
+    STOPPED(kd_eom_unseen(NULL, NULL, NULL, NULL, NULL));
+    NEUTRAL(kd_eom_unsearched(NULL, 0));
     STOPPED(kd_eom_acceleration(NULL, NULL));
     STOPPED(kd_eom_accelerations(NULL, NULL, NULL, NULL));
     STOPPED(kd_eom_kkt_factor(NULL));
@@ -171,6 +191,8 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_explicit_start(NULL, 0, NULL));
     REFUSED(kd_explicit_restart(NULL, 0, NULL, (kd_restart)0));
     REFUSED(kd_explicit_step(NULL, 0));
+    REFUSED(kd_explicit_retract(NULL, 0));
+    NEUTRAL(kd_explicit_ends(NULL, NULL));
     NEUTRAL(kd_explicit_time(NULL));
     NEUTRAL(kd_explicit_time_old(NULL));
     NEUTRAL(kd_explicit_x(NULL));
@@ -182,6 +204,8 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_extrapolation_start(NULL, 0, NULL));
     REFUSED(kd_extrapolation_restart(NULL, 0, NULL, (kd_restart)0));
     REFUSED(kd_extrapolation_step(NULL, 0));
+    REFUSED(kd_extrapolation_retract(NULL, 0));
+    NEUTRAL(kd_extrapolation_ends(NULL, NULL));
     NEUTRAL(kd_extrapolation_time(NULL));
     NEUTRAL(kd_extrapolation_time_old(NULL));
     NEUTRAL(kd_extrapolation_x(NULL));
@@ -221,6 +245,8 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_ida_start(NULL, 0, NULL));
     REFUSED(kd_ida_restart(NULL, 0, NULL, (kd_restart)0));
     REFUSED(kd_ida_step(NULL, 0));
+    REFUSED(kd_ida_retract(NULL, 0));
+    NEUTRAL(kd_ida_ends(NULL, NULL));
     NEUTRAL(kd_ida_time(NULL));
     NEUTRAL(kd_ida_time_old(NULL));
     NEUTRAL(kd_ida_x(NULL));
@@ -275,6 +301,9 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_radau_start(NULL, 0, NULL));
     REFUSED(kd_radau_restart(NULL, 0, NULL, (kd_restart)0));
     REFUSED(kd_radau_step(NULL, 0));
+    REFUSED(kd_radau_retract(NULL, 0));
+    NEUTRAL(kd_radau_ends(NULL, NULL));
+    NOTHING(kd_radau_refresh(NULL));
     NEUTRAL(kd_radau_time(NULL));
     NEUTRAL(kd_radau_time_old(NULL));
     NEUTRAL(kd_radau_x(NULL));
@@ -299,6 +328,9 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_sdirk_start(NULL, 0, NULL));
     REFUSED(kd_sdirk_restart(NULL, 0, NULL, (kd_restart)0));
     REFUSED(kd_sdirk_step(NULL, 0));
+    REFUSED(kd_sdirk_retract(NULL, 0));
+    NEUTRAL(kd_sdirk_ends(NULL, NULL));
+    NOTHING(kd_sdirk_refresh(NULL));
     NEUTRAL(kd_sdirk_time(NULL));
     NEUTRAL(kd_sdirk_time_old(NULL));
     NEUTRAL(kd_sdirk_x(NULL));
@@ -312,6 +344,11 @@ static void null_is_refused_everywhere(void **state)
     REFUSED(kd_simulation_restart(NULL));
     REFUSED(kd_simulation_resume(NULL));
     NEUTRAL(kd_simulation_dae(NULL));
+    NEUTRAL(kd_simulation_tolerances(NULL));
+    NEUTRAL(kd_simulation_formulation(NULL));
+    NEUTRAL(kd_simulation_verification(NULL));
+    NEUTRAL(kd_simulation_not_searched(NULL, 0));
+    NEUTRAL(kd_simulation_rank_unwatched(NULL));
     NEUTRAL(kd_simulation_state(NULL));
     NEUTRAL(kd_simulation_step_start(NULL));
     REFUSED(kd_simulation_inside(NULL, 0, NULL));
