@@ -11,7 +11,6 @@
 
 #include "cli/rank.h"
 #include "core/text.h"
-#include "simulation/integrators.h"
 
 static const char *const DECOMPOSITIONS[] = {"lu", "qr", "svd"};
 static const char *const DERIVATIVES[] = {"analytic", "dense", "grouped"};

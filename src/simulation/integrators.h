@@ -31,9 +31,6 @@ typedef struct kd_integrator_class {
 // Tolerances of the integrator that is chosen, after its creation
 kd_tolerances kd_integrator_tolerances(const kd_simulation_options *opt);
 
-// The smallest relative tolerance that rounding allows; smaller ones are raised to it, atol in proportion. 0: no limit
-double kd_integrator_least_rtol(kd_integrator integrator);
-
 // NULL for a number that is none
 const kd_integrator_class *kd_integrator_find(kd_integrator integrator);
 
