@@ -39,6 +39,8 @@ typedef enum kd_integrator {
 
 // The word of the list above; "unknown" for a number that is none.
 KD_API const char *kd_integrator_word(kd_integrator integrator);
+// The smallest relative tolerance that rounding allows; smaller ones are raised to it, atol in proportion. 0: no limit
+KD_API double kd_integrator_least_rtol(kd_integrator integrator);
 // The other way round; false for an unknown word, which leaves *integrator alone.
 KD_API bool kd_integrator_parse(const char *word, kd_integrator *integrator);
 

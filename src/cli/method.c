@@ -432,6 +432,10 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
         kd_text_append(m->reason, sizeof m->reason, ": a formulation that has these options");
     else
         kd_text_append(m->reason, sizeof m->reason, ": %s", praise(m, d));
+    double least = kd_integrator_least_rtol(o->integrator);
+    if (o->rtol < least)
+        kd_text_append(m->reason, sizeof m->reason, "; rtol %g is raised to %g, the least that rounding allows",
+                       o->rtol, least);
     if (!m->decomposition && kd_method_is_redundant(s)) {
         o->formulation_options.constraints = KD_DECOMPOSE_SVD;
         kd_text_append(m->reason, sizeof m->reason, "; svd, as constraints are redundant at the start");

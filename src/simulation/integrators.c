@@ -80,8 +80,12 @@ static void sdirk_refresh(void *self)
 
 static void take_tolerances(const kd_simulation_options *opt, double *rtol, double *atol)
 {
+    double least = kd_integrator_least_rtol(opt->integrator);
     if (opt->rtol != 0) *rtol = opt->rtol;
     if (opt->atol != 0) *atol = opt->atol;
+    if (!(opt->rtol > 0 && opt->rtol < least)) return;
+    *atol *= least / opt->rtol; // the balance of the two is the user's
+    *rtol = least;
 }
 
 static kd_status radau_create(kd_dae *dae, kd_simulation_options *opt, void **self, long *max_steps, char *message,
@@ -203,6 +207,15 @@ static const kd_integrator_class classes[KD_INTEGRATOR_COUNT] = {
     [KD_HALF_EXPLICIT] = KD_INTEGRATOR_CLASS(explicit, NULL),
     [KD_EXTRAPOLATION] = KD_INTEGRATOR_CLASS(extrapolation, NULL),
 };
+
+// Differences of x over many (bdf, ida) or few (sdirk) digits estimate the error: some 45 units in the last place.
+// Below that steps shrink with the rounding errors that they should see (Cartesian pendulum, 1 s with bdf: 2400 steps
+// at 1e-14, 207000 at 1e-15).
+double kd_integrator_least_rtol(kd_integrator integrator)
+{
+    if (integrator == KD_IDA) return 1e-12; // a four-bar with ggl starts at 1e-12, not at 1e-13
+    return integrator == KD_BDF || integrator == KD_SDIRK ? 1e-14 : 0;
+}
 
 kd_tolerances kd_integrator_tolerances(const kd_simulation_options *opt)
 {

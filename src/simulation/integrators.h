@@ -30,6 +30,7 @@ typedef struct kd_integrator_class {
 
 // Tolerances of the integrator that is chosen, after its creation
 kd_tolerances kd_integrator_tolerances(const kd_simulation_options *opt);
+
 // NULL for a number that is none
 const kd_integrator_class *kd_integrator_find(kd_integrator integrator);
 

@@ -331,6 +331,16 @@ static kd_status instant_failed(kd_simulation *s, kd_status status)
     return status;
 }
 
+// A tolerance below what rounding allows is raised, and that is said.
+static void tell_tolerance(kd_simulation *s)
+{
+    double least = kd_integrator_least_rtol(s->opt.integrator);
+    if (!(s->opt.rtol > 0 && s->opt.rtol < least)) return;
+    kd_text_append(s->news, sizeof s->news, "%srtol = %g is raised to %g, the least that rounding allows with %s",
+                   s->news[0] ? "; " : "", s->opt.rtol, least, kd_integrator_word(s->opt.integrator));
+    kd_text(s->message, sizeof s->message, "%s", s->news);
+}
+
 // Consistent values in x and a fresh integrator, KD_OK, > 0 with news, < 0
 static kd_status start(kd_simulation *s, bool created)
 {
@@ -340,6 +350,7 @@ static kd_status start(kd_simulation *s, bool created)
     if (status >= 0) {
         s->started = status;
         kd_text(s->news, sizeof s->news, "%s", s->message);
+        tell_tolerance(s);
         if (s->hybrid) status = instant_failed(s, kd_hybrid_begin(s->hybrid, created));
     }
     if (s->x->t > s->from) s->passed = s->x->t;

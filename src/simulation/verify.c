@@ -84,20 +84,9 @@ struct kd_verify {
 
 static void take_tolerances(kd_verify *self, const kd_simulation_options *o)
 {
-    const double list[KD_INTEGRATOR_COUNT][2] = {
-        [KD_RADAU] = {o->radau.rtol, o->radau.atol},
-        [KD_BDF] = {o->bdf.rtol, o->bdf.atol},
-        [KD_IDA] = {o->ida.rtol, o->ida.atol},
-        [KD_CVODE] = {o->cvode.rtol, o->cvode.atol},
-        [KD_ARKODE] = {o->arkode.rtol, o->arkode.atol},
-        [KD_SDIRK] = {o->sdirk.rtol, o->sdirk.atol},
-        [KD_DOPRI5] = {o->explicit_rk.rtol, o->explicit_rk.atol},
-        [KD_DOP853] = {o->explicit_rk.rtol, o->explicit_rk.atol},
-        [KD_HALF_EXPLICIT] = {o->explicit_rk.rtol, o->explicit_rk.atol},
-        [KD_EXTRAPOLATION] = {o->extrapolation.rtol, o->extrapolation.atol},
-    };
-    self->rtol = o->rtol > 0 ? o->rtol : list[o->integrator][0];
-    self->atol = o->atol > 0 ? o->atol : list[o->integrator][1];
+    const kd_tolerances taken = kd_integrator_tolerances(o);
+    self->rtol = taken.rtol;
+    self->atol = taken.atol;
     self->allowed = ALLOWED;
     if (o->integrator == KD_RADAU) // which is less accurate inside a step than at its end: 0.1 tol^(2/3)
         self->allowed = fmax(ALLOWED, ALLOWED_INSIDE * 0.1 * pow(self->rtol, -1.0 / 3));
