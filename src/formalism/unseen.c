@@ -13,6 +13,9 @@
 //
 // Parts are halved until the effect is below the threshold, or what is surely beyond it is above: then the step is too
 // long, and should end where that begins.
+//
+// Prescribed motions act by their accelerations, too, which the range of their values does not tell: their velocities
+// and positions at the end must follow from their accelerations inside of the step.
 #include <math.h>
 #include <string.h>
 
@@ -739,6 +742,62 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     }
 }
 
+// ---- prescribed motions ---------------------------------------------------------------------------------------------
+
+// Gauss-Lobatto's rule with five nodes, exact for degree 7
+static const double lobatto_node[] = {0.0, 0.17267316464601146, 0.5, 0.82732683535398854, 1.0};
+static const double lobatto_weight[] = {0.05, 49.0 / 180, 16.0 / 45, 49.0 / 180, 0.05};
+
+// t and inputs at a part of the step, with their rates; false: a function in C gives inputs
+static bool take_time(kd_work *w, double at_part)
+{
+    const kd_system *s = w->system;
+    const double     t0 = w->unseen.end[0].t, t1 = w->unseen.end[1].t;
+    const kd_jet     t = {.x = at_part < 1.0 ? t0 + at_part * (t1 - t0) : t1, .x1 = 1.0};
+    for (int k = 0; k < s->ntime_slots; k++) {
+        const kd_slot at = s->slot[s->time_slot[k]];
+        if (at.kind == KD_SLOT_INPUT && (w->unseen.foreign || !s->input[at.index])) return false;
+        w->jet[s->time_slot[k]] = at.kind == KD_SLOT_TIME ? t : kd_expr_jet(s->input[at.index], &t, w->expr_work);
+    }
+    return true;
+}
+
+// How far the end of the motion is from what this rule makes of its accelerations, in tolerances:
+// u(1) - u(0) - h u'(0) = h^2 int (1 - x) u'' dx,  u'(1) - u'(0) = h int u'' dx
+static double missed_by(const kd_jet u[5], double h, const kd_step_seen *seen)
+{
+    double way = u[4].x - u[0].x - h * u[0].x1, rise = u[4].x1 - u[0].x1;
+    for (int i = 0; i < 5; i++) {
+        way -= h * h * lobatto_weight[i] * (1.0 - lobatto_node[i]) * u[i].x2;
+        rise -= h * lobatto_weight[i] * u[i].x2;
+    }
+    return fmax(fabs(way) / (seen->rtol * fmax(fabs(u[0].x), fabs(u[4].x)) + seen->atol),
+                fabs(rise) / (seen->rtol * fmax(fabs(u[0].x1), fabs(u[4].x1)) + seen->atol));
+}
+
+// A steep rise between two rests has no acceleration at any node: the load would be carried along. The step is halved;
+// the next one is looked at as well.
+static void look_at_drive(kd_work *w, const kd_expr *motion, const char *name, const kd_step_seen *seen, kd_hidden *out)
+{
+    kd_jet u[5];
+    for (int k = 0; k < 5; k++) {
+        if (!take_time(w, lobatto_node[k])) return;
+        u[k] = kd_expr_jet(motion, w->jet, w->expr_work);
+    }
+    const double missed = missed_by(u, w->unseen.end[1].t - w->unseen.end[0].t, seen);
+    if (missed > HARMLESS && isfinite(missed) && out->part > 0.5)
+        *out = (kd_hidden){0.5, missed / HARMLESS, name, out->undecided};
+}
+
+static void look_at_drives(kd_work *w, const kd_step_seen *seen, kd_hidden *out)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; s->nv > 0 && i < s->ndrives; i++)
+        look_at_drive(w, s->motion[s->drive[i]], name_of_motion(s, s->drive[i]), seen, out);
+    for (int i = 0; i < s->nrows_g; i++)
+        if (s->row_g[i].target) look_at_drive(w, s->row_g[i].target, s->row_g[i].name, seen, out);
+}
+
 kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out)
 {
     kd_work         *w = context;
@@ -759,6 +818,7 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     }
     u->known = true;
     for (int i = 0; i < s->nlaws; i++) look_at_law(w, i, x1, seen, out);
+    look_at_drives(w, seen, out);
     if (u->foreign) out->undecided = u->foreign;
     return KD_EVAL_OK;
 }
