@@ -98,6 +98,7 @@ static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load 
     kd_law *grown = kd_grow(s->law, s->nlaws, capacity, sizeof *grown);
     if (!grown) return KD_ERR_MEMORY;
     s->law = grown;
+    law.box = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nslots : 0;
     s->law[s->nlaws++] = law;
     return KD_OK;
 }
@@ -200,6 +201,13 @@ bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
     u->speed = kd_cut_double(arena, s->nlaws);
     u->pause = kd_cut_int(arena, s->nlaws);
     u->term = kd_arena_cut(arena, 2 * KD_LAW_TERMS, sizeof *u->term);
+    const int boxes = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nslots : 0;
+    u->box = kd_arena_cut(arena, (size_t)boxes + 1, sizeof *u->box);
+    u->box_limit = kd_cut_double(arena, s->nlaws);
+    u->reach = kd_cut_double(arena, s->nlaws);
+    u->wait = kd_cut_int(arena, s->nlaws);
+    u->waited = kd_cut_int(arena, s->nlaws);
+    for (int i = 0; i < s->nlaws && !arena->failed; i++) u->box_limit[i] = -1.0;
     u->mass = kd_cut_double(arena, s->nlaws > 0 && s->tree.column ? s->tree.column[s->nv] : 0);
     return !arena->failed;
 }
@@ -361,7 +369,7 @@ static void check_inputs(kd_work *w, const kd_unseen_end *e)
     }
 }
 
-static kd_interval range_of_slot(kd_work *w, const kd_point *x1, int i, double a, double b)
+kd_interval kd_unseen_range(kd_work *w, const kd_point *x1, int i, double a, double b)
 {
     const kd_system     *s = w->system;
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
@@ -391,14 +399,14 @@ static void ranges_of(kd_work *w, const kd_law *law, const kd_point *x1, double 
     const kd_system *s = w->system;
     kd_interval     *slot = w->enclosure.slot;
     if (law->wide) {
-        for (int i = 0; i < s->upto[KD_FOR_LOADS].slots; i++) slot[i] = range_of_slot(w, x1, i, a, b);
+        for (int i = 0; i < s->upto[KD_FOR_LOADS].slots; i++) slot[i] = kd_unseen_range(w, x1, i, a, b);
         for (int i = 0; i < s->nr; i++) {
             const double *r0 = w->unseen.end[0].state + s->np + s->nv, *r1 = w->unseen.end[1].state + s->np + s->nv;
             w->enclosure.state[i] = hull((double[]){r0[i] + a * (r1[i] - r0[i]), r0[i] + b * (r1[i] - r0[i])}, 2, 0.0);
         }
         kd_range_outputs(w, slot);
     } else {
-        for (int k = 0; k < law->nslots; k++) slot[law->slot[k]] = range_of_slot(w, x1, law->slot[k], a, b);
+        for (int k = 0; k < law->nslots; k++) slot[law->slot[k]] = kd_unseen_range(w, x1, law->slot[k], a, b);
     }
     if (!law->expr) {
         out[0] = law->load->class->bounds(law->load, slot, w);
@@ -427,7 +435,7 @@ static void values_at(kd_work *w, const kd_law *law, const kd_point *x1, double 
 {
     if (law->expr && !law->wide) {
         for (int i = 0; i < law->nslots; i++)
-            w->slot[law->slot[i]] = middle(range_of_slot(w, x1, law->slot[i], part, part));
+            w->slot[law->slot[i]] = middle(kd_unseen_range(w, x1, law->slot[i], part, part));
         (void)kd_expr_value(law->expr, w->slot, w->expr_work);
         for (int k = 0; k < law->nterms; k++) out[k] = w->expr_work[law->term[k].entry];
         return;
@@ -669,6 +677,11 @@ static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *see
     return factor / (seen->rtol * (isfinite(size) ? size : 0.0) + seen->atol);
 }
 
+bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen *seen, kd_interval range, double longer)
+{
+    return longer * unit_of(w, law, term, seen, range) * (range.upper - range.lower) <= THRESHOLD;
+}
+
 // Most steps: the law goes from one end to the other, through the first node where the start is not seen.
 static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen)
 {
@@ -739,13 +752,24 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     }
 }
 
-kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out)
+// The law in the step between both ends; where it is clear, a box for the next ones
+static void look_and_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
 {
-    kd_work         *w = context;
+    kd_hidden own = {.part = INFINITY};
+    look_at_law(w, i, x1, seen, &own);
+    if (own.undecided) out->undecided = own.undecided;
+    if (own.part < out->part) out->part = own.part, out->size = own.size, out->name = own.name;
+    w->unseen.box_limit[i] = -1.0;
+    if (!(own.part < INFINITY) && !own.undecided) kd_box_make(w, i, x1, seen);
+}
+
+// Both ends: the start is that of the step, or the end of the last one that was looked at, which the motion has smoothly
+// come from.
+static void take_ends(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen)
+{
     const kd_system *s = w->system;
     kd_unseen_work  *u = &w->unseen;
-    if (s->nlaws == 0 || !(x1->t > x0->t)) return KD_EVAL_OK;
-    if (u->known && is_end(s, &u->end[1], x0)) { // the end of the step before
+    if (u->known && (is_end(s, &u->end[1], x0) || (seen->follows && u->end[1].t < x0->t))) {
         const kd_unseen_end kept = u->end[0];
         u->end[0] = u->end[1];
         u->end[1] = kept;
@@ -758,7 +782,22 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
         find_mobilities(w, seen, x1);
     }
     u->known = true;
-    for (int i = 0; i < s->nlaws; i++) look_at_law(w, i, x1, seen, out);
+}
+
+kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_unseen_work  *u = &w->unseen;
+    const double     h = x1->t - x0->t;
+    if (s->nlaws == 0 || !(h > 0.0)) return KD_EVAL_OK;
+    take_ends(w, x0, x1, seen);
+    for (int i = 0; i < s->nlaws; i++) {
+        if (kd_box_holds(w, i, x1, h)) continue;
+        if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]); // steps in between were not looked at
+        look_and_box(w, i, x1, seen, out);
+    }
+    out->clear = out->part < INFINITY ? 0.0 : kd_box_ahead(w, h);
     if (u->foreign) out->undecided = u->foreign;
     return KD_EVAL_OK;
 }

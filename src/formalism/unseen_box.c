@@ -1,0 +1,195 @@
+// unseen_box.c: boxes of the variables of a law in which nothing can hide, so that steps inside are not searched.
+// Method: docs/methods/intervals.md
+//
+// In a box every term of the law is bent no more than a polynomial of low degree (kd_expr_bends: no branch changes, each
+// function sees less than its own length), or its whole range has less effect than matters. A step whose variables stay
+// in the box is clear. The box is made around a step that was searched, as many steps wide as the law allows.
+#include <math.h>
+
+#include "formalism/loads.h"
+
+#define BENT_MOST 8.0  // degree of a polynomial that the error control of every method sees
+#define REACH_FIRST 16.0
+#define REACH_MOST 64.0 // widths of the step on each side
+#define REACH_LEAST 0.5
+#define TRIES 3
+#define MARGIN 10.0    // [tolerances] least width
+#define GROWTH 2.0     // of h times mobility, for which small effects are small
+#define RATIO 4.0      // of forces of a gap that stays closed
+#define WAIT_MOST 16   // steps from try to try
+#define FASTER 1.5     // than at the end of the step
+#define BRAKED 2.0     // times the last acceleration
+#define AHEAD 8.0      // steps that are foreseen at most
+
+static kd_interval *boxes_of(const kd_work *w, int i)
+{
+    return w->unseen.box + w->system->law[i].box;
+}
+
+static bool is_in(kd_interval a, kd_interval box)
+{
+    return box.lower <= a.lower && a.upper <= box.upper;
+}
+
+// Times stand for inputs that follow their expressions.
+static kd_interval range_in_step(kd_work *w, const kd_point *x1, int slot)
+{
+    if (w->system->slot[slot].kind == KD_SLOT_INPUT && !w->unseen.foreign)
+        return (kd_interval){w->unseen.end[0].t, w->unseen.end[1].t};
+    return kd_unseen_range(w, x1, slot, 0.0, 1.0);
+}
+
+bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
+{
+    const kd_law *law = &w->system->law[i];
+    const kd_interval *box = boxes_of(w, i);
+    if (!(h * w->unseen.mobility[i] <= w->unseen.box_limit[i])) return false;
+    for (int k = 0; k < law->nslots; k++)
+        if (!is_in(range_in_step(w, x1, law->slot[k]), box[k])) return false;
+    return true;
+}
+
+// ---- making one -----------------------------------------------------------------------------------------------------
+
+static kd_interval widened(const kd_work *w, int slot, kd_interval a, double reach, const kd_step_seen *seen)
+{
+    const kd_slot_kind kind = w->system->slot[slot].kind;
+    const double       width = a.upper - a.lower;
+    if (kind == KD_SLOT_DISCRETE) return a;
+    if (kind == KD_SLOT_TIME || (kind == KD_SLOT_INPUT && !w->unseen.foreign))
+        return (kd_interval){a.lower, a.upper + reach * width};
+    const double more = reach * width + MARGIN * (seen->rtol * fmax(fabs(a.lower), fabs(a.upper)) + seen->atol);
+    return (kd_interval){a.lower - more, a.upper + more};
+}
+
+// An input is a law of time itself; its range goes where the law reads it.
+static bool take_input(kd_work *w, int slot, kd_interval time)
+{
+    const kd_system *s = w->system;
+    const int        input = s->slot[slot].index;
+    if (s->slot[slot].kind != KD_SLOT_INPUT || w->unseen.foreign) return true;
+    if (!s->input[input]) {
+        const double start = s->model->input[input].def.start;
+        w->enclosure.slot[slot] = (kd_interval){start, start};
+        return true;
+    }
+    const int     last = kd_expr_interval_size(s->input[input]) / 3 - 1;
+    const double *degree = kd_expr_bends(s->input[input], &time, w->breaks.work);
+    w->enclosure.slot[slot] = w->breaks.work[last];
+    return degree[last] <= BENT_MOST;
+}
+
+// Of loads that tell bounds alone: a gap that stays open, or closed
+static bool is_steady(const kd_law *law, kd_interval f, kd_work *w)
+{
+    const kd_expr *road = law->load->law[0];
+    if (f.lower == f.upper) return true;
+    if (road && !(kd_expr_bends(road, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(road) / 3 - 1] <= BENT_MOST))
+        return false;
+    return (f.lower > 0.0 && f.upper <= RATIO * f.lower) || (f.upper < 0.0 && f.lower >= RATIO * f.upper);
+}
+
+// Can nothing hide while the variables are in enclosure.slot? limited: since its effect is small
+static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, bool *limited)
+{
+    const kd_law *law = &w->system->law[i];
+    const double *degree = NULL;
+    kd_interval   bounds = {0.0, 0.0};
+    bool          steady = false;
+    if (law->expr)
+        degree = kd_expr_bends(law->expr, w->enclosure.slot, w->breaks.work);
+    else {
+        bounds = law->load->class->bounds(law->load, w->enclosure.slot, w);
+        steady = is_steady(law, bounds, w);
+    }
+    for (int k = 0; k < law->nterms; k++) {
+        if (degree ? degree[law->term[k].entry] <= BENT_MOST : steady) continue;
+        const kd_interval range = degree ? w->breaks.work[law->term[k].entry] : bounds;
+        if (!kd_unseen_is_small(w, i, k, seen, range, GROWTH)) return false;
+        *limited = true;
+    }
+    return true;
+}
+
+static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, double reach)
+{
+    const kd_law *law = &w->system->law[i];
+    kd_interval  *box = boxes_of(w, i);
+    bool          limited = false;
+    for (int k = 0; k < law->nslots; k++) {
+        box[k] = widened(w, law->slot[k], range_in_step(w, x1, law->slot[k]), reach, seen);
+        w->enclosure.slot[law->slot[k]] = box[k];
+    }
+    for (int k = 0; k < law->nslots; k++)
+        if (!take_input(w, law->slot[k], box[k])) return false;
+    if (!is_clear(w, i, seen, &limited)) return false;
+    const double h = w->unseen.end[1].t - w->unseen.end[0].t;
+    w->unseen.box_limit[i] = limited ? GROWTH * h * w->unseen.mobility[i] : INFINITY;
+    return true;
+}
+
+void kd_box_make(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen)
+{
+    kd_unseen_work *u = &w->unseen;
+    u->box_limit[i] = -1.0;
+    if (w->system->law[i].wide || (u->wait[i] > 0 && u->wait[i]-- > 0)) return;
+    double reach = u->reach[i] > 0.0 ? u->reach[i] : REACH_FIRST;
+    for (int k = 0; k < TRIES && reach >= REACH_LEAST; k++, reach *= 0.25) {
+        if (!try_box(w, i, x1, seen, reach)) continue;
+        u->reach[i] = fmin(2.0 * reach, REACH_MOST);
+        u->waited[i] = 0;
+        return;
+    }
+    u->box_limit[i] = -1.0;
+    u->reach[i] = fmax(reach, 4.0 * REACH_LEAST);
+    u->waited[i] = u->waited[i] < WAIT_MOST ? 2 * u->waited[i] + 1 : WAIT_MOST;
+    u->wait[i] = u->waited[i];
+}
+
+// ---- how long they hold ---------------------------------------------------------------------------------------------
+
+static kd_interval around(double value, double way)
+{
+    return (kd_interval){value - way, value + way};
+}
+
+// Where the variable may be within a time, as it moves now
+static kd_interval motion_in(const kd_work *w, int slot, double time)
+{
+    const kd_system     *s = w->system;
+    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
+    const kd_slot        at = s->slot[slot];
+    const double         h = e1->t - e0->t;
+    switch (at.kind) {
+    case KD_SLOT_MEASURE: {
+        const double v = e1->rate[at.index], a = BRAKED * fabs(v - e0->rate[at.index]) / h;
+        if (at.level == 0) return around(e1->value[at.index], FASTER * fabs(v) * time + 0.5 * a * time * time);
+        return around(v, at.level == 1 ? a * time : INFINITY);
+    }
+    case KD_SLOT_STATE: {
+        const double r0 = e0->state[s->np + s->nv + at.index], r1 = e1->state[s->np + s->nv + at.index];
+        return around(r1, BRAKED * fabs(r1 - r0) / h * time);
+    }
+    case KD_SLOT_INPUT:
+        if (w->unseen.foreign) return around(0.0, INFINITY);
+        return (kd_interval){e1->t, e1->t + time};
+    default:
+        return (kd_interval){e1->t, e1->t + time};
+    }
+}
+
+double kd_box_ahead(const kd_work *w, double h)
+{
+    const kd_system *s = w->system;
+    double           time = AHEAD * h;
+    for (int i = 0; i < s->nlaws; i++) {
+        const kd_interval *box = boxes_of(w, i);
+        if (w->unseen.box_limit[i] < 0.0) return 0.0;
+        for (int k = 0; k < s->law[i].nslots; k++) {
+            if (s->slot[s->law[i].slot[k]].kind == KD_SLOT_DISCRETE) continue; // until the next start
+            while (time >= h && !is_in(motion_in(w, s->law[i].slot[k], time), box[k])) time *= 0.5;
+            if (time < h) return 0.0;
+        }
+    }
+    return time;
+}
