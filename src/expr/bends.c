@@ -12,6 +12,7 @@ static const double LENGTH = 1.0;      // of sin, cos, exp and theirs
 static const double HALF = 0.5;        // of those that saturate or have poles
 static const double RATIO = 2.0;       // of the ends of a range, where functions scale
 static const double INNER = 0.9;       // part of the range of asin, acos without its ends
+static const double ONCE = 1.001;      // the width of what mod has not wrapped
 static const double any = INFINITY;
 
 static double width(kd_interval a)
@@ -89,6 +90,9 @@ static double bend_of_two(const kd_instruction *o, const kd_interval *w, kd_inte
         return a.upper <= b.lower ? da : b.upper <= a.lower ? db : any;
     case KD_OP_MAX:
         return a.lower >= b.upper ? da : b.lower >= a.upper ? db : any;
+    case KD_OP_MOD:
+        return db == 0.0 && floor(a.lower / b.lower) == floor(a.upper / b.lower) && width(f) <= ONCE * width(a) ? da
+                                                                                                                : any;
     case KD_OP_ATAN2:
         return width(f) <= HALF ? 2.0 * fmax(da, db) : any;
     case KD_OP_HYPOT:

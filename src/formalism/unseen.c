@@ -752,17 +752,6 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     }
 }
 
-// The law in the step between both ends; where it is clear, a box for the next ones
-static void look_and_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
-{
-    kd_hidden own = {.part = INFINITY};
-    look_at_law(w, i, x1, seen, &own);
-    if (own.undecided) out->undecided = own.undecided;
-    if (own.part < out->part) out->part = own.part, out->size = own.size, out->name = own.name;
-    w->unseen.box_limit[i] = -1.0;
-    if (!(own.part < INFINITY) && !own.undecided) kd_box_make(w, i, x1, seen);
-}
-
 // Both ends: the start is that of the step, or the end of the last one that was looked at, which the motion has smoothly
 // come from.
 static void take_ends(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen)
@@ -795,7 +784,7 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     for (int i = 0; i < s->nlaws; i++) {
         if (kd_box_holds(w, i, x1, h)) continue;
         if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]); // steps in between were not looked at
-        look_and_box(w, i, x1, seen, out);
+        if (!kd_box_make(w, i, x1, seen)) look_at_law(w, i, x1, seen, out);
     }
     out->clear = out->part < INFINITY ? 0.0 : kd_box_ahead(w, h);
     if (u->foreign) out->undecided = u->foreign;

@@ -12,14 +12,16 @@
 #define REACH_FIRST 16.0
 #define REACH_MOST 64.0 // widths of the step on each side
 #define REACH_LEAST 0.5
+#define LATER 1.25 // times the reach that was found: the next one
 #define TRIES 3
+#define BEHIND 0.5 // widths of the step against the direction of the motion
 #define MARGIN 10.0    // [tolerances] least width
 #define GROWTH 2.0     // of h times mobility, for which small effects are small
 #define RATIO 4.0      // of forces of a gap that stays closed
 #define WAIT_MOST 16   // steps from try to try
 #define FASTER 1.5     // than at the end of the step
 #define BRAKED 2.0     // times the last acceleration
-#define AHEAD 8.0      // steps that are foreseen at most
+#define AHEAD 12.0     // steps that are foreseen at most
 
 static kd_interval *boxes_of(const kd_work *w, int i)
 {
@@ -51,6 +53,15 @@ bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
 
 // ---- making one -----------------------------------------------------------------------------------------------------
 
+// Of a variable that moves one way; 0: it does not
+static int direction_of(const kd_work *w, int slot)
+{
+    const kd_slot at = w->system->slot[slot];
+    if (at.kind != KD_SLOT_MEASURE || at.level != 0) return 0;
+    const double v0 = w->unseen.end[0].rate[at.index], v1 = w->unseen.end[1].rate[at.index];
+    return v0 > 0.5 * v1 && v1 > 0.5 * v0 ? 1 : v0 < 0.5 * v1 && v1 < 0.5 * v0 ? -1 : 0;
+}
+
 static kd_interval widened(const kd_work *w, int slot, kd_interval a, double reach, const kd_step_seen *seen)
 {
     const kd_slot_kind kind = w->system->slot[slot].kind;
@@ -58,8 +69,10 @@ static kd_interval widened(const kd_work *w, int slot, kd_interval a, double rea
     if (kind == KD_SLOT_DISCRETE) return a;
     if (kind == KD_SLOT_TIME || (kind == KD_SLOT_INPUT && !w->unseen.foreign))
         return (kd_interval){a.lower, a.upper + reach * width};
-    const double more = reach * width + MARGIN * (seen->rtol * fmax(fabs(a.lower), fabs(a.upper)) + seen->atol);
-    return (kd_interval){a.lower - more, a.upper + more};
+    const double least = MARGIN * (seen->rtol * fmax(fabs(a.lower), fabs(a.upper)) + seen->atol);
+    const double to[] = {least + BEHIND * width, least + reach * width};
+    const int    way = direction_of(w, slot);
+    return (kd_interval){a.lower - to[way <= 0], a.upper + to[way >= 0]};
 }
 
 // An input is a law of time itself; its range goes where the law reads it.
@@ -128,22 +141,23 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
     return true;
 }
 
-void kd_box_make(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen)
+bool kd_box_make(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen)
 {
     kd_unseen_work *u = &w->unseen;
     u->box_limit[i] = -1.0;
-    if (w->system->law[i].wide || (u->wait[i] > 0 && u->wait[i]-- > 0)) return;
+    if (w->system->law[i].wide || (u->wait[i] > 0 && u->wait[i]-- > 0)) return false;
     double reach = u->reach[i] > 0.0 ? u->reach[i] : REACH_FIRST;
-    for (int k = 0; k < TRIES && reach >= REACH_LEAST; k++, reach *= 0.25) {
+    for (int k = 0; k < TRIES && reach >= REACH_LEAST; k++, reach *= 0.5) {
         if (!try_box(w, i, x1, seen, reach)) continue;
-        u->reach[i] = fmin(2.0 * reach, REACH_MOST);
+        u->reach[i] = fmin(LATER * reach, REACH_MOST);
         u->waited[i] = 0;
-        return;
+        return true;
     }
     u->box_limit[i] = -1.0;
     u->reach[i] = fmax(reach, 4.0 * REACH_LEAST);
     u->waited[i] = u->waited[i] < WAIT_MOST ? 2 * u->waited[i] + 1 : WAIT_MOST;
     u->wait[i] = u->waited[i];
+    return false;
 }
 
 // ---- how long they hold ---------------------------------------------------------------------------------------------
@@ -163,7 +177,10 @@ static kd_interval motion_in(const kd_work *w, int slot, double time)
     switch (at.kind) {
     case KD_SLOT_MEASURE: {
         const double v = e1->rate[at.index], a = BRAKED * fabs(v - e0->rate[at.index]) / h;
-        if (at.level == 0) return around(e1->value[at.index], FASTER * fabs(v) * time + 0.5 * a * time * time);
+        if (at.level == 0) {
+            const double bend = 0.5 * a * time * time, way = FASTER * v * time, s1 = e1->value[at.index];
+            return (kd_interval){s1 + fmin(way, 0.0) - bend, s1 + fmax(way, 0.0) + bend};
+        }
         return around(v, at.level == 1 ? a * time : INFINITY);
     }
     case KD_SLOT_STATE: {

@@ -96,11 +96,11 @@ void kd_unseen_destroy(kd_unseen *self)
     kd_free(self);
 }
 
-// A point at the velocity stage, with its own inputs
-static kd_eval point_of(kd_unseen *self, const kd_state *x, double *u, kd_point *point)
+// A point at the velocity stage, with its own inputs, which may be known already
+static kd_eval point_of(kd_unseen *self, const kd_state *x, double *u, bool is_known, kd_point *point)
 {
     const int nu = self->nu;
-    if (nu > 0) {
+    if (nu > 0 && !is_known) {
         memset(u, 0, 3 * (size_t)nu * sizeof *u);
         kd_eval answer =
             self->inputs.eval ? self->inputs.eval(x->t, self->inputs.context, u, u + nu, u + 2 * nu) : KD_EVAL_OK;
@@ -150,8 +150,11 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
     const bool goes_on = x0->t >= self->t_looked; // or the last step that was looked at was taken back
     if (goes_on && x1->t <= self->clear_until && x1->t - x0->t <= LONGER * self->h_looked) return KD_OK;
     self->clear_until = -INFINITY;
-    kd_eval answer = point_of(self, x0, self->u[0], &p0);
-    if (answer == KD_EVAL_OK) answer = point_of(self, x1, self->u[1], &p1);
+    const bool is_last = self->seen.follows && x0->t == self->t_looked; // inputs of the last end
+    double    *last = self->u[1];
+    if (is_last) self->u[1] = self->u[0], self->u[0] = last;
+    kd_eval answer = point_of(self, x0, self->u[0], is_last, &p0);
+    if (answer == KD_EVAL_OK) answer = point_of(self, x1, self->u[1], false, &p1);
     if (answer == KD_EVAL_OK) answer = kd_eom_unseen(self->data, &p0, &p1, &self->seen, &found);
     if (answer == KD_EVAL_STOP) return KD_ERR_CALLBACK_STOP;
     if (answer != KD_EVAL_OK) return KD_OK; // the step was accepted without it
