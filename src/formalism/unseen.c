@@ -782,9 +782,9 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     if (s->nlaws == 0 || !(h > 0.0)) return KD_EVAL_OK;
     take_ends(w, x0, x1, seen);
     for (int i = 0; i < s->nlaws; i++) {
-        if (kd_box_holds(w, i, x1, h)) continue;
+        if (kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen)) continue;
         if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]); // steps in between were not looked at
-        if (!kd_box_make(w, i, x1, seen)) look_at_law(w, i, x1, seen, out);
+        look_at_law(w, i, x1, seen, out);
     }
     out->clear = out->part < INFINITY ? 0.0 : kd_box_ahead(w, h);
     if (u->foreign) out->undecided = u->foreign;

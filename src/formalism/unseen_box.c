@@ -141,14 +141,15 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
     return true;
 }
 
-bool kd_box_make(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen)
+bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_seen *seen)
 {
     kd_unseen_work *u = &w->unseen;
+    const double    part = h / (u->end[1].t - u->end[0].t); // one step of what is between the ends
     u->box_limit[i] = -1.0;
     if (w->system->law[i].wide || (u->wait[i] > 0 && u->wait[i]-- > 0)) return false;
     double reach = u->reach[i] > 0.0 ? u->reach[i] : REACH_FIRST;
     for (int k = 0; k < TRIES && reach >= REACH_LEAST; k++, reach *= 0.5) {
-        if (!try_box(w, i, x1, seen, reach)) continue;
+        if (!try_box(w, i, x1, seen, reach * part)) continue;
         u->reach[i] = fmin(LATER * reach, REACH_MOST);
         u->waited[i] = 0;
         return true;
