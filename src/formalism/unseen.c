@@ -62,17 +62,35 @@ static bool is_smooth(int slot, const void *context)
     }
 }
 
+static bool reads_outputs(const kd_system *s, const kd_expr *e)
+{
+    for (int i = 0; e && i < kd_expr_slot_count(e); i++)
+        if (s->slot[kd_expr_slot(e, i)].kind == KD_SLOT_OUT) return true;
+    return false;
+}
+
+static void add_slots_of(kd_law *law, const kd_expr *e)
+{
+    for (int i = 0; e && i < kd_expr_slot_count(e); i++) law->slot[law->nslots++] = kd_expr_slot(e, i);
+}
+
+// The variables of a law; where it reads outputs of controllers those that controllers read as well
 static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load *load)
 {
-    const int n = (e ? kd_expr_slot_count(e) : 0) + (load ? load->nvariables : 0);
+    int n = (e ? kd_expr_slot_count(e) : 0) + (load ? load->nvariables : 0);
+    law->wide = reads_outputs(s, e);
+    for (int i = 0; load && i < load->nvariables; i++)
+        law->wide = law->wide || s->slot[load->variable[i]].kind == KD_SLOT_OUT;
+    for (int k = 0; law->wide && k < s->nloads; k++)
+        if (s->load[k].class == &kd_load_state && s->load[k].law[0]) n += kd_expr_slot_count(s->load[k].law[0]);
     law->slot = kd_cut_int(&s->arena, n);
     if (!law->slot && n > 0) return false;
-    for (int i = 0; e && i < kd_expr_slot_count(e); i++) law->slot[law->nslots++] = kd_expr_slot(e, i);
+    add_slots_of(law, e);
     for (int i = 0; load && i < load->nvariables; i++) law->slot[law->nslots++] = load->variable[i];
-    for (int i = 0; i < law->nslots; i++) {
-        law->wide = law->wide || s->slot[law->slot[i]].kind == KD_SLOT_OUT;
+    for (int k = 0; law->wide && k < s->nloads; k++)
+        if (s->load[k].class == &kd_load_state) add_slots_of(law, s->load[k].law[0]);
+    for (int i = 0; i < law->nslots; i++)
         s->laws_of_motion = s->laws_of_motion || law->wide || s->slot[law->slot[i]].kind == KD_SLOT_MEASURE;
-    }
     return true;
 }
 
@@ -398,15 +416,13 @@ static void ranges_of(kd_work *w, const kd_law *law, const kd_point *x1, double 
 {
     const kd_system *s = w->system;
     kd_interval     *slot = w->enclosure.slot;
+    for (int k = 0; k < law->nslots; k++) slot[law->slot[k]] = kd_unseen_range(w, x1, law->slot[k], a, b);
     if (law->wide) {
-        for (int i = 0; i < s->upto[KD_FOR_LOADS].slots; i++) slot[i] = kd_unseen_range(w, x1, i, a, b);
         for (int i = 0; i < s->nr; i++) {
             const double *r0 = w->unseen.end[0].state + s->np + s->nv, *r1 = w->unseen.end[1].state + s->np + s->nv;
             w->enclosure.state[i] = hull((double[]){r0[i] + a * (r1[i] - r0[i]), r0[i] + b * (r1[i] - r0[i])}, 2, 0.0);
         }
         kd_range_outputs(w, slot);
-    } else {
-        for (int k = 0; k < law->nslots; k++) slot[law->slot[k]] = kd_unseen_range(w, x1, law->slot[k], a, b);
     }
     if (!law->expr) {
         out[0] = law->load->class->bounds(law->load, slot, w);
