@@ -141,7 +141,7 @@ typedef enum kd_kind {
 typedef struct kd_step_seen {
     double        rtol, atol; // of velocities, inner states and prescribed positions
     int           nnodes;
-    const double *node; // parts of the step, 0 <= . < 1, at which the method evaluates, apart from its end
+    const double *node;    // parts of the step, 0 <= . < 1, at which the method evaluates, apart from its end
     bool          follows; // from the last step that was looked at to this one the motion is smooth
 } kd_step_seen;
 typedef struct kd_hidden {

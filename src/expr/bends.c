@@ -8,11 +8,11 @@
 
 #include "expr/curve.h"
 
-static const double LENGTH = 1.0;      // of sin, cos, exp and theirs
-static const double HALF = 0.5;        // of those that saturate or have poles
-static const double RATIO = 2.0;       // of the ends of a range, where functions scale
-static const double INNER = 0.9;       // part of the range of asin, acos without its ends
-static const double ONCE = 1.001;      // the width of what mod has not wrapped
+static const double LENGTH = 1.0; // of sin, cos, exp and theirs
+static const double HALF = 0.5;   // of those that saturate or have poles
+static const double RATIO = 2.0;  // of the ends of a range, where functions scale
+static const double INNER = 0.9;  // part of the range of asin, acos without its ends
+static const double ONCE = 1.001; // the width of what mod has not wrapped
 static const double any = INFINITY;
 
 static double width(kd_interval a)

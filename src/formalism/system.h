@@ -494,9 +494,10 @@ const char *kd_system_unsearched(int i, void *context);
 // Range of a variable between the parts a and b of the step
 kd_interval kd_unseen_range(kd_work *w, const kd_point *x1, int slot, double a, double b);
 // Has a term with this range no effect that matters, in a step that is longer by a factor?
-bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen *seen, kd_interval range, double longer);
+bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen *seen, kd_interval range,
+                        double longer);
 // unseen_box.c
-bool   kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does the motion between both ends stay in it?
+bool kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does the motion between both ends stay in it?
 // Around the motion between both ends, wider by a number of steps of length h; false: there is none
 bool   kd_box_make(kd_work *w, int law, const kd_point *x1, double h, const kd_step_seen *seen);
 double kd_box_ahead(const kd_work *w, double h); // so long the motion will stay in all boxes, at most 8 h; 0: not sure

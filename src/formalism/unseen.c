@@ -768,8 +768,8 @@ static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_see
     }
 }
 
-// Both ends: the start is that of the step, or the end of the last one that was looked at, which the motion has smoothly
-// come from.
+// Both ends: the start is that of the step, or the end of the last one that was looked at, which the motion has
+// smoothly come from.
 static void take_ends(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen)
 {
     const kd_system *s = w->system;

@@ -1,27 +1,27 @@
 // unseen_box.c: boxes of the variables of a law in which nothing can hide, so that steps inside are not searched.
 // Method: docs/methods/intervals.md
 //
-// In a box every term of the law is bent no more than a polynomial of low degree (kd_expr_bends: no branch changes, each
-// function sees less than its own length), or its whole range has less effect than matters. A step whose variables stay
-// in the box is clear. The box is made around a step that was searched, as many steps wide as the law allows.
+// In a box every term of the law is bent no more than a polynomial of low degree (kd_expr_bends: no branch changes,
+// each function sees less than its own length), or its whole range has less effect than matters. A step whose variables
+// stay in the box is clear. The box is made around a step that was searched, as many steps wide as the law allows.
 #include <math.h>
 
 #include "formalism/loads.h"
 
-#define BENT_MOST 8.0  // degree of a polynomial that the error control of every method sees
+#define BENT_MOST 8.0 // degree of a polynomial that the error control of every method sees
 #define REACH_FIRST 16.0
 #define REACH_MOST 64.0 // widths of the step on each side
 #define REACH_LEAST 0.5
 #define LATER 1.25 // times the reach that was found: the next one
 #define TRIES 3
-#define BEHIND 0.5 // widths of the step against the direction of the motion
-#define MARGIN 10.0    // [tolerances] least width
-#define GROWTH 2.0     // of h times mobility, for which small effects are small
-#define RATIO 4.0      // of forces of a gap that stays closed
-#define WAIT_MOST 16   // steps from try to try
-#define FASTER 1.5     // than at the end of the step
-#define BRAKED 2.0     // times the last acceleration
-#define AHEAD 12.0     // steps that are foreseen at most
+#define BEHIND 0.5   // widths of the step against the direction of the motion
+#define MARGIN 10.0  // [tolerances] least width
+#define GROWTH 2.0   // of h times mobility, for which small effects are small
+#define RATIO 4.0    // of forces of a gap that stays closed
+#define WAIT_MOST 16 // steps from try to try
+#define FASTER 1.5   // than at the end of the step
+#define BRAKED 2.0   // times the last acceleration
+#define AHEAD 12.0   // steps that are foreseen at most
 
 static kd_interval *boxes_of(const kd_work *w, int i)
 {
@@ -33,19 +33,39 @@ static bool is_in(kd_interval a, kd_interval box)
     return box.lower <= a.lower && a.upper <= box.upper;
 }
 
+static kd_interval range_of_state(const kd_work *w, int i, double reach)
+{
+    const int    at = w->system->np + w->system->nv + i;
+    const double r0 = w->unseen.end[0].state[at], r1 = w->unseen.end[1].state[at], more = reach * fabs(r1 - r0);
+    return (kd_interval){fmin(r0, r1) - more, fmax(r0, r1) + more};
+}
+
 // Times stand for inputs that follow their expressions.
 static kd_interval range_in_step(kd_work *w, const kd_point *x1, int slot)
 {
     if (w->system->slot[slot].kind == KD_SLOT_INPUT && !w->unseen.foreign)
         return (kd_interval){w->unseen.end[0].t, w->unseen.end[1].t};
+    if (w->system->slot[slot].kind == KD_SLOT_OUT) return w->enclosure.slot[slot]; // take_outputs
     return kd_unseen_range(w, x1, slot, 0.0, 1.0);
+}
+
+// Outputs of controllers in the step, for laws that read them
+static void take_outputs(kd_work *w, const kd_law *law, const kd_point *x1)
+{
+    const kd_system *s = w->system;
+    if (!law->wide) return;
+    for (int k = 0; k < law->nslots; k++)
+        w->enclosure.slot[law->slot[k]] = kd_unseen_range(w, x1, law->slot[k], 0.0, 1.0);
+    for (int i = 0; i < s->nr; i++) w->enclosure.state[i] = range_of_state(w, i, 0.0);
+    kd_range_outputs(w, w->enclosure.slot);
 }
 
 bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
 {
-    const kd_law *law = &w->system->law[i];
+    const kd_law      *law = &w->system->law[i];
     const kd_interval *box = boxes_of(w, i);
     if (!(h * w->unseen.mobility[i] <= w->unseen.box_limit[i])) return false;
+    take_outputs(w, law, x1);
     for (int k = 0; k < law->nslots; k++)
         if (!is_in(range_in_step(w, x1, law->slot[k]), box[k])) return false;
     return true;
@@ -97,7 +117,8 @@ static bool is_steady(const kd_law *law, kd_interval f, kd_work *w)
 {
     const kd_expr *road = law->load->law[0];
     if (f.lower == f.upper) return true;
-    if (road && !(kd_expr_bends(road, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(road) / 3 - 1] <= BENT_MOST))
+    if (road &&
+        !(kd_expr_bends(road, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(road) / 3 - 1] <= BENT_MOST))
         return false;
     return (f.lower > 0.0 && f.upper <= RATIO * f.lower) || (f.upper < 0.0 && f.lower >= RATIO * f.upper);
 }
@@ -124,6 +145,24 @@ static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, bool *limited)
     return true;
 }
 
+// Outputs in the box: kp x + ki r bends as what the controller reads, x
+static bool widen_outputs(kd_work *w, int i, double reach)
+{
+    const kd_system *s = w->system;
+    const kd_law    *law = &s->law[i];
+    if (!law->wide) return true;
+    for (int k = 0; k < s->nr; k++) w->enclosure.state[k] = range_of_state(w, k, reach);
+    kd_range_outputs(w, w->enclosure.slot);
+    for (int k = 0; k < law->nslots; k++)
+        if (s->slot[law->slot[k]].kind == KD_SLOT_OUT) boxes_of(w, i)[k] = w->enclosure.slot[law->slot[k]];
+    for (int k = 0; k < s->nloads; k++) {
+        const kd_expr *x = s->load[k].class == &kd_load_state ? s->load[k].law[0] : NULL;
+        if (x && !(kd_expr_bends(x, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(x) / 3 - 1] <= BENT_MOST))
+            return false;
+    }
+    return true;
+}
+
 static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, double reach)
 {
     const kd_law *law = &w->system->law[i];
@@ -135,7 +174,7 @@ static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *s
     }
     for (int k = 0; k < law->nslots; k++)
         if (!take_input(w, law->slot[k], box[k])) return false;
-    if (!is_clear(w, i, seen, &limited)) return false;
+    if (!widen_outputs(w, i, reach) || !is_clear(w, i, seen, &limited)) return false;
     const double h = w->unseen.end[1].t - w->unseen.end[0].t;
     w->unseen.box_limit[i] = limited ? GROWTH * h * w->unseen.mobility[i] : INFINITY;
     return true;
@@ -146,7 +185,7 @@ bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_
     kd_unseen_work *u = &w->unseen;
     const double    part = h / (u->end[1].t - u->end[0].t); // one step of what is between the ends
     u->box_limit[i] = -1.0;
-    if (w->system->law[i].wide || (u->wait[i] > 0 && u->wait[i]-- > 0)) return false;
+    if (u->wait[i] > 0 && u->wait[i]-- > 0) return false;
     double reach = u->reach[i] > 0.0 ? u->reach[i] : REACH_FIRST;
     for (int k = 0; k < TRIES && reach >= REACH_LEAST; k++, reach *= 0.5) {
         if (!try_box(w, i, x1, seen, reach * part)) continue;
@@ -188,6 +227,8 @@ static kd_interval motion_in(const kd_work *w, int slot, double time)
         const double r0 = e0->state[s->np + s->nv + at.index], r1 = e1->state[s->np + s->nv + at.index];
         return around(r1, BRAKED * fabs(r1 - r0) / h * time);
     }
+    case KD_SLOT_OUT:
+        return around(0.0, INFINITY);
     case KD_SLOT_INPUT:
         if (w->unseen.foreign) return around(0.0, INFINITY);
         return (kd_interval){e1->t, e1->t + time};
