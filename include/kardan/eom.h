@@ -141,13 +141,15 @@ typedef enum kd_kind {
 typedef struct kd_step_seen {
     double        rtol, atol; // of velocities, inner states and prescribed positions
     int           nnodes;
-    const double *node; // parts of the step, 0 <= . < 1, at which the method evaluates, apart from its end
+    const double *node;    // parts of the step, 0 <= . < 1, at which the method evaluates, apart from its end
+    bool          follows; // from the last step that was looked at to this one the motion is smooth
 } kd_step_seen;
 typedef struct kd_hidden {
     double      part;      // of the step, at which it should end; infinity: nothing was found
     double      size;      // effect, over what the tolerance allows
     const char *name;      // of the element
     const char *undecided; // an element of which bounds do not tell; NULL: none
+    double      clear;     // so long behind the step nothing can hide, as the motion goes on now [s]
 } kd_hidden;
 
 // ---- instants (S1 Eq. 31)

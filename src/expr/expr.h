@@ -102,6 +102,10 @@ typedef struct kd_expr_term {
 enum { KD_EXPR_PLAIN_DEGREE = 3 };
 int kd_expr_terms(const kd_expr *expr, bool (*is_smooth)(int slot, const void *context), const void *context,
                   double *work, kd_expr_term *term, int most);
+// Degree of a polynomial that is as bent as each entry while the variables are in their ranges; infinity: a branch
+// changes there, or a function is passed along more than its own length. work holds the ranges as kd_expr_bounds leaves
+// them, and the answer behind them.
+const double *kd_expr_bends(const kd_expr *expr, const kd_interval *x, kd_interval *work);
 
 // The first time in (t, t_end] at which an expression is not smooth as a function of time (slot: that of t): jumps of
 // steps and conditions, kinks of ramps, absolute values, tables, ends of smooth steps. Parts that read other variables

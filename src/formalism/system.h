@@ -130,6 +130,7 @@ typedef struct kd_law {
     kd_expr_term  *term;
     int           *slot; // (nslots) that it reads
     bool           wide; // reads outputs of controllers
+    int            box;  // place of its ranges in those of all laws
 } kd_law;
 
 // Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
@@ -304,6 +305,12 @@ typedef struct kd_unseen_work {
     int           age;      // looks since mobilities were found
     const char   *foreign;  // an input that does not follow its expression; NULL
     kd_interval  *term;     // (2 KD_LAW_TERMS) of one law; over the whole step
+    // boxes in which nothing can hide, unseen_box.c
+    kd_interval *box;       // of the variables of all laws
+    double      *box_limit; // (nlaws) largest h times mobility; < 0: there is none
+    double      *reach;     // (nlaws) of the next box, in widths of the step; 0: not known
+    int         *wait;      // (nlaws) steps until the next try
+    int         *waited;    // (nlaws) after the last one
 } kd_unseen_work;
 enum { KD_LAW_TERMS = 32 };
 
@@ -485,6 +492,16 @@ kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;
 bool      kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u);
 kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
 const char *kd_system_unsearched(int i, void *context);
+// Range of a variable between the parts a and b of the step
+kd_interval kd_unseen_range(kd_work *w, const kd_point *x1, int slot, double a, double b);
+// Has a term with this range no effect that matters, in a step that is longer by a factor?
+bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen *seen, kd_interval range,
+                        double longer);
+// unseen_box.c
+bool kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does the motion between both ends stay in it?
+// Around the motion between both ends, wider by a number of steps of length h; false: there is none
+bool   kd_box_make(kd_work *w, int law, const kd_point *x1, double h, const kd_step_seen *seen);
+double kd_box_ahead(const kd_work *w, double h); // so long the motion will stay in all boxes, at most 8 h; 0: not sure
 
 // rows.c
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet

@@ -65,17 +65,35 @@ static bool is_smooth(int slot, const void *context)
     }
 }
 
+static bool reads_outputs(const kd_system *s, const kd_expr *e)
+{
+    for (int i = 0; e && i < kd_expr_slot_count(e); i++)
+        if (s->slot[kd_expr_slot(e, i)].kind == KD_SLOT_OUT) return true;
+    return false;
+}
+
+static void add_slots_of(kd_law *law, const kd_expr *e)
+{
+    for (int i = 0; e && i < kd_expr_slot_count(e); i++) law->slot[law->nslots++] = kd_expr_slot(e, i);
+}
+
+// The variables of a law; where it reads outputs of controllers those that controllers read as well
 static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load *load)
 {
-    const int n = (e ? kd_expr_slot_count(e) : 0) + (load ? load->nvariables : 0);
+    int n = (e ? kd_expr_slot_count(e) : 0) + (load ? load->nvariables : 0);
+    law->wide = reads_outputs(s, e);
+    for (int i = 0; load && i < load->nvariables; i++)
+        law->wide = law->wide || s->slot[load->variable[i]].kind == KD_SLOT_OUT;
+    for (int k = 0; law->wide && k < s->nloads; k++)
+        if (s->load[k].class == &kd_load_state && s->load[k].law[0]) n += kd_expr_slot_count(s->load[k].law[0]);
     law->slot = kd_cut_int(&s->arena, n);
     if (!law->slot && n > 0) return false;
-    for (int i = 0; e && i < kd_expr_slot_count(e); i++) law->slot[law->nslots++] = kd_expr_slot(e, i);
+    add_slots_of(law, e);
     for (int i = 0; load && i < load->nvariables; i++) law->slot[law->nslots++] = load->variable[i];
-    for (int i = 0; i < law->nslots; i++) {
-        law->wide = law->wide || s->slot[law->slot[i]].kind == KD_SLOT_OUT;
+    for (int k = 0; law->wide && k < s->nloads; k++)
+        if (s->load[k].class == &kd_load_state) add_slots_of(law, s->load[k].law[0]);
+    for (int i = 0; i < law->nslots; i++)
         s->laws_of_motion = s->laws_of_motion || law->wide || s->slot[law->slot[i]].kind == KD_SLOT_MEASURE;
-    }
     return true;
 }
 
@@ -101,6 +119,7 @@ static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load 
     kd_law *grown = kd_grow(s->law, s->nlaws, capacity, sizeof *grown);
     if (!grown) return KD_ERR_MEMORY;
     s->law = grown;
+    law.box = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nslots : 0;
     s->law[s->nlaws++] = law;
     return KD_OK;
 }
@@ -203,6 +222,13 @@ bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
     u->speed = kd_cut_double(arena, s->nlaws);
     u->pause = kd_cut_int(arena, s->nlaws);
     u->term = kd_arena_cut(arena, 2 * KD_LAW_TERMS, sizeof *u->term);
+    const int boxes = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nslots : 0;
+    u->box = kd_arena_cut(arena, (size_t)boxes + 1, sizeof *u->box);
+    u->box_limit = kd_cut_double(arena, s->nlaws);
+    u->reach = kd_cut_double(arena, s->nlaws);
+    u->wait = kd_cut_int(arena, s->nlaws);
+    u->waited = kd_cut_int(arena, s->nlaws);
+    for (int i = 0; i < s->nlaws && !arena->failed; i++) u->box_limit[i] = -1.0;
     u->mass = kd_cut_double(arena, s->nlaws > 0 && s->tree.column ? s->tree.column[s->nv] : 0);
     return !arena->failed;
 }
@@ -364,7 +390,7 @@ static void check_inputs(kd_work *w, const kd_unseen_end *e)
     }
 }
 
-static kd_interval range_of_slot(kd_work *w, const kd_point *x1, int i, double a, double b)
+kd_interval kd_unseen_range(kd_work *w, const kd_point *x1, int i, double a, double b)
 {
     const kd_system     *s = w->system;
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
@@ -393,15 +419,13 @@ static void ranges_of(kd_work *w, const kd_law *law, const kd_point *x1, double 
 {
     const kd_system *s = w->system;
     kd_interval     *slot = w->enclosure.slot;
+    for (int k = 0; k < law->nslots; k++) slot[law->slot[k]] = kd_unseen_range(w, x1, law->slot[k], a, b);
     if (law->wide) {
-        for (int i = 0; i < s->upto[KD_FOR_LOADS].slots; i++) slot[i] = range_of_slot(w, x1, i, a, b);
         for (int i = 0; i < s->nr; i++) {
             const double *r0 = w->unseen.end[0].state + s->np + s->nv, *r1 = w->unseen.end[1].state + s->np + s->nv;
             w->enclosure.state[i] = hull((double[]){r0[i] + a * (r1[i] - r0[i]), r0[i] + b * (r1[i] - r0[i])}, 2, 0.0);
         }
         kd_range_outputs(w, slot);
-    } else {
-        for (int k = 0; k < law->nslots; k++) slot[law->slot[k]] = range_of_slot(w, x1, law->slot[k], a, b);
     }
     if (!law->expr) {
         out[0] = law->load->class->bounds(law->load, slot, w);
@@ -430,7 +454,7 @@ static void values_at(kd_work *w, const kd_law *law, const kd_point *x1, double 
 {
     if (law->expr && !law->wide) {
         for (int i = 0; i < law->nslots; i++)
-            w->slot[law->slot[i]] = middle(range_of_slot(w, x1, law->slot[i], part, part));
+            w->slot[law->slot[i]] = middle(kd_unseen_range(w, x1, law->slot[i], part, part));
         (void)kd_expr_value(law->expr, w->slot, w->expr_work);
         for (int k = 0; k < law->nterms; k++) out[k] = w->expr_work[law->term[k].entry];
         return;
@@ -672,6 +696,11 @@ static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *see
     return factor / (seen->rtol * (isfinite(size) ? size : 0.0) + seen->atol);
 }
 
+bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen *seen, kd_interval range, double longer)
+{
+    return longer * unit_of(w, law, term, seen, range) * (range.upper - range.lower) <= THRESHOLD;
+}
+
 // Most steps: the law goes from one end to the other, through the first node where the start is not seen.
 static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen)
 {
@@ -798,13 +827,13 @@ static void look_at_drives(kd_work *w, const kd_step_seen *seen, kd_hidden *out)
         if (s->row_g[i].target) look_at_drive(w, s->row_g[i].target, s->row_g[i].name, seen, out);
 }
 
-kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out)
+// Both ends: the start is that of the step, or the end of the last one that was looked at, which the motion has
+// smoothly come from.
+static void take_ends(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen)
 {
-    kd_work         *w = context;
     const kd_system *s = w->system;
     kd_unseen_work  *u = &w->unseen;
-    if (s->nlaws == 0 || !(x1->t > x0->t)) return KD_EVAL_OK;
-    if (u->known && is_end(s, &u->end[1], x0)) { // the end of the step before
+    if (u->known && (is_end(s, &u->end[1], x0) || (seen->follows && u->end[1].t < x0->t))) {
         const kd_unseen_end kept = u->end[0];
         u->end[0] = u->end[1];
         u->end[1] = kept;
@@ -817,8 +846,24 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
         find_mobilities(w, seen, x1);
     }
     u->known = true;
-    for (int i = 0; i < s->nlaws; i++) look_at_law(w, i, x1, seen, out);
+}
+
+kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_unseen_work  *u = &w->unseen;
+    const double     h = x1->t - x0->t;
+    if (s->nlaws == 0 || !(h > 0.0)) return KD_EVAL_OK;
+    take_ends(w, x0, x1, seen);
+    for (int i = 0; i < s->nlaws; i++) {
+        if (kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen)) continue;
+        if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]); // steps in between were not looked at
+        look_at_law(w, i, x1, seen, out);
+    }
+    if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]);
     look_at_drives(w, seen, out);
+    out->clear = out->part < INFINITY ? 0.0 : kd_box_ahead(w, h);
     if (u->foreign) out->undecided = u->foreign;
     return KD_EVAL_OK;
 }

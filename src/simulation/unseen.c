@@ -1,10 +1,13 @@
 // unseen.c: asks the equations of motion whether laws took values inside a step that it has not seen.
 #include "simulation/unseen.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "core/text.h"
+
+static const double LONGER = 2; // than the last step that was looked at: so much may steps be that are not
 
 struct kd_unseen {
     kd_inputs       inputs;
@@ -17,6 +20,7 @@ struct kd_unseen {
     const kd_state *from;               // start of the step that is looked at; NULL: not known
     bool            is_begun, is_ended; // are they known?
     kd_step_seen    seen;
+    double          clear_until, t_looked, h_looked; // behind t_looked steps that are not much longer need no look
     const char     *undecided;
     char            why[200];
 };
@@ -37,7 +41,7 @@ static kd_step_seen seen_by(kd_integrator integrator, double rtol, double atol)
 #define NODES(list)                                                                                                    \
     (kd_step_seen)                                                                                                     \
     {                                                                                                                  \
-        rtol, atol, (int)(sizeof list / sizeof *list), list                                                            \
+        rtol, atol, (int)(sizeof list / sizeof *list), list, false                                                     \
     }
     switch (integrator) {
     case KD_RADAU:
@@ -68,6 +72,7 @@ kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->inputs = *inputs;
     self->nu = kd_eom_dims(eom).nu;
     self->seen = seen_by(integrator, rtol, atol);
+    self->clear_until = -INFINITY;
     for (int k = 0; k < 2; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->nu);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);
     if (status >= 0) status = kd_state_create(eom, &self->begun);
@@ -91,11 +96,11 @@ void kd_unseen_destroy(kd_unseen *self)
     kd_free(self);
 }
 
-// A point at the velocity stage, with its own inputs
-static kd_eval point_of(kd_unseen *self, const kd_state *x, double *u, kd_point *point)
+// A point at the velocity stage, with its own inputs, which may be known already
+static kd_eval point_of(kd_unseen *self, const kd_state *x, double *u, bool is_known, kd_point *point)
 {
     const int nu = self->nu;
-    if (nu > 0) {
+    if (nu > 0 && !is_known) {
         memset(u, 0, 3 * (size_t)nu * sizeof *u);
         kd_eval answer =
             self->inputs.eval ? self->inputs.eval(x->t, self->inputs.context, u, u + nu, u + 2 * nu) : KD_EVAL_OK;
@@ -111,6 +116,8 @@ static kd_eval point_of(kd_unseen *self, const kd_state *x, double *u, kd_point 
 void kd_unseen_restart(kd_unseen *self)
 {
     self->is_begun = self->is_ended = false;
+    self->seen.follows = false;
+    self->clear_until = -INFINITY;
 }
 
 // The start of a step is the end of the one before, or the start of one that was taken back.
@@ -140,12 +147,22 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
     const kd_state *x0 = self->from, *x1 = self->end;
     self->is_ended = true;
     if (!x0) return KD_OK;
-    kd_eval answer = point_of(self, x0, self->u[0], &p0);
-    if (answer == KD_EVAL_OK) answer = point_of(self, x1, self->u[1], &p1);
+    const bool goes_on = x0->t >= self->t_looked; // or the last step that was looked at was taken back
+    if (goes_on && x1->t <= self->clear_until && x1->t - x0->t <= LONGER * self->h_looked) return KD_OK;
+    self->clear_until = -INFINITY;
+    const bool is_last = self->seen.follows && x0->t == self->t_looked; // inputs of the last end
+    double    *last = self->u[1];
+    if (is_last) self->u[1] = self->u[0], self->u[0] = last;
+    kd_eval answer = point_of(self, x0, self->u[0], is_last, &p0);
+    if (answer == KD_EVAL_OK) answer = point_of(self, x1, self->u[1], false, &p1);
     if (answer == KD_EVAL_OK) answer = kd_eom_unseen(self->data, &p0, &p1, &self->seen, &found);
     if (answer == KD_EVAL_STOP) return KD_ERR_CALLBACK_STOP;
     if (answer != KD_EVAL_OK) return KD_OK; // the step was accepted without it
     if (found.undecided) self->undecided = found.undecided;
+    self->seen.follows = true;
+    self->clear_until = x1->t + found.clear;
+    self->t_looked = x1->t;
+    self->h_looked = x1->t - x0->t;
     const double h = found.part * (x1->t - x0->t);
     if (!(h < verdict->h)) return KD_OK;
     kd_text(self->why, sizeof self->why, "'%s' took values inside that they had not seen", found.name);

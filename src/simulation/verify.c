@@ -94,8 +94,8 @@ static void take_tolerances(kd_verify *self, const kd_simulation_options *o)
 
 // Steps from check to check, by what a check costs beside a step (docs/methods/verify.md)
 static const int period_of[KD_INTEGRATOR_COUNT] = {
-    [KD_RADAU] = 4, [KD_BDF] = 8,    [KD_IDA] = 8,    [KD_CVODE] = 8,         [KD_ARKODE] = 3,
-    [KD_SDIRK] = 4, [KD_DOPRI5] = 2, [KD_DOP853] = 1, [KD_HALF_EXPLICIT] = 2, [KD_EXTRAPOLATION] = 1,
+    [KD_RADAU] = 8, [KD_BDF] = 16,   [KD_IDA] = 16,   [KD_CVODE] = 16,        [KD_ARKODE] = 4,
+    [KD_SDIRK] = 8, [KD_DOPRI5] = 4, [KD_DOP853] = 2, [KD_HALF_EXPLICIT] = 4, [KD_EXTRAPOLATION] = 1,
 };
 
 // Where velocities and inner states are in x. State-space forms have their own numbers of them.
