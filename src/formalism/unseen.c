@@ -815,7 +815,7 @@ static void look_at_drive(kd_work *w, const kd_expr *motion, const char *name, c
     }
     const double missed = missed_by(u, w->unseen.end[1].t - w->unseen.end[0].t, seen);
     if (missed > HARMLESS && isfinite(missed) && out->part > 0.5)
-        *out = (kd_hidden){0.5, missed / HARMLESS, name, out->undecided};
+        *out = (kd_hidden){0.5, missed / HARMLESS, name, out->undecided, 0.0};
 }
 
 static void look_at_drives(kd_work *w, const kd_step_seen *seen, kd_hidden *out)

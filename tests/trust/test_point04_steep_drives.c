@@ -26,7 +26,8 @@ static void steep_drives_are_seen(void **state)
         snprintf(text, sizeof text,
                  "kardan: 1\ngravity: [0, 0, 0]\ninputs: {way: \"%s\"}\n"
                  "bodies:\n  base: {mass: 1, inertia: [1, 1, 1]}\n  load: {mass: %.17g, inertia: [1, 1, 1]}\n"
-                 "joints:\n  drive: {type: prismatic, bodies: [ground, base], point: [0, 0, 0], axis: [1, 0, 0], motion: \"%s\"}\n"
+                 "joints:\n  drive: {type: prismatic, bodies: [ground, base], point: [0, 0, 0], axis: [1, 0, 0], "
+                 "motion: \"%s\"}\n"
                  "  slide: {type: prismatic, bodies: [base, load], point: [0, 0, 0], axis: [1, 0, 0]}\n"
                  "forces: {s: {type: joint_spring, joint: slide, stiffness: %.17g, damping: %.17g}}\n",
                  way, m, i % 2 ? form[1] : way, k, c);
