@@ -1,5 +1,5 @@
-// trust_cost.c: what the verification of steps costs: processor time of whole runs with it over those without, for models
-// of the gallery, one method of each kind.
+// trust_cost.c: what the verification of steps costs: processor time of whole runs with it over those without, for
+// models of the gallery, one method of each kind.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,8 +21,9 @@ typedef struct subject {
 } subject;
 
 static const char *const examples[] = {"pendulum", "caraxis", "andrews", "truck7", "pendulum-chain12"};
-static const char *const models[] = {"slider-crank",   "stewart",       "robot6",       "hmmwv",       "quarter-car", "four-bar-spring",
-                                     "passenger-car", "double-pendulum", "bouncing-ball", "bushing-mount", "gyroscope",   "crane"};
+static const char *const models[] = {"slider-crank",  "stewart",         "robot6",        "hmmwv",
+                                     "quarter-car",   "four-bar-spring", "passenger-car", "double-pendulum",
+                                     "bouncing-ball", "bushing-mount",   "gyroscope",     "crane"};
 #define EXAMPLES ((int)(sizeof examples / sizeof *examples))
 #define MODELS ((int)(sizeof models / sizeof *models))
 
@@ -32,11 +33,12 @@ static const struct kind {
     kd_integrator  integrator;
     double         most; // [%]
 } kinds[] = {
-    {"radau", KD_PSF, KD_RADAU, 5},     {"sdirk", KD_STATESPACE, KD_SDIRK, 5}, {"bdf", KD_ODASSL, KD_BDF, 20},
+    {"radau", KD_PSF, KD_RADAU, 5},    {"sdirk", KD_STATESPACE, KD_SDIRK, 5}, {"bdf", KD_ODASSL, KD_BDF, 20},
     {"dopri5", KD_ODE, KD_DOPRI5, 15}, {"dop853", KD_ODE, KD_DOP853, 15},
 };
 
-// ---- problems -----------------------------------------------------------------------------------------------------------
+// ---- problems
+// -----------------------------------------------------------------------------------------------------------
 
 static bool open_model(subject *s, const char *name, char *message, size_t size)
 {
@@ -70,7 +72,8 @@ static void close_subject(subject *s)
     kd_model_destroy(s->model);
 }
 
-// ---- times --------------------------------------------------------------------------------------------------------------
+// ---- times
+// --------------------------------------------------------------------------------------------------------------
 
 // Output function of the first run: stop where the time is over
 static kd_eval watch_clock(const kd_state *x, bool at_time, void *context)
@@ -95,7 +98,8 @@ static double run_once(const subject *s, const struct kind *kind, bool verify, d
         opt.context = &until;
     }
     kd_state_copy(s->problem.x, x);
-    if (kd_simulation_create(s->problem.eom, &s->problem.inputs, &opt, x, &simulation, message, sizeof message) < 0) return NAN;
+    if (kd_simulation_create(s->problem.eom, &s->problem.inputs, &opt, x, &simulation, message, sizeof message) < 0)
+        return NAN;
     double    started = bench_cpu_seconds();
     kd_status status = kd_simulation_run(simulation, t_end);
     double    seconds = bench_cpu_seconds() - started;
@@ -109,8 +113,9 @@ static bool measure(const subject *s, const struct kind *kind, int rounds, doubl
     kd_state *x;
     least[0] = least[1] = INFINITY;
     if (kd_state_create(s->problem.eom, &x) < 0) return false;
-    double first = run_once(s, kind, false, s->problem.t_end, x), t_end = nextafter(x->t, -INFINITY); // as far as it came
-    int    repetitions = isnan(first) || first > LEAST_SECONDS ? 1 : (int)(LEAST_SECONDS / fmax(first, 1e-5)) + 1;
+    double first = run_once(s, kind, false, s->problem.t_end, x),
+           t_end = nextafter(x->t, -INFINITY); // as far as it came
+    int repetitions = isnan(first) || first > LEAST_SECONDS ? 1 : (int)(LEAST_SECONDS / fmax(first, 1e-5)) + 1;
     for (int k = 0; k < rounds && !isnan(first); k++) {
         for (int verify = 0; verify < 2; verify++) {
             double sum = 0;
@@ -148,7 +153,8 @@ static void measure_kind(bench *b, const struct kind *kind)
         close_subject(&s);
     }
     kd_text(note, sizeof note, "mean of %d models; most: %s %.1f %%", count, worst_name, worst);
-    bench_row(b, bench_below(kind->most), NAN, count > 0 ? 100 * (exp(sum / count) - 1) : NAN, "%", note, "defect_cost.%s", kind->word);
+    bench_row(b, bench_below(kind->most), NAN, count > 0 ? 100 * (exp(sum / count) - 1) : NAN, "%", note,
+              "defect_cost.%s", kind->word);
 }
 
 void trust_cost(bench *b)

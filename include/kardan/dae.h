@@ -165,8 +165,8 @@ struct kd_dae {
     const kd_component *component; // (n)
     const int          *index;     // (n) 1, 2, 3: differentiation index of the component; 0: follows from the others
                                    // and takes no part in convergence tests
-    double *unit;                  // (n) sizes that absolute tolerances refer to, of kd_alloc; NULL: 1
-    double time;                   // [s] that steps are long or short beside; 0: 1 s
+    double     *unit;              // (n) sizes that absolute tolerances refer to, of kd_alloc; NULL: 1
+    double      time;              // [s] that steps are long or short beside; 0: 1 s
     const bool *controlled;        // (n) counts in the error norm
     int         ndifferential;     // leading rows of F that contain derivatives; 0: unknown. The corrector scaling of
                                    // S0 Eq. 18 belongs to these rows only

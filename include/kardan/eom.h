@@ -313,11 +313,11 @@ typedef struct kd_eom kd_eom;
 KD_API kd_status         kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size_t size) KD_NODISCARD;
 KD_API void              kd_eom_destroy(kd_eom *eom); // NULL is fine
 KD_API kd_dims           kd_eom_dims(const kd_eom *eom);
-KD_API int               kd_eom_rows(const kd_eom *eom, kd_fn fn);      // rows of a function
-KD_API int               kd_eom_columns(const kd_eom *eom, kd_var var); // columns of a derivative; nv for KD_P
-KD_API double            kd_eom_unit(const kd_eom *eom, int j);         // kd_eom_def.unit[j], or 1
+KD_API int               kd_eom_rows(const kd_eom *eom, kd_fn fn);       // rows of a function
+KD_API int               kd_eom_columns(const kd_eom *eom, kd_var var);  // columns of a derivative; nv for KD_P
+KD_API double            kd_eom_unit(const kd_eom *eom, int j);          // kd_eom_def.unit[j], or 1
 KD_API double            kd_eom_position_unit(const kd_eom *eom, int i); // kd_eom_def.position_unit[i], or 1
-KD_API double            kd_eom_time(const kd_eom *eom);                // kd_eom_def.time, or 1
+KD_API double            kd_eom_time(const kd_eom *eom);                 // kd_eom_def.time, or 1
 KD_API const char       *kd_eom_title(const kd_eom *eom);
 KD_API const kd_eom_def *kd_eom_definition(const kd_eom *eom);
 // "joint 'hinge' angle" or, without a name, "p[3]", written to buffer, which is returned. A velocity without name whose

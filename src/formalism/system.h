@@ -391,10 +391,10 @@ typedef struct kd_work {
 
 // topology.c: tree, links, design coordinates
 kd_tree_joint kd_tree_joint_of(kd_joint_kind kind);
-kd_status kd_system_topology(kd_system *s) KD_NODISCARD;
-int       kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
-void      kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
-void      kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x);
+kd_status     kd_system_topology(kd_system *s) KD_NODISCARD;
+int           kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
+void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
+void kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x);
 
 // build.c: pairs, measures, slots
 int      kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to); // < 0: out of memory
@@ -525,10 +525,10 @@ double *kd_system_position_units(kd_system *s);
 double  kd_system_time(const kd_system *s);
 
 // kinematic_matrices.c
-kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega); // q omega / 2
-kd_quat kd_unit_quaternion(int k);                    // e_k
-void    kd_work_Z(kd_work *w, const kd_point *x);     // position stage
-void    kd_work_Z_p(kd_work *w, const kd_point *x);   // velocity stage
+kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega);         // q omega / 2
+kd_quat kd_unit_quaternion(int k);                            // e_k
+void    kd_work_Z(kd_work *w, const kd_point *x);             // position stage
+void    kd_work_Z_p(kd_work *w, const kd_point *x);           // velocity stage
 void    kd_work_add_kinematics(kd_work *w, bool by_position); // the additions to Z or Z_p
 
 #endif

@@ -379,8 +379,8 @@ static double larger(double x, double y)
     return x > y ? x : y;
 }
 
-// Scale: accelerations by 1/sqrt(M_ii) (of the largest in natural units where that is none), all multipliers by one number (their minimum norm keeps its meaning), rows and
-// auxiliary columns to maximum 1.
+// Scale: accelerations by 1/sqrt(M_ii) (of the largest in natural units where that is none), all multipliers by one
+// number (their minimum norm keeps its meaning), rows and auxiliary columns to maximum 1.
 static void scale(kd_acceleration *self, int n)
 {
     int     nv = self->dims.nv, nk = self->nk;

@@ -1,7 +1,7 @@
 // formulation.c: the list of formulations by word, their options, and the way from equations of motion to a kd_dae.
 #include "core/text.h"
-#include "formulation/natural.h"
 #include "formulation/assembled.h"
+#include "formulation/natural.h"
 #include "formulation/ode.h"
 #include "formulation/psf.h"
 #include "formulation/statespace.h"

@@ -1,8 +1,8 @@
 // natural.c: natural sizes of the components of a DAE.
 //
 // Positions u_i, velocities u_j / T and accelerations u_j / T^2 by the natural units of the model. Energy
-// E = max M_jj u_j^2 / T^2; a multiplier of a row c does the work lambda c u: its size is E / max_j |c_j u_j|. States of
-// elements and auxiliary variables have no size that is known here: 1.
+// E = max M_jj u_j^2 / T^2; a multiplier of a row c does the work lambda c u: its size is E / max_j |c_j u_j|. States
+// of elements and auxiliary variables have no size that is known here: 1.
 #include "formulation/natural.h"
 
 #include <math.h>
@@ -28,8 +28,7 @@ static bool go_to(sizes *s, const kd_inputs *inputs, const kd_state *x)
     kd_eom_at_position(s->data, x->p, x->s);
     kd_eom_at_velocity(s->data, x->v, x->r);
     return kd_eom_eval(s->data, KD_MASS, s->M) == KD_EVAL_OK &&
-           (s->dims.nlambda + s->dims.nmu == 0 ||
-            kd_eom_constraint_matrices(s->data, s->GZ, s->HZ) == KD_EVAL_OK);
+           (s->dims.nlambda + s->dims.nmu == 0 || kd_eom_constraint_matrices(s->data, s->GZ, s->HZ) == KD_EVAL_OK);
 }
 
 static void find_energy(sizes *s)
@@ -65,7 +64,7 @@ static void fill(const sizes *s, kd_dae *dae)
         else if (i >= lambda && i < lambda + d.nlambda)
             *unit = multiplier(s, s->GZ, d.nlambda, i - lambda);
         else if (i >= lambda + d.nlambda && i < all)
-            *unit = multiplier(s, s->HZ, d.nmu, i - lambda - d.nlambda) * s->T;
+            *unit = multiplier(s, s->HZ, d.nmu, i - lambda - d.nlambda);
     }
 }
 

@@ -410,8 +410,8 @@ static kd_eval correct_velocity(kd_psf *f, double *x)
 
 static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
 {
-    double *k0 = f->k0, before = 0, T = kd_eom_time(f->eom);
-    int     nv = f->dims.nv, nw = f->dims.nw;
+    double       *k0 = f->k0, before = 0, T = kd_eom_time(f->eom);
+    int           nv = f->dims.nv, nw = f->dims.nw;
     const double *unit = f->dae->unit;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);

@@ -295,7 +295,8 @@ static kd_status solve_stages(kd_explicit *self)
 
 double kd_explicit_scale(const kd_explicit *self, int i)
 {
-    return self->opt.atol * kd_attempt_unit(self->dae, i) + self->opt.rtol * fmax(fabs(self->x[i]), fabs(self->x_new[i]));
+    return self->opt.atol * kd_attempt_unit(self->dae, i) +
+           self->opt.rtol * fmax(fabs(self->x[i]), fabs(self->x_new[i]));
 }
 
 // root mean square of h sum e_j k_j over the scales; keep: its terms in err

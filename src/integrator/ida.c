@@ -62,7 +62,8 @@ static int weights(N_Vector x, N_Vector weight, void *user_data)
     if (index3 && (IDAGetCurrentStep(base->memory, &h) != 0 || h <= 0)) h = o->h_first;
     for (int i = 0; i < base->dae->n; i++) {
         bool internal = base->dae->component[i] == KD_COMPONENT_INTERNAL;
-        w[i] = 1 / (o->rtol * fabs(y[i]) + (internal ? fmax(o->atol, INTERNAL_FLOOR) : o->atol) * kd_attempt_unit(base->dae, i));
+        w[i] = 1 / (o->rtol * fabs(y[i]) +
+                    (internal ? fmax(o->atol, INTERNAL_FLOOR) : o->atol) * kd_attempt_unit(base->dae, i));
         if (index3 && h > 0) w[i] *= pow(fmin(h / kd_attempt_time(base->dae), 1), fmax(base->dae->index[i] - 1, 0));
     }
     return 0;

@@ -78,7 +78,8 @@ static inline bool scaled_turns(kd_joint_kind kind, int k)
 }
 
 // All numbers of a definition; joint, coordinate: what decides between "m" and "rad". false: a law of its own
-static inline bool scale_definition(const scaling *s, kd_schema_id id, void *def, const kd_joint_def *joint, int coordinate)
+static inline bool scale_definition(const scaling *s, kd_schema_id id, void *def, const kd_joint_def *joint,
+                                    int coordinate)
 {
     const kd_schema *schema = kd_schema_of(id);
     const int        kind = kd_schema_kind_of(schema, def);
@@ -140,7 +141,8 @@ static inline void scale_coupling(const kd_model *m, const scaling *s, kd_constr
 static inline kd_model *scaled_model(const kd_model *m, const scaling *s)
 {
     kd_model *out;
-    if (m->ncurves + m->ntracks + m->ninputs + m->nuser_forces + m->nstates + m->nblocks + m->nvariables + m->nevents > 0)
+    if (m->ncurves + m->ntracks + m->ninputs + m->nuser_forces + m->nstates + m->nblocks + m->nvariables + m->nevents >
+        0)
         return NULL;
     if (kd_model_create(&out) < 0) abort();
     double g[3];
@@ -156,13 +158,15 @@ static inline kd_model *scaled_model(const kd_model *m, const scaling *s)
     }
     for (int i = 0; i < m->nframes && fine; i++) {
         kd_frame_def def = m->frame[i].def;
-        fine = scale_definition(s, KD_SCHEMA_FRAME, &def, NULL, 0) && kd_model_add_frame(out, m->frame[i].name, &def) >= 0;
+        fine =
+            scale_definition(s, KD_SCHEMA_FRAME, &def, NULL, 0) && kd_model_add_frame(out, m->frame[i].name, &def) >= 0;
     }
     for (int i = 0; i < m->njoints && fine; i++) {
         kd_joint_def def = m->joint[i].def;
         fine = scale_definition(s, KD_SCHEMA_JOINT, &def, &def, 0);
         for (int k = 0; k < 6; k++)
-            if (def.motion[k]) def.motion[k] = scaled_law(def.motion[k], scaled_turns(def.kind, k) ? 0 : s->length, s->time);
+            if (def.motion[k])
+                def.motion[k] = scaled_law(def.motion[k], scaled_turns(def.kind, k) ? 0 : s->length, s->time);
         fine = fine && kd_model_add_joint(out, m->joint[i].name, &def) >= 0;
     }
     for (int i = 0; i < m->nconstraints && fine; i++) {
