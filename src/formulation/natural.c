@@ -64,7 +64,7 @@ static void fill(const sizes *s, kd_dae *dae)
         else if (i >= lambda && i < lambda + d.nlambda)
             *unit = multiplier(s, s->GZ, d.nlambda, i - lambda);
         else if (i >= lambda + d.nlambda && i < all)
-            *unit = multiplier(s, s->HZ, d.nmu, i - lambda - d.nlambda) * s->T;
+            *unit = multiplier(s, s->HZ, d.nmu, i - lambda - d.nlambda);
     }
 }
 

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trust/scaled_model.h"
+
 // Factors l of lengths, m of masses: forces grow by l m, torques by l^2 m; times stay.
 static const char four_bar[] =
     "kardan: 1\n"
@@ -223,12 +225,126 @@ static void every_size_starts(void **state)
         }
 }
 
+// ---- models of the gallery ------------------------------------------------------------------------------------------
+
+// Those without laws, tables, inputs and states of their own: every number has a unit
+static const char *const gallery[] = {"pendulum",
+                                      "double-pendulum",
+                                      "four-bar",
+                                      "four-bar-spring",
+                                      "heavy-top",
+                                      "trammel",
+                                      "n-four-bar",
+                                      "cardan-shaft",
+                                      "ladder",
+                                      "spatial-slider-crank",
+                                      "stiff-double-pendulum"};
+enum { GALLERY = (int)(sizeof gallery / sizeof *gallery), LONGEST_STATE = 200 };
+
+typedef struct motion {
+    kd_status      status;
+    kd_system_info info;
+    long           steps, rejected;
+    int            n;
+    double         x[LONGEST_STATE]; // in natural units
+    char           message[800];
+} motion;
+
+static kd_model *read_gallery(const char *name)
+{
+    char      path[400], message[600];
+    kd_model *m;
+    snprintf(path, sizeof path, "%s/models/%s.yaml", KD_SOURCE_DIR, name);
+    if (kd_model_read(path, NULL, 0, &m, message, sizeof message) < 0) fail_msg("%s", message);
+    return m;
+}
+
+static void keep_state(const kd_eom *eom, const kd_state *x, motion *out)
+{
+    const kd_dims d = kd_eom_dims(eom);
+    assert_true(d.np + d.nv <= LONGEST_STATE);
+    for (int i = 0; i < d.np; i++) out->x[out->n++] = x->p[i] / kd_eom_position_unit(eom, i);
+    for (int j = 0; j < d.nv; j++) out->x[out->n++] = x->v[j] / kd_eom_unit(eom, j) * kd_eom_time(eom);
+}
+
+static motion move(const kd_model *source, scaling s, kd_coordinates coordinates, kd_formulation form,
+                   kd_integrator integrator)
+{
+    motion            out = {0};
+    kd_system        *system = NULL;
+    kd_state         *x;
+    kd_stats          stats = {0};
+    kd_model         *m = scaled_model(source, &s);
+    kd_system_options so = kd_system_options_default();
+    assert_non_null(m);
+    so.coordinates = coordinates;
+    assert_true(kd_system_create(m, &so, &system, out.message, sizeof out.message) >= 0);
+    assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
+    out.status = kd_system_start(system, x, out.message, sizeof out.message);
+    out.info = kd_system_info_of(system);
+    kd_simulation_options o = kd_simulation_options_default();
+    o.formulation = form;
+    o.integrator = integrator;
+    o.formulation_options.natural = true;
+    o.rtol = o.atol = 1e-7;
+    if (out.status >= 0)
+        out.status = kd_simulate(kd_system_eom(system), kd_system_inputs(system), &o, x, ldexp(0.05, s.time), &stats,
+                                 out.message, sizeof out.message);
+    out.steps = stats.accepted;
+    out.rejected = stats.rejected_error + stats.rejected_newton;
+    keep_state(kd_system_eom(system), x, &out);
+    kd_state_destroy(x);
+    kd_system_destroy(system);
+    kd_model_destroy(m);
+    return out;
+}
+
+static void assert_alike(const char *what, const scaling *s, const motion *one, const motion *two)
+{
+    double error = 0;
+    if (one->status != two->status || memcmp(&one->info, &two->info, sizeof one->info) != 0)
+        fail_msg("%s 2^(%d %d %d): status %d, %d degrees of freedom, %d redundant, not %d, %d, %d: %s", what, s->length,
+                 s->mass, s->time, (int)two->status, two->info.dof, two->info.nredundant, (int)one->status,
+                 one->info.dof, one->info.nredundant, two->message);
+    if (one->steps != two->steps || one->rejected != two->rejected)
+        fail_msg("%s 2^(%d %d %d): %ld + %ld steps, not %ld + %ld", what, s->length, s->mass, s->time, two->steps,
+                 two->rejected, one->steps, one->rejected);
+    for (int i = 0; i < one->n; i++) error = fmax(error, fabs(one->x[i] - two->x[i]) / (1 + fabs(one->x[i])));
+    if (!(error <= 1e-9)) fail_msg("%s 2^(%d %d %d): error %g", what, s->length, s->mass, s->time, error);
+}
+
+static void gallery_models_step_alike(void **state)
+{
+    static const struct {
+        kd_formulation form;
+        kd_integrator  integrator;
+    } way[] = {{KD_PSF, KD_RADAU}, {KD_ODE, KD_DOPRI5},   {KD_ODE, KD_DOP853},
+               {KD_ODE, KD_RADAU}, {KD_INDEX2, KD_RADAU}, {KD_INDEX1, KD_RADAU}};
+    enum { WAYS = (int)(sizeof way / sizeof *way) };
+    (void)state;
+    for (int k = 0; k < GALLERY; k++) {
+        kd_model *source = read_gallery(gallery[k]);
+        for (int c = 0; c < 2; c++)
+            for (int i = 0; i < WAYS; i++) {
+                char          what[100];
+                const scaling none = {0, 0, 0}, s = {exponent(), exponent(), exponent()};
+                const motion  one = move(source, none, (kd_coordinates)c, way[i].form, way[i].integrator);
+                const motion  two = move(source, s, (kd_coordinates)c, way[i].form, way[i].integrator);
+                snprintf(what, sizeof what, "%s %s %s", gallery[k], c ? "cartesian" : "joint",
+                         kd_formulation_word(way[i].form));
+                assert_alike(what, &s, &one, &two);
+            }
+        kd_model_destroy(source);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joint_coordinates_step_alike),
         cmocka_unit_test(cartesian_coordinates_decide_alike),
         cmocka_unit_test(every_size_starts),
+        cmocka_unit_test(gallery_models_step_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
