@@ -154,7 +154,7 @@ bool kd_place_resolve(kd_model *m, kd_section section, int element, const char *
                       kd_anchor *anchor);
 
 void      kd_finish_bodies(kd_model *m);              // masses, poses
-void      kd_finish_plausible(kd_model *m);           // warnings of what looks odd
+kd_status kd_finish_plausible(kd_model *m);           // warnings of what looks odd
 kd_status kd_finish_groups(kd_model *m) KD_NODISCARD; // what moves alone has inertia; bodies that nothing acts on
 kd_status kd_finish_laws(kd_model *m) KD_NODISCARD;   // texts compile, read only what they may, without cycles; unused
                                                       // names

@@ -50,14 +50,15 @@ static void check_force(kd_model *m, int i)
 
 // ---- bodies ---------------------------------------------------------------------------------------------------------
 
-// Distance from the centre of mass of the farthest place where something is attached
-static double reach_of(const kd_model *m, int body)
+// Distance from its centre of mass of the farthest place where something is attached, for each body
+static void find_reaches(const kd_model *m, double *reach)
 {
-    double reach = 0;
 #define KD_REACH(list, count, member)                                                                                  \
-    for (int i = 0; i < m->count; i++)                                                                                 \
-        if (m->list[i].member.body == body)                                                                            \
-            reach = fmax(reach, kd_vec_norm(kd_vec_sub(m->list[i].member.r, m->body[body].centre)));
+    for (int i = 0; i < m->count; i++) {                                                                               \
+        const int body = m->list[i].member.body;                                                                       \
+        if (body < 0) continue;                                                                                        \
+        reach[body] = fmax(reach[body], kd_vec_norm(kd_vec_sub(m->list[i].member.r, m->body[body].centre)));           \
+    }
     KD_REACH(joint, njoints, from)
     KD_REACH(joint, njoints, to)
     KD_REACH(constraint, nconstraints, from)
@@ -66,7 +67,6 @@ static double reach_of(const kd_model *m, int body)
     KD_REACH(force, nforces, to)
     KD_REACH(frame, nframes, at)
 #undef KD_REACH
-    return reach;
 }
 
 static double gyration_of(const kd_sym3 *inertia, double mass)
@@ -76,7 +76,7 @@ static double gyration_of(const kd_sym3 *inertia, double mass)
     return sqrt(fmax(I[2], 0) / mass);
 }
 
-static void check_body(kd_model *m, int i)
+static void check_body(kd_model *m, int i, double reach)
 {
     const kd_body *b = &m->body[i];
     const double   mass = b->def.mass, gyration = mass > 0 ? gyration_of(&b->inertia, mass) : 0;
@@ -93,7 +93,6 @@ static void check_body(kd_model *m, int i)
                 gyration, drawn);
         return;
     }
-    const double reach = reach_of(m, i);
     if (reach > 0 && gyration > ATTACHED * reach)
         kd_model_warn(
             m, KD_SECTION_BODY, i, "inertia",
@@ -115,9 +114,14 @@ static void check_gravity(kd_model *m)
         kd_model_warn(m, KD_SECTION_BODY, -1, NULL, "gravity is %.4g m/s^2 strong; units are m and s", size);
 }
 
-void kd_finish_plausible(kd_model *m)
+kd_status kd_finish_plausible(kd_model *m)
 {
+    double *reach = kd_alloc((size_t)m->nbodies * sizeof *reach);
+    if (!reach) return KD_ERR_MEMORY;
+    find_reaches(m, reach);
     check_gravity(m);
-    for (int i = 0; i < m->nbodies; i++) check_body(m, i);
+    for (int i = 0; i < m->nbodies; i++) check_body(m, i, reach[i]);
     for (int i = 0; i < m->nforces; i++) check_force(m, i);
+    kd_free(reach);
+    return KD_OK;
 }
