@@ -5,7 +5,7 @@ SWITCH  = -DKARDAN_NATIVE=$(if $(filter 1,$(NATIVE)),ON,OFF) -DKARDAN_WERROR=$(i
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo test bench sanitize fuzz format check clean
+.PHONY: all demo test bench sanitize fuzz format check campaign clean
 
 all:
 	tools/setup build
@@ -50,5 +50,9 @@ check: ## everything that continuous integration runs
 	tools/setup
 	.ci/run
 
+campaign: ## what takes hours: thread sanitizer, valgrind, coverage, long fuzzing, faults, mutants; PART= one of them
+	tools/setup build test fuzz
+	tools/run-campaign $(PART)
+
 clean:
-	rm -rf build build-debug build-sanitize build-thread build-fuzz build-coverage
+	rm -rf build build-debug build-sanitize build-thread build-fuzz build-coverage build-mutate

@@ -5,6 +5,7 @@
 #include "common_run.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "explicit.h"
 #include "simulation/integrators.h"
 #include <math.h>
 #include <stdlib.h>
@@ -199,6 +200,10 @@ static void say_curves(const bench *b, const campaign *c)
 
 static void ratio_row(bench *b, const campaign *c, const char *peer, kd_integrator integrator, double goal)
 {
+    if (!(integrator == KD_ARKODE ? kd_arkode_available() : kd_cvode_available())) {
+        bench_row_without(b, bench_above(goal), "SUNDIALS", "libsundials-dev", "ratio.%s.%s", peer, c->problem->name);
+        return;
+    }
     int  own = best_of(c, KD_DOPRI5, KD_DOP853, true), other = best_of(c, integrator, integrator, false);
     char note[200];
     kd_text(note, sizeof note, "%s, projected, beside %s", own < 0 ? "none" : methods[own].name,
@@ -255,5 +260,6 @@ int main(int argc, char **argv)
     bench_head(b);
     campaign_of(b, "caraxis");
     campaign_of(b, "andrews");
+    explicit_constants(b);
     return bench_end(b);
 }

@@ -116,6 +116,8 @@ static void ratio_row(bench *b, formalism_task task, int nbodies, double goal, c
     if (formalism_peer_version())
         bench_row(b, bench_above(goal), NAN, r->peer[task] / r->own[task], "", r->note[task], "ratio.%s.%d",
                   task_names[task], nbodies);
+    else
+        bench_row_without(b, bench_above(goal), "MuJoCo", "libmujoco-dev", "ratio.%s.%d", task_names[task], nbodies);
 }
 
 // exponent of the time of forward dynamics from 32 to 4096 bodies

@@ -14,8 +14,23 @@ const bench_method geoms_methods[GEOMS_METHODS] = {
     [GEOMS_RADAU_INDEX3] = {.name = "radau index3", .formulation = KD_INDEX3},
     [GEOMS_RADAU_INDEX2] = {.name = "radau index2", .formulation = KD_INDEX2},
     [GEOMS_RADAU_INDEX1] = {.name = "radau index1", .formulation = KD_INDEX1},
+    [GEOMS_ODASSL_BDF] = {.name = "bdf odassl", .formulation = KD_ODASSL, .integrator = KD_BDF},
+    [GEOMS_EXTRAPOLATION] = {.name = "extrapolation",
+                             .formulation = KD_ODE,
+                             .integrator = KD_EXTRAPOLATION,
+                             .projection = KD_PROJECT_ALWAYS},
+    [GEOMS_HALF_EXPLICIT] = {.name = "half-explicit",
+                             .formulation = KD_ODE,
+                             .integrator = KD_HALF_EXPLICIT,
+                             .projection = KD_PROJECT_ALWAYS},
     [GEOMS_IDA_GGL] = {.name = "ida ggl", .formulation = KD_GGL, .integrator = KD_IDA},
     [GEOMS_IDA_GGL_ALL] = {.name = "ida ggl, all", .formulation = KD_GGL, .integrator = KD_IDA, .all_in_error = true},
+    [GEOMS_IDA_SAME] = {.name = "ida same J", .formulation = KD_GGL, .integrator = KD_IDA, .own_linear = true},
+    [GEOMS_IDA_SAME_ALL] = {.name = "ida same J, all",
+                            .formulation = KD_GGL,
+                            .integrator = KD_IDA,
+                            .own_linear = true,
+                            .all_in_error = true},
 };
 
 void geoms_pendulum_exact(double gravity, double v10, double t, double exact[5])

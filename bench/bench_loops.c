@@ -198,6 +198,11 @@ static const loops_program *find_simbody(void)
 #endif
 }
 
+static bool is_there(const loops_program *peer)
+{
+    return peer && peer->version();
+}
+
 static void measure_peer(const bench *b, const loops_program *p, int n, int rounds, curve *c)
 {
     char        message[300] = "";
@@ -232,7 +237,7 @@ static comparison compare(const bench *b, int n, const loops_program *const *pee
     if (!peers) return out;
     for (int i = 0; i < NPEERS; i++) {
         peer[i].at_wanted = NAN;
-        if (peers[i]) measure_peer(b, peers[i], n, rounds, &peer[i]);
+        if (is_there(peers[i])) measure_peer(b, peers[i], n, rounds, &peer[i]);
         if (peer[i].count > 0) finish(b, n, &peer[i]);
     }
     out.peer = best_of(peer, NPEERS, &out.peer_name);
@@ -240,6 +245,29 @@ static comparison compare(const bench *b, int n, const loops_program *const *pee
 }
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
+
+static bench_goal ratio_goal(int n)
+{
+    return n == 10 ? bench_above(4) : n == 40 ? bench_above(8) : bench_no_goal(true);
+}
+
+// The best of the peers that are installed; the note names one that is not.
+static void peer_rows(bench *b, const comparison *c, const loops_program *const *peers)
+{
+    const bool mujoco = is_there(peers[0]), simbody = is_there(peers[1]);
+    char       note[160];
+    if (!mujoco && !simbody) {
+        bench_row_without(b, ratio_goal(c->n), "MuJoCo and Simbody", "libmujoco-dev or libsimbody-dev",
+                          "ratio.best_peer.N%d", c->n);
+        return;
+    }
+    bench_row(b, bench_no_goal(false), NAN, 1e3 * c->peer, "ms", c->peer_name, "time.best_peer.N%d", c->n);
+    kd_text(note, sizeof note, "%s / %s, at %.0e rad%s", c->peer_name, c->own_name, WANTED,
+            !mujoco    ? "; MuJoCo is not installed"
+            : !simbody ? "; Simbody is not installed"
+                       : "");
+    bench_row(b, ratio_goal(c->n), NAN, c->peer / c->own, "", note, "ratio.best_peer.N%d", c->n);
+}
 
 static void rows(bench *b, const loops_program *const *peers)
 {
@@ -255,11 +283,7 @@ static void rows(bench *b, const loops_program *const *peers)
         seconds[i] = c.own;
         kd_text(note, sizeof note, "kardan: %s", c.own_name);
         bench_row(b, bench_no_goal(false), NAN, 1e3 * c.own, "ms", note, "time.kardan.N%d", c.n);
-        if (!compared) continue;
-        bench_row(b, bench_no_goal(false), NAN, 1e3 * c.peer, "ms", c.peer_name, "time.best_peer.N%d", c.n);
-        kd_text(note, sizeof note, "%s / %s, at %.0e rad", c.peer_name, c.own_name, WANTED);
-        bench_goal goal = c.n == 10 ? bench_above(4) : c.n == 40 ? bench_above(8) : bench_no_goal(true);
-        bench_row(b, goal, NAN, c.peer / c.own, "", note, "ratio.best_peer.N%d", c.n);
+        if (compared) peer_rows(b, &c, peers);
     }
     if (count < MAX_SIZES) return;
     bench_row(b, bench_below(1.2), NAN, bench_slope(count - 1, n + 1, seconds + 1), "",
@@ -283,8 +307,9 @@ int main(int argc, char **argv)
     bench_head(b);
     const loops_program *peers[NPEERS] = {&loops_mujoco, find_simbody()};
     for (int i = 0; i < NPEERS; i++)
-        if (peers[i] && peers[i]->version()) bench_say(b, "%s %s\n", peers[i]->name, peers[i]->version());
-    if (!peers[1]) bench_say(b, "built without Simbody\n");
+        if (is_there(peers[i])) bench_say(b, "%s %s\n", peers[i]->name, peers[i]->version());
+    if (!is_there(peers[0])) bench_say(b, "MuJoCo is not installed (package libmujoco-dev)\n");
+    if (!is_there(peers[1])) bench_say(b, "Simbody is not installed (packages libsimbody-dev, g++)\n");
     rows(b, peers);
     return bench_end(b);
 }

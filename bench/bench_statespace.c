@@ -11,5 +11,6 @@ int main(int argc, char **argv)
     bench_head(b);
     statespace_pendulum(b);
     statespace_hmmwv(b);
+    statespace_times(b);
     return bench_end(b);
 }

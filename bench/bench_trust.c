@@ -8,7 +8,7 @@
 
 #define WRONG 1000.0 // errors of so many tolerances are wrong
 #define RIGHT 10.0   // and of less than these right
-#define SHOWN 40     // failures that are told one by one
+#define SHOWN 100    // failures that are told one by one
 #define FULL 3000
 #define QUICK 300
 
@@ -147,5 +147,6 @@ int main(int argc, char **argv)
     if (!b) return exit_status;
     bench_head(b);
     if (bench_wants(b, "silent_wrong")) random_runs(b);
+    if (bench_wants(b, "defect_cost.")) trust_cost(b);
     return bench_end(b);
 }

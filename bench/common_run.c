@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "gallery.h"
+#include "simulation/integrators.h"
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -53,28 +54,24 @@ void bench_problem_close(bench_problem *problem)
 typedef struct solver {
     const bench_problem *problem;
     kd_dae              *dae;
-    kd_radau            *radau; // one of the two
-    kd_ida              *ida;
-    double              *vector; // (dae->n) start
-    kd_state            *x;      // as observed
-    char                 message[200];
+    const kd_integrator_class *class;
+    void     *self;
+    double   *vector; // (dae->n) start
+    kd_state *x;      // as observed
+    char      message[200];
 } solver;
 
 static kd_status create_integrator(solver *s, const bench_method *method, double tol, double h_first)
 {
-    if (method->integrator == KD_IDA) {
-        kd_ida_options o = kd_ida_options_default();
-        o.rtol = o.atol = tol;
-        o.h_first = h_first;
-        o.max_steps = MAX_STEPS;
-        o.suppress_algebraic = !method->all_in_error;
-        return kd_ida_create(s->dae, &o, &s->ida, s->message, sizeof s->message);
-    }
-    kd_radau_options o = kd_radau_options_default();
+    kd_simulation_options o = kd_simulation_options_default();
+    long                  unused;
+    o.integrator = method->integrator;
     o.rtol = o.atol = tol;
-    o.h_first = h_first;
-    o.max_steps = MAX_STEPS;
-    return kd_radau_create(s->dae, &o, &s->radau, s->message, sizeof s->message);
+    o.radau.h_first = o.ida.h_first = o.bdf.h_first = o.explicit_rk.h_first = o.extrapolation.h_first = h_first;
+    o.ida.suppress_algebraic = !method->all_in_error;
+    o.ida.own_linear_algebra = method->own_linear;
+    s->class = kd_integrator_find(method->integrator);
+    return s->class->create(s->dae, &o, &s->self, &unused, s->message, sizeof s->message);
 }
 
 static kd_status solver_create(solver *s, const bench_problem *problem, const bench_method *method, double tol,
@@ -83,6 +80,7 @@ static kd_status solver_create(solver *s, const bench_problem *problem, const be
     *s = (solver){.problem = problem};
     kd_formulation_options o = kd_formulation_options_default();
     o.invariants = method->invariants;
+    o.projection = method->projection;
     if (method->invariants && kd_eom_dims(problem->eom).ne == 0) {
         kd_text(s->message, sizeof s->message, "no known invariants");
         return KD_ERR_UNSUPPORTED;
@@ -101,8 +99,7 @@ static kd_status solver_create(solver *s, const bench_problem *problem, const be
 
 static void solver_destroy(solver *s)
 {
-    kd_radau_destroy(s->radau);
-    kd_ida_destroy(s->ida);
+    if (s->self) s->class->destroy(s->self);
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->x);
     kd_free(s->vector);
@@ -110,32 +107,31 @@ static void solver_destroy(solver *s)
 
 static double time_of(const solver *s)
 {
-    return s->radau ? kd_radau_time(s->radau) : kd_ida_time(s->ida);
+    return s->class->time(s->self);
 }
 
 static void take_state(solver *s)
 {
-    kd_formulation_unpack(s->dae, time_of(s), s->radau ? kd_radau_x(s->radau) : kd_ida_x(s->ida), s->x);
+    kd_formulation_unpack(s->dae, time_of(s), s->class->x(s->self), s->x);
 }
 
 static kd_status integrate(solver *s, bench_observer observe, void *context, double max_seconds)
 {
     const double limit = bench_cpu_seconds() + max_seconds;
     const double t0 = s->problem->x->t, t_end = s->problem->t_end;
-    kd_status    status = s->radau ? kd_radau_start(s->radau, t0, s->vector) : kd_ida_start(s->ida, t0, s->vector);
+    kd_status    status = s->class->start(s->self, t0, s->vector, KD_RESTART_FRESH);
     if (observe && status >= 0) observe(s->problem->x, context);
     for (long n = 1; status >= 0 && time_of(s) < t_end; n++) {
-        if (n % CLOCK_STEPS == 0 && bench_cpu_seconds() > limit) {
+        if (n > MAX_STEPS || (n % CLOCK_STEPS == 0 && bench_cpu_seconds() > limit)) {
             kd_text(s->message, sizeof s->message, "given up at t = %.6g after %.3g s", time_of(s), max_seconds);
             return KD_ERR_TOO_MANY_STEPS;
         }
-        status = s->radau ? kd_radau_step(s->radau, t_end) : kd_ida_step(s->ida, t_end);
+        status = s->class->step(s->self, t_end);
         if (!observe || status < 0) continue;
         take_state(s);
         observe(s->x, context);
     }
-    if (status < 0)
-        kd_text(s->message, sizeof s->message, "%s", s->radau ? kd_radau_message(s->radau) : kd_ida_message(s->ida));
+    if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->class->message(s->self));
     return status;
 }
 
@@ -178,10 +174,10 @@ static bench_outcome unknown(double tol)
 
 static void describe(solver *s, bench_outcome *out)
 {
-    if (s->radau || s->ida) {
+    if (s->self) {
         if (out->status >= 0) take_state(s);
         out->t = time_of(s);
-        out->stats = s->radau ? kd_radau_stats(s->radau) : kd_ida_stats(s->ida);
+        out->stats = s->class->stats(s->self);
     }
     measure_error(s, out);
     if (out->status < 0) kd_text(out->message, sizeof out->message, "%s", s->message);

@@ -26,6 +26,8 @@ typedef struct bench_method {
     kd_integrator  integrator;
     bool           invariants;   // impose known invariants
     bool           all_in_error; // ida: algebraic variables count in the error test
+    bool           own_linear;   // ida: Newton matrices of the formulation and their factors, not its own differences
+    kd_projection  projection;   // of forms that have one
 } bench_method;
 
 typedef struct bench_outcome {

@@ -39,6 +39,7 @@ typedef struct corrector_method {
     kd_formulation form;
     kd_derivatives derivatives;
     bool           estimated;
+    bool           at_start; // estimated at the start alone, which is S0's rule
     kd_update      update;
     bool           explicit_form;
     bool           dassl_rules;  // bdf

@@ -132,6 +132,11 @@ static void ratio_row(bench *b, const contest *c, int suppressed, int all, doubl
     bool   use_all = isnan(one) || two < one;
     double value = (use_all ? two : one) / own;
     char   note[200];
+    if (!kd_ida_available()) {
+        bench_row_without(b, c->informs ? bench_no_goal(true) : bench_above(goal), "SUNDIALS", "libsundials-dev",
+                          "ratio.%s.%s", peer, c->name);
+        return;
+    }
     kd_text(note, sizeof note, "bdf %.3g ms; %s", 1e3 * own,
             use_all ? "algebraic variables in the error test" : "algebraic variables suppressed");
     if (isnan(value) && given_up(c, suppressed)) {

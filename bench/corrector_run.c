@@ -125,6 +125,7 @@ static kd_status solver_create(solver *s, const corrector_problem *problem, cons
     *s = (solver){0};
     o.derivatives = m->derivatives;
     o.estimated = m->estimated;
+    o.estimated_at_start = m->at_start;
     o.update = m->update;
     o.explicit_form = m->explicit_form;
     kd_status status = kd_formulation_create(problem->eom, &problem->inputs, problem->x, m->form, &o, &s->dae,

@@ -5,7 +5,9 @@
 #include "common_rows.h"
 #include "common_run.h"
 
-// The solvers of S3's figures that kardan has, and SUNDIALS IDA on the GGL form.
+// The solvers of S3's figures, as kardan has them: psf and psf1 for GEOMS, radau on other forms for RADAU5, and methods
+// of the kind of ODASSL, MEXAX and HEDOP5 (BDF on the overdetermined form, extrapolation, half-explicit); SUNDIALS IDA
+// on the GGL form for DASSL.
 enum {
     GEOMS_PSF,
     GEOMS_PSF_INVARIANT,
@@ -14,8 +16,13 @@ enum {
     GEOMS_RADAU_INDEX3,
     GEOMS_RADAU_INDEX2,
     GEOMS_RADAU_INDEX1,
-    GEOMS_IDA_GGL,     // algebraic variables suppressed in the error test
+    GEOMS_ODASSL_BDF,
+    GEOMS_EXTRAPOLATION,
+    GEOMS_HALF_EXPLICIT,
+    GEOMS_IDA_GGL,     // its own differences; algebraic variables suppressed in the error test
     GEOMS_IDA_GGL_ALL, // or not
+    GEOMS_IDA_SAME,    // the same two with kardan's analytic Newton matrices and their factors
+    GEOMS_IDA_SAME_ALL,
     GEOMS_METHODS
 };
 extern const bench_method geoms_methods[GEOMS_METHODS];

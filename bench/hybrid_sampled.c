@@ -170,6 +170,21 @@ static void method_rows(bench *b, const char *what, bool main_rows, const method
               m->name);
 }
 
+// IDA is compared with kardan's default method and with the one that is most like it.
+static bool is_compared(const method *m)
+{
+    return !m->is_peer && (m->name[0] == '\0' || strcmp(m->name, "bdf-ggl") == 0);
+}
+
+static void rows_without_peer(bench *b, const char *what)
+{
+    for (int i = 0; i < METHODS; i++)
+        for (int k = 0; k < METHODS && methods[i].is_peer; k++)
+            if (is_compared(&methods[k]))
+                bench_row_without(b, bench_above(1), "SUNDIALS", "libsundials-dev", "ratio.%s.%s%s%s", methods[i].name,
+                                  what, dot(&methods[k]), methods[k].name);
+}
+
 // Time of a sampled run with IDA over that with kardan's cheapest and default methods
 static void peer_rows(bench *b, const char *what, const pair *pairs)
 {
@@ -179,9 +194,8 @@ static void peer_rows(bench *b, const char *what, const pair *pairs)
         if (!m->is_peer || pairs[i].rounds == 0) continue;
         for (int k = 0; k < METHODS; k++) {
             const pair *own = &pairs[k];
-            if (methods[k].is_peer || own->rounds != pairs[i].rounds || reason(own)[0] || reason(&pairs[i])[0])
+            if (!is_compared(&methods[k]) || own->rounds != pairs[i].rounds || reason(own)[0] || reason(&pairs[i])[0])
                 continue;
-            if (methods[k].name[0] && strcmp(methods[k].name, "bdf-ggl") != 0) continue;
             for (int n = 0; n < own->rounds; n++) ratio[n] = pairs[i].seconds[n] / own->seconds[n];
             bench_row(b, bench_above(1), NAN, median(own->rounds, ratio), "", "time of the peer / time of kardan",
                       "ratio.%s.%s%s%s", m->name, what, dot(&methods[k]), methods[k].name);
@@ -209,6 +223,7 @@ static void sampled_rows(bench *b, const char *what, double period, double h_max
         if (pairs[i].rounds > 0)
             method_rows(b, what, main_rows, &methods[i], &pairs[i], distance(&pairs[i].sampled, &reference));
     peer_rows(b, what, pairs);
+    if (!kd_ida_available()) rows_without_peer(b, what);
 done:
     hybrid_truck_destroy(sampled);
     hybrid_truck_destroy(continuous);

@@ -140,12 +140,15 @@ static void measure_ratio(bench *b, vehicle *v, realtime_peer *peer, int refresh
     kd_text(note, sizeof note, "J2, 1 ms, over bump and lane change; derivatives renewed in %d parts", refresh);
     bench_row(b, bench_no_goal(false), NAN, own, "us", good ? note : kd_realtime_message(v->stepper), "vehicle.step.%s",
               word);
+    const bench_goal goal = first ? bench_above(2) : bench_no_goal(true);
+    const char      *dot = first ? "" : ".", *ending = first ? "" : word;
+    if (!realtime_peer_version())
+        bench_row_without(b, goal, "MuJoCo", "libmujoco-dev", "ratio.mujoco.vehicle%s%s", dot, ending);
     if (!peer) return;
     kd_text(note, sizeof note, "MuJoCo Euler; %.2f us are tyres", 1e6 * realtime_peer_tyres(peer));
     if (first) bench_row(b, bench_no_goal(false), NAN, other, "us", note, "vehicle.step.mujoco");
-    bench_row(b, first ? bench_above(2) : bench_no_goal(true), NAN, other / own, "",
-              "MuJoCo / kardan, aim 4; same bodies, loops, springs and tyres", "ratio.mujoco.vehicle%s%s",
-              first ? "" : ".", first ? "" : word);
+    bench_row(b, goal, NAN, other / own, "", "MuJoCo / kardan, aim 4; same bodies, loops, springs and tyres",
+              "ratio.mujoco.vehicle%s%s", dot, ending);
 }
 
 // ---- constraints, and whether both are the same car ----------------------------------------------------------------
@@ -165,6 +168,8 @@ static void measure_defects(bench *b, vehicle *v, realtime_peer *peer, const cha
         other = fmax(other, realtime_peer_defect(peer));
     }
     bench_row(b, bench_below(1e-7), NAN, own, "m", "largest error of the loops", "vehicle.defect.%s", word);
+    if (!realtime_peer_version())
+        bench_row_without(b, bench_above(100), "MuJoCo", "libmujoco-dev", "ratio.mujoco.defect.%s", word);
     if (!peer) return;
     if (first)
         bench_row(b, bench_no_goal(false), NAN, other, "m", "as hard as MuJoCo goes: solref -1/h^2, -1/h",
@@ -188,6 +193,7 @@ static void measure_difference(bench *b, const kd_realtime_options *usual)
     vehicle             v;
     char                message[500] = "";
     double              worst = 0;
+    const bench_goal    goal = bench_below(bench_quick(b) ? 3e-3 : 1e-3);
     opt.h = bench_quick(b) ? 2.5e-4 : 1e-4;
     opt.external = none;
     bool           good = vehicle_open(&v, &opt, message, sizeof message);
@@ -202,8 +208,9 @@ static void measure_difference(bench *b, const kd_realtime_options *usual)
     }
     if (peer) {
         kd_text(message, sizeof message, "height, roll, arms; the largest is 0.17 rad; steps of %g s", opt.h);
-        bench_row(b, bench_below(bench_quick(b) ? 3e-3 : 1e-3), NAN, good ? worst : NAN, "m, rad", message,
-                  "vehicle.difference");
+        bench_row(b, goal, NAN, good ? worst : NAN, "m, rad", message, "vehicle.difference");
+    } else if (!realtime_peer_version()) {
+        bench_row_without(b, goal, "MuJoCo", "libmujoco-dev", "vehicle.difference");
     }
     realtime_peer_destroy(peer);
     vehicle_close(&v);

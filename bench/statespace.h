@@ -33,6 +33,7 @@ typedef struct statespace_method {
     const char     *form, *integrator;
     bool            adams, dirk; // of cvode; of arkode, with the Newton matrices of the formulation
     const char     *table;       // of arkode's dirk; NULL: that of order 4
+    int             order;       // of arkode's explicit methods; 0: 5
     bool            extrapolate; // of arkode's dirk
     kd_sdirk_method sdirk;
 } statespace_method;
@@ -45,7 +46,8 @@ typedef struct statespace_run {
     double        tol;
     const double *stops; // (nstops) instants at which a step must end; the last one is the end
     int           nstops;
-    const double *times; // (ntimes) of output
+    double       *seconds; // (nstops) thread CPU time from the start to each of them; may be NULL
+    const double *times;   // (ntimes) of output
     int           ntimes;
     kd_output     output; // may be NULL
     void         *context;
@@ -62,7 +64,21 @@ typedef struct statespace_outcome {
 statespace_outcome statespace_simulate(const statespace_problem *problem, const statespace_method *method,
                                        const statespace_run *run, kd_state *x);
 
+// ---- the HMMWV ------------------------------------------------------------------------------------------------------
+
+enum { STATESPACE_STOPS = 16 };
+// Instants at which wheels meet or leave the bump, and the end
+int statespace_stops(double end, double stops[STATESPACE_STOPS]);
+// One run with these stops, the smallest time of several
+statespace_outcome statespace_drive(const statespace_problem *problem, const statespace_method *method, double tol,
+                                    double end, int rounds, kd_state *x);
+// Largest difference of positions, |a - b| / max(1e-3, |b|)
+double statespace_difference(const statespace_problem *problem, const kd_state *a, const kd_state *b);
+// Place of an output; -1: there is none
+int statespace_output(const statespace_problem *problem, const char *name);
+
 void statespace_pendulum(bench *b); // S2 tables II and III
-void statespace_hmmwv(bench *b);    // S2 tables V and VI, figure 5
+void statespace_hmmwv(bench *b);    // figure 5, constraints, eigenvalue, ARKODE's implicit methods
+void statespace_times(bench *b);    // S2 tables V and VI
 
 #endif

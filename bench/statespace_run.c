@@ -2,6 +2,7 @@
 #include "core/text.h"
 #include "statespace.h"
 #include <math.h>
+#include <string.h>
 
 enum { MAX_ROWS = 128 };
 #define MAX_STEPS 50000000L
@@ -54,6 +55,16 @@ bool statespace_outputs(const statespace_problem *problem, const kd_state *x, do
     return kd_eom_eval(problem->data, KD_Y, y) == KD_EVAL_OK;
 }
 
+int statespace_output(const statespace_problem *problem, const char *wanted)
+{
+    for (int i = 0; i < kd_eom_dims(problem->eom).ny; i++) {
+        char name[64];
+        kd_eom_name(problem->eom, KD_NAME_Y, i, name, sizeof name);
+        if (strcmp(name, wanted) == 0) return i;
+    }
+    return -1;
+}
+
 static double largest(const statespace_problem *problem, kd_fn fn)
 {
     double    row[MAX_ROWS], worst = 0;
@@ -98,7 +109,8 @@ statespace_outcome statespace_simulate(const statespace_problem *problem, const 
     o.cvode.max_steps = MAX_STEPS;
     o.arkode.method = method->dirk ? KD_ARKODE_DIRK : KD_ARKODE_ERK;
     o.arkode.own_linear_algebra = method->dirk;
-    o.arkode.order = method->dirk ? 4 : 5;
+    o.arkode.order = method->dirk ? 4 : method->order > 0 ? method->order : 5;
+    o.arkode.max_steps = o.explicit_rk.max_steps = o.extrapolation.max_steps = MAX_STEPS;
     o.arkode.table = method->table;
     o.arkode.extrapolate = method->extrapolate;
     o.sdirk.method = method->sdirk;
@@ -114,8 +126,10 @@ statespace_outcome statespace_simulate(const statespace_problem *problem, const 
     out.status = kd_simulation_create(problem->eom, NULL, &o, x, &simulation, out.message, sizeof out.message);
     if (out.status >= 0) {
         const double start = bench_cpu_seconds();
-        for (int i = 0; i < run->nstops && out.status >= 0; i++)
+        for (int i = 0; i < run->nstops && out.status >= 0; i++) {
             out.status = kd_simulation_run(simulation, run->stops[i]);
+            if (run->seconds) run->seconds[i] = out.status < 0 ? NAN : bench_cpu_seconds() - start;
+        }
         if (out.status >= 0) out.seconds = bench_cpu_seconds() - start;
         out.stats = kd_simulation_stats(simulation);
         if (out.status < 0) kd_text(out.message, sizeof out.message, "%s", kd_simulation_message(simulation));

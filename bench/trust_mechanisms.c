@@ -126,7 +126,7 @@ void trust_singular(trust_dice *dice, trust_case *c)
     n.v = trust_sign(dice) * (n.g > 0 ? fast * trust_uniform(dice, 1.5, 4) : trust_decades(dice, 0.5, 30));
     n.t_end = trust_uniform(dice, 2, 12) / fabs(n.v);
     c->family = "singular";
-    c->length = n.r;
+    c->length = n.r + n.l; // the largest coordinate: tolerances are relative to it
     write_model(c, &n);
     trust_case_solve(c, n.t_end, motion, &n);
 }
@@ -143,7 +143,7 @@ void trust_scaled(trust_dice *dice, trust_case *c)
     n.g = trust_uniform(dice, 0, 1) * length / (period * period);
     n.t_end = trust_uniform(dice, 0.5, 3) * period;
     c->family = "scaled";
-    c->length = n.r;
+    c->length = n.r + n.l; // the largest coordinate: tolerances are relative to it
     c->atol_scale = fmin(1, fmin(length, length / period));
     write_model(c, &n);
     trust_case_solve(c, n.t_end, motion, &n);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common_run.h"
+#include "core/text.h"
 
 typedef struct run {
     const trust_case *c;
@@ -44,11 +45,15 @@ static kd_eval output(const kd_state *x, bool at_time, void *context)
     return KD_EVAL_OK;
 }
 
-static bool is_clean(const kd_certificate *c)
+// The verdict, and in words what made it
+static bool is_clean(const kd_certificate *c, char *words, size_t size)
 {
-    bool clean = kd_certificate_norm(c).good && kd_certificate_energy(c).good;
-    for (int i = 0; i < KD_LEVEL_COUNT; i++) clean = clean && kd_certificate_level(c, (kd_level)i).good;
-    return clean;
+    kd_clean verdict;
+    kd_certificate_verdict(c, &verdict);
+    for (int i = 0; i < verdict.nchecks; i++)
+        if (verdict.check[i].verdict == KD_CHECK_BAD)
+            kd_text(words, size, "%s: %s", verdict.check[i].name, verdict.check[i].sentence);
+    return verdict.clean;
 }
 
 static bool prepare(run *r, kd_coordinates coordinates)
@@ -93,10 +98,9 @@ static void simulate(run *r, trust_method method)
     if (o->status < 0) return;
     kd_certificate certificate = kd_certifier_certificate(r->certifier);
     certificate.status = o->status;
-    certificate.atol = r->atol;
-    certificate.stats = kd_simulation_stats(r->simulation);
+    kd_certificate_take(&certificate, r->simulation);
     o->ending = TRUST_DONE;
-    o->clean = is_clean(&certificate);
+    o->clean = is_clean(&certificate, o->message, sizeof o->message);
     if (r->seen < TRUST_TIMES) o->error = HUGE_VAL; // it ended, but the wanted times were not shown
 }
 

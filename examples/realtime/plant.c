@@ -22,6 +22,8 @@ typedef struct plant {
     const char *path;
     double      h, timeout, patience; // [s] step; wait for an answer, for the first word
     long        steps, give_up;       // answers missing in a row until the controller counts as lost
+    long        max_wrong;            // answers in a row that are not finite
+    const char *key;                  // file; NULL: none
     int         port;
     bool        inside, paced; // the same controller in this program; with the clock
     // the model
@@ -93,34 +95,64 @@ static bool find_ports(plant *p, char *refusal, size_t size)
     return refusal[0] == '\0';
 }
 
-static bool wait_for_controller(plant *p)
+static void drop_stepper(plant *p)
 {
-    if (wire_listen(&p->wire, &p->port) == WIRE_OK) {
-        printf("port %d\n", p->port);
-        fflush(stdout);
-        if (wire_accept(&p->wire, p->patience) == WIRE_OK) return true;
+    kd_realtime_destroy(p->stepper);
+    free(p->external);
+    free(p->u);
+    free(p->y);
+    p->stepper = NULL;
+    p->external = NULL;
+    p->u = p->y = NULL;
+}
+
+// A stepper for the ports that somebody wishes; refusal: why not
+static kd_status fit(plant *p, char *refusal, size_t size)
+{
+    refusal[0] = '\0';
+    kd_status status = make_stepper(p);
+    if (status < 0) snprintf(refusal, size, "the model cannot be run");
+    return status >= 0 && !find_ports(p, refusal, size) ? KD_ERR_ARGUMENT : status;
+}
+
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
+// A controller that fits. One that does not is refused, and the next one may come.
+static kd_status wait_for_controller(plant *p)
+{
+    char            refusal[200] = "";
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    if (p->key && !wire_read_key(p->key, &p->wire.key, p->message, sizeof p->message)) return KD_ERR_UNAVAILABLE;
+    wire_status heard = wire_listen(&p->wire, &p->port);
+    if (heard == WIRE_OK) printf("port %d\n", p->port);
+    fflush(stdout);
+    while (heard == WIRE_OK &&
+           (heard = wire_accept(&p->wire, fmax(0, p->patience - seconds_since(&start)))) == WIRE_OK) {
+        kd_status status = fit(p, refusal, sizeof refusal);
+        (void)wire_welcome(&p->wire, refusal[0] ? refusal : NULL);
+        if (status >= 0) return status;
+        fprintf(stderr, "plant: a controller was refused: %s\n", refusal);
+        drop_stepper(p);
     }
-    snprintf(p->message, sizeof p->message, "%s", p->wire.message);
-    return false;
+    if (heard == WIRE_HELD)
+        snprintf(p->message, sizeof p->message, "no controller within %g s", p->patience);
+    else
+        snprintf(p->message, sizeof p->message, "%s", p->wire.message);
+    return KD_ERR_UNAVAILABLE;
 }
 
 // A controller that fits, from outside or from inside
 static kd_status meet_controller(plant *p)
 {
-    char refusal[200] = "";
-    if (p->inside)
-        p->wire.ports = (wire_ports){.nreads = 1, .nwrites = 1, .read = {"speed"}, .write = {"input.torque"}};
-    else if (!wait_for_controller(p))
-        return KD_ERR_UNAVAILABLE;
-    kd_status status = make_stepper(p);
-    if (status < 0) snprintf(refusal, sizeof refusal, "the model cannot be run");
-    bool fits = status >= 0 && find_ports(p, refusal, sizeof refusal);
-    if (!p->inside) (void)wire_welcome(&p->wire, fits ? NULL : refusal);
-    if (status >= 0 && !fits) {
-        snprintf(p->message, sizeof p->message, "%s", refusal);
-        status = KD_ERR_ARGUMENT;
-    }
-    return status;
+    if (!p->inside) return wait_for_controller(p);
+    p->wire.ports = (wire_ports){.nreads = 1, .nwrites = 1, .read = {"speed"}, .write = {"input.torque"}};
+    return fit(p, p->message, sizeof p->message);
 }
 
 // Outputs out, inputs in
@@ -134,7 +166,7 @@ static wire_status exchange(plant *p, long n)
     else
         status = wire_exchange(&p->wire, (uint64_t)n, kd_realtime_state(p->stepper)->t, out, in, p->timeout);
     for (int k = 0; status == WIRE_OK && k < p->wire.ports.nwrites; k++) // what did not come, or is no number, holds
-        if (isfinite(in[k])) p->u[p->write[k]] = in[k];
+        p->u[p->write[k]] = in[k];
     return status;
 }
 
@@ -157,7 +189,7 @@ static void wait_until(const struct timespec *start, double seconds)
 static kd_status run(plant *p)
 {
     struct timespec start;
-    long            missing = 0; // answers in a row
+    long            missing = 0, wrong = 0; // answers in a row
     long            every = p->steps > ROWS ? p->steps / ROWS : 1;
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (long n = 1; n <= p->steps; n++) {
@@ -170,7 +202,13 @@ static kd_status run(plant *p)
         p->late += status == KD_LATE;
         wire_status answer = exchange(p, n);
         if (n % every == 0 || n == p->steps) print_row(p);
-        missing = answer == WIRE_OK ? 0 : missing + 1;
+        missing = answer == WIRE_HELD ? missing + 1 : 0;
+        wrong = answer == WIRE_WRONG ? wrong + 1 : answer == WIRE_OK ? 0 : wrong;
+        if (wrong >= p->max_wrong) {
+            snprintf(p->message, sizeof p->message, "%ld answers in a row are not finite, the last one at t = %.6g s",
+                     wrong, kd_realtime_state(p->stepper)->t);
+            return KD_STOPPED;
+        }
         if (answer == WIRE_FAILED || answer == WIRE_ENDED || missing >= p->give_up) {
             snprintf(p->message, sizeof p->message, "the controller is lost at t = %.6g s%s%s",
                      kd_realtime_state(p->stepper)->t, p->wire.message[0] ? ": " : "", p->wire.message);
@@ -194,6 +232,10 @@ static bool read_arguments(plant *p, int argc, char **argv)
             p->steps = atol(value), i++;
         else if (strcmp(argv[i], "--give-up") == 0)
             p->give_up = atol(value), i++;
+        else if (strcmp(argv[i], "--max-wrong") == 0)
+            p->max_wrong = atol(value), i++;
+        else if (strcmp(argv[i], "--key") == 0)
+            p->key = value, i++;
         else if (strcmp(argv[i], "--step") == 0)
             p->h = atof(value), i++;
         else if (strcmp(argv[i], "--timeout") == 0)
@@ -205,7 +247,7 @@ static bool read_arguments(plant *p, int argc, char **argv)
         else
             return false;
     }
-    return p->path && p->steps > 0 && p->h > 0 && p->timeout > 0 && p->give_up > 0;
+    return p->path && p->steps > 0 && p->h > 0 && p->timeout > 0 && p->give_up > 0 && p->max_wrong > 0;
 }
 
 int main(int argc, char **argv)
@@ -215,11 +257,12 @@ int main(int argc, char **argv)
                .timeout = 1,
                .patience = 20,
                .give_up = 50,
+               .max_wrong = 100,
                .wire = {.socket = -1},
                .control = control_default()};
     if (!read_arguments(&p, argc, argv)) {
         fputs("usage: plant MODEL [--port P] [--step H] [--steps N] [--timeout S] [--patience S] [--give-up N]\n"
-              "             [--paced] [--inside]\n",
+              "             [--max-wrong N] [--key FILE] [--paced] [--inside]\n",
               stderr);
         return 2;
     }
@@ -227,16 +270,13 @@ int main(int argc, char **argv)
     if (status >= 0) status = meet_controller(&p);
     if (status >= 0) {
         status = run(&p);
-        fprintf(stderr, "plant: %ld steps, %ld late; answers: %ld in time, %ld missing, %ld too late\n",
-                kd_realtime_steps(p.stepper), p.late, p.wire.fresh, p.wire.held, p.wire.stale);
+        fprintf(stderr, "plant: %ld steps, %ld late; answers: %ld in time, %ld missing, %ld too late, %ld not finite\n",
+                kd_realtime_steps(p.stepper), p.late, p.wire.fresh, p.wire.held, p.wire.stale, p.wire.wrong);
     }
     if (status != KD_OK) fprintf(stderr, "plant: %s: %s\n", kd_status_sentence(status), p.message);
     wire_goodbye(&p.wire);
     wire_close(&p.wire);
-    kd_realtime_destroy(p.stepper);
-    free(p.external);
-    free(p.u);
-    free(p.y);
+    drop_stepper(&p);
     kd_state_destroy(p.x);
     kd_system_destroy(p.system);
     kd_model_destroy(p.model);

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,17 +12,28 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef KD_WITH_CRYPTO
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#endif
 
-enum { MAGIC = 0x4b445031 /* KDP1 */, REPEATS = 3, LEFTOVERS = 32 /* datagrams that are looked at after time is up */ };
+enum {
+    MAGIC = 0x4b445032 /* KDP2 */,
+    CODE = 32 /* bytes of an HMAC-SHA256 */,
+    REPEATS = 3,
+    LEFTOVERS = 32 /* datagrams that are looked at after time is up */
+};
 static const double AGAIN = 0.05; // [s] between two hellos
 
-typedef enum kind { HELLO, WELCOME, REFUSED, VALUES, GOODBYE } kind;
+typedef enum kind { HELLO, SESSION, WELCOME, REFUSED, VALUES, GOODBYE } kind;
 
 typedef struct datagram {
-    uint32_t magic, kind;
-    uint64_t number;
-    double   time;
-    uint32_t nreads, nwrites; // HELLO; VALUES: nreads values
+    unsigned char code[CODE]; // of all that follows; 0 without a key
+    uint32_t      magic, kind;
+    uint64_t      session, number;
+    double        time;
+    uint32_t      nreads, nwrites; // HELLO; VALUES: nreads values
     union {
         double value[WIRE_PORTS];
         char   name[2 * WIRE_PORTS][WIRE_NAME]; // read, then written
@@ -51,7 +63,8 @@ static struct sockaddr_in loopback(int port)
 
 static wire_status open_socket(wire *l)
 {
-    *l = (wire){.socket = socket(AF_INET, SOCK_DGRAM, 0)};
+    const wire_key key = l->key;
+    *l = (wire){.socket = socket(AF_INET, SOCK_DGRAM, 0), .key = key};
     return l->socket < 0 ? fail(l, "no socket") : WIRE_OK;
 }
 
@@ -61,15 +74,97 @@ void wire_close(wire *l)
     l->socket = -1;
 }
 
-static wire_status put(wire *l, const datagram *d)
+// A new number, which nobody can foresee
+static uint64_t new_session(void)
 {
+    uint64_t number = 0;
+    int      file = open("/dev/urandom", O_RDONLY);
+    bool     whole = file >= 0 && read(file, &number, sizeof number) == (ssize_t)sizeof number;
+    if (file >= 0) close(file);
+    if (!whole) number = (uint64_t)(1e9 * now()) ^ (uint64_t)getpid() << 40;
+    return number | 1; // never 0
+}
+
+// ---- codes ----------------------------------------------------------------------------------------------------------
+
+#ifdef KD_WITH_CRYPTO
+static bool find_code(const wire_key *key, const datagram *d, unsigned char code[CODE])
+{
+    const unsigned char *from = d->code + CODE;
+    unsigned             size = 0;
+    return HMAC(EVP_sha256(), key->bytes, (int)key->size, from, sizeof *d - CODE, code, &size) && size == CODE;
+}
+
+static bool same_code(const unsigned char *a, const unsigned char *b)
+{
+    return CRYPTO_memcmp(a, b, CODE) == 0;
+}
+static const bool HAS_CODES = true;
+#else
+static bool find_code(const wire_key *key, const datagram *d, unsigned char code[CODE])
+{
+    (void)key, (void)d, (void)code;
+    return false;
+}
+
+static bool same_code(const unsigned char *a, const unsigned char *b)
+{
+    (void)a, (void)b;
+    return false;
+}
+static const bool HAS_CODES = false;
+#endif
+
+bool wire_read_key(const char *path, wire_key *key, char *message, size_t size)
+{
+    *key = (wire_key){0};
+    if (!HAS_CODES) {
+        snprintf(message, size, "keys need libcrypto (OpenSSL), which was missing when this program was built");
+        return false;
+    }
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        snprintf(message, size, "the key '%.100s' cannot be read: %s", path, strerror(errno));
+        return false;
+    }
+    key->size = fread(key->bytes, 1, sizeof key->bytes, file);
+    bool more = key->size == sizeof key->bytes && fgetc(file) != EOF, broken = ferror(file) != 0;
+    fclose(file);
+    while (key->size > 0 && (key->bytes[key->size - 1] == '\n' || key->bytes[key->size - 1] == '\r')) key->size--;
+    if (!more && !broken && key->size >= WIRE_KEY_LEAST) return true;
+    key->size = 0;
+    snprintf(message, size, "a key has %d to %d bytes; '%.100s' has not", WIRE_KEY_LEAST, WIRE_KEY_MOST, path);
+    return false;
+}
+
+// ---- datagrams ------------------------------------------------------------------------------------------------------
+
+static wire_status put(wire *l, datagram *d)
+{
+    d->magic = MAGIC;
+    d->session = l->session;
+    if (l->key.size > 0 && !find_code(&l->key, d, d->code)) return fail(l, "code");
     ssize_t sent = sendto(l->socket, d, sizeof *d, 0, (const struct sockaddr *)&l->peer, sizeof l->peer);
     // nobody listens (any more): the same as a datagram that is lost
     if (sent == (ssize_t)sizeof *d || errno == ECONNREFUSED || errno == EAGAIN || errno == ENOBUFS) return WIRE_OK;
     return fail(l, "sending");
 }
 
-// The next datagram before the clock shows until. What is not of this protocol, or of somebody else, is passed over;
+// Is it of this protocol, of the other side, and has it the right code? What is not is counted.
+static bool is_ours(wire *l, const datagram *d, size_t size, const struct sockaddr_in *from)
+{
+    unsigned char code[CODE];
+    bool          is_peer = from->sin_port == l->peer.sin_port && from->sin_addr.s_addr == l->peer.sin_addr.s_addr;
+    if (size != sizeof *d || d->magic != MAGIC || (l->has_peer && !is_peer)) {
+        l->strange++;
+        return false;
+    }
+    if (l->key.size == 0 || (find_code(&l->key, d, code) && same_code(code, d->code))) return true;
+    l->forged++;
+    return false;
+}
+
+// The next datagram before the clock shows until. What is not ours is passed over;
 // after that time no more than *leftovers are looked at, so that a flood of them does not keep anybody waiting.
 static wire_status get(wire *l, datagram *d, double until, int *leftovers)
 {
@@ -77,7 +172,7 @@ static wire_status get(wire *l, datagram *d, double until, int *leftovers)
         double left = fmax(0, until - now());
         if (left <= 0 && (*leftovers)-- <= 0) return WIRE_HELD;
         struct timespec    wait = {.tv_sec = (time_t)left, .tv_nsec = (long)(1e9 * fmod(left, 1))};
-        struct sockaddr_in from;
+        struct sockaddr_in from = {0};
         socklen_t          size = sizeof from;
         fd_set             set;
         FD_ZERO(&set);
@@ -86,10 +181,8 @@ static wire_status get(wire *l, datagram *d, double until, int *leftovers)
         if (ready < 0 && errno != EINTR) return fail(l, "waiting");
         if (ready <= 0 && now() >= until) return WIRE_HELD;
         if (ready <= 0) continue;
-        ssize_t got = recvfrom(l->socket, d, sizeof *d, MSG_DONTWAIT, (struct sockaddr *)&from, &size);
-        if (got != (ssize_t)sizeof *d || d->magic != MAGIC) continue;
-        bool is_peer = from.sin_port == l->peer.sin_port && from.sin_addr.s_addr == l->peer.sin_addr.s_addr;
-        if (l->has_peer && !is_peer) continue;
+        ssize_t got = recvfrom(l->socket, d, sizeof *d, MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)&from, &size);
+        if (got < 0 || !is_ours(l, d, (size_t)got, &from)) continue;
         if (!l->has_peer) l->peer = from;
         return WIRE_OK;
     }
@@ -105,7 +198,27 @@ wire_status wire_listen(wire *l, int *port)
     if (bind(l->socket, (struct sockaddr *)&address, sizeof address) != 0) return fail(l, "listening");
     if (getsockname(l->socket, (struct sockaddr *)&address, &size) != 0) return fail(l, "listening");
     *port = ntohs(address.sin_port);
+    l->session = new_session();
     return WIRE_OK;
+}
+
+// A hello of this session with ports that there may be. One without the session is told it, without more.
+static bool is_hello(wire *l, const datagram *d)
+{
+    if (d->kind != HELLO || d->nreads > WIRE_PORTS || d->nwrites > WIRE_PORTS) {
+        l->strange++;
+        return false;
+    }
+    datagram answer = {.kind = SESSION};
+    if (d->session != l->session) (void)put(l, &answer);
+    return d->session == l->session;
+}
+
+static void take_ports(const datagram *d, wire_ports *out)
+{
+    *out = (wire_ports){.nreads = (int)d->nreads, .nwrites = (int)d->nwrites};
+    for (int i = 0; i < out->nreads; i++) snprintf(out->read[i], WIRE_NAME, "%.31s", d->name[i]);
+    for (int i = 0; i < out->nwrites; i++) snprintf(out->write[i], WIRE_NAME, "%.31s", d->name[out->nreads + i]);
 }
 
 wire_status wire_accept(wire *l, double seconds)
@@ -115,27 +228,45 @@ wire_status wire_accept(wire *l, double seconds)
     double      until = now() + seconds;
     int         leftovers = LEFTOVERS;
     do status = get(l, &d, until, &leftovers);
-    while (status == WIRE_OK && (d.kind != HELLO || d.nreads > WIRE_PORTS || d.nwrites > WIRE_PORTS));
+    while (status == WIRE_OK && !is_hello(l, &d));
     if (status == WIRE_HELD) snprintf(l->message, sizeof l->message, "no controller within %g s", seconds);
     if (status != WIRE_OK) return status;
     l->has_peer = true;
-    l->ports = (wire_ports){.nreads = (int)d.nreads, .nwrites = (int)d.nwrites};
-    for (int i = 0; i < l->ports.nreads; i++) snprintf(l->ports.read[i], WIRE_NAME, "%.31s", d.name[i]);
-    for (int i = 0; i < l->ports.nwrites; i++)
-        snprintf(l->ports.write[i], WIRE_NAME, "%.31s", d.name[l->ports.nreads + i]);
+    take_ports(&d, &l->ports);
     return WIRE_OK;
 }
 
 wire_status wire_welcome(wire *l, const char *refusal)
 {
-    datagram d = {.magic = MAGIC, .kind = refusal ? REFUSED : WELCOME};
+    datagram d = {.kind = refusal ? REFUSED : WELCOME};
     if (refusal) snprintf(d.text, sizeof d.text, "%s", refusal);
-    return put(l, &d);
+    wire_status status = put(l, &d);
+    l->refused += refusal != NULL;
+    l->has_peer = l->has_peer && !refusal;
+    return status;
+}
+
+// An answer to the values of a number: taken, wrong, or (WIRE_HELD) not the one that is waited for
+static wire_status take_answer(wire *l, const datagram *d, uint64_t number, double *inputs)
+{
+    const size_t bytes = (size_t)l->ports.nwrites * sizeof *inputs;
+    bool         finite = true;
+    if (d->session != l->session || d->number != number || d->number <= l->last ||
+        d->nreads != (uint32_t)l->ports.nwrites) {
+        l->stale++;
+        return WIRE_HELD;
+    }
+    l->last = number;
+    for (int i = 0; i < l->ports.nwrites; i++) finite = finite && isfinite(d->value[i]);
+    l->fresh += finite;
+    l->wrong += !finite;
+    if (finite) memcpy(inputs, d->value, bytes);
+    return finite ? WIRE_OK : WIRE_WRONG;
 }
 
 wire_status wire_exchange(wire *l, uint64_t number, double time, const double *outputs, double *inputs, double seconds)
 {
-    datagram    d = {.magic = MAGIC, .kind = VALUES, .number = number, .time = time};
+    datagram    d = {.kind = VALUES, .number = number, .time = time};
     double      until = now() + seconds;
     int         leftovers = LEFTOVERS;
     wire_status status;
@@ -143,16 +274,11 @@ wire_status wire_exchange(wire *l, uint64_t number, double time, const double *o
     memcpy(d.value, outputs, (size_t)l->ports.nreads * sizeof *outputs);
     if (put(l, &d) != WIRE_OK) return WIRE_FAILED;
     while ((status = get(l, &d, until, &leftovers)) == WIRE_OK) {
-        if (d.kind == GOODBYE) return WIRE_ENDED;
-        if (d.kind == HELLO && wire_welcome(l, NULL) != WIRE_OK) return WIRE_FAILED; // the answer was lost
+        if (d.kind == GOODBYE && d.session == l->session) return WIRE_ENDED;
+        if (d.kind == HELLO && is_hello(l, &d) && wire_welcome(l, NULL) != WIRE_OK) return WIRE_FAILED; // it was lost
         if (d.kind != VALUES) continue;
-        if (d.number != number || d.nreads != (uint32_t)l->ports.nwrites) {
-            l->stale++;
-            continue;
-        }
-        memcpy(inputs, d.value, (size_t)l->ports.nwrites * sizeof *inputs);
-        l->fresh++;
-        return WIRE_OK;
+        status = take_answer(l, &d, number, inputs);
+        if (status != WIRE_HELD) return status;
     }
     if (status == WIRE_HELD) l->held++;
     return status;
@@ -160,7 +286,7 @@ wire_status wire_exchange(wire *l, uint64_t number, double time, const double *o
 
 void wire_goodbye(wire *l)
 {
-    datagram d = {.magic = MAGIC, .kind = GOODBYE};
+    datagram d = {.kind = GOODBYE};
     for (int i = 0; l->has_peer && i < REPEATS; i++) (void)put(l, &d);
 }
 
@@ -168,7 +294,7 @@ void wire_goodbye(wire *l)
 
 wire_status wire_connect(wire *l, int port, const wire_ports *ports, double seconds)
 {
-    datagram hello = {.magic = MAGIC, .kind = HELLO}, answer;
+    datagram hello = {.kind = HELLO}, answer;
     double   until = now() + seconds;
     hello.nreads = (uint32_t)ports->nreads;
     hello.nwrites = (uint32_t)ports->nwrites;
@@ -184,6 +310,8 @@ wire_status wire_connect(wire *l, int port, const wire_ports *ports, double seco
         wire_status status = get(l, &answer, fmin(until, now() + AGAIN), &leftovers);
         if (status == WIRE_FAILED) return status;
         if (status != WIRE_OK) continue;
+        if (answer.kind == SESSION) l->session = answer.session;
+        if (answer.session != l->session) continue;
         if (answer.kind == WELCOME) return WIRE_OK;
         if (answer.kind != REFUSED) continue;
         snprintf(l->message, sizeof l->message, "the plant refuses: %.150s", answer.text);
@@ -200,6 +328,7 @@ wire_status wire_receive(wire *l, uint64_t *number, double *time, double *output
     int         leftovers = LEFTOVERS;
     wire_status status;
     while ((status = get(l, &d, until, &leftovers)) == WIRE_OK) {
+        if (d.session != l->session) continue;
         if (d.kind == GOODBYE) return WIRE_ENDED;
         if (d.kind != VALUES || d.nreads != (uint32_t)l->ports.nreads) continue;
         if (d.number <= l->last) {
@@ -217,7 +346,7 @@ wire_status wire_receive(wire *l, uint64_t *number, double *time, double *output
 
 wire_status wire_answer(wire *l, uint64_t number, double time, const double *inputs)
 {
-    datagram d = {.magic = MAGIC, .kind = VALUES, .number = number, .time = time};
+    datagram d = {.kind = VALUES, .number = number, .time = time};
     d.nreads = (uint32_t)l->ports.nwrites;
     memcpy(d.value, inputs, (size_t)l->ports.nwrites * sizeof *inputs);
     return put(l, &d);

@@ -50,9 +50,14 @@ KD_API kd_status kd_arkode_start(kd_arkode *arkode, double t, const double *x) K
 // The same with what mode allows to keep: after events and samples.
 KD_API kd_status kd_arkode_restart(kd_arkode *arkode, double t, const double *x, kd_restart mode) KD_NODISCARD;
 KD_API kd_status kd_arkode_step(kd_arkode *arkode, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
-KD_API double    kd_arkode_time(const kd_arkode *arkode);
-KD_API double    kd_arkode_time_old(const kd_arkode *arkode); // start of the last step
-KD_API const double *kd_arkode_x(const kd_arkode *arkode);    // (n) at kd_arkode_time
+// Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
+// long. KD_ERR_STAGE: there is none, or steps have a fixed size.
+KD_API kd_status kd_arkode_retract(kd_arkode *arkode, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool          kd_arkode_ends(kd_arkode *arkode, kd_step_ends *ends);
+KD_API double        kd_arkode_time(const kd_arkode *arkode);
+KD_API double        kd_arkode_time_old(const kd_arkode *arkode); // start of the last step
+KD_API const double *kd_arkode_x(const kd_arkode *arkode);        // (n) at kd_arkode_time
 // Dense output of ARKODE in [time_old, time], projected where the steps are.
 KD_API kd_status   kd_arkode_dense(kd_arkode *arkode, double t, double *x) KD_NODISCARD;
 KD_API kd_stats    kd_arkode_stats(const kd_arkode *arkode);   // since creation

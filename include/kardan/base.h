@@ -39,6 +39,7 @@ KD_EXTERN_C_BEGIN
     X(KD_ERR_STAGE, -3, "a quantity was asked for before the state that it depends on was set")                        \
     X(KD_ERR_DEFINITION, -4, "the equations of motion are incomplete or their sizes contradict each other")            \
     X(KD_ERR_CHECK, -5, "a supplied derivative or constraint level disagrees with differences")                        \
+    X(KD_ERR_BUSY, -6, "an object was called from one of its own callbacks, while it is at work")                      \
     X(KD_ERR_TOLERANCE, -10, "a tolerance is not positive or not finite [-1001]")                                      \
     X(KD_ERR_TIME, -11, "the end time lies before the start time [-1106]")                                             \
     X(KD_ERR_CALLBACK_STOP, -12, "a function of the equations of motion asked to stop [-1102, -1103, -1104]")          \
@@ -62,6 +63,9 @@ KD_EXTERN_C_BEGIN
     X(KD_ERR_STEP_TOO_SMALL, -41, "the step size became too small [-1118]")                                            \
     X(KD_ERR_TOO_MANY_STEPS, -42, "more steps are needed than allowed [-1117]")                                        \
     X(KD_ERR_CHATTER, -44, "events follow each other without end")                                                     \
+    X(KD_ERR_POSITION_JUMP, -45, "a prescribed position jumps, which no force can do")                                 \
+    X(KD_ERR_STAGNATION, -46, "steps gain no time: a force jumps where the motion is")                                 \
+    X(KD_ERR_BLOW_UP, -47, "the motion grows beyond all measure: an element feeds it with energy")                     \
     X(KD_ERR_NO_EQUILIBRIUM, -43, "no equilibrium was found: forces remain that nothing balances")                     \
     X(KD_ERR_UNAVAILABLE, -50, "this part was not built: an optional library is missing")                              \
     X(KD_ERR_UNSUPPORTED, -51, "this combination has no meaning")                                                      \

@@ -38,7 +38,14 @@ KD_API kd_status kd_bdf_start(kd_bdf *bdf, double t, const double *x, bool keep_
 // The same with what mode allows to keep: after events and samples.
 KD_API kd_status kd_bdf_restart(kd_bdf *bdf, double t, const double *x, kd_restart mode) KD_NODISCARD;
 // One accepted step, not beyond t_end. Does not allocate. KD_OK; < 0: failed, the state is the last accepted one.
-KD_API kd_status     kd_bdf_step(kd_bdf *bdf, double t_end) KD_NODISCARD;
+KD_API kd_status kd_bdf_step(kd_bdf *bdf, double t_end) KD_NODISCARD;
+// Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
+// long. KD_ERR_STAGE: there is none, or steps have a fixed size.
+KD_API kd_status kd_bdf_retract(kd_bdf *bdf, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool kd_bdf_ends(kd_bdf *bdf, kd_step_ends *ends);
+// Somebody else used the linear algebra of the DAE between two steps: matrices are made anew.
+KD_API void          kd_bdf_refresh(kd_bdf *bdf);
 KD_API double        kd_bdf_time(const kd_bdf *bdf);
 KD_API double        kd_bdf_time_old(const kd_bdf *bdf); // start of the last accepted step
 KD_API const double *kd_bdf_x(const kd_bdf *bdf);        // (n)

@@ -32,12 +32,29 @@ typedef struct kd_limits {
 } kd_limits;
 KD_API kd_limits kd_limits_none(void);
 
+// ---- checks ---------------------------------------------------------------------------------------------------------
+// A run is clean when all its checks are good. What could not be looked at is named as not searched, and is part of the
+// verdict. Guide: docs/guide/certificate.md
+typedef enum kd_check_verdict { KD_CHECK_GOOD, KD_CHECK_BAD, KD_CHECK_NOT_SEARCHED } kd_check_verdict;
+KD_API const char *kd_check_word(kd_check_verdict verdict); // "good", "bad", "not searched"
+
+typedef struct kd_check {
+    char             name[64]; // "energy balance"
+    kd_check_verdict verdict;
+    double           figure;        // what was found, in the unit that the sentence tells; NaN: there is none
+    char             sentence[320]; // in words, without full stop
+} kd_check;
+
+enum { KD_MOST_ADDED = 16, KD_MOST_CHECKS = 32 };
+
 typedef struct kd_certificate {
     double     t_start, t_end;        // what was seen
     long       states;                // steps and wanted times that were looked at
     bool       has_constraints;       // g, h or c
     kd_largest level[KD_LEVEL_COUNT]; // |g|, |c|;  |gI|, |h|;  |gII|, |hI| of active rows
     double     scale[KD_LEVEL_COUNT]; // largest component of p, v, a, at least 1: what the violation is judged by
+    double     acceleration_step;     // largest |gII| h, h the step: what its violation does to velocities; 0: steps
+                                      // are not known
     bool       exploded;              // a position or velocity grew beyond 1e8 times the largest at the start
     bool       has_norms;             // quaternions
     kd_largest norm;                  // |q|
@@ -46,11 +63,24 @@ typedef struct kd_certificate {
     bool       has_energy;            // the equations tell their energies
     kd_largest energy;                // [J] |balance|: kinetic + potential + dissipated - supplied against the start
     double     energy_scale;          // [J] largest of kinetic energy, range of the potential energy, work done
-    double     kinetic, potential;    // [J] at the end
-    double     dissipated, supplied;  // [J] from the start to the end
-    // set by the caller, for words, limits and JSON
+    double     energy_rounding;       // [J] what rounding explains: of the largest terms, growing like a random walk
+    // what errors of the tolerance would make of the energy, largest so far: [J] per relative and per absolute
+    // tolerance, of velocities and of positions; all 0: not known
+    double energy_by_rtol[2], energy_by_atol[2];
+    double work_by_rtol, work_by_atol;           // [J] the same of the work done, along the whole run
+    double invariant_by_rtol, invariant_by_atol; // the same of invariants, positions and velocities together
+    double position_size, velocity_size;         // largest component of p and v
+    double kinetic, potential;                   // [J] at the end
+    double dissipated, supplied;                 // [J] from the start to the end
+    long   cautions;     // states at which a law was used where it no longer holds (kd_eom_caution)
+    double caution_time; // the first of them
+    char   caution[200]; // and which law
+    // set by the caller or, all but status and limits, by kd_certificate_take
     kd_status status; // how the run ended
-    double    atol;   // of the run
+    double    rtol;   // of the run; 0: as atol
+    double    atol;
+    int       nadded; // further checks: kd_certificate_add
+    kd_check  added[KD_MOST_ADDED];
     kd_limits limits;
     kd_stats  stats;
     double    wall_seconds;
@@ -78,6 +108,21 @@ KD_API kd_status   kd_certifier_see(kd_certifier *certifier, kd_simulation *simu
 KD_API kd_findings kd_certifier_findings(const kd_certifier *certifier);
 KD_API kd_certificate kd_certifier_certificate(const kd_certifier *certifier); // so far; limits: none
 
+// Tolerances and counters of the simulation that a certificate is of, and checks of its method: constant steps, index.
+KD_API void kd_certificate_take(kd_certificate *c, const kd_simulation *simulation);
+// One more check, as of another method or of an element; beyond KD_MOST_ADDED bad ones take the place of good ones.
+KD_API void kd_certificate_add(kd_certificate *c, const char *name, kd_check_verdict verdict, double figure,
+                               const char *format, ...) KD_PRINTF(5, 6);
+
+// ---- the verdict ----------------------------------------------------------------------------------------------------
+typedef struct kd_clean {
+    bool     clean; // no check is bad
+    int      nchecks, nbad, nnot_searched;
+    kd_check check[KD_MOST_CHECKS];
+    char     sentence[800]; // "clean", "clean, but not searched: .., ..", "not clean: .., .."
+} kd_clean;
+KD_API void kd_certificate_verdict(const kd_certificate *c, kd_clean *verdict);
+
 // ---- words ----------------------------------------------------------------------------------------------------------
 // A failed run (status < 0) is never praised: what would be good is "run failed". Where positions or velocities
 // exploded, everything relative to them means nothing: "exploded".
@@ -86,14 +131,18 @@ typedef struct kd_verdict {
     bool        good;
 } kd_verdict;
 
-KD_API kd_verdict kd_certificate_level(const kd_certificate *c, kd_level level); // "to rounding", "within tolerance",
-                                                                                 // "drift"
-KD_API kd_verdict kd_certificate_norm(const kd_certificate *c);                  // the same words
-KD_API kd_verdict kd_certificate_energy(const kd_certificate *c);                // "balanced", "not balanced"
+// "to rounding", "within tolerance", "drift"; accelerations by what they do to velocities in a step, also "loose":
+// accelerations and multipliers are less accurate than the motion
+KD_API kd_verdict kd_certificate_level(const kd_certificate *c, kd_level level);
+KD_API kd_verdict kd_certificate_norm(const kd_certificate *c);      // the same words
+KD_API kd_verdict kd_certificate_invariant(const kd_certificate *c); // "kept", "drift"
+KD_API kd_verdict kd_certificate_energy(const kd_certificate *c);    // "balanced", "not balanced"
 // An error of the positions against a reference solution: "agrees", "differs".
 KD_API kd_verdict kd_certificate_reference(const kd_certificate *c, double error);
 // Error of the energy balance relative to the energies involved; NaN if they are not known.
 KD_API double kd_certificate_energy_error(const kd_certificate *c);
+// [J] the error of the energy that errors of one tolerance in positions and velocities explain; NaN: not known.
+KD_API double kd_certificate_energy_explained(const kd_certificate *c);
 // Limits that are broken, 0: none. sentence (may be NULL) says which, by how much, when and in which equation; a limit
 // on something that the equations do not have is kept.
 KD_API int kd_certificate_broken(const kd_certificate *c, char *sentence, size_t size);

@@ -170,6 +170,7 @@ typedef enum kd_cross_verdict {
     KD_CROSS_LESS_ACCURATE, // the motion is right, but less accurate than its tolerance suggests
     KD_CROSS_PARTS,         // the motion is so sensitive that methods part
     KD_CROSS_CONTRADICTS,   // both methods converge, to different motions
+    KD_CROSS_DIFFERS,       // the other method converges, this run is somewhere else
     KD_CROSS_UNDECIDED,     // no other method could be run to the end
     KD_CROSS_VERDICTS
 } kd_cross_verdict;
@@ -196,7 +197,12 @@ typedef struct kd_cross_channel {
 
 typedef struct kd_cross_result {
     kd_cross_verdict verdict;
-    bool             gross; // the run cannot be trusted: contradiction, or an error above 1 % before methods part
+    bool             gross; // the run cannot be trusted: motions that converged differ by more than 1e-3 of their size,
+                            // or the run by more than 1e-2 from one that converged
+    double           rtol;  // of the run
+    long             partner_steps; // that the partner made ..
+    double           partner_h_max; // .. and that it was allowed [s]: other steps than those of the run
+    double           moved;         // how far the run moves, relative to the sizes of the channels
     char             partner[120];  // the method that it is compared with: "cartesian ggl + bdf"
     double           difference;    // largest relative one until methods part
     double           error;         // of the run, estimated by tighter runs where these were made, else difference
@@ -224,6 +230,8 @@ KD_API kd_status kd_cross_check_see(kd_cross_check *check, const kd_state *x) KD
 KD_API kd_status kd_cross_check_run(kd_cross_check *check, const kd_cross_options *opt,
                                     kd_cross_result *result) KD_NODISCARD;
 KD_API void      kd_cross_check_destroy(kd_cross_check *check); // NULL is fine
+// The same motion with an error of less than 1000 tolerances.
+KD_API bool kd_cross_is_good(const kd_cross_result *result);
 // Lines of text; one JSON object.
 KD_API size_t kd_cross_describe(const kd_cross_result *result, int most_channels, char *text, size_t size);
 KD_API size_t kd_cross_json(const kd_cross_result *result, char *text, size_t size);

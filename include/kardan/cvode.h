@@ -45,8 +45,13 @@ KD_API kd_status kd_cvode_create(kd_dae *dae, const kd_cvode_options *opt, kd_cv
 // Set the state; forgets the past.
 KD_API kd_status kd_cvode_start(kd_cvode *cvode, double t, const double *x) KD_NODISCARD;
 // The same with what mode allows to keep: after events and samples.
-KD_API kd_status     kd_cvode_restart(kd_cvode *cvode, double t, const double *x, kd_restart mode) KD_NODISCARD;
-KD_API kd_status     kd_cvode_step(kd_cvode *cvode, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
+KD_API kd_status kd_cvode_restart(kd_cvode *cvode, double t, const double *x, kd_restart mode) KD_NODISCARD;
+KD_API kd_status kd_cvode_step(kd_cvode *cvode, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
+// Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
+// long. KD_ERR_STAGE: there is none, or steps have a fixed size.
+KD_API kd_status kd_cvode_retract(kd_cvode *cvode, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool          kd_cvode_ends(kd_cvode *cvode, kd_step_ends *ends);
 KD_API double        kd_cvode_time(const kd_cvode *cvode);
 KD_API double        kd_cvode_time_old(const kd_cvode *cvode); // start of the last step
 KD_API const double *kd_cvode_x(const kd_cvode *cvode);        // (n) at kd_cvode_time

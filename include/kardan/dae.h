@@ -51,9 +51,10 @@ typedef enum kd_restart {
 // What an integrator tells about every attempt of a step, for those who want to know who limits it.
 typedef enum kd_attempt {
     KD_ATTEMPT_ACCEPTED,
-    KD_ATTEMPT_ERROR,   // error test failed
-    KD_ATTEMPT_NEWTON,  // corrector iteration failed or was too slow
-    KD_ATTEMPT_EVALUATE // a function asked for a smaller step
+    KD_ATTEMPT_ERROR,    // error test failed
+    KD_ATTEMPT_NEWTON,   // corrector iteration failed or was too slow
+    KD_ATTEMPT_EVALUATE, // a function asked for a smaller step
+    KD_ATTEMPT_RETRACTED // it had been accepted, but did not stand up to a check; told by the driver
 } kd_attempt;
 typedef enum kd_matrix_news {
     KD_MATRIX_KEPT,
@@ -69,9 +70,17 @@ typedef struct kd_attempt_report {
     kd_attempt     outcome;
     kd_matrix_news matrix; // the most expensive thing that was done to the Newton matrix in this attempt
     double         error;  // norm of the estimated error; NEWTON: of the last increment
+    const char    *why;    // RETRACTED: in words; otherwise NULL
     const double  *share;  // (n) part of each component in the square of that norm, sum 1; NULL: not known. Valid
                            // during the call
 } kd_attempt_report;
+
+// Both ends of an accepted step; arrays (n), valid until the next call that changes the integrator.
+typedef struct kd_step_ends {
+    double        t0, t1;
+    const double *x0, *d0; // x and x' at t0; only the leading nderivative components of x' mean something
+    const double *x1, *d1; // at t1
+} kd_step_ends;
 
 typedef struct kd_dae kd_dae;
 
@@ -116,6 +125,9 @@ typedef struct kd_dae_class {
     // Dense output between two accepted points: x(t) for t0 <= t <= t1, algebraic components re-solved. NULL:
     // integrator's.
     kd_eval (*interpolate)(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x);
+    // A point between two accepted ones that comes from an integrator's own polynomial: move it onto the constraints
+    // that accepted points satisfy, and solve for the algebraic components. NULL: nothing to do.
+    kd_eval (*between)(void *impl, double t, double *x);
     // Smooth continuation of the motion through the accepted points x0, x1: overwrite those of the leading nderivative
     // components of x, a first guess at time t, that are known better (p and v from positions, velocities and
     // accelerations at both ends). NULL: none.
@@ -156,6 +168,8 @@ struct kd_dae {
     const kd_component *component; // (n)
     const int          *index;     // (n) 1, 2, 3: differentiation index of the component; 0: follows from the others
                                    // and takes no part in convergence tests
+    double     *unit;              // (n) sizes that absolute tolerances refer to, of kd_alloc; NULL: 1
+    double      time;              // [s] that steps are long or short beside; 0: 1 s
     const bool *controlled;        // (n) counts in the error norm
     int         ndifferential;     // leading rows of F that contain derivatives; 0: unknown. The corrector scaling of
                                    // S0 Eq. 18 belongs to these rows only

@@ -114,6 +114,7 @@ typedef enum kd_mass_structure { // MASSTRCT of S3
 typedef struct kd_energies {
     double kinetic, potential;   // [J]
     double dissipated, supplied; // [W] power lost in dampers, power of actuators and inputs
+    double size;                 // [J] sum of the sizes of all terms, which rounding is relative to; 0: not known
 } kd_energies;
 
 // What kd_eom_name can name.
@@ -132,15 +133,32 @@ typedef enum kd_kind {
     KD_NAME_THETA,
     KD_NAME_Y,
     KD_NAME_SWITCH,
+    KD_NAME_DRIVE, // a coordinate that is prescribed and stands in none of p (kd_eom_def.drives)
     KD_NAME_KIND_COUNT
 } kd_kind;
+
+// A step as its method saw it, and what was found in it that it did not see: kd_eom_def.unseen
+typedef struct kd_step_seen {
+    double        rtol, atol; // of velocities, inner states and prescribed positions
+    int           nnodes;
+    const double *node;    // parts of the step, 0 <= . < 1, at which the method evaluates, apart from its end
+    bool          follows; // from the last step that was looked at to this one the motion is smooth
+} kd_step_seen;
+typedef struct kd_hidden {
+    double      part;      // of the step, at which it should end; infinity: nothing was found
+    double      size;      // effect, over what the tolerance allows
+    const char *name;      // of the element
+    const char *undecided; // an element of which bounds do not tell; NULL: none
+    double      clear;     // so long behind the step nothing can hide, as the motion goes on now [s]
+} kd_hidden;
 
 // ---- instants (S1 Eq. 31)
 // --------------------------------------------------------------------------------------------- Between instants z and
 // the active rows are fixed and all functions are smooth. At an instant, in this order: events of switching functions
-// that changed their sign (kd_eom_def.event once, with all that crossed), one-sided rows and dry friction (found by the
-// driver itself), samples (kd_eom_def.discrete, which sees the state behind the events); then the state is made
-// consistent with the active rows and the integrator starts again. See docs/guide/events.md
+// that changed their sign (kd_eom_def.event for one after the other, in their order; each sees the consistent state
+// that those before it left), one-sided rows and dry friction (found by the driver itself), samples
+// (kd_eom_def.discrete, which sees the state behind the events); then the state is made consistent with the active rows
+// and the integrator starts again. See docs/guide/events.md
 //
 // What an event changes: on entry the values from the left, on return those from the right.
 typedef struct kd_jump {
@@ -194,6 +212,11 @@ typedef struct kd_eom_def {
     // Bounds of the switching functions along the motion between two points of one step, which are at the acceleration
     // stage: with them no double crossing is missed, without them extrema are searched. -inf, inf: not known
     kd_eval (*switch_bounds)(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
+    // Did laws take values between two points of one step, at the velocity stage, that the step has not seen? From
+    // bounds of the laws; without it nothing is searched. unsearched names what it does not know, i = 0, 1, ...; NULL:
+    // no more
+    kd_eval (*unseen)(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
+    const char *(*unsearched)(int i, void *context);
     kd_eval (*event)(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump);
     const signed char *crossing; // (nswitch) 1: function i matters where it rises, -1: where it falls, 0: both. A
                                  // crossing the other way is shown to event, but not logged. NULL: both. Copied
@@ -203,12 +226,30 @@ typedef struct kd_eom_def {
     kd_eval (*discrete)(const kd_point *x, void *context, double *z_new); // z after the samples that are due at x->t
     bool discrete_of_motion;   // discrete looks at t, p, v, r, u and z only: a, w, s, lambda, mu of x may be old, which
                                // makes samples cheaper. Default false
+    bool discrete_counts;      // z tells which samples were made: discrete called again at the same time changes
+                               // nothing. Default false
     const double *restitution; // (nlambda) 0 .. 1: row i is one-sided, g_i >= 0, impacts reverse gI_i by this factor;
                                // < 0: it always holds. NULL: all do. Copied
     const int *friction;       // (nmu) row i is dry friction: the place in z that has its direction, 0: it sticks (the
                                // row holds), 1, -1: it slides with h_i > 0, < 0 (mu_i = 0, the force of sliding is
                                // part of f); -1: the row always holds. NULL: all do. Copied
-    kd_function breakaway;     // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
+    const double *friction_scale; // (nmu) |h_i| over which the force of sliding varies at rest, as Stribeck's velocity:
+                                  // steps do not jump over it on the way to rest. 0, NULL: it hardly does. Copied
+    kd_function breakaway;        // (nmu) largest |mu_i| while row i sticks; with friction. Acceleration stage
+
+    // Drives: coordinates x that are functions of t and u alone, stand in none of p and v, and carry masses along, as
+    // the base of a mechanism in coordinates relative to it. Where x' jumps (next_break), v jumps, too: with M_vx the
+    // block of the whole mass matrix that couples v and x', M (v+ - v) + M_vx (x'+ - x') + (GZ)' Lambda + (HZ)' Pi = 0.
+    // Rows of g and h that depend on t need nothing of this. All or none; ndrives 0: none
+    int ndrives;
+    // Coordinates with two derivatives, (ndrives) each. Time stage
+    kd_eval (*drives)(const kd_point *x, void *context, double *q, double *dq, double *ddq);
+    // Generalised impulses for jumps dv of v and dx of x' with the impulses of the rows, by the whole mass matrix:
+    // free (nv) = M dv + M_vx dx + (GZ)' Lambda + (HZ)' Pi, driven (ndrives) the same for the drives. Velocity stage
+    kd_eval (*impulses)(const kd_point *x, const double *dv, const double *dx, const double *Lambda, const double *Pi,
+                        void *context, double *free, double *driven);
+    const unsigned char *timed; // (nlambda) 1: g_i depends on t or u of itself, not by drives alone; for messages about
+                                // jumps of drives. NULL: all may. Copied
 
     // derivatives: derivative() answers the blocks whose bit is set in given[fn]; blocks in zero[fn] vanish
     // identically; all others are differenced
@@ -232,11 +273,29 @@ typedef struct kd_eom_def {
     kd_mass_structure mass_structure;
     bool              autonomous; // no function depends on t
     const double     *theta;      // (ntheta) default parameters, copied
+    // (nv) natural size of an increment of each coordinate, > 0, copied: 1 for an angle [rad], the size of the
+    // mechanism for a length. Ranks, starts and tolerances of rounding are judged in these units. NULL: 1
+    const double *unit;
+    const double *position_unit; // (np) the same of the coordinates themselves, copied. NULL: 1
+    double        time;          // [s] natural time, in which the motion changes by such sizes; 0: 1 s
     // Names for messages; NULL or a NULL answer: "p[3]". The string must live as long as the context.
     const char *(*name)(kd_kind kind, int i, void *context);
     // Why a function refused (KD_EVAL_RETRY) or answered no number at x, in words for the message; text is "" before.
     // Velocity stage. Optional
     void (*reason)(const kd_point *x, void *context, char *text, size_t size);
+    // Who is to blame when a run gets nowhere, in words for its message; text is "" before. Velocity stage. Optional.
+    // The element whose force or rate jumps between two points next to each other, with its law
+    void (*jumps)(const kd_point *x0, const kd_point *x1, void *context, char *text, size_t size);
+    // The element that feeds most energy at x; its power [W], 0: none does
+    double (*feeds)(const kd_point *x, void *context, char *text, size_t size);
+
+    // Amounts behind the inner states (the oil behind a pressure), which stay as long as nothing flows in or out, and
+    // their slopes by r: (nr) both, zero on entry; amount NAN: none is known. Velocity stage. Optional
+    kd_eval (*content)(const kd_point *x, void *context, double *amount, double *slope);
+
+    // Whether a law is used at x where it no longer holds (oil below its vapour pressure), in words; text is "" before
+    // and stays so if all is well. Velocity stage. Optional
+    void (*caution)(const kd_point *x, void *context, char *text, size_t size);
 
     // One thread's workspace; NULL: context itself is passed, and must then not be changed by the functions.
     void *(*make_work)(void *context);
@@ -256,8 +315,11 @@ typedef struct kd_eom kd_eom;
 KD_API kd_status         kd_eom_create(const kd_eom_def *def, kd_eom **eom, char *message, size_t size) KD_NODISCARD;
 KD_API void              kd_eom_destroy(kd_eom *eom); // NULL is fine
 KD_API kd_dims           kd_eom_dims(const kd_eom *eom);
-KD_API int               kd_eom_rows(const kd_eom *eom, kd_fn fn);      // rows of a function
-KD_API int               kd_eom_columns(const kd_eom *eom, kd_var var); // columns of a derivative; nv for KD_P
+KD_API int               kd_eom_rows(const kd_eom *eom, kd_fn fn);       // rows of a function
+KD_API int               kd_eom_columns(const kd_eom *eom, kd_var var);  // columns of a derivative; nv for KD_P
+KD_API double            kd_eom_unit(const kd_eom *eom, int j);          // kd_eom_def.unit[j], or 1
+KD_API double            kd_eom_position_unit(const kd_eom *eom, int i); // kd_eom_def.position_unit[i], or 1
+KD_API double            kd_eom_time(const kd_eom *eom);                 // kd_eom_def.time, or 1
 KD_API const char       *kd_eom_title(const kd_eom *eom);
 KD_API const kd_eom_def *kd_eom_definition(const kd_eom *eom);
 // "joint 'hinge' angle" or, without a name, "p[3]", written to buffer, which is returned. A velocity without name whose
@@ -294,6 +356,14 @@ KD_API kd_eval kd_eom_Z(kd_eom_data *d, double *Z) KD_NODISCARD;     // (np x nv
 KD_API kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p) KD_NODISCARD; // (nq x np) in plain coordinates, not increments
 KD_API kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p_moved) KD_NODISCARD;
 KD_API kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out) KD_NODISCARD;
+// Is a law used where it no longer holds? text says which and why; "" and false: no, or not known.
+KD_API bool kd_eom_caution(kd_eom_data *d, char *text, size_t size);
+// Amounts behind the inner states and their slopes by r; NAN where none is known.
+KD_API kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope) KD_NODISCARD;
+// kd_eom_def.jumps between two points (kd_eom_point) of this data, kd_eom_def.feeds at the velocity stage; "" and 0 for
+// equations that do not tell.
+KD_API void    kd_eom_jumps(kd_eom_data *d, const kd_point *x0, const kd_point *x1, char *text, size_t size);
+KD_API double  kd_eom_feeds(kd_eom_data *d, char *text, size_t size);
 KD_API kd_eval kd_eom_acceleration(kd_eom_data *d,
                                    double      *a) KD_NODISCARD; // explicit formalism, if the definition has it
 // a, lambda and mu together at the velocity stage, if the definition has it.
@@ -313,8 +383,17 @@ KD_API kd_eval kd_eom_event(kd_eom_data *d, const signed char *crossed, kd_jump 
 KD_API kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point *x1, double *lower,
                                     double *upper) KD_NODISCARD;
 KD_API kd_eval kd_eom_breakaway(kd_eom_data *d, double *limit) KD_NODISCARD; // (nmu) infinity: the row always holds
-KD_API bool    kd_eom_one_sided(const kd_eom *eom, int lambda);              // g_i >= 0
+// Drives at the time stage; impulses at the velocity stage, as kd_eom_def says. free, driven, Lambda, Pi may be NULL.
+KD_API kd_eval kd_eom_drives(kd_eom_data *d, double *q, double *dq, double *ddq) KD_NODISCARD;
+KD_API kd_eval kd_eom_impulses(kd_eom_data *d, const double *dv, const double *dx, const double *Lambda,
+                               const double *Pi, double *free, double *driven) KD_NODISCARD;
+KD_API bool    kd_eom_one_sided(const kd_eom *eom, int lambda); // g_i >= 0
 KD_API bool    kd_eom_is_friction(const kd_eom *eom, int mu);
+// Without function: out says that nothing was found. Velocity stage
+KD_API kd_eval kd_eom_unseen(kd_eom_data *d, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen,
+                             kd_hidden *out) KD_NODISCARD;
+// What is not searched, by its name; NULL: no more
+KD_API const char *kd_eom_unsearched(const kd_eom *eom, int i);
 // Impact at the position stage: M (v+ - v) = -(GZ)' Lambda - (HZ)' Pi over the active rows, for which gI = 0 and h = 0
 // afterwards, and the rows that are hit (hit[i] != 0, which need not be active), where gI_i+ = -restitution_i gI_i;
 // impulses of rows that would pull are left out. v holds v on entry, v+ on return; impulse (nlambda + nmu) may be NULL.
@@ -379,7 +458,9 @@ typedef struct kd_state {
 
 // All zero; rows are active but for one-sided ones and dry friction, which simulations switch on
 KD_API kd_status kd_state_create(const kd_eom *eom, kd_state **x) KD_NODISCARD;
-KD_API void      kd_state_copy(const kd_state *from, kd_state *to); // same equations
+// KD_ERR_ARGUMENT: one is NULL, or the sizes are others (other equations): nothing is copied
+KD_API kd_status kd_state_copy(const kd_state *from, kd_state *to);
+KD_API bool      kd_state_fits(const kd_eom *eom, const kd_state *x); // does x have the sizes of these equations?
 KD_API void      kd_state_destroy(kd_state *x);
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,15 @@ typedef enum kd_stability {
     KD_UNSTABLE,
 } kd_stability;
 
+// What became of the velocities of the start
+typedef enum kd_start_motion {
+    KD_MOTION_NONE,     // it was at rest
+    KD_MOTION_DROPPED,  // set to 0
+    KD_MOTION_STEADY,   // what no force opposes goes on (the rest is set to 0), and forces balance in this motion
+    KD_MOTION_UNSTEADY, // the same, but forces do not balance in this motion: positions are those of rest
+    KD_MOTION_WHOLE,    // there is no rest; forces balance at the velocities of the start
+} kd_start_motion;
+
 typedef struct kd_equilibrium_options {
     double tolerance;      // largest force that may remain, as a share of the force scale          default 1e-9
     int    max_iterations; // of each attempt                                                       default 200
@@ -21,6 +30,7 @@ typedef struct kd_equilibrium_options {
     double spread;         // size of these moves [m], [rad]                                        default 0.2
     bool   no_dynamics;    // Newton's method only, without damped dynamics                         default false
     bool   stable;         // an unstable equilibrium will not do                                   default false
+    bool   keep_motion;    // of a start that moves, see kd_start_motion                                  default false
 } kd_equilibrium_options;
 KD_API kd_equilibrium_options kd_equilibrium_options_default(void);
 
@@ -38,13 +48,24 @@ typedef struct kd_equilibrium_result {
     double moved; // largest increment from the start [m], [rad]
     int    moved_row;
     int    iterations, attempts;
-    bool   by_dynamics; // Newton's method alone did not find it
+    bool   by_dynamics;      // Newton's method alone did not find it
+    int    kept;             // combinations of inner states that keep what they hold at the start (oil, air, integrals)
+    char   kept_states[400]; // their names, "a, b + c"
+    kd_start_motion motion;
+    double          speed; // largest velocity that goes on, in size
+    int             speed_row;
+    double          dropped; // largest change of a velocity
+    int             dropped_row;
 } kd_equilibrium_result;
 
 // Static equilibrium at the time x->t: v = 0, a = 0, inputs held; p, r, w, s, lambda, mu are sought, the position from
-// that of x on. Constraints that are redundant and directions in which nothing acts are allowed: then the smallest
-// forces and moves are taken. KD_ERR_NO_EQUILIBRIUM: none found; x is unchanged, message names the force that
-// remains, result (may be NULL) describes the best attempt. KD_ERR_UNSUPPORTED: too large for full matrices.
+// that of x on. What nothing determines at rest, but closed elements keep on every way there (the oil of a cylinder,
+// the air of a bellows, states whose rate vanishes at rest), is that of x. Constraints that are redundant and
+// directions in which nothing acts are allowed: then the smallest forces and moves are taken. KD_ERR_NO_EQUILIBRIUM:
+// none found; x is unchanged, message names the force that remains, result (may be NULL) describes the best attempt.
+// KD_ERR_UNSUPPORTED: too large for full matrices. With keep_motion the part of the start's velocities that no force
+// opposes (rigid motions, spinning wheels: the projection of v by the mass matrix on the free directions) goes on, in
+// the balance of forces of this motion.
 KD_API kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_equilibrium_options *opt,
                                 kd_state *x, kd_equilibrium_result *result, char *message, size_t size) KD_NODISCARD;
 
@@ -67,9 +88,11 @@ typedef struct kd_family {
 // A steady turn about the vertical axis z: velocities v .. v + 2 of a point along fixed axes, v + 3 .. v + 5 angular
 // velocity in the axes of a body whose attitude is the unit quaternion p + 3 .. p + 6 (the joint "free"). They follow
 // from the rate: angular velocity rate z, accelerations rate z x v; all others are given as for a straight motion.
+// planar: velocities v, v + 1 along fixed axes and v + 2 about the axis of the joint "planar", coordinates p .. p + 2.
 typedef struct kd_turn {
     int    v, p;
-    double rate; // [rad/s]
+    double rate; // [rad/s], to the left; negative: to the right
+    bool   planar;
 } kd_turn;
 
 typedef struct kd_trim_options {

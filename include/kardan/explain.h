@@ -58,6 +58,8 @@ enum { KD_EXPLAIN_LIMITERS = 10, KD_EXPLAIN_STEPS = 5 };
 
 typedef struct kd_explanation {
     long          attempts, accepted, rejected_error, rejected_newton, refused; // refused: by a function
+    long          retracted;       // accepted at first, taken back after a check
+    char          why[120];        // the last of these
     long          unlimited;       // accepted steps that no error limited: start, largest step allowed, end of the run
     double        t_first, t_last; // [s]
     double        h_typical, h_least; // [s] geometric mean and smallest of the accepted steps

@@ -49,7 +49,12 @@ KD_API kd_status kd_explicit_start(kd_explicit *self, double t, const double *x)
 KD_API kd_status kd_explicit_restart(kd_explicit *self, double t, const double *x, kd_restart mode) KD_NODISCARD;
 // One accepted step, not beyond t_end. Does not allocate. KD_OK; KD_STIFF: the same, and kd_explicit_message advises an
 // implicit method, once after each start; < 0: failed, the state is the last accepted one.
-KD_API kd_status     kd_explicit_step(kd_explicit *self, double t_end) KD_NODISCARD;
+KD_API kd_status kd_explicit_step(kd_explicit *self, double t_end) KD_NODISCARD;
+// Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
+// long. KD_ERR_STAGE: there is none, or steps have a fixed size.
+KD_API kd_status kd_explicit_retract(kd_explicit *self, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool          kd_explicit_ends(kd_explicit *self, kd_step_ends *ends);
 KD_API double        kd_explicit_time(const kd_explicit *self);
 KD_API double        kd_explicit_time_old(const kd_explicit *self); // start of the last accepted step
 KD_API const double *kd_explicit_x(const kd_explicit *self);        // (n)

@@ -53,7 +53,12 @@ KD_API kd_status kd_extrapolation_restart(kd_extrapolation *self, double t, cons
                                           kd_restart mode) KD_NODISCARD;
 // One accepted step, not beyond t_end. Does not allocate. KD_OK; KD_STIFF: the same, and kd_extrapolation_message
 // advises an implicit method, once after each start; < 0: failed, the state is the last accepted one.
-KD_API kd_status     kd_extrapolation_step(kd_extrapolation *self, double t_end) KD_NODISCARD;
+KD_API kd_status kd_extrapolation_step(kd_extrapolation *self, double t_end) KD_NODISCARD;
+// Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
+// long. KD_ERR_STAGE: there is none, or steps have a fixed size.
+KD_API kd_status kd_extrapolation_retract(kd_extrapolation *self, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool          kd_extrapolation_ends(kd_extrapolation *self, kd_step_ends *ends);
 KD_API double        kd_extrapolation_time(const kd_extrapolation *self);
 KD_API double        kd_extrapolation_time_old(const kd_extrapolation *self); // start of the last accepted step
 KD_API const double *kd_extrapolation_x(const kd_extrapolation *self);        // (n)

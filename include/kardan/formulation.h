@@ -54,8 +54,9 @@ typedef enum kd_update {
 // When positions and velocities are projected onto their constraints (S1 Eq. 36).
 typedef enum kd_projection {
     KD_PROJECT_NEVER,
-    KD_PROJECT_BOUND, // when the violation exceeds projection_bound
-    KD_PROJECT_ALWAYS // after every step
+    KD_PROJECT_BOUND,  // when the violation exceeds projection_bound
+    KD_PROJECT_ALWAYS, // after every step
+    KD_PROJECT_AUTO,   // by a simulation: always for the form ode with explicit methods; never otherwise
 } kd_projection;
 
 // How the state-space form chooses its coordinates (S2 sections 1 and 2).
@@ -76,13 +77,15 @@ typedef struct kd_formulation_options {
     double           baumgarte_beta;      // [1/s]                                                        default 10
     kd_derivatives   derivatives; //                                                              default analytic
     bool             estimated; // grouped: pattern from difference matrices instead of the topology      default false
-    kd_update        update;    //                                                                        default full
+    bool             estimated_at_start; // the same, at first from the matrix of the start alone (S0)     default false
+    kd_update        update; //                                                                        default full
     bool             explicit_form;    // v' - a(p, v, ...) (S0 Eq. 10) instead of the residual (Eq. 9)   default false
-    kd_projection    projection;       // index2, index1, baumgarte, ode: onto g, gI, h                   default never
+    kd_projection    projection;       // index2, index1, baumgarte, ode: onto g, gI, h                   default auto
     bool             project_mass;     // in the norm of M instead of the Euclidean one                   default true
     double           projection_bound; // KD_PROJECT_BOUND: largest |g|, |gI|, |h| that is left alone     default 1e-8
     kd_parametrisation
             parametrisation; // statespace                                                     default partition
+    bool    natural;         // absolute tolerances count in natural units of the model, not in SI      default false
     kd_part part;            // derivatives of all or of the stiff elements only             default all
 } kd_formulation_options;
 

@@ -30,8 +30,13 @@ KD_API kd_status kd_ida_create(kd_dae *dae, const kd_ida_options *opt, kd_ida **
 // Set the state (x consistent); forgets the past.
 KD_API kd_status kd_ida_start(kd_ida *ida, double t, const double *x) KD_NODISCARD;
 // The same with what mode allows to keep: after events and samples.
-KD_API kd_status     kd_ida_restart(kd_ida *ida, double t, const double *x, kd_restart mode) KD_NODISCARD;
-KD_API kd_status     kd_ida_step(kd_ida *ida, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
+KD_API kd_status kd_ida_restart(kd_ida *ida, double t, const double *x, kd_restart mode) KD_NODISCARD;
+KD_API kd_status kd_ida_step(kd_ida *ida, double t_end) KD_NODISCARD; // one internal step, not beyond t_end
+// Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
+// long. KD_ERR_STAGE: there is none, or steps have a fixed size.
+KD_API kd_status kd_ida_retract(kd_ida *ida, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool          kd_ida_ends(kd_ida *ida, kd_step_ends *ends);
 KD_API double        kd_ida_time(const kd_ida *ida);
 KD_API double        kd_ida_time_old(const kd_ida *ida); // start of the last step
 KD_API const double *kd_ida_x(const kd_ida *ida);        // (n) at kd_ida_time

@@ -43,8 +43,15 @@ typedef struct kd_linear {
     const char *const *descriptor_name; // (nd)
     int                nredundant;      // constraints that depend on others
     double             speed, force;    // max |v|, max |a| of the state: both 0 at an equilibrium
-    void              *memory;          // of all arrays
+    // Derivatives by inputs and of outputs that come from differences: the worst of their estimated errors, relative to
+    // the largest change of the same function by a unit of any variable, and whose it is. Beyond 1e-6 message says so:
+    // a kink, or a function that no step resolves.
+    double      difference_error;
+    const char *difference_name;
+    void       *memory; // of all arrays
 } kd_linear;
+
+#define KD_LINEAR_ERROR 1e-6 // of difference_error; a larger one is told
 
 // Linear equations at x. What is not consistent in x is corrected in a copy (kd_initial_consistent; KD_CORRECTED).
 // inputs NULL: all inputs are 0; opt NULL: defaults. message (may be NULL) says why it failed, or what is news.

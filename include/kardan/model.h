@@ -226,6 +226,7 @@ typedef struct kd_force_def {
     double       stroke;      // hydraulic: way of the piston, from the smallest volume of A to that of B [m]
     double       bulk;        // hydraulic: bulk modulus of the oil [Pa]
     double       leakage;     // hydraulic: flow from A to B per pressure [m^3/(s Pa)]
+    double       vapour;      // hydraulic: pressure below which its oil boils; told [Pa]
     double       ends;        // hydraulic: stiffness of the ends of the stroke [N/m]; 0: none
     const char  *valve;       // hydraulic: opening, -1 .. 1, positive extends; an expression; NULL: closed
     double       lag;         // hydraulic: time constant of the spool, an inner state [s]; 0: none
@@ -254,6 +255,7 @@ typedef struct kd_state_def {
     double        time_constant;
     double        kp, ki;
     double        start;
+    const char   *unit; // of x, shown in results; NULL: that of the input, if it is a lag of a path
 } kd_state_def;
 
 // An input u(t): an expression of t, or driven from outside (value NULL; then it is constant at start).

@@ -10,7 +10,7 @@ typedef struct kd_radau kd_radau;
 
 // Names in capitals are those of S3 (IOPT, ROPT). Defaults are the paper's, except newton_stop (docs/methods/radau.md).
 typedef struct kd_radau_options {
-    double        rtol;       // RTOL, > 10 uround                                                     default 1e-6
+    double        rtol;       // RTOL, >= 10 uround                                                    default 1e-6
     double        atol;       // ATOL, > 0                                                             default 1e-6
     const double *rtol_each;  // (dae->nstate) or NULL; copied
     const double *atol_each;  // (dae->nstate) or NULL; copied
@@ -39,6 +39,7 @@ typedef struct kd_stats {
     long   accepted;          // NACCPT
     long   rejected_error;    // NERJCT
     long   rejected_newton;   // NCRJCT
+    long   retracted;         // accepted at first, taken back by who verified them; not among accepted
     long   steps;             // NSTEP: all attempts
     long   residuals;         // NEOM
     long   for_differences;   // evaluations made for differences (in addition)
@@ -69,6 +70,13 @@ KD_API kd_status kd_radau_start(kd_radau *radau, double t, const double *x) KD_N
 KD_API kd_status kd_radau_restart(kd_radau *radau, double t, const double *x, kd_restart mode) KD_NODISCARD;
 // One accepted step, not beyond t_end. Does not allocate. KD_OK; < 0: failed, the state is the last accepted one.
 KD_API kd_status kd_radau_step(kd_radau *radau, double t_end) KD_NODISCARD;
+// Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
+// long. KD_ERR_STAGE: there is none, or steps have a fixed size.
+KD_API kd_status kd_radau_retract(kd_radau *radau, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool kd_radau_ends(kd_radau *radau, kd_step_ends *ends);
+// Somebody else used the linear algebra of the DAE between two steps: matrices are made anew.
+KD_API void kd_radau_refresh(kd_radau *radau);
 
 KD_API double        kd_radau_time(const kd_radau *radau);
 KD_API double        kd_radau_time_old(const kd_radau *radau); // start of the last accepted step

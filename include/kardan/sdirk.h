@@ -26,7 +26,7 @@ typedef enum kd_sdirk_method {
 
 typedef struct kd_sdirk_options {
     kd_sdirk_method method;     //                                                                       default sdirk
-    double          rtol;       // > 10 uround                                                           default 1e-6
+    double          rtol;       // >= 10 uround                                                          default 1e-6
     double          atol;       // > 0                                                                   default 1e-6
     const double   *rtol_each;  // (dae->nstate) or NULL; copied
     const double   *atol_each;  // (dae->nstate) or NULL; copied
@@ -61,6 +61,13 @@ KD_API kd_status kd_sdirk_restart(kd_sdirk *sdirk, double t, const double *x, kd
 // Coordinates are chosen anew (kd_dae_class.relabel) at the start of a step: dense output of the last one stays valid
 // until then.
 KD_API kd_status kd_sdirk_step(kd_sdirk *sdirk, double t_end) KD_NODISCARD;
+// Take the last accepted step back, right after it: time and state are those of its start, the next step is at most h
+// long. KD_ERR_STAGE: there is none, or steps have a fixed size.
+KD_API kd_status kd_sdirk_retract(kd_sdirk *sdirk, double h) KD_NODISCARD;
+// Both ends of the last step; false: there is none, or x' is not known there.
+KD_API bool kd_sdirk_ends(kd_sdirk *sdirk, kd_step_ends *ends);
+// Somebody else used the linear algebra of the DAE between two steps: matrices are made anew.
+KD_API void kd_sdirk_refresh(kd_sdirk *sdirk);
 
 KD_API double        kd_sdirk_time(const kd_sdirk *sdirk);
 KD_API double        kd_sdirk_time_old(const kd_sdirk *sdirk); // start of the last accepted step

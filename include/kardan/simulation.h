@@ -39,6 +39,8 @@ typedef enum kd_integrator {
 
 // The word of the list above; "unknown" for a number that is none.
 KD_API const char *kd_integrator_word(kd_integrator integrator);
+// The smallest relative tolerance that rounding allows; smaller ones are raised to it, atol in proportion. 0: no limit
+KD_API double kd_integrator_least_rtol(kd_integrator integrator);
 // The other way round; false for an unknown word, which leaves *integrator alone.
 KD_API bool kd_integrator_parse(const char *word, kd_integrator *integrator);
 
@@ -57,6 +59,7 @@ typedef enum kd_event_kind {
     KD_EVENT_SLIDE,
     KD_EVENT_SAMPLE, // discrete states were renewed; index -1
     KD_EVENT_BREAK,  // a function of time is not smooth here; index -1
+    KD_EVENT_KICK,   // a prescribed velocity jumped; index: row of lambda or (nlambda + i) of mu; -1 - i: drive i
     KD_EVENT_KIND_COUNT
 } kd_event_kind;
 KD_API const char *kd_event_word(kd_event_kind kind); // "impact"
@@ -67,6 +70,8 @@ typedef struct kd_event {
     int           index;
     int           direction; // of a switching function: 1 rose, -1 fell; of sliding: 1, -1
     const char   *text;      // in words, with names
+    double        impulse;   // of a kick: what the drive or row gave [N s, N m s]; otherwise 0
+    double        work;      // of all kicks of the instant together [J]; NAN: the equations have no energies
 } kd_event;
 // Called for everything that happens at an instant, in its order, when the state behind it is consistent; before and
 // after are the limits from both sides. Answer as an output function does. Valid during the call.
@@ -84,6 +89,20 @@ typedef struct kd_event_options {
 } kd_event_options;
 KD_API kd_event_options kd_event_options_default(void);
 
+// What was found by checking accepted steps against the equations of motion inside them (docs/guide/trust.md).
+typedef struct kd_verification {
+    bool        searched;   // false: steps were not checked, why_not says the reason
+    const char *why_not;    // NULL: they were
+    long        steps;      // accepted steps that were looked at
+    long        checked;    // of these checked at points inside
+    long        points;     // such points
+    long        redone;     // steps that did not stand and were made again, shorter
+    long        unverified; // steps that did not stand, but could not be made shorter: kept
+    double      worst;      // largest defect of a step that was kept, in tolerances; its time, the time of the first
+    double      t_worst;    // step that could not be verified
+    double      t_unverified;
+} kd_verification;
+
 typedef struct kd_simulation_options {
     kd_formulation           formulation; // default psf
     kd_integrator            integrator;  // default radau
@@ -98,6 +117,7 @@ typedef struct kd_simulation_options {
     kd_extrapolation_options extrapolation;
     kd_initial_options       initial;
     kd_event_options         events;
+    bool                     verify;     // check accepted steps against the equations inside them        default true
     double                   rtol, atol; // set all integrators' tolerances; 0: take theirs              default 0
     kd_output                output;     // may be NULL
     void                    *context;    // of output
@@ -117,10 +137,13 @@ typedef struct kd_simulation kd_simulation;
 // much), KD_REDUNDANT.
 KD_API kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
                                       kd_state *x, kd_simulation **simulation, char *message, size_t size) KD_NODISCARD;
+// From a callback of the simulation itself, run, restart and resume answer KD_ERR_BUSY, and nothing changes.
+//
 // Run to t_end (again later to go on); x is the state at the end or, after a failure, the last accepted one. t_end
 // equal to the time of x: consistent values only. KD_OK, KD_STOPPED, KD_STIFF (t_end was reached, but the message
-// advises another integrator), or < 0. After KD_ERR_TOO_MANY_STEPS call again to
-// continue.
+// advises another integrator), or < 0. After KD_ERR_TOO_MANY_STEPS call again to continue. A run that gets nowhere ends
+// by itself: KD_ERR_STAGNATION where steps gain no time because a force jumps at the state, KD_ERR_BLOW_UP where an
+// element feeds energy without end; the message names it. Called again it goes on until that is found once more.
 KD_API kd_status kd_simulation_run(kd_simulation *simulation, double t_end) KD_NODISCARD;
 // Use the changed x (after an event, other active rows): consistent values again, fresh start. Answers as creation
 // does. Without it the integrator goes on from its own copy: changes of p .. mu in x are ignored and overwritten.
@@ -128,6 +151,13 @@ KD_API kd_status kd_simulation_restart(kd_simulation *simulation) KD_NODISCARD;
 // z of x or an input has jumped, nothing else: p, v, r and the active rows of x are those of the last step. Much
 // cheaper than a restart: the integrator goes on with its step size, matrices and past (docs/methods/restart.md).
 KD_API kd_status kd_simulation_resume(kd_simulation *simulation) KD_NODISCARD;
+// Tolerances that the integrator has.
+typedef struct kd_tolerances {
+    double rtol, atol;
+    double h_fixed; // [s] > 0: constant steps without error control
+} kd_tolerances;
+KD_API kd_tolerances  kd_simulation_tolerances(const kd_simulation *simulation);
+KD_API kd_formulation kd_simulation_formulation(const kd_simulation *simulation);
 // The DAE that is integrated, for observers (kd_dae.observe) and pictures; it stays the simulation's.
 KD_API kd_dae *kd_simulation_dae(const kd_simulation *simulation);
 // The x of creation.
@@ -139,11 +169,18 @@ KD_API double kd_simulation_step_start(const kd_simulation *simulation);
 KD_API kd_status kd_simulation_inside(kd_simulation *simulation, double t, kd_state *x) KD_NODISCARD;
 // Counters since creation, over all runs and restarts.
 KD_API kd_stats kd_simulation_stats(const kd_simulation *simulation);
+// How the checks of accepted steps ended, since creation.
+KD_API kd_verification kd_simulation_verification(const kd_simulation *simulation);
 // How many events of a kind there were since creation; samples with those at the start.
 KD_API long kd_simulation_events(const kd_simulation *simulation, kd_event_kind kind);
+// What was not searched for things that happen inside of steps, by the names of the elements, i = 0, 1, ...: functions
+// in C whose switching nobody knows, laws whose bounds did not tell. NULL: no more. (docs/methods/intervals.md)
+KD_API const char *kd_simulation_not_searched(const kd_simulation *simulation, int i);
+// Are there too many constraints for their rank to be watched along the motion?
+KD_API bool kd_simulation_rank_unwatched(const kd_simulation *simulation);
 // Why the last call failed or stopped; otherwise the news of the last start, "" if there is none.
 KD_API const char *kd_simulation_message(const kd_simulation *simulation);
-// NULL is fine. eom, inputs and x stay the caller's.
+// NULL is fine. eom, inputs and x stay the caller's. From a callback of the simulation itself: nothing is done.
 KD_API void kd_simulation_destroy(kd_simulation *simulation);
 
 // All of the above in one call. KD_OK, or > 0 with news: KD_STOPPED; t_end was reached, but from a start that was

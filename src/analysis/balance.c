@@ -12,12 +12,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/words.h"
 #include "math/dense.h"
 
 static const kd_fn  FN[KD_BALANCE_ROWS] = {KD_RESIDUAL, KD_B, KD_D, KD_C, KD_G, KD_GI, KD_H};
 static const kd_var VAR[KD_BALANCE_VARS] = {KD_P, KD_V, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U, KD_THETA};
 
-enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20 };
+enum { LARGEST = 1500, POLISH = 6, LEAST = 60, NEWTON = 20, KEPT_ANEW = 6, WIDER = 9 };
 #define LONGEST_STEP 0.3  // [m], [rad] of one iteration
 #define SMALLEST_NU 1e-15 // keeps the matrix regular
 #define LARGEST_NU 1e12   // beyond it no step is any good
@@ -33,7 +34,8 @@ static int count_rows(kd_balance *b, bool moving)
         b->first[i] = wanted ? rows : -1;
         if (wanted) rows += kd_eom_rows(b->eom, FN[i]);
     }
-    return rows;
+    b->kept.first = rows;
+    return rows + b->n.nr;
 }
 
 static bool is_unknown(const kd_balance_request *q, kd_var var, int i)
@@ -83,6 +85,8 @@ static void cut_arrays(kd_balance *b)
     b->F_lower = kd_cut_double(arena, m);
     b->row_scale = kd_cut_double(arena, m);
     b->column_scale = kd_cut_double(arena, n);
+    b->size_scale = kd_cut_double(arena, n);
+    b->effect = kd_cut_double(arena, n);
     b->F = kd_cut_double(arena, m);
     b->F_trial = kd_cut_double(arena, m);
     b->J = kd_cut_matrix(arena, m, n);
@@ -94,6 +98,7 @@ static void cut_arrays(kd_balance *b)
     b->step = kd_cut_double(arena, n);
     b->raw = kd_cut_double(arena, b->n.nv);
     b->pivot = kd_cut_int(arena, n);
+    kd_kept_cut(&b->kept, arena, &b->n, n);
     for (int i = 0; i < KD_BALANCE_ROWS; i++)
         for (int k = 0; k < KD_BALANCE_VARS; k++) {
             if (b->first[i] < 0 || !kd_eom_depends(b->eom, FN[i], VAR[k])) continue;
@@ -163,7 +168,7 @@ static kd_eval evaluate(kd_balance *b, const kd_state *x, const double *u, const
     for (int i = 0; i < KD_BALANCE_ROWS && answer == KD_EVAL_OK; i++)
         if (b->first[i] >= 0 && kd_eom_rows(b->eom, FN[i]) > 0) answer = kd_eom_eval(b->data, FN[i], F + b->first[i]);
     if (answer == KD_EVAL_OK) read_inactive(b, x, F);
-    return answer;
+    return answer == KD_EVAL_OK ? kd_kept_evaluate(b, x, F + b->kept.first) : answer;
 }
 
 static double size_of(const kd_balance *b, const double *F)
@@ -198,50 +203,6 @@ static void clear_inactive(kd_balance *b)
         if (!b->x->active_mu[i]) clear_row(b, b->first[6] + i, KD_MU, i, 1);
 }
 
-// By a parameter of the family: the equations are made for a little more and a little less of it
-static kd_eval difference_outer(kd_balance *b, int i, int j)
-{
-    const double value = b->outer[i], step = 1e-5 * fmax(1, fabs(value));
-    double      *column = b->J + (size_t)j * (size_t)b->rows;
-    b->outer[i] = value + step;
-    kd_eval answer = evaluate(b, b->x, b->u, b->theta, b->outer, column);
-    b->outer[i] = value - step;
-    if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F_lower);
-    b->outer[i] = value;
-    for (int k = 0; k < b->rows; k++) column[k] = (column[k] - b->F_lower[k]) / (2 * step);
-    return answer;
-}
-
-kd_eval kd_balance_differentiate(kd_balance *b)
-{
-    kd_blocks blocks = {0};
-    for (int i = 0; i < KD_BALANCE_ROWS; i++)
-        for (int k = 0; k < KD_BALANCE_VARS; k++) blocks.block[FN[i]][VAR[k]] = b->block[i][k];
-    if (!kd_balance_use(b, b->outer)) return KD_EVAL_RETRY;
-    set_point(b, b->x, b->u, b->theta);
-    kd_eval answer = kd_eom_derivatives(b->data, KD_PART_ALL, &blocks);
-    if (answer == KD_EVAL_OK) answer = kd_eom_eval(b->data, KD_MASS, b->M);
-    if (answer != KD_EVAL_OK) return answer;
-    for (int j = 0, k = 0; j < b->columns; j++) {
-        double *column = b->J + (size_t)j * (size_t)b->rows;
-        memset(column, 0, (size_t)b->rows * sizeof(double));
-        if (b->column[j].var == KD_VAR_COUNT) continue;
-        while (VAR[k] != b->column[j].var) k++;
-        for (int i = 0; i < KD_BALANCE_ROWS; i++) {
-            if (!b->block[i][k]) continue;
-            size_t rows = (size_t)kd_eom_rows(b->eom, FN[i]);
-            memcpy(column + b->first[i], b->block[i][k] + rows * (size_t)b->column[j].index, rows * sizeof(double));
-        }
-    }
-    kd_balance_turn_columns(b);
-    for (int j = 0; j < b->columns && answer == KD_EVAL_OK; j++)
-        if (b->column[j].var == KD_VAR_COUNT) answer = difference_outer(b, b->column[j].index, j);
-    clear_inactive(b);
-    return answer;
-}
-
-// ---- scales ---------------------------------------------------------------------------------------------------------
-
 static double *slot(const kd_balance *b, const kd_state *x, double *u, double *theta, double *outer, int j)
 {
     switch (b->column[j].var) {
@@ -268,22 +229,153 @@ static double *slot(const kd_balance *b, const kd_state *x, double *u, double *t
     }
 }
 
+static bool is_adjusted(const kd_balance *b, int j)
+{
+    const kd_var var = b->column[j].var;
+    return var == KD_U || var == KD_THETA || var == KD_VAR_COUNT;
+}
+
+// The largest change of an equation, relative to itself
+static double noticed(const kd_balance *b, const double *upper, const double *lower)
+{
+    double most = 0;
+    for (int k = 0; k < b->rows; k++) {
+        const double size = fmax(fabs(upper[k]), fabs(lower[k]));
+        if (size > 0) most = fmax(most, fabs(upper[k] - lower[k]) / size);
+    }
+    return most;
+}
+
+// By an adjusted quantity: central differences; the step grows until the equations notice it, so that a weak input is
+// seen beside large forces. Parameters of the family: the equations are made for a little more and a little less.
+static kd_eval difference_adjusted(kd_balance *b, int j)
+{
+    double      *column = b->J + (size_t)j * (size_t)b->rows, *at = slot(b, b->x, b->u, b->theta, b->outer, j);
+    const double value = *at;
+    kd_eval      answer = KD_EVAL_OK;
+    double       step = 1e-5 * fmax(1, fabs(value));
+    for (int i = 0; i < WIDER && answer == KD_EVAL_OK; i++, step *= 30) {
+        *at = value + step;
+        answer = evaluate(b, b->x, b->u, b->theta, b->outer, column);
+        *at = value - step;
+        if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F_lower);
+        *at = value;
+        const double change = noticed(b, column, b->F_lower);
+        for (int k = 0; k < b->rows; k++) column[k] = (column[k] - b->F_lower[k]) / (2 * step);
+        if (change > 1e-7) break;
+    }
+    return answer;
+}
+
+// Does the definition give the derivative of forces by this variable?
+static bool is_given(const kd_balance *b, kd_var var)
+{
+    const kd_eom_def *def = kd_eom_definition(b->eom);
+    return var != KD_VAR_COUNT && def->derivative && ((def->given[KD_RESIDUAL] | def->given[KD_FORCE]) & KD_BIT(var));
+}
+
+kd_eval kd_balance_differentiate(kd_balance *b)
+{
+    kd_blocks blocks = {0};
+    for (int i = 0; i < KD_BALANCE_ROWS; i++)
+        for (int k = 0; k < KD_BALANCE_VARS; k++) blocks.block[FN[i]][VAR[k]] = b->block[i][k];
+    if (!kd_balance_use(b, b->outer)) return KD_EVAL_RETRY;
+    set_point(b, b->x, b->u, b->theta);
+    kd_eval answer = kd_eom_derivatives(b->data, KD_PART_ALL, &blocks);
+    if (answer == KD_EVAL_OK) answer = kd_eom_eval(b->data, KD_MASS, b->M);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int j = 0, k = 0; j < b->columns; j++) {
+        double *column = b->J + (size_t)j * (size_t)b->rows;
+        memset(column, 0, (size_t)b->rows * sizeof(double));
+        if (b->column[j].var == KD_VAR_COUNT) continue;
+        while (VAR[k] != b->column[j].var) k++;
+        for (int i = 0; i < KD_BALANCE_ROWS; i++) {
+            if (!b->block[i][k]) continue;
+            size_t rows = (size_t)kd_eom_rows(b->eom, FN[i]);
+            memcpy(column + b->first[i], b->block[i][k] + rows * (size_t)b->column[j].index, rows * sizeof(double));
+        }
+    }
+    kd_balance_turn_columns(b);
+    answer = kd_kept_differentiate(b);
+    for (int j = 0; j < b->columns && answer == KD_EVAL_OK; j++)
+        if (is_adjusted(b, j) && !is_given(b, b->column[j].var)) answer = difference_adjusted(b, j);
+    clear_inactive(b);
+    return answer;
+}
+
+// ---- scales ---------------------------------------------------------------------------------------------------------
+
+static void scale_kept(kd_balance *b)
+{
+    for (int row = b->kept.first; row < b->rows; row++) {
+        double largest = 0;
+        for (int j = 0; j < b->columns; j++)
+            largest = fmax(largest, fabs(b->J[(size_t)j * (size_t)b->rows + (size_t)row] * b->column_scale[j]));
+        b->row_scale[row] = largest > 0 ? 1 / largest : 1;
+    }
+}
+
+// Largest derivative of row i of function k by the unknowns
+static double largest_by_unknowns(const kd_balance *b, int k, int i)
+{
+    double    largest = 0;
+    const int row = b->first[k] + i;
+    for (int j = 0; j < b->columns; j++)
+        largest = fmax(largest, fabs(b->J[(size_t)j * (size_t)b->rows + (size_t)row] * b->column_scale[j]));
+    return largest;
+}
+
+// The same by p (var 0) or v (var 1), held or not
+static double largest_by_motion(const kd_balance *b, int k, int i, int var)
+{
+    double       largest = 0;
+    const size_t rows = (size_t)kd_eom_rows(b->eom, FN[k]);
+    for (int j = 0; b->block[k][var] && j < b->n.nv; j++)
+        largest = fmax(largest, fabs(b->block[k][var][(size_t)j * rows + (size_t)i]));
+    return largest;
+}
+
 // Forces by the force scale, others by their largest derivative; those by p and v count also where they are held, since
-// a row without unknowns must not be measured by rounding.
+// a row without unknowns must not be measured by rounding. Rates of inner states are not measured by velocities: what
+// leaks from a cylinder is little beside what its piston moves, and yet decides where it rests.
 static void scale_rows(kd_balance *b)
 {
     for (int k = 0; k < KD_BALANCE_ROWS; k++) {
         const int rows = b->first[k] >= 0 ? kd_eom_rows(b->eom, FN[k]) : 0;
         for (int i = 0; i < rows; i++) {
-            double    largest = 0;
-            const int row = b->first[k] + i;
-            for (int j = 0; j < b->columns; j++)
-                largest = fmax(largest, fabs(b->J[(size_t)j * (size_t)b->rows + (size_t)row] * b->column_scale[j]));
-            for (int var = 0; var < 2; var++)
-                for (int j = 0; b->block[k][var] && j < b->n.nv; j++)
-                    largest = fmax(largest, fabs(b->block[k][var][(size_t)j * (size_t)rows + (size_t)i]));
-            b->row_scale[row] = k == 0 ? 1 / b->force_scale : largest > 0 ? 1 / largest : 1;
+            double       largest = fmax(largest_by_unknowns(b, k, i), largest_by_motion(b, k, i, 0));
+            const double fast = largest_by_motion(b, k, i, 1);
+            if (FN[k] != KD_B || largest <= 1e-12 * fast) largest = fmax(largest, fast);
+            b->row_scale[b->first[k] + i] = k == 0 ? 1 / b->force_scale : largest > 0 ? 1 / largest : 1;
         }
+    }
+    scale_kept(b);
+}
+
+// Before anything is known: multipliers by the force scale, others by their size
+static void first_column_scales(kd_balance *b)
+{
+    for (int j = 0; j < b->columns; j++) {
+        const double *value = slot(b, b->x, b->u, b->theta, b->outer, j);
+        bool          force = b->column[j].var == KD_LAMBDA || b->column[j].var == KD_MU;
+        b->size_scale[j] = !value ? 1 : force ? b->force_scale : fmax(1, fabs(*value));
+        b->column_scale[j] = b->size_scale[j];
+    }
+}
+
+// What is no position is measured by what it does: one unit changes the scaled equations by 1. The unit only shrinks
+// where the equations turn out to be more sensitive (More: The Levenberg-Marquardt algorithm, LNM 630, 1978), so that
+// neither kilograms nor tonnes, newtons nor pascals decide how far a damped step goes.
+static void scale_columns(kd_balance *b)
+{
+    for (int j = 0; j < b->columns; j++) {
+        const double *column = b->J + (size_t)j * (size_t)b->rows;
+        double        effect = 0;
+        if (b->column[j].var == KD_P) continue;
+        for (int i = 0; i < b->rows; i++) effect = fmax(effect, fabs(column[i] * b->row_scale[i]));
+        if (!(effect > b->effect[j])) continue;
+        b->effect[j] = effect;
+        b->column_scale[j] = 1 / effect;
     }
 }
 
@@ -303,25 +395,30 @@ static kd_eval find_scales(kd_balance *b)
     if (answer != KD_EVAL_OK) return answer;
     scale = fmax(scale, kd_norm_max(nv, b->F_trial));
     b->force_scale = scale > 0 ? scale : 1;
-    for (int j = 0; j < b->columns; j++) {
-        const double *value = slot(b, b->x, b->u, b->theta, b->outer, j);
-        bool          force = b->column[j].var == KD_LAMBDA || b->column[j].var == KD_MU;
-        b->column_scale[j] = !value ? 1 : force ? b->force_scale : fmax(1, fabs(*value));
-    }
+    first_column_scales(b);
     scale_rows(b);
+    scale_columns(b);
     return KD_EVAL_OK;
-}
-
-static bool is_adjusted(const kd_balance *b, int j)
-{
-    const kd_var var = b->column[j].var;
-    return var == KD_U || var == KD_THETA || var == KD_VAR_COUNT;
 }
 
 static void note_start(kd_balance *b)
 {
     for (int j = 0; j < b->columns; j++)
         if (is_adjusted(b, j)) b->start[j] = *slot(b, b->x, b->u, b->theta, b->outer, j);
+}
+
+// What closed elements keep here; new equations where that is something else than so far
+static kd_eval keep_anew(kd_balance *b)
+{
+    if (b->n.nr == 0) return KD_EVAL_OK;
+    kd_eval answer = kd_balance_differentiate(b);
+    if (answer != KD_EVAL_OK || !kd_kept_find(b)) return answer;
+    answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
+    if (answer == KD_EVAL_OK) answer = kd_balance_differentiate(b);
+    scale_kept(b);
+    scale_columns(b);
+    b->size = size_of(b, b->F);
+    return answer;
 }
 
 kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
@@ -342,7 +439,8 @@ kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *i
     kd_state_copy(x, b->x);
     kd_balance_turn(b, b->x);
     note_start(b);
-    if (find_scales(b) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+    if (find_scales(b) != KD_EVAL_OK || kd_kept_start(b) != KD_EVAL_OK || keep_anew(b) != KD_EVAL_OK)
+        return KD_ERR_CALLBACK_STOP;
     b->size = size_of(b, b->F);
     return KD_OK;
 }
@@ -356,11 +454,21 @@ void kd_balance_release(kd_balance *b)
     *b = (kd_balance){0};
 }
 
+static void swap(double **one, double **other)
+{
+    double *kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
 kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e)
 {
     kd_eval answer = KD_EVAL_OK;
+    if (b->n.nr > 0) memset(b->kept.drift, 0, (size_t)b->n.nr * sizeof(double));
     kd_state_copy(from, b->x);
     if (e) answer = kd_eom_oplus(b->data, from->p, e, b->x->p);
+    if (e && answer == KD_EVAL_OK) answer = kd_kept_drift(b, from, e);
+    if (e && b->n.nr > 0) swap(&b->kept.drift, &b->kept.drift_trial);
     if (answer == KD_EVAL_OK) answer = evaluate(b, b->x, b->u, b->theta, b->outer, b->F);
     if (answer == KD_EVAL_OK) b->size = size_of(b, b->F);
     return answer;
@@ -369,10 +477,12 @@ kd_eval kd_balance_restart(kd_balance *b, const kd_state *from, const double *e)
 // ---- steps ----------------------------------------------------------------------------------------------------------
 
 // b->step for the damping nu and, if rate > 0, with rate M and -rate I in the rows of residual and b. moved (columns,
-// or NULL): what was changed so far; the smallest sum of it and the step is taken. False: singular.
+// or NULL): what was changed so far; the smallest sum of it and the step is taken, by the sizes of the unknowns. False:
+// singular.
 static bool find_step(kd_balance *b, double nu, double rate, const double *moved)
 {
-    const int m = b->rows, n = b->columns, all = m + n;
+    const int     m = b->rows, n = b->columns, all = m + n;
+    const double *scale = moved ? b->size_scale : b->column_scale;
     memset(b->A, 0, (size_t)all * (size_t)n * sizeof(double));
     for (int j = 0; j < n; j++) {
         double       *to = b->A + (size_t)j * (size_t)all;
@@ -380,19 +490,18 @@ static bool find_step(kd_balance *b, double nu, double rate, const double *moved
         const int     k = b->column[j].index;
         memcpy(to, from, (size_t)m * sizeof(double));
         if (rate > 0 && b->column[j].var == KD_P) kd_axpy(b->n.nv, rate, b->M + (size_t)k * (size_t)b->n.nv, to);
-        if (rate > 0 && b->column[j].var == KD_R) to[b->first[1] + k] -= rate;
-        for (int i = 0; i < m; i++) to[i] *= b->row_scale[i] * b->column_scale[j];
+        if (rate > 0 && b->column[j].var == KD_R && !b->kept.replaced[k]) to[b->first[1] + k] -= rate;
+        for (int i = 0; i < m; i++) to[i] *= b->row_scale[i] * scale[j];
         to[m + j] = sqrt(nu);
     }
     for (int i = 0; i < m; i++) b->rhs[i] = -b->F[i] * b->row_scale[i];
-    for (int j = 0; moved && j < n; j++)
-        kd_axpy(m, moved[j] / b->column_scale[j], b->A + (size_t)j * (size_t)all, b->rhs);
+    for (int j = 0; moved && j < n; j++) kd_axpy(m, moved[j] / scale[j], b->A + (size_t)j * (size_t)all, b->rhs);
     memset(b->rhs + m, 0, (size_t)n * sizeof(double));
     int rank = kd_qr_pivot(all, n, b->A, b->pivot, b->tau, 1e-15, b->work);
     if (rank == 0) return false;
     kd_qr_apply_t(all, n, b->A, b->tau, b->rhs, 1, b->work);
     kd_qr_solve_r(rank, b->A, all, b->rhs, 1);
-    for (int j = 0; j < n; j++) b->step[b->pivot[j]] = j < rank ? b->rhs[j] * b->column_scale[b->pivot[j]] : 0;
+    for (int j = 0; j < n; j++) b->step[b->pivot[j]] = j < rank ? b->rhs[j] * scale[b->pivot[j]] : 0;
     for (int j = 0; moved && j < n; j++) b->step[j] -= moved[j];
     for (int j = 0; j < n; j++)
         if (!isfinite(b->step[j])) return false;
@@ -423,15 +532,9 @@ static kd_eval try_step(kd_balance *b, double share)
     kd_eval answer = kd_eom_oplus(b->data, b->x->p, b->raw, b->trial->p);
     (void)kd_eom_normalise(b->data, b->trial->p);
     kd_balance_turn(b, b->trial);
+    if (answer == KD_EVAL_OK) answer = kd_kept_drift(b, b->x, b->raw);
     return answer == KD_EVAL_OK ? evaluate(b, b->trial, b->u_trial, b->theta_trial, b->outer_trial, b->F_trial)
                                 : answer;
-}
-
-static void swap(double **one, double **other)
-{
-    double *kept = *one;
-    *one = *other;
-    *other = kept;
 }
 
 static void accept(kd_balance *b, double size)
@@ -443,6 +546,7 @@ static void accept(kd_balance *b, double size)
     swap(&b->theta, &b->theta_trial);
     swap(&b->outer, &b->outer_trial);
     swap(&b->F, &b->F_trial);
+    swap(&b->kept.drift, &b->kept.drift_trial);
     b->size = size;
 }
 
@@ -450,6 +554,7 @@ static void accept(kd_balance *b, double size)
 static bool improve(kd_balance *b, double *nu)
 {
     if (kd_balance_differentiate(b) != KD_EVAL_OK) return false;
+    scale_columns(b);
     for (; *nu <= LARGEST_NU; *nu = fmax(*nu * 10, 1e-6)) {
         if (!find_step(b, *nu, 0, NULL)) continue;
         double longest = longest_increment(b), share = longest > LONGEST_STEP ? LONGEST_STEP / longest : 1;
@@ -463,7 +568,8 @@ static bool improve(kd_balance *b, double *nu)
     return false;
 }
 
-bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations)
+// Iterations until the largest scaled residual is at most tolerance
+static bool iterate(kd_balance *b, double tolerance, int max_iterations)
 {
     double nu = 1e-4;
     int    slow = 0; // iterations that brought almost nothing: a minimum of |F| that is not zero
@@ -473,18 +579,34 @@ bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations)
         if (!improve(b, &nu)) break;
         slow = b->size > 0.99 * before ? slow + 1 : 0;
     }
-    if (kd_balance_largest(b) > tolerance) return false;
-    for (int i = 0; i < POLISH && b->size > 0; i++) { // to rounding
+    return kd_balance_largest(b) <= tolerance;
+}
+
+// On to rounding, as long as that halves the residual
+static void polish(kd_balance *b)
+{
+    for (int i = 0; i < POLISH && b->size > 0; i++) {
         double before = b->size;
-        nu = SMALLEST_NU;
-        if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, nu, 0, NULL) || try_step(b, 1) != KD_EVAL_OK)
+        if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, SMALLEST_NU, 0, NULL) ||
+            try_step(b, 1) != KD_EVAL_OK)
             break;
         double size = size_of(b, b->F_trial);
         if (!(size < 0.5 * before)) break;
         accept(b, size);
         b->iterations++;
     }
-    return true;
+}
+
+bool kd_balance_newton(kd_balance *b, double tolerance, int max_iterations)
+{
+    bool found = iterate(b, tolerance, max_iterations);
+    if (found) polish(b);
+    // what closed elements keep shows only here, where nothing flows any more
+    for (int i = 0; i < KEPT_ANEW && found && keep_anew(b) == KD_EVAL_OK && kd_balance_largest(b) > tolerance; i++) {
+        found = iterate(b, tolerance, max_iterations);
+        if (found) polish(b);
+    }
+    return found;
 }
 
 // min |D (q - q0)| under F = 0, D the scales: with c = q - q0 the step z - c, z the shortest solution of J z = J c - F.
@@ -497,7 +619,7 @@ bool kd_balance_least_change(kd_balance *b, double tolerance)
             moved[j] = is_adjusted(b, j) ? *slot(b, b->x, b->u, b->theta, b->outer, j) - b->start[j] : 0;
         if (kd_balance_differentiate(b) != KD_EVAL_OK || !find_step(b, SMALLEST_NU, 0, moved)) return false;
         for (int j = 0; j < b->columns; j++)
-            if (is_adjusted(b, j)) change = fmax(change, fabs(b->step[j]) / b->column_scale[j]);
+            if (is_adjusted(b, j)) change = fmax(change, fabs(b->step[j]) / b->size_scale[j]);
         if (change < 1e-11 || change > before) return true;
         before = change;
         if (longest_increment(b) > LONGEST_STEP || try_step(b, 1) != KD_EVAL_OK) return false;
@@ -557,6 +679,7 @@ void kd_balance_report(const kd_balance *b, kd_equilibrium_result *result)
     result->residual = largest_of(b->F, b->n.nv, &result->residual_row);
     result->constraint = largest_of(b->F + b->first[4], b->n.nlambda, &result->constraint_row);
     result->iterations = b->iterations;
+    kd_describe_kept(b, result);
     double largest = -1;
     for (int k = 0; k < KD_BALANCE_ROWS; k++)
         for (int i = 0; b->first[k] >= 0 && i < kd_eom_rows(b->eom, FN[k]); i++) {

@@ -15,6 +15,20 @@ typedef struct kd_balance_column {
     int    index;
 } kd_balance_column;
 
+// What closed elements keep (balance_kept.c): rows 0 = n'(c - c_start - drift) behind the others
+typedef struct kd_kept {
+    int     nr, count, first;    // inner states, rows in use, the first of them
+    double *N, *N_new;           // (nr x nr) combinations n in columns; new ones
+    int    *row;                 // (count) row of b that each stands for
+    bool   *replaced;            // (nr) those rows
+    bool   *own;                 // (nr) its element knows the amount
+    double *c, *c_start, *W;     // (nr) amounts, at the start, slopes by r
+    double *drift, *drift_trial; // (nr) integral of b_v dp, and after a step
+    double *length;              // (nr) of the rows W b_x; 0: the row vanishes
+    double *A, *tau, *work, *b_v, *r, *p, *e, *slope[4];
+    int    *pivot;
+} kd_kept;
+
 typedef struct kd_balance {
     const kd_eom      *eom, *base; // now, and those that it was created with
     kd_eom_data       *data;
@@ -35,10 +49,13 @@ typedef struct kd_balance {
     int                first[KD_BALANCE_ROWS]; // first row of each function; -1: not there
     kd_balance_column *column;                 // (columns)
     double            *row_scale, *column_scale;
+    double            *size_scale;          // (columns) sizes of the unknowns: changes are compared by them
+    double            *effect;              // (columns) largest effect of an unknown on the scaled equations so far
     double            *F, *F_trial, *J, *M; // unscaled
     double            *block[KD_BALANCE_ROWS][KD_BALANCE_VARS];
     double            *A, *rhs, *tau, *work, *step, *raw;
     int               *pivot;
+    kd_kept            kept;
     double             force_scale;
     double             size; // |F| scaled, at x
     int                iterations;
@@ -65,6 +82,17 @@ void          kd_balance_turn_columns(kd_balance *b);                     // wha
 int           kd_balance_rows(const kd_balance *b, int k);                // of function k
 double       *kd_balance_adjusted(kd_balance *b, const kd_adjustable *a); // its value now
 
+// balance_kept.c: what closed elements keep. At b->x, which is that of the data: its amounts are those to be kept; the
+// combinations, from block and J (true: there are new ones).
+void    kd_kept_cut(kd_kept *k, kd_arena *arena, const kd_dims *n, int columns);
+kd_eval kd_kept_start(kd_balance *b) KD_NODISCARD;
+bool    kd_kept_find(kd_balance *b);
+// Their equations at x, which is that of the data, and derivatives at b->x, added to J
+kd_eval kd_kept_evaluate(kd_balance *b, const kd_state *x, double *F) KD_NODISCARD;
+kd_eval kd_kept_differentiate(kd_balance *b) KD_NODISCARD;
+// drift_trial after a move from x by e
+kd_eval kd_kept_drift(kd_balance *b, const kd_state *x, const double *e) KD_NODISCARD;
+
 // x is copied. The balance is released with kd_balance_release, also after a failure.
 kd_status kd_balance_create(kd_balance *b, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                             const kd_balance_request *request) KD_NODISCARD;
@@ -87,5 +115,8 @@ double kd_balance_largest(const kd_balance *b);
 void   kd_balance_report(const kd_balance *b, kd_equilibrium_result *result);
 // Static stability at x, by the stiffness in the directions that constraints allow.
 kd_stability kd_balance_stability(kd_balance *b, int *free_directions);
+// The part of the velocities v that no force opposes at x: their projection on the free directions by the mass matrix.
+// False: there is none.
+bool kd_balance_free_motion(kd_balance *b, const double *v, double *kept);
 
 #endif

@@ -5,7 +5,7 @@
 //
 // Turn with the rate omega about z: with n = R' z (vertical in the axes of the body) the angular velocity is omega n,
 // the accelerations of the point are omega z x v = omega (-v_2, v_1, 0), those of the angular velocity 0. An increment
-// e of the attitude moves n by n x e.
+// e of the attitude moves n by n x e. In a plane the rate is a velocity itself.
 #include <math.h>
 #include <string.h>
 
@@ -60,11 +60,15 @@ void kd_balance_turn(const kd_balance *b, kd_state *x)
 {
     const kd_turn *turn = b->turn;
     if (!turn) return;
+    double *v = x->v + turn->v, *a = x->a + turn->v;
+    a[0] = -turn->rate * v[1], a[1] = turn->rate * v[0], a[2] = 0;
+    if (turn->planar) {
+        v[2] = turn->rate;
+        return;
+    }
     const kd_vec3 n = vertical(turn, x);
-    double       *v = x->v + turn->v, *a = x->a + turn->v;
     v[3] = turn->rate * n.x, v[4] = turn->rate * n.y, v[5] = turn->rate * n.z;
-    a[0] = -turn->rate * v[1], a[1] = turn->rate * v[0];
-    a[2] = a[3] = a[4] = a[5] = 0;
+    a[3] = a[4] = a[5] = 0;
 }
 
 // Add factor times the derivative of all equations by velocity i
@@ -81,11 +85,11 @@ void kd_balance_turn_columns(kd_balance *b)
     const kd_turn *turn = b->turn;
     const int      nv = b->n.nv;
     if (!turn) return;
-    const kd_vec3 n = vertical(turn, b->x);
+    const kd_vec3 n = turn->planar ? kd_vec(0, 0, 0) : vertical(turn, b->x);
     for (int j = 0; j < b->columns; j++) {
         double   *column = b->J + (size_t)j * (size_t)b->rows;
         const int i = b->column[j].index - turn->v;
-        if (b->column[j].var == KD_P && i >= 3 && i < 6) {
+        if (b->column[j].var == KD_P && i >= 3 && i < 6 && !turn->planar) {
             const kd_vec3 e = {i == 3, i == 4, i == 5}, dn = kd_vec_cross(n, e);
             add_by_velocity(b, turn->v + 3, turn->rate * dn.x, column);
             add_by_velocity(b, turn->v + 4, turn->rate * dn.y, column);

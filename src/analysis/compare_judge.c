@@ -447,6 +447,7 @@ static double time_to(const kd_comparison *c, int first, double accuracy, int *r
 
 double kd_comparison_time_to(const kd_comparison *c, int side, int method, double accuracy)
 {
+    if (!c) return NAN;
     int    run;
     double tolerance;
     return time_to(c, (side * c->nmethods + method) * c->tolerances, accuracy, &run, &tolerance);

@@ -60,7 +60,7 @@ static const kd_compare_method METHOD[] = {
 
 const kd_compare_method *kd_compare_methods(int *count)
 {
-    *count = (int)(sizeof METHOD / sizeof *METHOD);
+    if (count) *count = (int)(sizeof METHOD / sizeof *METHOD);
     return METHOD;
 }
 
@@ -87,6 +87,8 @@ static void integrator_words(const kd_compare_method *m, char *buffer, size_t si
 const char *kd_compare_method_words(const kd_compare_method *m, char *buffer, size_t size)
 {
     char word[40];
+    kd_text(buffer, size, "%s", "");
+    if (!m) return buffer ? buffer : "";
     integrator_words(m, word, sizeof word);
     kd_text(buffer, size, "%s + %s%s", kd_formulation_word(m->formulation), word,
             m->drifts && !m->free && m->formulation != KD_PSF1 && m->formulation != KD_INDEX3 ? ", drifting" : "");
@@ -125,6 +127,7 @@ bool kd_compare_method_matches(const kd_compare_method *m, const char *words)
 
 kd_simulation_options kd_compare_method_options(const kd_compare_method *m)
 {
+    if (!m) return (kd_simulation_options){0};
     kd_simulation_options o = kd_simulation_options_default();
     o.formulation = m->formulation;
     o.integrator = m->integrator;

@@ -46,6 +46,8 @@ static void put_run(kd_writer *w, const kd_comparison *c, const kd_compare_run *
 
 size_t kd_comparison_table(const kd_comparison *c, char *text, size_t size)
 {
+    if (!c) kd_text(text, size, "%s", "");
+    if (!c) return 0;
     kd_writer w = {text, size, 0};
     kd_write(&w, "  %-9s %-28s %6s %8s %6s %9s %7s %10s %8s %8s %8s  %s\n", "coord.", "formulation + integrator", "tol",
              "steps", "reject", "evals", "Jacob.", "CPU [ms]", "error", "outputs", "constr.", "status");
@@ -175,6 +177,8 @@ static void put_amplification(kd_writer *w, const kd_comparison *c)
 
 size_t kd_comparison_advice(const kd_comparison *c, char *text, size_t size)
 {
+    if (!c) kd_text(text, size, "%s", "");
+    if (!c) return 0;
     kd_writer w = {text, size, 0};
     put_reference(&w, c);
     put_parting(&w, c);
@@ -240,6 +244,8 @@ static void put_json_choices(kd_writer *w, const kd_comparison *c)
 
 size_t kd_comparison_json(const kd_comparison *c, char *text, size_t size)
 {
+    if (!c) kd_text(text, size, "%s", "");
+    if (!c) return 0;
     kd_writer w = {text, size, 0};
     char      words[120];
     kd_write(&w, "{\n\"t_start\": %.17g,\n\"t_end\": %.17g,\n\"reference\": ", c->t_start, c->t_end);

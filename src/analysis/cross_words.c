@@ -3,9 +3,12 @@
 #include <math.h>
 
 #include "analysis/writer.h"
+#include "core/text.h"
 
 size_t kd_cross_describe(const kd_cross_result *r, int most, char *text, size_t size)
 {
+    if (!r) kd_text(text, size, "%s", "");
+    if (!r) return 0;
     kd_writer w = {text, size, 0};
     kd_write(&w, "cross-check: %s\n", r->sentence);
     if (r->nchannels > 0) kd_write(&w, "largest differences from %s:\n", r->partner);
@@ -25,6 +28,8 @@ size_t kd_cross_describe(const kd_cross_result *r, int most, char *text, size_t 
 
 size_t kd_cross_json(const kd_cross_result *r, char *text, size_t size)
 {
+    if (!r) kd_text(text, size, "%s", "");
+    if (!r) return 0;
     kd_writer w = {text, size, 0};
     kd_write(&w, "{\n\"verdict\": \"%s\",\n\"gross\": %s,\n\"sentence\": ", kd_cross_verdict_word(r->verdict),
              r->gross ? "true" : "false");

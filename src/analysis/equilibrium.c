@@ -21,6 +21,7 @@ typedef struct search {
     kd_balance                    balance;
     kd_state                     *start, *found; // found: an unstable one, kept in case there is no other
     double                       *e;             // (nv) move of a start
+    double                       *v;             // (nv) velocities of the start
     bool                          has_found;
     double                        least; // |F| of the best attempt that failed
     kd_equilibrium_result         result, found_result, failed_result;
@@ -107,14 +108,59 @@ static kd_status prepare(search *s, const kd_eom *eom, const kd_inputs *inputs, 
 {
     const kd_dims n = kd_eom_dims(eom);
     s->e = kd_cut_double(&s->arena, n.nv);
+    s->v = kd_cut_double(&s->arena, n.nv);
     kd_status status = s->arena.failed ? KD_ERR_MEMORY : kd_state_create(eom, &s->start);
     if (status >= 0) status = kd_state_create(eom, &s->found);
     if (status < 0) return status;
     kd_state_copy(x, s->start);
+    memcpy(s->v, x->v, (size_t)n.nv * sizeof(double));
     memset(s->start->v, 0, (size_t)n.nv * sizeof(double));
     memset(s->start->a, 0, (size_t)n.nv * sizeof(double));
     s->least = INFINITY;
     return kd_balance_create(&s->balance, eom, inputs, s->start, &(kd_balance_request){0});
+}
+
+// ---- motion of the start --------------------------------------------------------------------------------------------
+
+// Forces in balance at the velocities v, from the position and forces of x on; they become those of x.
+static bool balance_in_motion(const search *s, const kd_eom *eom, const kd_inputs *inputs, const double *v, kd_state *x)
+{
+    kd_balance b;
+    kd_state  *moving = NULL;
+    bool       found = false;
+    if (kd_state_create(eom, &moving) < 0) return false;
+    kd_state_copy(x, moving);
+    memcpy(moving->v, v, (size_t)kd_eom_dims(eom).nv * sizeof(double));
+    memset(moving->a, 0, (size_t)kd_eom_dims(eom).nv * sizeof(double));
+    if (kd_balance_create(&b, eom, inputs, moving, &(kd_balance_request){0}) >= 0)
+        found = kd_balance_newton(&b, s->opt->tolerance, s->opt->max_iterations);
+    if (found) kd_state_copy(b.x, x);
+    kd_balance_release(&b);
+    kd_state_destroy(moving);
+    return found;
+}
+
+static void note_motion(const kd_eom *eom, const double *before, const double *now, kd_equilibrium_result *r)
+{
+    r->speed = r->dropped = 0;
+    for (int i = 0; i < kd_eom_dims(eom).nv; i++) {
+        if (fabs(now[i]) > r->speed) r->speed = fabs(now[i]), r->speed_row = i;
+        if (fabs(now[i] - before[i]) > r->dropped) r->dropped = fabs(now[i] - before[i]), r->dropped_row = i;
+    }
+}
+
+// From rest at x on: what no force opposes goes on. v: velocities of the start
+static void go_on(search *s, const kd_eom *eom, const kd_inputs *inputs, const double *v, kd_state *x)
+{
+    const size_t    nv = (size_t)kd_eom_dims(eom).nv;
+    kd_start_motion motion = KD_MOTION_DROPPED;
+    memset(x->v, 0, nv * sizeof(double));
+    if (s->opt->keep_motion && kd_balance_free_motion(&s->balance, v, s->e)) {
+        motion = balance_in_motion(s, eom, inputs, s->e, x) ? KD_MOTION_STEADY : KD_MOTION_UNSTEADY;
+        memcpy(x->v, s->e, nv * sizeof(double));
+    }
+    note_motion(eom, v, x->v, &s->result);
+    s->result.motion = motion;
 }
 
 // Where the start moves, a steady motion may be what is sought: a driven wheel, a controller of speed, a guide that
@@ -129,6 +175,24 @@ static void hint_at_motion(const kd_eom *eom, const kd_state *x, char *message, 
     kd_text_append(message, size,
                    "; the start moves ('%s' with %.4g): what cannot rest may move steadily (kardan trim --moving)",
                    kd_eom_name(eom, KD_NAME_V, fastest, name, sizeof name), x->v[fastest]);
+}
+
+static bool moves(const kd_eom *eom, const double *v)
+{
+    bool moves = false;
+    for (int i = 0; i < kd_eom_dims(eom).nv; i++) moves = moves || v[i] != 0;
+    return moves;
+}
+
+// There is no rest; the start may move steadily.
+static bool find_motion(search *s, const kd_eom *eom, const kd_inputs *inputs, kd_state *x, char *message, size_t size)
+{
+    if (!s->opt->keep_motion || !moves(eom, s->v) || !balance_in_motion(s, eom, inputs, s->v, x)) return false;
+    s->result.motion = KD_MOTION_WHOLE;
+    note_motion(eom, s->v, s->v, &s->result);
+    kd_text(message, size, "%s", "");
+    kd_describe_motion(eom, &s->result, message, size);
+    return true;
 }
 
 static kd_status conclude(search *s, bool found, kd_state *x, char *message, size_t size)
@@ -162,11 +226,21 @@ kd_status kd_equilibrium(const kd_eom *eom, const kd_inputs *inputs, const kd_eq
     const kd_equilibrium_options standard = kd_equilibrium_options_default();
     search                       s = {.opt = opt ? opt : &standard};
     if (message && size > 0) message[0] = '\0';
-    if (!eom || !x || !(s.opt->tolerance > 0) || s.opt->max_iterations < 1) return KD_ERR_ARGUMENT;
+    if (eom && !kd_state_fits(eom, x))
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+    if (!kd_state_fits(eom, x) || !(s.opt->tolerance > 0) || s.opt->max_iterations < 1) return KD_ERR_ARGUMENT;
     kd_status status = prepare(&s, eom, inputs, x);
-    if (status >= 0)
+    if (status >= 0) {
         status = conclude(&s, attempt_all(&s), x, message, size);
-    else
+        if (status >= 0 && moves(eom, s.v)) {
+            if (s.has_found) (void)!kd_balance_restart(&s.balance, x, NULL);
+            go_on(&s, eom, inputs, s.v, x);
+            kd_describe_motion(eom, &s.result, message, size);
+        } else if (status < 0 && find_motion(&s, eom, inputs, x, message, size)) {
+            status = KD_OK;
+        }
+    } else
         kd_describe_refusal(&s.balance, status, message, size);
     if (result) *result = s.result;
     kd_balance_release(&s.balance);

@@ -15,7 +15,7 @@ kd_status kd_modes_near(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     (void)inputs;
     (void)frequency;
     if (modes) *modes = NULL;
-    if (!eom || !x || !modes || count < 1) return KD_ERR_ARGUMENT;
+    if (!kd_state_fits(eom, x) || !modes || count < 1) return KD_ERR_ARGUMENT;
     kd_text(message, size, "few modes of large models: kardan was built without ARPACK (package libarpack2-dev)");
     return KD_ERR_UNAVAILABLE;
 }

@@ -6,6 +6,12 @@
 
 #include "analysis/chart.h"
 
+// By which variable a derivative was differenced; KD_VAR_COUNT: rate j of the inputs, u' first
+typedef struct kd_difference_of {
+    kd_var var;
+    int    j;
+} kd_difference_of;
+
 // Derivatives at the state, and what follows from them.
 typedef struct kd_linearizer {
     const kd_eom  *eom;
@@ -25,6 +31,12 @@ typedef struct kd_linearizer {
     int           *c_pivot;
     kd_chart       position, velocity;
     unsigned char *active; // (nlambda + nmu)
+    // the worst error of derivatives by differences, relative to its function's largest change, and where
+    double            difference_error;
+    kd_fn             difference_fn;
+    int               difference_row;
+    kd_difference_of  difference_by;
+    kd_difference_of *worst_var[KD_FN_COUNT];
 } kd_linearizer;
 
 static inline double *kd_block(const kd_linearizer *l, kd_fn fn, kd_var var)

@@ -1,24 +1,45 @@
 // linear_differences.c: derivatives by inputs, and derivatives of outputs, that the equations do not give: central
-// differences of order 4 with a wide step. A forward difference with a tiny step, as Newton's method is content with,
-// has too much rounding where a small input is added to large forces.
+// differences, extrapolated to step 0, with an estimated error.
+//
+// Steps h, h/2, h/4, ... give D(h) = (f(x + h) - f(x - h))/2h; Richardson's table takes out the errors h^2, h^4, ...
+// (Ridders: Accurate computation of F'(x) and F'(x) F''(x), Adv. Eng. Software 4, 1982). The error of an entry is the
+// largest change from its neighbours in the table, and the rounding of f over h. A column is done when all its entries
+// are as good as rounding allows, and when a step FINER times smaller does not contradict them; then it goes on from
+// there: a ball that is pressed in by a micrometre is not asked at half a millimetre. A kink shows in f(x + h) - 2 f(x)
+// + f(x - h) over h, the same at all steps; half the jump of the slope is then the error.
 #include <math.h>
 #include <string.h>
 
 #include "analysis/internal.h"
 #include "math/dense.h"
 
-static const double STEP = 5e-4; // relative to max(1, |x|)
+enum { LEVELS = 24, ORDER = 5, RESTARTS = 4, FINER = 64 };
+static const double FIRST = 5e-4; // step, relative to max(1, |x|)
+static const double GOAL = 1e-11; // error relative to the entry that needs no better one
+static const double ROUNDING = 4.4e-16;
+static const double SMALLEST = 1e-6; // a function that changes by less than this by a unit does not depend on anything
 
 // A copy of the point that may be moved.
 typedef struct mobile {
     kd_linearizer *l;
     double        *at[KD_VAR_COUNT];
-    double        *e;      // (nv)
-    double        *value;  // of a function
-    double        *column; // of a block
-    double        *base;   // value of a function at the point itself
-    double        *rate;   // (2 nu) u', u''
+    double        *e;                           // (nv)
+    double        *upper, *lower, *base;        // values of a function, the last at the point itself
+    double        *table[2][ORDER + 1];         // two rows of Richardson's table
+    bool          *sure;                        // (rows) confirmed by a much smaller step
+    double        *grain;                       // (rows) rounding of the function
+    double        *best, *error, *noise, *bend; // of a column; bend: f(x + h) - 2 f(x) + f(x - h) over h
+    double        *column, *column_error;       // what is found
+    double        *rate;                        // (2 nu) u', u''
+    double        *size, *share;                // (rows) of entries and errors of a function, for their ratio
 } mobile;
+
+// What is moved: a variable, or a rate of an input (var KD_VAR_COUNT)
+typedef struct probe {
+    kd_fn  fn;
+    kd_var var;
+    int    j;
+} probe;
 
 static const kd_fn  functions[] = {KD_RESIDUAL, KD_B, KD_D, KD_G, KD_GI, KD_GII, KD_H, KD_HI, KD_Y};
 static const kd_var variables[] = {KD_P, KD_V, KD_A, KD_R, KD_W, KD_S, KD_LAMBDA, KD_MU, KD_U};
@@ -51,7 +72,12 @@ static void set_point(const mobile *m)
 static kd_eval move(const mobile *m, kd_var var, int j, double h)
 {
     const kd_linearizer *l = m->l;
-    const double        *x = original(l, var);
+    if (var == KD_VAR_COUNT) {
+        m->rate[j] = l->u[l->n.nu + j] + h;
+        set_point(m);
+        return KD_EVAL_OK;
+    }
+    const double *x = original(l, var);
     if (var != KD_P) {
         m->at[var][j] = x[j] + h;
         set_point(m);
@@ -66,7 +92,11 @@ static kd_eval move(const mobile *m, kd_var var, int j, double h)
 
 static void put_back(const mobile *m, kd_var var)
 {
-    memcpy(m->at[var], original(m->l, var), (size_t)length(m->l, var) * sizeof(double));
+    const kd_linearizer *l = m->l;
+    if (var == KD_VAR_COUNT)
+        memcpy(m->rate, l->u + l->n.nu, 2 * (size_t)l->n.nu * sizeof(double));
+    else
+        memcpy(m->at[var], original(l, var), (size_t)length(l, var) * sizeof(double));
     set_point(m);
 }
 
@@ -77,87 +107,244 @@ static bool is_supplied(const kd_linearizer *l, kd_fn fn, kd_var var)
     return def->derivative && (given & KD_BIT(var));
 }
 
-// Column j of a block; it stays as it is where the function cannot be evaluated around the point.
-static void renew_column(const mobile *m, kd_fn fn, kd_var var, int j)
+// ---- one column -----------------------------------------------------------------------------------------------------
+
+static double unit_of(const mobile *m, const probe *q)
 {
-    static const double  weight[] = {-1.0 / 12, 8.0 / 12, -8.0 / 12, 1.0 / 12}, place[] = {2, 1, -1, -2};
     const kd_linearizer *l = m->l;
-    const int            rows = kd_eom_rows(l->eom, fn);
-    const double         h = STEP * (var == KD_P ? 1 : fmax(1, fabs(original(l, var)[j])));
-    memset(m->column, 0, (size_t)rows * sizeof(double));
-    kd_eval answer = KD_EVAL_OK;
-    for (int k = 0; k < 4 && answer == KD_EVAL_OK; k++) {
-        answer = move(m, var, j, place[k] * h);
-        if (answer == KD_EVAL_OK) answer = kd_eom_eval(l->data, fn, m->value);
-        kd_axpy(rows, weight[k] / h, m->value, m->column);
-    }
-    put_back(m, var);
-    if (answer == KD_EVAL_OK)
-        memcpy(kd_block(l, fn, var) + (size_t)j * (size_t)rows, m->column, (size_t)rows * sizeof(double));
+    if (q->var == KD_P) return 1;
+    return fmax(1, fabs(q->var == KD_VAR_COUNT ? l->u[l->n.nu + q->j] : original(l, q->var)[q->j]));
 }
 
-// By rate j of the inputs, u' first, then u''; exactly zero where nothing depends on it. False: nothing does.
-static bool difference_rate(const mobile *m, kd_fn fn, int j, double *out)
+// D(h) to out, with its rounding (grain/h) and the bend
+static kd_eval difference(const mobile *m, const probe *q, double h, double *out)
 {
-    static const double  weight[] = {-1.0 / 12, 8.0 / 12, -8.0 / 12, 1.0 / 12}, place[] = {2, 1, -1, -2};
-    const kd_linearizer *l = m->l;
-    const int            rows = kd_eom_rows(l->eom, fn);
-    const double         value = l->u[l->n.nu + j], h = STEP * fmax(1, fabs(value));
-    memset(m->column, 0, (size_t)rows * sizeof(double));
-    set_point(m);
-    kd_eval answer = kd_eom_eval(l->data, fn, m->base);
-    for (int k = 0; k < 4 && answer == KD_EVAL_OK; k++) {
-        m->rate[j] = value + place[k] * h;
-        set_point(m);
-        answer = kd_eom_eval(l->data, fn, m->value);
-        for (int i = 0; i < rows; i++) m->column[i] += weight[k] / h * (m->value[i] - m->base[i]);
+    const int rows = kd_eom_rows(m->l->eom, q->fn);
+    kd_eval   answer = move(m, q->var, q->j, h);
+    if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->upper);
+    if (answer == KD_EVAL_OK) answer = move(m, q->var, q->j, -h);
+    if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->lower);
+    for (int i = 0; i < rows && answer == KD_EVAL_OK; i++) {
+        const bool same = m->upper[i] == m->lower[i] && m->upper[i] == m->base[i];
+        out[i] = (m->upper[i] - m->lower[i]) / (2 * h);
+        m->noise[i] = same ? 0 : m->grain[i] / h;
+        m->bend[i] = fabs((m->upper[i] - m->base[i]) - (m->base[i] - m->lower[i])) / h;
     }
-    m->rate[j] = value;
-    set_point(m);
-    if (answer != KD_EVAL_OK || kd_norm_max(rows, m->column) == 0) return false;
-    memcpy(out, m->column, (size_t)rows * sizeof(double));
-    return true;
+    return answer;
 }
 
-static kd_status difference_rates(const mobile *m)
+// Rounding of the function itself, which may be far more than that of its value (a small depth between large places, a
+// balance of large forces): what is left of f(x) - 2 f(x + h) + f(x + 2h) at tiny steps; one-sided, since rounding is
+// symmetric about 0
+static void find_grain(const mobile *m, const probe *q, double unit)
+{
+    static const double TINY[] = {1e-12, 1.37e-12, 1.7e-12, 2.3e-12, 3.1e-12, 4.7e-12};
+    const int           rows = kd_eom_rows(m->l->eom, q->fn);
+    for (int i = 0; i < rows; i++) m->grain[i] = ROUNDING * fabs(m->base[i]);
+    for (size_t k = 0; k < sizeof TINY / sizeof *TINY; k++) {
+        const double h = TINY[k] * unit;
+        kd_eval      answer = move(m, q->var, q->j, h);
+        if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->lower);
+        if (answer == KD_EVAL_OK) answer = move(m, q->var, q->j, 2 * h);
+        if (answer == KD_EVAL_OK) answer = kd_eom_eval(m->l->data, q->fn, m->upper);
+        for (int i = 0; i < rows && answer == KD_EVAL_OK; i++)
+            m->grain[i] = fmax(m->grain[i], fabs(m->base[i] - 2 * m->lower[i] + m->upper[i]));
+    }
+}
+
+// The next row of the table; entries that became better are taken
+static void extrapolate(const mobile *m, int rows, int level)
+{
+    double *const *now = m->table[level % 2], *const *before = m->table[1 - level % 2];
+    for (int k = 1, most = level < ORDER ? level : (int)ORDER; k <= most; k++) {
+        const double factor = ldexp(1, 2 * k);
+        for (int i = 0; i < rows; i++) {
+            now[k][i] = (factor * now[k - 1][i] - before[k - 1][i]) / (factor - 1);
+            const double error =
+                fmax(fabs(now[k][i] - now[k - 1][i]), fabs(now[k][i] - before[k - 1][i])) + m->noise[i];
+            if (!(error < m->error[i])) continue;
+            m->error[i] = error;
+            m->best[i] = now[k][i];
+        }
+    }
+}
+
+static bool is_done(const mobile *m, int rows)
+{
+    bool done = true;
+    for (int i = 0; i < rows; i++) done = done && m->error[i] <= GOAL * fabs(m->best[i]) + 3 * m->noise[i];
+    return done;
+}
+
+// Halve the step from h on until the column is done; the last step. 0: the function has no value around the point
+static double find_column(const mobile *m, const probe *q, double h)
+{
+    const int rows = kd_eom_rows(m->l->eom, q->fn);
+    double    last = 0;
+    for (int i = 0; i < rows; i++)
+        if (!m->sure[i]) m->error[i] = INFINITY;
+    for (int level = 0, l = 0; l < LEVELS; l++, h /= 2) {
+        if (difference(m, q, h, m->table[level % 2][0]) != KD_EVAL_OK) {
+            level = 0; // a step too far
+            continue;
+        }
+        last = h;
+        extrapolate(m, rows, level++);
+        if (level > 2 && is_done(m, rows)) break;
+    }
+    return last;
+}
+
+// The same bend at three steps is a kink; it falls with the step of a smooth function, and rises where it is rounding.
+static bool is_kink(double wide, double middle, double fine, double slope)
+{
+    return middle > 0.5 * wide && middle < 2 * wide && fine > 0.5 * middle && fine < 2 * middle && fine > 1e-6 * slope;
+}
+
+// Does a much smaller step say the same? A kink is no contradiction, but an error.
+static bool is_confirmed(const mobile *m, const probe *q, double h)
+{
+    const int rows = kd_eom_rows(m->l->eom, q->fn);
+    double   *fine = m->table[0][0], *wide = m->table[0][1], *middle = m->table[1][1];
+    bool      same = true;
+    if (difference(m, q, h, fine) != KD_EVAL_OK) return true;
+    memcpy(wide, m->bend, (size_t)rows * sizeof(double));
+    if (difference(m, q, h / 8, fine) != KD_EVAL_OK) return true;
+    memcpy(middle, m->bend, (size_t)rows * sizeof(double));
+    if (difference(m, q, h / FINER, fine) != KD_EVAL_OK) return true;
+    for (int i = 0; i < rows; i++) {
+        m->sure[i] = m->sure[i] || fabs(fine[i] - m->best[i]) <= 10 * (m->error[i] + m->noise[i]);
+        same = same && m->sure[i];
+        if (is_kink(wide[i], middle[i], m->bend[i], fabs(m->best[i])))
+            m->error[i] = fmax(m->error[i], 0.5 * m->bend[i]);
+    }
+    return same;
+}
+
+// Column and its error; false: the function cannot be evaluated around the point.
+static bool differentiate(const mobile *m, const probe *q)
+{
+    const int    rows = kd_eom_rows(m->l->eom, q->fn);
+    const double unit = unit_of(m, q);
+    double       h = FIRST * unit;
+    bool         found = false;
+    put_back(m, q->var);
+    if (kd_eom_eval(m->l->data, q->fn, m->base) != KD_EVAL_OK) return false;
+    find_grain(m, q, unit);
+    for (int i = 0; i < rows; i++) m->sure[i] = false;
+    for (int i = 0; i < RESTARTS; i++) {
+        const double last = find_column(m, q, h);
+        if (last == 0) break;
+        memcpy(m->column, m->best, (size_t)rows * sizeof(double));
+        found = true;
+        const bool confirmed = is_confirmed(m, q, last);
+        memcpy(m->column_error, m->error, (size_t)rows * sizeof(double));
+        if (confirmed) break;
+        h = last / 4;
+    }
+    put_back(m, q->var);
+    return found;
+}
+
+// ---- blocks ---------------------------------------------------------------------------------------------------------
+
+static void note_column(const mobile *m, const probe *q)
+{
+    const double unit = unit_of(m, q);
+    for (int i = 0; i < kd_eom_rows(m->l->eom, q->fn); i++) {
+        m->size[i] = fmax(m->size[i], fmax(fabs(m->column[i]) * unit, fabs(m->base[i])));
+        if (m->column_error[i] * unit <= m->share[i]) continue;
+        m->share[i] = m->column_error[i] * unit;
+        m->l->worst_var[q->fn][i] = (kd_difference_of){q->var, q->j};
+    }
+}
+
+// The worst error of a function's derivatives, relative to the function and its largest change by a unit
+static void judge(const mobile *m, kd_fn fn)
 {
     kd_linearizer *l = m->l;
-    const int      nu = l->n.nu;
-    for (int i = 0; i < FUNCTIONS; i++)
-        for (int level = 0; level < 2; level++) {
-            const kd_fn fn = functions[i];
-            const int   rows = kd_eom_rows(l->eom, fn);
-            bool        depends = false;
-            if (fn == KD_G || rows == 0 || nu == 0) continue;
-            double *block = kd_cut_matrix(&l->work, rows, nu);
-            if (!block) return KD_ERR_MEMORY;
-            for (int j = 0; j < nu; j++)
-                depends = difference_rate(m, fn, level * nu + j, block + (size_t)j * (size_t)rows) || depends;
-            if (depends) l->rate[level][fn] = block;
+    for (int i = 0; i < kd_eom_rows(l->eom, fn); i++) {
+        const double error = fmin(1, m->share[i] / fmax(m->size[i], SMALLEST));
+        if (!(error > l->difference_error)) continue;
+        l->difference_error = error;
+        l->difference_fn = fn;
+        l->difference_row = i;
+        l->difference_by = l->worst_var[fn][i];
+    }
+}
+
+static kd_status difference_rates(const mobile *m, kd_fn fn)
+{
+    kd_linearizer *l = m->l;
+    const int      nu = l->n.nu, rows = kd_eom_rows(l->eom, fn);
+    for (int level = 0; level < 2 && fn != KD_G && rows > 0 && nu > 0; level++) {
+        bool    depends = false;
+        double *block = kd_cut_matrix(&l->work, rows, nu);
+        if (!block) return KD_ERR_MEMORY;
+        for (int j = 0; j < nu; j++) {
+            const probe q = {fn, KD_VAR_COUNT, level * nu + j};
+            if (!differentiate(m, &q) || kd_norm_max(rows, m->column) == 0) continue;
+            note_column(m, &q);
+            memcpy(block + (size_t)j * (size_t)rows, m->column, (size_t)rows * sizeof(double));
+            depends = true;
         }
+        if (depends) l->rate[level][fn] = block;
+    }
     return KD_OK;
+}
+
+// A block stays as it is where the function cannot be evaluated around the point.
+static void renew_blocks(const mobile *m, kd_fn fn)
+{
+    kd_linearizer *l = m->l;
+    const size_t   rows = (size_t)kd_eom_rows(l->eom, fn);
+    for (int k = 0; k < VARIABLES; k++) {
+        const kd_var var = variables[k];
+        if ((fn != KD_Y && var != KD_U) || !kd_block(l, fn, var) || is_supplied(l, fn, var)) continue;
+        for (int j = 0; j < kd_eom_columns(l->eom, var); j++) {
+            const probe q = {fn, var, j};
+            if (!differentiate(m, &q)) continue;
+            note_column(m, &q);
+            memcpy(kd_block(l, fn, var) + (size_t)j * rows, m->column, rows * sizeof(double));
+        }
+    }
+}
+
+static bool make_room(mobile *m, int most)
+{
+    kd_linearizer *l = m->l;
+    double       **list[] = {&m->upper, &m->lower,  &m->base,         &m->best, &m->error, &m->noise,
+                             &m->bend,  &m->column, &m->column_error, &m->size, &m->share, &m->grain};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) *list[i] = kd_cut_double(&l->work, most);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k <= ORDER; k++) m->table[i][k] = kd_cut_double(&l->work, most);
+    m->sure = kd_cut_bool(&l->work, most);
+    m->e = kd_cut_double(&l->work, l->n.nv);
+    m->rate = kd_cut_double(&l->work, 2 * l->n.nu);
+    for (int i = 0; i < VARIABLES; i++) m->at[variables[i]] = kd_cut_double(&l->work, length(l, variables[i]));
+    for (int i = 0; i < FUNCTIONS; i++)
+        l->worst_var[functions[i]] =
+            kd_arena_cut(&l->work, (size_t)kd_eom_rows(l->eom, functions[i]), sizeof(kd_difference_of));
+    return !l->work.failed;
 }
 
 kd_status kd_linear_differences(kd_linearizer *l)
 {
-    mobile m = {.l = l, .e = kd_cut_double(&l->work, l->n.nv)};
-    int    most = 0;
+    mobile    m = {.l = l};
+    int       most = 0;
+    kd_status status = KD_OK;
     for (int i = 0; i < FUNCTIONS; i++)
         if (kd_eom_rows(l->eom, functions[i]) > most) most = kd_eom_rows(l->eom, functions[i]);
-    m.value = kd_cut_double(&l->work, most);
-    m.column = kd_cut_double(&l->work, most);
-    m.base = kd_cut_double(&l->work, most);
-    m.rate = kd_cut_double(&l->work, 2 * l->n.nu);
-    for (int i = 0; i < VARIABLES; i++) m.at[variables[i]] = kd_cut_double(&l->work, length(l, variables[i]));
-    if (l->work.failed) return KD_ERR_MEMORY;
-    if (l->n.nu > 0) memcpy(m.rate, l->u + l->n.nu, 2 * (size_t)l->n.nu * sizeof(double));
-    for (int i = 0; i < VARIABLES; i++) put_back(&m, variables[i]);
-    for (int i = 0; i < FUNCTIONS; i++)
-        for (int k = 0; k < VARIABLES; k++) {
-            const kd_fn  fn = functions[i];
-            const kd_var var = variables[k];
-            if ((fn != KD_Y && var != KD_U) || !kd_block(l, fn, var) || is_supplied(l, fn, var)) continue;
-            for (int j = 0; j < kd_eom_columns(l->eom, var); j++) renew_column(&m, fn, var, j);
-        }
-    return difference_rates(&m);
+    if (!make_room(&m, most)) return KD_ERR_MEMORY;
+    for (int i = 0; i < VARIABLES; i++)
+        memcpy(m.at[variables[i]], original(l, variables[i]), (size_t)length(l, variables[i]) * sizeof(double));
+    put_back(&m, KD_VAR_COUNT);
+    for (int i = 0; i < FUNCTIONS && status >= 0; i++) {
+        memset(m.size, 0, (size_t)most * sizeof(double));
+        memset(m.share, 0, (size_t)most * sizeof(double));
+        renew_blocks(&m, functions[i]);
+        status = difference_rates(&m, functions[i]);
+        judge(&m, functions[i]);
+    }
+    return status;
 }

@@ -78,6 +78,43 @@ static void name_descriptor(const kd_linearizer *l, kd_linear *x, kd_arena *aren
     x->descriptor_name = list;
 }
 
+static kd_kind kind_of(kd_var var)
+{
+    static const kd_kind KIND[KD_VAR_COUNT] = {
+        [KD_P] = KD_NAME_V, [KD_V] = KD_NAME_V, [KD_A] = KD_NAME_V,           [KD_R] = KD_NAME_R,   [KD_W] = KD_NAME_W,
+        [KD_S] = KD_NAME_S, [KD_U] = KD_NAME_U, [KD_LAMBDA] = KD_NAME_LAMBDA, [KD_MU] = KD_NAME_MU,
+    };
+    return KIND[var];
+}
+
+// "sensor z by the input u"
+static void name_difference(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
+{
+    static const char *const WORD[KD_VAR_COUNT] = {
+        [KD_P] = "the increment of ", [KD_A] = "the acceleration of ", [KD_U] = "the input "};
+    const kd_difference_of by = l->difference_by;
+    const bool             rate = by.var == KD_VAR_COUNT;
+    char                   of[LONGEST], what[LONGEST], text[2 * LONGEST + 60];
+    const kd_fn            fn = l->difference_fn;
+    const kd_kind          kind = fn == KD_Y                  ? KD_NAME_Y
+                                  : fn == KD_B                ? KD_NAME_R
+                                  : fn == KD_D                ? KD_NAME_W
+                                  : fn == KD_RESIDUAL         ? KD_NAME_V
+                                  : fn == KD_H || fn == KD_HI ? KD_NAME_MU
+                                                              : KD_NAME_LAMBDA;
+    x->difference_error = l->difference_error;
+    x->difference_name = "";
+    if (!(l->difference_error > 0)) return;
+    kd_eom_name(l->eom, kind, l->difference_row, of, sizeof of);
+    kd_eom_name(l->eom, rate ? KD_NAME_U : kind_of(by.var), rate ? by.j % l->n.nu : by.j, what, sizeof what);
+    kd_text(text, sizeof text, "%s by %s%s", of,
+            rate           ? "a rate of the input "
+            : WORD[by.var] ? WORD[by.var]
+                           : "",
+            what);
+    x->difference_name = keep(arena, text);
+}
+
 bool kd_linear_names(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
 {
     const char **inputs = list_of(arena, x->nu), **outputs = list_of(arena, x->ny);
@@ -87,6 +124,7 @@ bool kd_linear_names(const kd_linearizer *l, kd_linear *x, kd_arena *arena)
     x->input_name = inputs;
     x->output_name = outputs;
     name_states(l, x, arena);
+    name_difference(l, x, arena);
     if (x->nd > 0 && !arena->failed) name_descriptor(l, x, arena);
     return !arena->failed;
 }

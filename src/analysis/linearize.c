@@ -304,7 +304,10 @@ kd_status kd_linearize(const kd_eom *eom, const kd_inputs *inputs, const kd_line
 {
     kd_text(message, size, "%s", "");
     if (out) *out = NULL;
-    if (!eom || !x || !out) return KD_ERR_ARGUMENT;
+    if (eom && !kd_state_fits(eom, x))
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+    if (!kd_state_fits(eom, x) || !out) return KD_ERR_ARGUMENT;
     const kd_linearize_options usual = kd_linearize_options_default();
     if (!opt) opt = &usual;
     kd_linearizer l = {.eom = eom, .n = kd_eom_dims(eom)};
@@ -321,6 +324,10 @@ kd_status kd_linearize(const kd_eom *eom, const kd_inputs *inputs, const kd_line
     kd_state_destroy(l.x);
     kd_arena_release(&l.work);
     if (status >= 0) {
+        if (linear->difference_error > KD_LINEAR_ERROR)
+            kd_text_append(message, size, "%sthe derivative of %s is uncertain, by %.2g of it: a kink is near",
+                           message && size > 0 && message[0] ? "; " : "", linear->difference_name,
+                           linear->difference_error);
         *out = linear;
         return news;
     }

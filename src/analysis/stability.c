@@ -1,6 +1,7 @@
 // stability.c: static stability: the sign of the stiffness in the directions that constraints allow.
 //
-// With N a base of the null space of GZ and HZ, and r, w, s following quasi-statically from 0 = b, d, c,
+// With N a base of the null space of GZ and HZ, and r, w, s following quasi-statically from 0 = b, d, c and from what
+// closed elements keep,
 //     K = N' (residual_p - residual_y inv(k_y) k_p) N,   y = (r, w, s), k = (b, d, c),
 // is statically stable if its symmetric part is positive definite. Divergence only: damping that feeds energy in shows
 // in the eigenvalues.
@@ -39,6 +40,23 @@ static void put(double *to, int ld, int row, int column, const double *from, int
                (size_t)rows * sizeof(double));
 }
 
+// Rates that say nothing here give way to what their elements keep: n'W (dr - b_v dp) = 0
+static void follow_kept(const kd_balance *b, workspace *s, int ny)
+{
+    const kd_kept *k = &b->kept;
+    const double  *b_v = block_of(b, 1, 1);
+    for (int m = 0; m < k->count; m++) {
+        const double *n = k->N + (size_t)m * (size_t)k->nr;
+        const int     row = k->row[m];
+        for (int j = 0; j < ny; j++) s->inner[(size_t)j * (size_t)ny + (size_t)row] = j < k->nr ? n[j] * k->W[j] : 0;
+        for (int j = 0; j < b->n.nv; j++) {
+            double *to = s->right + (size_t)j * (size_t)ny + row;
+            *to = 0;
+            for (int i = 0; i < k->nr && b_v; i++) *to -= n[i] * k->W[i] * b_v[(size_t)j * (size_t)k->nr + (size_t)i];
+        }
+    }
+}
+
 // K -= residual_y inv(k_y) k_p. False: r, w, s are not determined
 static bool follow_inner(const kd_balance *b, workspace *s, int ny)
 {
@@ -52,6 +70,7 @@ static bool follow_inner(const kd_balance *b, workspace *s, int ny)
         put(s->Y, nv, 0, row, block_of(b, 0, INNER_VAR[i]), nv, inner_size(b, i));
     }
     if (ny == 0) return true;
+    follow_kept(b, s, ny);
     if (kd_lu_factor(ny, s->inner, s->pivot) != 0) return false;
     kd_lu_solve(ny, s->inner, s->pivot, s->right, nv);
     kd_gemm(nv, nv, ny, -1, s->Y, s->right, 1, s->K);
@@ -99,8 +118,8 @@ static int null_space(kd_balance *b, workspace *s, int nc)
     return nv - rank;
 }
 
-// The symmetric part of the stiffness, with the number of its zero directions
-static kd_stability judge(const kd_balance *b, workspace *s, int n, int *free_directions)
+// The symmetric part of the stiffness; what is 0 beside it
+static double reduce(const kd_balance *b, workspace *s, int n)
 {
     const int    nv = b->n.nv;
     const size_t size = (size_t)n;
@@ -114,7 +133,14 @@ static kd_stability judge(const kd_balance *b, workspace *s, int n, int *free_di
             largest = fmax(largest, fabs(*one));
         }
     // forces that are small beside the others count as none
-    double zero = fmax(1e-9 * largest, 1e-7 * b->force_scale);
+    return fmax(1e-9 * largest, 1e-7 * b->force_scale);
+}
+
+// Its definiteness, and the number of its zero directions
+static kd_stability judge(const kd_balance *b, workspace *s, int n, int *free_directions)
+{
+    const size_t size = (size_t)n;
+    const double zero = reduce(b, s, n);
     memcpy(s->KN, s->reduced, size * size * sizeof(double));
     if (kd_svd(n, n, s->KN, NULL, s->sigma, NULL, s->work) != 0) return KD_STABILITY_UNKNOWN;
     *free_directions = 0;
@@ -125,18 +151,65 @@ static kd_stability judge(const kd_balance *b, workspace *s, int n, int *free_di
     return *free_directions > 0 ? KD_INDIFFERENT : KD_STABLE;
 }
 
+// The stiffness and the directions that constraints allow; how many, -1: not known
+static int open_directions(kd_balance *b, workspace *s)
+{
+    const int nc = b->n.nlambda + b->n.nmu, ny = b->n.nr + b->n.nw + b->n.ns, nv = b->n.nv;
+    cut_workspace(b, s, ny, nc);
+    if (s->arena.failed || kd_balance_differentiate(b) != KD_EVAL_OK) return -1;
+    if (b->block[0][0]) memcpy(s->K, b->block[0][0], (size_t)nv * (size_t)nv * sizeof(double));
+    return follow_inner(b, s, ny) ? null_space(b, s, nc) : -1;
+}
+
 kd_stability kd_balance_stability(kd_balance *b, int *free_directions)
 {
-    const int    nc = b->n.nlambda + b->n.nmu, ny = b->n.nr + b->n.nw + b->n.ns, nv = b->n.nv;
     kd_stability answer = KD_STABILITY_UNKNOWN;
     workspace    s = {0};
     *free_directions = 0;
-    cut_workspace(b, &s, ny, nc);
-    if (!s.arena.failed && kd_balance_differentiate(b) == KD_EVAL_OK) {
-        if (b->block[0][0]) memcpy(s.K, b->block[0][0], (size_t)nv * (size_t)nv * sizeof(double));
-        int n = follow_inner(b, &s, ny) ? null_space(b, &s, nc) : -1;
-        if (n >= 0) answer = judge(b, &s, n, free_directions);
-    }
+    const int n = open_directions(b, &s);
+    if (n >= 0) answer = judge(b, &s, n, free_directions);
     kd_arena_release(&s.arena);
     return answer;
+}
+
+// ---- free motion ----------------------------------------------------------------------------------------------------
+
+// D (nv x count), in KN: the directions without stiffness; how many
+static int free_directions_of(const kd_balance *b, workspace *s, int n)
+{
+    const int    nv = b->n.nv;
+    const double zero = reduce(b, s, n);
+    if (n == 0 || kd_svd(n, n, s->reduced, s->U, s->sigma, s->Vt, s->work) != 0) return 0;
+    int count = 0;
+    while (count < n && s->sigma[n - 1 - count] <= zero) count++;
+    for (int j = 0; j < count; j++) { // rows of Vt, last ones first
+        double *to = s->KN + (size_t)j * (size_t)nv;
+        memset(to, 0, (size_t)nv * sizeof(double));
+        for (int i = 0; i < n; i++)
+            kd_axpy(nv, s->Vt[(size_t)i * (size_t)n + (size_t)(n - 1 - j)], s->N + (size_t)i * (size_t)nv, to);
+    }
+    return count;
+}
+
+bool kd_balance_free_motion(kd_balance *b, const double *v, double *kept)
+{
+    const int nv = b->n.nv;
+    workspace s = {0};
+    const int n = open_directions(b, &s), count = n > 0 ? free_directions_of(b, &s, n) : 0;
+    double   *D = s.KN, *MD = s.K, *DMD = s.reduced, *z = s.sigma;
+    memset(kept, 0, (size_t)nv * sizeof(double));
+    if (count > 0) { // min |v - D z|_M
+        kd_gemm(nv, count, nv, 1, b->M, D, 0, MD);
+        kd_gemm_tn(count, count, nv, 1, D, MD, 0, DMD);
+        kd_gemm_tn(count, 1, nv, 1, MD, v, 0, z);
+        if (kd_cholesky_factor(count, DMD) == 0) {
+            kd_cholesky_solve(count, DMD, z, 1);
+            for (int j = 0; j < count; j++) kd_axpy(nv, z[j], D + (size_t)j * (size_t)nv, kept);
+        }
+    }
+    kd_arena_release(&s.arena);
+    const double most = kd_norm_max(nv, v);
+    for (int i = 0; i < nv; i++) // rounding of the projection
+        if (fabs(kept[i]) < 1e-12 * most) kept[i] = 0;
+    return kd_norm_max(nv, kept) > 0;
 }

@@ -24,7 +24,8 @@ static bool is_wanted(const kd_dims *n, const kd_family *family, const kd_adjust
 
 static bool is_turn(const kd_dims *n, const kd_turn *turn)
 {
-    return !turn || (turn->v >= 0 && turn->v + 6 <= n->nv && turn->p >= 0 && turn->p + 7 <= n->np);
+    const int nv = turn && turn->planar ? 3 : 6, np = turn && turn->planar ? 3 : 7;
+    return !turn || (turn->v >= 0 && turn->v + nv <= n->nv && turn->p >= 0 && turn->p + np <= n->np);
 }
 
 static void keep(kd_balance *b, kd_state *x, kd_adjustable *adjust, int nadjust, kd_equilibrium_result *found)
@@ -42,7 +43,11 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
     const kd_trim_options  standard = kd_trim_options_default();
     const kd_trim_options *o = opt ? opt : &standard;
     if (message && size > 0) message[0] = '\0';
-    if (!eom || !x || nadjust < 0 || (nadjust > 0 && !adjust) || !(o->tolerance > 0)) return KD_ERR_ARGUMENT;
+    if (eom && !kd_state_fits(eom, x))
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+    if (!kd_state_fits(eom, x) || nadjust < 0 || (nadjust > 0 && !adjust) || !(o->tolerance > 0))
+        return KD_ERR_ARGUMENT;
     const kd_dims n = kd_eom_dims(eom);
     if (!is_wanted(&n, o->family, adjust, nadjust) || !is_turn(&n, o->turn)) return KD_ERR_ARGUMENT;
     kd_balance               b;
@@ -62,6 +67,8 @@ kd_status kd_trim(const kd_eom *eom, const kd_inputs *inputs, const kd_trim_opti
         keep(&b, x, adjust, nadjust, &found);
         if (nadjust > 1 && kd_balance_least_change(&b, o->tolerance)) keep(&b, x, adjust, nadjust, &found);
         kd_text(message, size, "all forces balance to %.2g of %.4g", found.residual, found.force_scale);
+        if (found.kept > 0)
+            kd_text_append(message, size, "; kept from the start: the amounts behind %s", found.kept_states);
     } else {
         status = KD_ERR_NO_EQUILIBRIUM;
         kd_balance_report(&b, &found);

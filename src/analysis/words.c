@@ -9,9 +9,61 @@ void kd_describe_equilibrium(const kd_eom *eom, const kd_equilibrium_result *r, 
 {
     static const char *const WORD[] = {"", "stable ", "indifferent ", "unstable "};
     char                     name[NAME];
-    kd_text(message, size, "%sequilibrium; largest move %.6g of %s; forces balance to %.2g of %.4g (%s)",
-            WORD[r->stability], r->moved, kd_eom_name(eom, KD_NAME_P, r->moved_row, name, sizeof name), r->residual,
-            r->force_scale, r->by_dynamics ? "damped dynamics and Newton's method" : "Newton's method");
+    kd_text(message, size, "%sequilibrium; ", WORD[r->stability]);
+    if (r->moved > 0)
+        kd_text_append(message, size, "largest move %.6g of %s", r->moved,
+                       kd_eom_name(eom, KD_NAME_P, r->moved_row, name, sizeof name));
+    else
+        kd_text_append(message, size, kd_eom_dims(eom).np > 0 ? "nothing moved" : "there is nothing that can move");
+    kd_text_append(message, size, "; forces balance to %.2g of %.4g (%s)", r->residual, r->force_scale,
+                   r->by_dynamics ? "damped dynamics and Newton's method" : "Newton's method");
+    if (r->kept > 0) kd_text_append(message, size, "; kept from the start: the amounts behind %s", r->kept_states);
+}
+
+void kd_describe_motion(const kd_eom *eom, const kd_equilibrium_result *r, char *message, size_t size)
+{
+    char        speed[NAME], dropped[NAME];
+    const char *goes_on = kd_eom_name(eom, KD_NAME_V, r->speed_row, speed, sizeof speed);
+    if (r->motion == KD_MOTION_NONE) return;
+    kd_eom_name(eom, KD_NAME_V, r->dropped_row, dropped, sizeof dropped);
+    if (r->motion == KD_MOTION_WHOLE)
+        kd_text_append(
+            message, size,
+            "no rest, but a steady motion at the velocities of the start ('%s' with %.6g): forces balance in it",
+            goes_on, r->speed);
+    else if (r->motion == KD_MOTION_STEADY)
+        kd_text_append(message, size,
+                       "; the motion of the start that no force opposes goes on ('%s' with %.6g), forces "
+                       "balance in it",
+                       goes_on, r->speed);
+    else if (r->motion == KD_MOTION_UNSTEADY)
+        kd_text_append(message, size,
+                       "; the motion of the start that no force opposed at rest goes on ('%s' with %.6g), "
+                       "but forces do not balance in it: it will change (kardan trim --moving finds a steady one)",
+                       goes_on, r->speed);
+    if (r->motion != KD_MOTION_WHOLE && r->dropped > 1e-9 * (r->speed + r->dropped))
+        kd_text_append(message, size, "; velocities of the start were dropped (largest change: '%s' by %.6g)", dropped,
+                       r->dropped);
+}
+
+void kd_describe_kept(const kd_balance *b, kd_equilibrium_result *r)
+{
+    const kd_kept *k = &b->kept;
+    char           name[NAME];
+    r->kept = k->count;
+    r->kept_states[0] = '\0';
+    for (int m = 0; m < k->count; m++) {
+        bool first = true;
+        for (int i = 0; i < k->nr; i++) {
+            if (k->N[(size_t)m * (size_t)k->nr + (size_t)i] == 0) continue;
+            kd_text_append(r->kept_states, sizeof r->kept_states, "%s%s",
+                           !first  ? " + "
+                           : m > 0 ? ", "
+                                   : "",
+                           kd_eom_name(b->eom, KD_NAME_R, i, name, sizeof name));
+            first = false;
+        }
+    }
 }
 
 void kd_describe_failure(const kd_eom *eom, const kd_equilibrium_result *r, char *message, size_t size)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/cli.h"
 
 enum { MAX_OPTIONS = 48, LARGEST_COUNT = 1000000 };
@@ -18,6 +19,7 @@ static void show_help(const kd_cli_syntax *syntax)
         snprintf(left, sizeof left, "%s %s", option->name, option->value ? option->value : "");
         printf("  %-24s %s\n", left, option->about);
     }
+    printf("  %-24s %s\n", "--memory SIZE", "largest memory, like 4G; default: what is free");
     printf("  %-24s %s\n", "--help", "this page");
     if (syntax->details) printf("\n%s", syntax->details);
 }
@@ -35,7 +37,9 @@ static bool take_number(const kd_cli_option *option, const char *value)
     bool   is_number = end != value && *end == '\0' && isfinite(number);
     if (option->kind == KD_CLI_POSITIVE && (!is_number || number <= 0))
         return complain(option, value, "a positive number");
-    if (!is_number || number < 0) return complain(option, value, "a number that is not negative");
+    if (option->kind == KD_CLI_SIGNED && !is_number) return complain(option, value, "a number");
+    if (!is_number || (number < 0 && option->kind != KD_CLI_SIGNED))
+        return complain(option, value, "a number that is not negative");
     *(double *)option->target = number;
     return true;
 }
@@ -79,11 +83,21 @@ static bool take_value(const kd_cli_option *option, const char *value)
 
 static void unknown_option(const kd_cli_syntax *syntax, const char *word)
 {
-    const char *names[MAX_OPTIONS + 1];
+    const char *names[MAX_OPTIONS + 2];
     int         count = 0;
     for (; count < syntax->noptions && count < MAX_OPTIONS; count++) names[count] = syntax->options[count].name;
+    names[count++] = "--memory";
     names[count++] = "--help";
     kd_cli_unknown("option", word, names, count);
+}
+
+// --memory SIZE, which every command has; false: wrong, told
+static bool take_memory(const char *equals, int argc, char **argv, int *i)
+{
+    const char *value = equals ? equals + 1 : *i + 1 < argc ? argv[++*i] : "";
+    if (kd_budget_set(value)) return true;
+    fprintf(stderr, "kardan: --memory wants a size like 500M or 4G, not '%s'\n", value);
+    return false;
 }
 
 // One option at argv[*i]; moves *i to its last word
@@ -106,6 +120,8 @@ static bool take_option(const kd_cli_syntax *syntax, int argc, char **argv, int 
         }
         return take_value(option, argv[++*i]);
     }
+    if (length == strlen("--memory") && strncmp(word, "--memory", length) == 0)
+        return take_memory(equals, argc, argv, i);
     unknown_option(syntax, word);
     return false;
 }

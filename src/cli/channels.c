@@ -21,13 +21,14 @@ bool kd_channels_split(kd_channels *c, kd_cli_list *watch)
     return true;
 }
 
-static void tell_unknown(const kd_recording *rec, const char *word)
+// what: "channel", perhaps with its place in front
+static void tell_unknown(const kd_recording *rec, const char *what, const char *word)
 {
     int          count = kd_recording_columns(rec);
     const char **names = malloc((size_t)(count + 1) * sizeof *names);
     if (names) {
         for (int j = 0; j < count; j++) names[j] = kd_recording_name(rec, j);
-        kd_cli_unknown("channel", word, names, count);
+        kd_cli_unknown(what, word, names, count);
     }
     free(names);
 }
@@ -42,7 +43,11 @@ bool kd_channels_choose(kd_channels *c, const kd_recording *rec, const kd_subjec
         bool is_sensor = strncmp(c->plot[i], "sensor.", 7) == 0;
         if (kd_recording_find(rec, c->plot[i]) < 0 && is_sensor) c->plot[i] += 7;
         if (kd_recording_find(rec, c->plot[i]) >= 0) continue;
-        tell_unknown(rec, c->plot[i]);
+        char what[420], field[20], place[400] = "";
+        snprintf(field, sizeof field, "plots[%d]", i);
+        if (!c->words) kd_subject_run_place(subject, field, place, sizeof place);
+        snprintf(what, sizeof what, "%s%schannel", place, place[0] ? "|" : "");
+        tell_unknown(rec, what, c->plot[i]);
         return false;
     }
     if (!subject->model || c->words || run->nplots > 0) return true;

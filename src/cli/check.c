@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/equilibrium.h"
 #include "cli/method.h"
 #include "cli/rank.h"
 #include "cli/subject.h"
@@ -190,7 +191,9 @@ static bool tell_assembly(const kd_subject *s)
 static void tell_warnings(const kd_model *m)
 {
     int count = kd_model_warning_count(m);
-    if (count == 0) printf("Plausibility. Inertias are plausible, all parts are used.\n");
+    if (count == 0)
+        printf(
+            "Plausibility. Inertias, signs of stiffness and damping, and gravity are plausible, all parts are used.\n");
     if (count > 0) printf("Plausibility. %d %s:\n", count, count == 1 ? "thing looks odd" : "things look odd");
     for (int i = 0; i < count; i++) printf("  %s\n", kd_model_warning(m, i));
 }
@@ -213,6 +216,7 @@ static bool tell_start(const kd_subject *s)
     if (kd_initial_residuals(s->eom, kd_subject_inputs(s), s->x, &now) >= 0)
         printf("Residuals at t0: position %.1e, velocity %.1e.", now.position, now.velocity);
     printf("\n");
+    kd_cli_tell_caution(s);
     return true;
 }
 

@@ -45,6 +45,7 @@ typedef enum kd_cli_kind {
     KD_CLI_LIST,     // target: kd_cli_list, one more word each time
     KD_CLI_NUMBER,   // target: double, >= 0
     KD_CLI_POSITIVE, // target: double, > 0
+    KD_CLI_SIGNED,   // target: double, of any sign
     KD_CLI_COUNT,    // target: int, from 1 to a million
 } kd_cli_kind;
 
@@ -82,6 +83,7 @@ kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
 
 // ---- words ----------------------------------------------------------------------------------------------------------
 // "kardan: unknown WHAT 'WORD', did you mean 'NEAREST'?" on standard error, or the list if none is near.
+// what may begin with where the word stands: "file.yaml:4:7: run: |channel".
 void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count);
 // The index of word in the list; -1 after a message on standard error.
 int kd_cli_choose(const char *what, const char *word, const char *const *list, int count);
@@ -92,6 +94,8 @@ char *kd_cli_next_word(char **rest);
 // ---- files ----------------------------------------------------------------------------------------------------------
 // Create a folder and those above it, as far as they are missing; it must be one that can be written to.
 kd_status kd_cli_make_folder(const char *folder, char *message, size_t size) KD_NODISCARD;
+// Are these two names of one file that is there?
+bool kd_cli_is_same_file(const char *a, const char *b);
 
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 // Members of an object, each with its own comma: start with first = true.
@@ -105,13 +109,16 @@ void kd_json_text(kd_json *json, const char *key, const char *value);
 void kd_json_number(kd_json *json, const char *key, double value); // NaN and infinity: null
 void kd_json_count(kd_json *json, const char *key, long value);
 void kd_json_bool(kd_json *json, const char *key, bool value);
-void kd_json_raw(kd_json *json, const char *key, const char *value); // is JSON already
+void kd_json_texts(kd_json *json, const char *key, const char *const *values, int n); // a list
+void kd_json_raw(kd_json *json, const char *key, const char *value);                  // is JSON already
 
 // ---- time, signals, progress ----------------------------------------------------------------------------------------
 double kd_cli_seconds(void); // clock that never goes back
 
-// From now on Ctrl-C and SIGTERM are noted; a second one ends the program as usual.
+// From now on Ctrl-C and SIGTERM are noted; another one more than a second later ends the program as usual.
 void kd_cli_watch_signals(void);
+// A file that would become larger than the limit (ulimit -f) makes the write fail instead of ending the program.
+void kd_cli_survive_limits(void);
 bool kd_cli_is_interrupted(void);
 
 // A line on standard error that is written over again and again; nothing unless standard error is a terminal.

@@ -1,7 +1,6 @@
 // convert.c: kardan convert: a robot description or a model file becomes a model file.
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/subject.h"
 
@@ -40,12 +39,6 @@ static kd_cli_parsed read_arguments(conversion *c, int argc, char **argv)
     return kd_cli_parse(&syntax, argc, argv);
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 static bool check_operands(const conversion *c)
 {
     const char *ending = strrchr(c->operand[1], '.');
@@ -53,7 +46,7 @@ static bool check_operands(const conversion *c)
         fprintf(stderr, "kardan: '%s' is not a model file (.yaml, .urdf)\n", c->operand[0]);
         return false;
     }
-    if (is_same_file(c->operand[0], c->operand[1])) {
+    if (kd_cli_is_same_file(c->operand[0], c->operand[1])) {
         fprintf(stderr,
                 "kardan: '%s' is the file itself; its comments and repetitions would be lost: give TO another name\n",
                 c->operand[1]);

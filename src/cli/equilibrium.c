@@ -11,6 +11,7 @@
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, NAME_SIZE = 200 };
 
+static const char *const MOTION[] = {"none", "dropped", "steady", "unsteady", "whole"};
 static const char *const STABILITY[] = {"unknown", "stable", "indifferent", "unstable"};
 
 // ---- for all commands -----------------------------------------------------------------------------------------------
@@ -49,16 +50,19 @@ kd_status kd_cli_settle(kd_subject *s, char *message, size_t size)
 
 void kd_cli_tell_held(const kd_subject *s)
 {
+    if (s->rest[0]) printf("from equilibrium: %s\n", s->rest);
     if (kd_eom_definition(s->eom)->discrete)
         printf("sampled blocks keep the outputs that they have now: what they feed back is not part of this\n");
 }
 
-kd_status kd_cli_rest(kd_subject *s, bool stable, kd_equilibrium_result *result, char *message, size_t size)
+kd_status kd_cli_rest(kd_subject *s, bool stable, bool keep_motion, kd_equilibrium_result *result, char *message,
+                      size_t size)
 {
     kd_equilibrium_options opt = kd_equilibrium_options_default();
     kd_initial_options     initial = kd_initial_options_default();
     char                   news[MESSAGE_SIZE] = "";
     opt.stable = stable;
+    opt.keep_motion = keep_motion;
     kd_status status = kd_cli_settle(s, message, size);
     if (status < 0) return status;
     status = kd_equilibrium(s->eom, kd_subject_inputs(s), &opt, s->x, result, message, size);
@@ -88,6 +92,28 @@ bool kd_cli_save_state(const kd_subject *s, const char *folder, const char *endi
 
 // ---- values by name -------------------------------------------------------------------------------------------------
 
+// A law that no longer holds at the state of the subject
+bool kd_cli_caution(const kd_subject *s, char *text, size_t size)
+{
+    const kd_dims    n = kd_eom_dims(s->eom);
+    const kd_inputs *inputs = kd_subject_inputs(s);
+    kd_eom_data     *data = NULL;
+    double          *u = calloc(3 * (size_t)n.nu + 1, sizeof *u);
+    bool             found = false;
+    if (size > 0) text[0] = '\0';
+    if (u && kd_eom_data_create(s->eom, &data) >= 0 &&
+        (!inputs || inputs->eval(s->x->t, inputs->context, u, u + n.nu, u + 2 * n.nu) == KD_EVAL_OK)) {
+        kd_eom_at_parameters(data, s->x->theta);
+        kd_eom_at_time(data, s->x->t, u, u + n.nu, u + 2 * n.nu, s->x->z);
+        kd_eom_at_position(data, s->x->p, s->x->s);
+        kd_eom_at_velocity(data, s->x->v, s->x->r);
+        found = kd_eom_caution(data, text, size);
+    }
+    kd_eom_data_destroy(data);
+    free(u);
+    return found;
+}
+
 static kd_status read_outputs(const kd_subject *s, double *y)
 {
     const kd_dims    n = kd_eom_dims(s->eom);
@@ -108,6 +134,12 @@ static kd_status read_outputs(const kd_subject *s, double *y)
     kd_eom_data_destroy(data);
     free(u);
     return status;
+}
+
+void kd_cli_tell_caution(const kd_subject *s)
+{
+    char text[MESSAGE_SIZE];
+    if (kd_cli_caution(s, text, sizeof text)) printf("WARNING: %s\n", text);
 }
 
 static void tell_values(const kd_subject *s, const char *title, kd_kind kind, const double *value, const double *before,
@@ -134,6 +166,16 @@ static void tell_member(kd_json *json, const kd_subject *s, const char *key, kd_
     kd_json_close(json);
 }
 
+void kd_cli_tell_motion_json(kd_json *json, const kd_subject *s, const kd_equilibrium_result *r)
+{
+    char name[NAME_SIZE];
+    kd_json_text(json, "motion", MOTION[r->motion]);
+    if (r->motion == KD_MOTION_NONE) return;
+    kd_json_number(json, "speed", r->speed);
+    kd_json_number(json, "dropped", r->dropped);
+    kd_json_text(json, "dropped_velocity", kd_eom_name(s->eom, KD_NAME_V, r->dropped_row, name, sizeof name));
+}
+
 void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibrium_result *r)
 {
     const kd_dims n = kd_eom_dims(s->eom);
@@ -146,6 +188,12 @@ void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibr
     kd_json_count(json, "iterations", r->iterations);
     kd_json_count(json, "attempts", r->attempts);
     kd_json_bool(json, "by_dynamics", r->by_dynamics);
+    kd_json_count(json, "kept", r->kept);
+    kd_json_text(json, "kept_states", r->kept_states);
+    kd_cli_tell_motion_json(json, s, r);
+    char caution[MESSAGE_SIZE];
+    (void)kd_cli_caution(s, caution, sizeof caution);
+    kd_json_text(json, "caution", caution);
     tell_member(json, s, "positions", KD_NAME_P, s->x->p, n.np);
     tell_member(json, s, "multipliers", KD_NAME_LAMBDA, s->x->lambda, n.nlambda);
     if (y && n.ny > 0 && read_outputs(s, y) >= 0) tell_member(json, s, "outputs", KD_NAME_Y, y, n.ny);
@@ -229,7 +277,7 @@ static int find(quest *q)
     q->before = calloc(np + 1, sizeof *q->before);
     if (!q->before) return KD_EXIT_FAILED;
     memcpy(q->before, s->x->p, np * sizeof(double));
-    kd_status status = kd_cli_rest(&q->subject, q->stable, &q->result, q->message, sizeof q->message);
+    kd_status status = kd_cli_rest(&q->subject, q->stable, false, &q->result, q->message, sizeof q->message);
     if (status >= 0 && !kd_cli_save_state(s, q->folder, "equilibrium", q->path, sizeof q->path)) return KD_EXIT_FAILED;
     if (q->json) tell_json(q, status);
     if (status < 0) {
@@ -239,6 +287,7 @@ static int find(quest *q)
     if (q->json || q->quiet) return KD_EXIT_OK;
     printf("%s: %s\n", s->name, q->message);
     kd_cli_tell_held(s);
+    kd_cli_tell_caution(s);
     kd_cli_tell_rest(s, q->before);
     printf("\nState: %s\n", q->path);
     return KD_EXIT_OK;

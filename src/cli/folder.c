@@ -1,4 +1,4 @@
-// folder.c: the folder that results go to.
+// folder.c: the folder that results go to; names of one file.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <string.h>
@@ -29,4 +29,10 @@ kd_status kd_cli_make_folder(const char *folder, char *message, size_t size)
     if (reason == 0) return KD_OK;
     kd_text(message, size, "cannot write to the folder '%s': %s", path, strerror(reason));
     return KD_ERR_FILE;
+}
+
+bool kd_cli_is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }

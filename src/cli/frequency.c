@@ -302,6 +302,7 @@ static void tell_json(const task *t)
     kd_json json = {.file = stdout};
     kd_json_open(&json, NULL);
     kd_json_text(&json, "model", t->point.request.word);
+    if (t->point.subject.rest[0]) kd_json_text(&json, "from_equilibrium", t->point.subject.rest);
     kd_json_number(&json, "t", t->point.linear->t);
     tell_list(&json, "frequency", t->n, t->frequency);
     for (int k = 0; k < t->npairs; k++) {

@@ -67,6 +67,17 @@ void kd_json_bool(kd_json *json, const char *key, bool value)
     fputs(value ? "true" : "false", json->file);
 }
 
+void kd_json_texts(kd_json *json, const char *key, const char *const *values, int n)
+{
+    put_key(json, key);
+    fputs("[", json->file);
+    for (int i = 0; i < n; i++) {
+        if (i > 0) fputs(", ", json->file);
+        put_text(json->file, values[i]);
+    }
+    fputs("]", json->file);
+}
+
 void kd_json_raw(kd_json *json, const char *key, const char *value)
 {
     put_key(json, key);

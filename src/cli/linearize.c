@@ -43,6 +43,11 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 
 typedef enum kind { JSON, TEXT, MAT, KINDS } kind;
 
+static void write_json(FILE *file, const kd_operating_point *p)
+{
+    kd_linear_write_json(file, p->linear, p->modes, p->subject.rest[0] ? p->subject.rest : NULL);
+}
+
 static bool save(task *t, kind k)
 {
     static const char *const ending[KINDS] = {"json", "txt", "mat"};
@@ -55,7 +60,7 @@ static bool save(task *t, kind k)
         if (status < 0) return status == KD_ERR_UNAVAILABLE;
     } else {
         if (kd_file_open(path, &file, t->message, sizeof t->message) < 0) return false;
-        if (k == JSON) kd_linear_write_json(file, t->point.linear, t->point.modes);
+        if (k == JSON) write_json(file, &t->point);
         if (k == TEXT) kd_linear_write_text(file, t->point.linear);
         if (kd_file_close(file, path, t->message, sizeof t->message) < 0) return false;
     }
@@ -84,6 +89,10 @@ static void tell_text(const task *t)
         if (l->moves[i])
             printf("input %s acts by its rates, too: B and D hold while it changes slowly; files have B1, B2, D1, D2\n",
                    l->input_name[i]);
+    if (l->difference_error > 0)
+        printf("%sderivatives by differences: largest estimated error %.2g of the entry's row (%s)%s\n",
+               l->difference_error > KD_LINEAR_ERROR ? "WARNING: " : "", l->difference_error, l->difference_name,
+               l->difference_error > KD_LINEAR_ERROR ? ": a kink is near, B, C and D are not reliable" : "");
     printf("\n");
     kd_linear_write_text(stdout, l);
 }
@@ -98,7 +107,7 @@ int kd_cli_linearize(int argc, char **argv)
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     if (kd_operating_point_open(&t.point, &status)) {
         if (t.json)
-            kd_linear_write_json(stdout, t.point.linear, t.point.modes);
+            write_json(stdout, &t.point);
         else
             tell_text(&t);
         if (!save_all(&t)) status = KD_EXIT_FAILED;

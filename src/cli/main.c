@@ -1,6 +1,7 @@
 // main.c: the program kardan: finds the subcommand and hands over.
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/cli.h"
 #include "core/nearest.h"
 
@@ -39,12 +40,15 @@ int main(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) word = "help";
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) word = "version";
 
+    kd_cli_survive_limits();
     int               count;
     const kd_command *commands = kd_cli_commands(&count);
     const char       *names[MAX_COMMANDS];
     for (int i = 0; i < count; i++) {
         if (strcmp(commands[i].name, word) == 0) {
+            if (!kd_budget_start()) return KD_EXIT_FAILED;
             int status = commands[i].run(argc - 2, argv + 2);
+            kd_budget_tell();
             // what was printed must have arrived
             if (fflush(stdout) != 0 || ferror(stdout)) {
                 fputs("kardan: standard output could not be written\n", stderr);

@@ -1,7 +1,8 @@
 // method.c: a sensible method for everyone who does not want to think about it.
 //
 // psf with radau keeps the constraints on all levels to rounding, and was the fastest on chains of 10 to 70 bodies in
-// Cartesian coordinates, too (70 bodies, 4 steps: psf 5.9 s, ggl 10 s). bdf and ida do not run on psf: there it is ggl.
+// Cartesian coordinates, too (70 bodies, 4 steps: psf 5.9 s, ggl 10 s). bdf runs on psf, too, but ggl, whose
+// matrix is sparse and may be updated, is chosen there; ida does not.
 // Where the constraints are redundant only the decomposition by singular values works.
 #include "cli/method.h"
 
@@ -57,8 +58,10 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
          &m->update},
         {"--form", "F", "of the dynamics: residual (default), explicit", KD_CLI_TEXT, &m->form},
         {"--projection", "P",
-         "onto the constraints: never (default), bound (when --projection-bound is exceeded), always", KD_CLI_TEXT,
-         &m->projection},
+         "onto the constraints: never, bound (when --projection-bound is exceeded), always; default: always for ode "
+         "with "
+         "explicit methods, otherwise never",
+         KD_CLI_TEXT, &m->projection},
         {"--projection-bound", "B", "largest violation that is left alone; default 1e-8", KD_CLI_POSITIVE,
          &m->projection_bound},
         {"--parametrisation", "P", "of statespace: partition (default), tangent", KD_CLI_TEXT, &m->parametrisation},
@@ -71,6 +74,12 @@ int kd_method_options(kd_method *m, kd_cli_option *options)
     };
     memcpy(options, list, sizeof list);
     return (int)(sizeof list / sizeof *list);
+}
+
+// Was a projection asked for? KD_PROJECT_AUTO is the simulation's own choice.
+static bool projects(const kd_formulation_options *o)
+{
+    return o->projection == KD_PROJECT_BOUND || o->projection == KD_PROJECT_ALWAYS;
 }
 
 // word -> index into list; a missing word is index 0. false: unknown
@@ -126,16 +135,27 @@ static bool read_integrator_options(kd_method *m)
     return true;
 }
 
+static const char *with_place(const char *place, const char *what, char *text, size_t size)
+{
+    kd_text(text, size, "%s%s%s", place, place[0] ? "|" : "", what);
+    return text;
+}
+
 bool kd_method_read(kd_method *m)
 {
     const char *formulations[KD_FORMULATION_COUNT], *integrators[KD_INTEGRATOR_COUNT];
+    char        what[450];
     int         i;
     for (i = 0; i < KD_FORMULATION_COUNT; i++) formulations[i] = kd_formulation_word((kd_formulation)i);
     for (i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator)i);
     m->options = kd_simulation_options_default();
-    if (!choose("formulation", m->formulation, formulations, KD_FORMULATION_COUNT, &i)) return false;
+    if (!choose(with_place(m->formulation_place, "formulation", what, sizeof what), m->formulation, formulations,
+                KD_FORMULATION_COUNT, &i))
+        return false;
     if (m->formulation) m->options.formulation = (kd_formulation)i;
-    if (!choose("integrator", m->integrator, integrators, KD_INTEGRATOR_COUNT, &i)) return false;
+    if (!choose(with_place(m->integrator_place, "integrator", what, sizeof what), m->integrator, integrators,
+                KD_INTEGRATOR_COUNT, &i))
+        return false;
     if (m->integrator) m->options.integrator = (kd_integrator)i;
     return read_integrator_options(m) && read_formulation_options(m);
 }
@@ -153,7 +173,7 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
         {o->derivatives == KD_DERIVATIVES_GROUPED, {"pattern", "pattern", PATTERNS[o->estimated]}, 0},
         {o->update != KD_UPDATE_FULL, {"update", "updates of the Newton matrix", UPDATES[o->update]}, 0},
         {o->explicit_form, {"form", "form of the dynamics", FORMS[o->explicit_form]}, 0},
-        {o->projection != KD_PROJECT_NEVER, {"projection", "projection", PROJECTIONS[o->projection]}, 0},
+        {projects(o), {"projection", "projection", PROJECTIONS[o->projection]}, 0},
         {bounded, {"projection_bound", "projection above", NULL}, o->projection_bound},
         {m->parametrisation != NULL, {"parametrisation", "parametrisation", PARAMETRISATIONS[o->parametrisation]}, 0},
         {m->options.integrator == KD_CVODE, {"method", "method", CVODE_METHODS[m->options.cvode.method]}, 0},
@@ -198,7 +218,7 @@ static bool psf_can(const kd_method *m)
     const kd_formulation_options *o = &m->options.formulation_options;
     const bool                    one_step = m->options.integrator == KD_RADAU || m->options.integrator == KD_SDIRK;
     return one_step && !needs_rhs(m) && o->derivatives == KD_DERIVATIVES_ANALYTIC && o->update == KD_UPDATE_FULL &&
-           !o->explicit_form && o->projection == KD_PROJECT_NEVER && !m->shows_matrix;
+           !o->explicit_form && !projects(o) && !m->shows_matrix;
 }
 
 // psf differentiates and eliminates level by level
@@ -248,7 +268,7 @@ static bool fits_integrator(const kd_method *m)
     if (o->integrator == KD_SDIRK && o->formulation == KD_INDEX3)
         return refuse("--integrator sdirk with index3", "its stages of order 1 leave the multipliers wrong",
                       "--formulation psf");
-    if (o->integrator == KD_IDA && o->formulation_options.projection != KD_PROJECT_NEVER)
+    if (o->integrator == KD_IDA && projects(&o->formulation_options))
         return refuse("--projection with ida", "it cannot continue from a state that was moved", "--integrator bdf");
     if (ode && (m->derivatives || m->update || m->form || m->shows_matrix))
         return refuse("--derivatives, --update, --form or --jacobian-plots with ode or statespace",
@@ -257,8 +277,6 @@ static bool fits_integrator(const kd_method *m)
                                                                 : "--formulation ggl");
     if (o->integrator == KD_IDA && o->formulation_options.update != KD_UPDATE_FULL)
         return refuse("--update with ida", "it evaluates or keeps its matrix by its own rules", "--integrator bdf");
-    if (o->integrator == KD_BDF && is_psf(o->formulation))
-        return refuse("--integrator bdf with psf", "it needs the residual of the whole system", "--formulation ggl");
     return true;
 }
 
@@ -281,7 +299,7 @@ static bool fits_projection(const kd_method *m)
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->projection_bound > 0 && m->projection && o->projection != KD_PROJECT_BOUND)
         return refuse("--projection-bound", "only --projection bound looks at it", "leaving one of the two out");
-    if (o->projection == KD_PROJECT_NEVER) return true;
+    if (!projects(o)) return true;
     if (o->projection == KD_PROJECT_BOUND && m->options.integrator == KD_CVODE)
         return refuse("--projection bound with cvode", "a projection now and then looks like an error to its history",
                       "--projection always");
@@ -318,7 +336,7 @@ static bool fits_order(const kd_method *m)
     return true;
 }
 
-bool kd_method_fits(const kd_method *m)
+static bool parts_fit(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
@@ -326,6 +344,14 @@ bool kd_method_fits(const kd_method *m)
     if (m->parametrisation && m->options.formulation != KD_STATESPACE)
         return refuse("--parametrisation", "only statespace has coordinates of its own", "--formulation statespace");
     return fits_order(m) && fits_integrator(m) && fits_psf(m) && fits_decomposition(m) && fits_projection(m);
+}
+
+bool kd_method_fits(const kd_method *m)
+{
+    if (parts_fit(m)) return true;
+    if (m->formulation_place[0]) fprintf(stderr, "  %sformulation: %s\n", m->formulation_place, m->formulation);
+    if (m->integrator_place[0]) fprintf(stderr, "  %sintegrator: %s\n", m->integrator_place, m->integrator);
+    return false;
 }
 
 // ---- choice ---------------------------------------------------------------------------------------------------------
@@ -382,7 +408,7 @@ static const char *praise(const kd_method *m, kd_dims d)
 static kd_formulation formulation_for(const kd_method *m)
 {
     if (is_for_ode(m->options.integrator) || needs_rhs(m)) return KD_ODE;
-    return m->options.formulation_options.projection != KD_PROJECT_NEVER ? KD_INDEX2 : KD_GGL;
+    return projects(&m->options.formulation_options) ? KD_INDEX2 : KD_GGL;
 }
 
 void kd_method_choose(kd_method *m, const kd_subject *s)
@@ -406,6 +432,10 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
         kd_text_append(m->reason, sizeof m->reason, ": a formulation that has these options");
     else
         kd_text_append(m->reason, sizeof m->reason, ": %s", praise(m, d));
+    double least = kd_integrator_least_rtol(o->integrator);
+    if (o->rtol < least)
+        kd_text_append(m->reason, sizeof m->reason, "; rtol %g is raised to %g, the least that rounding allows",
+                       o->rtol, least);
     if (!m->decomposition && kd_method_is_redundant(s)) {
         o->formulation_options.constraints = KD_DECOMPOSE_SVD;
         kd_text_append(m->reason, sizeof m->reason, "; svd, as constraints are redundant at the start");

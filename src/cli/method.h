@@ -9,11 +9,12 @@ typedef struct kd_method {
     // as asked for on the command line or in the model file; NULL: to be chosen
     const char *formulation, *integrator, *decomposition;
     const char *derivatives, *pattern, *update, *form, *projection, *parametrisation; // NULL: the formulation's
-    const char *family;           // of cvode or arkode; NULL: the integrator's
-    double      projection_bound; // 0: the formulation's
-    int         order_max;        // 0: the integrator's
-    bool        shows_matrix;     // pictures of the Newton matrix are wanted
-    double      rtol, atol;       // 0: rtol alone sets both; neither: the integrator's
+    const char *family;                                        // of cvode or arkode; NULL: the integrator's
+    double      projection_bound;                              // 0: the formulation's
+    int         order_max;                                     // 0: the integrator's
+    bool        shows_matrix;                                  // pictures of the Newton matrix are wanted
+    char        formulation_place[400], integrator_place[400]; // "file.yaml:4:7: run: " if the file says so
+    double      rtol, atol;                                    // 0: rtol alone sets both; neither: the integrator's
     // what is taken
     kd_simulation_options options;
     char                  reason[300]; // "psf with radau: keeps the constraints on all levels to rounding"

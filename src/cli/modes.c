@@ -118,6 +118,7 @@ static void tell_json(const task *t)
     double  *values = wanted_values(&t->point, &wanted);
     kd_json_open(&json, NULL);
     kd_json_text(&json, "model", t->point.request.word);
+    if (t->point.subject.rest[0]) kd_json_text(&json, "from_equilibrium", t->point.subject.rest);
     kd_json_number(&json, "t", t->point.subject.x->t);
     if (values) kd_cli_tell_modes(&json, &wanted);
     kd_json_close(&json);

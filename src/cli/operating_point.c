@@ -35,7 +35,7 @@ static bool find_start(kd_operating_point *o)
     }
     if (o->start)
         status = kd_state_file_load(o->start, NAN, o->subject.eom, o->subject.x, o->message, sizeof o->message);
-    if (o->rest) status = kd_cli_rest(&o->subject, false, &result, o->message, sizeof o->message);
+    if (o->rest) status = kd_cli_rest(&o->subject, false, true, &result, o->message, sizeof o->message);
     if (!o->start && !o->rest) status = kd_cli_settle(&o->subject, o->message, sizeof o->message);
     if (status < 0)
         fprintf(stderr, "kardan: %s: %s\n",
@@ -43,6 +43,7 @@ static bool find_start(kd_operating_point *o)
                 : o->rest ? "--from-equilibrium"
                           : "start",
                 o->message[0] ? o->message : kd_status_sentence(status));
+    if (o->rest && status >= 0) kd_text(o->subject.rest, sizeof o->subject.rest, "%s", o->message);
     o->message[0] = '\0';
     return status >= 0;
 }

@@ -96,6 +96,22 @@ static bool cut_lists(task *t)
     return false;
 }
 
+// The picture must not take the place of what it shows
+static bool check_output(task *t)
+{
+    if (!t->output) t->output = "plot.svg";
+    for (int i = 0; i < 1 + t->others.count; i++) {
+        const char *table = i == 0 ? t->first : t->others.word[i - 1];
+        if (!kd_cli_is_same_file(table, t->output)) continue;
+        fprintf(stderr,
+                "kardan: '%s' is a table that is to be drawn; the picture would overwrite it: give --output another "
+                "name\n",
+                t->output);
+        return false;
+    }
+    return true;
+}
+
 // ---- tables ---------------------------------------------------------------------------------------------------------
 
 static bool read_tables(task *t)
@@ -112,6 +128,9 @@ static bool read_tables(task *t)
         }
         t->ntables++;
         if (!t->name[i]) t->name[i] = path;
+        if (t->table[i].is_cut)
+            fprintf(stderr, "kardan: '%s': the last line is cut off and is left out; %d rows are whole\n", path,
+                    t->table[i].nrows);
     }
     return true;
 }
@@ -159,13 +178,12 @@ static int draw(task *t)
                              .nseries = t->ntables,
                              .series = series[j]};
     }
-    const char *path = t->output ? t->output : "plot.svg";
-    kd_status   status = kd_svg_save(path, plots, t->nchannels, 1, t->message, sizeof t->message);
+    kd_status status = kd_svg_save(t->output, plots, t->nchannels, 1, t->message, sizeof t->message);
     if (status < 0) {
         fprintf(stderr, "kardan: %s\n", t->message);
         return KD_EXIT_FAILED;
     }
-    printf("plot:  %s\n", path);
+    printf("plot:  %s\n", t->output);
     return KD_EXIT_OK;
 }
 
@@ -175,7 +193,7 @@ int kd_cli_plot(int argc, char **argv)
     int           status = KD_EXIT_USAGE;
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_HELP_SHOWN ? KD_EXIT_OK : KD_EXIT_USAGE;
-    if (cut_lists(&t)) {
+    if (cut_lists(&t) && check_output(&t)) {
         status = KD_EXIT_FAILED;
         if (read_tables(&t) && find_channels(&t)) status = draw(&t);
     }

@@ -108,6 +108,10 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          {"--patience", "S", "for a controller to appear [s]; default 60", KD_CLI_POSITIVE, &t->patience},
          {"--give-up", "N", "answers missing in a row after which the controller is lost; default 1000", KD_CLI_COUNT,
           &t->give_up},
+         {"--max-wrong", "N", "answers in a row that are not finite after which the run ends; default 100", KD_CLI_COUNT,
+          &t->max_wrong},
+         {"--key", "FILE", "shared key of 16 to 256 bytes: words of the controller must carry its code", KD_CLI_TEXT,
+          &t->key},
          {"--check-every", "N", "look at constraints and energy every N steps, outside the timed part; default: 1",
           KD_CLI_COUNT, &t->check_every},
          {"--intervals", "N", "output intervals, equally long; default: the model's, 500", KD_CLI_COUNT, &t->intervals},
@@ -210,6 +214,7 @@ static bool method_fits(const task *t)
         return complain("--max-misses wants a whole number");
     if (!isnan(t->port) && (t->port != floor(t->port) || t->port > 65535))
         return complain("--listen wants a port from 0 to 65535");
+    if (t->key && isnan(t->port)) return complain("--key is for --listen");
     if (t->priority > 99) return complain("--priority wants a number from 1 to 99");
     if (!isnan(t->from) && !t->start_state) return complain("--from is for --start-state");
     return true;
@@ -683,6 +688,7 @@ int kd_cli_realtime(int argc, char **argv)
                .timeout = 1,
                .patience = 60,
                .give_up = 1000,
+               .max_wrong = 100,
                .options = kd_realtime_options_default(),
                .argc = argc,
                .argv = argv};

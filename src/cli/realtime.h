@@ -28,7 +28,8 @@ typedef struct kd_realtime_task {
     int                argc; // the words themselves, for the replay
     char             **argv;
     double             port, timeout, patience; // NaN: nobody takes part; [s] for an answer, for a controller to appear
-    int                give_up;                 // answers missing in a row
+    int                give_up, max_wrong;      // answers in a row that are missing, that are no numbers
+    const char        *key;                     // file; NULL: none
     // while it runs
     kd_realtime_options      options;
     kd_subject               subject;
@@ -92,6 +93,8 @@ kd_status kd_realtime_listen(kd_realtime_task *task) KD_NODISCARD;
 kd_status kd_realtime_exchange(kd_realtime_task *task, long n, double seconds) KD_NODISCARD;
 typedef struct kd_realtime_answers {
     long in_time, missing, too_late;
+    long wrong;                    // not finite: held
+    long strange, forged, refused; // datagrams of others, without the key; hellos that did not fit
 } kd_realtime_answers;
 kd_realtime_answers kd_realtime_answers_of(const kd_realtime_task *task);
 void                kd_realtime_hang_up(kd_realtime_task *task); // goodbye; fine without a controller

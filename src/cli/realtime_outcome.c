@@ -110,8 +110,12 @@ static void collect(facts *f, const task *t)
     }
     if (t->line) {
         const kd_realtime_answers a = kd_realtime_answers_of(t);
-        kd_text(add(f, "answers of the controller"), VALUE, "%ld in time, %ld missing, %ld too late", a.in_time,
-                a.missing, a.too_late);
+        char                     *value = add(f, "answers of the controller");
+        kd_text(value, VALUE, "%ld in time, %ld missing, %ld too late", a.in_time, a.missing, a.too_late);
+        if (a.wrong > 0) kd_text_append(value, VALUE, ", %ld not finite (held)", a.wrong);
+        if (a.strange + a.forged + a.refused > 0)
+            kd_text(add(f, "other words"), VALUE, "%ld strange, %ld without the key, %ld controllers refused",
+                    a.strange, a.forged, a.refused);
     }
     if (has_constraints(t)) {
         add_watched(f, "position error", &t->position);
@@ -297,7 +301,7 @@ void kd_realtime_write_postmortem(task *t)
     if (t->status >= 0 || t->status == KD_ERR_FILE || t->status == KD_ERR_CONNECTION || !t->replay || !t->stepper ||
         t->cost.count == 0)
         return;
-    const kd_state *x = kd_realtime_state(t->stepper);
+    const kd_state *x = kd_replay_good(t->replay, kd_realtime_state(t->stepper));
     if (kd_replay_save(t->replay, x, t->subject.title, t->states, &from, problem, sizeof problem) >= 0) {
         const kd_replay_words replay = {
             "realtime", "--duration", t->argc, t->argv,
@@ -404,6 +408,10 @@ static void tell_run(const task *t, kd_json *json)
         kd_json_count(json, "in_time", a.in_time);
         kd_json_count(json, "missing", a.missing);
         kd_json_count(json, "too_late", a.too_late);
+        kd_json_count(json, "not_finite", a.wrong);
+        kd_json_count(json, "strange", a.strange);
+        kd_json_count(json, "forged", a.forged);
+        kd_json_count(json, "refused", a.refused);
         kd_json_close(json);
     }
     if (has_constraints(t)) {

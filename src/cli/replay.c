@@ -1,6 +1,7 @@
 // replay.c: states for the case that a run fails, and the command that replays its last second.
 #include "cli/replay.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -39,9 +40,18 @@ void kd_replay_destroy(kd_replay *r)
     kd_free(r);
 }
 
+// positions ... discrete states are one block
+static bool is_finite(const kd_state *x)
+{
+    bool finite = isfinite(x->t);
+    for (size_t i = 0; finite && i < x->size; i++) finite = isfinite(x->p[i]);
+    return finite;
+}
+
 void kd_replay_see(kd_replay *r, const kd_state *x)
 {
     if (r->count > 0 && x->t < r->state[r->count - 1]->t + DISTANCE) return;
+    if (!is_finite(x)) return;
     if (r->count == KEPT) { // the oldest one makes room
         kd_state *oldest = r->state[0];
         memmove(r->state, r->state + 1, (KEPT - 1) * sizeof *r->state);
@@ -55,11 +65,17 @@ const kd_state *kd_replay_oldest(const kd_replay *r)
     return r->count > 0 ? r->state[0] : NULL;
 }
 
+const kd_state *kd_replay_good(const kd_replay *r, const kd_state *last)
+{
+    return is_finite(last) || r->count == 0 ? last : r->state[r->count - 1];
+}
+
 kd_status kd_replay_save(const kd_replay *r, const kd_state *last, const char *title, const char *path, double *from,
                          char *message, size_t size)
 {
     const kd_state *list[KEPT + 1];
     int             n = 0;
+    last = kd_replay_good(r, last);
     for (int i = 0; i < r->count && r->state[i]->t < last->t; i++) list[n++] = r->state[i];
     *from = n > 0 ? list[0]->t : last->t;
     for (int i = 0; i < n; i++)

@@ -10,12 +10,15 @@ typedef struct kd_replay kd_replay;
 // eom must outlive it. On failure *replay is NULL.
 kd_status kd_replay_create(const kd_eom *eom, kd_replay **replay) KD_NODISCARD;
 void      kd_replay_destroy(kd_replay *replay); // NULL is fine
-// An accepted state. Keeps one about every half second of the motion, the latest few of them. Does not allocate.
+// An accepted state; one with NaN or infinity is passed over. Keeps one about every half second of the motion, the
+// latest few of them. Does not allocate.
 void kd_replay_see(kd_replay *replay, const kd_state *x);
 // The oldest state that is kept; NULL: none.
 const kd_state *kd_replay_oldest(const kd_replay *replay);
-// Write the states that were kept, and last, to a file of io/state_file.h; *from is the time of the latest one that
-// lies a second before last (or of the first one).
+// The state that a run can start from again: the last one, or if that one blew up the newest one that is kept.
+const kd_state *kd_replay_good(const kd_replay *replay, const kd_state *last);
+// Write the states that were kept, and last if it is good, to a file of io/state_file.h; *from is the time of the
+// latest one that lies a second before last (or of the first one).
 kd_status kd_replay_save(const kd_replay *replay, const kd_state *last, const char *title, const char *path,
                          double *from, char *message, size_t size) KD_NODISCARD;
 // A command that replays the end of a run: "kardan simulate ARGUMENT...", quoted for the shell, without what says where

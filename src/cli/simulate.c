@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/channels.h"
 #include "cli/cross.h"
 #include "cli/equilibrium.h"
@@ -16,15 +17,16 @@
 #include "core/text.h"
 #include "io/postmortem.h"
 #include "io/report.h"
+#include "io/running.h"
 #include "io/state_file.h"
 
 enum {
     PATH_SIZE = 4096,
-    MESSAGE_SIZE = 1200,
-    CERTIFICATE_SIZE = 4000,
+    MESSAGE_SIZE = 2000,
+    CERTIFICATE_SIZE = 32000,
     EXPLANATION_SIZE = 16000,
     COMMAND_SIZE = 8192,
-    SETTINGS = 24,
+    SETTINGS = 25,
     MAX_OPTIONS = 48
 };
 enum { MOST_INSTANTS = 20000 };
@@ -46,7 +48,8 @@ typedef struct task {
     const char        *start_state;          // file; NULL: the model's start
     double             from;                 // [s] state of that file; NaN: its last one
     bool               from_equilibrium;     // start at rest
-    bool               quiet, json, stats, no_drawing, explain, cross_check;
+    bool               quiet, json, stats, no_drawing, explain, cross_check, no_verify, must_be_clean;
+    kd_verification    verification;
     int                argc; // the words themselves, for the replay
     char             **argv;
     kd_limits          limits; // NaN: the model's
@@ -61,12 +64,13 @@ typedef struct task {
     kd_explainer  *explainer; // NULL: the run has not begun
     kd_instants   *instants;  // NULL: not wanted
     kd_replay     *replay;
+    kd_running    *running; // the table so far; NULL: the run has not begun
     kd_cli_events  events;
     kd_cross       cross;
     double        *times;
     kd_progress    progress;
-    kd_status      recorded;             // first failure of the recording or the certifier
-    char           inside[MESSAGE_SIZE]; // why the certifier could not look into a step
+    kd_status      recorded;             // first failure of the recording, its file or the certifier
+    char           inside[MESSAGE_SIZE]; // why: the certifier could not look into a step, the file could not be written
     long           steps;
     kd_channels    channels; // of the report
     // what came out
@@ -77,10 +81,13 @@ typedef struct task {
     char           command[COMMAND_SIZE]; // that replays the last second of a run that failed; "": none
     bool           has_postmortem;
     char           message[MESSAGE_SIZE], broken[MESSAGE_SIZE];
+    kd_clean       verdict;
+    const char   **warnings; // of the model
+    int            nwarnings;
     char           method_value[8][40];
     char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
     char           csv[PATH_SIZE], hdf5[PATH_SIZE], html[PATH_SIZE], svg[PATH_SIZE], picture[PATH_SIZE];
-    char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE];
+    char           postmortem[PATH_SIZE], states[PATH_SIZE], crossed[PATH_SIZE], partial[PATH_SIZE];
 } task;
 
 static const char ABOUT[] =
@@ -89,15 +96,17 @@ static const char ABOUT[] =
     "and\n"
     "one picture of the motion alone (DIR/NAME.svg, DIR/NAME-motion.svg).\n\n"
     "A run that fails writes DIR/NAME.post-mortem.txt: why, where, and the command that replays its last second.\n"
-    "Ctrl-C ends a run at its next step: the results so far are written, with their certificate.";
+    "Ctrl-C ends a run at its next step: the results so far are written, with their certificate. A run that is killed\n"
+    "leaves the rows so far in DIR/NAME.partial.csv.";
 
 static const char DETAILS[] =
     "Exit status:\n"
-    "  0    the end was reached, and all files were written\n"
-    "  1    the run failed, or a file could not be read or written\n"
+    "  0    the end was reached, and all files were written; with a clean certificate the motion is right\n"
+    "  1    the run failed (results so far are written), or a file could not be read or written\n"
     "  2    the command line was not understood\n"
-    "  3    the run is good, but a limit (--limit-...) is broken, or --cross-check found a gross disagreement:\n"
-    "       converged motions that differ by more than 1e-3 of their size, or an error above 1e-2\n"
+    "  3    the end was reached, but a limit (--limit-...) is broken, --clean was given and the certificate is not,\n"
+    "       or --cross-check found a gross disagreement: converged motions that differ by more than 1e-3 of their\n"
+    "       size, or an error above 1e-2\n"
     "  130  interrupted by Ctrl-C or SIGTERM; results so far are written\n"
     "\nExamples:\n"
     "  kardan simulate models/slider-crank.yaml\n"
@@ -124,6 +133,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--jacobian-plots", "DIR", "folder for pictures of the Newton matrix: pattern, groups, instants of evaluation",
          KD_CLI_TEXT, &t->jacobian_plots},
         {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
+        {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
          &t->limits.position},
         {"--limit-velocity", "L", "the same on velocity level", KD_CLI_NUMBER, &t->limits.velocity},
@@ -140,6 +150,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          &t->explain},
         {"--cross-check", NULL, "run independent methods, too, and say whether they find the same motion", KD_CLI_FLAG,
          &t->cross_check},
+        {"--clean", NULL, "exit status 3 unless the certificate is clean and nothing was left unsearched", KD_CLI_FLAG,
+         &t->must_be_clean},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &t->json},
     };
@@ -177,12 +189,14 @@ static bool choose_format(task *t)
 
 static bool name_files(task *t)
 {
-    static const char *const ENDING[] = {
-        ".csv",       ".h5", ".html", ".svg", "-motion.svg", ".post-mortem.txt", ".state.csv", ".cross-check.txt",
-        "-events.csv"};
-    char *const path[] = {t->csv,        t->hdf5,   t->html,    t->svg,        t->picture,
-                          t->postmortem, t->states, t->crossed, t->events.path};
-    bool        fits = t->folder[0] != '\0';
+    static const char *const ENDING[] = {".csv",        ".h5",
+                                         ".html",       ".svg",
+                                         "-motion.svg", ".post-mortem.txt",
+                                         ".state.csv",  ".cross-check.txt",
+                                         "-events.csv", ".partial.csv"};
+    char *const              path[] = {t->csv,        t->hdf5,   t->html,    t->svg,         t->picture,
+                                       t->postmortem, t->states, t->crossed, t->events.path, t->partial};
+    bool                     fits = t->folder[0] != '\0';
     for (size_t i = 0; i < sizeof path / sizeof *path; i++)
         fits = snprintf(path[i], PATH_SIZE, "%s/%s%s", t->folder, t->subject.name, ENDING[i]) < PATH_SIZE && fits;
     if (!fits) fprintf(stderr, "kardan: '%.60s' cannot be the name of a folder\n", t->folder);
@@ -194,8 +208,14 @@ static void take_defaults(task *t)
 {
     const kd_run_def *run = &t->subject.run;
     kd_method        *m = &t->method;
-    if (!m->formulation) m->formulation = run->formulation;
-    if (!m->integrator) m->integrator = run->integrator;
+    if (!m->formulation && run->formulation) {
+        m->formulation = run->formulation;
+        kd_subject_run_place(&t->subject, "formulation", m->formulation_place, sizeof m->formulation_place);
+    }
+    if (!m->integrator && run->integrator) {
+        m->integrator = run->integrator;
+        kd_subject_run_place(&t->subject, "integrator", m->integrator_place, sizeof m->integrator_place);
+    }
     if (m->rtol <= 0) { // --rtol alone sets both
         m->rtol = run->rtol;
         if (m->atol <= 0) m->atol = run->atol;
@@ -219,10 +239,11 @@ static bool take_start(task *t)
         fputs("kardan: --start-state and --from-equilibrium are two starts; choose one\n", stderr);
         return false;
     }
-    if (t->from_equilibrium && kd_cli_rest(&t->subject, false, &result, message, sizeof message) < 0) {
+    if (t->from_equilibrium && kd_cli_rest(&t->subject, false, true, &result, message, sizeof message) < 0) {
         fprintf(stderr, "kardan: --from-equilibrium: %s\n", message);
         return false;
     }
+    if (t->from_equilibrium) kd_text(t->subject.rest, sizeof t->subject.rest, "%s", message);
     if (!t->start_state) return true;
     if (kd_state_file_load(t->start_state, t->from, t->subject.eom, t->subject.x, message, sizeof message) >= 0)
         return true;
@@ -236,6 +257,14 @@ static bool take_start(task *t)
 static void draw_frame(task *t, const kd_state *x, bool is_end)
 {
     if (t->drawing) (void)!kd_drawing_add(t->drawing, x, is_end);
+}
+
+// The row goes to the disk as well: nobody knows how long the run will be let
+static kd_status write_row(task *t)
+{
+    const kd_status status = kd_running_follow(t->running, kd_cli_seconds());
+    if (status < 0) kd_text(t->inside, sizeof t->inside, "%s", kd_running_message(t->running));
+    return status;
 }
 
 // Called by the simulation after each step and at each output time
@@ -253,6 +282,7 @@ static kd_eval take_output(const kd_state *x, bool at_time, void *context)
         kd_findings findings = kd_certifier_findings(t->certifier);
         t->recorded = kd_recording_add(t->recording, x, &findings);
         if (t->recorded >= 0) draw_frame(t, x, false);
+        if (t->recorded >= 0) t->recorded = write_row(t);
         if (t->recorded >= 0 && at_time && t->cross.check) t->recorded = kd_cross_check_see(t->cross.check, x);
     }
     return t->recorded < 0 || kd_cli_is_interrupted() ? KD_EVAL_STOP : KD_EVAL_OK;
@@ -325,6 +355,73 @@ static void explain_steps(task *t)
     kd_explainer_result(t->explainer, t->subject.system ? find_suspects : NULL, &t->subject, &t->explanation);
 }
 
+// Everything that is needed to make the run again; texts live in the task
+static int list_settings(task *t, kd_result_setting *list)
+{
+    const kd_method *m = &t->method;
+    int              n = 0;
+    snprintf(t->number[0], sizeof t->number[0], "%.9g s", t->t_end);
+    snprintf(t->number[1], sizeof t->number[1], "%g", m->rtol);
+    snprintf(t->number[2], sizeof t->number[2], "%g", m->atol);
+    snprintf(t->number[3], sizeof t->number[3], "%d", t->intervals);
+    snprintf(t->number[4], sizeof t->number[4], "%.9g s", t->max_step);
+    list[n++] = (kd_result_setting){"model", t->request.word};
+    if (t->subject.model) list[n++] = (kd_result_setting){"coordinates", kd_method_coordinates(&t->subject)};
+    list[n++] = (kd_result_setting){"end time", t->number[0]};
+    list[n++] = (kd_result_setting){"formulation", kd_formulation_word(m->options.formulation)};
+    list[n++] = (kd_result_setting){"integrator", kd_integrator_word(m->options.integrator)};
+    list[n++] = (kd_result_setting){"decomposition of the constraints", kd_method_decomposition(m)};
+    list[n++] = (kd_result_setting){"relative tolerance", t->number[1]};
+    list[n++] = (kd_result_setting){"absolute tolerance", t->number[2]};
+    list[n++] = (kd_result_setting){"output intervals", t->number[3]};
+    if (t->max_step > 0) list[n++] = (kd_result_setting){"largest step", t->number[4]};
+    kd_method_setting setting;
+    for (int i = 0; kd_method_setting_of(m, i, &setting, t->method_value[i], sizeof t->method_value[i]); i++)
+        list[n++] = (kd_result_setting){setting.name, setting.value};
+    list[n++] = (kd_result_setting){"method", m->reason};
+    if (t->subject.rest[0]) list[n++] = (kd_result_setting){"start from equilibrium", t->subject.rest};
+    if (t->cross.done) list[n++] = (kd_result_setting){"cross-check", t->cross.result.sentence};
+    for (int i = 0; i < t->request.settings.count; i++) {
+        const char *value = kd_subject_setting(&t->request, i, "parameter ", t->set_name[i], sizeof t->set_name[i]);
+        list[n++] = (kd_result_setting){t->set_name[i], value};
+    }
+    return n;
+}
+
+// All that is known of the run; settings: room for them
+static kd_result result_of(task *t, kd_result_setting *settings)
+{
+    return (kd_result){
+        .title = t->subject.title,
+        .about = t->subject.about,
+        .model_file = t->subject.path,
+        .model_text = t->subject.text,
+        .recording = t->recording,
+        .settings = settings,
+        .nsettings = list_settings(t, settings),
+        .certificate = t->certificate,
+        .warnings = t->warnings,
+        .nwarnings = t->nwarnings,
+        .message = t->message,
+        .reference_error = t->reference_error,
+        .plots = t->channels.plot,
+        .nplots = t->channels.nplots,
+        .drawing = t->drawing,
+        .explanation = t->explain ? &t->explanation : NULL,
+        .events = t->events.log,
+        .running = t->running,
+    };
+}
+
+// The table that a run leaves even if it is killed; one that nobody asked for begins after a second
+static kd_status open_running(task *t)
+{
+    kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
+    const kd_result   result = result_of(t, settings);
+    return kd_running_create(&result, t->partial, !t->with_csv, kd_cli_seconds(), &t->running, t->message,
+                             sizeof t->message);
+}
+
 static kd_status prepare(task *t)
 {
     const kd_subject *s = &t->subject;
@@ -341,10 +438,13 @@ static kd_status prepare(task *t)
     if (status >= 0) status = kd_cli_events_listen(&t->events, s->eom, &t->method.options.events);
     if (status >= 0) {
         warn_of_size(t);
+        t->method.options.verify = !t->no_verify;
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &t->method.options, s->x, &t->simulation,
                                       t->message, sizeof t->message);
     }
-    return status < 0 ? status : listen(t, status);
+    const kd_status start = status < 0 ? status : listen(t, status);
+    status = start < 0 ? start : open_running(t);
+    return status < 0 ? status : start;
 }
 
 // max |p - ref| / max(1e-3, |ref|) at the example's end; NaN if there is nothing to compare with
@@ -403,6 +503,7 @@ static void run(task *t)
         t->status = kd_simulation_run(t->simulation, t->t_end);
         if (t->status == KD_OK) t->status = start; // news of the start: corrected values, redundant constraints
         stats = kd_simulation_stats(t->simulation);
+        t->verification = kd_simulation_verification(t->simulation);
         kd_cli_events_end(&t->events, t->simulation);
         snprintf(t->message, sizeof t->message, "%s", kd_simulation_message(t->simulation));
         record_end(t);
@@ -412,7 +513,9 @@ static void run(task *t)
     }
     explain_steps(t);
     t->certificate = t->certifier ? kd_certifier_certificate(t->certifier) : (kd_certificate){0};
+    kd_certificate_take(&t->certificate, t->simulation);
     t->certificate.status = t->status;
+    t->certificate.rtol = t->method.rtol;
     t->certificate.atol = t->method.atol;
     t->certificate.limits = t->limits;
     t->certificate.stats = stats;
@@ -432,38 +535,6 @@ static void cross_check(task *t)
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 
-// Everything that is needed to make the run again; texts live in the task
-static int list_settings(task *t, kd_result_setting *list)
-{
-    const kd_method *m = &t->method;
-    int              n = 0;
-    snprintf(t->number[0], sizeof t->number[0], "%.9g s", t->t_end);
-    snprintf(t->number[1], sizeof t->number[1], "%g", m->rtol);
-    snprintf(t->number[2], sizeof t->number[2], "%g", m->atol);
-    snprintf(t->number[3], sizeof t->number[3], "%d", t->intervals);
-    snprintf(t->number[4], sizeof t->number[4], "%.9g s", t->max_step);
-    list[n++] = (kd_result_setting){"model", t->request.word};
-    if (t->subject.model) list[n++] = (kd_result_setting){"coordinates", kd_method_coordinates(&t->subject)};
-    list[n++] = (kd_result_setting){"end time", t->number[0]};
-    list[n++] = (kd_result_setting){"formulation", kd_formulation_word(m->options.formulation)};
-    list[n++] = (kd_result_setting){"integrator", kd_integrator_word(m->options.integrator)};
-    list[n++] = (kd_result_setting){"decomposition of the constraints", kd_method_decomposition(m)};
-    list[n++] = (kd_result_setting){"relative tolerance", t->number[1]};
-    list[n++] = (kd_result_setting){"absolute tolerance", t->number[2]};
-    list[n++] = (kd_result_setting){"output intervals", t->number[3]};
-    if (t->max_step > 0) list[n++] = (kd_result_setting){"largest step", t->number[4]};
-    kd_method_setting setting;
-    for (int i = 0; kd_method_setting_of(m, i, &setting, t->method_value[i], sizeof t->method_value[i]); i++)
-        list[n++] = (kd_result_setting){setting.name, setting.value};
-    list[n++] = (kd_result_setting){"method", m->reason};
-    if (t->cross.done) list[n++] = (kd_result_setting){"cross-check", t->cross.result.sentence};
-    for (int i = 0; i < t->request.settings.count; i++) {
-        const char *value = kd_subject_setting(&t->request, i, "parameter ", t->set_name[i], sizeof t->set_name[i]);
-        list[n++] = (kd_result_setting){t->set_name[i], value};
-    }
-    return n;
-}
-
 static bool has_picture(const task *t)
 {
     return t->drawing && kd_drawing_length(t->drawing) > 0;
@@ -472,25 +543,8 @@ static bool has_picture(const task *t)
 static kd_status write_files(task *t, char *message, size_t size)
 {
     kd_result_setting settings[SETTINGS + KD_CLI_LONGEST_LIST];
-    int               nsettings = list_settings(t, settings);
-    kd_result         result = {
-                .title = t->subject.title,
-                .about = t->subject.about,
-                .model_file = t->subject.path,
-                .model_text = t->subject.text,
-                .recording = t->recording,
-                .settings = settings,
-                .nsettings = nsettings,
-                .certificate = t->certificate,
-                .message = t->message,
-                .reference_error = t->reference_error,
-                .plots = t->channels.plot,
-                .nplots = t->channels.nplots,
-                .drawing = t->drawing,
-                .explanation = t->explain ? &t->explanation : NULL,
-                .events = t->events.log,
-    };
-    kd_status status = KD_OK;
+    const kd_result   result = result_of(t, settings);
+    kd_status         status = KD_OK;
     if (t->with_csv) status = kd_result_save_csv(&result, t->csv, message, size);
     if (status >= 0 && t->with_hdf5) status = kd_result_save_hdf5(&result, t->hdf5, message, size);
     if (status >= 0) status = kd_cli_events_save(&t->events, t->subject.title, message, size);
@@ -515,8 +569,12 @@ static kd_status write_files(task *t, char *message, size_t size)
 // more sentence of one that did not.
 static bool write_results(task *t)
 {
-    char      problem[MESSAGE_SIZE] = "";
-    kd_status status = write_files(t, problem, sizeof problem);
+    char       problem[MESSAGE_SIZE] = "";
+    kd_status  status = write_files(t, problem, sizeof problem);
+    const bool stays = status < 0 && t->running && kd_running_path(t->running)[0];
+    if (stays) kd_text_append(problem, sizeof problem, "; rows so far: %s", kd_running_path(t->running));
+    kd_running_destroy(t->running, stays);
+    t->running = NULL;
     if (status >= 0) return true;
     if (t->status < 0) {
         kd_text_append(t->message, sizeof t->message, "%s%s", t->message[0] ? "; " : "", problem);
@@ -545,7 +603,7 @@ static void write_postmortem(task *t)
         .title = t->subject.title,
         .eom = t->subject.eom,
         .inputs = kd_subject_inputs(&t->subject),
-        .x = t->subject.x,
+        .x = kd_replay_good(t->replay, t->subject.x),
         .before = kd_replay_oldest(t->replay),
         .h = fmax(stats->h_last, 0.1 * t->explanation.h_typical),
         .status = t->status,
@@ -569,15 +627,28 @@ static void print_lines(const char *text)
     }
 }
 
+static void print_verification(const kd_verification *v)
+{
+    if (!v->searched) {
+        printf("  steps were not checked inside: %s\n", v->why_not);
+        return;
+    }
+    printf("  %-46s %12ld\n  %-46s %12ld\n  %-46s %12ld\n  %-46s %12.3g\n", "steps checked inside", v->checked,
+           "steps that did not stand, made again", v->redone, "steps that could not be verified", v->unverified,
+           "largest defect that was kept [tolerances]", v->worst);
+}
+
 static void tell_in_words(const task *t, bool written)
 {
     const kd_stats *s = &t->certificate.stats;
-    char            text[CERTIFICATE_SIZE];
+    static char     text[CERTIFICATE_SIZE]; // large
     printf("%s: %s\n", t->subject.name, t->subject.title);
     printf("  method: %s\n", t->method.reason);
     printf("  %ld steps and %ld rejected to t = %.9g s, %.3g s of computing\n", s->accepted,
            s->rejected_error + s->rejected_newton, t->subject.x->t, t->certificate.wall_seconds);
     if (t->subject.news[0]) printf("  start: %s\n", t->subject.news);
+    if (t->subject.rest[0]) printf("  from equilibrium: %s\n", t->subject.rest);
+    for (int i = 0; i < t->nwarnings; i++) printf("  warning: %s\n", t->warnings[i]);
     if (t->status >= 0 && t->message[0]) printf("  note: %s\n", t->message);
     kd_cli_events_print(&t->events);
     kd_certificate_describe(&t->certificate, text, sizeof text);
@@ -590,6 +661,7 @@ static void tell_in_words(const task *t, bool written)
         if (statistic.special && statistic.value == 0) continue;
         printf("  %-46s %12.6g\n", statistic.label, statistic.value);
     }
+    if (t->stats) print_verification(&t->verification);
     if (t->explain) {
         static char words[EXPLANATION_SIZE]; // large
         kd_explanation_describe(&t->explanation, words, sizeof words);
@@ -608,6 +680,21 @@ static void tell_in_words(const task *t, bool written)
         printf("matrix: %s/%s-pattern.svg, -groups, -compressed, -instants\n", t->jacobian_plots, t->subject.name);
 }
 
+static void tell_verification(const kd_verification *v, kd_json *json)
+{
+    kd_json_open(json, "verification");
+    kd_json_bool(json, "searched", v->searched);
+    kd_json_text(json, "why_not", v->why_not ? v->why_not : "");
+    kd_json_count(json, "steps", v->steps);
+    kd_json_count(json, "checked", v->checked);
+    kd_json_count(json, "points", v->points);
+    kd_json_count(json, "redone", v->redone);
+    kd_json_count(json, "unverified", v->unverified);
+    kd_json_number(json, "worst", v->worst);
+    kd_json_number(json, "t_worst", v->t_worst);
+    kd_json_close(json);
+}
+
 static void tell_statistics(const task *t, kd_json *json)
 {
     kd_json_open(json, "statistics");
@@ -619,6 +706,7 @@ static void tell_statistics(const task *t, kd_json *json)
             kd_json_number(json, s.key, s.value);
     }
     kd_json_close(json);
+    tell_verification(&t->verification, json);
 }
 
 static void tell_files(const task *t, kd_json *json)
@@ -635,11 +723,16 @@ static void tell_files(const task *t, kd_json *json)
     kd_json_close(json);
 }
 
+static bool is_unclean(const task *t)
+{
+    return t->must_be_clean && (!t->verdict.clean || t->verdict.nnot_searched > 0);
+}
+
 // Everything that is needed to make the run again, then what came out
 static void tell_as_json(const task *t, bool written)
 {
-    kd_json json = {.file = stdout};
-    char    text[CERTIFICATE_SIZE];
+    kd_json     json = {.file = stdout};
+    static char text[CERTIFICATE_SIZE]; // large
     kd_json_open(&json, NULL);
     kd_json_text(&json, "version", kd_version());
     kd_json_text(&json, "model", t->request.word);
@@ -658,10 +751,15 @@ static void tell_as_json(const task *t, bool written)
     if (t->max_step > 0) kd_json_number(&json, "max_step", t->max_step);
     kd_json_count(&json, "intervals", t->intervals);
     kd_json_bool(&json, "ok",
-                 t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0] && !t->cross.result.gross);
+                 t->status >= 0 && t->status != KD_STOPPED && written && !t->broken[0] && !t->cross.result.gross &&
+                     !is_unclean(t));
     kd_json_text(&json, "status", kd_status_name(t->status));
     kd_json_text(&json, "sentence", kd_status_sentence(t->status));
     kd_json_text(&json, "message", t->message);
+    if (t->subject.rest[0]) kd_json_text(&json, "from_equilibrium", t->subject.rest);
+    kd_json_bool(&json, "clean", t->verdict.clean);
+    kd_json_text(&json, "verdict", t->verdict.sentence);
+    kd_json_texts(&json, "warnings", t->warnings, t->nwarnings);
     kd_json_number(&json, "t", t->subject.x->t);
     tell_statistics(t, &json);
     kd_cli_events_tell(&t->events, &json);
@@ -694,16 +792,46 @@ static void release(task *t)
     kd_explainer_destroy(t->explainer);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
+    kd_running_destroy(t->running, false);
     kd_cli_events_release(&t->events);
     kd_cross_close(&t->cross);
     free(t->times);
+    free(t->warnings);
     kd_subject_close(&t->subject);
+}
+
+// What check would warn of
+static void take_warnings(task *t)
+{
+    const int count = kd_model_warning_count(t->subject.model);
+    t->warnings = count > 0 ? malloc((size_t)count * sizeof *t->warnings) : NULL;
+    for (int i = 0; i < count && t->warnings; i++) t->warnings[t->nwarnings++] = kd_model_warning(t->subject.model, i);
+}
+
+// With all that is known: other solutions have their checks, too
+static void judge(task *t)
+{
+    const kd_cross_result *cross = &t->cross.result;
+    if (!isnan(t->reference_error)) {
+        const kd_verdict v = kd_certificate_reference(&t->certificate, t->reference_error);
+        kd_certificate_add(&t->certificate, "reference solution", v.good ? KD_CHECK_GOOD : KD_CHECK_BAD,
+                           t->reference_error, "error of the positions %.1e: %s", t->reference_error, v.words);
+    }
+    if (t->cross.done)
+        kd_certificate_add(&t->certificate, "cross-check",
+                           cross->verdict == KD_CROSS_UNDECIDED ? KD_CHECK_NOT_SEARCHED
+                           : kd_cross_is_good(cross)            ? KD_CHECK_GOOD
+                                                                : KD_CHECK_BAD,
+                           cross->difference, "%.310s", cross->sentence);
+    kd_certificate_verdict(&t->certificate, &t->verdict);
 }
 
 static int simulate(task *t)
 {
+    take_warnings(t);
     run(t);
     cross_check(t);
+    judge(t);
     bool has_result = t->recording && kd_recording_length(t->recording) > 0;
     bool written = has_result && write_results(t);
     write_postmortem(t);
@@ -724,7 +852,8 @@ static int simulate(task *t)
     }
     if (t->broken[0]) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->broken);
     if (t->cross.result.gross) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->cross.result.sentence);
-    return t->broken[0] || t->cross.result.gross ? KD_EXIT_LIMIT : KD_EXIT_OK;
+    if (is_unclean(t)) fprintf(stderr, "kardan: %s: %s\n", t->subject.name, t->verdict.sentence);
+    return t->broken[0] || t->cross.result.gross || is_unclean(t) ? KD_EXIT_LIMIT : KD_EXIT_OK;
 }
 
 int kd_cli_simulate(int argc, char **argv)
@@ -750,6 +879,11 @@ int kd_cli_simulate(int argc, char **argv)
     t.method.options.initial.assume = t.start_state != NULL;
     kd_method_choose(&t.method, &t.subject);
     if (!kd_method_fits(&t.method)) goto done;
+    status = KD_EXIT_FAILED;
+    if (!kd_budget_fits(t.subject.name, kd_eom_dims(t.subject.eom).nv,
+                        kd_recording_bytes(t.subject.eom, t.intervals + 2)))
+        goto done;
+    status = KD_EXIT_USAGE;
     // one more for the place where a run fails or is stopped, one for the start
     if (kd_recording_create(t.subject.eom, kd_subject_inputs(&t.subject), t.intervals + 2, &t.recording) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);

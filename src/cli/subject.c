@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/load.h"
+#include "core/memory.h"
 #include "core/text.h"
+#include "model/build.h"
 #include "model/channel.h"
 
 enum { LARGEST_TEXT = 1 << 26 }; // bytes of a model file that are kept for the results
@@ -138,20 +141,9 @@ static bool split_settings(const kd_cli_list *list, char *copy, size_t size, kd_
 // The text of the file for the results; NULL if it cannot be had
 static char *text_of_file(const char *path)
 {
-    FILE  *file = fopen(path, "rb");
-    size_t size = 0, room = 1 << 16;
-    char  *text = file ? malloc(room + 1) : NULL;
-    while (text) {
-        size += fread(text + size, 1, room - size, file);
-        if (size < room || room >= LARGEST_TEXT) break;
-        char *larger = realloc(text, 2 * room + 1);
-        if (!larger) break;
-        text = larger;
-        room *= 2;
-    }
-    if (file) fclose(file);
-    if (text) text[size] = '\0';
-    return text;
+    char  *text, why[400];
+    size_t length;
+    return kd_load_file(path, LARGEST_TEXT, &text, &length, why, sizeof why) >= 0 ? text : NULL;
 }
 
 static kd_status read_urdf(kd_subject *s, const kd_subject_request *r, char *why, size_t size)
@@ -231,15 +223,18 @@ static bool is_recorded(const kd_subject *s, const char *word)
     return false;
 }
 
-// Paths that are to be recorded become sensors; *added counts them
-static bool watch_paths(kd_subject *s, const kd_cli_list *watch, int *added)
+// Paths that are to be recorded become sensors; *added counts them. of_run: the model file says so
+static bool watch_paths(kd_subject *s, const kd_cli_list *watch, bool of_run, int *added)
 {
     for (int i = 0; i < watch->count; i++) {
         const char *word = watch->word[i];
         char        why[400];
         if (!strchr(word, '.') || strchr(word, ' ') || is_recorded(s, word)) continue;
         if (kd_model_watch(s->model, word, why, sizeof why) < 0) {
-            fprintf(stderr, "kardan: channel '%s': %s\n", word, why);
+            char place[400] = "", field[20];
+            snprintf(field, sizeof field, "plots[%d]", i);
+            if (of_run) kd_subject_run_place(s, field, place, sizeof place);
+            fprintf(stderr, "kardan: %schannel '%s': %s\n", place, word, why);
             return false;
         }
         ++*added;
@@ -276,7 +271,7 @@ bool kd_subject_open(kd_subject *s, const kd_subject_request *r, int *exit_statu
     kd_cli_list watch = r->watch;
     for (int i = 0; r->watch.count == 0 && i < s->run.nplots; i++) watch.word[watch.count++] = s->run.plots[i];
     *exit_status = KD_EXIT_USAGE;
-    if (!watch_paths(s, &watch, &added)) return false;
+    if (!watch_paths(s, &watch, r->watch.count == 0, &added)) return false;
     *exit_status = KD_EXIT_FAILED;
     if (added == 0) return true;
     drop_system(s); // once more, with the new sensors
@@ -288,8 +283,16 @@ void kd_subject_close(kd_subject *s)
     drop_system(s);
     kd_eom_destroy(s->own);
     kd_model_destroy(s->model);
-    free(s->text);
+    kd_free(s->text);
     *s = (kd_subject){0};
+}
+
+const char *kd_subject_run_place(const kd_subject *s, const char *field, char *text, size_t size)
+{
+    const kd_source source = s->model ? kd_model_run_source(s->model, field) : (kd_source){0};
+    kd_text(text, size, "%s", "");
+    if (source.file) kd_text(text, size, "%s:%d:%d: run: ", source.file, source.line, source.column);
+    return text;
 }
 
 const char *kd_subject_setting(const kd_subject_request *r, int i, const char *front, char *name, size_t size)

@@ -35,6 +35,7 @@ typedef struct kd_subject {
     kd_system_info info;
     kd_status      start;                       // what the assembly answered; < 0: x is not a start
     char           news[2000];                  // in words
+    char           rest[1200];                  // how its start was found by --from-equilibrium; "": it was not
     char           message[KD_SUBJECT_MESSAGE]; // why it failed; of a robot description: what became of its elements
 } kd_subject;
 
@@ -48,7 +49,9 @@ bool kd_subject_is_file(const char *word);
 bool kd_subject_read(kd_subject *subject, const kd_subject_request *request, int *exit_status);
 // With equations and start.
 bool kd_subject_open(kd_subject *subject, const kd_subject_request *request, int *exit_status);
-void kd_subject_close(kd_subject *subject); // what was opened, also in part
+// Where a field of `run:` stands in the model file, "file.yaml:4:7: run: "; "" if it stands in none. Returns text.
+const char *kd_subject_run_place(const kd_subject *subject, const char *field, char *text, size_t size);
+void        kd_subject_close(kd_subject *subject); // what was opened, also in part
 
 // What --set said: the value of setting i, its name behind the word in front in buffer.
 const char *kd_subject_setting(const kd_subject_request *request, int i, const char *front, char *name, size_t size);

@@ -38,7 +38,8 @@ static kd_cli_parsed read_arguments(quest *q, int argc, char **argv)
         {"--free", "A,B,...", "coordinates and velocities that may change; default: none", KD_CLI_TEXT, &q->release},
         {"--moving", NULL, "hold the velocities of the start, without acceleration; default: rest", KD_CLI_FLAG,
          &q->moving},
-        {"--turn", "RATE", "a steady turn to the left [rad/s] with the speed of the start", KD_CLI_NUMBER, &q->rate},
+        {"--turn", "RATE", "a steady turn [rad/s] with the speed of the start, to the left; negative: to the right",
+         KD_CLI_SIGNED, &q->rate},
         {"--output", "DIR", "folder for the state; default: results", KD_CLI_TEXT, &q->folder},
         {"--json", NULL, "print the outcome as one JSON object", KD_CLI_FLAG, &q->json},
     };
@@ -179,15 +180,38 @@ static bool is_free_joint(const quest *q, int i, int *p)
     return false;
 }
 
+// Is velocity i the first of a planar joint (joint.NAME.v1 to .v3)? Then its coordinates begin at *p.
+static bool is_planar_joint(const quest *q, int i, int *p)
+{
+    const kd_dims n = kd_eom_dims(q->subject.eom);
+    char          name[NAME_SIZE], other[NAME_SIZE + 8];
+    kd_eom_name(q->subject.eom, KD_NAME_V, i, name, sizeof name);
+    const size_t stem = strlen(name) > 3 ? strlen(name) - 3 : 0;
+    if (stem == 0 || strcmp(name + stem, ".v1") != 0) return false;
+    snprintf(other, sizeof other, "%.*s.v4", (int)stem, name);
+    if (find_name(q, KD_NAME_V, n.nv, other) >= 0) return false;
+    snprintf(other, sizeof other, "%.*s.v3", (int)stem, name);
+    if (find_name(q, KD_NAME_V, n.nv, other) != i + 2) return false;
+    snprintf(other, sizeof other, "%.*s.q1", (int)stem, name);
+    *p = find_name(q, KD_NAME_P, n.np, other);
+    return *p >= 0;
+}
+
+// The first body that moves freely, or else in a plane
 static bool find_turn(quest *q)
 {
     const kd_dims n = kd_eom_dims(q->subject.eom);
+    const bool    joint = q->subject.model && q->subject.coordinates == KD_JOINT;
     q->turn.rate = q->rate;
-    for (int i = 0; q->subject.model && q->subject.coordinates == KD_JOINT && i + 5 < n.nv; i++) {
-        q->turn.v = i;
-        if (is_free_joint(q, i, &q->turn.p)) return true;
-    }
-    fputs("kardan: --turn needs a model in joint coordinates with a body that moves freely\n", stderr);
+    for (int planar = 0; joint && planar < 2; planar++)
+        for (int i = 0; i + (planar ? 2 : 5) < n.nv; i++) {
+            q->turn.v = i;
+            q->turn.planar = planar;
+            if (planar ? is_planar_joint(q, i, &q->turn.p) : is_free_joint(q, i, &q->turn.p)) return true;
+        }
+    fputs("kardan: --turn needs a model in joint coordinates with a body that moves freely or in a plane (joints free, "
+          "planar)\n",
+          stderr);
     return false;
 }
 
@@ -198,7 +222,7 @@ static void release_for_turn(quest *q)
     for (int i = 0; i < n.nv; i++) {
         const int own = i - q->turn.v;
         q->free_p[i] = own != 0 && own != 1;
-        q->free_v[i] = (own < 0 || own > 5) && q->subject.x->v[i] != 0;
+        q->free_v[i] = (own < 0 || own > (q->turn.planar ? 2 : 5)) && q->subject.x->v[i] != 0;
     }
 }
 

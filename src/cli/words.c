@@ -8,12 +8,14 @@ enum { LISTED = 40 }; // words of a list that is too long for one line
 
 void kd_cli_unknown(const char *what, const char *word, const char *const *list, int count)
 {
-    const char *nearest = kd_nearest_word(word, list, count);
+    const char *nearest = kd_nearest_word(word, list, count), *bar = strrchr(what, '|');
+    const char *name = bar ? bar + 1 : what;
+    const int   place = bar ? (int)(bar - what) : 0; // characters
     if (nearest) {
-        fprintf(stderr, "kardan: unknown %s '%s', did you mean '%s'?\n", what, word, nearest);
+        fprintf(stderr, "kardan: %.*sunknown %s '%s', did you mean '%s'?\n", place, what, name, word, nearest);
         return;
     }
-    fprintf(stderr, "kardan: unknown %s '%s'; known are", what, word);
+    fprintf(stderr, "kardan: %.*sunknown %s '%s'; known are", place, what, name, word);
     for (int i = 0; i < count && i < LISTED; i++) fprintf(stderr, "%s %s", i > 0 ? "," : "", list[i]);
     fputs(count > LISTED ? ", ...\n" : "\n", stderr);
 }

@@ -47,6 +47,7 @@ static void default_release(void *memory, void *context)
 
 // The one piece of process-wide state: see kd_set_allocator in kardan/base.h.
 static kd_allocator hooks = {default_allocate, default_release, NULL};
+static bool         hooks_zero; // they fill what they allocate with zeros
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
@@ -76,8 +77,15 @@ static void *block_allocate(size_t size)
 void *kd_alloc(size_t size)
 {
     void *memory = block_allocate(size);
-    if (memory) memset(memory, 0, size);
+    if (memory && !hooks_zero) memset(memory, 0, size);
     return memory;
+}
+
+bool kd_memory_offers(size_t size)
+{
+    void *memory = size <= PTRDIFF_MAX ? hooks.allocate(size, hooks.context) : NULL;
+    if (memory) hooks.release(memory, hooks.context);
+    return memory != NULL;
 }
 
 void kd_free(void *memory)
@@ -105,8 +113,14 @@ static void *suitesparse_realloc(void *memory, size_t size)
     return larger;
 }
 
+void kd_trust_zeros(void)
+{
+    hooks_zero = true;
+}
+
 void kd_set_allocator(const kd_allocator *allocator)
 {
+    hooks_zero = false;
     if (allocator) {
         hooks = *allocator;
         SuiteSparse_config.malloc_func = block_allocate;

@@ -6,6 +6,11 @@
 
 void *kd_alloc(size_t size); // zero-filled; NULL on failure or for overflow; size 0 gives a valid pointer
 void  kd_free(void *memory); // NULL is fine
+// Behind kd_set_allocator: that allocator fills with zeros, as calloc does; kd_alloc need not, and untouched pages cost
+// nothing.
+void kd_trust_zeros(void);
+// Would there be so much at once? For libraries that take memory of their own and do not bear a failure.
+bool kd_memory_offers(size_t size);
 
 // An arena: arrays are cut from chunks and released together. A failed cut is remembered, so that a create function
 // cuts all its arrays and asks once.

@@ -781,7 +781,10 @@ kd_status kd_eom_check(const kd_eom *eom, const kd_inputs *inputs, const kd_stat
                        char *report, size_t size)
 {
     kd_text(report, size, "%s", "");
-    if (!eom || !x) return KD_ERR_ARGUMENT;
+    if (eom && !kd_state_fits(eom, x))
+        kd_text(report, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+    if (!kd_state_fits(eom, x)) return KD_ERR_ARGUMENT;
     check c = {.eom = eom, .inputs = inputs, .x = x, .report = report, .size = size, .random = 0x9e3779b97f4a7c15u};
     c.opt = opt ? *opt : kd_check_options_default();
     if (!(c.opt.tolerance > 0.0) || c.opt.samples < 0 || !(c.opt.spread >= 0.0)) return KD_ERR_ARGUMENT;

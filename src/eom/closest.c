@@ -22,6 +22,7 @@
 #define GRADIENT_ZERO 1e-8    // |A' R F| / |R F| of a stationary point
 #define POLISH 4              // iterations below the tolerance, towards rounding
 #define EQUILIBRATE 5         // sweeps of row and column scaling
+#define ROUNDING 1e-13        // entries of a block below this part of its largest one
 #define NEWTON_LIMIT 12       // iterations of the LU path
 #define APPROACH_LIMIT 25     // iterations of phase 2
 #define HALVINGS 12           // of a step of phase 2
@@ -162,12 +163,38 @@ static void scale_free_columns(kd_closest *c)
     }
 }
 
+// Entries of J that are rounding beside the others of their block: equilibration would make rows of them
+static void clean_matrix(kd_closest *c)
+{
+    double top[KD_CLOSEST_BLOCKS] = {0.0};
+    if (!c->block) return;
+    for (int pass = 0; pass < 2; pass++)
+        for (int j = 0; j < c->n; j++)
+            for (int i = 0; i < c->m; i++) {
+                double *a = &c->A[i + c->m * j];
+                int     k = *a != 0.0 ? c->block(c->owner, i, j) : 0;
+                double  size = fabs(*a) * c->row_unit[i] * c->column_unit[j];
+                if (k > 0 && pass == 0) top[k] = fmax(top[k], size);
+                if (k > 0 && pass == 1 && size <= ROUNDING * top[k]) *a = 0.0;
+            }
+}
+
+// The owner knows scales that equilibration would not find: [M G'; G 0] with a small M is in balance for it
+static void prescale(kd_closest *c)
+{
+    c->prescale(c->owner, c->A, c->row, c->column);
+    for (int j = 0; j < c->n; j++)
+        for (int i = 0; i < c->m; i++) c->A[i + c->m * j] *= c->row[i] * c->column[j];
+}
+
 // A = R J D: alternate scaling of rows and of columns without weight, then rows of length 1
 static void scale_matrix(kd_closest *c)
 {
     memcpy(c->A, c->J, (size_t)c->m * (size_t)c->n * sizeof(double));
     for (int i = 0; i < c->m; i++) c->row[i] = 1.0;
     for (int j = 0; j < c->n; j++) c->column[j] = 1.0;
+    clean_matrix(c);
+    if (c->prescale) prescale(c);
     weight_columns(c);
     for (int sweep = 0; sweep < EQUILIBRATE && c->nx < c->n; sweep++) {
         for (int i = 0; i < c->m; i++) {
@@ -250,7 +277,8 @@ static double damped_step(kd_closest *c, double nu)
 static double relative_size(const kd_closest *c, const double *dy, int n)
 {
     double top = 0.0;
-    for (int j = 0; j < n; j++) top = fmax(top, fabs(dy[j]) / c->size[j]);
+    for (int j = 0; j < n; j++)
+        if (dy[j] != 0.0) top = fmax(top, fabs(dy[j]) / c->size[j]);
     return top;
 }
 

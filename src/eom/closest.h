@@ -19,6 +19,8 @@ typedef enum kd_closest_end {
     KD_CLOSEST_SVD,     // the singular value decomposition did not converge
 } kd_closest_end;
 
+enum { KD_CLOSEST_BLOCKS = 64 }; // numbers of blocks are smaller
+
 typedef struct kd_closest {
     int m, n, nx; // equations, unknowns, unknowns with weight
     // F(y), and F(y) with J(y) (m x n) and the magnitudes size(y) >= 1 of the unknowns
@@ -26,10 +28,16 @@ typedef struct kd_closest {
     kd_eval (*jacobian)(void *owner, const double *y, double *F, double *J, double *size);
     void *owner;
 
-    double      tolerance;      // F_i counts as zero below tolerance * (size of its terms)
-    double      rank_tolerance; // singular values below rank_tolerance * the largest one count as zero
-    double      slack;          // factor for what redundant rows may leave over
-    int         max_iterations;
+    double tolerance;      // F_i counts as zero below tolerance * (size of its terms)
+    double rank_tolerance; // singular values below rank_tolerance * the largest one count as zero
+    double slack;          // factor for what redundant rows may leave over
+    int    max_iterations;
+    // What belongs to the geometry alone, where given: blocks of J (numbers 1, 2, .. by rows and columns) whose entries
+    // are rounding below a part of the largest of their block, in natural units of rows and columns
+    int (*block)(const void *owner, int i, int j); // 0: the entry is none of them; NULL: none is
+    const double *row_unit, *column_unit;          // (m), (n)
+    // Scales to begin with, of rows and of columns without weight, from J; 1 on entry. NULL: none
+    void (*prescale)(const void *owner, const double *J, double *row, double *column);
     const bool *affine; // (m) row is affine in y with a constant term that belongs to its size; NULL: none
 
     double *y, *y_ref;          // (n)

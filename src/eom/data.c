@@ -144,6 +144,7 @@ kd_eval kd_fault_memory(kd_eom_data *d, kd_fn fn)
 
 kd_status kd_eom_data_reserve(kd_eom_data *d)
 {
+    if (!d) return KD_ERR_ARGUMENT;
     const kd_dims *n = &d->eom->def.dims;
     const bool     flat = d->eom->kinematics == KD_Z_IDENTITY;
     bool           made = kd_room(d, &d->Z, n->np, n->nv) && kd_room(d, &d->M, n->nv, n->nv) &&
@@ -221,6 +222,7 @@ void kd_restamp(kd_eom_data *d, kd_stage from)
 // Parameters belong to everything: like the time, with the time kept.
 void kd_eom_at_parameters(kd_eom_data *d, const double *theta)
 {
+    if (!d) return;
     d->x.theta = theta ? theta : d->eom->theta;
     if (d->stage > KD_STAGE_TIME) d->stage = KD_STAGE_TIME;
     kd_restamp(d, KD_STAGE_TIME);
@@ -229,6 +231,7 @@ void kd_eom_at_parameters(kd_eom_data *d, const double *theta)
 
 void kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du, const double *ddu, const double *z)
 {
+    if (!d) return;
     d->x.t = t;
     d->x.u = u ? u : d->zero;
     d->x.du = du ? du : d->zero;
@@ -251,6 +254,7 @@ static void reach(kd_eom_data *d, kd_stage stage)
 
 void kd_eom_at_position(kd_eom_data *d, const double *p, const double *s)
 {
+    if (!d) return;
     d->x.p = p ? p : d->zero;
     d->x.s = s ? s : d->zero;
     reach(d, KD_STAGE_POSITION);
@@ -258,6 +262,7 @@ void kd_eom_at_position(kd_eom_data *d, const double *p, const double *s)
 
 void kd_eom_at_velocity(kd_eom_data *d, const double *v, const double *r)
 {
+    if (!d) return;
     d->x.v = v ? v : d->zero;
     d->x.r = r ? r : d->zero;
     reach(d, KD_STAGE_VELOCITY);
@@ -265,6 +270,7 @@ void kd_eom_at_velocity(kd_eom_data *d, const double *v, const double *r)
 
 void kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, const double *lambda, const double *mu)
 {
+    if (!d) return;
     d->x.a = a ? a : d->zero;
     d->x.w = w ? w : d->zero;
     d->x.lambda = lambda ? lambda : d->zero;
@@ -320,6 +326,7 @@ bool kd_is_unset(double x)
 
 kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out)
 {
+    if (!d) return KD_EVAL_STOP;
     const kd_entry *entry = &d->entry[fn];
     if (d->stage < entry->stage) return kd_fault_stage(d, fn, entry->stage);
     if (entry->rows == 0) return KD_EVAL_OK;
@@ -337,6 +344,7 @@ kd_eval kd_eom_eval(kd_eom_data *d, kd_fn fn, double *out)
 
 kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
 {
+    if (!d) return KD_EVAL_STOP;
     if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_E, KD_STAGE_VELOCITY);
     if (!d->eom->def.energies)
         return kd_fault_status(d, KD_E, KD_ERR_UNSUPPORTED, "energies is not given", KD_EVAL_STOP);
@@ -348,8 +356,41 @@ kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
     return KD_EVAL_OK;
 }
 
+bool kd_eom_caution(kd_eom_data *d, char *text, size_t size)
+{
+    if (text && size > 0) text[0] = '\0';
+    if (!d || !text || size == 0 || !d->eom->def.caution || d->stage < KD_STAGE_VELOCITY) return false;
+    d->eom->def.caution(&d->x, d->context, text, size);
+    return text[0] != '\0';
+}
+
+kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope)
+{
+    if (!d || !amount || !slope) return KD_EVAL_STOP;
+    const int nr = d->eom->def.dims.nr;
+    if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_B, KD_STAGE_VELOCITY);
+    for (int i = 0; i < nr; i++) amount[i] = d->eom->def.content ? 0.0 : NAN, slope[i] = 0.0;
+    if (!d->eom->def.content || nr == 0) return KD_EVAL_OK;
+    const kd_eval answer = d->eom->def.content(&d->x, d->context, amount, slope);
+    return answer == KD_EVAL_OK ? answer : kd_fault_answer(d, KD_B, "content", answer);
+}
+
+void kd_eom_jumps(kd_eom_data *d, const kd_point *x0, const kd_point *x1, char *text, size_t size)
+{
+    kd_text(text, size, "%s", "");
+    if (d && x0 && x1 && d->eom->def.jumps) d->eom->def.jumps(x0, x1, d->context, text, size);
+}
+
+double kd_eom_feeds(kd_eom_data *d, char *text, size_t size)
+{
+    kd_text(text, size, "%s", "");
+    return d && d->eom->def.feeds && d->stage >= KD_STAGE_VELOCITY ? d->eom->def.feeds(&d->x, d->context, text, size)
+                                                                   : 0;
+}
+
 kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *mu)
 {
+    if (!d) return KD_EVAL_STOP;
     const kd_dims *n = &d->eom->def.dims;
     if (d->stage < KD_STAGE_VELOCITY) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_VELOCITY);
     if (!d->eom->def.accelerations)
@@ -364,6 +405,7 @@ kd_eval kd_eom_accelerations(kd_eom_data *d, double *a, double *lambda, double *
 
 kd_eval kd_eom_kkt_factor(kd_eom_data *d)
 {
+    if (!d) return KD_EVAL_STOP;
     if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_MASS, KD_STAGE_POSITION);
     if (!d->eom->def.kkt_factor)
         return kd_fault_status(d, KD_MASS, KD_ERR_UNSUPPORTED, "kkt_factor is not given", KD_EVAL_STOP);
@@ -372,11 +414,13 @@ kd_eval kd_eom_kkt_factor(kd_eom_data *d)
 
 void kd_eom_kkt_solve(kd_eom_data *d, double *y)
 {
+    if (!d) return;
     d->eom->def.kkt_solve(d->context, y);
 }
 
 bool kd_eom_normalise(kd_eom_data *d, double *p)
 {
+    if (!d) return false;
     if (!d->eom->def.normalise) return false;
     d->eom->def.normalise(p, d->context);
     return true;
@@ -384,6 +428,7 @@ bool kd_eom_normalise(kd_eom_data *d, double *p)
 
 bool kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, double *v)
 {
+    if (!d) return false;
     if (!d->eom->def.velocities) return false;
     d->eom->def.velocities(p, rate, d->context, v);
     return true;
@@ -391,6 +436,7 @@ bool kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, doub
 
 bool kd_eom_pattern(const kd_eom *eom, kd_fn fn, kd_var var, kd_pattern *out)
 {
+    if (!eom) return false;
     return eom->def.pattern && eom->def.pattern(fn, var, eom->def.context, out);
 }
 
@@ -404,6 +450,7 @@ static kd_stage sparse_stage(const kd_eom_data *d, kd_fn fn, kd_var var)
 
 kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *values)
 {
+    if (!d) return KD_EVAL_STOP;
     kd_pattern pattern;
     kd_stage   needed = sparse_stage(d, fn, var);
     if (d->stage < needed) return kd_fault_stage(d, fn, needed);
@@ -419,6 +466,7 @@ kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double
 
 kd_eval kd_eom_stiffness(kd_eom_data *d, double by_p, double by_v, int part, int parts, double *values)
 {
+    if (!d) return KD_EVAL_STOP;
     static const char what[] = "stiffness";
     kd_pattern        pattern;
     if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_ACCELERATION);
@@ -433,6 +481,7 @@ kd_eval kd_eom_stiffness(kd_eom_data *d, double by_p, double by_v, int part, int
 
 kd_eval kd_eom_acceleration(kd_eom_data *d, double *a)
 {
+    if (!d) return KD_EVAL_STOP;
     if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_ACCELERATION);
     if (!d->eom->def.acceleration)
         return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "acceleration is not given", KD_EVAL_STOP);
@@ -447,6 +496,7 @@ kd_eval kd_eom_acceleration(kd_eom_data *d, double *a)
 
 kd_eom_counters kd_eom_data_counters(const kd_eom_data *d)
 {
+    if (!d) return (kd_eom_counters){0};
     return d->counters;
 }
 
@@ -520,6 +570,7 @@ kd_eval kd_fault_status(kd_eom_data *d, kd_fn fn, kd_status status, const char *
 
 kd_fault kd_eom_data_fault(const kd_eom_data *d)
 {
+    if (!d) return (kd_fault){0};
     return d->fault;
 }
 

@@ -61,6 +61,7 @@ static const char *const kind_letters[KD_NAME_KIND_COUNT] = {
     [KD_NAME_P] = "p", [KD_NAME_V] = "v", [KD_NAME_R] = "r", [KD_NAME_W] = "w", [KD_NAME_S] = "s",
     [KD_NAME_LAMBDA] = "lambda", [KD_NAME_MU] = "mu", [KD_NAME_Q] = "q", [KD_NAME_E] = "e", [KD_NAME_U] = "u",
     [KD_NAME_Z] = "z", [KD_NAME_THETA] = "theta", [KD_NAME_Y] = "y", [KD_NAME_SWITCH] = "switch",
+    [KD_NAME_DRIVE] = "drive",
 };
 // clang-format on
 
@@ -162,9 +163,25 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
     return KD_OK;
 }
 
+static kd_status check_drives(const kd_eom_def *def, message_buffer m)
+{
+    const bool complete = def->drives && def->impulses;
+    if (def->ndrives == 0 ? !def->drives && !def->impulses : def->ndrives > 0 && complete) return KD_OK;
+    kd_text(m.text, m.size,
+            def->ndrives == 0  ? "%s is given, but ndrives = %d"
+            : def->ndrives < 0 ? "%sndrives = %d is negative"
+                               : "%s is missing: ndrives = %d",
+            def->ndrives < 0    ? ""
+            : def->ndrives == 0 ? (def->drives ? "drives" : "impulses")
+                                : (def->drives ? "impulses" : "drives"),
+            def->ndrives);
+    return KD_ERR_DEFINITION;
+}
+
 static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
 {
     const kd_dims *n = &def->dims;
+    if (check_drives(def, m) < 0) return KD_ERR_DEFINITION;
     if ((def->event || def->switch_bounds) && !def->switching) {
         kd_text(m.text, m.size, "%s is given, but there are no switching functions",
                 def->event ? "event" : "switch_bounds");
@@ -182,6 +199,11 @@ static kd_status check_hybrid(const kd_eom_def *def, message_buffer m)
         kd_text(m.text, m.size, "friction[%d] = %d is no place in z (nz = %d)", i, def->friction[i], n->nz);
         return KD_ERR_DEFINITION;
     }
+    for (int i = 0; def->friction_scale && i < n->nmu; i++)
+        if (!(def->friction_scale[i] >= 0)) {
+            kd_text(m.text, m.size, "friction_scale[%d] = %g is negative", i, def->friction_scale[i]);
+            return KD_ERR_DEFINITION;
+        }
     if (friction == (def->breakaway != NULL)) return KD_OK;
     kd_text(m.text, m.size,
             friction ? "breakaway is missing: rows of h are dry friction"
@@ -325,18 +347,33 @@ static kd_status copy_definition(const kd_eom_def *def, kd_eom *eom)
     eom->theta = kd_alloc((size_t)def->dims.ntheta * sizeof(double));
     eom->restitution = kd_alloc((size_t)def->dims.nlambda * sizeof(double));
     eom->friction = kd_alloc((size_t)def->dims.nmu * sizeof(int));
+    eom->friction_scale = kd_alloc((size_t)def->dims.nmu * sizeof(double));
     eom->crossing = kd_alloc((size_t)def->dims.nswitch);
-    if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->crossing) return KD_ERR_MEMORY;
+    eom->timed = kd_alloc((size_t)def->dims.nlambda);
+    eom->unit = kd_alloc((size_t)def->dims.nv * sizeof(double));
+    eom->position_unit = kd_alloc((size_t)def->dims.np * sizeof(double));
+    if (!eom->title || !eom->theta || !eom->restitution || !eom->friction || !eom->friction_scale || !eom->crossing ||
+        !eom->timed || !eom->unit || !eom->position_unit)
+        return KD_ERR_MEMORY;
+    for (int j = 0; j < def->dims.nv; j++) eom->unit[j] = def->unit ? def->unit[j] : 1.0;
+    eom->def.unit = eom->unit;
+    for (int i = 0; i < def->dims.np; i++) eom->position_unit[i] = def->position_unit ? def->position_unit[i] : 1.0;
+    eom->def.position_unit = eom->position_unit;
+    if (!(eom->def.time > 0.0)) eom->def.time = 1.0;
     memcpy(eom->title, title, length);
     if (def->dims.ntheta > 0) memcpy(eom->theta, def->theta, (size_t)def->dims.ntheta * sizeof(double));
     eom->def.title = eom->title;
     eom->def.theta = def->dims.ntheta > 0 ? eom->theta : NULL;
     for (int i = 0; def->restitution && i < def->dims.nlambda; i++) eom->restitution[i] = def->restitution[i];
     for (int i = 0; def->friction && i < def->dims.nmu; i++) eom->friction[i] = def->friction[i];
+    for (int i = 0; def->friction_scale && i < def->dims.nmu; i++) eom->friction_scale[i] = def->friction_scale[i];
+    eom->def.friction_scale = def->friction_scale ? eom->friction_scale : NULL;
     eom->def.restitution = def->restitution ? eom->restitution : NULL;
     eom->def.friction = def->friction ? eom->friction : NULL;
     for (int i = 0; def->crossing && i < def->dims.nswitch; i++) eom->crossing[i] = def->crossing[i];
     eom->def.crossing = def->crossing ? eom->crossing : NULL;
+    for (int i = 0; def->timed && i < def->dims.nlambda; i++) eom->timed[i] = def->timed[i];
+    eom->def.timed = def->timed ? eom->timed : NULL;
     return KD_OK;
 }
 
@@ -371,9 +408,13 @@ void kd_eom_destroy(kd_eom *eom)
     if (!eom) return;
     kd_free(eom->title);
     kd_free(eom->theta);
+    kd_free(eom->unit);
+    kd_free(eom->position_unit);
     kd_free(eom->restitution);
     kd_free(eom->friction);
+    kd_free(eom->friction_scale);
     kd_free(eom->crossing);
+    kd_free(eom->timed);
     kd_free(eom);
 }
 
@@ -381,21 +422,42 @@ void kd_eom_destroy(kd_eom *eom)
 
 kd_dims kd_eom_dims(const kd_eom *eom)
 {
+    if (!eom) return (kd_dims){0};
     return eom->def.dims;
 }
 
 int kd_eom_rows(const kd_eom *eom, kd_fn fn)
 {
+    if (!eom) return 0;
     return eom->entry[fn].rows;
 }
 
 int kd_eom_columns(const kd_eom *eom, kd_var var)
 {
+    if (!eom) return 0;
     return eom->columns[var];
+}
+
+double kd_eom_unit(const kd_eom *eom, int j)
+{
+    return eom && j >= 0 && j < eom->def.dims.nv ? eom->unit[j] : 1;
+}
+
+double kd_eom_position_unit(const kd_eom *eom, int i)
+{
+    if (!eom) return 1;
+    return eom->position_unit[i];
+}
+
+double kd_eom_time(const kd_eom *eom)
+{
+    if (!eom) return 1;
+    return eom->def.time;
 }
 
 const char *kd_eom_title(const kd_eom *eom)
 {
+    if (!eom) return "";
     return eom->title;
 }
 
@@ -406,11 +468,14 @@ const kd_eom_def *kd_eom_definition(const kd_eom *eom)
 
 bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var)
 {
+    if (!eom) return false;
     return eom->depends[fn] & KD_BIT(var);
 }
 
 const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
 {
+    kd_text(buffer, size, "%s", "");
+    if (!eom || !buffer) return buffer ? buffer : "";
     const char *name = eom->def.name ? eom->def.name(kind, i, eom->def.context) : NULL;
     // without own kinematics, velocity i is the rate of coordinate i
     const char *coordinate = NULL;

@@ -199,6 +199,7 @@ static kd_status fails(kd_eom_data *d, kd_least_answer answer, int worst)
 kd_status kd_eom_impact(kd_eom_data *d, const unsigned char *active_lambda, const unsigned char *active_mu,
                         const unsigned char *hit, double *v, double *impulse)
 {
+    if (!d) return KD_ERR_ARGUMENT;
     const kd_dims *n = &d->eom->def.dims;
     const int      nv = n->nv, rows = n->nlambda + n->nmu;
     int            dependent, worst;

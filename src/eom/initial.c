@@ -1,7 +1,7 @@
 // initial.c: consistent initial values (S3 pages 12 to 14, S1 Eq. 22).
 //
 //     position      c(p,s,t) = 0, g(p,s,t) = 0, q(p) = 0       unknowns p, s;  p closest to the guess
-//     velocity      gI = 0, h = 0                              unknown  v (r);  v closest to the guess
+//     velocity      gI = 0, h = 0, then with e = 0             unknown  v (r);  v closest to the guess
 //     acceleration  M a - f + (GZ)' lambda + (HZ)' mu = 0,     unknowns a, lambda, mu, w;  redundant constraints: least
 //     |lambda|, |mu|
 //                   gII = 0, hI = 0, d = 0
@@ -82,6 +82,9 @@ static void append_row(const kd_iv *iv, int fn, int i, char *text)
         break;
     case KD_H:
         kind = KD_NAME_MU;
+        break;
+    case KD_E:
+        what = "invariant", kind = KD_NAME_E;
         break;
     case KD_HI:
         kind = KD_NAME_MU, level = " (acceleration level)";
@@ -628,6 +631,8 @@ static kd_status check_arguments(const kd_eom *eom, const kd_initial_options *op
     const char *wrong = NULL;
     if (!eom || !x)
         wrong = "the equations of motion or the state are missing";
+    else if (!kd_state_fits(eom, x))
+        wrong = "the state belongs to other equations: make it with kd_state_create(eom, ...)";
     else if (opt->max_iterations < 1)
         wrong = "max_iterations must be at least 1";
     else if (opt->nconditions < 0)
@@ -739,6 +744,20 @@ static kd_status correct_norms(kd_iv *iv, bool *moved)
     return kd_iv_normalise(iv, iv->now->p) == KD_EVAL_OK ? KD_OK : iv->fault;
 }
 
+// Known invariants must hold at the start, or the first step would bring them about: by the closest velocities.
+static kd_status run_invariants(kd_iv *iv, bool *moved)
+{
+    bool hold = true;
+    if (iv->n.ne == 0) return KD_OK;
+    kd_status st = kd_iv_invariants_hold(iv, &hold);
+    if (st == KD_OK && !hold) {
+        st = run_level(iv, VELOCITY_UNKNOWNS, VELOCITY_ROWS | KD_BIT(KD_E), KD_IV_VELOCITY,
+                       "velocity level with invariants", VELOCITY_SLACK, moved);
+        iv->by_invariants = true;
+    }
+    return st == KD_OK ? kd_iv_invariants_rank(iv) : st;
+}
+
 // All levels at once: a good start for a, lambda, mu, w first, which also finds out whether the guess is consistent.
 static kd_status run_all(kd_iv *iv, const kd_state *x, bool *moved)
 {
@@ -772,7 +791,8 @@ static kd_status run(kd_iv *iv, const kd_state *x, bool *moved)
             mixed |= iv->levels[i];
     if (mixed & KD_IV_ACCELERATION) {
         st = run_all(iv, x, moved);
-        return st == KD_OK ? check_contact(iv) : st;
+        if (st == KD_OK) st = check_contact(iv);
+        return st == KD_OK ? run_invariants(iv, moved) : st;
     }
     if (mixed) {
         st = run_level(iv, POSITION_UNKNOWNS | VELOCITY_UNKNOWNS | r, POSITION_ROWS | VELOCITY_ROWS,
@@ -781,6 +801,7 @@ static kd_status run(kd_iv *iv, const kd_state *x, bool *moved)
     } else {
         bool found;
         st = kd_iv_large(iv, &found, moved);
+        if (st == KD_OK && found) st = run_invariants(iv, moved);
         if (st != KD_OK || found) return st == KD_OK && force ? run_forces(iv) : st;
         st = run_level(iv, POSITION_UNKNOWNS, POSITION_ROWS, KD_IV_POSITION, "position level", 1.0, moved);
         if (st == KD_OK) st = check_contact(iv);
@@ -788,6 +809,7 @@ static kd_status run(kd_iv *iv, const kd_state *x, bool *moved)
             st = run_level(iv, VELOCITY_UNKNOWNS | r, VELOCITY_ROWS, KD_IV_VELOCITY, "velocity level", VELOCITY_SLACK,
                            moved);
     }
+    if (st == KD_OK) st = run_invariants(iv, moved);
     return st == KD_OK && force ? run_forces(iv) : st;
 }
 
@@ -819,8 +841,8 @@ static void tell_moves(const kd_iv *iv, const kd_state *from)
                        quoted(iv->eom, parts[k].kind, most, name, sizeof name), first ? "moved " : "", move);
         first = false;
     }
-    kd_text_append(iv->message, iv->size, " to satisfy the constraints%s",
-                   iv->opt->nconditions > 0 ? " and conditions" : "");
+    kd_text_append(iv->message, iv->size, " to satisfy the constraints%s%s",
+                   iv->opt->nconditions > 0 ? " and conditions" : "", iv->by_invariants ? " and invariants" : "");
 }
 
 static void tell_redundancy(const kd_iv *iv, bool first)
@@ -842,8 +864,12 @@ static kd_status tell(const kd_iv *iv, const kd_state *from)
     kd_text(iv->message, iv->size, "%s", "");
     if (moved) tell_moves(iv, from);
     if (iv->redundant > 0) tell_redundancy(iv, !moved);
+    if (iv->dependent[0])
+        kd_text_append(iv->message, iv->size,
+                       "%sat t = %g, %s: what depends on others adds no condition to those that are imposed",
+                       moved || iv->redundant > 0 ? "; " : "", iv->now->t, iv->dependent);
     if (moved) return KD_CORRECTED;
-    return iv->redundant > 0 ? KD_REDUNDANT : KD_OK;
+    return iv->redundant > 0 || iv->dependent[0] ? KD_REDUNDANT : KD_OK;
 }
 
 kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, const kd_initial_options *opt, kd_state *x,
@@ -913,7 +939,7 @@ kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const
 {
     kd_initial_options opt = kd_initial_options_default();
     kd_iv              iv = {0};
-    if (!eom || !x || !out) return KD_ERR_ARGUMENT;
+    if (!kd_state_fits(eom, x) || !out) return KD_ERR_ARGUMENT;
     *out = (kd_consistency){.worst_position = -1, .worst_velocity = -1, .worst_acceleration = -1};
     kd_status st = create(&iv, eom, &opt);
     int       n = 0;

@@ -85,7 +85,7 @@ static bool find_velocity(large *l, bool *moved)
     double size, speed;
     for (int k = 0; k <= VELOCITY_STEPS; k++) {
         if (!fill_rows(l, true, &size)) return false;
-        speed = fmax(1.0, kd_norm_max(iv->n.nv, iv->now->v));
+        speed = fmax(1.0 / kd_eom_time(iv->eom), kd_norm_max(iv->n.nv, iv->now->v));
         if (size <= iv->opt->tolerance * speed) return true;
         if (!is_movable(iv, iv->opt->hold_v) || kd_eom_kkt_factor(iv->data) != KD_EVAL_OK) return false;
         kd_eom_kkt_solve(iv->data, l->y);

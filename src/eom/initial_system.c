@@ -18,6 +18,7 @@
 #define DIFFERENCE 6.0554e-06 // eps^(1/3): central differences
 #define MANY_NORMS 64         // norm equations from which on the definition's own way back to q = 0 is taken first
 #define MASS_RANK 1e-10       // pivot of M over its diagonal below which M counts as singular
+#define RATE_ZERO 1e-8        // largest velocity and acceleration in natural units that is rest
 #define MASS_FLOOR 1e-6       // weight of directions without mass, relative to the masses
 
 // ---- the point ------------------------------------------------------------------------------------------------------
@@ -319,7 +320,7 @@ static int list_columns(kd_iv_system *s, const int *vars, int count, int n)
 
 static void list_rows(kd_iv_system *s, const bool *conditions)
 {
-    static const int order[] = {KD_C, KD_G, KD_GI, KD_H, KD_RESIDUAL, KD_D, KD_GII, KD_HI};
+    static const int order[] = {KD_C, KD_G, KD_GI, KD_H, KD_E, KD_RESIDUAL, KD_D, KD_GII, KD_HI};
     int              m = 0;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         int fn = order[k];
@@ -327,7 +328,7 @@ static void list_rows(kd_iv_system *s, const bool *conditions)
         for (int i = 0; i < kd_eom_rows(s->iv->eom, (kd_fn)fn); i++) {
             if (!is_active(s->iv, fn, i)) continue;
             s->fn[m] = fn;
-            s->affine[m] = fn != KD_C && fn != KD_G && !(s->unknown & KD_BIT(KD_P));
+            s->affine[m] = fn != KD_C && fn != KD_G && fn != KD_E && !(s->unknown & KD_BIT(KD_P));
             s->fn_index[m++] = i;
         }
     }
@@ -402,11 +403,58 @@ static kd_eval system_residual(void *owner, const double *y, double *F)
     return e == KD_EVAL_OK ? rows_at_point(s, F) : e;
 }
 
-// Magnitude of each unknown: |y_j|, for increments that of the coordinates that they move; 1 at least.
+// Largest of a kind of unknowns, in natural units; one unit where all are zero up to rounding
+static double largest_of(const kd_iv *iv, int var)
+{
+    const double *x = state_array(iv, var);
+    const bool    moves = var == KD_V || var == KD_A, forces = var == KD_LAMBDA || var == KD_MU;
+    double        top = 0.0;
+    for (int i = 0; i < kd_eom_columns(iv->eom, (kd_var)var); i++)
+        top = fmax(top, fabs(x[i]) / (moves ? kd_eom_unit(iv->eom, i) : 1.0));
+    const double T = kd_eom_time(iv->eom), rate = var == KD_A ? 1.0 / (T * T) : moves ? 1.0 / T : 1.0;
+    return forces || top > RATE_ZERO * rate ? top : rate;
+}
+
+// A force that the masses have at an acceleration of 1 natural unit / T^2
+static double natural_force(const kd_iv *iv)
+{
+    double T = kd_eom_time(iv->eom), power = 0.0, length = 0.0;
+    for (int i = 0; i < iv->n.nv; i++) {
+        double unit = kd_eom_unit(iv->eom, i);
+        power = fmax(power, iv->M[i + iv->n.nv * i] * unit * unit);
+        length = fmax(length, unit);
+    }
+    return power > 0.0 ? power / (length * T * T) : 1.0;
+}
+
+// The least size of an unknown: for increments a natural unit, for rates and multipliers the largest of them
+static double least_size(const kd_iv *iv, int var, int i, const double *largest)
+{
+    const double T = kd_eom_time(iv->eom);
+    switch (var) {
+    case KD_P:
+        return kd_eom_unit(iv->eom, i);
+    case KD_V:
+        return kd_eom_unit(iv->eom, i) * largest[var];
+    case KD_A:
+        return kd_eom_unit(iv->eom, i) * fmax(1.0 / (T * T), largest[var]);
+    case KD_LAMBDA:
+    case KD_MU:
+        return fmax(largest[KD_LAMBDA], largest[KD_MU]);
+    default:
+        return 1.0;
+    }
+}
+
+// Magnitude of each unknown: |y_j|, for increments that of the coordinates that they move; least_size at least.
 static kd_eval set_sizes(kd_iv_system *s, double *size)
 {
-    kd_iv  *iv = s->iv;
-    kd_eval e = KD_EVAL_OK;
+    static const int scaled[] = {KD_V, KD_A, KD_LAMBDA, KD_MU};
+    kd_iv           *iv = s->iv;
+    double           largest[KD_VAR_COUNT] = {0.0};
+    kd_eval          e = KD_EVAL_OK;
+    for (size_t k = 0; k < sizeof scaled / sizeof *scaled; k++) largest[scaled[k]] = largest_of(iv, scaled[k]);
+    if (s->unknown & KD_BIT(KD_LAMBDA)) largest[KD_LAMBDA] = fmax(largest[KD_LAMBDA], natural_force(iv));
     if (!iv->flat && (s->unknown & KD_BIT(KD_P))) e = remember_fault(iv, kd_eom_Z(iv->data, iv->Z));
     for (int j = 0; j < s->c.n && e == KD_EVAL_OK; j++) {
         int    i = s->var_index[j];
@@ -418,7 +466,7 @@ static kd_eval set_sizes(kd_iv_system *s, double *size)
         else
             for (int k = 0; k < iv->n.np; k++)
                 magnitude = fmax(magnitude, fabs(iv->Z[k + iv->n.np * i] * iv->now->p[k]));
-        size[j] = fmax(1.0, magnitude);
+        size[j] = fmax(least_size(iv, s->var[j], i, largest), magnitude);
     }
     return e;
 }
@@ -534,9 +582,72 @@ static double rank_tolerance(const kd_iv_system *s)
     return fmin(1e-5, fmax(10.0 * s->iv->opt->tolerance, differenced ? 1e-7 : 1e-10));
 }
 
+// Blocks of GZ and HZ in the Jacobian: their entries are directions and lever arms
+static int geometric_block(const void *owner, int i, int j)
+{
+    const kd_iv_system *s = owner;
+    const int           fn = s->fn[i], var = s->var[j];
+    if (fn == KD_RESIDUAL) return var == KD_LAMBDA ? 1 : var == KD_MU ? 2 : 0;
+    if (fn == KD_G) return var == KD_P ? 3 : 0;
+    if (fn == KD_GI || fn == KD_H) return var == KD_V ? (fn == KD_GI ? 4 : 5) : 0;
+    if (fn == KD_GII || fn == KD_HI) return var == KD_A ? (fn == KD_GII ? 6 : 7) : 0;
+    return 0;
+}
+
+// Scales of [M G'; G 0]: d_j = 1 / sqrt(M_jj) for rows of forces and columns of accelerations, so that M has diagonal
+// 1; 1 / |row of G d| for rows of constraints, and for columns of multipliers alike. Directions without mass count as
+// the heaviest, in natural units.
+static void scale_forces(const void *owner, const double *J, double *row, double *column)
+{
+    const kd_iv_system *s = owner;
+    const kd_eom       *eom = s->iv->eom;
+    const int           m = s->c.m, n = s->c.n;
+    double              heaviest = 0.0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < m && s->var[j] == KD_A; i++) {
+                if (s->fn[i] != KD_RESIDUAL || s->fn_index[i] != s->var_index[j]) continue;
+                double unit = kd_eom_unit(eom, s->var_index[j]), mass = J[i + m * j] / (unit * unit);
+                if (pass == 0) heaviest = fmax(heaviest, mass);
+                if (pass == 1)
+                    row[i] = column[j] = 1.0 / (unit * sqrt(mass > 0.0 ? mass : heaviest > 0.0 ? heaviest : 1.0));
+            }
+    for (int i = 0; i < m; i++) {
+        double sum = 0.0;
+        if (s->fn[i] != KD_GII && s->fn[i] != KD_HI) continue;
+        for (int j = 0; j < n; j++)
+            if (s->var[j] == KD_A) sum += J[i + m * j] * column[j] * J[i + m * j] * column[j];
+        if (sum > 0.0) row[i] = 1.0 / sqrt(sum);
+    }
+    for (int j = 0; j < n; j++) {
+        double sum = 0.0;
+        if (s->var[j] != KD_LAMBDA && s->var[j] != KD_MU) continue;
+        for (int i = 0; i < m; i++)
+            if (s->fn[i] == KD_RESIDUAL) sum += J[i + m * j] * row[i] * J[i + m * j] * row[i];
+        if (sum > 0.0) column[j] = 1.0 / sqrt(sum);
+    }
+}
+
+// Natural units: of power for rows of forces, of increments and rates for columns
+static void set_units(kd_iv_system *s)
+{
+    const kd_eom *eom = s->iv->eom;
+    for (int i = 0; i < s->c.m; i++) s->row_unit[i] = s->fn[i] == KD_RESIDUAL ? kd_eom_unit(eom, s->fn_index[i]) : 1.0;
+    for (int j = 0; j < s->c.n; j++) {
+        const int  var = s->var[j];
+        const bool moves = var == KD_P || var == KD_V || var == KD_A;
+        s->column_unit[j] = moves ? kd_eom_unit(eom, s->var_index[j]) : 1.0;
+    }
+    s->c.block = geometric_block;
+    s->c.row_unit = s->row_unit;
+    s->c.column_unit = s->column_unit;
+    if (s->unknown & KD_BIT(KD_A)) s->c.prescale = scale_forces;
+}
+
 static kd_status fill(kd_iv_system *s)
 {
     kd_iv *iv = s->iv;
+    set_units(s);
     memset(iv->e, 0, (size_t)iv->n.nv * sizeof(double));
     memcpy(iv->base, iv->now->p, (size_t)iv->n.np * sizeof(double));
     for (int j = 0; j < s->c.n; j++) s->c.y[j] = s->c.y_ref[j] = state_array(iv, s->var[j])[s->var_index[j]];
@@ -583,6 +694,8 @@ kd_status kd_iv_system_create(kd_iv *iv, unsigned unknown, unsigned equation, co
     s->fn = kd_cut_int(&s->arena, rows);
     s->fn_index = kd_cut_int(&s->arena, rows);
     s->affine = kd_cut_bool(&s->arena, rows);
+    s->row_unit = kd_cut_double(&s->arena, rows);
+    s->column_unit = kd_cut_double(&s->arena, columns);
     s->y_near = kd_cut_double(&s->arena, columns);
     s->near_plus = kd_cut_double(&s->arena, iv->opt->nconditions);
     s->near_minus = kd_cut_double(&s->arena, iv->opt->nconditions);

@@ -1,7 +1,7 @@
 // eom/initial_system.h: the equations of one level of the initial-value problem, as the system F(y) = 0 of closest.h.
 //
 // The unknowns y are any of: the increment e of the positions, p = p_base oplus e; s, v, r, a, w, lambda, mu. The rows
-// are any of c, g, gI, h, residual, d, gII, hI and user conditions. Held components and the multipliers of inactive
+// are any of c, g, gI, h, e, residual, d, gII, hI and user conditions. Held components and the multipliers of inactive
 // rows are no unknowns; inactive rows are left out.  Method: docs/methods/initial.md
 #ifndef KD_EOM_INITIAL_SYSTEM_H
 #define KD_EOM_INITIAL_SYSTEM_H
@@ -30,15 +30,17 @@ typedef struct kd_iv {
     double                   *base; // (np) p = base oplus e
     double                   *e;    // (nv)
     double                   *p_right, *p_left;
-    double                   *T, *Z, *ZZ;    // chart: (nv x nv), (np x nv), (nv x nv)
-    double                   *M;             // (nv x nv)
-    double                   *q, *q_p, *q_q; // norm equations: (nq), (nq x np), (nq x nq)
-    double                   *value;         // (nconditions)
-    double                   *value_near;    // (nconditions)
-    unsigned char            *levels;        // (nconditions) levels that each condition depends on
-    kd_status                 fault;         // why the last evaluation was refused
-    bool                      stopped;       // a function asked to stop
-    int                       redundant;     // constraints minus their rank
+    double                   *T, *Z, *ZZ;     // chart: (nv x nv), (np x nv), (nv x nv)
+    double                   *M;              // (nv x nv)
+    double                   *q, *q_p, *q_q;  // norm equations: (nq), (nq x np), (nq x nq)
+    double                   *value;          // (nconditions)
+    double                   *value_near;     // (nconditions)
+    unsigned char            *levels;         // (nconditions) levels that each condition depends on
+    kd_status                 fault;          // why the last evaluation was refused
+    bool                      stopped;        // a function asked to stop
+    int                       redundant;      // constraints minus their rank
+    bool                      by_invariants;  // velocities were moved to satisfy them
+    char                      dependent[200]; // names of invariants that depend on others
     char                     *message;
     size_t                    size;
     kd_arena                  arena;
@@ -57,6 +59,7 @@ typedef struct kd_iv_system {
     kd_blocks  blocks;                 // of all rows and unknowns
     kd_blocks  ordered;                // those of kd_eom_derivatives: all but g and c
     double    *product;                // (rows x nv) block by p, times T
+    double    *row_unit, *column_unit; // (m), (n) natural units
     double    *y_near;                 // (n)
     double    *near_plus, *near_minus; // (nconditions)
     kd_arena   arena;
@@ -75,6 +78,12 @@ kd_eval kd_iv_weight(kd_iv *iv, double *W);
 // Position and velocity level by the definition's kkt_factor; found: done, iv->now holds them. Otherwise nothing is
 // changed.
 kd_status kd_iv_large(kd_iv *iv, bool *found, bool *moved) KD_NODISCARD;
+
+// ---- invariants (initial_invariants.c) ------------------------------------------------------------------------------
+// Do the invariants hold at iv->now, each to the tolerance relative to its own terms?
+kd_status kd_iv_invariants_hold(kd_iv *iv, bool *hold) KD_NODISCARD;
+// Which of them follow from constraints and other invariants: names to iv->dependent.
+kd_status kd_iv_invariants_rank(kd_iv *iv) KD_NODISCARD;
 
 // ---- the system -----------------------------------------------------------------------------------------------------
 // conditions (nconditions) says which user conditions take part; NULL: none. Unknowns start at iv->now.

@@ -48,9 +48,11 @@ struct kd_eom {
     kd_GZ_source         GZ;
     bool                 exact_GZ;      // no differences in it
     bool                 moves_in_time; // some function may change with t or u(t)
-    double              *theta, *restitution;
+    double              *theta, *unit, *position_unit, *restitution;
     int                 *friction;
+    double              *friction_scale;
     signed char         *crossing;
+    unsigned char       *timed;
     char                *title;
 };
 

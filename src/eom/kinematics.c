@@ -46,6 +46,7 @@ kd_eval kd_update_Z(kd_eom_data *d)
 
 kd_eval kd_eom_Z(kd_eom_data *d, double *Z)
 {
+    if (!d) return KD_EVAL_STOP;
     if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_KINEMATICS, KD_STAGE_POSITION);
     kd_eval answer = kd_update_Z(d);
     if (answer == KD_EVAL_OK)
@@ -163,6 +164,7 @@ static kd_eval normalise(kd_eom_data *d)
 
 kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p_moved)
 {
+    if (!d) return KD_EVAL_STOP;
     const kd_eom *eom = d->eom;
     const int     np = eom->def.dims.np;
     if (!eom->def.oplus && eom->kinematics == KD_Z_IDENTITY && eom->def.dims.nq == 0)
@@ -187,6 +189,7 @@ kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p
 
 kd_eval kd_eom_q_p(kd_eom_data *d, double *q_p)
 {
+    if (!d) return KD_EVAL_STOP;
     const kd_dims *n = &d->eom->def.dims;
     if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_Q, KD_STAGE_POSITION);
     memcpy(d->norm_p, d->x.p, (size_t)n->np * sizeof(double));

@@ -169,6 +169,7 @@ kd_eval kd_update_HZ(kd_eom_data *d)
 
 kd_eval kd_eom_constraint_matrices(kd_eom_data *d, double *GZ, double *HZ)
 {
+    if (!d) return KD_EVAL_STOP;
     const kd_dims *n = &d->eom->def.dims;
     kd_eval        answer = KD_EVAL_OK;
     if (d->stage < KD_STAGE_POSITION) return kd_fault_stage(d, KD_G, KD_STAGE_POSITION);

@@ -295,7 +295,10 @@ kd_status kd_initial_solvable(const kd_eom *eom, const kd_inputs *inputs, const 
 {
     workspace s = {0};
     kd_text(message, size, "%s", "");
-    if (!eom || !x || !out) return KD_ERR_ARGUMENT;
+    if (eom && !kd_state_fits(eom, x))
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+    if (!kd_state_fits(eom, x) || !out) return KD_ERR_ARGUMENT;
     *out = (kd_solvability){.limit = INFINITY, .reversed = INFINITY};
     if (kd_eom_dims(eom).nw == 0 && !kd_eom_definition(eom)->force_of_multipliers) return KD_ERR_UNSUPPORTED;
     kd_status status = open(&s, eom);

@@ -1,5 +1,4 @@
 // state.c: a whole state in one block of doubles, [p v r w s lambda mu | a | z], with the flags of active rows.
-#include <assert.h>
 #include <string.h>
 
 #include "eom/internal.h"
@@ -36,15 +35,40 @@ kd_status kd_state_create(const kd_eom *eom, kd_state **x)
     return KD_OK;
 }
 
-void kd_state_copy(const kd_state *from, kd_state *to)
+// Places of the arrays in the block: all sizes
+static void shape_of(const kd_state *x, ptrdiff_t shape[9])
 {
-    assert(from->size == to->size && from->n == to->n);
+    const double *const part[] = {x->v, x->r, x->w, x->s, x->lambda, x->mu, x->a, x->z};
+    for (int i = 0; i < 8; i++) shape[i] = part[i] - x->p;
+    shape[8] = (ptrdiff_t)x->size;
+}
+
+bool kd_state_fits(const kd_eom *eom, const kd_state *x)
+{
+    if (!eom || !x) return false;
+    const kd_dims n = kd_eom_dims(eom);
+    const int     part[] = {n.np, n.nv, n.nr, n.nw, n.ns, n.nlambda, n.nmu, n.nv, n.nz};
+    ptrdiff_t     shape[9], at = 0;
+    bool          fits = true;
+    shape_of(x, shape);
+    for (int i = 0; i < 9; i++) fits = (at += part[i]) == shape[i] && fits;
+    return fits;
+}
+
+kd_status kd_state_copy(const kd_state *from, kd_state *to)
+{
+    ptrdiff_t a[9], b[9];
+    if (!from || !to) return KD_ERR_ARGUMENT;
+    shape_of(from, a);
+    shape_of(to, b);
+    if (memcmp(a, b, sizeof a) != 0) return KD_ERR_ARGUMENT;
     size_t nlambda = (size_t)(from->active_mu - from->active_lambda);
     size_t nmu = (size_t)(from->a - from->mu);
     to->t = from->t;
     to->theta = from->theta;
     memmove(to->p, from->p, from->size * sizeof(double));
     memmove(to->active_lambda, from->active_lambda, nlambda + nmu);
+    return KD_OK;
 }
 
 void kd_state_destroy(kd_state *x)

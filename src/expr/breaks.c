@@ -11,6 +11,16 @@
 
 // Breaks closer together than this, relative to t, are one.
 static const double together = 0x1p-44;
+static const double pi = 3.14159265358979323846;
+// [s] Nothing comes and goes in a shorter time.
+static const double instant = 0x1p-60;
+// One search looks so far ahead, in seconds and relative to t: a finite time, of which every part can be halved.
+static const double horizon = 0x1p30;
+// Intervals that ranges do not decide grow by this factor: more slowly than the distance from the break that makes them
+// so, or they would never be decided where ranges are several times too wide.
+#define GROWTH 1.0625
+// Longer intervals that ranges do not decide, relative to t, count as not searched.
+static const double unnoticed = 0x1p-20;
 
 // ---- branches -------------------------------------------------------------------------------------------------------
 
@@ -37,10 +47,19 @@ static bool is_decided(const kd_instruction *i, const kd_interval *w, kd_interva
         const double low = fmin(first, last), high = fmax(first, last);
         return floor(low - near * fabs(low)) == floor(high + near * fabs(high)) && fabs(high) < 1e15;
     }
-    case KD_OP_ATAN2: // a jump where x < 0 and y changes its sign
-        return b.lower >= 0.0 || a.lower >= 0.0 || a.upper < 0.0;
+    case KD_OP_ATAN2: // a jump where x <= 0 and y changes its sign, and at the origin
+        if (kd_interval_has(a, 0.0) && kd_interval_has(b, 0.0)) return kd_interval_is(a, 0.0) && kd_interval_is(b, 0.0);
+        return b.lower > 0.0 || a.lower >= 0.0 || a.upper < 0.0;
     case KD_OP_IF:
         return !kd_interval_has(a, 0.0) || kd_interval_is(a, 0.0);
+    case KD_OP_DIV: // poles: what follows may jump
+        return !kd_interval_has(b, 0.0) || kd_interval_is(b, 0.0);
+    case KD_OP_POWER:
+        return !(b.lower < 0.0) || !kd_interval_has(a, 0.0) || kd_interval_is(a, 0.0);
+    case KD_OP_TAN: {
+        const double low = a.lower / pi + 0.5, high = a.upper / pi + 0.5, near = 4.0 * DBL_EPSILON;
+        return floor(low - near * fabs(low)) == floor(high + near * fabs(high)) && fabs(high) < 1e15;
+    }
     case KD_OP_NOT:
     case KD_OP_SIGN:
     case KD_OP_FLOOR:
@@ -56,6 +75,21 @@ static bool is_decided(const kd_instruction *i, const kd_interval *w, kd_interva
     default:
         return true;
     }
+}
+
+static double sign_of(double a)
+{
+    return (double)((a > 0.0) - (a < 0.0));
+}
+
+// The sector of atan2: 1, -1 left of the y axis, 0 right of it; the x axis and the origin, which a range may be all of,
+// are places of their own: the angle jumps from one half of the axis to the other.
+enum { ORIGIN = 2, AXIS = 4 };
+
+static double sector(double y, double x)
+{
+    if (y == 0.0) return x == 0.0 ? ORIGIN : x < 0.0 ? AXIS : -AXIS;
+    return x > 0.0 ? 0.0 : y < 0.0 ? -1.0 : 1.0;
 }
 
 // The branch at a point as a number; w: values
@@ -78,9 +112,15 @@ static double branch(const kd_instruction *i, const double *w, double result)
     case KD_OP_MOD:
         return nearbyint((a - result) / b);
     case KD_OP_ATAN2:
-        return b < 0.0 ? (a < 0.0 ? -1.0 : 1.0) : 0.0;
+        return sector(a, b);
     case KD_OP_IF:
         return a != 0.0;
+    case KD_OP_DIV:
+        return sign_of(b);
+    case KD_OP_POWER:
+        return b < 0.0 ? sign_of(a) : 1.0;
+    case KD_OP_TAN:
+        return floor(a / pi + 0.5);
     default:
         return result; // flat
     }
@@ -106,7 +146,7 @@ static bool is_flat(kd_op op)
     }
 }
 
-static bool has_branches(kd_op op)
+bool kd_op_has_branches(kd_op op)
 {
     switch (op) {
     case KD_OP_ABS:
@@ -119,6 +159,9 @@ static bool has_branches(kd_op op)
     case KD_OP_MOD:
     case KD_OP_ATAN2:
     case KD_OP_IF:
+    case KD_OP_DIV:
+    case KD_OP_POWER:
+    case KD_OP_TAN:
         return true;
     default:
         return is_flat(op);
@@ -137,6 +180,7 @@ typedef struct search {
     double        *before, *behind; // (n) values at two times
     unsigned char *kind, *needed;   // (n) what it depends on; does the result depend on it?
     int            left;            // evaluations
+    double         unsearched;      // time that was looked at by its ends alone
 } search;
 
 static search search_of(const kd_expr *expr, int slot, kd_interval *work)
@@ -164,6 +208,15 @@ static unsigned char kind_of(const search *s, const kd_instruction *o)
     return b && c ? TIME : o->op == KD_OP_IF ? CHOSEN_BY_TIME : OTHER;
 }
 
+// Has the operation branches for the numbers in it? Divisors that are numbers have no sign that changes.
+static bool may_break(const search *s, int entry)
+{
+    const kd_instruction *o = instruction(s, entry);
+    if (!kd_op_has_branches(o->op)) return false;
+    if (o->op == KD_OP_DIV) return o->b >= s->expr->nnumbers;
+    return o->op != KD_OP_POWER || (o->b < s->expr->nnumbers && s->expr->number[o->b] < 0.0);
+}
+
 // Is there an operation with branches that t alone chooses?
 static bool mark_kinds(search *s)
 {
@@ -173,14 +226,14 @@ static bool mark_kinds(search *s)
     for (int i = 0; i < e->nvariables; i++) s->kind[e->nnumbers + i] = e->slot[i] == s->slot ? TIME : OTHER;
     for (int i = s->first; i < s->n; i++) {
         s->kind[i] = kind_of(s, instruction(s, i));
-        found = found || (s->kind[i] != OTHER && has_branches(instruction(s, i)->op));
+        found = found || (s->kind[i] != OTHER && may_break(s, i));
     }
     return found;
 }
 
 static bool counts(const search *s, int entry)
 {
-    return s->kind[entry] != OTHER && has_branches(instruction(s, entry)->op) && (s->only < 0 || s->only == entry);
+    return s->kind[entry] != OTHER && may_break(s, entry) && (s->only < 0 || s->only == entry);
 }
 
 // Which operands does the result of an instruction depend on, for the ranges as they are?
@@ -256,7 +309,8 @@ static bool is_break(search *s, double t0, double t1)
         const kd_instruction *o = instruction(s, i);
         if (!s->needed[i] || !counts(s, i)) continue;
         const double left = branch(o, s->before, s->before[i]), right = branch(o, s->behind, s->behind[i]);
-        if (o->op == KD_OP_ATAN2 ? left * right < 0.0 : is_other(left, right)) return true;
+        if (o->op == KD_OP_ATAN2 && left != ORIGIN && right != ORIGIN ? left * right < 0.0 : is_other(left, right))
+            return true;
     }
     return false;
 }
@@ -278,6 +332,12 @@ static double soon_after(double t)
     return fmax(t + together * fabs(t), after(t));
 }
 
+// An interval that is decided by its ends alone
+static double finest_at(double t)
+{
+    return fmax(soon_after(t) - t, instant);
+}
+
 // The last double in (t0, t1] with other branches than the one before, where t1 has others than t0.
 static double last_break(search *s, double t0, double t1)
 {
@@ -292,12 +352,33 @@ static double last_break(search *s, double t0, double t1)
     return t1;
 }
 
-// The first change of branches in (t, t_end]; infinity: none. When the work is done: the time that it has come to, and
-// *surely is false. Where ranges cannot tell, although the branches are the same (two arguments that are equal
-// everywhere), the intervals that are tested by their ends alone grow, so that the search ends.
+// Do the branches that ranges cannot tell apart meet in one value at t? Then it does not matter which one is taken.
+static bool is_meeting(search *s, double t)
+{
+    fill_values(s, t, s->before);
+    for (int i = s->first; i < s->n; i++) {
+        const kd_instruction *o = instruction(s, i);
+        if (!s->needed[i] || !counts(s, i) || is_decided(o, s->range, s->range[i])) continue;
+        const double a = s->before[o->a], b = s->before[o->b], near = 8.0 * DBL_EPSILON;
+        const bool   of_one = o->op == KD_OP_ABS || o->op == KD_OP_RAMP,
+                   of_two = o->op == KD_OP_MIN || o->op == KD_OP_MAX;
+        if (!(of_one && fabs(a) <= near) && !(of_two && fabs(a - b) <= near * fabs(a))) return false;
+    }
+    return true;
+}
+
+// An interval that only its ends decide, of equal branches: has something been left out?
+static void note_unsearched(search *s, double t0, double t1)
+{
+    if (t1 - t0 > unnoticed * fabs(t0) && !(is_meeting(s, t0) && is_meeting(s, t1))) s->unsearched += t1 - t0;
+}
+
+// The first change of branches in (t, t_end], t_end finite; infinity: none. When the work is done: the time that it has
+// come to, and *surely is false. Where ranges cannot tell, although the branches are the same (two arguments that are
+// equal everywhere), the intervals that are tested by their ends alone grow, so that the search ends.
 static double first_change(search *s, double t, double t_end, bool *surely)
 {
-    double width = t_end - t, finest = soon_after(t) - t;
+    double width = t_end - t, finest = finest_at(t);
     *surely = true;
     while (t < t_end) {
         width = fmin(width, t_end - t);
@@ -309,15 +390,16 @@ static double first_change(search *s, double t, double t_end, bool *surely)
         if (is_smooth(s, t, next)) {
             t = next;
             width *= 2.0;
-            finest = soon_after(t) - t;
+            finest = finest_at(t);
         } else if (width <= finest) {
             if (is_break(s, t, next)) return last_break(s, t, next);
+            note_unsearched(s, t, next);
             t = next;
-            finest *= 2.0;
+            finest *= GROWTH;
             width = finest;
         } else {
-            const double usual = fmax(1.0, 0.125 * fabs(t));
-            width = isinf(next) ? usual : fmax(0.5 * width, finest);
+            const double usual = fmax(1.0, 0.125 * fabs(t)); // of a wide look ahead
+            width = width > 8.0 * usual ? usual : fmax(0.5 * width, finest);
         }
     }
     return INFINITY;
@@ -343,26 +425,40 @@ bool kd_expr_has_breaks(const kd_expr *expr, int slot, kd_interval *work)
     return mark_kinds(&s);
 }
 
-double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work)
+// The first break of all operations that count in (start, t_end]; *surely: it is one, not the end of the work
+static double first_of_all(search *s, double start, double t_end, bool *surely)
 {
-    search s = search_of(expr, slot, work);
-    if (!(t < t_end) || !mark_kinds(&s)) return INFINITY;
-    const double start = is_break(&s, before(t), t) ? soon_after(t) : t; // what comes at once belongs to t
-    double       found = INFINITY;
-    bool         all = true, surely;
-    for (int i = s.first; i < s.n; i++) {
-        s.only = -1;
-        if (!counts(&s, i)) continue;
-        s.only = i;
-        s.left = KD_EXPR_MAX_SEARCH;
-        const double next = break_of(&s, start, fmin(found, t_end), &surely);
+    double found = INFINITY;
+    bool   sure;
+    *surely = true;
+    for (int i = s->first; i < s->n; i++) {
+        s->only = -1;
+        if (!counts(s, i)) continue;
+        s->only = i;
+        s->left = KD_EXPR_MAX_SEARCH;
+        const double next = break_of(s, start, fmin(found, t_end), &sure);
         if (next < found) {
             found = next;
-            all = surely;
+            *surely = sure;
         }
     }
-    if (found == INFINITY || !all) return fmax(found, after(t));
-    s.only = -1;
+    s->only = -1;
+    return found;
+}
+
+double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work, double *unsearched)
+{
+    search s = search_of(expr, slot, work);
+    if (unsearched) *unsearched = 0.0;
+    if (!(t < t_end) || !mark_kinds(&s) || is_smooth(&s, t, t_end)) return INFINITY;
+    if (is_break(&s, t, after(t))) return after(t);                      // t belongs to the left side, or to none
+    const double start = is_break(&s, before(t), t) ? soon_after(t) : t; // what comes at once belongs to t
+    const double last = fmin(t_end, t + horizon * fmax(1.0, fabs(t)));
+    bool         surely;
+    double       found = first_of_all(&s, start, last, &surely);
+    if (unsearched) *unsearched = s.unsearched;
+    if (found == INFINITY) return last < t_end ? last : INFINITY;
+    if (!surely) return fmax(found, after(t));
     const double later = fmin(soon_after(found), t_end);
     return is_break(&s, found, later) ? last_break(&s, found, later) : found;
 }

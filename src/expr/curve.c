@@ -407,3 +407,8 @@ int kd_curve_breaks_before(const kd_curve *curve, double x)
     kd_track_ends(curve->track, &start, &end);
     return (x >= start) + (x >= end);
 }
+
+bool kd_curve_is_one_piece(const kd_curve *curve, kd_interval x)
+{
+    return !curve->track && rows_before(curve, x.lower) == rows_before(curve, x.upper);
+}

@@ -36,5 +36,7 @@ kd_interval kd_curve_bounds(const kd_curve *curve, kd_interval x);
 // rows, flat parts) becomes a curve or the other way round. Other inner rows, with their jumps of the second or third
 // derivative, are no breaks: a table has many, and the error control of integrators meets them well.
 int kd_curve_breaks_before(const kd_curve *curve, double x);
+// Is the function one polynomial along the range? Those of tracks are not known to be.
+bool kd_curve_is_one_piece(const kd_curve *curve, kd_interval x);
 
 #endif

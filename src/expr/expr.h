@@ -88,15 +88,36 @@ kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work);
 // included; work: kd_expr_interval_size() ranges. (-inf, inf) where nothing is known (division by zero inside, domain)
 int         kd_expr_interval_size(const kd_expr *expr);
 kd_interval kd_expr_bounds(const kd_expr *expr, const kd_interval *x, kd_interval *work);
+// The expression as a sum of factors times entries and a polynomial of at most KD_EXPR_PLAIN_DEGREE in smooth
+// variables, which is left out: the number of terms, at most `most`. The sum of several is a term of its own, where it
+// holds branches or reads one variable: two steps make a pulse. work[entry] behind
+// kd_expr_bounds is the range of an entry. is_smooth: may nothing hide in this variable? work: as of evaluations
+typedef struct kd_expr_term {
+    int    entry;
+    double factor;
+    bool   abrupt; // holds operations with branches
+    bool   single; // reads one variable at most
+    bool   sum;    // is the sum of the others
+} kd_expr_term;
+enum { KD_EXPR_PLAIN_DEGREE = 3 };
+int kd_expr_terms(const kd_expr *expr, bool (*is_smooth)(int slot, const void *context), const void *context,
+                  double *work, kd_expr_term *term, int most);
+// Degree of a polynomial that is as bent as each entry while the variables are in their ranges; infinity: a branch
+// changes there, or a function is passed along more than its own length. work holds the ranges as kd_expr_bounds leaves
+// them, and the answer behind them.
+const double *kd_expr_bends(const kd_expr *expr, const kd_interval *x, kd_interval *work);
+
 // The first time in (t, t_end] at which an expression is not smooth as a function of time (slot: that of t): jumps of
 // steps and conditions, kinks of ramps, absolute values, tables, ends of smooth steps. Parts that read other variables
 // as well do not count; the parts of time alone inside of them do. Infinity: none.
 // The answer is the first double from which on the formula of the right side holds; the double before it is the last of
 // the left side. What changes back within a part in 2^44 of t is left out. An answer may also be a time at which
 // nothing breaks, up to which there is surely nothing: when the search took more than KD_EXPR_MAX_SEARCH evaluations
-// for one operation. Method: docs/methods/intervals.md
+// for one operation, or looked 2^30 s or 2^30 |t| ahead. Where t is not of the side that follows (the first instant of
+// a run may be any time), the answer is the double behind it. unsearched, may be NULL: time of which only the ends of
+// intervals were looked at, since ranges do not decide it. Method: docs/methods/intervals.md
 enum { KD_EXPR_MAX_SEARCH = 5000 };
-double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work);
+double kd_expr_next_break(const kd_expr *expr, int slot, double t, double t_end, kd_interval *work, double *unsearched);
 bool   kd_expr_has_breaks(const kd_expr *expr, int slot, kd_interval *work); // can there be one?
 
 #endif

@@ -17,7 +17,8 @@ static const kd_interval truth = {0.0, 1.0};
 
 static kd_interval widened(double lower, double upper, double relative)
 {
-    return (kd_interval){lower - relative * fabs(lower), upper + relative * fabs(upper)};
+    return (kd_interval){lower == INFINITY ? DBL_MAX : lower - relative * fabs(lower),
+                         upper == -INFINITY ? -DBL_MAX : upper + relative * fabs(upper)};
 }
 
 static kd_interval clipped(kd_interval a, double least, double most)

@@ -47,6 +47,7 @@ static inline double kd_above(double x)
 kd_interval kd_interval_of(const kd_instruction *i, const kd_interval *w);
 // The ranges of all entries, x[slot] for the variables.
 void kd_interval_fill(const kd_expr *expr, const kd_interval *x, kd_interval *w);
+bool kd_op_has_branches(kd_op op); // breaks.c: is it smooth only as long as one of several branches is taken?
 int  kd_expr_entries(const kd_expr *expr);
 
 #endif

@@ -307,11 +307,14 @@ static kd_jet jet_max(kd_jet a, kd_jet b)
     return b.x > a.x || isnan(b.x) ? b : a;
 }
 
-// a - b floor(a/b): has the sign of b, so that mod(t, T) is periodic for negative t, too
+// a - b floor(a/b): has the sign of b, so that mod(t, T) is periodic for negative t, too; never b itself, also where
+// the sum is rounded to it
 static double value_mod(double a, double b)
 {
     const double r = fmod(a, b);
-    return r != 0.0 && (r < 0.0) != (b < 0.0) ? r + b : r;
+    if (r == 0.0 || (r < 0.0) == (b < 0.0)) return r;
+    const double sum = r + b;
+    return sum == b ? nextafter(b, 0.0) : sum;
 }
 
 static void partials_mod(double a, double b, double f, double df[2])

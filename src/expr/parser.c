@@ -10,6 +10,7 @@
 
 #include "core/nearest.h"
 #include "core/text.h"
+#include "expr/quantity.h"
 
 #include <assert.h>
 #include <math.h>
@@ -59,8 +60,25 @@ static bool begins_value(kd_token_kind kind)
     return kind == KD_TOKEN_NUMBER || kind == KD_TOKEN_NAME || kind == KD_TOKEN_OPEN || kind == KD_TOKEN_NOT;
 }
 
+// A unit behind a number inside of an expression is not understood: say so
+static int fail_unit(parser *p)
+{
+    const char *word = p->text + p->token.start;
+    const int   length = shown(p->token);
+    if (strncmp(word, "deg", 3) == 0 && length == 3)
+        return kd_build_fail(&p->builder, KD_ERR_MODEL, column_of(p->token),
+                             "missing operator before 'deg'; inside of expressions write deg(90)");
+    return kd_build_fail(
+        &p->builder, KD_ERR_MODEL, column_of(p->token),
+        "missing operator before '%.*s'; a unit stands only behind a single number, expressions are in "
+        "units of the SI",
+        length, word);
+}
+
 static int fail_operator(parser *p)
 {
+    const bool is_name = p->token.kind == KD_TOKEN_NAME;
+    if (is_name && kd_unit_is_word(p->text + p->token.start, (size_t)p->token.length)) return fail_unit(p);
     return kd_build_fail(&p->builder, KD_ERR_MODEL, column_of(p->token), "missing operator before '%.*s'",
                          shown(p->token), p->text + p->token.start);
 }

@@ -32,6 +32,7 @@ bool kd_breaks_create(const kd_system *s, kd_arena *arena, kd_breaks *breaks)
 {
     breaks->from = kd_cut_double(arena, s->nbreaking);
     breaks->next = kd_cut_double(arena, s->nbreaking);
+    breaks->unsearched = kd_cut_double(arena, s->nbreaking);
     breaks->work = kd_arena_cut(arena, (size_t)s->max_interval, sizeof *breaks->work);
     breaks->all_next = -INFINITY; // of no time
     for (int i = 0; !arena->failed && i < s->nbreaking; i++) breaks->next[i] = -INFINITY;
@@ -44,11 +45,12 @@ double kd_work_next_break(kd_work *w, double t)
     const kd_system *s = w->system;
     kd_breaks       *b = &w->breaks;
     if (b->all_from <= t && t < b->all_next) return b->all_next;
-    double first = INFINITY;
+    double first = INFINITY, unsearched;
     for (int i = 0; i < s->nbreaking; i++) {
         if (!(b->from[i] <= t && t < b->next[i])) {
             b->from[i] = t;
-            b->next[i] = kd_expr_next_break(s->breaking[i], SLOT_TIME, t, INFINITY, b->work);
+            b->next[i] = kd_expr_next_break(s->breaking[i], SLOT_TIME, t, INFINITY, b->work, &unsearched);
+            b->unsearched[i] += unsearched;
         }
         first = fmin(first, b->next[i]);
     }

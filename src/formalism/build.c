@@ -83,6 +83,7 @@ static bool same_measure(const kd_measure *a, const kd_measure *b)
     case KD_MEASURE_DOF:
         return a->dof == b->dof;
     case KD_MEASURE_COSINE:
+    case KD_MEASURE_TILT:
         return a->i == b->i && a->j == b->j;
     case KD_MEASURE_LENGTH:
         return true;

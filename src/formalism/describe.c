@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "formalism/system.h"
 
 // Text that goes on being counted when the buffer is full.
@@ -144,6 +145,8 @@ static void say_not_unique(writer *w, const kd_system *s)
 
 size_t kd_system_describe(const kd_system *s, char *text, size_t size)
 {
+    if (!s) kd_text(text, size, "%s", "");
+    if (!s) return 0;
     writer w = {text, text ? size : 0, 0};
     if (w.size > 0) text[0] = '\0';
     say_tree(&w, s);

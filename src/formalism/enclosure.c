@@ -97,15 +97,17 @@ static kd_interval range_of_slope(const ends *e)
 static kd_interval range_of_measure(const kd_measure *m, const ends *e, int level)
 {
     const double pi = 3.14159265358979323846;
+    if (!kd_measure_has_value(m) && level == 0) return (kd_interval){0.0, 0.0};
     if (!kd_measure_has_value(m)) return level == 1 ? range_with_slope(e) : range_of_slope(e);
-    if (m->kind == KD_MEASURE_ANGLE && m->turns < 0 && // jumped over pi
+    const bool wraps = (m->kind == KD_MEASURE_ANGLE && m->turns < 0) || m->kind == KD_MEASURE_ROTATION;
+    if (wraps && // jumped over pi
         fabs(e->s[1] - e->s[0] - 0.5 * e->h * (e->v[0] + e->v[1])) > pi)
         return level == 0 ? (kd_interval){-pi, pi} : all;
     return level == 0 ? range_of_value(e) : level == 1 ? range_of_rate(e) : range_of_acceleration(e);
 }
 
 // Outputs of controllers, in the order in which they read each other
-static void range_outputs(kd_work *w, kd_interval *range)
+void kd_range_outputs(kd_work *w, kd_interval *range)
 {
     const kd_system *s = w->system;
     for (int k = 0; k < s->model->nstates; k++) {
@@ -211,7 +213,7 @@ kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_e
         to->state[i] = range_with_slope(&e);
     }
     for (int i = 0; i < s->upto[extent].slots; i++) to->slot[i] = range_of_slot(w, s->slot[i], x0, x1);
-    range_outputs(w, to->slot);
+    kd_range_outputs(w, to->slot);
     if (extent == KD_FOR_ALL) range_sensors(w, to->slot);
     return KD_EVAL_OK;
 }

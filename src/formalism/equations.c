@@ -282,8 +282,11 @@ static void inertia_energies(const kd_work *w, kd_energies *out)
         // about P: T = m v.v/2 + m v.(w x c) + w.I w/2
         out->kinetic += link->mass * (0.5 * kd_vec_dot(m->v, m->v) + kd_vec_dot(m->v, kd_vec_cross(m->w, c))) +
                         0.5 * kd_vec_dot(omega, kd_sym_vec(&link->inertia, omega));
-        out->potential -= link->mass * kd_vec_dot(gravity, kd_vec_add(m->P, c));
+        const kd_vec3 weight = kd_vec_scale(link->mass, gravity), at = kd_vec_add(m->P, c);
+        out->potential -= kd_vec_dot(weight, at);
+        out->size += fabs(weight.x * at.x) + fabs(weight.y * at.y) + fabs(weight.z * at.z);
     }
+    out->size += fabs(out->kinetic);
 }
 
 // sum gradient_i * rate of the measure that the row reads: what motion alone changes; the rest is explicit time.
@@ -317,13 +320,61 @@ static kd_eval drive_power(kd_work *w, const kd_point *x, kd_energies *out)
     return KD_EVAL_OK;
 }
 
+// ---- drives: prescribed dofs of the tree ----------------------------------------------------------------------------
+static kd_eval drives(const kd_point *x, void *context, double *q, double *dq, double *ddq)
+{
+    kd_work *w = context;
+    kd_work_time(w, x);
+    for (int i = 0; i < w->system->ndrives; i++) {
+        const int      k = w->system->drive[i];
+        const kd_link *link = &w->system->tree.link[w->system->tree.dof_link[k]];
+        q[i] = w->x[link->position + k - link->dof];
+        dq[i] = w->dx[k];
+        ddq[i] = w->ddx[k];
+    }
+    return KD_EVAL_OK;
+}
+
+// All generalised impulses are the residual at rest, without gravity and forces, with jumps of the velocities for
+// accelerations and impulses of the rows for multipliers: the tree is at another motion afterwards.
+static kd_eval impulses(const kd_point *x, const double *dv, const double *dx, const double *Lambda, const double *Pi,
+                        void *context, double *free, double *driven)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_work_velocity(w, x, KD_FOR_ROWS);
+    kd_work_clear_forces(w);
+    kd_work_apply_rows(w, Lambda, Pi);
+    kd_work_spread_forces(w);
+    memset(w->dx, 0, (size_t)s->tree.ndof * sizeof *w->dx);
+    for (int i = 0; i < s->tree.nv; i++) w->ddx[s->tree.v_dof[i]] = dv[i];
+    for (int i = 0; i < s->ndrives; i++) w->ddx[s->drive[i]] = dx[i];
+    kd_tree_move(&s->tree, w->dx, &w->motion);
+    kd_tree_accelerate(&s->tree, w->dx, w->ddx, (kd_vec3){0}, &w->motion);
+    kd_tree_residual(&s->tree, &w->motion, w->load, w->tau);
+    for (int k = 0; k < s->tree.ndof; k++) w->tau[k] -= w->joint_force[k];
+    for (int i = 0; i < s->tree.nv; i++) free[i] = w->tau[s->tree.v_dof[i]];
+    for (int i = 0; i < s->ndrives; i++) driven[i] = w->tau[s->drive[i]];
+    kd_work_forget(w);
+    return KD_EVAL_OK;
+}
+
+static const unsigned char *timed_rows(kd_system *s)
+{
+    unsigned char *timed = kd_arena_cut(&s->arena, (size_t)s->nlambda, 1);
+    for (int i = 0; timed && i < s->nlambda; i++) timed[i] = s->row_g[s->kept[i]].target || s->row_g[s->kept[i]].expr;
+    return timed;
+}
+
 static void load_energies(kd_work *w, kd_energies *out)
 {
     const kd_system *s = w->system;
     for (int i = 0; i < s->nloads; i++) {
         const kd_load *l = &s->load[i];
         if (l->class->energy) {
+            const double before = out->potential;
             l->class->energy(l, w->slot, w, out);
+            out->size += fabs(out->potential - before);
             continue;
         }
         for (int k = 0; k < l->nchannels; k++) out->supplied += w->force[w->force_at[i] + k] * w->slot[l->rate_slot[k]];
@@ -338,6 +389,20 @@ static kd_eval energies(const kd_point *x, void *context, kd_energies *out)
     inertia_energies(w, out);
     load_energies(w, out);
     return w->system->driven ? drive_power(w, x, out) : KD_EVAL_OK;
+}
+
+// ---- amounts behind inner states ------------------------------------------------------------------------------------
+static kd_eval content(const kd_point *x, void *context, double *amount, double *slope)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_work_velocity(w, x, KD_FOR_LOADS);
+    for (int i = 0; i < s->nr; i++) amount[i] = NAN;
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *l = &s->load[i];
+        if (l->class->content) l->class->content(l, w->slot, amount + l->state, slope + l->state);
+    }
+    return KD_EVAL_OK;
 }
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
@@ -784,8 +849,23 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->nmu > 0) def.h = h, def.hI = hI;
     if (s->nsensors > 0) def.y = outputs;
     def.energies = energies;
-    if (!s->for_start) def.reason = kd_work_reason;
+    def.content = content;
+    for (int i = 0; i < s->nloads && !s->for_start; i++)
+        if (s->load[i].class->caution) def.caution = kd_work_caution;
+    if (!s->for_start) {
+        def.reason = kd_work_reason;
+        def.jumps = kd_work_jumps;
+        def.feeds = kd_work_feeds;
+    }
     if (s->nbreaking > 0) def.next_break = next_break;
+    if (s->ndrives > 0) {
+        def.ndrives = s->ndrives;
+        def.drives = drives;
+        def.impulses = impulses;
+    }
+    if (s->nlambda > 0 && !(def.timed = timed_rows(s))) return KD_ERR_MEMORY;
+    if (!s->for_start) def.unsearched = kd_system_unsearched;
+    if (s->nlaws > 0) def.unseen = kd_work_unseen;
     if (def.dims.nswitch > 0) {
         def.switching = kd_work_switching;
         def.switch_bounds = kd_work_switch_bounds;
@@ -796,6 +876,7 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
     if (s->model->nblocks > 0 && !s->for_start) {
         def.next_sample = kd_work_next_sample;
         def.discrete = kd_work_discrete;
+        def.discrete_counts = true;
         def.discrete_of_motion = !s->at_samples.forces;
     }
     def.derivative = derivative;
@@ -832,19 +913,27 @@ kd_status kd_system_equations(kd_system *s, char *message, size_t size)
         if (!s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_W);
         def.zero[KD_B] |= KD_BIT(KD_W);
     }
-    int *direction = kd_cut_int(&s->arena, s->nmu);
-    if (!direction) return KD_ERR_MEMORY;
+    int    *direction = kd_cut_int(&s->arena, s->nmu);
+    double *scale = kd_cut_double(&s->arena, s->nmu);
+    if (s->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; i < s->nmu; i++) {
         direction[i] = s->row_h[i].direction;
-        if (direction[i] >= 0) def.breakaway = breakaway;
+        if (direction[i] < 0) continue;
+        def.breakaway = breakaway;
+        scale[i] = s->model->force[s->row_h[i].force].def.stribeck;
     }
     def.friction = def.breakaway ? direction : NULL;
+    def.friction_scale = def.breakaway ? scale : NULL;
     def.force_of_multipliers = s->by_multipliers;
     if (s->by_multipliers && !s->for_start) def.given[KD_RESIDUAL] |= KD_BIT(KD_LAMBDA);
     if (s->takes_one_sided && s->none_sided > 0) {
         def.restitution = restitutions(s);
         if (!def.restitution) return KD_ERR_MEMORY;
     }
+    def.unit = kd_system_units(s);
+    def.position_unit = kd_system_position_units(s);
+    def.time = kd_system_time(s);
+    if (!def.unit || !def.position_unit) return KD_ERR_MEMORY;
     def.name = name_of;
     def.make_work = make_work;
     def.free_work = free_work;

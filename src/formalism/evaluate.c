@@ -116,7 +116,8 @@ kd_work *kd_work_create(const kd_system *s)
     cut_arrays(w);
     cut_changes(w);
     bool whole = s->planned && s->dense_tree && !s->for_start; // otherwise there is no Jacobian to take a part of
-    made = made && kd_breaks_create(s, &w->arena, &w->breaks) && kd_enclosure_create(s, &w->arena, &w->enclosure);
+    made = made && kd_breaks_create(s, &w->arena, &w->breaks) && kd_enclosure_create(s, &w->arena, &w->enclosure) &&
+           kd_unseen_cut(s, &w->arena, &w->unseen);
     made = made && !w->arena.failed && kd_work_matrices(w) && (!whole || kd_stiff_part_create(s, &w->arena, &w->stiff));
     if (!made) {
         kd_work_destroy(w);
@@ -147,7 +148,7 @@ static void fill_z(kd_work *w, const double *z, int first, int end)
 }
 
 // ---- dofs -----------------------------------------------------------------------------------------------------------
-static void fill_time(kd_work *w, const kd_point *x)
+void kd_work_time(kd_work *w, const kd_point *x)
 {
     const kd_system *s = w->system;
     if (w->time_stamp == x->time_stamp) return;
@@ -335,7 +336,7 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
     if (new) {
         w->position_stamp = x->position_stamp;
         w->placed = w->moved_to = w->accelerated = nothing;
-        fill_time(w, x);
+        kd_work_time(w, x);
         for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
         kd_tree_place(&s->tree, w->x, &w->motion);
     }

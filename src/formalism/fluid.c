@@ -130,7 +130,44 @@ static void hydraulic_energy(const kd_load *load, const double *x, kd_work *w, k
     sum->dissipated += c.leak * (c.p[0] - c.p[1]) + d->viscous * c.v * c.v;
 }
 
-const kd_load_class kd_load_hydraulic = {hydraulic_eval, hydraulic_jacobian, hydraulic_energy};
+// Oil of density proportional to exp(p/E) has the mass V exp(p/E), as a volume at p = 0: V p' = -E V' keeps it. The
+// spool is no amount.
+static void hydraulic_content(const kd_load *load, const double *x, double *amount, double *slope)
+{
+    const kd_force_def *d = load->def;
+    const double        position = x[load->variable[LENGTH]] - load->constant[0];
+    const double V[2] = {d->volume[0] + d->area[0] * position, d->volume[1] + d->area[1] * (d->stroke - position)};
+    for (int i = 0; i < 2; i++) {
+        amount[i] = V[i] * exp(x[load->variable[A + i]] / d->bulk);
+        slope[i] = amount[i] / d->bulk;
+    }
+    if (d->lag > 0.0) amount[2] = NAN;
+}
+
+static bool hydraulic_caution(const kd_load *load, const double *x, char *text, size_t size)
+{
+    const double p[2] = {x[load->variable[A]], x[load->variable[B]]};
+    const int    low = p[1] < p[0] ? 1 : 0;
+    if (!(p[low] < load->def->vapour)) return false;
+    kd_text_append(text, size, "the oil in chamber %c is at %.4g bar, below its vapour pressure (%.4g bar)", "AB"[low],
+                   1e-5 * p[low], 1e-5 * load -> def -> vapour);
+    return true;
+}
+
+static void hydraulic_reason(const kd_load *load, const double *x, char *text, size_t size)
+{
+    kd_text_append(text, size,
+                   "the piston is outside of its cylinder, at %.6g of a stroke from 0 to %.6g: look at the position "
+                   "and at 'length', the distance at 0",
+                   x[load->variable[LENGTH]] - load->constant[0], load->def->stroke);
+}
+
+const kd_load_class kd_load_hydraulic = {.eval = hydraulic_eval,
+                                         .jacobian = hydraulic_jacobian,
+                                         .energy = hydraulic_energy,
+                                         .content = hydraulic_content,
+                                         .caution = hydraulic_caution,
+                                         .reason = hydraulic_reason};
 
 // ---- air spring -----------------------------------------------------------------------------------------------------
 // The amount of air c is the volume that it would have at ambient pressure, expanded with the exponent n:
@@ -230,8 +267,6 @@ static void air_spring_energy(const kd_load *load, const double *x, kd_work *w, 
     if (n == 1.0 && load->nstates > 1) sum->dissipated += b.flow * log(one->p / two->p);
 }
 
-const kd_load_class kd_load_air_spring = {air_spring_eval, air_spring_jacobian, air_spring_energy};
-
 double kd_air_spring_reading(const kd_load *load, const double *x, int number)
 {
     const kd_force_def *d = load->def;
@@ -242,22 +277,16 @@ double kd_air_spring_reading(const kd_load *load, const double *x, int number)
     return number == 1 ? air_at(d, V[0], x[at[AIR]]).p : air_at(d, d->volume[1], x[at[AUXILIARY]]).p;
 }
 
-// ---- words ----------------------------------------------------------------------------------------------------------
-
-void kd_fluid_reason(const kd_load *load, const double *x, char *text, size_t size)
+static void air_spring_reason(const kd_load *load, const double *x, char *text, size_t size)
 {
-    const double s = x[load->variable[LENGTH]], position = s - load->constant[0];
-    if (load->def->kind == KD_HYDRAULIC)
-        kd_text_append(
-            text, size,
-            "the piston is outside of its cylinder, at %.6g of a stroke from 0 to %.6g: look at the position "
-            "and at 'length', the distance at 0",
-            position, load->def->stroke);
-    else if (!(kd_air_spring_reading(load, x, 2) > 0.0))
-        kd_text_append(text, size, "no volume is left at the length %.6g", s);
+    if (!(kd_air_spring_reading(load, x, 2) > 0.0))
+        kd_text_append(text, size, "no volume is left at the length %.6g", x[load->variable[LENGTH]]);
     else
         kd_text_append(text, size, "no air is left");
 }
+
+const kd_load_class kd_load_air_spring = {
+    .eval = air_spring_eval, .jacobian = air_spring_jacobian, .energy = air_spring_energy, .reason = air_spring_reason};
 
 // ---- start values ---------------------------------------------------------------------------------------------------
 

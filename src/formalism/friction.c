@@ -134,4 +134,23 @@ static void friction_energy(const kd_load *load, const double *x, kd_work *w, kd
     sum->dissipated -= force * x[load->variable[1]];
 }
 
-const kd_load_class kd_load_friction = {friction_eval, friction_jacobian, friction_energy};
+// Of the regularised force of sliding; where it sticks by events, or the force across the joint is not known in
+// between: smooth
+static kd_interval friction_bounds(const kd_load *load, const kd_interval *x, kd_work *w)
+{
+    const kd_force_def *d = load->def;
+    const kd_interval   v = x[load->variable[1]];
+    (void)w;
+    if (load->direction >= 0 || load->nvariables > 2) return (kd_interval){0.0, 0.0};
+    const double most = fmax(fabs(v.lower), fabs(v.upper)), least = v.lower > 0.0   ? v.lower
+                                                                    : v.upper < 0.0 ? -v.upper
+                                                                                    : 0.0;
+    const double rise = fmax(d->breakaway - d->coulomb, 0.0), s = d->stribeck;
+    const double low = d->coulomb + (s > 0.0 ? rise * exp(-most * most / (s * s)) : 0.0);
+    const double high = d->coulomb + (s > 0.0 ? rise * exp(-least * least / (s * s)) : 0.0);
+    const double t0 = tanh(v.lower / d->slip), t1 = tanh(v.upper / d->slip);
+    return (kd_interval){-t1 * (t1 > 0.0 ? high : low), -t0 * (t0 < 0.0 ? high : low)};
+}
+
+const kd_load_class kd_load_friction = {
+    .eval = friction_eval, .jacobian = friction_jacobian, .energy = friction_energy, .bounds = friction_bounds};

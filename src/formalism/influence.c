@@ -120,7 +120,8 @@ static bool prepare(search *f, const kd_system *s, const kd_state *x)
 
 int kd_system_influences(const kd_system *s, const kd_state *x, int velocity, kd_influence *list, int size)
 {
-    if (!s || !s->dense_tree || !x || velocity < 0 || velocity >= s->nv || !list || size < 1) return 0;
+    if (!s || !s->dense_tree || !kd_state_fits(s->eom, x) || velocity < 0 || velocity >= s->nv || !list || size < 1)
+        return 0;
     search f = {.velocity = velocity};
     int    n = 0;
     if (prepare(&f, s, x)) {

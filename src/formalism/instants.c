@@ -237,9 +237,10 @@ kd_eval kd_work_event(const kd_point *x, const signed char *crossed, void *conte
     const kd_system *s = w->system;
     const kd_eval    answer = bring(w, x, &s->at_events);
     if (answer != KD_EVAL_OK) return answer;
-    for (int i = 0; i < s->model->nevents; i++) // all see the state of before
+    for (int i = 0; i < s->model->nevents; i++) // simulations bring them one by one; all of one see the state of before
         for (int k = 0; k < s->model->event[i].def.nsettings; k++)
-            w->setting[KD_MAX_SETTINGS * i + k] = value_of(s->event[i].value[k], w);
+            if (happens(&s->model->event[i].def, crossed[i]))
+                w->setting[KD_MAX_SETTINGS * i + k] = value_of(s->event[i].value[k], w);
     for (int i = 0; i < s->model->nevents; i++) {
         const kd_event_def *def = &s->model->event[i].def;
         if (!happens(def, crossed[i])) continue;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "formalism/loads.h"
 
 // ---- expressions inside laws ----------------------------------------------------------------------------------------
@@ -62,6 +63,13 @@ void kd_law_put(const kd_load *load, int row, int variable, double value, double
     J[row + variable * (load->nchannels + load->nstates)] += value;
 }
 
+kd_interval kd_push_bounds(double stiffness, double damping, kd_interval depth, kd_interval speed)
+{
+    if (!(depth.upper > 0.0)) return (kd_interval){0.0, 0.0};
+    const double least = depth.lower > 0.0 ? stiffness * depth.lower + damping * speed.lower : 0.0;
+    return (kd_interval){fmax(least, 0.0), fmax(stiffness * depth.upper + damping * speed.upper, 0.0)};
+}
+
 // ---- spring, damper, actuator: f = -(k (s - s0) + c v + preload) + sign * law ---------------------------------------
 // The law is a tension between points (sign -1) and a torque or force along
 // a joint coordinate (sign +1).
@@ -96,7 +104,7 @@ static void spring_energy(const kd_load *load, const double *x, kd_work *w, kd_e
     sum->supplied += law_sign(load) * kd_law_value(load->law[0], x, w) * v;
 }
 
-const kd_load_class kd_load_spring = {spring_eval, spring_jacobian, spring_energy};
+const kd_load_class kd_load_spring = {.eval = spring_eval, .jacobian = spring_jacobian, .energy = spring_energy};
 
 // ---- stop: f = max(0, k depth - c v) beyond the lower limit, mirrored beyond the upper one --------------------------
 static double stop_depth(const kd_load *load, double q, double *side)
@@ -134,13 +142,40 @@ static void stop_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
     sum->dissipated -= (force - side * load->def->stiffness * depth) * v;
 }
 
-const kd_load_class kd_load_stop = {stop_eval, stop_jacobian, stop_energy};
+static kd_interval stop_bounds(const kd_load *load, const kd_interval *x, kd_work *w)
+{
+    const kd_force_def *d = load->def;
+    const kd_interval   q = x[load->variable[0]], v = x[load->variable[1]];
+    (void)w;
+    const kd_interval below =
+        kd_push_bounds(d->stiffness, d->damping, (kd_interval){d->lower - q.upper, d->lower - q.lower},
+                       (kd_interval){-v.upper, -v.lower});
+    const kd_interval above =
+        kd_push_bounds(d->stiffness, d->damping, (kd_interval){q.lower - d->upper, q.upper - d->upper}, v);
+    return (kd_interval){below.lower - above.upper, below.upper - above.lower};
+}
 
-// ---- bushing: f = preload - K s - D v + law, s = shifts and Cardan angles (n = 6) or shifts alone (n = 3) -----------
+const kd_load_class kd_load_stop = {
+    .eval = stop_eval, .jacobian = stop_jacobian, .energy = stop_energy, .bounds = stop_bounds};
+
+// ---- bushing: f = preload - K s - D v + law, s = shifts (axes of `from`) and rotation vector (n = 6), or shifts alone
+// (n = 3). s are functions of the position alone, so that a symmetric K has the potential s'K s/2 at all angles; equal
+// stiffnesses act alike about all axes. A bushing that leaves one axis free measures the tilt of that axis, and its own
+// turn goes on for ever. Both measures end at half a turn, where the shortest way back changes its side.
+// ----------------
+static const double FARTHEST = 175.0; // [degrees]
+
+static double bushing_angle(const kd_load *load, const double *x)
+{
+    const int *at = load->variable + 3;
+    return 180.0 / KD_PI * sqrt(x[at[0]] * x[at[0]] + x[at[1]] * x[at[1]] + x[at[2]] * x[at[2]]);
+}
+
 static kd_eval bushing_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     int n = load->nchannels;
     (void)rate;
+    if (n == 6 && bushing_angle(load, x) > FARTHEST) return KD_EVAL_RETRY;
     for (int i = 0; i < n; i++) {
         force[i] = load->def->preload6[i];
         for (int j = 0; j < n; j++)
@@ -181,7 +216,20 @@ static void bushing_energy(const kd_load *load, const double *x, kd_work *w, kd_
     }
 }
 
-const kd_load_class kd_load_bushing = {bushing_eval, bushing_jacobian, bushing_energy};
+static void bushing_reason(const kd_load *load, const double *x, char *text, size_t size)
+{
+    if (load->nchannels == 6 && bushing_angle(load, x) > FARTHEST)
+        kd_text_append(
+            text, size,
+            "it is turned by %.4g degrees; a bushing turns by at most %g: beyond half a turn its spring would "
+            "pull the other way round (rsda counts full turns about an axis)",
+            bushing_angle(load, x), FARTHEST);
+    else
+        kd_text_append(text, size, "it has no value here");
+}
+
+const kd_load_class kd_load_bushing = {
+    .eval = bushing_eval, .jacobian = bushing_jacobian, .energy = bushing_energy, .reason = bushing_reason};
 
 // ---- applied force: one expression per channel ----------------------------------------------------------------------
 static kd_eval applied_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
@@ -197,7 +245,7 @@ static kd_eval applied_jacobian(const kd_load *load, const double *x, kd_work *w
     return KD_EVAL_OK;
 }
 
-const kd_load_class kd_load_applied = {applied_eval, applied_jacobian, NULL};
+const kd_load_class kd_load_applied = {.eval = applied_eval, .jacobian = applied_jacobian};
 
 // ---- sphere on plane (Hunt-Crossley): f = k depth^n (1 + d depth'), friction -mu f v/sqrt(v^2 + slip^2) -------------
 // Channels z, x, y, omega_x, omega_y; variables z, z', x', y', omega_x, omega_y. The sphere touches
@@ -275,7 +323,19 @@ static void contact_energy(const kd_load *load, const double *x, kd_work *w, kd_
     if (c.norm > 0.0) sum->dissipated += d->friction * c.normal * (c.vx * c.vx + c.vy * c.vy) / c.norm;
 }
 
-const kd_load_class kd_load_contact = {contact_eval, contact_jacobian, contact_energy};
+// The normal force: none without depth
+static kd_interval contact_bounds(const kd_load *load, const kd_interval *x, kd_work *w)
+{
+    const kd_force_def *d = load->def;
+    const kd_interval   z = x[load->variable[0]], v = x[load->variable[1]];
+    (void)w;
+    const double least = fmax(d->radius - z.upper, 0.0), most = fmax(d->radius - z.lower, 0.0);
+    const double slow = fmax(1.0 - d->dissipation * v.upper, 0.0), fast = fmax(1.0 - d->dissipation * v.lower, 0.0);
+    return (kd_interval){d->stiffness * pow(least, d->exponent) * slow, d->stiffness * pow(most, d->exponent) * fast};
+}
+
+const kd_load_class kd_load_contact = {
+    .eval = contact_eval, .jacobian = contact_jacobian, .energy = contact_energy, .bounds = contact_bounds};
 
 // ---- Maxwell: T = k e + ks (e - r) + preload + law, e = s - s0; damper c r' = ks (e - r); variables s, v, r ---------
 static kd_eval maxwell_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
@@ -307,7 +367,7 @@ static void maxwell_energy(const kd_load *load, const double *x, kd_work *w, kd_
     sum->supplied -= kd_law_value(load->law[0], x, w) * x[load->variable[1]];
 }
 
-const kd_load_class kd_load_maxwell = {maxwell_eval, maxwell_jacobian, maxwell_energy};
+const kd_load_class kd_load_maxwell = {.eval = maxwell_eval, .jacobian = maxwell_jacobian, .energy = maxwell_energy};
 
 // ---- inner states: lag T r' = input - r; PI and plain integrator r' = input; variable 0: r --------------------------
 static kd_eval state_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
@@ -332,7 +392,7 @@ static void no_energy(const kd_load *load, const double *x, kd_work *w, kd_energ
     (void)load, (void)x, (void)w, (void)sum;
 }
 
-const kd_load_class kd_load_state = {state_eval, state_jacobian, no_energy};
+const kd_load_class kd_load_state = {.eval = state_eval, .jacobian = state_jacobian, .energy = no_energy};
 
 // ---- stops and contacts with restitution: their forces are multipliers ----------------------------------------------
 static kd_eval rigid_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
@@ -347,7 +407,7 @@ static kd_eval rigid_jacobian(const kd_load *load, const double *x, kd_work *w, 
     return KD_EVAL_OK;
 }
 
-const kd_load_class kd_load_rigid = {rigid_eval, rigid_jacobian, no_energy};
+const kd_load_class kd_load_rigid = {.eval = rigid_eval, .jacobian = rigid_jacobian, .energy = no_energy};
 
 // ---- creep forces of a wheel on a rail: creep.c ---------------------------------------------------------------------
 // place of variable i of the load among those of the law
@@ -396,7 +456,7 @@ static void creep_energy(const kd_load *load, const double *x, kd_work *w, kd_en
     for (int k = 0; k < 6; k++) sum->supplied += force[k] * x[load->rate_slot[k]];
 }
 
-const kd_load_class kd_load_creep = {creep_eval, creep_jacobian, creep_energy};
+const kd_load_class kd_load_creep = {.eval = creep_eval, .jacobian = creep_jacobian, .energy = creep_energy};
 
 // ---- elements written in C: variables are values, rates, states -----------------------------------------------------
 static void user_arguments(const kd_load *load, const double *x, double *value, double *rate, double *state)
@@ -442,4 +502,4 @@ static kd_eval user_jacobian(const kd_load *load, const double *x, kd_work *w, d
     return load->user->derivative(w->t, argument, argument + n, argument + 2 * n, load->user->context, J);
 }
 
-const kd_load_class kd_load_user = {user_eval, user_jacobian, NULL};
+const kd_load_class kd_load_user = {.eval = user_eval, .jacobian = user_jacobian};

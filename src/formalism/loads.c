@@ -231,6 +231,30 @@ static bool bushing_turns(const kd_force_def *def)
     return turns;
 }
 
+// About which axes do stiffness or preload act?
+static int turning_axes(const kd_force_def *def, bool acts[3])
+{
+    for (int i = 0; i < 3; i++) {
+        acts[i] = def->preload6[3 + i] != 0.0;
+        for (int j = 0; j < 6; j++)
+            acts[i] = acts[i] || def->matrix[0][6 * (3 + i) + j] != 0.0 || def->matrix[0][6 * j + 3 + i] != 0.0;
+    }
+    return acts[0] + acts[1] + acts[2];
+}
+
+// The measure of the turn about axis i: a component of the rotation vector; where one axis is free, the tilt of this
+// axis; where only dampers act, the angular velocity. Those of free axes have a rate, but no value.
+static int bushing_turn(kd_system *s, int pair, const kd_force_def *def, int i)
+{
+    bool      acts[3];
+    const int count = turning_axes(def, acts), free = !acts[0] ? 0 : !acts[1] ? 1 : 2;
+    if (count == 0) return plain_measure(s, pair, KD_MEASURE_TURN, i);
+    if (count != 2) return plain_measure(s, pair, KD_MEASURE_ROTATION, i);
+    if (free == i) return plain_measure(s, pair, KD_MEASURE_OWN_TURN, i);
+    return kd_system_measure(s,
+                             &(kd_measure){KD_MEASURE_TILT, .pair = pair, .dof = -1, .i = i, .j = free, .turns = -1});
+}
+
 static void make_bushing(builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
@@ -240,11 +264,7 @@ static void make_bushing(builder *b, int force)
         return;
     }
     for (int i = 0; i < 3; i++) measure[i] = plain_measure(b->s, pair, KD_MEASURE_SHIFT, i);
-    if (n == 6) {
-        measure[3] = kd_system_angle(b->s, pair, (kd_entry){2, 1, 1}, (kd_entry){2, 2, 1}, false);
-        measure[4] = plain_measure(b->s, pair, KD_MEASURE_PITCH, 0);
-        measure[5] = kd_system_angle(b->s, pair, (kd_entry){1, 0, 1}, (kd_entry){0, 0, 1}, false);
-    }
+    for (int i = 3; i < n; i++) measure[i] = bushing_turn(b->s, pair, &f->def, i - 3);
     for (int i = 0; i < n; i++) add_channel(b, measure[i]);
     for (int level = 0; level < 2; level++)
         for (int i = 0; i < n; i++) add_measured(b, measure[i], level);

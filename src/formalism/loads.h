@@ -15,11 +15,12 @@ void   kd_law_gradient(const kd_load *load, int row, const kd_expr *e, double fa
                        double *J);
 void   kd_law_put(const kd_load *load, int row, int variable, double value, double *J);
 
+// Range of max(0, stiffness depth + damping speed) where depth > 0, else 0
+kd_interval kd_push_bounds(double stiffness, double damping, kd_interval depth, kd_interval speed);
+
 // Start values of the inner states, for variables x; what sensors read: pressure (1), volume (2), pressure of the
 // auxiliary volume (3)
-void kd_fluid_start(const kd_load *load, const double *x, kd_work *w, double *r);
-// Why such an element has no force, appended to a text
-void   kd_fluid_reason(const kd_load *load, const double *x, char *text, size_t size);
+void   kd_fluid_start(const kd_load *load, const double *x, kd_work *w, double *r);
 double kd_air_spring_reading(const kd_load *load, const double *x, int number);
 
 // Longitudinal (1) or lateral (2) force of a tyre with slip, from the forces of its channels.

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "formalism/rotation.h"
+
 static double component(kd_vec3 a, int i)
 {
     return i == 0 ? a.x : i == 1 ? a.y : a.z;
@@ -96,6 +98,28 @@ static kd_jet jet_pitch(const kd_measure *s, const kd_relative *rel, const kd_ta
     return kd_jet_chain1(y, value, 1.0 / c, y.x / (c * c2), (1.0 + 2.0 * y.x * y.x) / (c * c2 * c2));
 }
 
+// Tilt of axis j: e_j x c_j times angle/sine, the factor 1/2 G(C_jj) of rotation.h. Component i of e_j x c_j is an
+// entry: C_kj with the sign of the permutation (i, j, k).
+static kd_entry tilt_entry(const kd_measure *s)
+{
+    return (kd_entry){3 - s->i - s->j, s->j, (s->j - s->i + 3) % 3 == 1 ? 1 : -1};
+}
+
+static void tilt_factor(const kd_measure *s, const kd_relative *rel, double G[4])
+{
+    const kd_vec3 c = column(&rel->C, s->j);
+    kd_rotation_factor(component(c, s->j), hypot(component(c, (s->j + 1) % 3), component(c, (s->j + 2) % 3)), G);
+    for (int k = 0; k < 4; k++) G[k] *= 0.5;
+}
+
+static kd_jet jet_tilt(const kd_measure *s, const kd_relative *rel, const kd_tangent *e)
+{
+    const kd_jet y = jet_entry(rel, e, (kd_entry){s->j, s->j, 1});
+    double       G[4];
+    tilt_factor(s, rel, G);
+    return kd_jet_mul(kd_jet_chain1(y, G[0], G[1], G[2], G[3]), jet_entry(rel, e, tilt_entry(s)));
+}
+
 // a . b of a moving axis and a moving velocity: the rate is the product, its derivative the acceleration
 static kd_jet jet_own(const kd_moving *c, kd_vec3 v, kd_vec3 a, kd_vec3 v_d, kd_vec3 a_d)
 {
@@ -122,6 +146,10 @@ kd_jet kd_measure_jet(const kd_measure *s, const kd_relative *rel, const kd_tang
         return jet_angle(s, rel, e, near);
     case KD_MEASURE_PITCH:
         return jet_pitch(s, rel, e);
+    case KD_MEASURE_ROTATION:
+        return kd_rotation_jet(rel, e, i);
+    case KD_MEASURE_TILT:
+        return jet_tilt(s, rel, e);
     case KD_MEASURE_TURN:
         return (kd_jet){0.0, component(rel->omega, i), component(rel->alpha, i),
                         0.0, component(e->omega, i),   component(e->alpha, i)};
@@ -156,6 +184,13 @@ double kd_measure_value(const kd_measure *s, const kd_relative *rel, double near
         return unwrap(atan2(entry_value(rel, s->sine), entry_value(rel, s->cosine)), near);
     case KD_MEASURE_PITCH:
         return atan2(entry_value(rel, pitch_sine(s)), pitch_cosine(s, rel));
+    case KD_MEASURE_ROTATION:
+        return kd_rotation_value(rel, s->i);
+    case KD_MEASURE_TILT: {
+        double G[4];
+        tilt_factor(s, rel, G);
+        return G[0] * entry_value(rel, tilt_entry(s));
+    }
     default:
         return 0.0;
     }
@@ -211,6 +246,27 @@ static kd_vec3 angle_curvature(const kd_measure *s, const kd_relative *rel, kd_v
     return kd_vec_scale(1.0 / n, kd_vec_axpy(change, -2.0 * (x * dx + y * dy) / n, numerator));
 }
 
+// G(y) a with the entries y = C_jj, a
+static kd_vec3 tilt_gradient(const kd_measure *s, const kd_relative *rel)
+{
+    const kd_entry y = {s->j, s->j, 1}, a = tilt_entry(s);
+    double         G[4];
+    tilt_factor(s, rel, G);
+    return kd_vec_axpy(kd_vec_scale(G[0], entry_gradient(rel, a)), G[1] * entry_value(rel, a), entry_gradient(rel, y));
+}
+
+static kd_vec3 tilt_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w)
+{
+    const kd_entry y = {s->j, s->j, 1}, a = tilt_entry(s);
+    const kd_vec3  gy = entry_gradient(rel, y), ga = entry_gradient(rel, a);
+    const double   dy = kd_vec_dot(gy, w), da = kd_vec_dot(ga, w), value = entry_value(rel, a);
+    double         G[4];
+    tilt_factor(s, rel, G);
+    kd_vec3 out = kd_vec_axpy(kd_vec_scale(G[0], entry_curvature(rel, a, w)), G[1] * dy, ga);
+    out = kd_vec_axpy(out, G[2] * dy * value + G[1] * da, gy);
+    return kd_vec_axpy(out, G[1] * value, entry_curvature(rel, y, w));
+}
+
 void kd_measure_gradient(const kd_measure *s, const kd_relative *rel, kd_vec3 *N, kd_vec3 *F)
 {
     *N = *F = kd_vec(0, 0, 0);
@@ -231,6 +287,12 @@ void kd_measure_gradient(const kd_measure *s, const kd_relative *rel, kd_vec3 *N
         break;
     case KD_MEASURE_PITCH:
         *N = kd_vec_scale(1.0 / pitch_cosine(s, rel), entry_gradient(rel, pitch_sine(s)));
+        break;
+    case KD_MEASURE_ROTATION:
+        *N = kd_rotation_gradient(rel, s->i);
+        break;
+    case KD_MEASURE_TILT:
+        *N = tilt_gradient(s, rel);
         break;
     case KD_MEASURE_TURN:
         *N = unit(s->i);
@@ -268,6 +330,12 @@ void kd_measure_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w
                           y * kd_vec_dot(g, w) / (c * c * c), g);
         break;
     }
+    case KD_MEASURE_ROTATION:
+        *dN = kd_rotation_curvature(rel, s->i, w);
+        break;
+    case KD_MEASURE_TILT:
+        *dN = tilt_curvature(s, rel, w);
+        break;
     case KD_MEASURE_OWN_TURN:
         *dN = kd_vec_cross(w, column(&rel->C, s->i));
         break;

@@ -63,6 +63,9 @@ static void name_link(kd_system *s, int i, const char *section, const char *name
     for (int k = 0; k < kd_tree_joint_dofs(link->kind); k++) {
         int at = s->tree.dof_v[link->dof + k];
         if (at >= 0) s->names[KD_NAME_V][at] = joined(s, section, name, v[swapped ? 1 - k : k]);
+        for (int d = 0; d < s->ndrives; d++)
+            if (s->drive[d] == link->dof + k)
+                s->names[KD_NAME_DRIVE][d] = joined(s, section, name, q[swapped ? 1 - k : k]);
     }
 }
 
@@ -138,6 +141,7 @@ static void name_states(kd_system *s)
             s->names[KD_NAME_R][l->state + k] =
                 joined(s, l->state_def ? "state." : "force.", l->name, state_suffix(l, k, number, sizeof number));
         }
+    if (s->is_fixed) s->names[KD_NAME_R][0] = joined(s, "rest", "", "");
 }
 
 // Outputs, states and number of the next sample of blocks; variables
@@ -169,7 +173,7 @@ kd_status kd_system_names(kd_system *s)
                 cut(s, KD_NAME_S, s->ns) && cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
                 cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
                 cut(s, KD_NAME_Y, s->nsensors) && cut(s, KD_NAME_W, s->nw) && cut(s, KD_NAME_Z, s->nz) &&
-                cut(s, KD_NAME_SWITCH, m->nevents);
+                cut(s, KD_NAME_SWITCH, m->nevents) && cut(s, KD_NAME_DRIVE, s->ndrives);
     if (!made) return KD_ERR_MEMORY;
     name_links(s);
     name_turns(s);

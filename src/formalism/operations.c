@@ -61,10 +61,16 @@ static void add_pairs_placed(const kd_system *s, int first, int end, tally *t)
 static const struct { // of a value, a rate, a gradient, and a gradient along a step
     int value, value_functions, rate, rate_functions, gradient, functions, step;
 } of_measure[] = {
-    [KD_MEASURE_DOF] = {0, 0, 0, 0, 0, 0, 0},         [KD_MEASURE_SHIFT] = {0, 0, 0, 0, 1, 0, 0},
-    [KD_MEASURE_COSINE] = {0, 0, 23, 0, 12, 0, 11},   [KD_MEASURE_LENGTH] = {5, 1, 11, 2, 8, 2, 5},
-    [KD_MEASURE_ANGLE] = {6, 3, 52, 1, 41, 1, 11},    [KD_MEASURE_PITCH] = {4, 2, 30, 2, 19, 2, 11},
-    [KD_MEASURE_TURN] = {0, 0, 0, 0, 1, 0, 0},        [KD_MEASURE_OWN_TURN] = {0, 0, 11, 0, 1, 0, 11},
+    [KD_MEASURE_DOF] = {0, 0, 0, 0, 0, 0, 0},
+    [KD_MEASURE_SHIFT] = {0, 0, 0, 0, 1, 0, 0},
+    [KD_MEASURE_COSINE] = {0, 0, 23, 0, 12, 0, 11},
+    [KD_MEASURE_LENGTH] = {5, 1, 11, 2, 8, 2, 5},
+    [KD_MEASURE_ANGLE] = {6, 3, 52, 1, 41, 1, 11},
+    [KD_MEASURE_PITCH] = {4, 2, 30, 2, 19, 2, 11},
+    [KD_MEASURE_ROTATION] = {30, 3, 140, 3, 125, 3, 60},
+    [KD_MEASURE_TILT] = {8, 2, 140, 2, 125, 2, 60},
+    [KD_MEASURE_TURN] = {0, 0, 0, 0, 1, 0, 0},
+    [KD_MEASURE_OWN_TURN] = {0, 0, 11, 0, 1, 0, 11},
     [KD_MEASURE_OWN_SHIFT] = {0, 0, 11, 0, 1, 0, 11},
 };
 

@@ -54,6 +54,7 @@ static kd_eval point_of(kd_poses *s, const kd_state *x, kd_point *at)
 
 kd_eval kd_poses_at(kd_poses *s, const kd_state *x, double *pose)
 {
+    if (!s || !kd_state_fits(s->work->system->eom, x)) return KD_EVAL_STOP;
     kd_work         *w = s->work;
     const kd_system *system = w->system;
     kd_point         at;
@@ -72,6 +73,7 @@ kd_eval kd_poses_at(kd_poses *s, const kd_state *x, double *pose)
 // P' = v of the link, its frame turns with w: the body's frame moves with v + w x (R r)
 kd_eval kd_poses_rates(kd_poses *s, const kd_state *x, double *rate)
 {
+    if (!s || !kd_state_fits(s->work->system->eom, x)) return KD_EVAL_STOP;
     kd_work         *w = s->work;
     const kd_system *system = w->system;
     kd_point         at;

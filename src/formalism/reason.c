@@ -26,11 +26,10 @@ static bool fails(const kd_load *load, kd_work *w, double *force, double *rate, 
 {
     if (!has_numbers(load, w->slot)) return false;
     const kd_eval answer = load->class->eval(load, w->slot, w, force, rate);
-    const bool    fluid = load->def && (load->def->kind == KD_HYDRAULIC || load->def->kind == KD_AIR_SPRING);
     if (answer == KD_EVAL_OK && all_finite(force, load->nchannels) && all_finite(rate, load->nstates)) return false;
     kd_text(text, size, "force '%s': ", load->name);
-    if (answer != KD_EVAL_OK && fluid)
-        kd_fluid_reason(load, w->slot, text, size);
+    if (answer != KD_EVAL_OK && load->class->reason)
+        load->class->reason(load, w->slot, text, size);
     else
         kd_text_append(text, size, answer == KD_EVAL_OK ? "it is no number here" : "it has no value here");
     return true;
@@ -59,4 +58,18 @@ void kd_work_reason(const kd_point *x, void *context, char *text, size_t size)
             kd_text(text, size, "force '%s': its two points coincide, so that it has no direction", s->load[i].name);
             return;
         }
+}
+
+void kd_work_caution(const kd_point *x, void *context, char *text, size_t size)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    char             words[160] = "";
+    kd_work_velocity(w, x, KD_FOR_LOADS);
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *load = &s->load[i];
+        if (!load->class->caution || !load->class->caution(load, w->slot, words, sizeof words)) continue;
+        kd_text(text, size, "force '%s': %s", load->name, words);
+        return;
+    }
 }

@@ -212,12 +212,20 @@ static double room_of(const kd_search *f, const double *A, const double *rho, in
     return room;
 }
 
+// Size of the coordinates: of the farthest one, or natural unit
+static double reach(const kd_search *f)
+{
+    double most = kd_norm_max(f->n.np, f->p0);
+    for (int k = 0; k < f->n.nv; k++) most = fmax(most, kd_eom_unit(f->eom, k));
+    return most;
+}
+
 // One round: D_k times the square root of its room, which is right for a coordinate that acts alone. Where nothing
 // limits it, up to the size of the coordinates.
 static void adjust_units(kd_search *f)
 {
     const int m = f->n.nlambda;
-    double    farthest = fmax(1, kd_norm_max(f->n.np, f->p0)), *rho = f->rho, *room = f->room;
+    double    farthest = reach(f), *rho = f->rho, *room = f->room;
     row_lengths(f, f->GZ0, rho);
     for (int k = 0; k < f->n.nv; k++) room[k] = room_of(f, f->S, rho, k);
     memset(rho, 0, (size_t)m * sizeof(double));
@@ -254,7 +262,7 @@ void kd_search_find_scales(kd_search *f)
 {
     copy(f->column[f->n.nv], f->GZ, f->GZ0);
     gather_pattern(f);
-    for (int k = 0; k < f->n.nv; k++) f->D[k] = FIRST_MOVE;
+    for (int k = 0; k < f->n.nv; k++) f->D[k] = FIRST_MOVE * kd_eom_unit(f->eom, k);
     for (int round = 0; round < ROUNDS && !f->stopped; round++) {
         if (find_changes(f))
             adjust_units(f);

@@ -664,7 +664,7 @@ done:
 
 kd_status kd_system_start(const kd_system *s, kd_state *x, char *message, size_t size)
 {
-    if (!s || !x) return KD_ERR_ARGUMENT;
+    if (!s || !kd_state_fits(s->eom, x)) return KD_ERR_ARGUMENT;
     kd_text(message, size, "%s", "");
     return s->joints ? start_by_joints(s, x, message, size) : start_joints(s, x, message, size);
 }

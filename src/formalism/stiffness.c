@@ -14,26 +14,31 @@ static const double default_bound = 0.1;
 
 int kd_system_loads_count(const kd_system *s)
 {
+    if (!s) return 0;
     return s->nloads;
 }
 
 const char *kd_system_load_name(const kd_system *s, int i)
 {
+    if (!s) return "";
     return s->load[i].name;
 }
 
 const char *kd_system_load_kind(const kd_system *s, int i)
 {
+    if (!s) return "";
     return kd_load_kind(&s->load[i]);
 }
 
 bool kd_system_stiff(const kd_system *s, int i)
 {
+    if (!s) return false;
     return s->load[i].stiff;
 }
 
 void kd_system_set_stiff(kd_system *s, int i, bool stiff)
 {
+    if (!s) return;
     s->load[i].stiff = stiff;
 }
 
@@ -138,7 +143,7 @@ static kd_status prepare(search *f, const kd_state *x)
 
 kd_status kd_system_speeds(const kd_system *s, const kd_state *x, kd_influence *list)
 {
-    if (!s || !x || !list) return KD_ERR_ARGUMENT;
+    if (!s || !kd_state_fits(s->eom, x) || !list) return KD_ERR_ARGUMENT;
     if (!s->dense_tree) return KD_ERR_UNSUPPORTED;
     search    f = {.system = s};
     kd_status status = prepare(&f, x);
@@ -150,7 +155,7 @@ kd_status kd_system_speeds(const kd_system *s, const kd_state *x, kd_influence *
 
 kd_status kd_system_choose_stiff(kd_system *s, const kd_state *x, double h, double bound)
 {
-    if (!s || !x || !(h > 0.0)) return KD_ERR_ARGUMENT;
+    if (!s || !kd_state_fits(s->eom, x) || !(h > 0.0)) return KD_ERR_ARGUMENT;
     kd_influence *list = kd_alloc((size_t)s->nloads * sizeof *list);
     kd_status     status = list ? kd_system_speeds(s, x, list) : KD_ERR_MEMORY;
     const double  limit = (bound > 0.0 ? bound : default_bound) / h;

@@ -63,6 +63,15 @@ static bool is_driven(const kd_system *s)
     return driven;
 }
 
+static kd_status list_drives(kd_system *s)
+{
+    s->drive = kd_cut_int(&s->arena, s->tree.ndof);
+    if (!s->drive) return KD_ERR_MEMORY;
+    for (int k = 0; s->prescribed && k < s->tree.ndof; k++)
+        if (s->motion[k]) s->drive[s->ndrives++] = k;
+    return KD_OK;
+}
+
 // Joints that must not be cut are all in the tree.
 static kd_status check_cuts(const kd_system *s, char *message, size_t size)
 {
@@ -298,8 +307,10 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = list_time_slots(s);
     if (status == KD_OK) status = list_z_slots(s);
     if (status == KD_OK) status = kd_system_list_breaks(s);
+    if (status == KD_OK) status = kd_system_list_laws(s);
     if (status == KD_OK) status = kd_system_order_signals(s);
     if (status == KD_OK) status = count_coordinates(s);
+    if (status == KD_OK) status = list_drives(s);
     s->time_dependent = reads_time(s);
     s->driven = is_driven(s);
     return status;
@@ -319,21 +330,23 @@ static void fill_info(kd_system *s)
     s->info.dof = s->nv - (s->info.nconstraints - redundant);
 }
 
-// There must be an unknown: something that moves, or an inner state.
-static kd_status check_motion(const kd_system *s, char *message, size_t size)
+// Where all bodies are fixed, one inner state that stays 0 is the unknown: the reactions are wanted all the same.
+static kd_status find_unknowns(kd_system *s, char *message, size_t size)
 {
     if (s->np > 0 || s->nr > 0) return KD_OK;
-    kd_text(message, size, "%s",
-            s->model->nbodies == 0
-                ? "nothing can move: the model has no bodies; add some under 'bodies'"
-                : "nothing can move: all bodies are fixed to the ground; give one a joint that moves");
+    if (s->model->nbodies > 0) {
+        s->is_fixed = true;
+        s->nr = 1;
+        return KD_OK;
+    }
+    kd_text(message, size, "nothing can move: the model has no bodies; add some under 'bodies'");
     return KD_ERR_MODEL;
 }
 
 static kd_status create_joints(kd_system *s, char *message, size_t size)
 {
     kd_status status = build(s, message, size);
-    if (status == KD_OK) status = check_motion(s, message, size);
+    if (status == KD_OK) status = find_unknowns(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
     if (status == KD_OK) status = keep_rows(s, NULL);
     if (status == KD_OK) status = kd_system_plan(s);
@@ -358,6 +371,10 @@ static kd_status create_by_joints(kd_system *s, char *message, size_t size)
     status = build(s, message, size);
     s->inputs = (kd_inputs){kd_system_input_values, s};
     s->takes_one_sided = true;
+    if (status == KD_OK && s->joints->is_fixed) { // the same inner state, so that both have the same channels
+        s->is_fixed = true;
+        s->nr = 1;
+    }
     if (status == KD_OK) status = copy_from_joints(s);
     if (status == KD_OK) status = make_equations(s, s->options.keep_redundant ? NULL : s->keep, message, size);
     return status;
@@ -411,6 +428,7 @@ void kd_system_destroy(kd_system *s)
     kd_free(s->row_g);
     kd_free(s->row_h);
     kd_free(s->load);
+    kd_free(s->law);
     kd_free(s->turn_measure);
     kd_free(s->expr);
     kd_tree_release(&s->tree);
@@ -420,6 +438,7 @@ void kd_system_destroy(kd_system *s)
 
 const kd_eom *kd_system_eom(const kd_system *s)
 {
+    if (!s) return NULL;
     return s->eom;
 }
 const kd_inputs *kd_system_inputs(const kd_system *s)
@@ -428,9 +447,11 @@ const kd_inputs *kd_system_inputs(const kd_system *s)
 }
 const kd_model *kd_system_model(const kd_system *s)
 {
+    if (!s) return NULL;
     return s->model;
 }
 kd_system_info kd_system_info_of(const kd_system *s)
 {
+    if (!s) return (kd_system_info){0};
     return s->info;
 }

@@ -87,6 +87,15 @@ typedef struct kd_load_class {
     kd_eval (*jacobian)(const struct kd_load *load, const double *x, struct kd_work *work, double *J);
     // adds potential energy, dissipated and supplied power; NULL: all power counts as supplied
     void (*energy)(const struct kd_load *load, const double *x, struct kd_work *work, kd_energies *sum);
+    // amounts behind its states, which stay while nothing flows, and their slopes by r; NULL: none is known
+    void (*content)(const struct kd_load *load, const double *x, double *amount, double *slope);
+    // whether its law no longer holds at x, appended to a text; NULL: it always does. True: it does not
+    bool (*caution)(const struct kd_load *load, const double *x, char *text, size_t size);
+    // why it has no value at x, appended to a text; NULL: nothing more is known
+    void (*reason)(const struct kd_load *load, const double *x, char *text, size_t size);
+    // range of what has a gap or a kink in its force along the first channel, for variables anywhere in their ranges;
+    // NULL: there is nothing of the kind
+    kd_interval (*bounds)(const struct kd_load *load, const kd_interval *x, struct kd_work *work);
 } kd_load_class;
 
 typedef struct kd_load {
@@ -106,6 +115,23 @@ typedef struct kd_load {
     int                      direction;   // dry friction: slot of its direction; -1: regularised
     bool                     stiff;
 } kd_load;
+
+// A law in which something may hide from a step, unseen.c
+typedef enum kd_effect { KD_EFFECT_FORCE, KD_EFFECT_RATE, KD_EFFECT_VALUE } kd_effect;
+typedef struct kd_law {
+    const char    *name;
+    const kd_expr *expr; // what is searched are its terms; NULL: the bounds of the load's class
+    const kd_load *load; // NULL: of a constraint or a prescribed motion
+    kd_effect      effect;
+    int            measure; // force: along which it acts
+    int            state;   // rate: place in r
+    double         factor;  // from the law to force or rate
+    int            nterms, nslots;
+    kd_expr_term  *term;
+    int           *slot; // (nslots) that it reads
+    bool           wide; // reads outputs of controllers
+    int            box;  // place of its ranges in those of all laws
+} kd_law;
 
 // Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
 // in addition, then what blocks and events read, then what only sensors and counted angles read. Each stage is
@@ -133,6 +159,7 @@ struct kd_system {
     // no sensors, no matrices of the residual, and no paths of pairs that only forces use, which would grow with the
     // square of a chain.
     bool     for_start;
+    bool     is_fixed; // nothing moves: one inner state, which stays 0, so that there is an unknown
     int      nsensors;
     kd_arena arena;
 
@@ -143,6 +170,8 @@ struct kd_system {
     kd_tree_edge *edge;       // (njoints)
     double       *design;     // (tree.nposition) coordinates at the design position
     kd_expr     **motion;     // (tree.ndof) prescribed dofs: function of t; NULL
+    int           ndrives;    // prescribed dofs
+    int          *drive;      // (ndrives) dofs of the tree
     bool          prescribed; // is there one?
 
     int         npairs, nmeasures, nslots, nrows_g, nrows_h, nloads, nturns;
@@ -179,6 +208,9 @@ struct kd_system {
     int      *time_slot, ntime_slots;     // variables that are t or an input
     int       nbreaking;                  // expressions that may not be smooth at some time
     kd_expr **breaking;
+    int       nlaws; // laws in which something may hide from a step
+    kd_law   *law;
+    bool      laws_of_motion;   // one of them reads it
     int       max_interval;     // ranges of workspace that any expression needs
     int      *z_slot, nz_slots; // variables that are places in z, in their order
     int      *z_slot_at;        // (nz + 1) where those of each place begin
@@ -255,10 +287,38 @@ typedef struct kd_road {
     kd_jet        jet;
 } kd_road;
 
+// The ends of the step that was looked at last
+typedef struct kd_unseen_end {
+    double  t;
+    double *state;        // (np + nv + nr) that was given
+    double *value, *rate; // (nmeasures)
+    double *u;            // (2 nu) u, u'
+} kd_unseen_end;
+
+typedef struct kd_unseen_work {
+    kd_unseen_end end[2];
+    bool          known;    // end[1] is
+    double       *mobility; // (nlaws) effect per law and time, in tolerances
+    int          *pause;    // (nlaws) steps in which a law is left alone
+    double       *speed;    // (nlaws) of the velocity that is changed, in tolerances
+    double       *mass;     // (pattern of the tree)
+    int           age;      // looks since mobilities were found
+    const char   *foreign;  // an input that does not follow its expression; NULL
+    kd_interval  *term;     // (2 KD_LAW_TERMS) of one law; over the whole step
+    // boxes in which nothing can hide, unseen_box.c
+    kd_interval *box;       // of the variables of all laws
+    double      *box_limit; // (nlaws) largest h times mobility; < 0: there is none
+    double      *reach;     // (nlaws) of the next box, in widths of the step; 0: not known
+    int         *wait;      // (nlaws) steps until the next try
+    int         *waited;    // (nlaws) after the last one
+} kd_unseen_work;
+enum { KD_LAW_TERMS = 32 };
+
 // The next breaks of expressions, breaks.c
 typedef struct kd_breaks {
     double       all_from, all_next; // of all together: found at the time from, it holds until next
     double      *from, *next;        // (nbreaking)
+    double      *unsearched;         // (nbreaking) time that the search could not decide
     kd_interval *work;               // (max_interval)
 } kd_breaks;
 
@@ -324,6 +384,7 @@ typedef struct kd_work {
     kd_stiff_part    stiff;
     kd_breaks        breaks;
     kd_enclosure     enclosure;
+    kd_unseen_work   unseen;
     // factor of the accelerations' system
     double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
     int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
@@ -336,10 +397,11 @@ typedef struct kd_work {
 } kd_work;
 
 // topology.c: tree, links, design coordinates
-kd_status kd_system_topology(kd_system *s) KD_NODISCARD;
-int       kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
-void      kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
-void      kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x);
+kd_tree_joint kd_tree_joint_of(kd_joint_kind kind);
+kd_status     kd_system_topology(kd_system *s) KD_NODISCARD;
+int           kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
+void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
+void kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x);
 
 // build.c: pairs, measures, slots
 int      kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to); // < 0: out of memory
@@ -388,6 +450,7 @@ enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 kd_work *kd_work_create(const kd_system *s);
 void     kd_work_destroy(kd_work *w);
 void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_time(kd_work *w, const kd_point *x); // prescribed dofs, what depends on t and u alone
 void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
@@ -397,8 +460,12 @@ void kd_work_forget(kd_work *w); // nothing is up to date
 // equations.c, at the acceleration stage for all: variables of forces, reactions, energies; then sensors into out and
 // their variables
 kd_eval kd_work_forces(kd_work *w, const kd_point *x);
-void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size); // reason.c, for kd_eom_def.reason
-void    kd_work_sensors(kd_work *w, double *out);
+void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size);  // reason.c, for kd_eom_def.reason
+void    kd_work_caution(const kd_point *x, void *context, char *text, size_t size); // the same, for kd_eom_def.caution
+// blame.c, for kd_eom_def.jumps and kd_eom_def.feeds
+void   kd_work_jumps(const kd_point *x0, const kd_point *x1, void *context, char *text, size_t size);
+double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size);
+void   kd_work_sensors(kd_work *w, double *out);
 // forces on links and dofs: clear, sum up by pair, spread to the links
 void    kd_work_clear_forces(kd_work *w);
 void    kd_work_apply_loads(kd_work *w);
@@ -417,6 +484,24 @@ double    kd_work_next_break(kd_work *w, double t); // the next time > t at whic
 bool    kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e);
 kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_extent extent);
 kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
+
+void kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
+
+// unseen.c
+kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;
+bool      kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u);
+kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
+const char *kd_system_unsearched(int i, void *context);
+// Range of a variable between the parts a and b of the step
+kd_interval kd_unseen_range(kd_work *w, const kd_point *x1, int slot, double a, double b);
+// Has a term with this range no effect that matters, in a step that is longer by a factor?
+bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen *seen, kd_interval range,
+                        double longer);
+// unseen_box.c
+bool kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does the motion between both ends stay in it?
+// Around the motion between both ends, wider by a number of steps of length h; false: there is none
+bool   kd_box_make(kd_work *w, int law, const kd_point *x1, double h, const kd_step_seen *seen);
+double kd_box_ahead(const kd_work *w, double h); // so long the motion will stay in all boxes, at most 8 h; 0: not sure
 
 // rows.c
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
@@ -450,6 +535,11 @@ kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_
 const char *kd_load_kind(const kd_load *load); // its type in model files
 // A state as a point of its own, with u (3 nu): inputs and their derivatives.
 kd_point kd_point_of(const kd_state *x, const double *u, int nu);
+
+// units.c: natural sizes of increments (nv), of positions (np); NULL: no memory. Natural time [s]
+double *kd_system_units(kd_system *s);
+double *kd_system_position_units(kd_system *s);
+double  kd_system_time(const kd_system *s);
 
 // kinematic_matrices.c
 kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega);         // q omega / 2

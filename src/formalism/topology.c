@@ -22,6 +22,11 @@ static const kd_tree_joint tree_kind[KD_JOINT_KIND_COUNT] = {
     [KD_PLANAR] = KD_TREE_PLANAR, [KD_SPHERICAL] = KD_TREE_SPHERICAL,     [KD_FREE] = KD_TREE_FREE,
     [KD_CARDAN] = KD_TREE_CARDAN};
 
+kd_tree_joint kd_tree_joint_of(kd_joint_kind kind)
+{
+    return tree_kind[kind];
+}
+
 // Planning of the tree; nodes are bodies + 1, 0 is the ground.
 typedef struct plan {
     int  n;               // nodes

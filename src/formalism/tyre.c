@@ -73,7 +73,25 @@ static void tyre_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
     sum->supplied += t.force * (t.rate + x[load->variable[3]]); // by the motion along the road
 }
 
-const kd_load_class kd_load_tyre = {tyre_eval, tyre_jacobian, tyre_energy};
+// What the tyre does not pull with: the part of k depth + c depth' + preload that is cut off, 0 while it touches
+static kd_interval vertical_bounds(const kd_load *load, kd_interval z, kd_interval rate, const kd_interval *x,
+                                   kd_work *w)
+{
+    const kd_force_def *d = load->def;
+    if (!d->lifts_off) return (kd_interval){0.0, 0.0};
+    const kd_interval road = load->law[0] ? kd_expr_bounds(load->law[0], x, w->breaks.work) : (kd_interval){0.0, 0.0};
+    const double      least = d->stiffness * (road.lower + d->radius - z.upper) - d->damping * rate.upper + d->preload;
+    const double      most = d->stiffness * (road.upper + d->radius - z.lower) - d->damping * rate.lower + d->preload;
+    return (kd_interval){fmax(-most, 0.0), fmax(-least, 0.0)};
+}
+
+static kd_interval tyre_bounds(const kd_load *load, const kd_interval *x, kd_work *w)
+{
+    return vertical_bounds(load, x[load->variable[1]], x[load->variable[3]], x, w);
+}
+
+const kd_load_class kd_load_tyre = {
+    .eval = tyre_eval, .jacobian = tyre_jacobian, .energy = tyre_energy, .bounds = tyre_bounds};
 
 // ---- with slip ------------------------------------------------------------------------------------------------------
 // The wheel is a thin disc about its axle n (z axis of its place), above the road z = road(x) of `from`; e_z the normal
@@ -178,7 +196,13 @@ static void slip_energy(const kd_load *load, const double *x, kd_work *w, kd_ene
     sum->dissipated += (t.Fz.x * t.cosine.x - elastic) * t.rate.x;
 }
 
-const kd_load_class kd_load_tyre_slip = {slip_eval, slip_jacobian, slip_energy};
+static kd_interval tyre_slip_bounds(const kd_load *load, const kd_interval *x, kd_work *w)
+{
+    return vertical_bounds(load, x[load->variable[Z]], x[load->variable[VZ]], x, w);
+}
+
+const kd_load_class kd_load_tyre_slip = {
+    .eval = slip_eval, .jacobian = slip_jacobian, .energy = slip_energy, .bounds = tyre_slip_bounds};
 
 // along e_x = (n_y, -n_x)/cos gamma or e_y = (n_x, n_y)/cos gamma
 double kd_tyre_slip_force(const kd_load *load, const double *x, const double *force, int component)

@@ -36,6 +36,9 @@
 #define JUMP_NEAR 1e-3    // the same for jumps, of which a few digits are enough
 #define JUMPS 100         // jumps that one matrix serves at most
 #define BY_TOPOLOGY 25    // corrections of a stage with the factors of the definition
+#define INDEPENDENT 1e-8  // part of a null vector beyond the others that counts
+#define DEPENDENT 1e-10   // singular value of invariants, relative to the largest, of those that depend on others
+#define MOVES 16          // towards invariants, with the matrix of where they began: a long one converges linearly
 #define NEXT_TO 3         // corrections of a stage with the matrix of a neighbouring point
 #define REDUCTION                                                                                                      \
     0.5 // a move towards 0 = e is kept if it leaves at most this fraction of e: at an equilibrium none does
@@ -96,9 +99,10 @@ struct kd_acceleration {
     double         *gradient;          // (nv x ne) of the invariants by p along the constraints
     double         *along_p, *along_v; // (nk x ne) directions in which they are projected, with multipliers
     double         *p_kept, *s_kept, *v_kept;
-    double         *e, *S; // (ne), (ne x ne)
-    double         *small; // (ns)
-    double         *c_LU;  // (ns x ns) of c_s at an earlier point
+    double         *e, *S;                         // (ne), (ne x ne)
+    double         *e_U, *e_sigma, *e_Vt, *e_work; // SVD of S
+    double         *small;                         // (ns)
+    double         *c_LU;                          // (ns x ns) of c_s at an earlier point
     bool            c_known;
     double         *kept_point;  // (nf) a, lambda, mu, w of the last solution
     double         *guess;       // (nf) lambda, mu, w that came as guess, behind nv places
@@ -201,6 +205,10 @@ static void cut_arrays(kd_acceleration *self)
     self->v_kept = kd_cut_double(arena, d.nv);
     self->e = kd_cut_double(arena, d.ne);
     self->S = kd_cut_matrix(arena, d.ne, d.ne);
+    self->e_U = kd_cut_matrix(arena, d.ne, d.ne);
+    self->e_Vt = kd_cut_matrix(arena, d.ne, d.ne);
+    self->e_sigma = kd_cut_double(arena, d.ne);
+    self->e_work = kd_cut_double(arena, kd_svd_work(d.ne, d.ne) + d.ne);
     self->small = kd_cut_double(arena, d.ns);
     self->c_LU = kd_cut_matrix(arena, d.ns, d.ns);
     self->c_pivot = kd_cut_int(arena, d.ns);
@@ -372,18 +380,21 @@ static double larger(double x, double y)
     return x > y ? x : y;
 }
 
-// Scale: accelerations by 1/sqrt(M_ii), all multipliers by one number (their minimum norm keeps its meaning), rows and
-// auxiliary columns to maximum 1.
+// Scale: accelerations by 1/sqrt(M_ii) (of the largest in natural units where that is none), all multipliers by one
+// number (their minimum norm keeps its meaning), rows and auxiliary columns to maximum 1.
 static void scale(kd_acceleration *self, int n)
 {
     int     nv = self->dims.nv, nk = self->nk;
     double *A = self->A, *row = self->row, *column = self->column;
     double  largest = 0, force = 0;
-    for (int i = 0; i < nv; i++) largest = larger(largest, fabs(A[i + i * n]));
+    for (int i = 0; i < nv; i++) {
+        const double unit = kd_eom_unit(self->eom, i);
+        largest = larger(largest, fabs(A[i + i * n]) * unit * unit);
+    }
     if (largest == 0) largest = 1;
     for (int i = 0; i < nv; i++) {
-        double m = fabs(A[i + i * n]);
-        row[i] = column[i] = 1 / sqrt(m > 1e-12 * largest ? m : largest);
+        const double unit = kd_eom_unit(self->eom, i), m = fabs(A[i + i * n]) * unit * unit;
+        row[i] = column[i] = unit / sqrt(m > 1e-12 * largest ? m : largest);
     }
     for (int j = nv; j < nk; j++)
         for (int i = 0; i < nv; i++) force = larger(force, row[i] * fabs(A[i + j * n]));
@@ -492,6 +503,23 @@ static kd_eval factor_definite(kd_acceleration *self, double t, const double *p,
     return KD_EVAL_OK;
 }
 
+// Largest distance of a coordinate from the point of the matrix, in natural units
+static double distance(const kd_acceleration *self, const double *p)
+{
+    double far = 0;
+    for (int i = 0; i < self->dims.np; i++)
+        far = larger(far, fabs(p[i] - self->p_matrix[i]) / kd_eom_position_unit(self->eom, i));
+    return far;
+}
+
+// Largest entry of an increment, in natural units
+static double natural_norm(const kd_acceleration *self, const double *y)
+{
+    double most = 0;
+    for (int j = 0; j < self->dims.nv; j++) most = larger(most, fabs(y[j]) / kd_eom_unit(self->eom, j));
+    return most;
+}
+
 // Does the matrix in use serve (t, p) as well? *far: largest distance of a coordinate
 static bool is_near(const kd_acceleration *self, double t, const double *p, double *far)
 {
@@ -499,7 +527,7 @@ static bool is_near(const kd_acceleration *self, double t, const double *p, doub
     if (!self->shares || !self->shared || self->staged || self->t_matrix != t) return false;
     for (int k = 0; k < self->nk - self->dims.nv; k++)
         if (self->shared_active[k] != is_active(self, k)) return false;
-    for (int i = 0; i < self->dims.np; i++) *far = larger(*far, fabs(p[i] - self->p_matrix[i]));
+    *far = distance(self, p);
     return *far <= NEAR;
 }
 
@@ -779,11 +807,66 @@ static kd_eval solve_with_kept(kd_acceleration *self, double *a, double *w, doub
     return KD_EVAL_OK;
 }
 
+// ---- multipliers of redundant rows ----------------------------------------------------------------------------------
+
+// Null vectors of the matrix whose SVD is at hand, without its scale, orthonormal in the multipliers: N (nk - nv x k)
+// in the columns of U. The norm that counts is that of lambda and mu, not of the scaled unknowns.
+static int null_multipliers(kd_acceleration *self, int n)
+{
+    const int nv = self->dims.nv, rows = self->nk - nv;
+    int       count = 0;
+    for (int i = 0; i < n && count < rows; i++) {
+        double *q = self->U + (size_t)count * (size_t)rows, length;
+        if (self->sigma[i] > self->rank_tolerance * self->sigma[0]) continue;
+        for (int j = 0; j < rows; j++) q[j] = self->Vt[i + (nv + j) * n] * self->column[nv + j];
+        length = sqrt(kd_dot(rows, q, q));
+        for (int b = 0; b < 2 * count; b++) { // twice is enough
+            const double *other = self->U + (size_t)(b % count) * (size_t)rows;
+            kd_axpy(rows, -kd_dot(rows, other, q), other, q);
+        }
+        double left = sqrt(kd_dot(rows, q, q));
+        if (!(left > INDEPENDENT * length)) continue;
+        for (int j = 0; j < rows; j++) q[j] /= left;
+        count++;
+    }
+    return count;
+}
+
+// lambda, mu <- (I - N N') (lambda, mu): the same forces, the least norm
+static void take_least_norm(kd_acceleration *self, int n, double *lambda, double *mu)
+{
+    const int nlambda = self->dims.nlambda, nmu = self->dims.nmu, rows = nlambda + nmu;
+    const int count = null_multipliers(self, n);
+    for (int k = 0; k < count; k++) {
+        const double *q = self->U + (size_t)k * (size_t)rows;
+        const double  part = kd_dot(nlambda, q, lambda) + kd_dot(nmu, q + nlambda, mu);
+        kd_axpy(nlambda, -part, q, lambda);
+        kd_axpy(nmu, -part, q + nlambda, mu);
+    }
+}
+
+kd_eval kd_acceleration_least_norm(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                   const double *r, const double *a, const double *w, double *lambda, double *mu)
+{
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK || self->nk == self->dims.nv) return answer;
+    if (!reserve(self)) return no_room(self, t);
+    kd_eom_at_acceleration(self->data, a, w, lambda, mu);
+    self->by_definition = self->shared = false;
+    answer = evaluate_matrix(self);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!factor(self, self->nf))
+        return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
+    if (self->truncated) take_least_norm(self, self->nf, lambda, mu);
+    return KD_EVAL_OK;
+}
+
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu)
 {
     kd_dims d = self->dims;
     double  last = INFINITY;
+    bool    least = self->least_change; // nothing is left to be done for the norm
     memset(a, 0, (size_t)d.nv * sizeof *a);
     kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
     if (answer != KD_EVAL_OK) return answer;
@@ -820,10 +903,17 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
         solve(self, self->nf, self->rhs);
         double step = scaled_increment(self);
         add_increment(self, a, w, lambda, mu);
-        if (self->linear)
-            return isfinite(step) ? KD_EVAL_OK : no_solution(self, KD_ERR_NOT_FINITE, t, "no finite acceleration");
+        if (self->linear && !isfinite(step)) return no_solution(self, KD_ERR_NOT_FINITE, t, "no finite acceleration");
+        if (self->linear && self->truncated && !least) take_least_norm(self, self->nf, lambda, mu);
+        if (self->linear) return KD_EVAL_OK;
         double size = scaled_size(self, a, w, lambda, mu);
         if (step <= CONVERGED * size || (step >= 0.5 * last && step <= STAGNATED * size)) {
+            if (self->truncated && !least) { // forces that depend on multipliers: once more from there
+                take_least_norm(self, self->nf, lambda, mu);
+                least = true;
+                last = INFINITY;
+                continue;
+            }
             keep_matrix(self, a, w, lambda, mu);
             return KD_EVAL_OK;
         }
@@ -840,10 +930,7 @@ kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, 
 // May the matrix in use serve a jump at p? Not for ever: it may depend on time.
 static bool serves_jump(const kd_acceleration *self, const double *p)
 {
-    double far = 0;
-    if (!self->shared || self->staged || self->jumps >= JUMPS) return false;
-    for (int i = 0; i < self->dims.np; i++) far = larger(far, fabs(p[i] - self->p_matrix[i]));
-    return far <= JUMP_NEAR;
+    return self->shared && !self->staged && self->jumps < JUMPS && distance(self, p) <= JUMP_NEAR;
 }
 
 kd_eval kd_acceleration_jump(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
@@ -1115,7 +1202,7 @@ static kd_eval project_position(kd_acceleration *self, double t, double *p, doub
     clear_inactive(self);
     solve(self, self->nk, y);
     memcpy(self->e_moved, y, (size_t)d.nv * sizeof(double));
-    *moved = kd_norm_max(d.nv, y);
+    *moved = natural_norm(self, y);
     return move_position(self, t, p, s);
 }
 
@@ -1132,7 +1219,7 @@ static kd_eval project_velocity(kd_acceleration *self, double *v, double *moved)
     clear_inactive(self);
     solve(self, self->nk, y);
     kd_axpy(d.nv, 1, y, v);
-    *moved = kd_norm_max(d.nv, y);
+    *moved = natural_norm(self, y) * kd_eom_time(self->eom);
     return KD_EVAL_OK;
 }
 
@@ -1199,7 +1286,7 @@ static void tangent_direction(kd_acceleration *self, const double *force, int st
     solve(self, self->nk, out);
 }
 
-// Directions at the present point and S = change of e by them, factored; not regular: nothing can be projected
+// Directions at the present point and S = change of e by them, its SVD; not regular: nothing can be projected
 static kd_eval invariant_directions(kd_acceleration *self, bool *regular)
 {
     kd_dims       d = self->dims;
@@ -1217,7 +1304,8 @@ static kd_eval invariant_directions(kd_acceleration *self, bool *regular)
         kd_gemv(d.ne, d.nv, 1, b->e_v, self->along_v + k * self->nk, 0, self->S + k * d.ne);
         kd_gemv_t(d.nv, d.ne, 1, self->gradient, self->along_p + k * self->nk, 1, self->S + k * d.ne);
     }
-    *regular = kd_lu_factor(d.ne, self->S, self->pivot_small) == 0;
+    *regular = kd_svd(d.ne, d.ne, self->S, self->e_U, self->e_sigma, self->e_Vt, self->e_work) == 0 &&
+               self->e_sigma[0] > DBL_MIN;
     return KD_EVAL_OK;
 }
 
@@ -1226,7 +1314,10 @@ static kd_eval move_along(kd_acceleration *self, double t, double *p, double *s,
 {
     kd_dims d = self->dims;
     double *y = self->e, *dp = self->e_moved;
-    kd_lu_solve(d.ne, self->S, self->pivot_small, y, 1);
+    kd_gemv_t(d.ne, d.ne, 1, self->e_U, y, 0, self->e_work); // dependent invariants: the shortest move for all
+    for (int k = 0; k < d.ne; k++)
+        self->e_work[k] *= self->e_sigma[k] > DEPENDENT * self->e_sigma[0] ? 1 / self->e_sigma[k] : 0;
+    kd_gemv_t(d.ne, d.ne, 1, self->e_Vt, self->e_work, 0, y);
     *moved = 0;
     memset(dp, 0, (size_t)d.nv * sizeof *dp);
     for (int k = 0; k < d.ne; k++) {
@@ -1255,7 +1346,7 @@ static kd_eval project_invariants(kd_acceleration *self, double t, double *p, do
     kd_dims d = self->dims;
     double  size, left, moved;
     kd_eval answer = invariant_size(self, p, s, v, r, &size);
-    for (int k = 0; k < PROJECTIONS && answer == KD_EVAL_OK && size > 0; k++) {
+    for (int k = 0; k < MOVES && answer == KD_EVAL_OK && size > 0; k++) {
         bool regular;
         answer = invariant_directions(self, &regular);
         if (answer != KD_EVAL_OK || !regular) return answer;
@@ -1276,6 +1367,32 @@ static kd_eval project_invariants(kd_acceleration *self, double t, double *p, do
         if (moved * *far <= DBL_EPSILON) break;
     }
     return answer;
+}
+
+// K [dv; Lambda] = -[momentum; gI, h], at the right-hand limit of an instant
+kd_eval kd_acceleration_impulse(kd_acceleration *self, double t, const double *p, const double *s, double *v,
+                                const double *r, const double *momentum, double *impulse)
+{
+    kd_dims d = self->dims;
+    double  far = 0, *y = self->rhs;
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK) return answer;
+    self->keeps = self->shared = false; // the matrix of this very point
+    answer = evaluate_projector(self, t, p, &far);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!(self->by_definition || self->definite || factor(self, self->nk)))
+        return no_solution(self, KD_ERR_SINGULAR_MASS, t, kd_status_sentence(KD_ERR_SINGULAR_MASS));
+    memset(y, 0, (size_t)self->nk * sizeof *y);
+    if (d.nlambda > 0) answer = kd_eom_eval(self->data, KD_GI, y + d.nv);
+    if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(self->data, KD_H, y + d.nv + d.nlambda);
+    if (answer != KD_EVAL_OK) return note(self, answer);
+    if (momentum) memcpy(y, momentum, (size_t)d.nv * sizeof *y);
+    for (int i = 0; i < self->nk; i++) y[i] = -y[i];
+    clear_inactive(self);
+    solve(self, self->nk, y);
+    kd_axpy(d.nv, 1, y, v);
+    memcpy(impulse, y + d.nv, (size_t)(d.nlambda + d.nmu) * sizeof *y);
+    return KD_EVAL_OK;
 }
 
 kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,

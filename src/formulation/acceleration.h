@@ -31,6 +31,10 @@ void kd_acceleration_share(kd_acceleration *self);
 // only.
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu) KD_NODISCARD;
+// Where rows are redundant (SVD): lambda, mu to those of least norm with the same forces.
+kd_eval kd_acceleration_least_norm(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                   const double *r, const double *a, const double *w, double *lambda,
+                                   double *mu) KD_NODISCARD;
 // z or an input has jumped at (t, p, s, v, r), where a, lambda, mu satisfied the equations of motion before: their
 // jumps to jump (nv + nlambda + nmu), [M C'; C 0] jump = -(residual, 0). The matrix may be that of a point close by, so
 // that a jump is known to about three digits. *done false: the equations are not of that kind, solve them.
@@ -56,6 +60,11 @@ kd_eval kd_acceleration_select(kd_acceleration *self, double t, const double *p,
 // of (p, v) along the constraints; left as it is where no such move exists (equilibrium).
 kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
                                 bool invariants) KD_NODISCARD;
+// Impulses at an instant: v jumps to the one with gI = 0 and h = 0 at (t, p, s), by M (v+ - v) + momentum + (GZ)'
+// Lambda
+// + (HZ)' Pi = 0, always with M; impulse (nlambda + nmu): those of the active rows. momentum (nv) NULL: none
+kd_eval kd_acceleration_impulse(kd_acceleration *self, double t, const double *p, const double *s, double *v,
+                                const double *r, const double *momentum, double *impulse) KD_NODISCARD;
 // s from 0 = c(p, s) by Newton's method, starting at the given s.
 kd_eval kd_acceleration_contacts(kd_acceleration *self, double t, const double *p, double *s) KD_NODISCARD;
 

@@ -285,6 +285,12 @@ static kd_eval assembled_interpolate(void *impl, double t0, const double *x0, do
     return note_acceleration(self, kd_dense_output_eval(self->dense, t0, x0, t1, x1, t, x, NULL));
 }
 
+static kd_eval assembled_between(void *impl, double t, double *x)
+{
+    kd_assembled *self = impl;
+    return note_acceleration(self, kd_dense_output_settle(self->dense, t, x, NULL));
+}
+
 // p: the quintic Hermite polynomial of (p, v, v') at both ends, v its derivative; only for p' = v
 static void assembled_extrapolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t,
                                   double *x)
@@ -293,8 +299,8 @@ static void assembled_extrapolate(void *impl, double t0, const double *x0, doubl
     const double *v0 = x0 + self->xv, *v1 = x1 + self->xv;
     if (!self->position.identity || self->t_kept[0] != t0 || self->t_kept[1] != t1) return;
     for (int i = 0; i < self->dims.nv; i++)
-        kd_quintic((t - t0) / (t1 - t0), t1 - t0, x0[i], v0[i], self->a_kept[0][i], x1[i], v1[i], self->a_kept[1][i],
-                   &x[i], &x[self->xv + i]);
+        kd_quintic(t0, t1, t, x0[i], v0[i], self->a_kept[0][i], x1[i], v1[i], self->a_kept[1][i], &x[i],
+                   &x[self->xv + i]);
 }
 
 // ---- names and numbers ----------------------------------------------------------------------------------------------
@@ -363,6 +369,7 @@ static void assembled_destroy(void *impl)
         .correct = assembled_correct,                                                                                  \
         .extrapolate = assembled_extrapolate,                                                                          \
         .interpolate = assembled_interpolate,                                                                          \
+        .between = assembled_between,                                                                                  \
         .start = assembled_start,                                                                                      \
         .resolve = assembled_resolve,                                                                                  \
         .component_name = assembled_component_name,                                                                    \
@@ -415,6 +422,8 @@ static void set_layout(kd_assembled *self)
     // the SVD combines the rows of g with eta: odassl is then the same as ggl
     self->eta_in_x = self->has_eta && (self->form == KD_GGL || self->opt.constraints == KD_DECOMPOSE_SVD);
     self->has_selectors = self->form == KD_PSF1;
+    kd_mass_structure structure = kd_eom_definition(self->eom)->mass_structure;
+    self->constant_mass = structure == KD_MASS_FULL_CONSTANT || structure == KD_MASS_DIAGONAL_CONSTANT;
     self->xv = d.np;
     self->xr = self->xv + d.nv;
     self->xw = self->xr + d.nr;

@@ -81,6 +81,9 @@ typedef struct kd_assembled {
 
     kd_newton *newton; // sparse Newton matrix; NULL where rows are combined (psf1, SVD): then the dense one below
 
+    bool constant_mass;
+    bool mass_known; // the constant M has been evaluated
+
     // dense Newton matrix
     kd_blocks       blocks;
     double         *raw_E, *raw_K; // (nraw x n), equal to E, K where no rows are combined

@@ -208,16 +208,18 @@ static kd_eval assemble(kd_assembled *self, double t, const double *x, const dou
 kd_status kd_assembled_linearize(void *impl, double t, const double *x, const double *xdot, bool restart)
 {
     kd_assembled *self = impl;
+    kd_blocks     wanted = self->blocks;
     kd_eval       answer = kd_assembled_at(self, t, x, xdot);
+    self->counters.mass += !self->mass_known;
     if (self->newton) {
-        self->counters.mass++;
         kd_status ready = answer == KD_EVAL_OK ? kd_assembled_select(self, restart) : self->fault;
         return ready < 0 ? ready : kd_newton_linearize(self->newton, t, x, xdot);
     }
+    if (self->mass_known) wanted.block[KD_RESIDUAL][KD_A] = NULL;
     if (answer == KD_EVAL_OK) answer = kd_position_update(&self->position, self->data);
-    if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, self->opt.part, &self->blocks);
+    if (answer == KD_EVAL_OK) answer = kd_eom_derivatives(self->data, self->opt.part, &wanted);
+    self->mass_known = self->constant_mass && answer == KD_EVAL_OK;
     self->counters.jacobians++;
-    self->counters.mass++;
     if (answer != KD_EVAL_OK) {
         kd_assembled_note(self, answer);
         return self->fault;
@@ -230,7 +232,7 @@ kd_status kd_assembled_linearize(void *impl, double t, const double *x, const do
 kd_status kd_assembled_update(void *impl, double t, const double *x, const double *xdot)
 {
     kd_assembled *self = impl;
-    self->counters.mass++;
+    self->counters.mass += !self->mass_known;
     return kd_assembled_at(self, t, x, xdot) == KD_EVAL_OK ? kd_newton_update(self->newton) : self->fault;
 }
 

@@ -15,8 +15,9 @@ static void cut_rule(kd_row_rule *rule, int rows, int columns, const kd_assemble
     rule->rows = rows;
     rule->active = kd_cut_int(arena, rows);
     rule->svd = self->opt.constraints == KD_DECOMPOSE_SVD && rows > 0;
-    if (self->checks_rank)
-        kd_selector_init(&rule->selector, rows, columns, self->opt.constraints, self->opt.rank_tolerance, arena);
+    if (!self->checks_rank) return;
+    kd_selector_init(&rule->selector, rows, columns, self->opt.constraints, self->opt.rank_tolerance, arena);
+    rule->selector.size = kd_eom_definition(self->eom)->unit;
 }
 
 void kd_assembled_cut_rows(kd_assembled *self)
@@ -37,6 +38,7 @@ void kd_assembled_cut_rows(kd_assembled *self)
     if (!self->has_selectors) return;
 
     kd_selector_init(&self->kinematic, d.nlambda + d.nq, d.np, self->opt.constraints, self->opt.rank_tolerance, arena);
+    self->kinematic.size = kd_eom_definition(self->eom)->position_unit;
     self->position_rows = kd_cut_int(arena, d.nlambda + d.nq);
 }
 

@@ -7,9 +7,11 @@
 #include "core/memory.h"
 #include "formulation/position.h"
 #include "math/dense.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#define ROUNDING 4            // errors of x1 - x0 and of h, in units of the last place
 #define SECOND_INCREMENT 6e-6 // third root of the unit roundoff: central difference of Z v along the motion
 
 typedef struct end {
@@ -181,19 +183,21 @@ static kd_eval set_ends(kd_dense_output *self, double t0, const double *x0, doub
 
 // ---- the polynomials ------------------------------------------------------------------------------------------------
 
-void kd_quintic(double theta, double h, double x0, double d0, double dd0, double x1, double d1, double dd1,
+// The quartic of (x', x'') at both ends, and what it misses x1 by: miss (10 s^3 - 15 s^4 + 6 s^5). The derivative of
+// that is of order miss / h, which is nothing but rounding where x1 - x0, or h, has no more digits than that.
+void kd_quintic(double t0, double t1, double t, double x0, double d0, double dd0, double x1, double d1, double dd1,
                 double *value, double *rate)
 {
-    // powers of theta with the differences that remain after the Taylor polynomial of the left end
-    double a = x1 - x0 - h * d0 - 0.5 * h * h * dd0;
-    double b = h * (d1 - d0) - h * h * dd0;
-    double c = h * h * (dd1 - dd0);
-    double k3 = 10 * a - 4 * b + 0.5 * c;
-    double k4 = -15 * a + 7 * b - c;
-    double k5 = 6 * a - 3 * b + 0.5 * c;
-    double s = theta;
-    *value = x0 + s * (h * d0 + s * (0.5 * h * h * dd0 + s * (k3 + s * (k4 + s * k5))));
-    *rate = d0 + s * (h * dd0 + s * (3 * k3 + s * (4 * k4 + s * 5 * k5)) / h);
+    const double h = t1 - t0, s = (t - t0) / h;
+    double       b = d1 - d0 - h * dd0, c = h * (dd1 - dd0);
+    double       r2 = 3 * b - c, r3 = c - 2 * b; // x' = d0 + h dd0 s + r2 s^2 + r3 s^3
+    double       miss = x1 - x0 - h * (d0 + 0.5 * h * dd0 + r2 / 3 + r3 / 4);
+    double       times = fmax(fabs(t0), fabs(t1)) * fmax(fabs(d0), fabs(d1));
+    double       rounding = ROUNDING * DBL_EPSILON * (fmax(fabs(x0), fabs(x1)) + times);
+    *value =
+        x0 + s * (h * (d0 + s * (0.5 * h * dd0 + s * (r2 / 3 + s * r3 / 4))) + s * s * (10 + s * (6 * s - 15)) * miss);
+    *rate = d0 + s * (h * dd0 + s * (r2 + s * r3));
+    if (fabs(miss) > rounding) *rate += 30 * s * s * (1 - s) * (1 - s) * miss / h;
 }
 
 static double cubic(double theta, double h, double x0, double d0, double x1, double d1)
@@ -225,7 +229,8 @@ static kd_eval interpolate_motion(kd_dense_output *self, double t, double *x)
     double     h = e1->t - e0->t, theta = (t - e0->t) / h;
     double    *p = x, *v = x + self->v;
     for (int i = 0; i < d.np; i++)
-        kd_quintic(theta, h, e0->x[i], e0->p1[i], e0->p2[i], e1->x[i], e1->p1[i], e1->p2[i], &p[i], &self->p1[i]);
+        kd_quintic(e0->t, e1->t, t, e0->x[i], e0->p1[i], e0->p2[i], e1->x[i], e1->p1[i], e1->p2[i], &p[i],
+                   &self->p1[i]);
     for (int i = 0; i < d.nr; i++)
         x[self->r + i] = cubic(theta, h, e0->x[self->r + i], e0->r1[i], e1->x[self->r + i], e1->r1[i]);
     // guesses for what is solved at the point
@@ -241,6 +246,31 @@ static kd_eval interpolate_motion(kd_dense_output *self, double t, double *x)
     return answer == KD_EVAL_OK ? velocity_of_rates(self, e0->x + self->r, v) : answer;
 }
 
+// Algebraic components at (t, p, v, r); x has guesses
+static kd_eval solve_at(kd_dense_output *self, double t, double *x, double *a)
+{
+    return kd_acceleration_solve(self->acceleration, t, x, x + self->s, x + self->v, x + self->r, a ? a : self->a,
+                                 x + self->w, x + self->lambda, x + self->mu);
+}
+
+static kd_eval project_at(kd_dense_output *self, double t, double *x)
+{
+    return kd_acceleration_project(self->acceleration, t, x, x + self->s, x + self->v, x + self->r, false);
+}
+
+kd_eval kd_dense_output_settle(kd_dense_output *self, double t, double *x, double *a)
+{
+    if (!self->project) return KD_EVAL_OK;
+    kd_eval answer = KD_EVAL_OK;
+    if (!self->position.identity) {
+        kd_eom_data *data = kd_acceleration_data(self->acceleration);
+        answer = kd_acceleration_at(self->acceleration, t, x, x + self->s, x + self->v, x + self->r);
+        if (answer == KD_EVAL_OK) answer = kd_position_normalise(&self->position, data, x + self->s, x);
+    }
+    if (answer == KD_EVAL_OK) answer = project_at(self, t, x);
+    return answer == KD_EVAL_OK ? solve_at(self, t, x, a) : answer;
+}
+
 kd_eval kd_dense_output_eval(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1, double t,
                              double *x, double *a)
 {
@@ -252,11 +282,10 @@ kd_eval kd_dense_output_eval(kd_dense_output *self, double t0, const double *x0,
         kd_eval answer = set_ends(self, t0, x0, t1, x1);
         if (answer == KD_EVAL_OK) answer = interpolate_motion(self, t, x);
         if (answer == KD_EVAL_OK && self->project)
-            answer = kd_acceleration_project(acceleration, t, x, x + self->s, x + self->v, x + self->r, false);
+            answer = project_at(self, t, x);
         else if (answer == KD_EVAL_OK)
             answer = kd_acceleration_contacts(acceleration, t, x, x + self->s);
         if (answer != KD_EVAL_OK) return answer;
     }
-    return kd_acceleration_solve(acceleration, t, x, x + self->s, x + self->v, x + self->r, a ? a : self->a,
-                                 x + self->w, x + self->lambda, x + self->mu);
+    return solve_at(self, t, x, a);
 }

@@ -16,8 +16,13 @@ void      kd_dense_output_destroy(kd_dense_output *self); // NULL is fine
 kd_eval kd_dense_output_eval(kd_dense_output *self, double t0, const double *x0, double t1, const double *x1, double t,
                              double *x, double *a) KD_NODISCARD;
 
-// Quintic Hermite polynomial of (x, x', x'') at 0 and h, at theta h: value and derivative by time.
-void kd_quintic(double theta, double h, double x0, double d0, double dd0, double x1, double d1, double dd1,
+// x(t) = [p v r w s lambda mu] of another polynomial: norms, constraints and algebraic components as above. Nothing
+// happens where the form's accepted points do not satisfy the constraints.
+kd_eval kd_dense_output_settle(kd_dense_output *self, double t, double *x, double *a) KD_NODISCARD;
+
+// Quintic Hermite polynomial of (x, x', x'') at t0 and t1, at t: value and derivative by time. In steps so short that
+// x1 - x0 is rounding the derivative is the cubic of (x', x'').
+void kd_quintic(double t0, double t1, double t, double x0, double d0, double dd0, double x1, double d1, double dd1,
                 double *value, double *rate);
 
 #endif

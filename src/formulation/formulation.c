@@ -1,6 +1,7 @@
 // formulation.c: the list of formulations by word, their options, and the way from equations of motion to a kd_dae.
 #include "core/text.h"
 #include "formulation/assembled.h"
+#include "formulation/natural.h"
 #include "formulation/ode.h"
 #include "formulation/psf.h"
 #include "formulation/statespace.h"
@@ -56,6 +57,7 @@ kd_formulation_options kd_formulation_options_default(void)
         .baumgarte_beta = 10,
         .part = KD_PART_ALL,
         .project_mass = true,
+        .projection = KD_PROJECT_AUTO,
         .projection_bound = 1e-8,
     };
 }
@@ -77,8 +79,8 @@ static kd_status check_options(const kd_formulation_options *opt, char *message,
         kd_text(message, size, "the coefficients of Baumgarte must be finite and not negative");
         return KD_ERR_ARGUMENT;
     }
-    if ((int)opt->projection < KD_PROJECT_NEVER || opt->projection > KD_PROJECT_ALWAYS) {
-        kd_text(message, size, "the projection %d is none of never, bound, always", (int)opt->projection);
+    if ((int)opt->projection < KD_PROJECT_NEVER || opt->projection > KD_PROJECT_AUTO) {
+        kd_text(message, size, "the projection %d is none of never, bound, always, auto", (int)opt->projection);
         return KD_ERR_ARGUMENT;
     }
     if ((int)opt->parametrisation < KD_PARAMETRISATION_PARTITION || opt->parametrisation > KD_PARAMETRISATION_TANGENT) {
@@ -118,6 +120,11 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
         kd_text(message, size, "kd_formulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "dae"));
         return KD_ERR_ARGUMENT;
     }
+    if (!kd_state_fits(eom, x)) {
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+        return KD_ERR_ARGUMENT;
+    }
     if (!is_formulation(form)) {
         kd_text(message, size, "the formulation %d is none of", (int)form);
         for (int i = 0; i < KD_FORMULATION_COUNT; i++)
@@ -129,10 +136,20 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
     kd_status status = check_options(opt, message, size);
     if (status >= 0) status = check_strategy(form, opt, message, size);
     if (status < 0) return status;
-    if (form == KD_PSF) return kd_psf_create(eom, inputs, x, opt, dae, message, size);
-    if (form == KD_STATESPACE) return kd_statespace_create(eom, inputs, x, opt, dae, message, size);
-    if (form == KD_ODE) return kd_ode_create(eom, inputs, x, opt, dae, message, size);
-    return kd_assembled_create(eom, inputs, x, form, opt, dae, message, size);
+    if (form == KD_PSF)
+        status = kd_psf_create(eom, inputs, x, opt, dae, message, size);
+    else if (form == KD_STATESPACE)
+        status = kd_statespace_create(eom, inputs, x, opt, dae, message, size);
+    else if (form == KD_ODE)
+        status = kd_ode_create(eom, inputs, x, opt, dae, message, size);
+    else
+        status = kd_assembled_create(eom, inputs, x, form, opt, dae, message, size);
+    if (status < 0 || !opt->natural) return status;
+    const kd_status unsized = kd_natural_units(eom, inputs, x, *dae);
+    if (unsized >= 0) return status;
+    kd_dae_destroy(*dae);
+    *dae = NULL;
+    return unsized;
 }
 
 // ---- states ---------------------------------------------------------------------------------------------------------
@@ -145,6 +162,7 @@ static bool keeps_acceleration(const kd_dae *dae, const kd_state *state)
 
 void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x)
 {
+    if (!dae) return;
     if (dae->methods->pack) {
         (void)dae->methods->pack(dae->impl, state->t, state->p, x); // start tells what was wrong
         return;
@@ -159,6 +177,7 @@ void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x)
 
 void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_state *state)
 {
+    if (!dae) return;
     state->t = t;
     memcpy(state->p, x, (size_t)dae->nstate * sizeof *x);
     if (keeps_acceleration(dae, state)) memcpy(state->a, x + dae->nstate, (size_t)(dae->n - dae->nstate) * sizeof *x);

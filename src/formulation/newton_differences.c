@@ -188,7 +188,8 @@ kd_status kd_newton_estimate(kd_newton *self, double t, const double *x, const d
     kd_eval   answer = scratch.failed ? KD_EVAL_STOP : kd_increments_update(&self->increments, self->form->data);
     kd_status status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
     if (answer == KD_EVAL_OK) answer = look(self, t, x, xdot);
-    for (int k = 0; k < STATES && first && answer == KD_EVAL_OK; k++) {
+    const int beside = first && !self->form->opt.estimated_at_start ? STATES : 0;
+    for (int k = 0; k < beside && answer == KD_EVAL_OK; k++) {
         move_state(self, x, k, moved);
         if (look(self, t, moved, xdot) == KD_EVAL_STOP) answer = KD_EVAL_STOP; // no value there: no matter
     }

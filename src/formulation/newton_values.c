@@ -18,18 +18,29 @@ static kd_eval fetch_constraints(kd_newton *self)
 kd_eval kd_newton_fetch_one(kd_newton *self, int k)
 {
     kd_source *source = &self->source[k];
-    if (source->sparse) return kd_eom_sparse(self->form->data, source->fn, source->var, self->opt.part, source->value);
-    if (k == self->gz || k == self->hz) return fetch_constraints(self);
-    kd_blocks one = {0};
-    one.block[source->fn][source->var] = source->value;
-    return kd_eom_derivatives(self->form->data, self->opt.part, &one);
+    kd_eval    answer = KD_EVAL_OK;
+    if (k == self->mass && self->form->mass_known) return KD_EVAL_OK;
+    if (!source->sparse && (k == self->gz || k == self->hz)) return fetch_constraints(self);
+    if (source->sparse) {
+        answer = kd_eom_sparse(self->form->data, source->fn, source->var, self->opt.part, source->value);
+    } else {
+        kd_blocks one = {0};
+        one.block[source->fn][source->var] = source->value;
+        answer = kd_eom_derivatives(self->form->data, self->opt.part, &one);
+    }
+    if (k == self->mass) self->form->mass_known = self->form->constant_mass && answer == KD_EVAL_OK;
+    return answer;
 }
 
 kd_eval kd_newton_fetch(kd_newton *self)
 {
-    kd_eval answer = fetch_constraints(self);
-    if (answer == KD_EVAL_OK && self->wants)
-        answer = kd_eom_derivatives(self->form->data, self->opt.part, &self->wanted);
+    kd_assembled *form = self->form;
+    kd_blocks     wanted = self->wanted;
+    bool          has_mass = wanted.block[KD_RESIDUAL][KD_A];
+    kd_eval       answer = fetch_constraints(self);
+    if (form->mass_known) wanted.block[KD_RESIDUAL][KD_A] = NULL;
+    if (answer == KD_EVAL_OK && self->wants) answer = kd_eom_derivatives(form->data, self->opt.part, &wanted);
+    if (has_mass) form->mass_known = form->constant_mass && answer == KD_EVAL_OK;
     for (int k = 0; k < self->nsources && answer == KD_EVAL_OK; k++)
         if (self->source[k].sparse) answer = kd_newton_fetch_one(self, k);
     return answer;

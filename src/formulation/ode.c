@@ -244,6 +244,20 @@ static kd_eval ode_project(void *impl, double t, double *x, bool *moved)
     return kd_ode_note(self, answer, "projection: ");
 }
 
+// The same for points between two steps, which are not counted
+static kd_eval ode_between(void *impl, double t, double *x)
+{
+    kd_ode *self = impl;
+    double *s = self->last.s;
+    if (!self->methods.project || self->opt.projection != KD_PROJECT_ALWAYS) return KD_EVAL_OK;
+    self->last.known = false;
+    kd_eval answer = self->position.identity ? KD_EVAL_OK : ode_correct(impl, t, x, NULL);
+    if (answer != KD_EVAL_OK) return answer;
+    memcpy(s, self->guess + self->dims.nw, (size_t)self->dims.ns * sizeof *s);
+    return kd_ode_note(self, kd_acceleration_project(self->acceleration, t, x, s, x + self->xv, x + self->xr, false),
+                       "projection: ");
+}
+
 // ends[k] = (t, x) with all that belongs to it
 static kd_eval set_end(kd_ode *self, kd_ode_point *end, double t, const double *x)
 {
@@ -320,6 +334,7 @@ static const kd_dae_class ode_class = {
     .solve_complex = kd_ode_solve_complex,
     .expand = kd_ode_expand,
     .interpolate = ode_interpolate,
+    .between = ode_between,
     .rhs = ode_rhs,
     .stage = ode_stage,
     .complete = ode_complete,

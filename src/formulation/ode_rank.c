@@ -22,6 +22,7 @@ void kd_ode_cut_rank(kd_ode *self)
     rank->active = kd_arena_cut(arena, (size_t)m, 1);
     rank->rows = kd_cut_int(arena, m);
     kd_selector_init(&rank->selector, m, d.nv, self->opt.constraints, self->opt.rank_tolerance, arena);
+    rank->selector.size = kd_eom_definition(self->eom)->unit;
 }
 
 // Words for redundant rows: those with large entries in the left null vector.

@@ -11,7 +11,8 @@
 bool kd_projects(const kd_eom *eom, kd_formulation form, const kd_formulation_options *opt)
 {
     kd_dims d = kd_eom_dims(eom);
-    if (opt->projection == KD_PROJECT_NEVER || d.nlambda + d.nmu == 0) return false;
+    if (opt->projection == KD_PROJECT_NEVER || opt->projection == KD_PROJECT_AUTO || d.nlambda + d.nmu == 0)
+        return false;
     switch (form) {
     case KD_INDEX2:
     case KD_INDEX1:
@@ -51,11 +52,24 @@ static bool exceeds(kd_acceleration *acceleration, double bound, double t, const
     return answer != KD_EVAL_OK || violation > bound;
 }
 
+// Nothing is to be met where no row is active
+static bool has_active(kd_acceleration *acceleration)
+{
+    const kd_state *state = kd_acceleration_state(acceleration);
+    kd_dims         d = kd_eom_dims(kd_acceleration_eom(acceleration));
+    for (int i = 0; i < d.nlambda; i++)
+        if (state->active_lambda[i]) return true;
+    for (int i = 0; i < d.nmu; i++)
+        if (state->active_mu[i]) return true;
+    return false;
+}
+
 kd_eval kd_project(kd_acceleration *acceleration, const kd_formulation_options *opt, double t, double *p, double *s,
                    double *v, const double *r, double *rows, bool *moved)
 {
     *moved = opt->projection == KD_PROJECT_ALWAYS ||
              (opt->projection == KD_PROJECT_BOUND && exceeds(acceleration, opt->projection_bound, t, p, s, v, r, rows));
+    *moved = *moved && has_active(acceleration);
     return *moved ? kd_acceleration_project(acceleration, t, p, s, v, r, false) : KD_EVAL_OK;
 }
 

@@ -148,6 +148,12 @@ static kd_eval psf_interpolate(void *impl, double t0, const double *x0, double t
     return psf_note_at_point(f, kd_dense_output_eval(f->dense, t0, x0, t1, x1, t, x, x + f->at.a));
 }
 
+static kd_eval psf_between(void *impl, double t, double *x)
+{
+    kd_psf *f = impl;
+    return psf_note_at_point(f, kd_dense_output_settle(f->dense, t, x, x + f->at.a));
+}
+
 // p: the quintic Hermite polynomial of (p, v, a) at both ends, v its derivative; only for p' = v
 static void psf_extrapolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t, double *x)
 {
@@ -302,6 +308,8 @@ static void cut_arrays(kd_psf *f)
     kd_selector_init(&f->position, mp, D.np, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->velocity, mv, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
     kd_selector_init(&f->acceleration, ma, D.nv, f->opt.constraints, f->opt.rank_tolerance, a);
+    f->position.size = kd_eom_definition(f->eom)->position_unit;
+    f->velocity.size = f->acceleration.size = kd_eom_definition(f->eom)->unit;
     f->Mhat = kd_cut_matrix(a, D.nv, D.nv);
     f->Bk = kd_cut_matrix(a, f->plain ? 0 : nk, nk);
     f->pivot = kd_cut_int(a, nk + D.ne);
@@ -384,6 +392,7 @@ static const kd_dae_class psf_class = {
     .expand = psf_expand,
     .correct = psf_correct,
     .interpolate = psf_interpolate,
+    .between = psf_between,
     .extrapolate = psf_extrapolate,
     .start = psf_start,
     .resolve = psf_resolve,

@@ -337,12 +337,12 @@ void psf_expand(void *impl, const double *part, const double *y, double *dx)
 
 // ---- correction at the end of a step --------------------------------------------------------------------------------
 
-// x += dx; returns max |dx| / (1 + |x|)
-static double move(int n, const double *dx, double *x)
+// x += dx; returns max |dx| / (least + |x|), least: unit (n; NULL: 1) per time
+static double move(int n, const double *dx, double *x, const double *unit, double time)
 {
     double size = 0;
     for (int i = 0; i < n; i++) {
-        double part = fabs(dx[i]) / (1 + fabs(x[i]));
+        double part = fabs(dx[i]) / ((unit ? unit[i] : 1) / time + fabs(x[i]));
         if (!(part <= size)) size = part; // also NaN
         x[i] += dx[i];
     }
@@ -373,7 +373,8 @@ static kd_eval correct_position(kd_psf *f, double *x, double enough)
         kd_eval answer = put_position(f);
         if (answer != KD_EVAL_OK) return answer;
         solve_position(f, dp, ds);
-        double size = larger(move(f->dims.np, dp, x + f->at.p), move(f->dims.ns, ds, x + f->at.s));
+        double size = larger(move(f->dims.np, dp, x + f->at.p, kd_eom_definition(f->eom)->position_unit, 1),
+                             move(f->dims.ns, ds, x + f->at.s, NULL, 1));
         f->moved = larger(f->moved, size);
         if (settled(size, k == 0 ? enough : KEPT_ENOUGH, &before)) return KD_EVAL_OK;
     }
@@ -398,7 +399,7 @@ static kd_eval correct_velocity(kd_psf *f, double *x)
         kd_eval answer = put_velocity(f);
         if (answer != KD_EVAL_OK) return answer;
         solve_velocity(f, false, dv);
-        double size = move(f->dims.nv, dv, x + f->at.v);
+        double size = move(f->dims.nv, dv, x + f->at.v, kd_eom_definition(f->eom)->unit, kd_eom_time(f->eom));
         bool   solved = stands(f, size, f->with_e) || settled(size, KEPT_ENOUGH, &before);
         f->moved = larger(f->moved, size);
         if (solved) return KD_EVAL_OK;
@@ -409,19 +410,23 @@ static kd_eval correct_velocity(kd_psf *f, double *x)
 
 static kd_eval correct_acceleration(kd_psf *f, double *x, double enough)
 {
-    double *k0 = f->k0, before = 0;
-    int     nv = f->dims.nv, nw = f->dims.nw;
+    double       *k0 = f->k0, before = 0, T = kd_eom_time(f->eom);
+    int           nv = f->dims.nv, nw = f->dims.nw;
+    const double *unit = f->dae->unit;
     for (int k = 0; k < MAX_CORRECTIONS; k++) {
         kd_eom_at_velocity(f->data, x + f->at.v, x + f->at.r);
         kd_eom_at_acceleration(f->data, x + f->at.a, x + f->at.w, x + f->at.lambda, x + f->at.mu);
         kd_eval answer = put_acceleration(f);
         if (answer != KD_EVAL_OK) return answer;
         solve_acceleration(f, false, k0);
-        double size = larger(move(nv, k0, x + f->at.a), move(nw, k0 + nv, x + f->at.w));
+        double size = larger(move(nv, k0, x + f->at.a, kd_eom_definition(f->eom)->unit, T * T),
+                             move(nw, k0 + nv, x + f->at.w, NULL, 1));
         for (int i = 0; i < f->nl; i++)
-            size = larger(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i]));
+            size = larger(size, move(1, k0 + nv + nw + i, x + f->at.lambda + f->active_l[i],
+                                     unit ? unit + f->at.lambda + f->active_l[i] : NULL, 1));
         for (int i = 0; i < f->nm; i++)
-            size = larger(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i]));
+            size = larger(size, move(1, k0 + nv + nw + f->nl + i, x + f->at.mu + f->active_m[i],
+                                     unit ? unit + f->at.mu + f->active_m[i] : NULL, 1));
         if (stands(f, size, !f->plain) || settled(size, enough, &before)) return KD_EVAL_OK;
     }
     psf_fail(f, KD_ERR_NEWTON, "accelerations and multipliers could not be determined at the end of a step");

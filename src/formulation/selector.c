@@ -46,16 +46,33 @@ void kd_selector_init(kd_selector *s, int m, int n, kd_decomposition kind, doubl
     }
 }
 
-// s->C = rows of C scaled to maximum 1
+static double size_of(const kd_selector *s, int j)
+{
+    return s->size ? s->size[j] : 1;
+}
+
+// s->C = rows of C D scaled to maximum 1, D: natural sizes of the columns
 static void scale_rows(kd_selector *s, const double *C)
 {
     int m = s->rows;
     for (int i = 0; i < m; i++) s->scale[i] = 0;
     for (int j = 0; j < s->n; j++)
-        for (int i = 0; i < m; i++) s->scale[i] = fmax(s->scale[i], fabs(C[i + j * m]));
+        for (int i = 0; i < m; i++) s->scale[i] = fmax(s->scale[i], fabs(C[i + j * m]) * size_of(s, j));
     for (int i = 0; i < m; i++) s->scale[i] = s->scale[i] > 0 ? 1 / s->scale[i] : 1;
     for (int j = 0; j < s->n; j++)
-        for (int i = 0; i < m; i++) s->C[i + j * m] = C[i + j * m] * s->scale[i];
+        for (int i = 0; i < m; i++) s->C[i + j * m] = C[i + j * m] * size_of(s, j) * s->scale[i];
+}
+
+// N, S, P of C D to those of C: D N, S inv(D), D P; where S picks coordinates, D N inv(D_i)
+static void unscale_columns(kd_selector *s)
+{
+    int n = s->n, nfree = n - s->rank;
+    for (int j = 0; j < n; j++) {
+        double D = s->size[j];
+        for (int i = 0; i < s->rows; i++) s->P[j + i * n] *= D;
+        for (int k = 0; k < nfree; k++) s->N[j + k * n] *= s->unit ? D / s->size[s->independent[k]] : D;
+        for (int k = 0; k < nfree && !s->unit; k++) s->S[k + j * nfree] /= D;
+    }
 }
 
 // Order of columns: independent ones increasing (first n - rank), then the dependent ones in pivot order. True if the
@@ -232,6 +249,7 @@ kd_status kd_selector_update(kd_selector *s, int rows, const double *C, bool res
         status = update_lu(s, &other);
         break;
     }
+    if (s->size && status >= 0) unscale_columns(s);
     *changed = first || reset || other;
     return status;
 }

@@ -26,6 +26,7 @@ typedef struct kd_selector {
     double          *C;           // (m x n) scaled copy, then its factors
     double          *scale;       // (m)
     double          *U, *Vt, *sigma, *tau, *work;
+    const double    *size; // (n) natural sizes of the columns, in which pivots are compared; NULL: 1; set after init
     double          *left; // (m) combination of rows that is (nearly) redundant, after a rank failure
     int             *row, *column, *sorted;
 } kd_selector;

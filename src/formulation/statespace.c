@@ -146,7 +146,7 @@ static double followed_time(const kd_statespace *self)
 {
     const kd_statespace_past *past = &self->past;
     if (self->dae->n > 0 || past->count == 0) return INFINITY;
-    return FOLLOWED * self->scale / kd_norm_max(self->dims.nv, past->point[past->newest] + self->dims.np);
+    return FOLLOWED * self->scale / kd_statespace_move(self, past->point[past->newest] + self->dims.np);
 }
 
 // p and s: directly or, where that leads astray, along a path from the last accepted point
@@ -372,6 +372,17 @@ static kd_eval choose(kd_statespace *self, kd_chart *chart, double t, const doub
     return KD_EVAL_OK;
 }
 
+// Natural sizes of the independent coordinates
+static void size_components(kd_statespace *self, int nip, int niv)
+{
+    const kd_chart_level *p = &self->chart->p, *v = kd_chart_velocity(self, self->chart);
+    double               *unit = self->dae->unit;
+    for (int i = 0; i < self->dae->n; i++) unit[i] = 1;
+    for (int i = 0; i < nip && !p->S; i++) unit[i] = kd_eom_position_unit(self->eom, p->independent[i]);
+    for (int i = 0; i < niv; i++)
+        unit[nip + i] = (v->S ? 1 : kd_eom_unit(self->eom, v->independent[i])) / self->dae->time;
+}
+
 // Kinds of the components, and the ones behind r that stand for coordinates which the present rows do not leave free
 static void describe(kd_statespace *self)
 {
@@ -384,6 +395,7 @@ static void describe(kd_statespace *self)
         self->index[i] = 1;
         self->controlled[i] = true;
     }
+    if (self->dae->unit) size_components(self, nip, niv);
 }
 
 // Size of x in the coordinates of a chart
@@ -420,7 +432,7 @@ static kd_eval statespace_pack(void *impl, double t, const double *whole, double
     self->chart->valid = true;
     self->chart->t = t;
     self->last.t = self->guess_t = t;
-    self->scale = fmax(1, kd_norm_max(d.np, self->last.p));
+    self->scale = fmax(1, kd_statespace_reach(self, self->last.p));
     self->past.count = 0;
     remember(self, &self->last);
     describe(self);

@@ -557,10 +557,28 @@ static kd_eval move(kd_statespace *self, double *p, const double *s)
 
 // Have later increments moved p far away from where the first one led? That may be the way to another branch or to
 // nowhere.
+double kd_statespace_reach(const kd_statespace *self, const double *p)
+{
+    double most = 0;
+    for (int i = 0; i < self->dims.np; i++) most = fmax(most, fabs(p[i]) / kd_eom_position_unit(self->eom, i));
+    return most;
+}
+
+double kd_statespace_move(const kd_statespace *self, const double *e)
+{
+    double most = 0;
+    for (int j = 0; j < self->dims.nv; j++) { // NaN stays NaN
+        const double part = fabs(e[j]) / kd_eom_unit(self->eom, j);
+        if (!(part <= most)) most = part;
+    }
+    return most;
+}
+
 static bool astray(const kd_statespace *self, const double *p, double first)
 {
     double far = 0;
-    for (int i = 0; i < self->dims.np; i++) far = fmax(far, fabs(p[i] - self->aim[i]));
+    for (int i = 0; i < self->dims.np; i++)
+        far = fmax(far, fabs(p[i] - self->aim[i]) / kd_eom_position_unit(self->eom, i));
     return far > fmax(CURVED * first, NEARBY * self->scale);
 }
 
@@ -568,7 +586,7 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
 {
     kd_chart_level *level = &chart->p;
     progress        now = {0};
-    double          scale = fmax(1, kd_norm_max(self->dims.np, p)), first = -1;
+    double          scale = fmax(1, kd_statespace_reach(self, p)), first = -1;
     kd_eval         answer = kd_acceleration_at(self->acceleration, t, p, s, self->zero, self->zero);
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
     for (;;) {
@@ -578,7 +596,7 @@ kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const
         for (int i = 0; i < level->nind; i++) self->rind[i] = y[i] - self->rind[i];
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
         kd_chart_solve(self, level, self->rind, self->rc, self->e);
-        verdict next = judge(&now, kd_norm_max(self->dims.nv, self->e), scale);
+        verdict next = judge(&now, kd_statespace_move(self, self->e), scale);
         if (next == GIVE_UP) return no_solution(self, level, t, "positions");
         answer = move(self, p, s);
         if (answer != KD_EVAL_OK) return answer;
@@ -656,8 +674,8 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
         for (int i = 0; i < level->nind; i++) self->rind[i] = v_ind[i] - self->rind[i];
         for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
         kd_chart_solve(self, level, self->rind, self->rc, self->e);
-        double  scale = fmax(1, kd_norm_max(d.nv, v));
-        verdict next = judge(&now, kd_norm_max(d.nv, self->e), scale);
+        double  scale = fmax(1 / kd_eom_time(self->eom), kd_statespace_move(self, v));
+        verdict next = judge(&now, kd_statespace_move(self, self->e), scale);
         if (next == GIVE_UP) return no_solution(self, level, t, "velocities");
         kd_axpy(d.nv, 1, self->e, v);
         if (next == RENEW) {

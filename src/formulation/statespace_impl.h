@@ -118,7 +118,7 @@ typedef struct kd_statespace {
     kd_statespace_point    kept;           // the end of a step, while times inside of it are looked at
     kd_statespace_point    ends[2];        // of an interpolated step
     kd_statespace_past     past;
-    double                 scale;          // of the positions at the start, not below 1
+    double                 scale;          // of the positions at the start in natural units, not below 1
     double                 guess_t;        // time of the position in last
     double                 reached;        // latest time of a solution since the last accepted point
     double                *guess;          // (nw + ns + nlambda + nmu) of the last point that had a solution
@@ -163,6 +163,9 @@ void kd_chart_pick(const kd_chart_level *level, const double *from, double *to);
 // e from independent parts and rows of constraints; rind NULL: zero. rc is overwritten.
 void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *rind, double *rc, double *e);
 const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_chart *chart);
+// Largest position, largest increment or velocity, in natural units
+double kd_statespace_reach(const kd_statespace *self, const double *p);
+double kd_statespace_move(const kd_statespace *self, const double *e);
 // p and s with S p = y, g = 0, c = 0; p, s come as guess. Then v with S v = v_ind, gI = 0, h = 0.
 kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p,
                            double *s) KD_NODISCARD;

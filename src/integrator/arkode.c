@@ -230,11 +230,13 @@ void kd_arkode_destroy(kd_arkode *self)
 
 kd_status kd_arkode_start(kd_arkode *self, double t, const double *x)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     return kd_arkode_restart(self, t, x, KD_RESTART_FRESH);
 }
 
 kd_status kd_arkode_restart(kd_arkode *self, double t, const double *x, kd_restart mode)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     double       h_last = 0;
     base->before = kd_arkode_stats(self);
@@ -288,6 +290,7 @@ static bool start_smaller(kd_arkode *self, int flag)
 
 kd_status kd_arkode_step(kd_arkode *self, double t_end)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     bool         go;
     kd_status    status = kd_sundials_may_step(base, t_end, &go);
@@ -305,8 +308,29 @@ kd_status kd_arkode_step(kd_arkode *self, double t_end)
     return kd_sundials_stepped(base, flag, t, t_end);
 }
 
+// The solver starts again at the start of the step, with order 1 where it has several.
+kd_status kd_arkode_retract(kd_arkode *self, double h)
+{
+    if (!self) return KD_ERR_ARGUMENT;
+    kd_sundials *base = &self->base;
+    if (!kd_sundials_may_retract(base, h) || self->opt.h_fixed > 0) return KD_ERR_STAGE;
+    long      steps = base->steps - 1;
+    kd_status status = kd_arkode_restart(self, base->t_old, base->previous, KD_RESTART_SAME_ROWS);
+    kd_sundials_retracted(base, steps);
+    base->h_again = h;
+    if (status == KD_OK && STEPPER(self, SetInitStep)(base->memory, h) != 0) status = kd_sundials_no_start(base);
+    return status;
+}
+
+bool kd_arkode_ends(kd_arkode *self, kd_step_ends *ends)
+{
+    if (!self || !ends) return false;
+    return kd_sundials_ends(&self->base, STEPPER(self, GetDky), ends);
+}
+
 kd_status kd_arkode_dense(kd_arkode *self, double t, double *x)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     return kd_sundials_dense(&self->base, STEPPER(self, GetDky), t, x);
 }
 
@@ -314,16 +338,19 @@ kd_status kd_arkode_dense(kd_arkode *self, double t, double *x)
 
 double kd_arkode_time(const kd_arkode *self)
 {
+    if (!self) return 0;
     return self->base.t;
 }
 
 double kd_arkode_time_old(const kd_arkode *self)
 {
+    if (!self) return 0;
     return self->base.t_old;
 }
 
 const double *kd_arkode_x(const kd_arkode *self)
 {
+    if (!self) return NULL;
     return self->base.accepted;
 }
 
@@ -335,6 +362,7 @@ const char *kd_arkode_message(const kd_arkode *self)
 // ARKODE counts from its last start; earlier ones are added.
 kd_stats kd_arkode_stats(const kd_arkode *self)
 {
+    if (!self) return (kd_stats){0};
     kd_stats           stats = self->base.before;
     void              *m = self->base.memory;
     long               steps = 0, evaluations = 0, implicit = 0, setups = 0, jacobians = 0, differences = 0;

@@ -11,6 +11,7 @@ static const double STRETCHED = 3; // last steps, one of which may be saved by m
 
 void kd_attempt_weights(const kd_dae *dae, double h, const double *weight, double *weight_newton)
 {
+    h /= kd_attempt_time(dae);
     const double of_index[] = {0, 1, fmin(h, 1), fmin(h * h, 1)};
     for (int i = 0; i < dae->n; i++) weight_newton[i] = weight[i] * of_index[dae->index[i] < 3 ? dae->index[i] : 3];
 }

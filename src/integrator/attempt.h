@@ -5,7 +5,19 @@
 
 #include <kardan/radau.h>
 
-// weight_newton (n) = weight times 1, min(h, 1), min(h^2, 1) for components of index 1, 2, 3; 0: not counted
+// What absolute tolerances and steps are measured with: natural units where the formulation gives them, else SI
+static inline double kd_attempt_unit(const kd_dae *dae, int i)
+{
+    return dae->unit ? dae->unit[i] : 1;
+}
+
+static inline double kd_attempt_time(const kd_dae *dae)
+{
+    return dae->time > 0 ? dae->time : 1;
+}
+
+// weight_newton (n) = weight times 1, min(h, 1), min(h^2, 1) for components of index 1, 2, 3 (h in units of
+// kd_attempt_time); 0: not counted
 void kd_attempt_weights(const kd_dae *dae, double h, const double *weight, double *weight_newton);
 // Component with the largest |x_i weight_i|, or the first that is not a number
 int kd_attempt_worst(int n, const double *x, const double *weight);

@@ -24,6 +24,7 @@ static const double MOST_GROWTH = 2;         // of the step size
 static const double NOISE = 1e-13;           // steps shorter than this times t: x' is rounding
 static const double LEAST_FIRST = 0.01;      // part of a first step that is left after an error
 static const double PROBE = 1e-4;            // part of the time in which x changes by its own size, for differences
+static const double UNSEEN = 1e-3;           // of a tolerance: what a first step may change without a look at x'
 static const double VANISHING = 1e-14;       // part of the first attempt at which a step is given up
 static const double ULPS = 10;               // a t_end that lies so few units in the last place away is reached
 static const double FIRST_PART = 0.01;       // of the span, at most: what rests at the start need not rest for long
@@ -57,6 +58,8 @@ struct kd_bdf {
     kd_corrector     corrector;
     double          *predicted, *predicted_dot; // (n) P, P'
     double          *x, *xdot;                  // (n) iterates, then the accepted point
+    double          *x_old;                     // (n) start of the last step
+    double          *slope_old, *slope;         // (n) x' there and at the last accepted point
     double          *e;                         // (n) x - P
     double          *rtol, *atol;               // (n)
     double          *weight;                    // (n) 1 / (atol + rtol |x|)
@@ -75,6 +78,7 @@ struct kd_bdf {
     kd_kink             kink;                      // the last one
     double              kink_size, kink_most;      // |h jump of x'|: of it, and what a moved past does not survive
     bool                kinked;                    // since the last step
+    bool                retractable, retracted;    // the last step can be taken back; was
     double              h_before;                  // step in use before a restart; 0: none
     bool                lands;                     // ends of steps are instants, one after the other
     long                accepted_since_start;
@@ -146,8 +150,8 @@ static void set_tolerances(kd_bdf *b)
 static void cut_arrays(kd_bdf *b)
 {
     kd_arena *a = &b->arena;
-    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,      &b->xdot,         &b->e,
-                          &b->rtol,      &b->atol,          &b->weight, &b->index_weight, &b->share};
+    double  **vector[] = {&b->predicted, &b->predicted_dot, &b->x,     &b->xdot,  &b->e,         &b->rtol, &b->atol,
+                          &b->weight,    &b->index_weight,  &b->share, &b->x_old, &b->slope_old, &b->slope};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
     kd_bdf_history_cut(&b->past, a, b->n);
     const kd_corrector_options rules = {.max_newton = b->opt.max_newton,
@@ -209,13 +213,14 @@ static void set_weights(kd_bdf *b)
     bool          tight = b->grid_wanted > 0;
     const double *x = b->past.D[0];
     for (int i = 0; i < b->n; i++)
-        b->weight[i] = 1 / (tight ? START_TOLERANCE * (1 + fabs(x[i])) : b->atol[i] + b->rtol[i] * fabs(x[i]));
+        b->weight[i] = 1 / (tight ? START_TOLERANCE * (kd_attempt_unit(b->dae, i) + fabs(x[i]))
+                                  : b->atol[i] * kd_attempt_unit(b->dae, i) + b->rtol[i] * fabs(x[i]));
 }
 
 // index-2 components count h times, those of index 3 h^2 times
 static void set_index_weights(kd_bdf *b)
 {
-    double h = fmin(b->h, 1), factor[] = {0, 1, h, h * h};
+    double h = fmin(b->h / kd_attempt_time(b->dae), 1), factor[] = {0, 1, h, h * h};
     for (int i = 0; i < b->n; i++) b->index_weight[i] = b->weight[i] * factor[b->dae->index[i]];
 }
 
@@ -381,8 +386,9 @@ static bool second_derivative(kd_bdf *b, double h)
 
 // The first step. DASSL: |h x'| is half a tolerance, order 1. Otherwise x'' makes it possible to start with order 2,
 // and |h^3 x^(3)| is a tenth of the tolerance with |x^(3)| = |x''|^2 / |x'|; not longer than a tenth of the time in
-// which x' changes by its own size. What begins later than at the start is not foreseen: never longer than FIRST_PART,
-// or at a restart than the steps before.
+// which x' changes by its own size, unless h^2 x'' is UNSEEN beside the tolerance: x' of a motion that begins without
+// velocity and acceleration is rounding, and no measure. What begins later than at the start is not foreseen: never
+// longer than FIRST_PART, or at a restart than the steps before.
 static void prepare_first_step(kd_bdf *b, double span)
 {
     double d0 = controlled_norm(b, b->past.D[0]), d1 = controlled_norm(b, b->past.D[1]);
@@ -392,7 +398,9 @@ static void prepare_first_step(kd_bdf *b, double span)
         double d2 = controlled_norm(b, b->xdot);
         kd_bdf_history_curvature(&b->past, b->xdot);
         b->order = 2;
-        h = d2 > 0 ? fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2) : d1 > 0 ? 0.1 * fmax(d0, 1) / d1 : span;
+        h = d2 > 0   ? fmax(fmin(cbrt(0.1 * d1 / d2 / d2), 0.1 * d1 / d2), sqrt(UNSEEN / d2))
+            : d1 > 0 ? 0.1 * fmax(d0, 1) / d1
+                     : span;
     }
     if (b->h_next <= 0) b->h_next = fmin(fmax(h, DBL_EPSILON * span), fmax(FIRST_PART * span, b->h_before));
 }
@@ -401,6 +409,7 @@ static void prepare_first_step(kd_bdf *b, double span)
 static void begin(kd_bdf *b, double t, bool keep_matrix)
 {
     kd_bdf_history_start(&b->past, t, b->x, b->xdot);
+    memcpy(b->slope, b->xdot, (size_t)b->n * sizeof *b->x);
     b->t_old = t;
     b->order = b->order_least = 1;
     b->h_before = keep_matrix ? b->h_next : 0;
@@ -410,7 +419,7 @@ static void begin(kd_bdf *b, double t, bool keep_matrix)
     b->raising = true;
     b->lands = b->lands && keep_matrix;
     if (!b->lands) b->corrector.same = 0;
-    b->kinked = false;
+    b->kinked = b->retractable = b->retracted = false;
     b->accepted_since_start = 0;
     b->grid_wanted = b->opt.h_fixed > 0 ? b->order_max + 1 : 0;
     b->grid_count = 0;
@@ -469,6 +478,7 @@ static kd_status pass_kink(kd_bdf *b)
     if (b->kink_size > b->kink_most) return begin_behind(b);
     b->kinked = true;
     kd_bdf_history_bend(&b->past, kink->x, kink->xdot, kink->xddot);
+    kd_kink_add_slope(kink, 0, b->slope);
     for (int j = 0; b->grid_wanted > 0 && j < b->grid_count; j++) kd_kink_add(kink, b->grid_t[j] - t, b->grid[j]);
     b->t_old = t;
     return KD_OK;
@@ -487,6 +497,28 @@ kd_status kd_bdf_restart(kd_bdf *b, double t, const double *x, kd_restart mode)
     if (!b || (!x && mode != KD_RESTART_SMOOTH)) return KD_ERR_ARGUMENT;
     if (mode == KD_RESTART_SMOOTH && b->past.terms > 0) return pass_kink(b);
     return kd_bdf_start(b, t, x ? x : b->past.D[0], mode != KD_RESTART_FRESH);
+}
+
+// Order and past of before the step; the matrix is renewed: what was missed shall enter it.
+kd_status kd_bdf_retract(kd_bdf *b, double h)
+{
+    if (!b) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !b->retractable || b->kinked) return KD_ERR_STAGE;
+    kd_bdf_history_retract(&b->past, &b->step, b->x_old);
+    memcpy(b->slope, b->slope_old, (size_t)b->n * sizeof *b->x);
+    b->t_old = b->past.t[0];
+    b->order = b->step.order;
+    b->h_next = h;
+    b->h_old = 0;
+    b->equal = 0;
+    b->raising = b->retractable = false;
+    b->retracted = true;
+    b->accepted_since_start--;
+    b->stats.accepted--;
+    b->stats.retracted++;
+    kd_corrector_start(&b->corrector, false);
+    set_weights(b);
+    return KD_OK;
 }
 
 // ---- the step -------------------------------------------------------------------------------------------------------
@@ -639,13 +671,19 @@ static void accept(kd_bdf *b, const estimates *s)
     int k = b->step.order;
     b->equal = b->h == b->h_old && k == b->order_old ? b->equal + 1 : 1;
     choose_next(b, s);
+    memcpy(b->x_old, b->past.D[0], (size_t)b->n * sizeof *b->x);
+    double *slope = b->slope_old;
+    b->slope_old = b->slope;
+    b->slope = slope;
+    memcpy(slope, b->xdot, (size_t)b->n * sizeof *b->x);
     kd_bdf_history_accept(&b->past, &b->step, b->e);
     b->t_old = b->past.t[1];
     b->h_old = b->h;
     b->order_old = k;
     if (b->opt.order_fixed == b->order) b->order_least = b->order;
     b->accepted_since_start++;
-    b->kinked = false;
+    b->kinked = b->retracted = false;
+    b->retractable = !(b->opt.h_fixed > 0);
     forget_start(b);
     b->stats.accepted++;
     b->stats.h_last = b->h;
@@ -771,7 +809,8 @@ kd_status kd_bdf_step(kd_bdf *b, double t_end)
 {
     if (!b) return KD_ERR_ARGUMENT;
     double t = b->past.t[0];
-    b->rejected = false;
+    b->rejected = b->retracted;
+    b->retractable = false;
     b->cause = KD_OK;
     b->worst = -1;
     b->message[0] = '\0';
@@ -797,23 +836,40 @@ kd_status kd_bdf_step(kd_bdf *b, double t_end)
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
+void kd_bdf_refresh(kd_bdf *b)
+{
+    if (!b) return;
+    kd_corrector_start(&b->corrector, false);
+}
+
+bool kd_bdf_ends(kd_bdf *b, kd_step_ends *ends)
+{
+    if (!b || !ends || !b->retractable || b->kinked) return false;
+    *ends = (kd_step_ends){b->t_old, b->past.t[0], b->x_old, b->slope_old, b->past.D[0], b->slope};
+    return true;
+}
+
 double kd_bdf_time(const kd_bdf *b)
 {
+    if (!b) return 0;
     return b->past.t[0];
 }
 
 double kd_bdf_time_old(const kd_bdf *b)
 {
+    if (!b) return 0;
     return b->t_old;
 }
 
 const double *kd_bdf_x(const kd_bdf *b)
 {
+    if (!b) return NULL;
     return b->past.D[0];
 }
 
-// The polynomial through the last k + 2 points. The formulation's own interpolation is not used: it differentiates
-// positions, which agree with the velocities to the tolerance only, and steps of a multistep method are short.
+// The polynomial through the last k + 2 points, moved onto the constraints that the formulation holds. The
+// formulation's own interpolation is not used: it differentiates positions, which agree with the velocities to the
+// tolerance only, and steps of a multistep method are short.
 kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
 {
     if (!b || !x) return KD_ERR_ARGUMENT;
@@ -823,11 +879,17 @@ kd_status kd_bdf_dense(kd_bdf *b, double t, double *x)
     }
     bool inside = t < b->past.t[0] && b->accepted_since_start > 0;
     kd_bdf_history_interpolate(&b->past, inside ? b->past.terms - 1 : 0, t, x);
-    return KD_OK;
+    if (!inside || t == b->t_old || !b->dae->methods->between) return KD_OK;
+    b->cause = KD_OK;
+    kd_eval answer = b->dae->methods->between(b->dae->impl, t, x);
+    if (answer == KD_EVAL_OK) return KD_OK;
+    keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
+    return b->cause;
 }
 
 kd_stats kd_bdf_stats(const kd_bdf *b)
 {
+    if (!b) return (kd_stats){0};
     kd_stats stats = b->stats;
     kd_attempt_counters(b->dae, &stats);
     return stats;

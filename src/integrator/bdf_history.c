@@ -125,6 +125,19 @@ void kd_bdf_history_accept(kd_bdf_history *history, const kd_bdf_coefficients *c
     history->terms = k + 2;
 }
 
+// old pi_j D_j = phi_j - phi_(j+1)
+void kd_bdf_history_retract(kd_bdf_history *history, const kd_bdf_coefficients *c, const double *x)
+{
+    int n = history->n, k = c->order;
+    for (int j = 1; j <= k; j++) {
+        double *D = history->D[j], *above = history->D[j + 1], ratio = c->pi[j + 1] / c->pi[j];
+        for (int i = 0; i < n; i++) D[i] -= ratio * above[i];
+    }
+    memcpy(history->D[0], x, (size_t)n * sizeof *x);
+    memmove(history->t, history->t + 1, (KD_BDF_TERMS - 1) * sizeof *history->t);
+    history->terms = k + 1;
+}
+
 void kd_bdf_history_interpolate(const kd_bdf_history *history, int degree, double t, double *x)
 {
     memcpy(x, history->D[degree], (size_t)history->n * sizeof *x);

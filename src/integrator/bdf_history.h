@@ -48,6 +48,9 @@ void kd_bdf_history_coefficients(const kd_bdf_history *history, double t, int or
 void kd_bdf_history_predict(const kd_bdf_history *history, const kd_bdf_coefficients *c, double *x, double *xdot);
 // x(t) = P(t) + e is the newest point now
 void kd_bdf_history_accept(kd_bdf_history *history, const kd_bdf_coefficients *c, const double *e);
+// The other way round, right after it: the newest point is gone. x is that of before it; D of the highest order of
+// before is not known any more, which the order of the step did not need.
+void kd_bdf_history_retract(kd_bdf_history *history, const kd_bdf_coefficients *c, const double *x);
 // The polynomial of the given degree through the newest points
 void kd_bdf_history_interpolate(const kd_bdf_history *history, int degree, double t, double *x);
 

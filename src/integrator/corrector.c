@@ -11,12 +11,13 @@
 #include <math.h>
 #include <string.h>
 
-static const double SLOW = 0.9;      // rate of convergence that is given up
-static const int    MOST_SHRUNK = 3; // times in a row that the step became much shorter with the same derivatives
-static const int    WORTH = 8;       // iterations that new factors cost, about
-static const double AGEING = 1.5;    // growth of a measured rate in a step without measurement
-static const double ROUNDING = 100;  // increments below this many units in the last place are converged
-static const double NOTHING = 1e-3;  // slow increments below this part of opt.stop are rounding, whatever the size of x
+static const double SLOW = 0.9;        // rate of convergence that is given up
+static const int    MOST_SHRUNK = 3;   // times in a row that the step became much shorter with the same derivatives
+static const int    WORTH = 8;         // iterations that new factors cost, about
+static const double AGEING = 1.5;      // growth of a measured rate in a step without measurement
+static const double VANISHING = 1e-40; // increment that is nothing, in tolerances; squares of smaller ones underflow
+static const double ROUNDING = 100;    // increments below this many units in the last place are converged
+static const double NOTHING = 1e-3; // slow increments below this part of opt.stop are rounding, whatever the size of x
 
 void kd_corrector_cut(kd_corrector *c, kd_arena *arena, kd_dae *dae, const kd_corrector_options *opt)
 {
@@ -159,7 +160,7 @@ static double mean_rate(double reduction, int m)
 // Iterate with the present matrix. KD_ERR_NEWTON: too slow
 static kd_status iterate(kd_corrector *c, double t, double cj, double *x, double *xdot)
 {
-    double first = 0, rate = c->rate, rounding = ROUNDING * DBL_EPSILON * weighted_norm(c, x);
+    double first = 0, rate = c->rate, rounding = fmax(ROUNDING * DBL_EPSILON * weighted_norm(c, x), VANISHING);
     for (int m = 0; m < c->opt.max_newton; m++) {
         kd_status status = newton_step(c, m, t, cj, x, xdot);
         if (status < 0) return status;

@@ -160,11 +160,13 @@ void kd_cvode_destroy(kd_cvode *self)
 
 kd_status kd_cvode_start(kd_cvode *self, double t, const double *x)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     return kd_cvode_restart(self, t, x, KD_RESTART_FRESH);
 }
 
 kd_status kd_cvode_restart(kd_cvode *self, double t, const double *x, kd_restart mode)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     base->before = kd_cvode_stats(self);
     kd_status status = kd_sundials_begin_again(base, t, x, mode, NULL);
@@ -190,6 +192,7 @@ static kd_status relabel(kd_cvode *self)
 
 kd_status kd_cvode_step(kd_cvode *self, double t_end)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     bool         go;
     kd_status    status = kd_sundials_may_step(base, t_end, &go);
@@ -203,8 +206,29 @@ kd_status kd_cvode_step(kd_cvode *self, double t_end)
     return kd_sundials_stepped(base, flag, t, t_end);
 }
 
+// The solver starts again at the start of the step, with order 1 where it has several.
+kd_status kd_cvode_retract(kd_cvode *self, double h)
+{
+    if (!self) return KD_ERR_ARGUMENT;
+    kd_sundials *base = &self->base;
+    if (!kd_sundials_may_retract(base, h)) return KD_ERR_STAGE;
+    long      steps = base->steps - 1;
+    kd_status status = kd_cvode_restart(self, base->t_old, base->previous, KD_RESTART_SAME_ROWS);
+    kd_sundials_retracted(base, steps);
+    base->h_again = h;
+    if (status == KD_OK && CVodeSetInitStep(base->memory, h) != 0) status = kd_sundials_no_start(base);
+    return status;
+}
+
+bool kd_cvode_ends(kd_cvode *self, kd_step_ends *ends)
+{
+    if (!self || !ends) return false;
+    return kd_sundials_ends(&self->base, CVodeGetDky, ends);
+}
+
 kd_status kd_cvode_dense(kd_cvode *self, double t, double *x)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     return kd_sundials_dense(&self->base, CVodeGetDky, t, x);
 }
 
@@ -212,16 +236,19 @@ kd_status kd_cvode_dense(kd_cvode *self, double t, double *x)
 
 double kd_cvode_time(const kd_cvode *self)
 {
+    if (!self) return 0;
     return self->base.t;
 }
 
 double kd_cvode_time_old(const kd_cvode *self)
 {
+    if (!self) return 0;
     return self->base.t_old;
 }
 
 const double *kd_cvode_x(const kd_cvode *self)
 {
+    if (!self) return NULL;
     return self->base.accepted;
 }
 
@@ -233,6 +260,7 @@ const char *kd_cvode_message(const kd_cvode *self)
 // CVODE counts from its last start; earlier ones are added.
 kd_stats kd_cvode_stats(const kd_cvode *self)
 {
+    if (!self) return (kd_stats){0};
     kd_stats stats = self->base.before;
     void    *m = self->base.memory;
     long     steps = 0, evaluations = 0, setups = 0, error_failures = 0, solve_failures = 0;

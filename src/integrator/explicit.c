@@ -295,7 +295,8 @@ static kd_status solve_stages(kd_explicit *self)
 
 double kd_explicit_scale(const kd_explicit *self, int i)
 {
-    return self->opt.atol + self->opt.rtol * fmax(fabs(self->x[i]), fabs(self->x_new[i]));
+    return self->opt.atol * kd_attempt_unit(self->dae, i) +
+           self->opt.rtol * fmax(fabs(self->x[i]), fabs(self->x_new[i]));
 }
 
 // root mean square of h sum e_j k_j over the scales; keep: its terms in err
@@ -422,7 +423,9 @@ static double weighted(const kd_explicit *self, const double *y, const double *m
     double sum = 0;
     for (int i = 0; i < self->n; i++)
         if (self->dae->controlled[i])
-            sum += pow((y[i] - (minus ? minus[i] : 0)) / (self->opt.atol + self->opt.rtol * fabs(self->x[i])), 2);
+            sum += pow((y[i] - (minus ? minus[i] : 0)) /
+                           (self->opt.atol * kd_attempt_unit(self->dae, i) + self->opt.rtol * fabs(self->x[i])),
+                       2);
     return sqrt(sum);
 }
 
@@ -430,15 +433,15 @@ static double weighted(const kd_explicit *self, const double *y, const double *m
 static kd_status first_step(kd_explicit *self, double span)
 {
     double d0 = weighted(self, self->x, NULL), d1 = weighted(self, self->k_next, NULL);
-    double h = d0 > 1e-5 && d1 > 1e-5 ? 0.01 * d0 / d1 : 1e-6;
+    double T = kd_attempt_time(self->dae), h = d0 > 1e-5 && d1 * T > 1e-5 ? 0.01 * d0 / d1 : 1e-6 * T;
     h = fmin(h, span);
     for (int i = 0; i < self->n; i++) self->x_new[i] = self->x[i] + h * self->k_next[i];
     kd_status status = kd_explicit_rhs(self, self->t + h, self->x_new, self->k_end);
     self->h_next = h;
     if (status == KD_ERR_RETRY_FAILED) return KD_OK; // the step itself will try and shrink
     if (status < 0) return status;
-    double d2 = weighted(self, self->k_end, self->k_next) / h, most = fmax(d1, d2);
-    double h1 = most <= 1e-15 ? fmax(1e-6, 1e-3 * h) : pow(0.01 / most, 1.0 / self->order);
+    double d2 = weighted(self, self->k_end, self->k_next) / h, most = fmax(d1 * T, d2 * T * T);
+    double h1 = most <= 1e-15 ? fmax(1e-6 * T, 1e-3 * h) : T * pow(0.01 / most, 1.0 / self->order);
     self->h_next = fmin(fmin(100 * h, h1), span);
     return KD_OK;
 }
@@ -463,7 +466,7 @@ kd_status kd_explicit_start(kd_explicit *self, double t, const double *x)
     if (answer != KD_EVAL_OK) return (void)eval_cause(self, answer), self->cause;
     self->h_next = self->opt.h_fixed > 0 ? self->opt.h_fixed : self->opt.h_first;
     self->error_last = SMALLEST_ERROR;
-    self->has_past = self->rejected = self->stiff = self->told = self->dense_known = false;
+    self->has_past = self->rejected = self->retracted = self->stiff = self->told = self->dense_known = false;
     self->since_start = 0;
     self->hits = self->misses = 0;
     self->started = true;
@@ -483,6 +486,25 @@ kd_status kd_explicit_restart(kd_explicit *self, double t, const double *x, kd_r
     kd_status status = kd_explicit_start(self, t, x ? x : self->x);
     if (h > 0) self->h_next = h;
     return status;
+}
+
+// k_start is f at the start of the last step.
+kd_status kd_explicit_retract(kd_explicit *self, double h)
+{
+    if (!self) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !self->has_past || self->opt.h_fixed > 0) return KD_ERR_STAGE;
+    double *end = self->x;
+    self->x = self->x_old;
+    self->x_old = end;
+    memcpy(self->k_next, self->k_start, (size_t)self->n * sizeof(double));
+    self->t = self->t_old;
+    self->h_next = h;
+    self->error_last = SMALLEST_ERROR;
+    self->has_past = self->dense_known = false;
+    self->retracted = true;
+    self->stats.accepted--;
+    self->stats.retracted++;
+    return KD_OK;
 }
 
 // ---- the step -------------------------------------------------------------------------------------------------------
@@ -574,7 +596,7 @@ static void accept(kd_explicit *self, double err)
     self->stats.accepted++;
     self->since_start++;
     self->has_past = true;
-    self->dense_known = false;
+    self->retracted = self->dense_known = false;
     report(self, self->t_old, KD_ATTEMPT_ACCEPTED, err);
 }
 
@@ -615,7 +637,7 @@ static kd_status after_failure(kd_explicit *self, kd_status status)
 kd_status kd_explicit_step(kd_explicit *self, double t_end)
 {
     if (!self) return KD_ERR_ARGUMENT;
-    self->rejected = false;
+    self->rejected = self->retracted;
     self->cause = KD_OK;
     self->worst = -1;
     self->message[0] = '\0';
@@ -713,18 +735,28 @@ kd_status kd_explicit_dense(kd_explicit *self, double t, double *x)
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
+bool kd_explicit_ends(kd_explicit *self, kd_step_ends *ends)
+{
+    if (!self || !ends || !self->has_past) return false;
+    *ends = (kd_step_ends){self->t_old, self->t, self->x_old, self->k_start, self->x, self->k_next};
+    return true;
+}
+
 double kd_explicit_time(const kd_explicit *self)
 {
+    if (!self) return 0;
     return self->t;
 }
 
 double kd_explicit_time_old(const kd_explicit *self)
 {
+    if (!self) return 0;
     return self->t_old;
 }
 
 const double *kd_explicit_x(const kd_explicit *self)
 {
+    if (!self) return NULL;
     return self->x;
 }
 
@@ -735,6 +767,7 @@ const char *kd_explicit_message(const kd_explicit *self)
 
 kd_stats kd_explicit_stats(const kd_explicit *self)
 {
+    if (!self) return (kd_stats){0};
     kd_stats stats = self->stats;
     stats.order_last = self->order;
     if (!self->dae->methods->counters) return stats;

@@ -45,6 +45,7 @@ struct kd_explicit {
     double                      *share;                 // (n) of a report
     double                       error_last;            // of the last accepted step
     bool                         has_past, to_end, rejected, started, dense_known, end_known, stiff, told;
+    bool                         retracted;   // the last step was taken back: no growth right after it
     long                         since_start; // accepted steps
     int                          hits, misses;
     int                          worst;

@@ -529,6 +529,16 @@ kd_status kd_extrapolation_step(kd_extrapolation *self, double t_end)
     return kd_explicit_step((kd_explicit *)self, t_end);
 }
 
+kd_status kd_extrapolation_retract(kd_extrapolation *self, double h)
+{
+    return kd_explicit_retract((kd_explicit *)self, h);
+}
+
+bool kd_extrapolation_ends(kd_extrapolation *self, kd_step_ends *ends)
+{
+    return kd_explicit_ends((kd_explicit *)self, ends);
+}
+
 kd_status kd_extrapolation_dense(kd_extrapolation *self, double t, double *x)
 {
     return kd_explicit_dense((kd_explicit *)self, t, x);
@@ -536,16 +546,19 @@ kd_status kd_extrapolation_dense(kd_extrapolation *self, double t, double *x)
 
 double kd_extrapolation_time(const kd_extrapolation *self)
 {
+    if (!self) return 0;
     return self->frame.t;
 }
 
 double kd_extrapolation_time_old(const kd_extrapolation *self)
 {
+    if (!self) return 0;
     return self->frame.t_old;
 }
 
 const double *kd_extrapolation_x(const kd_extrapolation *self)
 {
+    if (!self) return NULL;
     return self->frame.x;
 }
 
@@ -556,5 +569,6 @@ const char *kd_extrapolation_message(const kd_extrapolation *self)
 
 kd_stats kd_extrapolation_stats(const kd_extrapolation *self)
 {
+    if (!self) return (kd_stats){0};
     return kd_explicit_stats(&self->frame);
 }

@@ -7,6 +7,7 @@
 #ifdef KD_WITH_SUNDIALS
 
 #include "core/text.h"
+#include "integrator/attempt.h"
 #include "integrator/sundials.h"
 #include <ida/ida.h>
 #include <math.h>
@@ -61,8 +62,9 @@ static int weights(N_Vector x, N_Vector weight, void *user_data)
     if (index3 && (IDAGetCurrentStep(base->memory, &h) != 0 || h <= 0)) h = o->h_first;
     for (int i = 0; i < base->dae->n; i++) {
         bool internal = base->dae->component[i] == KD_COMPONENT_INTERNAL;
-        w[i] = 1 / (o->rtol * fabs(y[i]) + (internal ? fmax(o->atol, INTERNAL_FLOOR) : o->atol));
-        if (index3 && h > 0) w[i] *= pow(fmin(h, 1), fmax(base->dae->index[i] - 1, 0));
+        w[i] = 1 / (o->rtol * fabs(y[i]) +
+                    (internal ? fmax(o->atol, INTERNAL_FLOOR) : o->atol) * kd_attempt_unit(base->dae, i));
+        if (index3 && h > 0) w[i] *= pow(fmin(h / kd_attempt_time(base->dae), 1), fmax(base->dae->index[i] - 1, 0));
     }
     return 0;
 }
@@ -194,16 +196,20 @@ void kd_ida_destroy(kd_ida *self)
 
 kd_status kd_ida_start(kd_ida *self, double t, const double *x)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     return kd_ida_restart(self, t, x, KD_RESTART_FRESH);
 }
 
 kd_status kd_ida_restart(kd_ida *self, double t, const double *x, kd_restart mode)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     base->before = kd_ida_stats(self);
     kd_status status = kd_sundials_begin_again(base, t, x, mode, N_VGetArrayPointer(self->xdot));
     if (status < 0) return status;
-    if (IDAReInit(base->memory, base->t, base->x, self->xdot) != 0) return kd_sundials_no_start(base);
+    if (IDAReInit(base->memory, base->t, base->x, self->xdot) != 0 ||
+        (self->opt.h_first > 0 && IDASetInitStep(base->memory, self->opt.h_first) != 0))
+        return kd_sundials_no_start(base);
     base->started = true;
     return KD_OK;
 }
@@ -216,7 +222,7 @@ static double first_step(const kd_ida *self, double span)
     const double *x = self->base.accepted, *xdot = N_VGetArrayPointer(self->xdot), *id = N_VGetArrayPointer(self->id);
     double        size = 0, rate = 0;
     for (int i = 0; i < self->base.dae->n; i++) {
-        double weight = 1 / (self->opt.rtol * fabs(x[i]) + self->opt.atol);
+        double weight = 1 / (self->opt.rtol * fabs(x[i]) + self->opt.atol * kd_attempt_unit(self->base.dae, i));
         if (id[i] == 0) continue;
         size = fmax(size, fabs(x[i]) * weight);
         rate = fmax(rate, fabs(xdot[i]) * weight);
@@ -234,6 +240,7 @@ static kd_status relabel(kd_ida *self)
 
 kd_status kd_ida_step(kd_ida *self, double t_end)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     kd_sundials *base = &self->base;
     bool         go;
     kd_status    status = kd_sundials_may_step(base, t_end, &go);
@@ -250,8 +257,28 @@ kd_status kd_ida_step(kd_ida *self, double t_end)
     return kd_sundials_stepped(base, flag, t, t_end);
 }
 
+// The solver starts again at the start of the step, with order 1 where it has several.
+kd_status kd_ida_retract(kd_ida *self, double h)
+{
+    if (!self) return KD_ERR_ARGUMENT;
+    kd_sundials *base = &self->base;
+    if (!kd_sundials_may_retract(base, h)) return KD_ERR_STAGE;
+    kd_status status = kd_ida_restart(self, base->t_old, base->previous, KD_RESTART_SAME_ROWS);
+    kd_sundials_retracted(base, 0);
+    base->h_again = h;
+    if (status == KD_OK && IDASetInitStep(base->memory, h) != 0) status = kd_sundials_no_start(base);
+    return status;
+}
+
+bool kd_ida_ends(kd_ida *self, kd_step_ends *ends)
+{
+    if (!self || !ends) return false;
+    return kd_sundials_ends(&self->base, IDAGetDky, ends);
+}
+
 kd_status kd_ida_dense(kd_ida *self, double t, double *x)
 {
+    if (!self) return KD_ERR_ARGUMENT;
     return kd_sundials_dense(&self->base, IDAGetDky, t, x);
 }
 
@@ -259,16 +286,19 @@ kd_status kd_ida_dense(kd_ida *self, double t, double *x)
 
 double kd_ida_time(const kd_ida *self)
 {
+    if (!self) return 0;
     return self->base.t;
 }
 
 double kd_ida_time_old(const kd_ida *self)
 {
+    if (!self) return 0;
     return self->base.t_old;
 }
 
 const double *kd_ida_x(const kd_ida *self)
 {
+    if (!self) return NULL;
     return self->base.accepted;
 }
 
@@ -280,6 +310,7 @@ const char *kd_ida_message(const kd_ida *self)
 // IDA counts from its last start; earlier ones are added.
 kd_stats kd_ida_stats(const kd_ida *self)
 {
+    if (!self) return (kd_stats){0};
     kd_stats stats = self->base.before;
     void    *m = self->base.memory;
     long     steps = 0, residuals = 0, setups = 0, error_failures = 0, solve_failures = 0;

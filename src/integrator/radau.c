@@ -28,7 +28,12 @@ static const double NEWTON_SHRINK = 0.5;      // step after divergence
 static const double RETRY_SHRINK = 0.25;      // step after a function that could not be evaluated
 static const double FIRST_SHRINK = 0.1;       // step after an error failure in the first step
 static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contraction of one step to the next
-static const int    MAX_SINGULAR = 5;         // singular Newton matrices in a row
+static const double LEAST_RATE = 1e-3;        // of theta: without another measurement h may grow by 32, not more
+static const double SURPRISE = 10;            // first increment over what the last one promised: the rate is unknown
+static const double SMALL = 1;          // increment, in tolerances, that is not given up after one look at the rate
+static const double HARMLESS = 0.1;     // a first increment of so few tolerances surprises nobody
+static const double LEAST_RTOL = 9.99;  // times uround
+static const int    MAX_SINGULAR = 5;   // singular Newton matrices in a row
 static const double NEWTON_STOP = 0.05; // fnewt = 0.05 sqrt(rtol_i): RADAU5's 1 leaves a Newton error above that of the
                                         // method on the pendulum; it costs 10 % (docs/methods/radau.md)
 static const double NEWTON_LOOSE = 1.33; // 1.33 rtol_i^(3/4) where that is larger (rtol above 1e-7): long steps
@@ -73,9 +78,12 @@ struct kd_radau {
     double h_accepted, err_accepted; // for the predictive controller
     double newton_stop;              // fnewt
     double theta, contraction;       // rate of the last Newton iteration; theta / (1 - theta) carried on
+    double theta_seen, h_seen;       // last rate that was measured with these derivatives, and the step that it was in
+    double h_newton, norm_first;     // step that contraction belongs to, first increment in it
     double norm;                     // of its last increment
     int    iterations;               // of the last Newton iteration
     bool   first, rejected, has_past, jacobian_current, restart;
+    bool   retracted;                // the last step was taken back: no growth right after it
     bool   lands;                    // ends of steps are instants, one after the other
     bool   kinked;                   // since the last step: x_old and Zprev are a past that nobody has seen
     bool   linearized, only_updated; // since creation; the matrix has new F_x' but old F_x
@@ -114,10 +122,10 @@ static kd_status check_options(const kd_radau_options *o, int nstate, char *mess
     for (int i = -1; i < nstate && !wrong; i++) {
         double r = i >= 0 && o->rtol_each ? o->rtol_each[i] : o->rtol;
         double a = i >= 0 && o->atol_each ? o->atol_each[i] : o->atol;
-        if (r > 10 * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
+        if (r >= LEAST_RTOL * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
         if (i < 0)
-            kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol above %g)", r, a,
-                    10 * o->uround);
+            kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol at least %g)", r, a,
+                    LEAST_RTOL * o->uround);
         else
             kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r,
                     a);
@@ -231,9 +239,25 @@ void kd_radau_destroy(kd_radau *r)
 
 // ---- norms ----------------------------------------------------------------------------------------------------------
 
+static void exchange(double **a, double **b)
+{
+    double *c = *a;
+    *a = *b;
+    *b = c;
+}
+
+// Nothing is known about the rate of Newton's method.
+static void forget_contraction(kd_radau *r)
+{
+    r->contraction = 1;
+    r->h_newton = INFINITY;
+    r->norm_first = 0;
+}
+
 static void set_weights(kd_radau *r)
 {
-    for (int i = 0; i < r->n; i++) r->weight[i] = 1 / (r->atol[i] + r->rtol[i] * fabs(r->x[i]));
+    for (int i = 0; i < r->n; i++)
+        r->weight[i] = 1 / (r->atol[i] * kd_attempt_unit(r->dae, i) + r->rtol[i] * fabs(r->x[i]));
 }
 
 static double error_norm(const kd_radau *r, const double *err)
@@ -409,14 +433,36 @@ static kd_status newton_step(kd_radau *r, double *norm)
     return isfinite(*norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
+// The rate is (matrix) \ (error of F_x): it grows with h^2 where F_x has a wrong stiffness. One that was measured in a
+// short step says nothing about a long one.
+static double growth_of_rate(const kd_radau *r, double h)
+{
+    double ratio = r->h / h;
+    return ratio > 1 ? ratio * ratio : 1;
+}
+
+// Increment after the last iteration that is allowed, at the present rate, over the stopping criterion
+static double predicted(const kd_radau *r, int k, double norm)
+{
+    return r->theta / (1 - r->theta) * norm * pow(r->theta, r->opt.max_newton - 1 - k) / r->newton_stop;
+}
+
+static bool promising(const kd_radau *r, int k, double norm)
+{
+    return r->theta < DIVERGED && predicted(r, k, norm) < 1;
+}
+
 // Newton iteration. KD_OK; KD_ERR_NEWTON with *shrink, the factor for the next attempt; other failures as they come.
 static kd_status newton(kd_radau *r, double *shrink)
 {
     int    most = r->opt.max_newton, k;
     double norm_old = 0, rate_old = 0;
     *shrink = NEWTON_SHRINK;
-    r->contraction = pow(fmax(r->contraction, r->opt.uround), FORGET_CONTRACTION);
-    r->theta = fabs(r->opt.theta);
+    double carried = pow(fmax(r->contraction, r->opt.uround), FORGET_CONTRACTION);
+    r->contraction = fmin(fmax(carried, 1), carried * growth_of_rate(r, r->h_newton));
+    double expected = SURPRISE * r->norm_first * pow(growth_of_rate(r, r->h_newton), 2); // starting values have order 3
+    r->h_newton = r->h;
+    r->theta = r->theta_seen * growth_of_rate(r, r->h_seen);
     for (k = 1; k <= most; k++) {
         double    norm = 0;
         kd_status status = newton_step(r, &norm);
@@ -424,18 +470,25 @@ static kd_status newton(kd_radau *r, double *shrink)
         if (status < 0) return status;
         if (k > 1) {
             double rate = norm / norm_old;
-            r->theta = k == 2 ? rate : sqrt(rate * rate_old);
+            r->theta = rate_old == 0 ? rate : sqrt(rate * rate_old);
+            if (k == 2 && norm <= SMALL && !promising(r, k, norm)) { // a first increment that was small by chance?
+                norm_old = fmax(norm, r->opt.uround);
+                continue;
+            }
             rate_old = rate;
             if (r->theta >= DIVERGED) return KD_ERR_NEWTON;
+            r->theta_seen = fmax(r->theta, LEAST_RATE * fabs(r->opt.theta));
+            r->h_seen = r->h;
             r->contraction = r->theta / (1 - r->theta);
             double left = most - 1 - k; // iterations left: can they reach the stopping criterion?
-            double predicted = r->contraction * norm * pow(r->theta, left) / r->newton_stop;
-            if (k < most && predicted >= 1) {
-                double q = fmax(1e-4, fmin(20, predicted));
+            if (k < most && predicted(r, k, norm) >= 1) {
+                double q = fmax(1e-4, fmin(20, predicted(r, k, norm)));
                 *shrink = 0.8 * pow(q, -1 / (4 + left));
                 return KD_ERR_NEWTON;
             }
         }
+        if (k == 1 && norm > fmax(expected, HARMLESS)) r->contraction = fmax(r->contraction, 1);
+        if (k == 1) r->norm_first = norm;
         norm_old = fmax(norm, r->opt.uround);
         if (r->contraction * norm <= r->newton_stop) return KD_OK;
     }
@@ -452,6 +505,13 @@ static kd_status linear_cause(kd_radau *r, kd_status status)
     r->worst = -1;
     kd_text(r->message, sizeof r->message, "%s", text);
     return status;
+}
+
+// Derivatives of the present point serve a step of the present size.
+static void assume_rate(kd_radau *r)
+{
+    r->theta_seen = LEAST_RATE * fabs(r->opt.theta);
+    r->h_seen = r->h;
 }
 
 // Newton matrix at x_k or at stage `stage` (1..3) of the present starting values or iterates
@@ -472,6 +532,7 @@ static kd_status linearize_at(kd_radau *r, int stage)
     raise_news(r, KD_MATRIX_EVALUATED);
     if (status < 0) return linear_cause(r, status);
     r->jacobian_current = r->linearized = true;
+    assume_rate(r);
     r->only_updated = false;
     return KD_OK;
 }
@@ -485,6 +546,7 @@ static kd_status update(kd_radau *r)
     raise_news(r, KD_MATRIX_UPDATED);
     if (status < 0) return linear_cause(r, status);
     r->jacobian_current = r->only_updated = true;
+    assume_rate(r);
     return KD_OK;
 }
 
@@ -562,7 +624,7 @@ static double first_step(kd_radau *r, double span)
         d0 += pow(r->x[i] * r->weight[i], 2);
         d1 += pow(r->xdot[i] * r->weight[i], 2);
     }
-    double h = d0 > 1e-10 && d1 > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6;
+    double T = kd_attempt_time(r->dae), h = d0 > 1e-10 && d1 * T * T > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6 * T;
     return fmin(h, span);
 }
 
@@ -583,10 +645,10 @@ kd_status kd_radau_start(kd_radau *r, double t, const double *x)
     set_weights(r);
     r->h_next = r->opt.h_first;
     r->h_factored = 0;
-    r->contraction = 1;
+    forget_contraction(r);
     r->first = r->restart = true;
     r->rejected = r->has_past = r->jacobian_current = false;
-    r->kinked = r->lands = false;
+    r->kinked = r->lands = r->retracted = false;
     r->accepted_since_start = 0;
     return KD_OK;
 }
@@ -625,6 +687,27 @@ kd_status kd_radau_restart(kd_radau *r, double t, const double *x, kd_restart mo
     r->jacobian_current = current;
     r->lands = lands;
     r->restart = false;
+    return KD_OK;
+}
+
+// Xdot has x' of the start of the last step until the next attempt. The matrix is renewed: what was missed shall enter
+// it.
+kd_status kd_radau_retract(kd_radau *r, double h)
+{
+    if (!r) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !r->has_past || r->kinked) return KD_ERR_STAGE;
+    exchange(&r->x, &r->x_old);
+    exchange(&r->xdot, &r->Xdot);
+    r->t = r->t_old;
+    r->h_next = h;
+    r->h_factored = 0;
+    forget_contraction(r);
+    r->has_past = r->jacobian_current = false;
+    r->retracted = true;
+    r->accepted_since_start = 0;
+    r->stats.accepted--;
+    r->stats.retracted++;
+    set_weights(r);
     return KD_OK;
 }
 
@@ -676,18 +759,10 @@ static kd_status complete(kd_radau *r, double h_new)
         kd_eval answer = dae->methods->rhs(dae->impl, t1, r->X, r->Xdot);
         if (answer != KD_EVAL_OK) return eval_cause(r, answer);
     }
-    double *old = r->x_old;
-    r->x_old = r->x;
-    r->x = r->X;
-    r->X = old;
-    old = r->xdot;
-    r->xdot = r->Xdot;
-    r->Xdot = old;
-    for (int i = 0; i < STAGES; i++) {
-        double *z = r->Zprev[i];
-        r->Zprev[i] = r->Z[i];
-        r->Z[i] = z;
-    }
+    exchange(&r->x_old, &r->x);
+    exchange(&r->x, &r->X);
+    exchange(&r->xdot, &r->Xdot);
+    for (int i = 0; i < STAGES; i++) exchange(&r->Zprev[i], &r->Z[i]);
     r->t_old = r->t;
     r->t = t1;
     r->jacobian_current = dae->keep && r->opt.reference == 0;
@@ -770,7 +845,7 @@ static kd_status after_failure(kd_radau *r, kd_status status, double shrink, int
     }
     r->restart = true; // selectors anew (S3: NSEL counts Newton failures)
     r->jacobian_current = false;
-    r->contraction = 1;
+    forget_contraction(r);
     if (too_small(r)) return r->cause == KD_ERR_NEWTON ? KD_ERR_STEP_TOO_SMALL : r->cause;
     return KD_OK;
 }
@@ -788,7 +863,7 @@ static kd_status relabel(kd_radau *r)
     r->has_past = r->jacobian_current = false;
     r->restart = true;
     r->h_factored = 0;
-    r->contraction = 1;
+    forget_contraction(r);
     set_weights(r);
     return KD_OK;
 }
@@ -809,7 +884,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
 {
     int singular = 0;
     if (!r) return KD_ERR_ARGUMENT;
-    r->rejected = false;
+    r->rejected = r->retracted;
     r->cause = KD_OK;
     r->worst = -1;
     r->message[0] = '\0';
@@ -859,7 +934,7 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
                 r->accepted_since_start++;
                 r->first = false;
                 r->has_past = true;
-                r->kinked = false;
+                r->kinked = r->retracted = false;
                 set_weights(r);
                 return KD_OK;
             }
@@ -871,18 +946,36 @@ kd_status kd_radau_step(kd_radau *r, double t_end)
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
+void kd_radau_refresh(kd_radau *r)
+{
+    if (!r) return;
+    r->h_factored = 0;
+    r->jacobian_current = false;
+}
+
+// Xdot has x' of the start of the step until the next attempt
+bool kd_radau_ends(kd_radau *r, kd_step_ends *ends)
+{
+    if (!r || !ends || !r->has_past || r->kinked) return false;
+    *ends = (kd_step_ends){r->t_old, r->t, r->x_old, r->Xdot, r->x, r->xdot};
+    return true;
+}
+
 double kd_radau_time(const kd_radau *r)
 {
+    if (!r) return 0;
     return r->t;
 }
 
 double kd_radau_time_old(const kd_radau *r)
 {
+    if (!r) return 0;
     return r->kinked ? r->t : r->t_old;
 }
 
 const double *kd_radau_x(const kd_radau *r)
 {
+    if (!r) return NULL;
     return r->x;
 }
 
@@ -913,6 +1006,7 @@ kd_status kd_radau_dense(kd_radau *r, double t, double *x)
 
 kd_stats kd_radau_stats(const kd_radau *r)
 {
+    if (!r) return (kd_stats){0};
     kd_stats stats = r->stats;
     kd_attempt_counters(r->dae, &stats);
     return stats;

@@ -16,6 +16,7 @@
 static const double UPDATE_THETA = 0.1;        // rate of Newton up to which derivatives are updated, not evaluated
 static const double RETRY_SHRINK = 0.25;       // step after a function that could not be evaluated
 static const double FIRST_SHRINK = 0.1;        // step after an error failure in the first step
+static const double LEAST_RTOL = 9.99;         // times uround
 static const int    MAX_SINGULAR = 5;          // singular Newton matrices in a row
 static const double NEWTON_STOP = 0.003;       // of the tolerance
 static const double NEWTON_TIGHT = 0.3;        // times sqrt(rtol)
@@ -53,10 +54,10 @@ static kd_status check_tolerances(const kd_sdirk_options *o, int nstate, char *m
     for (int i = -1; i < nstate; i++) {
         double r = i >= 0 && o->rtol_each ? o->rtol_each[i] : o->rtol;
         double a = i >= 0 && o->atol_each ? o->atol_each[i] : o->atol;
-        if (r > 10 * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
+        if (r >= LEAST_RTOL * o->uround && a > 0 && isfinite(r) && isfinite(a)) continue;
         if (i < 0)
-            kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol above %g)", r, a,
-                    10 * o->uround);
+            kd_text(message, size, "rtol = %g, atol = %g: tolerances must be positive (rtol at least %g)", r, a,
+                    LEAST_RTOL * o->uround);
         else
             kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r,
                     a);
@@ -208,9 +209,17 @@ void kd_sdirk_destroy(kd_sdirk *s)
 
 // ---- norms ----------------------------------------------------------------------------------------------------------
 
+static void exchange(double **a, double **b)
+{
+    double *c = *a;
+    *a = *b;
+    *b = c;
+}
+
 static void set_weights(kd_sdirk *s)
 {
-    for (int i = 0; i < s->n; i++) s->weight[i] = 1 / (s->atol[i] + s->rtol[i] * fabs(s->x[i]));
+    for (int i = 0; i < s->n; i++)
+        s->weight[i] = 1 / (s->atol[i] * kd_attempt_unit(s->dae, i) + s->rtol[i] * fabs(s->x[i]));
 }
 
 double kd_sdirk_error_norm(const kd_sdirk *s, const double *err)
@@ -284,6 +293,13 @@ static double gamma_of(const kd_sdirk *s)
     return 1 / (s->h * (s->opt.method == KD_SDIRK_ROSENBROCK ? rodas_gamma : s->table.gamma));
 }
 
+// Derivatives of the present point serve a step of the present size.
+static void assume_rate(kd_sdirk *s)
+{
+    s->theta_seen = KD_SDIRK_LEAST_RATE * fabs(s->opt.theta);
+    s->h_seen = s->h;
+}
+
 // Derivatives at the start of the step
 static kd_status linearize(kd_sdirk *s)
 {
@@ -295,6 +311,7 @@ static kd_status linearize(kd_sdirk *s)
     raise_news(s, KD_MATRIX_EVALUATED);
     if (status < 0) return linear_cause(s, status);
     s->jacobian_current = s->jacobian_here = s->linearized = true;
+    assume_rate(s);
     return KD_OK;
 }
 
@@ -309,6 +326,7 @@ static kd_status update(kd_sdirk *s)
     if (status < 0) return linear_cause(s, status);
     s->jacobian_current = true;
     s->jacobian_here = false;
+    assume_rate(s);
     return KD_OK;
 }
 
@@ -366,7 +384,7 @@ static double first_step(kd_sdirk *s, double span)
         d0 += pow(s->x[i] * s->weight[i], 2);
         d1 += pow(s->xdot[i] * s->weight[i], 2);
     }
-    double h = d0 > 1e-10 && d1 > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6;
+    double T = kd_attempt_time(s->dae), h = d0 > 1e-10 && d1 * T * T > 1e-10 ? 0.01 * sqrt(d0 / d1) : 1e-6 * T;
     return fmin(h, span);
 }
 
@@ -389,11 +407,11 @@ kd_status kd_sdirk_start(kd_sdirk *s, double t, const double *x)
     set_weights(s);
     s->h_next = s->opt.h_first;
     s->h_factored = 0;
-    s->contraction = 1;
+    kd_sdirk_forget_contraction(s);
     s->theta = 0;
     s->first = s->restart = true;
     s->rejected = s->jacobian_current = s->jacobian_here = s->moved_on = false;
-    s->kinked = s->lands = false;
+    s->kinked = s->lands = s->retracted = false;
     s->accepted_since_start = 0;
     return KD_OK;
 }
@@ -428,6 +446,27 @@ kd_status kd_sdirk_restart(kd_sdirk *s, double t, const double *x, kd_restart mo
     s->jacobian_current = current;
     s->lands = lands;
     s->restart = false;
+    return KD_OK;
+}
+
+// The matrix is renewed: what was missed shall enter it.
+kd_status kd_sdirk_retract(kd_sdirk *s, double h)
+{
+    if (!s) return KD_ERR_ARGUMENT;
+    if (!(h > 0) || !s->has_past || s->kinked) return KD_ERR_STAGE;
+    exchange(&s->x, &s->x_old);
+    exchange(&s->xdot, &s->xdot_old);
+    s->xdot_known = s->old_known;
+    s->t = s->t_old;
+    s->h_next = h;
+    s->h_factored = 0;
+    kd_sdirk_forget_contraction(s);
+    s->has_past = s->moved_on = s->jacobian_current = s->jacobian_here = false;
+    s->retracted = true;
+    s->accepted_since_start = 0;
+    s->stats.accepted--;
+    s->stats.retracted++;
+    set_weights(s);
     return KD_OK;
 }
 
@@ -473,13 +512,6 @@ static kd_status relabel(kd_sdirk *s)
     if (answer == KD_EVAL_OK) return KD_OK;
     kd_status status = kd_sdirk_eval_cause(s, answer);
     return status == KD_ERR_CALLBACK_STOP ? status : s->cause;
-}
-
-static void exchange(double **a, double **b)
-{
-    double *c = *a;
-    *a = *b;
-    *b = c;
 }
 
 // x_1 in X, corrected and projected by the formulation; Xdot belongs to it. KD_OK, or the attempt has to be repeated.
@@ -547,7 +579,7 @@ static kd_status attempt(kd_sdirk *s, double *shrink, double *err)
     if (status == KD_ERR_NEWTON && !s->jacobian_here) {
         status = linearize(s);
         if (status == KD_OK) status = factor(s);
-        s->contraction = 1;
+        kd_sdirk_forget_contraction(s);
         if (status == KD_OK) status = kd_sdirk_stages(s, shrink);
     }
     return status == KD_OK ? kd_sdirk_estimate(s, err) : status;
@@ -577,7 +609,7 @@ static kd_status after_failure(kd_sdirk *s, kd_status status, double shrink, int
     reject(s, shrink);
     s->restart = true;
     s->jacobian_current = s->jacobian_here = false;
-    s->contraction = 1;
+    kd_sdirk_forget_contraction(s);
     if (too_small(s)) return s->cause == KD_ERR_NEWTON ? KD_ERR_STEP_TOO_SMALL : s->cause;
     return KD_OK;
 }
@@ -610,7 +642,7 @@ static kd_status accept(kd_sdirk *s, double err)
     s->accepted_since_start++;
     s->first = false;
     s->has_past = true;
-    s->kinked = false;
+    s->kinked = s->retracted = false;
     set_weights(s);
     return KD_OK;
 }
@@ -628,7 +660,7 @@ kd_status kd_sdirk_step(kd_sdirk *s, double t_end)
 {
     int singular = 0;
     if (!s) return KD_ERR_ARGUMENT;
-    s->rejected = false;
+    s->rejected = s->retracted;
     s->cause = KD_OK;
     s->worst = -1;
     s->message[0] = '\0';
@@ -665,18 +697,35 @@ kd_status kd_sdirk_step(kd_sdirk *s, double t_end)
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
+void kd_sdirk_refresh(kd_sdirk *s)
+{
+    if (!s) return;
+    s->h_factored = 0;
+    s->jacobian_current = s->jacobian_here = false;
+}
+
+bool kd_sdirk_ends(kd_sdirk *s, kd_step_ends *ends)
+{
+    if (!s || !ends || !s->has_past || s->kinked || !s->old_known || !s->xdot_known) return false;
+    *ends = (kd_step_ends){s->t_old, s->t, s->x_old, s->xdot_old, s->x, s->xdot};
+    return true;
+}
+
 double kd_sdirk_time(const kd_sdirk *s)
 {
+    if (!s) return 0;
     return s->t;
 }
 
 double kd_sdirk_time_old(const kd_sdirk *s)
 {
+    if (!s) return 0;
     return s->kinked ? s->t : s->t_old;
 }
 
 const double *kd_sdirk_x(const kd_sdirk *s)
 {
+    if (!s) return NULL;
     return s->x;
 }
 
@@ -711,6 +760,7 @@ kd_status kd_sdirk_dense(kd_sdirk *s, double t, double *x)
 
 kd_stats kd_sdirk_stats(const kd_sdirk *s)
 {
+    if (!s) return (kd_stats){0};
     kd_stats stats = s->stats;
     kd_attempt_counters(s->dae, &stats);
     return stats;

@@ -9,7 +9,8 @@
 
 #define KD_SDIRK_STAGES 7 // the largest number of all methods
 
-static const double KD_SDIRK_SHRINK = 0.5; // step after divergence
+static const double KD_SDIRK_SHRINK = 0.5;      // step after divergence
+static const double KD_SDIRK_LEAST_RATE = 1e-3; // of theta: without another measurement h may grow by 32, not more
 
 // X_i = x_0 + h sum_j<=i A_ij X_j', A_ii = gamma; the last stage is x_1
 typedef struct kd_sdirk_table {
@@ -56,10 +57,14 @@ struct kd_sdirk {
     double h_accepted, err_accepted; // for the predictive controller
     double newton_stop;              // fnewt
     double theta, contraction;       // slowest rate of the stages; theta / (1 - theta) carried on
-    double norm;                     // of Newton's last increment
-    int    iterations;               // of the stage that needed most
+    double theta_seen, h_seen;       // last rate that was measured with these derivatives, and the step that it was in
+    double h_newton;                 // step that contraction and norm_first belong to
+    double norm_first[KD_SDIRK_STAGES]; // first increment of each stage in it
+    double norm;                        // of Newton's last increment
+    int    iterations;                  // of the stage that needed most
     bool   first, rejected, has_past, restart;
     bool   xdot_known, old_known; // xdot, xdot_old are derivatives
+    bool   retracted;             // the last step was taken back: no growth right after it
     bool   lands;                 // ends of steps are instants, one after the other
     bool   kinked;                // since the last step: x_old is a past that nobody has seen
     bool   linearized;            // since creation
@@ -75,6 +80,8 @@ struct kd_sdirk {
     char           message[600];
 };
 
+// Nothing is known about the rate of Newton's method.
+void kd_sdirk_forget_contraction(kd_sdirk *s);
 // Note why a function refused: KD_ERR_CALLBACK_STOP or KD_ERR_RETRY_FAILED.
 kd_status kd_sdirk_eval_cause(kd_sdirk *s, kd_eval answer);
 // Weighted norm of an error estimate, at least 1e-10; NaN stays NaN.

@@ -13,6 +13,8 @@
 
 static const double DIVERGED = 0.99;          // contraction factor beyond which Newton is given up
 static const double FORGET_CONTRACTION = 0.8; // exponent that carries the contraction of one stage to the next
+static const double SURPRISE = 10;            // first increment over what the last one promised: the rate is unknown
+static const double HARMLESS = 0.1;           // a first increment of so few tolerances surprises nobody
 static const double TIME_INCREMENT = 1e-5;    // part of h over which f is differenced by t
 
 // ---- prediction -----------------------------------------------------------------------------------------------------
@@ -155,11 +157,27 @@ static kd_status newton_step(kd_sdirk *s, int i)
     return isfinite(s->norm) ? KD_OK : KD_ERR_NEWTON;
 }
 
+// The rate is (matrix) \ (error of F_x): it grows with h^2 where F_x has a wrong stiffness. One that was measured in a
+// short step says nothing about a long one.
+static double growth_of_rate(const kd_sdirk *s, double h)
+{
+    double ratio = s->h / h;
+    return ratio > 1 ? ratio * ratio : 1;
+}
+
+void kd_sdirk_forget_contraction(kd_sdirk *s)
+{
+    s->contraction = 1;
+    s->h_newton = INFINITY;
+    memset(s->norm_first, 0, sizeof s->norm_first);
+}
+
 // Newton iteration of stage i. The rate of convergence tells when it is done and, early, that it will not be.
-static kd_status newton(kd_sdirk *s, int i, double *shrink)
+static kd_status newton(kd_sdirk *s, int i, double growth, double *shrink)
 {
     int    most = s->opt.max_newton;
     double norm_old = 0, rate_old = 0, theta = 0;
+    double expected = SURPRISE * s->norm_first[i] * growth; // starting values of stages have order 1
     s->contraction = pow(fmax(s->contraction, s->opt.uround), FORGET_CONTRACTION);
     for (int k = 1; k <= most; k++) {
         kd_status status = newton_step(s, i);
@@ -179,6 +197,8 @@ static kd_status newton(kd_sdirk *s, int i, double *shrink)
                 return KD_ERR_NEWTON;
             }
         }
+        if (k == 1 && s->norm > fmax(expected, HARMLESS)) s->contraction = fmax(s->contraction, 1);
+        if (k == 1) s->norm_first[i] = s->norm;
         norm_old = fmax(s->norm, s->opt.uround);
         if (s->contraction * s->norm <= s->newton_stop) return KD_OK;
     }
@@ -195,11 +215,25 @@ static void set_base(kd_sdirk *s, int i)
     }
 }
 
+// The slowest rate of the stages; that of an earlier step if none needed a second iteration
+static void take_rate(kd_sdirk *s)
+{
+    if (s->theta == 0) {
+        s->theta = s->theta_seen * growth_of_rate(s, s->h_seen);
+    } else {
+        s->theta_seen = fmax(s->theta, KD_SDIRK_LEAST_RATE * fabs(s->opt.theta));
+        s->h_seen = s->h;
+    }
+}
+
 kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink)
 {
+    const double growth = growth_of_rate(s, s->h_newton);
     *shrink = KD_SDIRK_SHRINK;
     s->theta = 0;
     s->iterations = 0;
+    s->contraction = fmin(fmax(s->contraction, 1), s->contraction * growth);
+    s->h_newton = s->h;
     if (s->table.first > 0) { // X_1 = x_0
         memset(s->Z[0], 0, (size_t)s->n * sizeof(double));
         memcpy(s->K[0], s->xdot, (size_t)s->n * sizeof(double));
@@ -207,10 +241,11 @@ kd_status kd_sdirk_stages(kd_sdirk *s, double *shrink)
     for (int i = s->table.first; i < s->table.stages; i++) {
         predict(s, i);
         set_base(s, i);
-        kd_status status = newton(s, i, shrink);
+        kd_status status = newton(s, i, growth, shrink);
         if (status < 0) return status;
         for (int k = 0; k < s->nd; k++) s->K[i][k] = (s->Z[i][k] - s->base[k]) / (s->h * s->table.gamma);
     }
+    take_rate(s);
     return KD_OK;
 }
 

@@ -56,6 +56,8 @@ kd_status kd_sundials_check_ode(const char *what, const kd_dae *dae, char *messa
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
+enum { MOST_VECTORS = 80, SURROUNDINGS = 1 << 20 /* bytes */ };
+
 kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_class *methods, kd_dae *dae, long max_steps)
 {
     kd_arena *arena = &self->arena;
@@ -64,13 +66,19 @@ kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_class *methods, 
     self->dae = dae;
     self->max_steps = max_steps;
     self->accepted = kd_cut_double(arena, n);
+    self->previous = kd_cut_double(arena, n);
+    self->slope_old = kd_cut_double(arena, n);
+    self->slope = kd_cut_double(arena, n);
     self->F = kd_cut_double(arena, n);
     self->part = kd_cut_double(arena, n);
     self->y = kd_cut_double(arena, dae->nreduced_max);
     self->share = kd_cut_double(arena, n);
     kd_kink_cut(&self->kink, arena, n);
     self->measured = kd_cut_bool(arena, n);
-    if (arena->failed || SUNContext_Create(NULL, &self->context) != 0) return KD_ERR_MEMORY;
+    // SUNDIALS copies vectors without looking whether there was memory for them: there must be some for all
+    const size_t vectors = MOST_VECTORS * sizeof(double) * (size_t)(n > 0 ? n : 1);
+    if (arena->failed || !kd_memory_offers(vectors + SURROUNDINGS)) return KD_ERR_MEMORY;
+    if (SUNContext_Create(NULL, &self->context) != 0) return KD_ERR_MEMORY;
     for (int i = 0; i < n; i++) self->measured[i] = true;
     if (!kd_sundials_vector(self, &self->x) || !kd_sundials_vector(self, &self->error) ||
         !kd_sundials_vector(self, &self->weight))
@@ -443,10 +451,23 @@ kd_status kd_sundials_relabel(kd_sundials *self, bool *changed)
     return kd_sundials_fail(self, self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED);
 }
 
+bool kd_sundials_may_retract(const kd_sundials *self, double h)
+{
+    return self->started && self->steps > 0 && self->t > self->t_old && h > 0;
+}
+
+void kd_sundials_retracted(kd_sundials *self, long steps)
+{
+    self->steps = steps;
+    self->before.accepted--;
+    self->before.retracted++;
+}
+
 kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_end)
 {
     if (self->dae->observe) report_failures(self);
     if (flag < 0) return kd_sundials_fail(self, status_of(self, flag));
+    memcpy(self->previous, self->accepted, (size_t)self->dae->n * sizeof(double));
     memcpy(self->accepted, N_VGetArrayPointer(self->x), (size_t)self->dae->n * sizeof(double));
     self->t_old = self->t;
     self->t = flag == TSTOP_RETURN ? t_end : t;
@@ -480,6 +501,20 @@ kd_status kd_sundials_dense(kd_sundials *self, int (*get_dky)(void *, double, in
         return self->fault;
     }
     return KD_OK;
+}
+
+// x' of the solver's own polynomial
+bool kd_sundials_ends(kd_sundials *self, int (*get_dky)(void *, double, int, N_Vector), kd_step_ends *ends)
+{
+    const double  t[2] = {self->t_old, self->t};
+    double *const slope[2] = {self->slope_old, self->slope};
+    if (!self->started || self->steps == 0 || !(self->t > self->t_old)) return false;
+    for (int k = 0; k < 2; k++) {
+        if (get_dky(self->memory, t[k], 1, self->error) != 0) return false;
+        memcpy(slope[k], N_VGetArrayPointer(self->error), (size_t)self->dae->n * sizeof(double));
+    }
+    *ends = (kd_step_ends){t[0], t[1], self->previous, self->slope_old, self->accepted, self->slope};
+    return true;
 }
 
 void kd_sundials_formulation_stats(const kd_sundials *self, bool own, kd_stats *stats)

@@ -38,13 +38,15 @@ struct kd_sundials {
     double                   solution_factor; // own linear algebra: factor of solutions
     bool                    *measured;        // (n) takes part in the error test
     double                   t, t_old;
-    double                  *accepted;     // (n) at t
-    double                  *F, *part, *y; // own linear algebra
-    double                  *share;        // (n) of a report
-    kd_kink                  kink;         // the last one
-    double                   h_begun;      // first step of the last start
-    double                   h_again;      // the next one should try it; 0: unknown
-    long                     steps;        // since the start
+    double                  *accepted;          // (n) at t
+    double                  *previous;          // (n) at t_old
+    double                  *slope_old, *slope; // (n) x' there and at t, for kd_sundials_ends
+    double                  *F, *part, *y;      // own linear algebra
+    double                  *share;             // (n) of a report
+    kd_kink                  kink;              // the last one
+    double                   h_begun;           // first step of the last start
+    double                   h_again;           // the next one should try it; 0: unknown
+    long                     steps;             // since the start
     long                     max_steps;
     kd_stats                 before; // statistics of earlier starts
     bool                     started;
@@ -104,11 +106,15 @@ kd_status kd_sundials_may_step(kd_sundials *self, double t_end, bool *go) KD_NOD
 double kd_sundials_limit(const kd_sundials *self, double t_end, double h_max);
 // State-space forms may change their coordinates between two steps; *changed: the solver must start again at (t, x).
 kd_status kd_sundials_relabel(kd_sundials *self, bool *changed) KD_NODISCARD;
+// May the last step be taken back? And, when the solver has started again at t_old, previous: count it.
+bool kd_sundials_may_retract(const kd_sundials *self, double h);
+void kd_sundials_retracted(kd_sundials *self, long steps);
 // The solver answered flag, self->x at t: the answer of the step.
 kd_status kd_sundials_stepped(kd_sundials *self, int flag, double t, double t_end) KD_NODISCARD;
 // Dense output: what get_dky, e.g. CVodeGetDky, has at t, corrected
 kd_status kd_sundials_dense(kd_sundials *self, int (*get_dky)(void *, double, int, N_Vector), double t,
                             double *x) KD_NODISCARD;
+bool      kd_sundials_ends(kd_sundials *self, int (*get_dky)(void *, double, int, N_Vector), kd_step_ends *ends);
 kd_status kd_sundials_fail(kd_sundials *self, kd_status status);
 
 // What the formulation counted since its creation: projections and, if its linear algebra is used, what that costs.

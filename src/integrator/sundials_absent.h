@@ -33,6 +33,16 @@
         (void)self, (void)t_end;                                                                                       \
         return KD_ERR_UNAVAILABLE;                                                                                     \
     }                                                                                                                  \
+    kd_status kd_##name##_retract(kd_##name *self, double h)                                                           \
+    {                                                                                                                  \
+        (void)self, (void)h;                                                                                           \
+        return KD_ERR_UNAVAILABLE;                                                                                     \
+    }                                                                                                                  \
+    bool kd_##name##_ends(kd_##name *self, kd_step_ends *ends)                                                         \
+    {                                                                                                                  \
+        (void)self, (void)ends;                                                                                        \
+        return false;                                                                                                  \
+    }                                                                                                                  \
     kd_status kd_##name##_dense(kd_##name *self, double t, double *x)                                                  \
     {                                                                                                                  \
         (void)self, (void)t, (void)x;                                                                                  \

@@ -105,3 +105,21 @@ void kd_csv_abandon(kd_csv *csv)
     kd_free(csv->path);
     kd_free(csv);
 }
+
+kd_status kd_csv_wrap(FILE *file, int ncolumns, kd_csv **csv)
+{
+    *csv = kd_alloc(sizeof **csv);
+    if (!*csv) return KD_ERR_MEMORY;
+    **csv = (kd_csv){.file = file, .ncolumns = ncolumns};
+    return KD_OK;
+}
+
+void kd_csv_unwrap(kd_csv *csv)
+{
+    kd_free(csv);
+}
+
+FILE *kd_csv_file(kd_csv *csv)
+{
+    return csv->file;
+}

@@ -23,6 +23,11 @@ kd_status kd_csv_close(kd_csv *csv, char *message, size_t size) KD_NODISCARD;
 // Free the writer without leaving a file. NULL is fine.
 void kd_csv_abandon(kd_csv *csv);
 
+// A writer on a file that is open already, for the head of a table; unwrapping leaves that file open.
+kd_status kd_csv_wrap(FILE *file, int ncolumns, kd_csv **csv) KD_NODISCARD;
+void      kd_csv_unwrap(kd_csv *csv); // NULL is fine
+FILE     *kd_csv_file(kd_csv *csv);   // for rows that are written already
+
 // One cell of text; with commas, quotes or line breaks it is quoted.
 void kd_csv_put_text(FILE *file, const char *text);
 

@@ -51,6 +51,18 @@ void kd_event_log_destroy(kd_event_log *self)
 
 // ---- hearing --------------------------------------------------------------------------------------------------------
 
+// What is driven: a row of lambda or mu, or a coordinate of its own
+static void name_driven(const kd_eom *eom, int index, char *buffer, size_t size)
+{
+    const int nlambda = kd_eom_dims(eom).nlambda;
+    if (index < 0)
+        kd_eom_name(eom, KD_NAME_DRIVE, -1 - index, buffer, size);
+    else if (index < nlambda)
+        kd_eom_name(eom, KD_NAME_LAMBDA, index, buffer, size);
+    else
+        kd_eom_name(eom, KD_NAME_MU, index - nlambda, buffer, size);
+}
+
 static void name_of(const kd_eom *eom, const kd_event *event, char *buffer, size_t size)
 {
     buffer[0] = '\0';
@@ -66,6 +78,9 @@ static void name_of(const kd_eom *eom, const kd_event *event, char *buffer, size
     case KD_EVENT_STICK:
     case KD_EVENT_SLIDE:
         kd_eom_name(eom, KD_NAME_MU, event->index, buffer, size);
+        break;
+    case KD_EVENT_KICK:
+        name_driven(eom, event->index, buffer, size);
         break;
     default:
         break;
@@ -138,6 +153,7 @@ static const char *const words[KD_EVENT_KIND_COUNT][2] = {
     [KD_EVENT_SLIDE] = {"start of sliding", "starts of sliding"},
     [KD_EVENT_SAMPLE] = {"sample", "samples"},
     [KD_EVENT_BREAK] = {"break of a function of time", "breaks of functions of time"},
+    [KD_EVENT_KICK] = {"jump of a prescribed velocity", "jumps of prescribed velocities"},
 };
 
 const char *kd_event_log_describe(const kd_event_log *self, char *buffer, size_t size)

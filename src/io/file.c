@@ -63,6 +63,11 @@ kd_status kd_file_close(FILE *file, const char *path, char *message, size_t size
     bool failed = ferror(file) != 0;
     failed = fflush(file) != 0 || failed;
     int reason = errno;
+    if (!failed && renames &&
+        fsync(fileno(file)) != 0) {                 // the content before its name: a crash leaves one or the other
+        failed = errno != EINVAL && errno != EROFS; // some file systems cannot
+        if (failed) reason = errno;
+    }
     failed = fclose(file) != 0 || failed;
     if (!failed && renames) failed = rename(n.temporary, n.final) != 0;
     if (!failed) return KD_OK;

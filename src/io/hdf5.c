@@ -6,7 +6,7 @@
 //     /channels/NAME    (n), in the order of the table; attributes: name, unit, group, column
 //     /settings         attributes: name = text
 //     /statistics       attributes: key = number
-//     /certificate      attributes: json, text
+//     /certificate      attributes: clean (1, 0), verdict, json, text
 //     /events           datasets t, kind, element, direction, text; attributes: kind = count. Where events are possible
 //     /model            text of the model file
 //
@@ -38,7 +38,7 @@ bool kd_result_has_hdf5(void)
 #include "core/memory.h"
 #include "io/file.h"
 
-enum { TEXT_SIZE = 6000, OVERHEAD = 4096 /* bytes per channel: headers and attributes */ };
+enum { TEXT_SIZE = 32000, OVERHEAD = 4096 /* bytes per channel: headers and attributes */ };
 
 typedef struct writer {
     hid_t   file, creation; // creation: of datasets and groups, without times of change
@@ -255,8 +255,9 @@ static void put_events(writer *w, const kd_event_log *log)
 
 static void put_facts(writer *w, const kd_result *r)
 {
-    char  text[TEXT_SIZE];
-    hid_t group = open_group(w, "settings");
+    char     text[TEXT_SIZE];
+    kd_clean verdict;
+    hid_t    group = open_group(w, "settings");
     for (int i = 0; i < r->nsettings; i++) put_text(w, group, r->settings[i].name, r->settings[i].value);
     close_group(w, group);
     group = open_group(w, "statistics");
@@ -271,6 +272,9 @@ static void put_facts(writer *w, const kd_result *r)
     group = open_group(w, "certificate");
     kd_certificate_describe(&r->certificate, text, sizeof text);
     put_text(w, group, "text", text);
+    kd_certificate_verdict(&r->certificate, &verdict);
+    put_count(w, group, "clean", verdict.clean);
+    put_text(w, group, "verdict", verdict.sentence);
     kd_certificate_json(&r->certificate, text, sizeof text);
     put_text(w, group, "json", text);
     close_group(w, group);
@@ -279,6 +283,9 @@ static void put_facts(writer *w, const kd_result *r)
     put_text(w, w->file, "version", kd_version());
     put_text(w, w->file, "status", kd_status_name(r->certificate.status));
     put_text(w, w->file, "message", r->message ? r->message : "");
+    text[0] = '\0';
+    for (int i = 0; i < r->nwarnings; i++) kd_text_append(text, sizeof text, "%s\n", r->warnings[i]);
+    put_text(w, w->file, "warnings", text);
     put_number(w, w->file, "reference_error", r->reference_error);
     if (r->model_file) put_text(w, w->file, "model_file", r->model_file);
     if (r->model_text) put_model(w, r->model_text);
@@ -335,8 +342,9 @@ kd_status kd_result_save_hdf5(const kd_result *r, const char *path, char *messag
     (void)H5Eget_auto2(H5E_DEFAULT, &handler, &context);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     w.column = kd_alloc(n * sizeof(double));
-    if (!w.column) goto done;
-    open_file(&w, (columns + 1) * (n * sizeof(double) + OVERHEAD));
+    const size_t bytes = (columns + 1) * (n * sizeof(double) + OVERHEAD);
+    if (!w.column || !kd_memory_offers(2 * bytes)) goto done; // the library ends badly where it gets none
+    open_file(&w, bytes);
     if (!w.failed) put_channels(&w, r->recording);
     if (!w.failed) put_facts(&w, r);
     if (!w.failed && r->events) put_events(&w, r->events);

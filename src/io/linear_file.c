@@ -95,16 +95,26 @@ static void put_modes(FILE *file, const kd_modes *m)
     }
 }
 
-void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes)
+void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes, const char *rest)
 {
     matrix list[KD_LINEAR_MATRICES];
-    fputs("{\n\"t\": ", file);
+    fputs("{\n", file);
+    if (rest) {
+        fputs("\"from_equilibrium\": ", file);
+        put_text(file, rest);
+        fputs(",\n", file);
+    }
+    fputs("\"t\": ", file);
     put_number(file, l->t);
     fputs(",\n\"speed\": ", file);
     put_number(file, l->speed);
     fputs(",\n\"acceleration\": ", file);
     put_number(file, l->force);
     fprintf(file, ",\n\"redundant\": %d", l->nredundant);
+    fputs(",\n\"difference_error\": ", file);
+    put_number(file, l->difference_error);
+    fputs(",\n\"difference_of\": ", file);
+    put_text(file, l->difference_name ? l->difference_name : "");
     put_names(file, "states", l->nx, l->state_name);
     put_names(file, "inputs", l->nu, l->input_name);
     put_names(file, "outputs", l->ny, l->output_name);

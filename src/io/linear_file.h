@@ -5,8 +5,9 @@
 #include <kardan/linearize.h>
 #include <stdio.h>
 
-// One JSON object: names, matrices by rows, eigenvalues.
-void kd_linear_write_json(FILE *file, const kd_linear *linear, const kd_modes *modes);
+// One JSON object: names, matrices by rows, eigenvalues. rest: how the equilibrium was found that they belong to, or
+// NULL.
+void kd_linear_write_json(FILE *file, const kd_linear *linear, const kd_modes *modes, const char *rest);
 // Names and matrices for readers.
 void kd_linear_write_text(FILE *file, const kd_linear *linear);
 // MAT file of level 5, read by Octave and MATLAB: A, B, C, D, M, R_v, R_p, F, J, T, t; descriptor form E, Ad, Bd, Cd,

@@ -142,6 +142,13 @@ static void count_columns(kd_recording *rec)
     for (rec->nslots = 16; rec->nslots < 2 * rec->columns;) rec->nslots *= 2;
 }
 
+double kd_recording_bytes(const kd_eom *eom, int capacity)
+{
+    kd_recording rec = {.eom = eom, .dims = kd_eom_dims(eom)};
+    count_columns(&rec);
+    return (double)capacity * (rec.columns + 1) * sizeof(double) + (double)rec.columns * (sizeof *rec.name + UNIT_SIZE);
+}
+
 kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int capacity, kd_recording **recording)
 {
     *recording = NULL;

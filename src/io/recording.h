@@ -30,7 +30,8 @@ typedef struct kd_recording kd_recording;
 // NULL.
 kd_status kd_recording_create(const kd_eom *eom, const kd_inputs *inputs, int capacity,
                               kd_recording **recording) KD_NODISCARD;
-void      kd_recording_destroy(kd_recording *recording); // NULL is fine
+double    kd_recording_bytes(const kd_eom *eom, int capacity); // that it would take, roughly
+void      kd_recording_destroy(kd_recording *recording);       // NULL is fine
 
 // Append a state and what a certifier found there. Does not allocate. A time that is not later than the last one, or a
 // full recording, is passed over with KD_OK. KD_ERR_NOT_FINITE: NaN or infinity, not kept; < 0: an output could not be

@@ -330,15 +330,39 @@ static void put_end_of_run(FILE *file, const kd_result *report)
     put_paragraph(file, status < 0 || status == KD_STOPPED ? "bad" : "good", text);
     if (report->message && *report->message) put_paragraph(file, "message", report->message);
     if (kd_certificate_broken(&report->certificate, text, sizeof text) > 0) put_paragraph(file, "bad", text);
+    for (int i = 0; i < report->nwarnings; i++) {
+        kd_text(text, sizeof text, "Warning: %s", report->warnings[i]);
+        put_paragraph(file, "message", text);
+    }
+}
+
+// Clean or not, and what is behind it
+static void put_verdict(FILE *file, const kd_certificate *c)
+{
+    kd_clean v;
+    char     text[1000];
+    kd_certificate_verdict(c, &v);
+    kd_text(text, sizeof text, "Verdict: %s.", v.sentence);
+    put_paragraph(file, v.clean ? "good" : "bad", text);
+    for (int i = 0; i < v.nchecks; i++) {
+        if (v.check[i].verdict == KD_CHECK_GOOD) continue;
+        kd_text(text, sizeof text, "%s, %s: %s", v.check[i].name, kd_check_word(v.check[i].verdict),
+                v.check[i].sentence);
+        put_paragraph(file, "message", text);
+    }
 }
 
 static const char HOW_TO_READ[] =
     "How to read this. The certificate is what was checked at all steps and output points, independently of the "
-    "integrator. Violations say how well the constraints hold, relative to the largest position, velocity or "
-    "acceleration: \"to rounding\" as well as the machine can, \"within tolerance\" below ten times the absolute "
+    "integrator. Clean: all checks are good; what could not be looked at is named. Violations say how well the "
+    "constraints hold, relative to the largest position or velocity, those of accelerations by what they do to "
+    "velocities in a step: \"to rounding\" as well as the machine can, \"within tolerance\" below ten times the "
+    "absolute "
     "tolerance, \"drift\" more; then take another formulation or a smaller tolerance. The energy balance is kinetic "
-    "+ potential + dissipated - supplied energy against its value at the start; it measures accuracy, as nothing "
-    "forces it to hold unless the energy is imposed as an invariant. \"run failed\" and \"exploded\" take the "
+    "+ potential + dissipated - supplied energy against its value at the start; it is judged by the error that errors "
+    "of "
+    "the tolerance explain; it measures accuracy, as nothing forces it to hold unless the energy is imposed as an "
+    "invariant. \"run failed\" and \"exploded\" take the "
     "place of praise where there is none to give. Violations are in the units of their constraints; all numbers are in "
     "the results beside this page.";
 
@@ -384,6 +408,7 @@ static void put_certificate(FILE *file, const kd_result *report)
                   kd_certificate_reference(c, report->reference_error));
     }
     fputs("</table></section>\n", file);
+    put_verdict(file, c);
     put_paragraph(file, "muted", HOW_TO_READ);
 }
 

@@ -1,17 +1,19 @@
 // state_file.c: states as comma-separated values, written with 17 digits and read back exactly.
 #include "io/state_file.h"
 
-#include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/load.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "io/csv.h"
-#include "io/file.h"
 
 enum { NAME = 160 };
+
+static const size_t LARGEST_FILE = SIZE_MAX / 8; // bytes; memory ends earlier
 
 // The columns behind t: blocks of the state in their order, then the flags
 typedef struct block {
@@ -103,22 +105,22 @@ done:
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
-// The whole file, ended by a zero byte; NULL: message says why
-static char *read_text(const char *path, kd_arena *arena, char *message, size_t size)
+// The whole file as text; NULL: message says why
+static char *read_text(const char *path, char *message, size_t size)
 {
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    long  length = -1;
-    if (!file) {
-        kd_text(message, size, "cannot read '%s': %s", path, strerror(errno));
+    kd_text_place place;
+    size_t        length;
+    char         *text, why[400] = "";
+    const size_t  head = strlen(path) + 2; // of the sentence: "path: "
+    if (kd_load_file(path, LARGEST_FILE, &text, &length, why, sizeof why) < 0) {
+        kd_text(message, size, "cannot read '%s': %s", path, strlen(why) > head ? why + head : why);
         return NULL;
     }
-    if (fseek(file, 0, SEEK_END) == 0) length = ftell(file);
-    if (length >= 0) text = kd_arena_cut(arena, (size_t)length + 1, 1);
-    if (text && (fseek(file, 0, SEEK_SET) != 0 || fread(text, 1, (size_t)length, file) != (size_t)length)) text = NULL;
-    if (!text) kd_text(message, size, "cannot read '%s'", path);
-    fclose(file);
-    return text;
+    if (!kd_find_zero_byte(text, length, &place)) return text;
+    kd_text(message, size, "'%s', line %d, column %d: a zero byte: this is no file of states", path, place.line,
+            place.column);
+    kd_free(text);
+    return NULL;
 }
 
 // One field of a header line, quotes undone, cut to size; moves *at behind its comma
@@ -187,7 +189,8 @@ kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, kd_s
     double     *row = kd_cut_double(&arena, columns + 1), *best = kd_cut_double(&arena, columns + 1);
     char        why[400] = "";
     int         found = 0;
-    const char *line = row && best ? read_text(path, &arena, message, size) : NULL;
+    char       *text = row && best ? read_text(path, message, size) : NULL;
+    const char *line = text;
     if (!line) goto done;
     while (*line == '#') line = next_line(line);
     if (!same_columns(line, eom, list, columns, why, sizeof why)) {
@@ -209,6 +212,7 @@ kd_status kd_state_file_load(const char *path, double t, const kd_eom *eom, kd_s
     status = KD_OK;
 done:
     if (arena.failed) status = KD_ERR_MEMORY;
+    kd_free(text);
     kd_arena_release(&arena);
     return status;
 }

@@ -11,13 +11,17 @@
 enum {
     DEFAULT_WIDTH = 640,
     DEFAULT_HEIGHT = 340,
-    MAX_LEGEND = 14,    // lines of a legend; the rest is counted
-    MAX_NAME = 24,      // characters of a name in the legend
-    MAX_X_TICKS = 8,    // ticks wanted at most
-    MAX_Y_TICKS = 7,    //
-    MAX_MARKS = 100,    // vertical lines; more would hide the plot
-    POINTS_PER_LINE = 8 // of a path, to keep lines of the file short
+    MAX_LEGEND = 14,     // lines of a legend; the rest is counted
+    MAX_NAME = 24,       // characters of a name in the legend
+    MAX_X_TICKS = 8,     // ticks wanted at most
+    MAX_Y_TICKS = 7,     //
+    MAX_MARKS = 100,     // vertical lines; more would hide the plot
+    POINTS_PER_LINE = 8, // of a path, to keep lines of the file short
+    MOST_POINTS = 4000,  // of a line that is drawn as it is
+    MOST_BLOCKS = 4000   // of a longer one whose x goes back and forth
 };
+
+static const double COLUMN = 0.5; // [px] of a longer one; screens with fine pixels show half of one
 
 static const double CHARACTER = 7.4;   // [px] mean width of a character of 12 px
 static const double MARK_DISTANCE = 3; // [px] marks that are closer are drawn once
@@ -96,7 +100,7 @@ static const char *tick_label(const kd_axis *axis, int i, char *buffer, size_t s
 
 static double value_at(const double *values, int stride, int i)
 {
-    return values[i * (stride > 0 ? stride : 1)];
+    return values[(size_t)i * (size_t)(stride > 0 ? stride : 1)];
 }
 
 static bool is_usable(double value, bool log)
@@ -289,35 +293,124 @@ static void put_stroke(frame *f, const kd_series *series, int k)
     if (*dash) fprintf(f->file, " stroke-dasharray=\"%s\"", dash);
 }
 
-// The line of a series; points that fall on the same tenth of a pixel as the last one are left out
-static void draw_series(frame *f, const kd_series *series, int k)
+// ---- lines ----------------------------------------------------------------------------------------------------------
+
+typedef struct point {
+    double x, y; // [px]
+    int    i;
+} point;
+
+// A line while it is drawn. Long ones are thinned to what a screen shows: of the points that follow each other in one
+// column of COLUMN pixels only the first, the lowest, the highest and the last are drawn, in their order; the picture
+// is the same, peaks of a single point included. Where x goes back and forth, blocks of points take the place of
+// columns.
+typedef struct line {
+    frame *f;
+    bool   thins, pen_down;
+    int    block;              // points of a block; 0: columns
+    int    drawn;              // points
+    double last_x, last_y;     // of the last one drawn
+    int    held;               // points of this column behind its first
+    double column;             // its number
+    point  extreme[5], latest; // lowest and highest y, x, and the latest
+} line;
+
+// Points that fall on the same tenth of a pixel as the last one are left out
+static void put_point(line *l, double x, double y)
 {
-    double last_x = NAN, last_y = NAN;
-    int    drawn = 0;
-    bool   pen_down = false;
-    fputs("<path d=\"", f->file);
+    if (l->pen_down && fabs(x - l->last_x) < 0.1 && fabs(y - l->last_y) < 0.1) return;
+    if (l->drawn > 0 && l->drawn % POINTS_PER_LINE == 0) fputc('\n', l->f->file);
+    put(l->f->file, l->pen_down ? "L" : "M", x);
+    put(l->f->file, " ", y);
+    if (!l->pen_down) fputs("h0", l->f->file); // a single point shows as a dot
+    l->pen_down = true;
+    l->last_x = x;
+    l->last_y = y;
+    l->drawn++;
+}
+
+// What is held of a column, in the order of the points
+static void end_column(line *l)
+{
+    if (l->held == 0) return;
+    int last = -1;
+    l->extreme[4] = l->latest;
+    for (int n = 0; n < 5; n++) {
+        int next = -1;
+        for (int k = l->block > 0 ? 0 : 2; k < 5; k++)
+            if (l->extreme[k].i > last && (next < 0 || l->extreme[k].i < l->extreme[next].i)) next = k;
+        if (next < 0) break;
+        last = l->extreme[next].i;
+        put_point(l, l->extreme[next].x, l->extreme[next].y);
+    }
+    l->held = 0;
+}
+
+static void hold(line *l, point p)
+{
+    if (l->held == 0)
+        for (int k = 0; k < 4; k++) l->extreme[k] = p;
+    if (p.x < l->extreme[0].x) l->extreme[0] = p;
+    if (p.x > l->extreme[1].x) l->extreme[1] = p;
+    if (p.y < l->extreme[2].y) l->extreme[2] = p;
+    if (p.y > l->extreme[3].y) l->extreme[3] = p;
+    l->latest = p;
+    l->held++;
+}
+
+static void add_point(line *l, point p)
+{
+    const double column = l->block > 0 ? p.i / l->block : floor(p.x / COLUMN);
+    if (!l->thins) {
+        put_point(l, p.x, p.y);
+    } else if (l->pen_down && column == l->column) {
+        hold(l, p);
+    } else {
+        end_column(l);
+        put_point(l, p.x, p.y);
+        l->column = column;
+    }
+}
+
+static bool is_monotone(const frame *f, const kd_series *series)
+{
+    double last = NAN;
+    int    direction = 0;
     for (int i = 0; i < series->n; i++) {
         double x, y;
-        if (!point_of(f->plot, series, i, &x, &y)) {
-            pen_down = false;
-            continue;
-        }
-        x = place(&f->xaxis, x, f->left, f->right);
-        y = place(&f->yaxis, y, f->bottom, f->top);
-        if (pen_down && fabs(x - last_x) < 0.1 && fabs(y - last_y) < 0.1) continue;
-        if (drawn > 0 && drawn % POINTS_PER_LINE == 0) fputc('\n', f->file);
-        put(f->file, pen_down ? "L" : "M", x);
-        put(f->file, " ", y);
-        if (!pen_down) fputs("h0", f->file); // a single point shows as a dot
-        pen_down = true;
-        last_x = x;
-        last_y = y;
-        drawn++;
+        if (!point_of(f->plot, series, i, &x, &y)) continue;
+        const int turn = (x > last) - (x < last);
+        if (turn * direction < 0) return false;
+        if (turn != 0) direction = turn;
+        last = x;
     }
+    return true;
+}
+
+static void draw_line(frame *f, const kd_series *series)
+{
+    line l = {.f = f, .thins = series->n > MOST_POINTS, .last_x = NAN, .last_y = NAN};
+    if (l.thins && !is_monotone(f, series)) l.block = series->n / MOST_BLOCKS + 1;
+    for (int i = 0; i < series->n; i++) {
+        double x, y;
+        if (point_of(f->plot, series, i, &x, &y)) {
+            add_point(&l, (point){place(&f->xaxis, x, f->left, f->right), place(&f->yaxis, y, f->bottom, f->top), i});
+        } else {
+            end_column(&l);
+            l.pen_down = false;
+        }
+    }
+    end_column(&l);
+}
+
+static void draw_series(frame *f, const kd_series *series, int k)
+{
+    fputs("<path d=\"", f->file);
+    draw_line(f, series);
     fputs("\" fill=\"none\" stroke-linejoin=\"round\" stroke-linecap=\"round\" ", f->file);
     put_stroke(f, series, k);
     fputs("/>\n", f->file);
-    for (int i = 0; series->markers && i < series->n; i++) {
+    for (int i = 0; series->markers && i < series->n && i < MOST_POINTS; i++) {
         double x, y;
         if (!point_of(f->plot, series, i, &x, &y)) continue;
         put(f->file, "<circle cx=\"", place(&f->xaxis, x, f->left, f->right));

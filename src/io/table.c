@@ -3,18 +3,24 @@
 #include "io/table.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/load.h"
 #include "core/text.h"
 
 enum { MOST_COLUMNS = 100000 };
+
+static const size_t LARGEST_TABLE = SIZE_MAX / 8; // bytes; memory ends earlier
 
 typedef struct reader {
     const char *path;
     char       *next; // what is still to be read
     int         line;
+    bool        ends_whole; // the last line has its line break
+    bool        is_ours;    // kardan wrote it: every whole row has its line break
     kd_table   *table;
     char       *message;
     size_t      size;
@@ -36,27 +42,24 @@ static kd_status no_memory(const reader *r)
 
 static kd_status read_text(reader *r)
 {
-    kd_status status = KD_ERR_FILE;
-    long      length = -1;
-    FILE     *file = fopen(r->path, "rb");
-    if (file && fseek(file, 0, SEEK_END) == 0) length = ftell(file);
-    if (length < 0 || length == LONG_MAX || fseek(file, 0, SEEK_SET) != 0) {
-        kd_text(r->message, r->size, "'%s' cannot be read", r->path);
-        goto done;
+    kd_text_place place;
+    size_t        length;
+    char          why[400] = "";
+    const size_t  head = strlen(r->path) + 2; // of the sentence: "path: "
+    kd_status     status = kd_load_file(r->path, LARGEST_TABLE, &r->table->text, &length, why, sizeof why);
+    if (status == KD_ERR_MEMORY) return no_memory(r);
+    if (status < 0) {
+        kd_text(r->message, r->size, "'%s' cannot be read: %s", r->path, strlen(why) > head ? why + head : why);
+        return status;
     }
-    r->next = kd_arena_cut(&r->table->arena, (size_t)length + 1, 1);
-    if (!r->next) {
-        status = no_memory(r);
-        goto done;
+    r->next = r->table->text;
+    if (kd_find_zero_byte(r->next, length, &place)) {
+        kd_text(r->message, r->size, "%s:%d:%d: a zero byte: this is no table of text", r->path, place.line,
+                place.column);
+        return KD_ERR_FILE;
     }
-    if (fread(r->next, 1, (size_t)length, file) != (size_t)length) {
-        kd_text(r->message, r->size, "'%s' cannot be read", r->path);
-        goto done;
-    }
-    status = KD_OK;
-done:
-    if (file) fclose(file);
-    return status;
+    r->ends_whole = length == 0 || r->next[length - 1] == '\n';
+    return KD_OK;
 }
 
 // The next line, cut from the text; NULL: the end
@@ -128,9 +131,10 @@ static kd_status read_header(reader *r, char *header, char *units)
 // Comments, then the header line
 static kd_status read_head(reader *r)
 {
-    static const char title[] = "# title: ", units[] = "# units: ";
+    static const char title[] = "# title: ", units[] = "# units: ", ours[] = "# kardan: ";
     char             *line, *units_line = NULL;
     while ((line = next_line(r)) != NULL && (line[0] == '#' || line[0] == '\0')) {
+        if (strncmp(line, ours, sizeof ours - 1) == 0) r->is_ours = true;
         if (strncmp(line, title, sizeof title - 1) == 0) r->table->title = line + sizeof title - 1;
         if (strncmp(line, units, sizeof units - 1) == 0) units_line = line + sizeof units - 1;
     }
@@ -165,20 +169,42 @@ static kd_status read_row(reader *r, char *line, double *row)
     return line ? complain(r, "there are more numbers than names in the header line") : KD_OK;
 }
 
+// Rows that the rest of the text can hold: a number takes a character and a separator each. One more for the row that
+// is found to be too short.
+static int most_rows(const reader *r)
+{
+    const size_t most = strlen(r->next) / (2 * (size_t)r->table->ncolumns) + 2;
+    const int    lines = count_rows(r->next);
+    return most < (size_t)lines ? (int)most : lines;
+}
+
+// A run that was killed, or a disk that was full, cuts the last line anywhere, even inside of a number.
+static bool is_cut(const reader *r, const char *line)
+{
+    if (*r->next != '\0' || r->ends_whole) return false;
+    int fields = 1;
+    for (; *line; line++) fields += *line == ',';
+    return r->is_ours || fields < r->table->ncolumns;
+}
+
 static kd_status read_rows(reader *r)
 {
     kd_table *t = r->table;
     char     *line;
-    int       rows = count_rows(r->next);
+    const int rows = most_rows(r);
     if (rows == 0) return complain(r, "there are no rows of numbers behind the header line");
     t->value = kd_cut_matrix(&t->arena, rows, t->ncolumns);
     if (!t->value) return no_memory(r);
     while ((line = next_line(r)) != NULL) {
+        if (is_cut(r, line)) {
+            t->is_cut = true;
+            break;
+        }
         kd_status status = read_row(r, line, t->value + (size_t)t->nrows * (size_t)t->ncolumns);
         if (status < 0) return status;
         t->nrows++;
     }
-    return KD_OK;
+    return t->nrows > 0 ? KD_OK : complain(r, "there is no whole row of numbers behind the header line");
 }
 
 kd_status kd_table_read(const char *path, kd_table *table, char *message, size_t size)
@@ -195,6 +221,7 @@ kd_status kd_table_read(const char *path, kd_table *table, char *message, size_t
 void kd_table_release(kd_table *table)
 {
     kd_arena_release(&table->arena);
+    kd_free(table->text);
     *table = (kd_table){.title = ""};
 }
 

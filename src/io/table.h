@@ -8,11 +8,13 @@
 
 typedef struct kd_table {
     kd_arena     arena;
+    char        *text;  // that names and units are cut from
     const char  *title; // of the comment "title"; ""
     int          ncolumns, nrows;
-    const char **name;  // (ncolumns) header line
-    const char **unit;  // (ncolumns) of the comment "units"; ""
-    double      *value; // (nrows x ncolumns) row by row
+    const char **name;   // (ncolumns) header line
+    const char **unit;   // (ncolumns) of the comment "units"; ""
+    double      *value;  // (nrows x ncolumns) row by row
+    bool         is_cut; // the last line was cut off, as a run that was killed leaves it; it is not among the rows
 } kd_table;
 
 // Comment lines begin with '#'. message (may be NULL) says what is wrong, with file, line and column.

@@ -22,6 +22,8 @@ kd_status kd_model_field_at(kd_model *m, const char *field, int line, int column
 // The same for an expression that stands there as it is: messages then point at the column inside.
 kd_status kd_model_law_at(kd_model *m, const char *field, int line, int column) KD_NODISCARD;
 void      kd_model_drop_fields(kd_model *m); // no element comes: forget the fields that wait for one
+kd_source kd_model_run_source(const kd_model *m,
+                              const char     *field); // where a field of `run` stands; file NULL: nowhere
 kd_source kd_model_source_of(const kd_model *m, kd_section section, int element, const char *field);
 // The position of a column (1-based) of an expression. false: it is not in the file as it is.
 bool kd_model_source_in(const kd_model *m, kd_section section, int element, const char *field, int column,
@@ -117,6 +119,7 @@ struct kd_model_private {
     kd_names           names;
     int                capacity[KD_SECTION_COUNT];
     kd_source          source; // of what is added now
+    kd_source          run_source;
     int                nfields, fields_capacity, fields_waiting;
     kd_field_position *field;
     int                nnumbers, numbers_capacity, numbers_waiting;
@@ -151,6 +154,7 @@ bool kd_place_resolve(kd_model *m, kd_section section, int element, const char *
                       kd_anchor *anchor);
 
 void      kd_finish_bodies(kd_model *m);              // masses, poses
+kd_status kd_finish_plausible(kd_model *m);           // warnings of what looks odd
 kd_status kd_finish_groups(kd_model *m) KD_NODISCARD; // what moves alone has inertia; bodies that nothing acts on
 kd_status kd_finish_laws(kd_model *m) KD_NODISCARD;   // texts compile, read only what they may, without cycles; unused
                                                       // names

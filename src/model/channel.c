@@ -8,8 +8,7 @@
 
 // ---- units ----------------------------------------------------------------------------------------------------------
 
-// Is coordinate i of a joint an angle?
-static bool is_angle(kd_joint_kind kind, int i)
+bool kd_joint_turns(kd_joint_kind kind, int i)
 {
     switch (kind) {
     case KD_REVOLUTE:
@@ -25,6 +24,12 @@ static bool is_angle(kd_joint_kind kind, int i)
     default:
         return false;
     }
+}
+
+int kd_model_joint_turns(const kd_model *m, const char *name, int i)
+{
+    const int j = kd_model_find(m, KD_SECTION_JOINT, name);
+    return j < 0 ? -1 : kd_joint_turns(m->joint[j].def.kind, i);
 }
 
 // Level 0, 1, 2: coordinate, velocity, acceleration
@@ -77,9 +82,34 @@ static const char *unit_along(kd_property property, bool angle, bool six, int i)
     }
 }
 
+// Inner states of force elements, in the order of the equations; "1": slips and openings
+static const char *unit_of_inner(const kd_force *f, int i)
+{
+    switch (f->def.kind) {
+    case KD_HYDRAULIC:
+        return i < 2 ? "Pa" : "1";
+    case KD_AIR_SPRING:
+        return "m^3"; // amounts of air, as volumes at ambient pressure
+    case KD_MAXWELL:
+        return "m";
+    case KD_TYRE:
+        return "1";
+    default:
+        return "";
+    }
+}
+
+// Of an air spring: force, pressure, volume, pressure of the auxiliary volume
+static const char *unit_of_air(int i)
+{
+    return i == 0 ? "N" : i == 2 ? "m^3" : "Pa";
+}
+
 static const char *unit_of_force_element(const kd_model *m, const kd_path *path)
 {
     const kd_force *f = &m->force[path->element];
+    if (path->property == KD_PROPERTY_INNER) return unit_of_inner(f, path->i);
+    if (f->def.kind == KD_AIR_SPRING && path->property == KD_PROPERTY_FORCE) return unit_of_air(path->i);
     switch (f->def.kind) {
     case KD_BUSHING:
     case KD_APPLIED:
@@ -90,8 +120,9 @@ static const char *unit_of_force_element(const kd_model *m, const kd_path *path)
     case KD_JOINT_SPRING:
     case KD_JOINT_STOP:
     case KD_JOINT_FRICTION:
-        return unit_along(path->property, f->joint >= 0 && is_angle(m->joint[f->joint].def.kind, f->def.coordinate - 1),
-                          false, path->i);
+        return unit_along(path->property,
+                          f->joint >= 0 && kd_joint_turns(m->joint[f->joint].def.kind, f->def.coordinate - 1), false,
+                          path->i);
     default:
         return unit_along(path->property, false, false, path->i);
     }
@@ -114,6 +145,17 @@ static const char *unit_of_constraint(const kd_model *m, const kd_path *path)
 
 static const char *unit_of_sensor(const kd_model *m, const char *unit, const char *value);
 
+// x of a state: its own unit, or that of the path whose lag it is; states that read each other end there
+static const char *unit_of_state(const kd_model *m, int element)
+{
+    const kd_state_def *def = &m->state[element].def;
+    kd_path             path;
+    if (def->unit && def->unit[0]) return def->unit;
+    if (def->kind != KD_STATE_LAG || !def->input || !strchr(def->input, '.')) return "";
+    if (!kd_path_parse(m, def->input, &path, NULL, 0) || path.section == KD_SECTION_STATE) return "";
+    return kd_path_unit(m, &path);
+}
+
 const char *kd_path_unit(const kd_model *m, const kd_path *path)
 {
     switch (path->section) {
@@ -121,11 +163,13 @@ const char *kd_path_unit(const kd_model *m, const kd_path *path)
     case KD_SECTION_FRAME:
         return unit_of_frame(path->property);
     case KD_SECTION_JOINT:
-        return unit_along(path->property, is_angle(m->joint[path->element].def.kind, path->i), true, path->i);
+        return unit_along(path->property, kd_joint_turns(m->joint[path->element].def.kind, path->i), true, path->i);
     case KD_SECTION_FORCE:
         return unit_of_force_element(m, path);
     case KD_SECTION_CONSTRAINT:
         return unit_of_constraint(m, path);
+    case KD_SECTION_STATE:
+        return path->property == KD_PROPERTY_VALUE ? unit_of_state(m, path->element) : "";
     case KD_SECTION_SENSOR:
         return unit_of_sensor(m, m->sensor[path->element].def.unit, m->sensor[path->element].def.value);
     case KD_SECTION_ENERGY:
@@ -159,6 +203,19 @@ static const char *unit_of_component(const char *name)
     return "";
 }
 
+// "force.NAME" and "force.NAME.2": inner states that no path reads; "" if it is none
+static const char *unit_of_nameless(const kd_model *m, const char *name)
+{
+    for (int i = 0; i < m->nforces; i++) {
+        const size_t n = strlen(m->force[i].name);
+        if (strncmp(name, m->force[i].name, n) != 0) continue;
+        if (name[n] == '\0') return unit_of_inner(&m->force[i], 0);
+        if (name[n] == '.' && name[n + 1] >= '1' && name[n + 1] <= '9' && name[n + 2] == '\0')
+            return unit_of_inner(&m->force[i], name[n + 1] - '1');
+    }
+    return "";
+}
+
 const char *kd_channel_unit(const kd_model *m, const char *name)
 {
     kd_path path;
@@ -166,6 +223,7 @@ const char *kd_channel_unit(const kd_model *m, const char *name)
         if (strcmp(m->sensor[i].name, name) == 0)
             return unit_of_sensor(m, m->sensor[i].def.unit, m->sensor[i].def.value);
     if (strchr(name, '.') && kd_path_parse(m, name, &path, NULL, 0)) return kd_path_unit(m, &path);
+    if (strncmp(name, "force.", 6) == 0) return unit_of_nameless(m, name + 6);
     if (strncmp(name, "acc ", 4) != 0) return unit_of_component(name);
     const char *rate = unit_of_component(name + 4);
     return strcmp(rate, "m/s") == 0 ? "m/s^2" : strcmp(rate, "rad/s") == 0 ? "rad/s^2" : "";

@@ -454,6 +454,7 @@ static kd_status check_all(kd_model *m)
     finish_forces(m);
     status = kd_finish_laws(m);
     if (status >= 0 && kd_model_error_count(m) == 0) status = kd_finish_groups(m);
+    if (status >= 0 && kd_model_error_count(m) == 0) status = kd_finish_plausible(m);
     if (status < 0) return status;
     return kd_model_error_count(m) > 0 ? KD_ERR_MODEL : KD_OK;
 }

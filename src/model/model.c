@@ -246,6 +246,20 @@ kd_source kd_model_source_of(const kd_model *m, kd_section section, int element,
     return source;
 }
 
+kd_source kd_model_run_source(const kd_model *m, const char *field)
+{
+    kd_source source = m->private->run_source;
+    size_t    best = 0;
+    for (int i = 0; i < m->private->nfields; i++) {
+        const kd_field_position *f = &m->private->field[i];
+        if (f->section != KD_SECTION_COUNT || !covers(f->field, field) || strlen(f->field) < best) continue;
+        best = strlen(f->field);
+        source.line = f->line;
+        source.column = f->column;
+    }
+    return source;
+}
+
 bool kd_model_source_in(const kd_model *m, kd_section section, int element, const char *field, int column,
                         kd_source *source)
 {
@@ -474,7 +488,8 @@ kd_status kd_model_set_run(kd_model *m, const kd_run_def *run)
     copy.integrator = kd_model_text(m, run->integrator);
     for (int i = 0; i < copy.nplots; i++) copy.plots[i] = kd_model_text(m, run->plots[i]);
     m->run = copy;
-    kd_model_drop_fields(m);
+    m->private->run_source = m->private->source;
+    claim_fields(m, KD_SECTION_COUNT, 0); // the run has no section of its own
     return memory_status(m);
 }
 
@@ -727,6 +742,7 @@ kd_status kd_model_add_state(kd_model *m, const char *name, const kd_state_def *
     kd_state_element *s = &m->state[m->nstates];
     *s = (kd_state_element){kd_model_text(m, name), m->private->source, *def};
     s->def.input = kd_model_text(m, def->input);
+    s->def.unit = kd_model_text(m, def->unit);
     return kd_model_enter(m, KD_SECTION_STATE, s->name);
 }
 

@@ -20,8 +20,8 @@ kd_place kd_at(const char *body, double x, double y, double z)
 
 kd_place kd_at_axis(const char *body, const double point[3], const double axis[3])
 {
-    kd_place place = kd_at(body, point[0], point[1], point[2]);
-    memcpy(place.axis, axis, sizeof place.axis);
+    kd_place place = point ? kd_at(body, point[0], point[1], point[2]) : kd_at(body, 0, 0, 0);
+    if (axis) memcpy(place.axis, axis, sizeof place.axis);
     return place;
 }
 

@@ -332,7 +332,7 @@ static const kd_field force_fields[] = {
     {"restitution", KD_FIELD_NUMBER, O(restitution), 1, K(KD_JOINT_STOP) | K(KD_CONTACT), KD_FIELD_MAYBE, NAN, BETWEEN(0, 1), "",
      .doc = "rigid, with impacts that reverse the velocity by this factor, in place of `stiffness`, damping and friction"},
     {"stiffness", KD_FIELD_MATRIX, O(matrix), 36, K(KD_BUSHING), 0, 0, ANY, STIFFNESS,
-     .doc = "stiffness matrix: the diagonal or six rows, angles last"},
+     .doc = "stiffness matrix: the diagonal or six rows, components of the rotation vector last"},
     {"damping", KD_FIELD_NUMBER, O(damping), 1, SPRINGS, 0, 0, ANY, DAMPING,
      .doc = "damping"},
     {"damping", KD_FIELD_NUMBER, O(damping), 1, K(KD_JOINT_STOP) | K(KD_TYRE), 0, 0, NOT_NEGATIVE, DAMPING,
@@ -424,6 +424,8 @@ static const kd_field force_fields[] = {
      .doc = "bulk modulus of the oil"},
     {"leakage", KD_FIELD_NUMBER, O(leakage), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "m^3/(s Pa)",
      .doc = "flow from A to B per difference of pressure"},
+    {"vapour", KD_FIELD_NUMBER, O(vapour), 1, K(KD_HYDRAULIC), 0, -1e5, ANY, "Pa",
+     .doc = "pressure above the ambient one below which oil boils and the law no longer holds: told, not modelled"},
     {"ends", KD_FIELD_NUMBER, O(ends), 1, K(KD_HYDRAULIC), 0, 0, NOT_NEGATIVE, "N/m",
      .doc = "stiffness of the ends of the stroke; 0: none"},
     {"valve", KD_FIELD_LAW, O(valve), 1, K(KD_HYDRAULIC), 0, 0, ANY, "",
@@ -479,6 +481,8 @@ static const kd_field state_fields[] = {
      .doc = "integral gain"},
     {"start", KD_FIELD_NUMBER, O(start), 1, ALL, 0, 0, ANY, "",
      .doc = "start value of x"},
+    {"unit", KD_FIELD_TEXT, O(unit), 1, ALL, 0, 0, ANY, "",
+     .doc = "unit of x, shown in results; not given: a lag of a path has the unit of that"},
 };
 #undef O
 
@@ -578,9 +582,9 @@ static const kd_field run_fields[] = {
     {"t_end", KD_FIELD_NUMBER, O(t_end), 1, ALL, 0, 10, POSITIVE, "s",
      .doc = "end time"},
     {"rtol", KD_FIELD_NUMBER, O(rtol), 1, ALL, 0, 1e-6, POSITIVE, "",
-     .doc = "relative tolerance"},
+     .doc = "relative tolerance; without `atol` the absolute one as well, as --rtol"},
     {"atol", KD_FIELD_NUMBER, O(atol), 1, ALL, 0, 1e-8, POSITIVE, "",
-     .doc = "absolute tolerance"},
+     .doc = "absolute tolerance; if `rtol` is given and this is not, as `rtol`"},
     {"max_step", KD_FIELD_NUMBER, O(max_step), 1, ALL, KD_FIELD_MAYBE, NAN, POSITIVE, "s",
      .doc = "largest step, for roads and inputs that a long step would miss; not given: no limit"},
     {"intervals", KD_FIELD_INTEGER, O(intervals), 1, ALL, 0, 500, BETWEEN(1, 1e8), "",

@@ -162,8 +162,8 @@ static bool read_axes(kd_reader *r, const kd_node *map, kd_place *place, bool *a
     return true;
 }
 
-// One of the places: index 0 or 1 of `bodies` and `points`. as_drawn: without point both are in the world, so that the
-// bodies are joined as they are at the design position.
+// One of the places: index 0 or 1 of `bodies` and `points`. as_drawn: without point both are in the world
+// (join_as_drawn), so that the bodies are joined as they are at the design position.
 static bool short_place(kd_reader *r, const kd_node *map, int index, bool as_drawn, kd_place *place)
 {
     bool axes = false, points = kd_node_find(map, "point") || kd_node_find(map, "points");
@@ -177,6 +177,17 @@ static bool short_place(kd_reader *r, const kd_node *map, int index, bool as_dra
     return read_point(r, map, index, place);
 }
 
+// Without a point both places are where the origin of `to` is at the design position, or, if that is the ground, the
+// one of `from`: there the joint stands, and there its torque is reported.
+static void join_as_drawn(const kd_reader *r, kd_place *from, kd_place *to)
+{
+    int body = kd_model_find(r->m, KD_SECTION_BODY, to->body);
+    if (strcmp(to->body, "ground") == 0) body = kd_model_find(r->m, KD_SECTION_BODY, from->body);
+    if (body < 0) return; // no such body: the model will say so
+    memcpy(from->position, r->m->body[body].def.position, sizeof from->position);
+    memcpy(to->position, from->position, sizeof to->position);
+}
+
 bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
 {
     const kd_field *from_field = kd_schema_field(schema, kind, "from"), *to_field = kd_schema_field(schema, kind, "to");
@@ -188,6 +199,9 @@ bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, con
         return false;
     }
     bool as_drawn = schema == kd_schema_of(KD_SCHEMA_JOINT) && kind == KD_FIXED;
+    bool free_point = as_drawn && !kd_node_find(map, "point") && !kd_node_find(map, "points");
     if (from && !short_place(r, map, 0, as_drawn, from)) return false;
-    return short_place(r, map, 1, as_drawn, to) && body_names(r, map, from, to);
+    if (!short_place(r, map, 1, as_drawn, to) || !body_names(r, map, from, to)) return false;
+    if (free_point && from->in == KD_IN_WORLD) join_as_drawn(r, from, to);
+    return true;
 }

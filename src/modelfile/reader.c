@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/load.h"
 #include "core/text.h"
-#include "modelfile/load.h"
 
 // ---- what all parts use ---------------------------------------------------------------------------------------------
 
@@ -176,6 +176,9 @@ static bool read_element(kd_reader *r, void *context)
     kd_status status = kd_model_at(r->m, r->findings->file, e->key->line, e->key->column);
     if (status < 0) return kd_reader_short_of_memory(r);
     kd_model_drop_fields(r->m); // of an element that was wrong
+    r->any_units = e->id == KD_SCHEMA_CURVE || e->id == KD_SCHEMA_INPUT || e->id == KD_SCHEMA_STATE ||
+                   e->id == KD_SCHEMA_BLOCK || e->id == KD_SCHEMA_VARIABLE || e->id == KD_SCHEMA_EVENT ||
+                   e->id == KD_SCHEMA_CONSTRAINT;
     r->definition = &e->def;
     r->definition_size = sizeof e->def;
     bool fine = read_definition(r, e->id, e->value, &e->def) && r->findings->count == complaints;
@@ -220,9 +223,11 @@ static void read_run(kd_reader *r, const kd_node *map)
     kd_run_def       run = kd_run_def_default();
     if (kd_node_is_null(map)) return;
     kd_text(r->element, sizeof r->element, "run: ");
+    r->any_units = false;
     if (map->type != KD_NODE_MAP) {
         kd_reader_complain(r, map, "it must be a map, like {t_end: 10}");
     } else if (kd_reader_fields(r, schema, 0, map, &run)) {
+        if (kd_node_find(map, "rtol") && !kd_node_find(map, "atol")) run.atol = run.rtol; // as --rtol does
         kd_status status = kd_model_at(r->m, r->findings->file, map->line, map->column);
         if (status >= 0) status = kd_model_set_run(r->m, &run);
         if (status == KD_ERR_MEMORY) kd_reader_short_of_memory(r);
@@ -241,6 +246,7 @@ static void read_title(kd_reader *r, const kd_node *node)
 static void read_gravity(kd_reader *r, kd_node *node)
 {
     double g[3];
+    r->unit = "m/s^2";
     if (kd_reader_numbers(r, node, "gravity", 3, false, g) && kd_model_set_gravity(r->m, g) < 0) {
         kd_reader_complain(r, node, "'gravity' must be three finite numbers");
     }
@@ -372,6 +378,8 @@ kd_status kd_model_read_text(const char *name, const char *text, size_t length, 
     findings->file = name ? name : "model";
     r->m = m;
     r->findings = findings;
+    r->turns = KD_TURNS_UNKNOWN;
+    r->joint = -1;
     status = read_model(r, text, length, settings, nsettings);
     if (status == KD_ERR_MODEL) take_model_message(findings, m);
     kd_findings_write(findings, message, size);

@@ -21,6 +21,8 @@ enum {
     KD_READER_MAX_PARAMETER_DEPTH = 64,
 };
 
+enum { KD_TURNS_UNKNOWN = -1, KD_TURNS_PLAIN = 2 }; // of coordinates: either; neither, part of a quaternion
+
 typedef struct kd_file_parameter {
     const char *name;
     const char *text;         // its expression; NULL: no scalar
@@ -61,6 +63,12 @@ typedef struct kd_reader {
     double   *work;
     int       work_size;
 
+    // units of the numbers that are being read (expr/quantity.h)
+    const char *unit;      // as the schema says, "m|rad"; "": none; NULL: any
+    int         turns;     // of "m|rad": 0 the first, 1 the second; KD_TURNS_...
+    int         joint;     // -1, or the kind of the joint whose coordinates are being read: each has its own unit
+    bool        any_units; // fields without a unit in the schema take any: curves, inputs, states, blocks, ...
+
     // the definition that is being filled: numbers in it keep their expressions
     const void *definition;
     size_t      definition_size;
@@ -79,7 +87,7 @@ char *kd_reader_copy(kd_reader *r, const char *text, size_t length);
 
 bool kd_reader_parameters(kd_reader *r, const kd_node *map, const kd_setting *settings, int nsettings);
 void kd_reader_scope_release(kd_reader *r);
-// The number of a scalar; key is for messages.
+// The number of a scalar, an expression or a number with a unit; key is for messages.
 bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *value);
 bool kd_reader_integer(kd_reader *r, kd_node *node, const char *key, int *value);
 // A name or path with its indices evaluated: link(i-1) becomes link(3).

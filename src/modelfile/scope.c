@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "expr/quantity.h"
 #include "modelfile/reader.h"
 
 // ---- symbols of expressions -----------------------------------------------------------------------------------------
@@ -90,6 +91,42 @@ static bool evaluate(kd_reader *r, const kd_node *node, int from, const char *ke
     return status >= 0 || complain(r, node->line, node->column, node->first, from, key, text, &error);
 }
 
+// ---- numbers with units ---------------------------------------------------------------------------------------------
+
+static bool is_name_here(const char *word, void *context)
+{
+    const kd_reader *r = context;
+    int              k;
+    return find_index(r, word, &k) || kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, word) >= 0;
+}
+
+// The unit that is wanted: one of "m|rad" if it is known which
+static const char *wanted_unit(const kd_reader *r, char *text, size_t size)
+{
+    const char *bar = r->unit ? strchr(r->unit, '|') : NULL;
+    if (!bar || r->turns == KD_TURNS_UNKNOWN) return r->unit;
+    if (r->turns == KD_TURNS_PLAIN) return "";
+    if (r->turns == 0)
+        kd_text(text, size, "%.*s", (int)(bar - r->unit), r->unit);
+    else
+        kd_text(text, size, "%s", bar + 1);
+    return text;
+}
+
+static kd_quantity read_quantity(kd_reader *r, const char *text)
+{
+    char                 wanted[60];
+    const kd_taken_words taken = {is_name_here, r};
+    return kd_quantity_read(text, wanted_unit(r, wanted, sizeof wanted), &taken);
+}
+
+static bool complain_quantity(kd_reader *r, const kd_node *node, const char *key, const kd_quantity *q)
+{
+    kd_findings_add(r->findings, node->line, node->first > 0 ? node->first + q->column - 1 : node->column, "%s'%s': %s",
+                    r->element, key, q->text);
+    return false;
+}
+
 // ---- parameters -----------------------------------------------------------------------------------------------------
 
 static bool complain_parameter(kd_reader *r, const kd_file_parameter *p, const char *why)
@@ -120,6 +157,17 @@ static bool compute_text(kd_reader *r, kd_file_parameter *p)
     kd_expr_error error = {0};
     double        value = 1.0;
     r->denied[0] = '\0';
+    r->unit = NULL; // any
+    const kd_quantity quantity = read_quantity(r, p->text);
+    if (quantity.kind == KD_QUANTITY_GOOD) {
+        p->value = quantity.value;
+        return true;
+    }
+    if (quantity.kind == KD_QUANTITY_WRONG) {
+        kd_file_parameter at = *p;
+        if (p->first > 0) at.column = p->first + quantity.column - 1;
+        return complain_parameter(r, &at, quantity.text);
+    }
     kd_status status = kd_expr_constant(p->text, &symbols, &value, &error);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
     if (status < 0) {
@@ -314,6 +362,12 @@ bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *valu
         kd_reader_complain(r, node, "'%s' must be a number, but is empty", key);
         return false;
     }
+    const kd_quantity quantity = read_quantity(r, node->text);
+    if (quantity.kind == KD_QUANTITY_WRONG) return complain_quantity(r, node, key, &quantity);
+    if (quantity.kind == KD_QUANTITY_GOOD) {
+        *value = quantity.value;
+        return keep_text(r, node, value);
+    }
     bool fine = r->nindices > 0 ? evaluate_repeated(r, node, key, value) : evaluate(r, node, 0, key, node->text, value);
     if (fine && isfinite(*value)) return keep_text(r, node, value);
     if (!fine) return false;
@@ -321,12 +375,35 @@ bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *valu
     return false;
 }
 
+// Digits that show that a number is not whole: 2.9999999999 is not 3
+static int digits_of(double number)
+{
+    int  digits = 6;
+    char text[40];
+    for (; digits < 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, number);
+        if (strpbrk(text, ".,e")) break;
+    }
+    return digits;
+}
+
+static void complain_whole(kd_reader *r, const kd_node *node, const char *key, double number)
+{
+    const bool near = fabs(number - round(number)) < 1e-6 * fabs(number);
+    kd_reader_complain(r, node, "'%s' must be a whole number, but is %.*g%s", key, digits_of(number), number,
+                       near ? "; floor(x + 0.5) rounds" : "");
+}
+
 bool kd_reader_integer(kd_reader *r, kd_node *node, const char *key, int *value)
 {
-    double number;
-    if (!kd_reader_number(r, node, key, &number)) return false;
+    double            number;
+    const char *const outer = r->unit;
+    r->unit = "";
+    const bool fine = kd_reader_number(r, node, key, &number);
+    r->unit = outer;
+    if (!fine) return false;
     if (fabs(number) > 1e9 || number != floor(number)) {
-        kd_reader_complain(r, node, "'%s' must be a whole number, but is %g", key, number);
+        complain_whole(r, node, key, number);
         return false;
     }
     *value = (int)number;
@@ -354,8 +431,8 @@ static bool expand_index(kd_reader *r, const kd_node *node, const char *text, si
     if (!index) return false;
     if (!evaluate(r, node, (int)(text - node->text), "index", index, &value)) return false;
     if (!(value >= 0.0 && value <= 1e9 && value == floor(value))) {
-        kd_reader_complain(r, node, "the index '%.60s' in '%.60s' must be a whole number from 0 on, but is %g", index,
-                           node->text, value);
+        kd_reader_complain(r, node, "the index '%.60s' in '%.60s' must be a whole number from 0 on, but is %.*g", index,
+                           node->text, digits_of(value), value);
         return false;
     }
     kd_text_append(out, size, "%.0f", value);
@@ -452,6 +529,25 @@ static size_t put_indices(const kd_reader *r, const char *text, char *out, size_
     return used;
 }
 
+// A law that is a number with a unit becomes the number. What else is wrong with it the expression is told for.
+static bool take_law_quantity(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal)
+{
+    char              number[40];
+    const char *const wanted = r->unit;
+    const bool        free_unit = !wanted || wanted[0] == '\0';
+    if (free_unit) r->unit = NULL;
+    const kd_quantity quantity = read_quantity(r, node->text);
+    r->unit = wanted;
+    if (quantity.kind == KD_QUANTITY_NONE) return true;
+    if (quantity.kind == KD_QUANTITY_WRONG) return complain_quantity(r, node, key, &quantity);
+    kd_text(number, sizeof number, "%.17g", quantity.value);
+    char *comma = strchr(number, ','); // of another locale
+    if (comma) *comma = '.';
+    *law = kd_reader_copy(r, number, strlen(number));
+    *literal = false;
+    return *law != NULL;
+}
+
 bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const char **law, bool *literal)
 {
     *law = NULL;
@@ -463,7 +559,8 @@ bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const cha
     }
     if (kd_node_is_null(node)) return true;
     *law = node->text;
-    if (r->nindices == 0) return true;
+    if (!take_law_quantity(r, node, key, law, literal)) return false;
+    if (r->nindices == 0 || *law != node->text) return true;
     size_t length = put_indices(r, node->text, NULL, 0);
     if (length > KD_EXPR_MAX_LENGTH) {
         kd_reader_complain(r, node, "'%s' is longer than %d characters", key, KD_EXPR_MAX_LENGTH);

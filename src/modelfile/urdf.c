@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/load.h"
 #include "core/text.h"
 #include "expr/expr.h"
 #include "model/build.h"
-#include "modelfile/load.h"
 #include "modelfile/xml.h"
 
 typedef struct urdf_link {

@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "math/space.h"
+#include "model/channel.h"
 #include "modelfile/reader.h"
 
 // ---- positions ------------------------------------------------------------------------------------------------------
@@ -28,6 +29,17 @@ static const char *numbers_word(int n)
     return n == 1 ? "number" : "numbers";
 }
 
+// The unit of coordinate or velocity i of the joint that is being read
+static void choose_coordinate(kd_reader *r, int i)
+{
+    const bool velocity = r->unit && strchr(r->unit, '/');
+    if (r->joint < 0) return;
+    r->turns = kd_joint_turns((kd_joint_kind)r->joint, i);
+    if (r->joint != KD_SPHERICAL && r->joint != KD_FREE) return;
+    const int shifts = r->joint == KD_FREE ? 3 : 0;
+    if (i >= shifts) r->turns = velocity ? 1 : KD_TURNS_PLAIN;
+}
+
 // A list of n numbers, or one number for n = 1; maybe: null is NaN.
 bool kd_reader_numbers(kd_reader *r, kd_node *node, const char *key, int n, bool maybe, double *value)
 {
@@ -42,6 +54,7 @@ bool kd_reader_numbers(kd_reader *r, kd_node *node, const char *key, int n, bool
         return false;
     }
     for (int i = 0; i < n; i++) {
+        choose_coordinate(r, i);
         if (maybe && kd_node_is_null(&item[i]))
             value[i] = NAN;
         else if (!kd_reader_number(r, &item[i], key, &value[i]))
@@ -118,7 +131,8 @@ static bool complain_orientation(kd_reader *r, const kd_node *node)
 
 static bool read_axis_angle(kd_reader *r, const kd_node *map, double *q)
 {
-    double   axis[3], angle;
+    double axis[3], angle;
+    r->unit = "rad"; // of the angle
     kd_node *axis_node = kd_node_find(map, "axis"), *angle_node = kd_node_find(map, "angle");
     if (map->n != 2 || !axis_node || !angle_node) return complain_orientation(r, map);
     if (!kd_reader_numbers(r, axis_node, "axis", 3, false, axis) || !kd_reader_number(r, angle_node, "angle", &angle)) {
@@ -139,7 +153,8 @@ static bool read_cardan(kd_reader *r, const kd_node *map, double *q)
 {
     static const char *const word[] = {"roll", "pitch", "yaw"};
     double                   angle[3] = {0, 0, 0};
-    int                      given = 0;
+    r->unit = "rad";
+    int given = 0;
     for (int i = 0; i < 3; i++) {
         kd_node *node = kd_node_find(map, word[i]);
         if (!node) continue;
@@ -229,10 +244,12 @@ static bool read_boolean(kd_reader *r, const kd_field *field, const kd_node *nod
 // The words under which the model knows parts of fields; they must live as long as the model.
 static const char *part_of(const char *key, int i)
 {
-    static const char *const parts[][KD_MAX_TERMS] = {
+    static const char *const parts[][16] = {
         {"motion[0]", "motion[1]", "motion[2]", "motion[3]", "motion[4]", "motion[5]"},
         {"force[0]", "force[1]", "force[2]"},
         {"torque[0]", "torque[1]", "torque[2]"},
+        {"plots[0]", "plots[1]", "plots[2]", "plots[3]", "plots[4]", "plots[5]", "plots[6]", "plots[7]", "plots[8]",
+         "plots[9]", "plots[10]", "plots[11]", "plots[12]", "plots[13]", "plots[14]", "plots[15]"},
         {"terms[0]", "terms[1]", "terms[2]", "terms[3]", "terms[4]", "terms[5]", "terms[6]", "terms[7]"},
     };
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
@@ -257,6 +274,7 @@ static bool read_laws(kd_reader *r, const kd_field *field, int n, kd_node *node,
         return false;
     }
     for (int i = 0; i < n; i++) {
+        choose_coordinate(r, i);
         if (!kd_reader_law(r, &item[i], field->key, &law[i], &literal)) return false;
         if (law[i] && !kd_reader_note_law(r, part_of(field->key, i), &item[i], literal)) return false;
     }
@@ -283,7 +301,8 @@ static bool read_paths(kd_reader *r, const kd_field *field, kd_node *node, char 
             kd_reader_complain(r, &item[i], "'%s' must be a list of names", field->key);
             return false;
         }
-        if (!kd_reader_name(r, &item[i], &path[i])) return false;
+        if (!kd_reader_name(r, &item[i], &path[i]) || !kd_reader_note(r, part_of(field->key, i), &item[i]))
+            return false;
     }
     memcpy(def + field->length, &n, sizeof n);
     return true;
@@ -470,10 +489,22 @@ static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node 
     return false;
 }
 
+// The unit of what a field holds: of the schema; what has none there takes none, or any
+static const char *unit_of_field(const kd_reader *r, const kd_field *field)
+{
+    const bool any = r->any_units || field->type == KD_FIELD_SAMPLES || field->type == KD_FIELD_TERMS ||
+                     field->type == KD_FIELD_STARTS || field->type == KD_FIELD_ROWS;
+    return field->unit[0] == '\0' && any ? NULL : field->unit;
+}
+
 bool kd_reader_value(kd_reader *r, const kd_field *field, int kind, kd_node *node, void *def)
 {
-    char why[400];
-    if (!read_by_type(r, field, kind, node, def)) return false;
+    char              why[400];
+    const char *const outer = r->unit;
+    r->unit = unit_of_field(r, field);
+    const bool fine = read_by_type(r, field, kind, node, def);
+    r->unit = outer;
+    if (!fine) return false;
     if (!kd_field_check(field, kind, def, why, sizeof why)) {
         kd_reader_complain(r, node, "%s", why);
         return false;
@@ -640,9 +671,28 @@ static bool read_late_fields(kd_reader *r, const kd_schema *schema, int kind, co
     return fine;
 }
 
+// Which of two units ("N/m|N m/rad") an element has: a joint by its coordinates, a force in a joint by that one's
+static void choose_units(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map)
+{
+    const bool is_force = schema == kd_schema_of(KD_SCHEMA_FORCE);
+    r->turns = KD_TURNS_UNKNOWN;
+    r->joint = -1;
+    if (schema == kd_schema_of(KD_SCHEMA_JOINT)) r->joint = kind;
+    if (!is_force || kind == KD_BUSHING) return;
+    r->turns = kind == KD_RSDA;
+    if (kind != KD_JOINT_SPRING && kind != KD_JOINT_STOP && kind != KD_JOINT_FRICTION) return;
+    const kd_node *joint = kd_node_find(map, "joint"), *coordinate = kd_node_find(map, "coordinate");
+    const char    *name = NULL;
+    r->turns = KD_TURNS_UNKNOWN;
+    if (!joint || joint->type != KD_NODE_SCALAR || !kd_reader_name(r, joint, &name)) return;
+    if (coordinate && (coordinate->type != KD_NODE_SCALAR || strlen(coordinate->text) != 1)) return;
+    r->turns = kd_model_joint_turns(r->m, name, coordinate ? coordinate->text[0] - '1' : 0);
+}
+
 bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)
 {
     bool fine = true;
+    choose_units(r, schema, kind, map);
     for (int i = 0; i < map->n && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
         kd_node        *key = &map->item[2 * i], *value = &map->item[2 * i + 1];
         const kd_field *field = kd_schema_field(schema, kind, key->text);

@@ -352,6 +352,10 @@ static int put_fields(const writer *w, const kd_schema *schema, const void *def,
     definition defaults;
     int        kind = kd_schema_kind_of(schema, def), count = 0;
     kd_schema_default(schema, kind, &defaults);
+    if (schema == kd_schema_of(KD_SCHEMA_RUN)) { // rtol alone sets both
+        const kd_run_def *run = def;
+        if (run->rtol != defaults.run.rtol) defaults.run.atol = run->rtol;
+    }
     if (schema->kinds && !schema->kind_by_key) {
         fprintf(w->file, "%stype: %s", first, schema->kinds[kind].word);
         count++;

@@ -75,28 +75,39 @@ struct kd_realtime {
     double *f, *b;                // (nv), (nr)
     double *x, *y;                // (unknowns) right-hand side and solution; the same, kept
     double *rows, *increment;     // (nrows), (nv)
+    double *gain, *impulse;       // (nv), (nlambda) of the projection of positions on velocities; zero: none
     double *small;                // (max(nw, ns))
     double *f_moved, *p_moved;    // (nv), (np) of the directional difference
     double *drift;                // (np) z
     double *zero, *u, *du, *ddu;  // (max), (nu)
     double *held, *held_rate;     // (nu) last external inputs
     double *u_placed, *du_placed; // (nu) inputs of the place where data stands
-    double *held_kept, *z_kept;   // (nu), (nz) before the step
+    double *held_kept;            // (nu) before the step
     bool    fed, fed_kept;        // inputs have come
 
-    struct {                   // switching functions (events.c)
-        double      *value;    // (nswitch)
-        signed char *side;     // (nswitch) signs that they have; 0: not known
-        signed char *crossed;  // (nswitch) 1 rose, -1 fell in the step
-        bool         happened; // in the last step, with what it changed in jump
-        bool         moved, stop;
-        char         text[160];
+    struct {                    // switching functions (events.c)
+        double      *value;     // (nswitch)
+        double      *last;      // (nswitch) at the end of the last step
+        double      *near;      // (nswitch) values up to this are zero, but for rounding
+        signed char *side;      // (nswitch) signs that they have; 0: not known
+        signed char *side_kept; // (nswitch) before the step
+        signed char *crossed;   // (nswitch) 1 rose, -1 fell
+        signed char *alone;     // (nswitch) the same of one function
+        bool         stop;      // an event asked for the end
     } events;
-    kd_state *jump; // behind an event
+    kd_state *jump; // what an event or a sample writes to
+
+    struct { // coordinates that time prescribes (drives.c)
+        int     n;
+        bool    known;                 // at now
+        double *q[2], *dq[2], *ddq[2]; // (n) at now and at next
+        double *dx, *driven, *free;    // (n), (n), (nv)
+    } drives;
 
     double           next_sample, next_sample_kept;
     long             steps;
     double           seconds;
+    bool             busy; // a step is being made: callbacks must not call it
     kd_realtime_work work;
     kd_arena         arena;
     char             message[512];
@@ -125,14 +136,24 @@ kd_eval kd_rt_add_directional(kd_realtime *rt, double *y) KD_NODISCARD;
 
 #define KD_RT_ALMOST 1e-6 // part of a step by which a sample may lie ahead
 
-// ---- switching functions (events.c) ---------------------------------------------------------------------------------
+// ---- instants (events.c) --------------------------------------------------------------------------------------------
 bool    kd_rt_events_cut(kd_realtime *rt);
-kd_eval kd_rt_events_begin(kd_realtime *rt) KD_NODISCARD; // their signs at now
-// At the end of a step, where data stands at next: events go to jump. KD_OK; < 0: a function failed (its fault is that
-// of data), KD_ERR_UNSUPPORTED (told in rt->message)
-kd_status kd_rt_events_look(kd_realtime *rt) KD_NODISCARD;
-// When the step is accepted: what they changed becomes the state. KD_OK, KD_STOPPED (told in rt->message), < 0
-kd_status kd_rt_events_take(kd_realtime *rt) KD_NODISCARD;
+kd_eval kd_rt_look(kd_realtime *rt) KD_NODISCARD;         // data at now, acceleration stage
+kd_eval kd_rt_events_begin(kd_realtime *rt) KD_NODISCARD; // signs of the functions at now
+void    kd_rt_events_keep(kd_realtime *rt, bool back);    // put the signs aside, or take them back
+// Events at now, in their order, as long as there are some. KD_OK, KD_STOPPED (told in rt->message); < 0: a function
+// failed (its fault is that of data), KD_ERR_UNSUPPORTED, KD_ERR_CHATTER (told in rt->message)
+kd_status kd_rt_events_make(kd_realtime *rt) KD_NODISCARD;
+kd_eval   kd_rt_sample(kd_realtime *rt) KD_NODISCARD; // at now; then the next time
+void      kd_rt_next_sample(kd_realtime *rt);         // behind now
+
+// ---- prescribed coordinates (drives.c) -----------------------------------------------------------------------------
+bool    kd_rt_drives_cut(kd_realtime *rt);
+kd_eval kd_rt_drives_begin(kd_realtime *rt) KD_NODISCARD; // of a step: both ends; data stands nowhere afterwards
+bool    kd_rt_drives_leap(kd_realtime *rt);               // does a position jump? Told in rt->message
+// y (nv) -= impulses of jumps, where data stands with forces
+kd_eval kd_rt_drives_kick(kd_realtime *rt, double *y) KD_NODISCARD;
+void    kd_rt_drives_accept(kd_realtime *rt); // next becomes now
 
 // ---- the step (step.c) ----------------------------------------------------------------------------------------------
 kd_status kd_rt_make_step(kd_realtime *rt, const double *inputs, double *outputs) KD_NODISCARD;

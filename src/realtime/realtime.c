@@ -81,6 +81,8 @@ static bool cut(kd_realtime *rt)
     rt->y = kd_cut_double(a, rt->nunknowns);
     rt->rows = kd_cut_double(a, rt->nrows);
     rt->increment = kd_cut_double(a, n->nv);
+    rt->gain = kd_cut_double(a, n->nv);
+    rt->impulse = kd_cut_double(a, n->nlambda);
     rt->small = kd_cut_double(a, larger(n->nw, n->ns));
     rt->f_moved = kd_cut_double(a, n->nv);
     rt->p_moved = kd_cut_double(a, n->np);
@@ -94,8 +96,7 @@ static bool cut(kd_realtime *rt)
     rt->u_placed = kd_cut_double(a, n->nu);
     rt->du_placed = kd_cut_double(a, n->nu);
     rt->held_kept = kd_cut_double(a, n->nu);
-    rt->z_kept = kd_cut_double(a, n->nz);
-    return !a->failed && kd_rt_events_cut(rt) && kd_rt_blocks_cut(rt);
+    return !a->failed && kd_rt_events_cut(rt) && kd_rt_drives_cut(rt) && kd_rt_blocks_cut(rt);
 }
 
 static kd_status make(kd_realtime *rt, const kd_state *x)
@@ -188,13 +189,28 @@ static kd_status count_work(kd_realtime *rt)
     return status;
 }
 
+// Begin at a state. A new run samples at once; a state that was put aside has been sampled at its time, which z tells
+// or must be believed.
+static kd_status begin_at(kd_realtime *rt, const kd_state *x, bool created)
+{
+    const bool samples = rt->n.nz > 0 && (created || kd_eom_definition(rt->eom)->discrete_counts);
+    if (x != rt->now) kd_state_copy(x, rt->now);
+    rt->placed = rt->start_known = rt->step.known = rt->mass.known = rt->drives.known = false;
+    rt->steps = 0;
+    rt->fed = false;
+    rt->message[0] = '\0';
+    kd_eval answer = samples ? kd_rt_sample(rt) : KD_EVAL_OK;
+    if (!samples && rt->n.nz > 0) kd_rt_next_sample(rt);
+    if (answer == KD_EVAL_OK) answer = kd_rt_events_begin(rt);
+    if (answer == KD_EVAL_OK) return KD_OK;
+    kd_text(rt->message, sizeof rt->message, "%s", kd_eom_data_message(rt->data));
+    kd_status fault = kd_eom_data_fault(rt->data).status;
+    return fault < 0 ? fault : KD_ERR_RETRY_FAILED;
+}
+
 // Matrices at the start, their pivots, and a first step on trial; message when it fails.
 static kd_status prepare(kd_realtime *rt, char *message, size_t size)
 {
-    if (rt->n.nz > 0) {
-        kd_eom_at_time(rt->data, rt->now->t, rt->u, rt->du, rt->ddu, rt->now->z);
-        rt->next_sample = rt->now->t;
-    }
     kd_status status = first_inputs(rt) == KD_EVAL_OK && look_at_rest(rt) == KD_EVAL_OK && kd_rt_start(rt) == KD_EVAL_OK
                            ? KD_OK
                            : KD_ERR_RETRY_FAILED;
@@ -208,10 +224,8 @@ static kd_status prepare(kd_realtime *rt, char *message, size_t size)
     kd_state_copy(rt->now, rt->kept);
     status = count_work(rt);
     if (status < 0) return refuse(message, size, status, rt->message);
-    status = kd_realtime_restore(rt, rt->kept);
-    if (status < 0) return refuse(message, size, status, rt->message);
-    if (rt->n.nz > 0) rt->next_sample = rt->now->t;
-    return status;
+    status = begin_at(rt, rt->kept, true);
+    return status < 0 ? refuse(message, size, status, rt->message) : status;
 }
 
 static bool has_inactive_rows(const kd_state *x, kd_dims n)
@@ -241,7 +255,12 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
                              const kd_state *x, kd_realtime **self, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
-    *self = NULL;
+    if (self) *self = NULL;
+    if (!eom || !self || !kd_state_fits(eom, x))
+        return refuse(message, size, KD_ERR_ARGUMENT,
+                      !eom || !self
+                          ? "kd_realtime_create: an argument is NULL"
+                          : "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     kd_realtime *rt = kd_alloc(sizeof *rt);
     if (!rt) return refuse(message, size, KD_ERR_MEMORY, kd_status_sentence(KD_ERR_MEMORY));
     rt->eom = eom;
@@ -290,7 +309,7 @@ kd_status kd_realtime_create(const kd_eom *eom, const kd_inputs *inputs, const k
 
 void kd_realtime_destroy(kd_realtime *self)
 {
-    if (!self) return;
+    if (!self || self->busy) return;
     kd_elimination_destroy(self->step.lu);
     kd_elimination_destroy(self->mass.lu);
     kd_eom_data_destroy(self->data);
@@ -305,38 +324,29 @@ void kd_realtime_destroy(kd_realtime *self)
 // ---- steps and states -----------------------------------------------------------------------------------------------
 kd_status kd_realtime_step(kd_realtime *self, const double *inputs, double *outputs)
 {
-    return kd_rt_make_step(self, inputs, outputs);
-}
-
-// The first sample that is not before the state: one that is due there comes at the start of the step from it.
-static void find_sample(kd_realtime *rt)
-{
-    kd_eom_at_time(rt->data, rt->now->t - 2.0 * KD_RT_ALMOST * rt->opt.h, rt->u, rt->du, rt->ddu, rt->now->z);
-    rt->next_sample = kd_eom_next_sample(rt->data);
+    if (!self) return KD_ERR_ARGUMENT;
+    if (self->busy) return KD_ERR_BUSY;
+    self->busy = true;
+    kd_status status = kd_rt_make_step(self, inputs, outputs);
+    self->busy = false;
+    return status;
 }
 
 kd_status kd_realtime_restore(kd_realtime *self, const kd_state *x)
 {
-    if (x->size != self->now->size) return KD_ERR_ARGUMENT;
-    if (x != self->now) kd_state_copy(x, self->now);
-    if (self->n.nz > 0) find_sample(self);
-    self->placed = self->start_known = self->step.known = self->mass.known = false;
-    self->steps = 0;
-    self->fed = false;
-    self->message[0] = '\0';
-    if (kd_rt_events_begin(self) == KD_EVAL_OK) return KD_OK;
-    kd_text(self->message, sizeof self->message, "%s", kd_eom_data_message(self->data));
-    kd_status fault = kd_eom_data_fault(self->data).status;
-    return fault < 0 ? fault : KD_ERR_RETRY_FAILED;
+    if (!self || !kd_state_fits(self->eom, x)) return KD_ERR_ARGUMENT;
+    return self->busy ? KD_ERR_BUSY : begin_at(self, x, false);
 }
 
 const kd_state *kd_realtime_state(const kd_realtime *self)
 {
+    if (!self) return NULL;
     return self->now;
 }
 
 long kd_realtime_steps(const kd_realtime *self)
 {
+    if (!self) return 0;
     return self->steps;
 }
 
@@ -347,11 +357,13 @@ const char *kd_realtime_message(const kd_realtime *self)
 
 double kd_realtime_seconds(const kd_realtime *self)
 {
+    if (!self) return 0;
     return self->seconds;
 }
 
 kd_realtime_work kd_realtime_work_of(const kd_realtime *self)
 {
+    if (!self) return (kd_realtime_work){0};
     return self->work;
 }
 
@@ -374,11 +386,13 @@ static int find_port(const kd_realtime *rt, kd_kind kind, int n, const char *nam
 
 int kd_realtime_input(const kd_realtime *self, const char *name)
 {
+    if (!self) return -1;
     return find_port(self, KD_NAME_U, self->n.nu, name);
 }
 
 int kd_realtime_output(const kd_realtime *self, const char *name)
 {
+    if (!self) return -1;
     return find_port(self, KD_NAME_Y, self->n.ny, name);
 }
 
@@ -412,6 +426,8 @@ static kd_status answer_of(kd_realtime *rt, kd_eval answer)
 
 kd_status kd_realtime_defects(kd_realtime *self, kd_realtime_defect *out)
 {
+    if (!self || !out) return KD_ERR_ARGUMENT;
+    if (self->busy) return KD_ERR_BUSY;
     const kd_dims *n = &self->n;
     kd_eval        answer = look_at_now(self);
     *out = (kd_realtime_defect){0};
@@ -425,6 +441,8 @@ kd_status kd_realtime_defects(kd_realtime *self, kd_realtime_defect *out)
 
 kd_status kd_realtime_energies(kd_realtime *self, kd_energies *out)
 {
+    if (!self || !out) return KD_ERR_ARGUMENT;
+    if (self->busy) return KD_ERR_BUSY;
     if (!kd_eom_definition(self->eom)->energies) return KD_ERR_UNSUPPORTED;
     kd_eval answer = look_at_now(self);
     if (answer == KD_EVAL_OK) answer = kd_eom_energies(self->data, out);

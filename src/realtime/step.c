@@ -71,6 +71,15 @@ static kd_eval predict(kd_realtime *rt, const double *v)
     return answer == KD_EVAL_OK ? kd_rt_place(rt, rt->next->t, rt->next->p, rt->next->s) : answer;
 }
 
+// Impulse of a projection of positions: they have moved with v0 + dp/h, dp = -P g
+static void take_impulse(kd_realtime *rt)
+{
+    const double  per_h = 1.0 / rt->opt.h;
+    const double *nu = rt->x + rt->n.nv + rt->n.nr;
+    for (int i = 0; i < rt->n.nv; i++) rt->gain[i] = per_h * rt->x[i];
+    for (int i = 0; i < rt->n.nlambda; i++) rt->impulse[i] = -per_h * nu[i];
+}
+
 // next->p = next->p oplus -P g, P = the part of inv(K) that answers the multipliers' rows; data there
 static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
 {
@@ -80,6 +89,7 @@ static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
     if (answer != KD_EVAL_OK) return answer;
     kd_elimination_solve(matrix->lu, rt->x);
     for (int i = 0; i < rt->n.nv; i++) rt->x[i] = -rt->x[i];
+    if (rt->opt.stabilisation == KD_REALTIME_GGL) take_impulse(rt);
     memcpy(rt->p_moved, rt->next->p, (size_t)rt->n.np * sizeof *rt->p_moved);
     answer = kd_eom_oplus(rt->data, rt->p_moved, rt->x, rt->next->p);
     if (rt->n.nq > 0) kd_eom_normalise(rt->data, rt->next->p);
@@ -157,6 +167,10 @@ static kd_eval velocity_rows(kd_realtime *rt, const kd_rt_constraints *C)
 {
     double *y = rt->x + rt->n.nv + rt->n.nr;
     kd_eval answer = kd_rt_velocity_rows(rt, C, rt->now->v);
+    if (rt->opt.stabilisation == KD_REALTIME_GGL) {
+        kd_rt_block_multiply(&C->G, 1.0, rt->gain, rt->rows);
+        kd_rt_block_multiply(&C->H, 1.0, rt->gain, rt->rows + rt->n.nlambda);
+    }
     for (int i = 0; i < rt->nrows; i++) y[i] = -rt->rows[i];
     if (answer != KD_EVAL_OK || !is_stabilised(rt) || rt->n.nlambda == 0) return answer;
     answer = kd_eom_eval(rt->data, KD_G, rt->rows);
@@ -170,11 +184,12 @@ static void advance(kd_realtime *rt)
     const double *x = rt->x, h = rt->opt.h;
     const bool    add = rt->opt.stabilisation == KD_REALTIME_REGULARISATION;
     for (int i = 0; i < rt->n.nv; i++, x++) {
-        rt->next->v[i] = rt->now->v[i] + *x;
-        rt->next->a[i] = *x / h;
+        rt->next->v[i] = rt->now->v[i] + (rt->gain[i] + *x);
+        rt->next->a[i] = (rt->gain[i] + *x) / h;
     }
     for (int i = 0; i < rt->n.nr; i++, x++) rt->next->r[i] = rt->now->r[i] + *x;
-    for (int i = 0; i < rt->n.nlambda; i++, x++) rt->next->lambda[i] = *x / h + (add ? rt->now->lambda[i] : 0.0);
+    for (int i = 0; i < rt->n.nlambda; i++, x++)
+        rt->next->lambda[i] = (rt->impulse[i] + *x) / h + (add ? rt->now->lambda[i] : 0.0);
     for (int i = 0; i < rt->n.nmu; i++, x++) rt->next->mu[i] = *x / h + (add ? rt->now->mu[i] : 0.0);
 }
 
@@ -252,6 +267,7 @@ static kd_status step_ahead(kd_realtime *rt)
     rt->start_known = false;
     if (kd_rt_evaluate(rt) != KD_EVAL_OK || forces(rt) != KD_EVAL_OK) return fault(rt);
     kd_eval answer = rt->opt.index == 1 ? acceleration_rows(rt) : velocity_rows(rt, &rt->start);
+    if (answer == KD_EVAL_OK) answer = kd_rt_drives_kick(rt, rt->x);
     if (answer != KD_EVAL_OK) return fault(rt);
     status = solve_velocities(rt, &rt->start);
     return status == KD_OK && rt->opt.stabilisation == KD_REALTIME_PROJECTION ? project(rt) : status;
@@ -266,6 +282,7 @@ static kd_status step_from_start(kd_realtime *rt, bool *ends)
     if (kd_rt_start(rt) != KD_EVAL_OK) return fault(rt);
     if (rt->opt.index == 1 && acceleration_rows(rt) != KD_EVAL_OK) return fault(rt);
     if (forces(rt) != KD_EVAL_OK) return fault(rt); // J3 leaves data beside the start
+    if (kd_rt_drives_kick(rt, rt->x) != KD_EVAL_OK) return fault(rt);
     if (rt->opt.index == 2 || !late) status = predict_positions(rt);
     if (status == KD_OK) status = velocities(rt);
     if (status == KD_OK && late && predict(rt, rt->next->v) != KD_EVAL_OK) status = fault(rt);
@@ -288,27 +305,11 @@ static bool is_finite(const kd_state *x)
     return (a + b) + (c + d) == 0.0;
 }
 
-static kd_status sample(kd_realtime *rt)
-{
-    if (rt->now->t < rt->next_sample - KD_RT_ALMOST * rt->opt.h) return KD_OK;
-    kd_eval answer = kd_rt_place(rt, rt->now->t, rt->now->p, rt->now->s);
-    if (answer != KD_EVAL_OK) return fault(rt);
-    kd_eom_at_velocity(rt->data, rt->now->v, rt->now->r);
-    kd_eom_at_acceleration(rt->data, rt->now->a, rt->now->w, rt->now->lambda, rt->now->mu);
-    answer = kd_eom_discrete(rt->data, rt->next->z);
-    if (answer != KD_EVAL_OK) return fault(rt);
-    memcpy(rt->now->z, rt->next->z, (size_t)rt->n.nz * sizeof *rt->now->z);
-    rt->next_sample = kd_eom_next_sample(rt->data);
-    rt->start_known = false;
-    return KD_OK;
-}
-
-static kd_eval outputs_at_end(kd_realtime *rt, double *outputs)
+static kd_eval outputs_at_now(kd_realtime *rt, double *outputs)
 {
     if (!outputs || rt->n.ny == 0) return KD_EVAL_OK;
-    kd_eom_at_velocity(rt->data, rt->next->v, rt->next->r);
-    kd_eom_at_acceleration(rt->data, rt->next->a, rt->next->w, rt->next->lambda, rt->next->mu);
-    return kd_eom_eval(rt->data, KD_Y, outputs);
+    kd_eval answer = kd_rt_look(rt);
+    return answer == KD_EVAL_OK ? kd_eom_eval(rt->data, KD_Y, outputs) : answer;
 }
 
 static void accept(kd_realtime *rt, bool ends)
@@ -324,16 +325,17 @@ static void accept(kd_realtime *rt, bool ends)
     }
     rt->start_known = ends;
     rt->placed = true;
+    kd_rt_drives_accept(rt);
     memcpy(rt->u_placed, rt->u, (size_t)rt->n.nu * sizeof *rt->u);
     memcpy(rt->du_placed, rt->du, (size_t)rt->n.nu * sizeof *rt->du);
     rt->steps++;
 }
 
-// What a failed step must not leave behind: its inputs, and a sample made at its start.
+// What a failed step must not leave behind
 static void keep(kd_realtime *rt)
 {
     memcpy(rt->held_kept, rt->held, (size_t)rt->n.nu * sizeof *rt->held);
-    memcpy(rt->z_kept, rt->now->z, (size_t)rt->n.nz * sizeof *rt->now->z);
+    kd_rt_events_keep(rt, false);
     rt->next_sample_kept = rt->next_sample;
     rt->fed_kept = rt->fed;
 }
@@ -342,7 +344,7 @@ static void keep(kd_realtime *rt)
 static kd_status reject(kd_realtime *rt, kd_status status)
 {
     memcpy(rt->held, rt->held_kept, (size_t)rt->n.nu * sizeof *rt->held);
-    memcpy(rt->now->z, rt->z_kept, (size_t)rt->n.nz * sizeof *rt->now->z);
+    kd_rt_events_keep(rt, true);
     rt->next_sample = rt->next_sample_kept;
     rt->fed = rt->fed_kept;
     rt->placed = rt->start_known = rt->step.known = rt->mass.known = false;
@@ -357,20 +359,41 @@ static double time_after(const kd_realtime *rt)
     return fabs(t - whole) <= KD_RT_ALMOST * h ? whole : t;
 }
 
+// At the end of an accepted step: events, then samples, then outputs. KD_OK, KD_STOPPED, < 0
+static kd_status instant(kd_realtime *rt, double *outputs)
+{
+    const bool due = rt->now->t >= rt->next_sample - KD_RT_ALMOST * rt->opt.h;
+    kd_status  status = kd_rt_events_make(rt);
+    if (status == KD_ERR_UNSUPPORTED || status == KD_ERR_CHATTER) return status;
+    if (status < 0 || (due && kd_rt_sample(rt) != KD_EVAL_OK) || outputs_at_now(rt, outputs) != KD_EVAL_OK)
+        return KD_ERR_CALLBACK_STOP;
+    return status;
+}
+
+// Back to the state before the step
+static void take_back(kd_realtime *rt)
+{
+    kd_state *end = rt->now;
+    rt->now = rt->next;
+    rt->next = end;
+    rt->drives.known = false;
+    rt->steps--;
+}
+
 static kd_status attempt(kd_realtime *rt, double *outputs)
 {
-    bool      ends = false;
-    kd_status status = rt->n.nz > 0 ? sample(rt) : KD_OK;
+    bool ends = false;
     rt->next->t = time_after(rt);
+    kd_status status = kd_rt_drives_begin(rt) == KD_EVAL_OK ? KD_OK : fault(rt);
+    if (status == KD_OK && kd_rt_drives_leap(rt)) status = KD_ERR_POSITION_JUMP;
     if (status == KD_OK) status = rt->opt.ahead ? step_ahead(rt) : step_from_start(rt, &ends);
     if (status == KD_OK && !is_finite(rt->next)) status = not_finite(rt);
     if (status != KD_OK) return reject(rt, status);
-    if (outputs_at_end(rt, outputs) != KD_EVAL_OK) return reject(rt, fault(rt));
-    status = kd_rt_events_look(rt);
-    if (status != KD_OK) return reject(rt, status == KD_ERR_UNSUPPORTED ? status : fault(rt));
     accept(rt, ends);
-    status = kd_rt_events_take(rt);
-    return status < 0 ? fault(rt) : status;
+    status = instant(rt, outputs);
+    if (status >= 0) return status;
+    take_back(rt);
+    return reject(rt, status == KD_ERR_CALLBACK_STOP ? fault(rt) : status);
 }
 
 static double clock_seconds(void)

@@ -25,13 +25,22 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "simulation/slopes.h"
 
 enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
 enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
 
 static const double SMOOTH = 1e-7; // difference of the two formulas, relative to the energies, beyond which to halve
 
+static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap
+enum { LEAP_HALVES = 60 };       // of a step: then it is a unit of rounding
+static const double COMPARABLE =
+    0.1;                    // of a step: one before it that is shorter is no knot, its errors are extrapolated
 enum { QUINTIC_ORDER = 8 }; // steps of higher order are too long for quintics
+
+enum { EVERY_SLOPE = 16, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
+
+static const double ROUNDING = 100; // [ulp] of all terms of the energy, times the root of the number of states
 
 static const double STALE = 1e-9;   // relative dynamic residual above which x->a does not belong to the state
 static const double EXPLODED = 1e8; // growth of positions or velocities that no mechanism has: the run lost its track
@@ -61,6 +70,8 @@ struct kd_certifier {
     kd_state      *inside;        // a state inside a step
     kd_state      *last;          // the state that was seen last; NULL: the equations have no instants
     double         jumps[POWERS]; // [J] energy lost and gained at instants
+    double         leap, t_leap;  // [J] of the potential energy inside the step that is known; when
+    double         energy_known;  // [J] kinetic and potential at t_known
     double        *u;             // (3 nu) inputs with two derivatives
     double        *value;         // (largest number of rows)
     double        *a;             // (nv) accelerations that are judged
@@ -74,6 +85,10 @@ struct kd_certifier {
     knot           knot[3];                     // the last ends of steps, the latest one behind
     int            nknots;
     double         start[2]; // scale of positions and velocities at the first state
+    double         terms;    // [J] largest sum of the sizes of all terms of the energy
+    kd_slopes      slopes;
+    double         t_slopes; // up to here
+    double        *errors;   // (nv + 2 ne) for slopes
     double         energy_start, potential_low, potential_high;
     kd_findings    findings;
     kd_certificate certificate;
@@ -113,6 +128,7 @@ kd_status kd_certifier_create(const kd_eom *eom, const kd_inputs *inputs, kd_cer
     c->value = kd_cut_double(&c->arena, largest_rows(eom));
     c->a = kd_cut_double(&c->arena, D.nv);
     c->force = kd_cut_double(&c->arena, D.nv);
+    c->errors = kd_cut_double(&c->arena, D.nv + 2 * D.ne);
     for (int k = 0; k < 3; k++) {
         c->knot[k].x = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
         c->knot[k].rate = kd_cut_double(&c->arena, D.np + D.nv + D.nr);
@@ -297,10 +313,20 @@ static void widen_scale(kd_certifier *c, const kd_state *x)
     scale[KD_LEVEL_POSITION] = fmax(scale[KD_LEVEL_POSITION], largest_of(x->p, c->dims.np));
     scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], largest_of(x->v, c->dims.nv));
     scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], largest_of(c->a, c->dims.nv));
+    c->certificate.position_size = fmax(c->certificate.position_size, largest_of(x->p, c->dims.np));
+    c->certificate.velocity_size = fmax(c->certificate.velocity_size, largest_of(x->v, c->dims.nv));
     for (int level = 0; level < 2; level++) {
         if (c->certificate.states == 0) c->start[level] = scale[level];
         if (scale[level] > EXPLODED * c->start[level]) c->certificate.exploded = true;
     }
+}
+
+// What the violation of the accelerations does to velocities in a step
+static void note_step(kd_certifier *c, const kd_simulation *simulation)
+{
+    double      *largest = &c->certificate.acceleration_step;
+    const double h = kd_simulation_state(simulation)->t - kd_simulation_step_start(simulation);
+    *largest = fmax(*largest, c->findings.violation[KD_LEVEL_ACCELERATION] * h);
 }
 
 // ---- powers ---------------------------------------------------------------------------------------------------------
@@ -382,7 +408,8 @@ static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
 {
     kd_dims     d = c->dims;
     const knot *k = c->knot;
-    bool        long_step = kd_simulation_stats(simulation).order_last > QUINTIC_ORDER;
+    bool        long_step = kd_simulation_stats(simulation).order_last > QUINTIC_ORDER ||
+                     !(k[1].t - k[0].t >= COMPARABLE * (k[2].t - k[1].t));
     if (c->has_drives || c->nknots < 3 || d.ns > 0 || long_step) return kd_simulation_inside(simulation, t, c->inside);
     kd_state_copy(kd_simulation_state(simulation), c->inside);
     c->inside->t = t;
@@ -453,6 +480,68 @@ static kd_status add_segments(kd_certifier *c, kd_simulation *simulation, double
     return status < 0 ? status : add_segments(c, simulation, s.t1, end, depth + 1);
 }
 
+// ---- leaps of the potential energy ----------------------------------------------------------------------------------
+//
+// A spring whose end jumps with a law (a road with a step) gets energy from outside in no time, without an impulse: p
+// and v go on. No power tells it, and no instant.
+
+static kd_status energy_of(kd_certifier *c, const kd_state *x, kd_energies *e)
+{
+    *e = (kd_energies){0};
+    kd_status status = go_to(c, x);
+    if (status < 0) return status;
+    return kd_eom_energies(c->data, e) == KD_EVAL_OK ? KD_OK : fault_of(c);
+}
+
+static kd_status potential_inside(kd_certifier *c, kd_simulation *simulation, double t, double *potential)
+{
+    kd_energies e = {0};
+    kd_status   status = kd_simulation_inside(simulation, t, c->inside);
+    if (status >= 0) status = energy_of(c, c->inside, &e);
+    *potential = e.potential;
+    return status;
+}
+
+// Halves of the step in which the potential energy changes more, as long as it is most of what the balance misses
+static kd_status find_leap(kd_certifier *c, kd_simulation *simulation, double t0, double t1, double missing)
+{
+    double    a = t0, b = t1, at[3] = {0};
+    kd_status status = potential_inside(c, simulation, a, &at[0]);
+    if (status >= 0) status = potential_inside(c, simulation, b, &at[2]);
+    for (int k = 0; k < LEAP_HALVES && status >= 0; k++) {
+        const double t = a + 0.5 * (b - a);
+        if (!(t > a && t < b)) break;
+        status = potential_inside(c, simulation, t, &at[1]);
+        const bool left = fabs(at[1] - at[0]) > fabs(at[2] - at[1]);
+        *(left ? &b : &a) = t;
+        at[left ? 2 : 0] = at[1];
+        if (!(fabs(at[2] - at[0]) > 0.5 * fabs(missing))) return status;
+    }
+    c->leap = at[2] - at[0];
+    c->t_leap = b;
+    return status;
+}
+
+static void book_leap(kd_certifier *c)
+{
+    c->jumps[c->leap > 0] += fabs(c->leap);
+    c->leap = 0;
+}
+
+// The step from t0 with the end x, whose work is known: does its balance miss a leap?
+static kd_status look_for_leap(kd_certifier *c, kd_simulation *simulation, double t0, const double before[POWERS])
+{
+    kd_energies     e;
+    const kd_state *x = kd_simulation_state(simulation);
+    kd_status       status = energy_of(c, x, &e);
+    if (status < 0) return status;
+    const double energy = e.kinetic + e.potential;
+    const double missing = energy - c->energy_known + c->work[0] - before[0] - (c->work[1] - before[1]);
+    c->energy_known = energy;
+    if (!(fabs(missing) > LEAP * c->certificate.energy_scale)) return KD_OK;
+    return find_leap(c, simulation, fmax(t0, kd_simulation_step_start(simulation)), x->t, missing);
+}
+
 // The step of the simulation that x lies in. A step without power at both ends is not looked into: what little could
 // happen there would show in the balance.
 static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
@@ -461,7 +550,9 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
     double          start = simulation ? kd_simulation_step_start(simulation) : c->t_known, end[POWERS];
     kd_status       status = KD_OK;
     if (last->t <= c->t_known) return KD_OK;
+    const double t0 = c->t_known, before[POWERS] = {c->work[0], c->work[1]};
     c->nsegments = 0;
+    book_leap(c);
     if (start > c->t_known) { // steps that were not shown
         status = kd_simulation_inside(simulation, start, c->inside);
         if (status >= 0) status = power_at(c, c->inside, end);
@@ -473,7 +564,8 @@ static kd_status follow_steps(kd_certifier *c, kd_simulation *simulation, const 
     if (status >= 0) status = power_at(c, last, end);
     if (status < 0) return status;
     bool has_power = c->power[0] != 0 || c->power[1] != 0 || end[0] != 0 || end[1] != 0;
-    return add_segments(c, has_power ? simulation : NULL, last->t, end, has_power && simulation ? 0 : MAX_DEPTH);
+    status = add_segments(c, has_power ? simulation : NULL, last->t, end, has_power && simulation ? 0 : MAX_DEPTH);
+    return status >= 0 && simulation ? look_for_leap(c, simulation, t0, before) : status;
 }
 
 // Work from the start of the run to a time that is known
@@ -492,6 +584,10 @@ static kd_status start_work(kd_certifier *c, kd_simulation *simulation, const kd
     if (status >= 0 && simulation) status = look_for_drives(c, x);
     if (status >= 0) status = power_at(c, x, c->power);
     c->t_known = x->t;
+    kd_energies e = {0};
+    if (status >= 0) status = energy_of(c, x, &e);
+    c->energy_known = e.kinetic + e.potential;
+    book_leap(c);
     return status;
 }
 
@@ -505,6 +601,7 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     f->potential = e->potential;
     f->dissipated = work_at(c, t, 0) + c->jumps[0];
     f->supplied = work_at(c, t, 1) + c->jumps[1];
+    if (t >= c->t_leap) *(c->leap > 0 ? &f->supplied : &f->dissipated) += fabs(c->leap);
     double sum = e->kinetic + e->potential + f->dissipated - f->supplied;
     if (r->states == 0) {
         c->energy_start = sum;
@@ -512,6 +609,8 @@ static void note_energies(kd_certifier *c, double t, const kd_energies *e)
     }
     c->potential_low = fmin(c->potential_low, e->potential);
     c->potential_high = fmax(c->potential_high, e->potential);
+    c->terms =
+        fmax(c->terms, e->size + fabs(e->kinetic) + fabs(e->potential) + fabs(f->dissipated) + fabs(f->supplied));
     f->balance = sum - c->energy_start;
     if (fabs(f->balance) > r->energy.value || isnan(f->balance)) {
         r->energy.value = fabs(f->balance);
@@ -555,6 +654,35 @@ static kd_status jump(kd_certifier *c, kd_simulation *simulation, const kd_state
     return start_work(c, simulation, x);
 }
 
+// What errors of a tolerance explain, and what rounding does
+static kd_status measure_slopes(kd_certifier *c, const kd_state *x)
+{
+    kd_certificate *r = &c->certificate;
+    const bool      looks = r->states < EVERY_SLOPE || r->states % SLOPE_EACH == 0;
+    if (!looks || (!r->has_energy && !r->has_invariants)) return KD_OK;
+    kd_status status = go_to(c, x);
+    if (status < 0) return status;
+    // where it cannot be evaluated next to x, the slopes of other states do
+    (void)kd_slopes_widen(c->data, c->eom, x, r->states > 0 ? x->t - c->t_slopes : 0, (unsigned)r->states, c->inside,
+                          c->errors, c->errors + c->dims.nv, &c->slopes);
+    memcpy(r->energy_by_rtol, c->slopes.energy_by_rtol, sizeof r->energy_by_rtol);
+    memcpy(r->energy_by_atol, c->slopes.energy_by_atol, sizeof r->energy_by_atol);
+    c->t_slopes = x->t;
+    r->work_by_rtol = c->slopes.work_by_rtol;
+    r->work_by_atol = c->slopes.work_by_atol;
+    r->invariant_by_rtol = c->slopes.invariant_by_rtol;
+    r->invariant_by_atol = c->slopes.invariant_by_atol;
+    return KD_OK;
+}
+
+// A coordinate of size 1 m or 1 rad carries the rounding of 1, whatever the origin of potential energy
+static void note_rounding(kd_certifier *c)
+{
+    kd_certificate *r = &c->certificate;
+    const double    terms = c->terms + r->energy_by_atol[KD_SLOPE_POSITION] * fmax(1, r->position_size);
+    r->energy_rounding = ROUNDING * DBL_EPSILON * sqrt((double)r->states) * terms;
+}
+
 // The work up to x, then the point of evaluation at x with the acceleration that is judged, then the energies there
 static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
@@ -574,30 +702,47 @@ static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, co
 
 // ---- looking --------------------------------------------------------------------------------------------------------
 
+// Laws that no longer hold: their first time, and how often
+static void look_for_cautions(kd_certifier *c, const kd_state *x)
+{
+    kd_certificate *k = &c->certificate;
+    char            text[sizeof k->caution];
+    if (!kd_eom_caution(c->data, text, sizeof text)) return;
+    if (k->cautions++ > 0) return;
+    k->caution_time = x->t;
+    memcpy(k->caution, text, sizeof text);
+}
+
 kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
-    if (!c || !x) return KD_ERR_ARGUMENT;
+    if (!c || !kd_state_fits(c->eom, x)) return KD_ERR_ARGUMENT;
     for (int i = 0; i < x->n; i++)
         if (!isfinite(x->p[i])) return KD_ERR_NOT_FINITE;
-    kd_status status = measure_energies(c, simulation, x);
+    kd_status status = measure_slopes(c, x);
+    if (status >= 0) status = measure_energies(c, simulation, x);
     for (int i = 0; status >= 0 && i < c->dims.nv; i++)
         if (!isfinite(c->a[i])) status = KD_ERR_NOT_FINITE;
     if (status >= 0) status = measure_all(c, x);
     if (status < 0) return status;
     widen_scale(c, x);
+    look_for_cautions(c, x);
+    if (simulation) note_step(c, simulation);
     if (c->certificate.states == 0) c->certificate.t_start = x->t;
     c->certificate.t_end = x->t;
     if (c->last) kd_state_copy(x, c->last);
     c->certificate.states++;
+    note_rounding(c);
     return KD_OK;
 }
 
 kd_findings kd_certifier_findings(const kd_certifier *c)
 {
+    if (!c) return (kd_findings){0};
     return c->findings;
 }
 
 kd_certificate kd_certifier_certificate(const kd_certifier *c)
 {
+    if (!c) return (kd_certificate){0};
     return c->certificate;
 }

@@ -40,5 +40,6 @@ double kd_chatter_time(const kd_chatter *self)
 
 double kd_chatter_target(const kd_chatter *self, double t, double target)
 {
-    return t == self->last && self->gap > 0 ? fmin(target, self->last + LONGEST * self->gap) : target;
+    const double step = fmax(LONGEST * self->gap, resolution(self->last)); // shorter ones resolve nothing
+    return t == self->last && self->gap > 0 ? fmin(target, self->last + step) : target;
 }

@@ -244,6 +244,7 @@ static void share_out(kd_explainer *e, const kd_attempt_report *r, trouble kind)
 
 void kd_explainer_see(const kd_attempt_report *r, void *context)
 {
+    if (!r) return;
     kd_explainer   *e = context;
     kd_explanation *c = &e->counted;
     if (!(r->h > 0)) return;
@@ -272,6 +273,13 @@ void kd_explainer_see(const kd_attempt_report *r, void *context)
         break;
     case KD_ATTEMPT_EVALUATE:
         c->refused++;
+        break;
+    case KD_ATTEMPT_RETRACTED: // has been told as accepted before
+        c->attempts--;
+        c->accepted--;
+        c->retracted++;
+        e->log_h -= log(r->h);
+        kd_text(c->why, sizeof c->why, "%s", r->why ? r->why : "");
         break;
     }
 }
@@ -517,6 +525,7 @@ static void find_steps(const kd_explainer *e, kd_explanation *out)
 
 void kd_explainer_result(const kd_explainer *e, kd_suspects suspects, void *context, kd_explanation *out)
 {
+    if (!e) return;
     const double all = e->sum[SMALL] + e->sum[ERROR] + e->sum[NEWTON];
     *out = e->counted;
     if (out->accepted > 0) out->h_typical = exp(e->log_h / (double)out->accepted);

@@ -54,6 +54,7 @@ static void put_head(text *t, const kd_explanation *e)
         "who limits the steps: %ld attempts from t = %.6g s to t = %.6g s, of these rejected by the error test %ld,\n"
         "  by Newton's method %ld, by a function %ld\n",
         e->attempts, e->t_first, e->t_last, e->rejected_error, e->rejected_newton, e->refused);
+    if (e->retracted > 0) put(t, "  steps taken back because %s: %ld\n", e->why, e->retracted);
     put(t, "  steps: %.3g s on the whole, smallest %.3g s; not limited by accuracy: %ld of %ld\n", e->h_typical,
         e->h_least, e->unlimited, e->accepted);
 }
@@ -87,6 +88,7 @@ static void put_advice(text *t, const kd_explanation *e)
 
 size_t kd_explanation_describe(const kd_explanation *e, char *buffer, size_t size)
 {
+    if (!e) return 0;
     text t = {buffer, size, 0};
     if (buffer && size > 0) buffer[0] = '\0';
     if (e->attempts == 0) {
@@ -166,12 +168,13 @@ static void put_limiter(text *t, const kd_limiter *l)
 
 size_t kd_explanation_json(const kd_explanation *e, char *buffer, size_t size)
 {
+    if (!e) return 0;
     text t = {buffer, size, 0};
     if (buffer && size > 0) buffer[0] = '\0';
     put(&t,
         "{\"attempts\": %ld, \"accepted\": %ld, \"rejected_error\": %ld, \"rejected_newton\": %ld, \"refused\": %ld, "
-        "\"unlimited\": %ld, ",
-        e->attempts, e->accepted, e->rejected_error, e->rejected_newton, e->refused, e->unlimited);
+        "\"retracted\": %ld, \"unlimited\": %ld, ",
+        e->attempts, e->accepted, e->rejected_error, e->rejected_newton, e->refused, e->retracted, e->unlimited);
     put_number(&t, "h_typical", e->h_typical);
     put(&t, ", ");
     put_number(&t, "h_least", e->h_least);

@@ -13,6 +13,8 @@
 #include "core/text.h"
 #include "simulation/chatter.h"
 #include "simulation/crossing.h"
+#include "simulation/integrators.h"
+#include "simulation/kick.h"
 #include "simulation/limit.h"
 #include "simulation/teller.h"
 
@@ -23,8 +25,10 @@
 #define NOISE 64        // [ulp] or as its change in such a time
 #define HARDLY 1.000001 // growth of that band by a crossing at its edge
 #define SHORT_PART 1e-4 // of the last step, for slopes at its end
+#define SHORTEST 1e-12  // of the time: strides to rest
 #define NEARLY 1e4      // a function so many times its change in the tolerance away from zero is not about to cross
 #define TOLD_PER_ROW 4  // events of one row at one instant
+#define AT_ONCE 4       // breaks that come at once
 
 typedef enum need { NOTHING, SOLVE, PROJECT } need;
 
@@ -43,7 +47,13 @@ struct kd_hybrid {
     double          *inputs; // (2 x 3 nu) of the ends
     kd_event_rows   *rows;
     kd_limit        *limit;
+    kd_kick         *kick;   // NULL: no function of time breaks
+    unsigned char   *moving; // (nlambda + nmu) rows that a kick moves
+    signed char     *kicked; // (functions of rows) those that follow
     kd_crossing      crossing;
+    signed char     *alone; // (nswitch) crossed, but for one function
+    unsigned char   *seen;  // functions that crossed at the last instants, for words on chattering
+    double          *fall;  // how fast functions fell in the last step
     double           next_break, next_sample;
     bool             pending, at_break, at_sample, has_crossed;
     need             need;  // what x lacks to be consistent
@@ -87,6 +97,13 @@ static bool is_hybrid(const kd_eom *eom, const kd_event_rows *rows)
     return rows || def->switching || def->next_break || def->next_sample || def->discrete;
 }
 
+// Rows know how exact velocities are.
+static void set_noise(kd_event_rows *rows, const kd_simulation_options *opt)
+{
+    const kd_tolerances own = kd_integrator_tolerances(opt);
+    kd_event_rows_tolerances(rows, own.rtol, own.atol);
+}
+
 static kd_status create_states(kd_hybrid *self)
 {
     kd_state **const states[] = {&self->before, &self->jump, &self->inside, &self->end[0], &self->end[1]};
@@ -115,16 +132,24 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->motion_context = context;
     self->x = x;
     self->rows = rows;
+    if (rows) set_noise(rows, opt);
     self->next_break = self->next_sample = HUGE_VAL;
     status = create_states(self);
     if (status >= 0) status = kd_limit_create(eom, inputs, opt, x, rows, &self->limit);
     if (status >= 0) {
         int n = kd_limit_count(self->limit);
-        int room = self->dims.nswitch + TOLD_PER_ROW * (n - self->dims.nswitch) + 2;
+        int room = self->dims.nswitch + TOLD_PER_ROW * (n - self->dims.nswitch) + 2 + kd_kick_room(eom);
         kd_teller_cut(&self->teller, &self->arena, &opt->events, room);
         self->inputs = kd_cut_matrix(&self->arena, 6, self->dims.nu);
         kd_crossing_cut(&self->crossing, &self->arena, n, samples_of(opt->integrator));
+        self->fall = kd_cut_double(&self->arena, n);
+        self->alone = kd_arena_cut(&self->arena, (size_t)self->dims.nswitch, 1);
+        self->seen = kd_arena_cut(&self->arena, (size_t)n, 1);
+        self->moving = kd_arena_cut(&self->arena, (size_t)self->dims.nlambda + (size_t)self->dims.nmu, 1);
+        self->kicked = kd_arena_cut(&self->arena, (size_t)(n - self->dims.nswitch), 1);
         if (self->arena.failed) status = KD_ERR_MEMORY;
+        if (status >= 0 && kd_eom_definition(eom)->next_break)
+            status = kd_kick_create(eom, kd_limit_acceleration(self->limit), &self->kick);
     }
     if (status < 0) {
         kd_hybrid_destroy(self);
@@ -137,6 +162,7 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
 void kd_hybrid_destroy(kd_hybrid *self)
 {
     if (!self) return;
+    kd_kick_destroy(self->kick);
     kd_limit_destroy(self->limit);
     kd_event_rows_destroy(self->rows);
     kd_state_destroy(self->before);
@@ -187,9 +213,22 @@ static double ulps(double t, int n)
     return n * DBL_EPSILON * fabs(t);
 }
 
+// Friction that varies close to rest would be stepped over: the way to rest is taken in strides, at the rates of the
+// last step.
+static double end_of_stride(const kd_hybrid *self, double t)
+{
+    for (int i = self->dims.nswitch; i < self->crossing.n; i++) {
+        if (!(self->fall[i] > 0)) continue;
+        double stride =
+            kd_event_rows_stride(self->rows, self->x, i - self->dims.nswitch, fabs(self->crossing.start[i]));
+        t = fmin(t, self->x->t + fmax(stride / self->fall[i], SHORTEST * fabs(self->x->t)));
+    }
+    return t;
+}
+
 double kd_hybrid_target(const kd_hybrid *self, double t_end)
 {
-    double t = fmin(t_end, fmin(self->next_break, self->next_sample));
+    double t = end_of_stride(self, fmin(t_end, fmin(self->next_break, self->next_sample)));
     // events in quick succession: dense output of a long step would have no digits left for the next one
     t = kd_chatter_target(&self->chatter, self->x->t, t);
     if (self->next_break <= t + ulps(t, SLACK)) t = self->next_break - ulps(self->next_break, BEFORE);
@@ -203,9 +242,10 @@ static void find_due(kd_hybrid *self, double t)
     self->at_sample = self->next_sample <= at + ulps(at, SLACK);
 }
 
-static kd_status next_times(kd_hybrid *self)
+static bool is_at_once(const kd_hybrid *self)
 {
-    return failed(self, kd_limit_next(self->limit, self->x, &self->next_break, &self->next_sample), "next instants");
+    const double t = self->x->t;
+    return self->next_break <= t + ulps(t, SLACK) + DBL_MIN;
 }
 
 // ---- the switching functions along a step ---------------------------------------------------------------------------
@@ -331,6 +371,8 @@ kd_status kd_hybrid_look(kd_hybrid *self, double t0, bool solved)
     }
     self->pending = self->has_crossed || self->at_break || self->at_sample;
     if (!self->pending) {
+        for (int i = 0; i < self->crossing.n; i++)
+            self->fall[i] = t1 > t0 ? (self->crossing.start[i] - self->crossing.end[i]) / (t1 - t0) : 0;
         if (self->crossing.n > 0)
             memcpy(self->crossing.start, self->crossing.end, (size_t)self->crossing.n * sizeof(double));
         return KD_OK;
@@ -354,6 +396,27 @@ static void lack(kd_hybrid *self, need what)
     if (what > self->need) self->need = what;
 }
 
+static need lack_behind_break(const kd_hybrid *self)
+{
+    return self->dims.nlambda + self->dims.nmu > 0 ? PROJECT : SOLVE;
+}
+
+// A break that comes at once belongs to the present time, which becomes the first of its right side: at the start
+// `if(t > 0, 1, 0)` has the value 0 of the left side at t = 0.
+static kd_status next_times(kd_hybrid *self)
+{
+    kd_status status = KD_OK;
+    for (int k = 0; k < AT_ONCE && status >= 0; k++) {
+        status =
+            failed(self, kd_limit_next(self->limit, self->x, &self->next_break, &self->next_sample), "next instants");
+        if (status < 0 || !is_at_once(self)) break;
+        self->x->t = self->next_break;
+        lack(self, lack_behind_break(self));
+        status = settle(self);
+    }
+    return status;
+}
+
 // What an event has written, with the values of its jump, becomes the state.
 static void take_jump(kd_hybrid *self, const kd_jump *jump)
 {
@@ -370,45 +433,80 @@ static void take_jump(kd_hybrid *self, const kd_jump *jump)
     } else if (z_changed) {
         memcpy(x->z, jump->z, bytes);
     }
-    self->moved = jump->moved;
+    self->moved = self->moved || jump->moved;
     if (jump->moved || z_changed) lack(self, jump->moved ? PROJECT : SOLVE);
 }
 
-static void tell_crossings(kd_hybrid *self, const char *text)
+static void tell_crossing(kd_hybrid *self, int i, const char *text)
 {
     const signed char *wanted = kd_eom_definition(self->eom)->crossing;
-    for (int i = 0; i < self->dims.nswitch; i++) {
-        int  direction = self->crossing.crossed[i];
-        char name[160], words[KD_TOLD_TEXT];
-        if (direction == 0 || (wanted && wanted[i] == -direction)) continue;
-        kd_limit_name(self->limit, i, name, sizeof name);
-        kd_text(words, sizeof words, "%s %s through zero", name, direction > 0 ? "rose" : "fell");
-        kd_teller_tell(KD_EVENT_SWITCH, i, direction, text[0] ? text : words, &self->teller);
-    }
+    const int          direction = self->crossing.crossed[i];
+    char               name[160], words[KD_TOLD_TEXT];
+    if (wanted && wanted[i] == -direction) return;
+    kd_limit_name(self->limit, i, name, sizeof name);
+    kd_text(words, sizeof words, "%s %s through zero", name, direction > 0 ? "rose" : "fell");
+    kd_teller_tell(KD_EVENT_SWITCH, i, direction, text[0] ? text : words, &self->teller);
 }
 
-static kd_status make_event(kd_hybrid *self)
+static void stop_here(kd_hybrid *self, const char *text)
+{
+    const int told = self->teller.queued;
+    self->stop = true;
+    kd_text(self->message, sizeof self->message, "stopped by an event at t = %.9g: %s", self->x->t,
+            told > 0 ? self->teller.queue[told - 1].text : text);
+}
+
+// The event of function i, at the state that those before it have left
+static kd_status make_event(kd_hybrid *self, int i)
 {
     kd_eom_data *data;
-    bool         any = false;
-    for (int i = 0; i < self->dims.nswitch; i++) any = any || self->crossing.crossed[i];
-    if (!any) return KD_OK;
     kd_state_copy(self->x, self->jump);
     kd_state *j = self->jump;
     kd_jump   jump = {
           .p = j->p, .v = j->v, .r = j->r, .z = j->z, .active_lambda = j->active_lambda, .active_mu = j->active_mu};
+    memset(self->alone, 0, (size_t)self->dims.nswitch);
+    self->alone[i] = self->crossing.crossed[i];
     kd_status status = kd_limit_at(self->limit, self->x, &data);
-    if (status >= 0) status = kd_limit_fault(self->limit, kd_eom_event(data, self->crossing.crossed, &jump));
+    if (status >= 0) status = kd_limit_fault(self->limit, kd_eom_event(data, self->alone, &jump));
     if (status < 0) return failed(self, status, "event");
     jump.text[sizeof jump.text - 1] = '\0';
     take_jump(self, &jump);
-    tell_crossings(self, jump.text);
-    if (!jump.stop) return KD_OK;
-    self->stop = true;
-    const int told = self->teller.queued;
-    kd_text(self->message, sizeof self->message, "stopped by an event at t = %.9g: %s", self->x->t,
-            told > 0 ? self->teller.queue[told - 1].text : jump.text);
+    tell_crossing(self, i, jump.text);
+    if (jump.stop) stop_here(self, jump.text);
     return KD_OK;
+}
+
+static kd_status kick_failed(kd_hybrid *self, kd_status status)
+{
+    if (status < 0) kd_text(self->message, sizeof self->message, "%s", kd_kick_message(self->kick));
+    return status;
+}
+
+// Rows that hold only as long as nothing moves them follow a kick: they are hit, leave or slide.
+static kd_status move_rows(kd_hybrid *self)
+{
+    bool any = false;
+    for (int k = 0; k < self->crossing.n - self->dims.nswitch; k++) {
+        self->kicked[k] = (signed char)(self->moving[kd_event_rows_row(self->rows, k)] ? -1 : 0);
+        any = any || self->kicked[k];
+    }
+    if (!any) return KD_OK;
+    self->rows_changed = true;
+    return kd_event_rows_instant(self->rows, self->x, self->kicked, self->crossing.side + self->dims.nswitch,
+                                 kd_teller_tell, &self->teller, self->message, sizeof self->message);
+}
+
+// Time passes a break: velocities that it prescribes may jump.
+static kd_status make_break(kd_hybrid *self, double t)
+{
+    kd_status status = kick_failed(self, kd_kick_before(self->kick, self->x));
+    self->x->t = t;
+    kd_teller_tell(KD_EVENT_BREAK, -1, 0, "a function of time is not smooth here", &self->teller);
+    if (status >= 0) status = kick_failed(self, kd_kick_make(self->kick, self->x, self->moving, &self->teller));
+    if (status >= 0 && self->rows) status = move_rows(self);
+    if (status < 0) kd_state_copy(self->before, self->x);
+    lack(self, PROJECT);
+    return status;
 }
 
 static kd_status make_rows(kd_hybrid *self)
@@ -470,13 +568,46 @@ static void own_side(kd_hybrid *self, int i, double value)
     c->band[i] = near ? band : 0;
 }
 
-// A row knows its side; a value that contradicts it is zero but for rounding.
+// Values of the functions at x, in middle; where an event moved the state, those around it as well
+static kd_status values_behind(kd_hybrid *self)
+{
+    kd_crossing *c = &self->crossing;
+    kd_status    status = kd_limit_values(self->limit, self->x, c->middle);
+    if (status >= 0 && self->moved) status = kd_limit_around(self->limit, self->x, self->inside, c->low, c->high);
+    return failed(self, status, "switching functions behind an instant");
+}
+
+// One event after the other, in the order of the functions. Those behind one see a consistent state; its function has
+// the side that its own event gave it, so that it comes again if another one changes it.
+static kd_status make_events(kd_hybrid *self)
+{
+    kd_crossing *c = &self->crossing;
+    kd_status    status = KD_OK;
+    int          last = self->dims.nswitch - 1;
+    while (last >= 0 && !c->crossed[last]) last--;
+    for (int i = 0; i <= last && status >= 0; i++) {
+        if (!c->crossed[i]) continue;
+        status = make_event(self, i);
+        if (status < 0 || i == last) return status;
+        status = settle(self);
+        if (status >= 0) status = values_behind(self);
+        if (status < 0) return status;
+        own_side(self, i, c->middle[i]);
+        c->crossed[i] = 0;
+    }
+    return status;
+}
+
+// A row knows its side; a value that contradicts it is zero but for rounding. So is a velocity below the errors of the
+// motion: friction of Stribeck breaks loose with v = 0 and v' = 0, and dense output has no sign as long as the true
+// velocity, some tau^2, is below its own errors.
 static void row_side(kd_hybrid *self, int i, double value)
 {
     kd_crossing *c = &self->crossing;
     if (!self->rows_changed) return;
-    bool near = c->side[i] * value <= 0;
-    c->band[i] = near ? BAND * fabs(value) + DBL_MIN : 0;
+    const double noise = kd_event_rows_noise(self->rows, i - self->dims.nswitch);
+    bool         near = c->side[i] * value <= noise;
+    c->band[i] = !near ? 0 : fabs(value) < noise ? noise : BAND * fabs(value) + DBL_MIN;
 }
 
 // The signs that functions have behind the instant. A function that did not cross, but has another sign now, crosses by
@@ -484,11 +615,7 @@ static void row_side(kd_hybrid *self, int i, double value)
 static kd_status take_sides(kd_hybrid *self)
 {
     kd_crossing *c = &self->crossing;
-    kd_status    status =
-        failed(self, kd_limit_values(self->limit, self->x, c->middle), "switching functions behind an instant");
-    if (status >= 0 && self->moved)
-        status = failed(self, kd_limit_around(self->limit, self->x, self->inside, c->low, c->high),
-                        "switching functions behind an instant");
+    kd_status    status = values_behind(self);
     if (status < 0) return status;
     self->pending = self->has_crossed = false;
     for (int i = 0; i < c->n; i++) {
@@ -503,6 +630,7 @@ static kd_status take_sides(kd_hybrid *self)
             self->pending = self->has_crossed = true;
         }
         c->start[i] = value;
+        self->fall[i] = 0;
         c->end[i] = c->crossed[i] ? 0 : value; // through zero by a jump: its value is no residual of a search
         c->rate[i] = HUGE_VAL;
     }
@@ -516,11 +644,14 @@ static kd_status check_chatter(kd_hybrid *self, double t)
     const kd_crossing *c = &self->crossing;
     int                first = 0;
     while (first < c->n - 1 && !c->crossed[first]) first++;
-    if (kd_chatter_add(&self->chatter, t, first)) return KD_OK;
+    const bool calm = kd_chatter_add(&self->chatter, t, first);
+    if (self->chatter.count == 0) memset(self->seen, 0, (size_t)c->n);
+    for (int i = 0; i < c->n; i++) self->seen[i] = self->seen[i] || c->crossed[i];
+    if (calm) return KD_OK;
     char name[160];
     kd_text(self->message, sizeof self->message, "t = %.9g: events follow each other without end (", t);
     for (int i = 0, told_names = 0; i < c->n && told_names < 4; i++)
-        if (c->crossed[i])
+        if (self->seen[i])
             kd_text_append(self->message, sizeof self->message, "%s%s", told_names++ ? ", " : "",
                            kd_limit_name(self->limit, i, name, sizeof name));
     kd_text_append(self->message, sizeof self->message,
@@ -549,12 +680,11 @@ kd_status kd_hybrid_pass(kd_hybrid *self)
     self->stop = self->moved = self->rows_changed = false;
     self->need = NOTHING;
     kd_state_copy(x, self->before);
-    if (self->at_break || self->at_sample) x->t = self->at_sample ? self->next_sample : self->next_break;
-    if (self->at_break) {
-        lack(self, self->dims.nlambda + self->dims.nmu > 0 ? PROJECT : SOLVE);
-        kd_teller_tell(KD_EVENT_BREAK, -1, 0, "a function of time is not smooth here", &self->teller);
-    }
-    if (self->has_crossed) status = make_event(self);
+    double now = self->at_sample ? self->next_sample : x->t;
+    if (self->at_break) now = self->at_sample ? fmax(now, self->next_break) : self->next_break;
+    if (self->at_break) status = make_break(self, now);
+    x->t = now;
+    if (status >= 0 && self->has_crossed) status = make_events(self);
     if (status >= 0 && self->has_crossed && self->rows) status = make_rows(self);
     if (status >= 0 && self->at_sample) status = make_sample(self, true);
     self->smooth = self->need < PROJECT && !self->at_break && !self->moved && !self->rows_changed;
@@ -590,9 +720,11 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     if (status >= 0) status = next_times(self);
     if (status >= 0) status = failed(self, kd_limit_values(self->limit, self->x, c->start), "switching functions");
     for (int i = 0; i < c->n && status >= 0; i++) {
-        bool row = i >= self->dims.nswitch, near = (row ? c->start[i] : fabs(c->start[i])) <= AT_ZERO;
+        bool   row = i >= self->dims.nswitch;
+        double noise = row ? kd_event_rows_noise(self->rows, i - self->dims.nswitch) : 0;
+        bool   near = (row ? c->start[i] : fabs(c->start[i])) <= fmax(AT_ZERO, noise);
         c->side[i] = (signed char)(row ? 1 : near ? 0 : sign_of(c->start[i])); // rows: all are defined to fall
-        c->band[i] = near ? BAND * fabs(c->start[i]) + AT_ZERO : 0;
+        c->band[i] = !near ? 0 : fabs(c->start[i]) < noise ? noise : BAND * fabs(c->start[i]) + AT_ZERO;
         c->rate[i] = HUGE_VAL;
     }
     return status;

@@ -13,6 +13,12 @@ typedef struct kd_integrator_class {
     // KD_RESTART_SMOOTH: t is its present time, x may be NULL; x() has the limit from the right then
     kd_status (*start)(void *self, double t, const double *x, kd_restart mode);
     kd_status (*step)(void *self, double t_end);
+    // give up the last accepted step: time and x are those of its start again, the next step is at most h long.
+    // KD_ERR_STAGE: there is none, or steps have a fixed size
+    kd_status (*retract)(void *self, double h);
+    bool (*ends)(void *self, kd_step_ends *ends); // of the last step; false: not known
+    // somebody else used the matrices of the DAE; NULL: it has none of its own there
+    void (*refresh)(void *self);
     double (*time)(const void *self);
     double (*time_old)(const void *self);
     const double *(*x)(const void *self);
@@ -21,6 +27,9 @@ typedef struct kd_integrator_class {
     const char *(*message)(const void *self);
     void (*destroy)(void *self); // NULL is fine
 } kd_integrator_class;
+
+// Tolerances of the integrator that is chosen, after its creation
+kd_tolerances kd_integrator_tolerances(const kd_simulation_options *opt);
 
 // NULL for a number that is none
 const kd_integrator_class *kd_integrator_find(kd_integrator integrator);

@@ -94,6 +94,11 @@ static kd_status solver_fault(kd_limit *self, kd_eval answer)
     return status_of(status, answer);
 }
 
+kd_acceleration *kd_limit_acceleration(kd_limit *self)
+{
+    return self->acceleration;
+}
+
 const char *kd_limit_message(const kd_limit *self)
 {
     return self->message;

@@ -2,6 +2,7 @@
 #ifndef KD_SIMULATION_LIMIT_H
 #define KD_SIMULATION_LIMIT_H
 
+#include "formulation/acceleration.h"
 #include "simulation/rows_of_events.h"
 
 typedef struct kd_limit kd_limit;
@@ -32,6 +33,8 @@ const char *kd_limit_name(const kd_limit *self, int i, char *buffer, size_t size
 kd_status kd_limit_sample(kd_limit *self, const kd_state *x, double *z) KD_NODISCARD;
 // The next times of their own accord behind the time of x.
 kd_status kd_limit_next(kd_limit *self, const kd_state *x, double *next_break, double *next_sample) KD_NODISCARD;
+
+kd_acceleration *kd_limit_acceleration(kd_limit *self); // of the state of the simulation
 
 const char *kd_limit_message(const kd_limit *self); // why the last call failed
 // A status for an answer of the point of evaluation; the reason is in the message.

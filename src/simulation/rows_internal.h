@@ -11,11 +11,13 @@ struct kd_event_rows {
     const kd_eom    *eom;
     kd_dims          dims;
     double           rest;
+    double           rtol, atol; // of the velocities
     int              none_sided, nfriction;
     int             *one_sided, *friction; // rows of lambda, of mu
     kd_state        *x;                    // on trial: solver has its rows and z
     kd_acceleration *solver;
     double          *g, *gI, *gII, *h, *hI, *limit;
+    double          *noise;                         // (nmu) errors that the tolerances admit in h
     double          *met;                           // (nlambda) gI before the first impact
     double          *force, *v;                     // (nv)
     unsigned char   *hit, *struck, *holds, *leaves; // hit now, hit at this instant, rows of h in an impact, crossed
@@ -48,6 +50,8 @@ double kd_rows_length(const kd_event_rows *self);
 double kd_rows_slow(const kd_event_rows *self);
 bool   kd_rows_touches(const kd_event_rows *self, int i);
 
+// GZ, HZ of the instant
+kd_eval kd_rows_matrices(kd_event_rows *self);
 // Does row i of g follow from the rows that hold? Such a row must not hold as well: forces would not be unique.
 kd_eval kd_rows_follows(kd_event_rows *self, int i, bool *follows);
 

@@ -18,6 +18,8 @@
 #define OPENS 1e-10     // pull, relative to the forces of the last instant, at which a row opens: more than rounding
 #define BELOW 1e-15     // rounding of g_i behind an instant, relative to the positions
 #define PASSES 100      // impacts one after the other at one instant
+#define FAR 4.0         // |h_i| in scales of friction at which a step to rest ends first
+#define NEAR 3.0        // where the law begins to vary: exp(-9) of the difference of its levels
 #define PENETRATED 1e-9 // g_i, relative to the positions, that a start may lie below zero
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -42,6 +44,7 @@ static void cut_arrays(kd_event_rows *self)
     self->h = kd_cut_double(arena, n.nmu);
     self->hI = kd_cut_double(arena, n.nmu);
     self->limit = kd_cut_double(arena, n.nmu);
+    self->noise = kd_cut_double(arena, n.nmu);
     self->force = kd_cut_double(arena, n.nv);
     self->v = kd_cut_double(arena, n.nv);
     self->implied = kd_cut_bool(arena, n.nlambda);
@@ -100,9 +103,35 @@ void kd_event_rows_destroy(kd_event_rows *self)
     kd_free(self);
 }
 
+void kd_event_rows_tolerances(kd_event_rows *self, double rtol, double atol)
+{
+    self->rtol = rtol;
+    self->atol = atol;
+}
+
+double kd_event_rows_noise(const kd_event_rows *self, int i)
+{
+    int row = i < self->none_sided ? -1 : self->friction[i - self->none_sided];
+    return row < 0 || self->x->active_mu[row] ? 0 : self->noise[row];
+}
+
+double kd_event_rows_stride(const kd_event_rows *self, const kd_state *x, int i, double value)
+{
+    const double *scale = kd_eom_definition(self->eom)->friction_scale;
+    int           row = i < self->none_sided ? -1 : self->friction[i - self->none_sided];
+    if (!scale || row < 0 || x->active_mu[row] || !(scale[row] > 0)) return HUGE_VAL;
+    return value > FAR * scale[row] ? value - NEAR * scale[row] : scale[row];
+}
+
 int kd_event_rows_count(const kd_event_rows *self)
 {
     return self ? self->none_sided + self->nfriction : 0;
+}
+
+int kd_event_rows_row(const kd_event_rows *self, int function)
+{
+    return function < self->none_sided ? self->one_sided[function]
+                                       : self->dims.nlambda + self->friction[function - self->none_sided];
 }
 
 const char *kd_event_rows_name(const kd_event_rows *self, int i, char *buffer, size_t size)
@@ -292,12 +321,25 @@ static kd_status explain(kd_event_rows *self, kd_status status, char *message, s
     return fault < 0 ? fault : status;
 }
 
+// Errors of h_i = (HZ v)_i that errors of v within the tolerances make
+static kd_eval find_noise(kd_event_rows *self)
+{
+    kd_eval answer = self->nfriction > 0 ? kd_rows_matrices(self) : KD_EVAL_OK;
+    for (int k = 0; k < self->nfriction && answer == KD_EVAL_OK; k++) {
+        int i = self->friction[k];
+        self->noise[i] = 0;
+        for (int j = 0; j < self->dims.nv; j++)
+            self->noise[i] += fabs(self->HZ[i + j * self->dims.nmu]) * (self->atol + self->rtol * fabs(self->x->v[j]));
+    }
+    return answer;
+}
+
 // From the state in self->x to the one behind the instant
 static kd_status resolve(kd_event_rows *self)
 {
     self->of_solver = false;
     self->unsettled[0] = '\0';
-    if (kd_rows_levels(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
+    if (kd_rows_levels(self) != KD_EVAL_OK || find_noise(self) != KD_EVAL_OK) return KD_ERR_CALLBACK_STOP;
     kd_rows_directions(self);
     kd_status status = strike_all(self);
     if (status >= 0) status = kd_rows_settle(self);

@@ -17,6 +17,13 @@ kd_status kd_event_rows_create(const kd_eom *eom, const kd_inputs *inputs, const
                                kd_event_rows **rows) KD_NODISCARD;
 void      kd_event_rows_destroy(kd_event_rows *rows);
 int       kd_event_rows_count(const kd_event_rows *rows); // switching functions
+// Errors that the integrator admits: velocities below them have no sign. Without this call they have one.
+void kd_event_rows_tolerances(kd_event_rows *rows, double rtol, double atol);
+// Values of function i up to this tell nothing while it leaves zero. 0: rounding only.
+double kd_event_rows_noise(const kd_event_rows *rows, int i);
+// How far the value of function i may fall in one step; infinity: any way. A sliding row comes to rest through the
+// velocities in which its friction varies.
+double kd_event_rows_stride(const kd_event_rows *rows, const kd_state *x, int i, double value);
 // Their values at the acceleration stage of d, for the rows and directions of x.
 kd_eval kd_event_rows_values(kd_event_rows *rows, kd_eom_data *d, const kd_state *x, double *out) KD_NODISCARD;
 // Do they read multipliers for the rows of x? Otherwise positions and velocities are enough.
@@ -30,6 +37,8 @@ kd_status kd_event_rows_start(kd_event_rows *rows, kd_state *x, char *message, s
 typedef void (*kd_event_teller)(kd_event_kind kind, int index, int direction, const char *text, void *context);
 kd_status kd_event_rows_instant(kd_event_rows *rows, kd_state *x, const signed char *crossed, signed char *side,
                                 kd_event_teller tell, void *context, char *message, size_t size) KD_NODISCARD;
+// The row of a function: i of lambda, nlambda + i of mu
+int kd_event_rows_row(const kd_event_rows *rows, int function);
 // Name of a function: "constraint 'floor'"
 const char *kd_event_rows_name(const kd_event_rows *rows, int i, char *buffer, size_t size);
 

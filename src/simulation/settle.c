@@ -25,6 +25,7 @@
 #define PULLS 1e-11   // lambda_i, relative to forces and multipliers
 #define SINKS 1e-10   // gII_i, hI_i, relative to the accelerations
 #define LOOSE 1e-6    // the same for rows that were just seen to leave
+#define AT_REST 2.0   // h_i of a row that came to rest, in errors of the velocities: it was found at one of them
 #define FOLLOWS 1e-9  // part of a row that may be independent of the others
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
@@ -56,12 +57,15 @@ bool kd_rows_touches(const kd_event_rows *self, int i)
     return self->g[i] <= TOUCHES * kd_rows_length(self);
 }
 
+// Rest is known up to the errors of the velocities: what they explain moves no row that sticks, and turns none that
+// slides.
 void kd_rows_directions(kd_event_rows *self)
 {
     for (int k = 0; k < self->nfriction; k++) {
-        int    i = self->friction[k];
-        double h = self->h[i];
-        if (fabs(h) > kd_rows_slow(self)) kd_rows_slide(self, i, h < 0 ? -1 : 1);
+        int    i = self->friction[k], direction = kd_rows_direction(self, self->x, i);
+        double h = self->h[i], least = fmax(kd_rows_slow(self), (direction == 0 ? AT_REST : 1) * self->noise[i]);
+        bool   turns = direction == 0 ? fabs(h) > least : direction * h < -least;
+        if (turns) kd_rows_slide(self, i, h < 0 ? -1 : 1);
     }
 }
 
@@ -138,12 +142,18 @@ static int find_basis(kd_event_rows *self)
     return count;
 }
 
-kd_eval kd_rows_follows(kd_event_rows *self, int i, bool *follows)
+kd_eval kd_rows_matrices(kd_event_rows *self)
 {
     kd_eval answer = KD_EVAL_OK;
     if (!self->matrices_known)
         answer = kd_eom_constraint_matrices(kd_acceleration_data(self->solver), self->GZ, self->HZ);
     self->matrices_known = answer == KD_EVAL_OK;
+    return answer;
+}
+
+kd_eval kd_rows_follows(kd_event_rows *self, int i, bool *follows)
+{
+    kd_eval answer = kd_rows_matrices(self);
     if (answer == KD_EVAL_OK) *follows = independent_part(self, i, find_basis(self)) <= FOLLOWS;
     return answer;
 }
@@ -180,20 +190,46 @@ static kd_eval change_one_sided(kd_event_rows *self, int i, bool *changed)
     return KD_EVAL_OK;
 }
 
-// Friction row i: the same.
-static bool change_friction(kd_event_rows *self, int i)
+// What the friction of a row that begins to slide does to its acceleration: hI with friction along the motion less hI
+// with friction against it.
+static kd_eval friction_of(kd_event_rows *self, int i, int direction, double *acceleration)
 {
-    double mu = self->x->mu[i];
-    int    direction = kd_rows_direction(self, self->x, i);
-    double back = (self->leaves[self->dims.nlambda + i] ? LOOSE : SINKS) * self->largest_acceleration;
+    const double against = self->hI[i];
+    kd_rows_slide(self, i, -direction);
+    kd_eval answer = kd_rows_solve(self);
+    *acceleration = fabs(self->hI[i] - against);
+    kd_rows_slide(self, i, direction);
+    return answer == KD_EVAL_OK ? kd_rows_solve(self) : answer;
+}
+
+// Does a row that slides along d, without velocity, come back? At a breakaway force and friction are equal: that hI is
+// not positive there is rounding of forces, and accelerations of a system at rest are no measure for it.
+static kd_eval comes_back(kd_event_rows *self, int i, bool *back)
+{
+    const int direction = kd_rows_direction(self, self->x, i);
+    double    friction = 0;
+    kd_eval   answer = KD_EVAL_OK;
+    *back = fabs(self->h[i]) <= fmax(kd_rows_slow(self), self->noise[i]) &&
+            direction * self->hI[i] < -SINKS * self->largest_acceleration;
+    if (!*back || !self->leaves[self->dims.nlambda + i]) return answer;
+    answer = friction_of(self, i, direction, &friction);
+    *back = direction * self->hI[i] < -LOOSE * fmax(self->largest_acceleration, friction);
+    return answer;
+}
+
+// Friction row i: the same.
+static kd_eval change_friction(kd_event_rows *self, int i, bool *changed)
+{
+    const double mu = self->x->mu[i];
+    kd_eval      answer = KD_EVAL_OK;
     if (self->x->active_mu[i]) {
-        if (fabs(mu) <= self->limit[i] * (1 + PULLS) + DBL_EPSILON * self->largest_force) return false;
-        kd_rows_slide(self, i, mu < 0 ? -1 : 1);
-        return true;
+        *changed = fabs(mu) > self->limit[i] * (1 + PULLS) + DBL_EPSILON * self->largest_force;
+        if (*changed) kd_rows_slide(self, i, mu < 0 ? -1 : 1);
+        return answer;
     }
-    if (fabs(self->h[i]) > kd_rows_slow(self) || direction * self->hI[i] >= -back) return false;
-    kd_rows_slide(self, i, 0);
-    return true;
+    answer = comes_back(self, i, changed);
+    if (*changed) kd_rows_slide(self, i, 0);
+    return answer;
 }
 
 // The function whose row was changed, -1: none
@@ -206,8 +242,12 @@ static kd_eval change_one(kd_event_rows *self, int *which)
         if (changed) *which = k;
         if (changed || answer != KD_EVAL_OK) return answer;
     }
-    for (int k = 0; k < self->nfriction && *which < 0; k++)
-        if (change_friction(self, self->friction[k])) *which = self->none_sided + k;
+    for (int k = 0; k < self->nfriction; k++) {
+        bool    changed;
+        kd_eval answer = change_friction(self, self->friction[k], &changed);
+        if (changed) *which = self->none_sided + k;
+        if (changed || answer != KD_EVAL_OK) return answer;
+    }
     return KD_EVAL_OK;
 }
 

@@ -7,12 +7,22 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "formulation/acceleration.h"
+#include "simulation/collapse.h"
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"
+#include "simulation/rank_watch.h"
 #include "simulation/singular.h"
+#include "simulation/unseen.h"
+#include "simulation/verify.h"
 
 #define NEARLY_SINGULAR 0.1 // fall of the least singular value of the constraints since the start that is worth a word
 #define SINGULAR 0.03       // the same, that is the reason
+#define AHEAD 1e-4          // way ahead of a failure that is looked at, relative to the time
+#define NEAREST 40          // in parts of down to 2^-NEAREST of it
+#define LEAST_OF_TIME 1e-10 // of the present time: the same
+#define LEAST_PART 1e-6     // of the first attempt: steps that are taken back do not become shorter
+#define MOST_RETRACTED 40   // steps taken back in a row
 #define PENDING 8           // [ulp] wanted times so far before an instant wait for what happens there
 #define PASSED 32           // [ulp] and are one with it when it was passed: more than PENDING and its own slack
 
@@ -32,6 +42,7 @@ kd_simulation_options kd_simulation_options_default(void)
         .extrapolation = kd_extrapolation_options_default(),
         .initial = kd_initial_options_default(),
         .events = kd_event_options_default(),
+        .verify = true,
     };
 }
 
@@ -46,19 +57,28 @@ struct kd_simulation {
     double                    *xdot;   // (n) its derivative, for accelerations
     unsigned char             *active; // (nlambda + nmu) rows at the last start
     kd_dae                    *dae;
+    kd_acceleration           *least;   // redundant rows (SVD): multipliers of least norm; NULL: no need
     const kd_integrator_class *methods; // of the integrator
     void                      *integrator;
     kd_hybrid                 *hybrid; // NULL: the equations are smooth
+    kd_rank_watch             *ranks;  // NULL: no constraints, or too many of them (unwatched)
+    bool                       unwatched;
+    kd_collapse               *collapse;
+    kd_unseen                 *search; // NULL: there is nothing to be searched, or it is not wanted
+    kd_verify                 *verify; // NULL: steps are not checked
     long                       max_steps;
     int                        next_time; // first wanted time that is still to come
     bool                       shown;     // the start has been shown
+    double                     from;      // time of the last start; x may be the limit from the right, an ulp later
     double                     passed;    // time of the last instant
     bool                       unseen;    // the end of the last step has not been shown yet
     kd_status                  started;   // what the last start answered: KD_OK, KD_CORRECTED, KD_REDUNDANT
     char                       news[800]; // the same in words, and advice of the integrator
     bool                       stiff;     // advised in this run
+    bool                       busy;      // at work: callbacks must not call it
+    bool                       inside;    // a step or start of the integrator is being made
     kd_consistency             assumed;   // residuals of a start that was assumed to be consistent
-    char                       message[1000];
+    char                       message[1600];
 };
 
 // ---- the integrator -------------------------------------------------------------------------------------------------
@@ -66,9 +86,16 @@ struct kd_simulation {
 static kd_status integrator_start(kd_simulation *s, kd_restart mode)
 {
     if (mode != KD_RESTART_SMOOTH) kd_formulation_pack(s->dae, s->x, s->vector);
+    if (s->search) kd_unseen_restart(s->search);
+    s->inside = true;
     kd_status status = s->methods->start(s->integrator, s->x->t, s->vector, mode);
+    s->inside = false;
+    if (s->verify) kd_verify_restart(s->verify);
+    if (s->verify && mode == KD_RESTART_FRESH) kd_verify_anew(s->verify);
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
-    return status;
+    if (status < 0 || mode != KD_RESTART_FRESH || !s->ranks) return status;
+    kd_status watched = kd_rank_watch_start(s->ranks, s->x, s->message, sizeof s->message);
+    return watched < 0 ? watched : status;
 }
 
 // News of a step, kept until the next start
@@ -82,7 +109,9 @@ static void take_advice(kd_simulation *s)
 
 static kd_status integrator_step(kd_simulation *s, double t_end)
 {
+    s->inside = true;
     kd_status status = s->methods->step(s->integrator, t_end);
+    s->inside = false;
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", s->methods->message(s->integrator));
     if (status == KD_STIFF) take_advice(s);
     return status;
@@ -117,7 +146,20 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
 // Does someone look at the state after each step?
 static bool is_watched(const kd_simulation *s)
 {
-    return s->opt.output || (s->hybrid && kd_hybrid_watch(s->hybrid));
+    bool ranks = s->ranks && (s->dae->methods->pack || kd_eom_dims(s->eom).ns > 0); // they need p, v, s
+    return s->opt.output || ranks || (s->hybrid && kd_hybrid_watch(s->hybrid));
+}
+
+// Multipliers of redundant rows are not unique: whatever a form carries along, those of least norm are shown.
+static kd_status set_least_norm(kd_simulation *s, kd_state *x)
+{
+    if (!s->least ||
+        kd_acceleration_least_norm(s->least, x->t, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu) == KD_EVAL_OK)
+        return KD_OK;
+    const char *text = "";
+    kd_status   status = kd_acceleration_fault(s->least, &text);
+    kd_text(s->message, sizeof s->message, "no multipliers at t = %.9g: %s", x->t, text);
+    return status < 0 ? status : KD_ERR_RETRY_FAILED;
 }
 
 // A vector of the DAE to a state; what has to be solved for only when someone looks.
@@ -129,7 +171,8 @@ static kd_status unpack(kd_simulation *s, double t, const double *x, kd_state *s
         return KD_OK;
     }
     kd_formulation_unpack(s->dae, t, x, state);
-    return s->opt.output ? set_acceleration(s, t, x, state) : KD_OK;
+    kd_status status = s->opt.output ? set_acceleration(s, t, x, state) : KD_OK;
+    return status < 0 || !is_watched(s) ? status : set_least_norm(s, state);
 }
 
 static const double *present_vector(const kd_simulation *s, double *t)
@@ -157,6 +200,7 @@ static kd_status finish(kd_simulation *s, kd_status status)
     memcpy(kept, s->message, sizeof kept);
     kd_formulation_unpack(s->dae, t, x, s->x);
     last = set_acceleration(s, t, x, s->x);
+    if (last >= 0) last = set_least_norm(s, s->x);
     if (status >= 0) return last < 0 ? last : status;
     memcpy(s->message, kept, sizeof kept);
     return status;
@@ -180,6 +224,52 @@ static void recall_assumed(kd_simulation *s)
                    s->assumed.position, s->assumed.velocity);
 }
 
+// After a failure: is a function no number just ahead, on the straight way from the last good state? Steps that become
+// ever shorter before such a place end with the complaint of whoever met it last.
+static kd_status tell_not_finite(kd_simulation *s, kd_status status)
+{
+    static const kd_fn fns[] = {KD_G, KD_GI, KD_GII, KD_H, KD_HI, KD_C, KD_RESIDUAL, KD_B, KD_D};
+    kd_eom_data       *data = NULL;
+    kd_dims            d = kd_eom_dims(s->eom);
+    const kd_state    *x = s->x;
+    bool small = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON || status == KD_ERR_RETRY_FAILED ||
+                 status == KD_ERR_DECOMPOSITION || status == KD_ERR_RANK_CHANGE;
+    const double longest = fmax(x->t - kd_simulation_step_start(s), AHEAD * fmax(1, fabs(x->t)));
+    const int    most = d.np + 2 * d.nv + d.nr + d.nw + d.ns + d.nlambda + d.nmu + 1;
+    double      *room = small ? kd_alloc((size_t)(most + d.np + d.nv + 3 * d.nu) * sizeof *room) : NULL;
+    if (!room || kd_eom_data_create(s->eom, &data) < 0) {
+        kd_free(room);
+        return status;
+    }
+    double *p = room + most, *e = p + d.np, *u = e + d.nv;
+    bool    found = false;
+    kd_eom_at_parameters(data, x->theta);
+    for (int k = NEAREST; k >= 0 && !found; k--) {
+        const double tau = ldexp(longest, -k);
+        if (s->inputs.eval && s->inputs.eval(x->t + tau, s->inputs.context, u, u + d.nu, u + 2 * d.nu) != KD_EVAL_OK)
+            break;
+        for (int j = 0; j < d.nv; j++) e[j] = tau * x->v[j];
+        kd_eom_at_time(data, x->t + tau, u, u + d.nu, u + 2 * d.nu, x->z);
+        kd_eom_at_position(data, x->p, x->s);
+        if (kd_eom_oplus(data, x->p, e, p) != KD_EVAL_OK) break;
+        kd_eom_at_position(data, p, x->s);
+        kd_eom_at_velocity(data, x->v, x->r);
+        kd_eom_at_acceleration(data, x->a, x->w, x->lambda, x->mu);
+        for (size_t i = 0; i < sizeof fns / sizeof *fns && !found; i++)
+            found = kd_eom_rows(s->eom, fns[i]) > 0 && kd_eom_eval(data, fns[i], room) != KD_EVAL_OK &&
+                    kd_eom_data_fault(data).status == KD_ERR_NOT_FINITE;
+    }
+    if (found) {
+        char words[sizeof s->message];
+        kd_text(words, sizeof words, "%s", s->message);
+        kd_text(s->message, sizeof s->message, "%s, ahead of the last good state at t = %.9g; %s",
+                kd_eom_data_message(data), x->t, words);
+    }
+    kd_eom_data_destroy(data);
+    kd_free(room);
+    return found ? KD_ERR_NOT_FINITE : status;
+}
+
 // After a failure: does the mechanism lock? Then the constraints nearly depend on each other in the last good state.
 static kd_status tell_singular(kd_simulation *s, kd_status status)
 {
@@ -195,6 +285,16 @@ static kd_status tell_singular(kd_simulation *s, kd_status status)
                    "(least singular value %.2g, at the start %.2g): the mechanism locks or is near a singular position",
                    s->x->t, names, found.now, found.before);
     return found.now <= SINGULAR * found.before ? KD_ERR_RANK_CHANGE : status;
+}
+
+// After a failure of the steps: does a force jump where the motion is?
+static kd_status tell_jump(kd_simulation *s, kd_status status)
+{
+    char cause[900];
+    if (status != KD_ERR_STEP_TOO_SMALL && status != KD_ERR_NEWTON) return status;
+    kd_collapse_cause(s->collapse, s->x, cause, sizeof cause);
+    if (cause[0]) kd_text_append(s->message, sizeof s->message, "; here %s", cause);
+    return status;
 }
 
 // Friction that depends on reactions may leave no unique accelerations (generalised Gruebler condition): the reason of
@@ -231,27 +331,49 @@ static kd_status instant_failed(kd_simulation *s, kd_status status)
     return status;
 }
 
+// A tolerance below what rounding allows is raised, and that is said.
+static void tell_tolerance(kd_simulation *s)
+{
+    double least = kd_integrator_least_rtol(s->opt.integrator);
+    if (!(s->opt.rtol > 0 && s->opt.rtol < least)) return;
+    kd_text_append(s->news, sizeof s->news, "%srtol = %g is raised to %g, the least that rounding allows with %s",
+                   s->news[0] ? "; " : "", s->opt.rtol, least, kd_integrator_word(s->opt.integrator));
+    kd_text(s->message, sizeof s->message, "%s", s->news);
+}
+
 // Consistent values in x and a fresh integrator, KD_OK, > 0 with news, < 0
 static kd_status start(kd_simulation *s, bool created)
 {
     measure_assumed(s);
+    s->from = s->x->t;
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
     if (status >= 0) {
         s->started = status;
         kd_text(s->news, sizeof s->news, "%s", s->message);
+        tell_tolerance(s);
         if (s->hybrid) status = instant_failed(s, kd_hybrid_begin(s->hybrid, created));
     }
+    if (s->x->t > s->from) s->passed = s->x->t;
     (void)same_rows(s);
     if (status >= 0) status = integrator_start(s, KD_RESTART_FRESH);
     if (status < 0) recall_assumed(s);
     kd_state_copy(s->x, s->origin);
+    kd_collapse_begin(s->collapse, s->x, kd_simulation_stats(s).steps);
     return status < 0 ? status : s->started;
+}
+
+// The instant that was passed is the same time as t but for rounding.
+static bool is_passed(const kd_simulation *s, double t)
+{
+    return s->x->t == s->passed && t >= s->x->t - PASSED * DBL_EPSILON * fabs(s->x->t) - DBL_MIN;
 }
 
 // wanted times before the present one can no longer be shown
 static void skip_times(kd_simulation *s)
 {
-    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t) s->next_time++;
+    while (s->next_time < s->opt.ntimes && s->opt.times[s->next_time] < s->x->t &&
+           !is_passed(s, s->opt.times[s->next_time]))
+        s->next_time++;
 }
 
 static kd_status check_times(const kd_simulation_options *o, double start, char *message, size_t size)
@@ -283,6 +405,28 @@ static kd_status check_integrator(kd_integrator integrator, char *message, size_
     return KD_ERR_ARGUMENT;
 }
 
+// Explicit methods on the form ode drift: they project unless they were told not to
+static void choose_projection(kd_simulation_options *o)
+{
+    bool steps = o->integrator == KD_DOPRI5 || o->integrator == KD_DOP853 || o->integrator == KD_HALF_EXPLICIT ||
+                 o->integrator == KD_EXTRAPOLATION || (o->integrator == KD_ARKODE && o->arkode.method == KD_ARKODE_ERK);
+    if (o->formulation_options.projection == KD_PROJECT_AUTO)
+        o->formulation_options.projection = o->formulation == KD_ODE && steps ? KD_PROJECT_ALWAYS : KD_PROJECT_NEVER;
+}
+
+// Steps of a fixed size cannot be taken back. NULL: accepted steps are checked
+static const char *why_not_verified(const kd_simulation *s)
+{
+    const kd_simulation_options *o = &s->opt;
+    const kd_integrator          i = o->integrator;
+    const bool                   runge_kutta = i == KD_DOPRI5 || i == KD_DOP853 || i == KD_HALF_EXPLICIT;
+    const bool fixed = (i == KD_BDF && o->bdf.h_fixed > 0) || (runge_kutta && o->explicit_rk.h_fixed > 0) ||
+                       (i == KD_EXTRAPOLATION && o->extrapolation.h_fixed > 0) ||
+                       (i == KD_ARKODE && o->arkode.h_fixed > 0);
+    if (o->formulation == KD_INDEX3) return "velocities of index 3 have no derivatives to compare with";
+    return !o->verify ? "it was not wanted" : fixed ? "steps of a fixed size are not taken back" : NULL;
+}
+
 // The motion inside the last step, without accelerations for forms that do not have them
 static kd_status inside(double t, kd_state *x, void *context)
 {
@@ -291,7 +435,13 @@ static kd_status inside(double t, kd_state *x, void *context)
     if (status < 0) return status;
     kd_state_copy(s->x, x);
     kd_formulation_unpack(s->dae, t, s->vector, x);
-    return KD_OK;
+    return set_least_norm(s, x);
+}
+
+static kd_status create_search(kd_simulation *s)
+{
+    const kd_tolerances own = kd_integrator_tolerances(&s->opt);
+    return kd_unseen_create(s->eom, &s->inputs, s->x, s->opt.integrator, own.rtol, own.atol, &s->search);
 }
 
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
@@ -303,6 +453,11 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
         kd_text(message, size, "kd_simulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "simulation"));
         return KD_ERR_ARGUMENT;
     }
+    if (!kd_state_fits(eom, x)) {
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+        return KD_ERR_ARGUMENT;
+    }
     kd_status      status = KD_ERR_MEMORY;
     kd_simulation *s = kd_alloc(sizeof *s);
     if (!s) goto failed;
@@ -310,6 +465,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->x = x;
     s->opt = opt ? *opt : kd_simulation_options_default();
     s->passed = NAN;
+    choose_projection(&s->opt);
     if (inputs) s->inputs = *inputs;
     status = check_times(&s->opt, x->t, message, size);
     if (status == KD_OK) status = check_integrator(s->opt.integrator, message, size);
@@ -327,7 +483,14 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->xdot = s->vector ? s->vector + s->dae->n : NULL;
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
     status = s->vector && s->active ? KD_OK : KD_ERR_MEMORY;
+    if (status >= 0 && s->opt.formulation_options.constraints == KD_DECOMPOSE_SVD)
+        status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
     if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, inside, s, &s->hybrid);
+    if (status >= 0) status = kd_rank_watch_create(eom, &s->inputs, &s->ranks, &s->unwatched);
+    if (status >= 0) status = kd_collapse_create(eom, &s->inputs, kd_integrator_tolerances(&s->opt), &s->collapse);
+    if (status >= 0 && !why_not_verified(s)) status = create_search(s);
+    if (status >= 0 && !why_not_verified(s))
+        status = kd_verify_create(eom, &s->inputs, &s->opt, s->dae, s->methods, s->integrator, x, &s->verify);
     if (status >= 0) status = start(s, true);
     if (status >= 0) status = tell_friction(s, status);
     kd_text(message, size, "%s", s->message);
@@ -342,10 +505,15 @@ failed:
 
 void kd_simulation_destroy(kd_simulation *s)
 {
-    if (!s) return;
+    if (!s || s->busy) return;
     kd_hybrid_destroy(s->hybrid);
+    kd_rank_watch_destroy(s->ranks);
+    kd_collapse_destroy(s->collapse);
+    kd_unseen_destroy(s->search);
+    kd_verify_destroy(s->verify);
     if (s->methods) s->methods->destroy(s->integrator);
     kd_dae_destroy(s->dae);
+    kd_acceleration_destroy(s->least);
     kd_state_destroy(s->at);
     kd_state_destroy(s->origin);
     kd_free(s->vector);
@@ -356,7 +524,10 @@ void kd_simulation_destroy(kd_simulation *s)
 kd_status kd_simulation_restart(kd_simulation *s)
 {
     if (!s) return KD_ERR_ARGUMENT;
+    if (s->busy) return KD_ERR_BUSY;
+    s->busy = true;
     kd_status status = start(s, false);
+    s->busy = false;
     if (status < 0) return status;
     s->unseen = false;
     skip_times(s);
@@ -366,8 +537,12 @@ kd_status kd_simulation_restart(kd_simulation *s)
 kd_status kd_simulation_resume(kd_simulation *s)
 {
     if (!s) return KD_ERR_ARGUMENT;
+    if (s->busy) return KD_ERR_BUSY;
+    s->busy = true;
     kd_status status = integrator_start(s, KD_RESTART_SMOOTH);
-    return status < 0 ? status : take_state(s);
+    if (status >= 0) status = take_state(s);
+    s->busy = false;
+    return status;
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------
@@ -383,12 +558,6 @@ static kd_status show(kd_simulation *s, const kd_state *x, bool at_time)
 static bool is_left(const kd_simulation *s)
 {
     return s->hybrid && kd_hybrid_pending(s->hybrid);
-}
-
-// The instant that was passed is the same time as t but for rounding.
-static bool is_passed(const kd_simulation *s, double t)
-{
-    return s->x->t == s->passed && t >= s->x->t - PASSED * DBL_EPSILON * fabs(s->x->t);
 }
 
 // The state at a wanted time up to the present one, in s->at
@@ -422,7 +591,10 @@ static kd_status show_start(kd_simulation *s)
     if (s->shown) return KD_OK;
     s->shown = true;
     skip_times(s);
-    return show(s, s->x, false);
+    if (s->x->t == s->from || s->x->t != s->passed) return show(s, s->x, false);
+    kd_state_copy(s->x, s->at);
+    s->at->t = s->from;
+    return show(s, s->at, false);
 }
 
 // Wanted times up to the present one, then the end of the step; what a stop left unseen comes with the next run
@@ -434,14 +606,98 @@ static kd_status show_step(kd_simulation *s)
     return show(s, s->x, false);
 }
 
+// Does the motion still know its branch?
+static kd_status watch_rank(kd_simulation *s, kd_status status)
+{
+    kd_status found = kd_rank_watch_look(s->ranks, s->x, s->message, sizeof s->message);
+    return found < 0 ? found : status;
+}
+
+// ---- steps that stand -----------------------------------------------------------------------------------------------
+
+// Laws inside the accepted step
+static kd_status look_inside(kd_simulation *s, kd_step_verdict *verdict)
+{
+    double        t;
+    const double *x = present_vector(s, &t);
+    kd_state     *end = kd_unseen_end(s->search, s->methods->time_old(s->integrator), s->x);
+    if (s->dae->methods->pack) { // x has no p, v of its own
+        kd_formulation_unpack(s->dae, t, x, end);
+    } else {
+        end->t = t;
+        memcpy(end->p, x, (size_t)s->dae->nstate * sizeof *x);
+    }
+    return kd_unseen_look(s->search, verdict);
+}
+
+// The accepted step, which nobody has seen yet: x of the simulation is still its start, dense output gives its inside.
+// What laws hide is looked for first: it tells where the step should end.
+static kd_status judge(kd_simulation *s, kd_step_verdict *verdict)
+{
+    *verdict = KD_STANDS;
+    kd_status status = s->search ? look_inside(s, verdict) : KD_OK;
+    if (status < 0 || verdict->h < INFINITY) return status;
+    return s->verify ? kd_verify_look(s->verify, verdict) : KD_OK;
+}
+
+// The step does not stand, but cannot be made shorter: it is remembered as not verified.
+static void keep(kd_simulation *s, const kd_step_verdict *verdict)
+{
+    if (s->verify) kd_verify_keep(s->verify, verdict);
+}
+
+// Take the last step back, and tell who listens.
+static kd_status retract(kd_simulation *s, const kd_step_verdict *verdict)
+{
+    const double t = s->methods->time_old(s->integrator), h = s->methods->time(s->integrator) - t;
+    kd_status    status = s->methods->retract(s->integrator, verdict->h);
+    if (status < 0) {
+        kd_text(s->message, sizeof s->message, "the step from t = %.9g could not be taken back: %s", t,
+                s->methods->message(s->integrator));
+        return status;
+    }
+    const kd_attempt_report told = {
+        .t = t, .h = h, .outcome = KD_ATTEMPT_RETRACTED, .error = verdict->size, .why = verdict->why};
+    if (s->dae->observe) s->dae->observe(&told, s->dae->observer);
+    return KD_OK;
+}
+
+// One step that stands up to the checks, or cannot be made shorter
+static kd_status standing_step(kd_simulation *s, double target)
+{
+    double    least = 0;
+    kd_status news = KD_OK;
+    for (int tries = 0;; tries++) {
+        kd_step_verdict verdict;
+        const long      accepted = kd_simulation_stats(s).accepted;
+        kd_status       status = integrator_step(s, target);
+        if (status < 0) return status;
+        if (status > 0) news = status;
+        if (kd_simulation_stats(s).accepted == accepted) return news; // some ulp away: no step, the last one was seen
+        double h = s->methods->time(s->integrator) - s->methods->time_old(s->integrator);
+        if (tries == 0) least = fmax(LEAST_PART * h, LEAST_OF_TIME * fabs(s->x->t));
+        status = judge(s, &verdict);
+        if (status < 0) {
+            kd_text(s->message, sizeof s->message, "t = %.9g: a function asked to stop", s->x->t);
+            return status;
+        }
+        if (!(verdict.h < h)) return news;
+        if (!(h > least) || tries == MOST_RETRACTED) return keep(s, &verdict), news;
+        verdict.h = fmax(verdict.h, least);
+        status = retract(s, &verdict);
+        if (status < 0) return status;
+    }
+}
+
 // One step towards t_end, not beyond the next instant; x is its end, or an instant inside
 static kd_status step(kd_simulation *s, double t_end)
 {
     double    target = s->hybrid ? kd_hybrid_target(s->hybrid, t_end) : t_end;
     kd_status status = KD_OK;
     if (target > s->x->t) {
-        status = integrator_step(s, target);
+        status = standing_step(s, target);
         if (status >= 0) status = take_state(s);
+        if (status >= 0 && s->ranks) status = watch_rank(s, status);
     }
     if (status < 0 || !s->hybrid) return status;
     bool solved = s->opt.formulation == KD_PSF || (s->dae->methods->complete && is_watched(s));
@@ -464,6 +720,15 @@ static kd_status pass_instant(kd_simulation *s)
     return started < 0 ? started : status;
 }
 
+// Does the run get on? After a failure it may be told again
+static kd_status watch(kd_simulation *s, double t_end, kd_status status)
+{
+    const long attempts = kd_simulation_stats(s).steps;
+    kd_status  seen = kd_collapse_see(s->collapse, s->x, attempts, t_end, s->message, sizeof s->message);
+    if (seen < 0) kd_collapse_begin(s->collapse, s->x, attempts);
+    return seen < 0 ? seen : status;
+}
+
 static kd_status run(kd_simulation *s, double t_end)
 {
     kd_status status = show_start(s);
@@ -480,13 +745,13 @@ static kd_status run(kd_simulation *s, double t_end)
         if (status < 0) return status;
         s->unseen = true;
         if (status != KD_STOPPED) status = show_step(s);
+        if (status != KD_STOPPED && status >= 0) status = watch(s, t_end, status);
     }
     return status;
 }
 
-kd_status kd_simulation_run(kd_simulation *s, double t_end)
+static kd_status run_to(kd_simulation *s, double t_end)
 {
-    if (!s) return KD_ERR_ARGUMENT;
     kd_text(s->message, sizeof s->message, "%s", s->news);
     if (!isfinite(t_end)) {
         kd_text(s->message, sizeof s->message, "the end time %g is not a finite number", t_end);
@@ -498,42 +763,90 @@ kd_status kd_simulation_run(kd_simulation *s, double t_end)
         return KD_ERR_TIME;
     }
     s->stiff = false;
+    if (s->verify) kd_verify_run(s->verify, t_end);
     kd_status status = s->x->t < t_end ? finish(s, run(s, t_end)) : run(s, t_end);
     if (status < 0) {
-        status = tell_friction(s, tell_singular(s, status));
+        kd_status told = tell_not_finite(s, status);
+        status = told != status ? told : tell_friction(s, tell_jump(s, tell_singular(s, status)));
         recall_assumed(s);
     }
     return status == KD_OK && s->stiff ? KD_STIFF : status;
 }
 
+kd_status kd_simulation_run(kd_simulation *s, double t_end)
+{
+    if (!s) return KD_ERR_ARGUMENT;
+    if (s->busy) return KD_ERR_BUSY;
+    s->busy = true;
+    kd_status status = run_to(s, t_end);
+    s->busy = false;
+    return status;
+}
+
+kd_tolerances kd_simulation_tolerances(const kd_simulation *s)
+{
+    if (!s) return (kd_tolerances){0};
+    return kd_integrator_tolerances(&s->opt);
+}
+
+kd_formulation kd_simulation_formulation(const kd_simulation *s)
+{
+    return s ? s->opt.formulation : (kd_formulation)0;
+}
+
 kd_dae *kd_simulation_dae(const kd_simulation *s)
 {
+    if (!s) return NULL;
     return s->dae;
 }
 
 const kd_state *kd_simulation_state(const kd_simulation *s)
 {
+    if (!s) return NULL;
     return s->x;
 }
 
 double kd_simulation_step_start(const kd_simulation *s)
 {
+    if (!s) return 0;
     return s->methods->time_old(s->integrator);
 }
 
 kd_status kd_simulation_inside(kd_simulation *s, double t, kd_state *x)
 {
-    if (!s || !x || !(t >= kd_simulation_step_start(s) && t <= s->x->t)) return KD_ERR_ARGUMENT;
+    if (!s || !kd_state_fits(s->eom, x) || !(t >= kd_simulation_step_start(s) && t <= s->x->t)) return KD_ERR_ARGUMENT;
+    if (s->inside) return KD_ERR_BUSY;
     return inside(t, x, s);
+}
+
+const char *kd_simulation_not_searched(const kd_simulation *s, int i)
+{
+    const char *name = s && i >= 0 ? kd_eom_unsearched(s->eom, i) : NULL;
+    if (name || !s || !s->search || i < 0 || (i > 0 && !kd_eom_unsearched(s->eom, i - 1))) return name;
+    return kd_unseen_undecided(s->search);
+}
+
+bool kd_simulation_rank_unwatched(const kd_simulation *s)
+{
+    return s && s->unwatched;
 }
 
 long kd_simulation_events(const kd_simulation *s, kd_event_kind kind)
 {
+    if (!s) return 0;
     return s->hybrid ? kd_hybrid_count(s->hybrid, kind) : 0;
+}
+
+kd_verification kd_simulation_verification(const kd_simulation *s)
+{
+    if (!s) return (kd_verification){.why_not = "there is no simulation"};
+    if (s->verify) return *kd_verify_result(s->verify);
+    return (kd_verification){.why_not = why_not_verified(s)};
 }
 
 kd_stats kd_simulation_stats(const kd_simulation *s)
 {
+    if (!s) return (kd_stats){0};
     return s->methods->stats(s->integrator);
 }
 

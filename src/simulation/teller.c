@@ -6,7 +6,7 @@
 static const char *const word_of[KD_EVENT_KIND_COUNT] = {
     [KD_EVENT_SWITCH] = "switch",   [KD_EVENT_IMPACT] = "impact", [KD_EVENT_REST] = "rest",
     [KD_EVENT_RELEASE] = "release", [KD_EVENT_STICK] = "stick",   [KD_EVENT_SLIDE] = "slide",
-    [KD_EVENT_SAMPLE] = "sample",   [KD_EVENT_BREAK] = "break",
+    [KD_EVENT_SAMPLE] = "sample",   [KD_EVENT_BREAK] = "break",   [KD_EVENT_KICK] = "kick",
 };
 
 const char *kd_event_word(kd_event_kind kind)
@@ -38,7 +38,17 @@ void kd_teller_tell(kd_event_kind kind, int index, int direction, const char *te
     t->kind = kind;
     t->index = index;
     t->direction = direction;
+    t->impulse = t->work = 0;
     kd_text(t->text, sizeof t->text, "%s", text);
+}
+
+void kd_teller_tell_kick(kd_teller *self, int index, double impulse, double work, const char *text)
+{
+    const int before = self->queued;
+    kd_teller_tell(KD_EVENT_KICK, index, 0, text, self);
+    if (self->queued == before) return;
+    self->queue[before].impulse = impulse;
+    self->queue[before].work = work;
 }
 
 void kd_teller_forget(kd_teller *self)
@@ -51,7 +61,7 @@ kd_status kd_teller_deliver(kd_teller *self, const kd_state *before, const kd_st
     kd_status status = KD_OK;
     for (int i = 0; i < self->queued && self->listener && status == KD_OK; i++) {
         const kd_told *t = &self->queue[i];
-        kd_event       event = {after->t, t->kind, t->index, t->direction, t->text};
+        kd_event       event = {after->t, t->kind, t->index, t->direction, t->text, t->impulse, t->work};
         if (self->listener(&event, before, after, self->context) != KD_EVAL_OK) status = KD_STOPPED;
     }
     kd_teller_forget(self);

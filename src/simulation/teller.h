@@ -12,6 +12,7 @@ typedef struct kd_told {
     kd_event_kind kind;
     int           index, direction;
     char          text[KD_TOLD_TEXT];
+    double        impulse, work; // of a kick
 } kd_told;
 
 typedef struct kd_teller {
@@ -27,6 +28,7 @@ typedef struct kd_teller {
 void kd_teller_cut(kd_teller *self, kd_arena *arena, const kd_event_options *opt, int room);
 // One more thing (a kd_event_teller with the teller as context).
 void kd_teller_tell(kd_event_kind kind, int index, int direction, const char *text, void *teller);
+void kd_teller_tell_kick(kd_teller *self, int index, double impulse, double work, const char *text);
 bool kd_teller_tells_samples(const kd_teller *self); // does anybody hear of samples?
 void kd_teller_forget(kd_teller *self);              // what is in the queue
 // Tell the listener all of it. KD_OK, KD_STOPPED: it wants the run to end

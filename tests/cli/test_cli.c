@@ -47,6 +47,12 @@ static void help_is_everywhere(void **state)
     (void)state;
     expect("help", 0, "Commands:");
     expect("--help", 0, "Commands:");
+    expect("--help", 0, "--memory");
+    expect("--help", 0, "--clean");
+    expect("--help", 0, "--no-verify");
+    expect("simulate --help", 0, "--no-verify");
+    expect("simulate --help", 0, "--clean");
+    expect("simulate --help", 0, "--memory");
     expect("help simulate", 0, "Examples:");
     expect("simulate --help", 0, "--formulation F");
     expect("simulate andrews --rtol nonsense --help", 0, "Usage: kardan simulate");
@@ -261,7 +267,7 @@ static void failures_as_json(void **state)
     result = expect("simulate pendulum --t-end 0.1 --json --output '" OUT "' 2>/dev/null", 1, "\"ok\": false");
     must_be_json(result.text);
     must_contain(result.text, "\"status\": \"KD_ERR_FILE\"");
-    must_contain(result.text, "pendulum.csv': No space left on device\"");
+    must_contain(result.text, "pendulum.csv': No space left on device");
     assert_true(json_number(result.text, "position_residual") < 1e-9); // computed it was
 }
 

@@ -77,6 +77,20 @@ static void equilibrium_of_hybrid_models(void **state)
     assert_null(strstr(modes.text, "1.59155")); // it sticks, and does not swing on its spring
 }
 
+// Where nothing is free, nothing is said to move: no coordinates at all, and coordinates that constraints hold.
+static void equilibrium_without_moves(void **state)
+{
+    (void)state;
+    FILE *file = fopen(OUT "/fixed.yaml", "w");
+    assert_non_null(file);
+    fputs("kardan: 1\nbodies:\n  a: {mass: 2, inertia: [1, 1, 1]}\njoints:\n  j: {type: fixed, bodies: [ground, a]}\n",
+          file);
+    fclose(file);
+    command_result result = expect("equilibrium '" OUT "/fixed.yaml'" TO, 0, "there is nothing that can move");
+    assert_null(strstr(result.text, "p[0]"));
+    expect("equilibrium '" OUT "/fixed.yaml' --coordinates cartesian" TO, 0, "equilibrium; nothing moved");
+}
+
 // Without equilibrium: exit status 1, and the direction in which a force remains.
 static void no_equilibrium(void **state)
 {
@@ -136,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equilibrium_of_hybrid_models),
         cmocka_unit_test(equilibrium_and_start),
+        cmocka_unit_test(equilibrium_without_moves),
         cmocka_unit_test(no_equilibrium),
         cmocka_unit_test(trim_steady_motion),
         cmocka_unit_test(trim_parameters),

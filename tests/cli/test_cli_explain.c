@@ -111,7 +111,6 @@ static void refused_combinations(void **state)
         {"--formulation psf --derivatives grouped", "--formulation ggl works"},
         {"--formulation psf --update partitioned", "--formulation ggl works"},
         {"--formulation psf --form explicit", "--formulation ggl works"},
-        {"--formulation psf --integrator bdf", "--formulation ggl works"},
         {"--formulation ggl --integrator cvode", "--formulation ode works"},
         {"--formulation ode --update partitioned", "--formulation ggl works"},
         {"--integrator ida --projection always", "--integrator bdf works"},

@@ -35,6 +35,10 @@ static void linearize_prints(void **state)
     assert_non_null(strstr(result.text, "input.luggage"));
     assert_non_null(strstr(result.text, "not at rest"));
     expect("linearize " MODELS "quarter-car.yaml --json --descriptor", 0, "\"E\": [");
+    result = expect("linearize " MODELS "quarter-car.yaml --json --from-equilibrium", 0, "\"from_equilibrium\": \"");
+    assert_non_null(strstr(result.text, "stable equilibrium; largest move"));
+    result = expect("linearize " MODELS "quarter-car.yaml --json", 0, "\"states\"");
+    assert_null(strstr(result.text, "from_equilibrium"));
     expect("linearize --help", 0, "Examples:");
 }
 

@@ -15,11 +15,12 @@ typedef struct pair {
 
 static pair set_up(void)
 {
-    pair p;
+    pair p = {0};
     int  port = 0;
     assert_int_equal(wire_listen(&p.plant, &port), WIRE_OK);
     assert_int_equal(open_socket(&p.other), WIRE_OK);
     p.other.peer = loopback(port);
+    p.other.session = p.plant.session;
     return p;
 }
 
@@ -35,9 +36,9 @@ static void send_bytes(const pair *p, const void *bytes, size_t size)
     assert_int_equal(sendto(p->other.socket, bytes, size, 0, to, sizeof p->other.peer), size);
 }
 
-static datagram hello(uint32_t nreads, uint32_t nwrites)
+static datagram hello(const pair *p, uint32_t nreads, uint32_t nwrites)
 {
-    datagram d = {.magic = MAGIC, .kind = HELLO, .nreads = nreads, .nwrites = nwrites};
+    datagram d = {.magic = MAGIC, .kind = HELLO, .session = p->plant.session, .nreads = nreads, .nwrites = nwrites};
     memset(d.name, 'x', sizeof d.name); // no end
     return d;
 }
@@ -47,12 +48,12 @@ static void wrong_hellos(void **state)
 {
     (void)state;
     pair     p = set_up();
-    datagram d = hello(WIRE_PORTS + 1, 0);
+    datagram d = hello(&p, WIRE_PORTS + 1, 0);
     send_bytes(&p, &d, sizeof d);
-    d = hello(0, UINT32_MAX);
+    d = hello(&p, 0, UINT32_MAX);
     send_bytes(&p, &d, sizeof d);
     assert_int_equal(wire_accept(&p.plant, 0.01), WIRE_HELD);
-    d = hello(WIRE_PORTS, WIRE_PORTS);
+    d = hello(&p, WIRE_PORTS, WIRE_PORTS);
     send_bytes(&p, &d, sizeof d - 1);
     assert_int_equal(wire_accept(&p.plant, 0.01), WIRE_HELD);
     send_bytes(&p, &d, sizeof d);
@@ -67,7 +68,7 @@ static void floods(void **state)
 {
     (void)state;
     pair         p = set_up();
-    datagram     d = hello(1, 1);
+    datagram     d = hello(&p, 1, 1);
     const double out[1] = {0};
     double       in[1];
     for (int i = 0; i < 2 * LEFTOVERS; i++) send_bytes(&p, "x", 1);
@@ -75,7 +76,7 @@ static void floods(void **state)
     assert_int_equal(wire_accept(&p.plant, 0), WIRE_HELD);
     assert_int_equal(wire_accept(&p.plant, 1), WIRE_OK);
     // answers to other steps
-    d = (datagram){.magic = MAGIC, .kind = VALUES, .number = 1, .nreads = 1};
+    d = (datagram){.magic = MAGIC, .session = p.plant.session, .kind = VALUES, .number = 1, .nreads = 1};
     for (int i = 0; i < LEFTOVERS + 5; i++) send_bytes(&p, &d, sizeof d);
     assert_int_equal(wire_exchange(&p.plant, 2, 0, out, in, 0), WIRE_HELD);
     assert_int_equal(p.plant.stale, LEFTOVERS);
@@ -92,15 +93,16 @@ static void strangers(void **state)
 {
     (void)state;
     pair         p = set_up();
-    wire         stranger;
-    datagram     d = hello(1, 2);
+    wire         stranger = {0};
+    datagram     d = hello(&p, 1, 2);
     const double out[1] = {0};
     double       in[2];
     send_bytes(&p, &d, sizeof d);
     assert_int_equal(wire_accept(&p.plant, 1), WIRE_OK);
     assert_int_equal(open_socket(&stranger), WIRE_OK);
     stranger.peer = p.other.peer;
-    d = (datagram){.magic = MAGIC, .kind = VALUES, .number = 1, .nreads = 2};
+    stranger.session = p.plant.session;
+    d = (datagram){.magic = MAGIC, .session = p.plant.session, .kind = VALUES, .number = 1, .nreads = 2};
     assert_int_equal(put(&stranger, &d), WIRE_OK);
     d.kind = GOODBYE;
     assert_int_equal(put(&stranger, &d), WIRE_OK);

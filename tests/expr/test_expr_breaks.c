@@ -17,7 +17,7 @@ static double next_of(const char *text, double t, double t_end, symbol_set *set)
 {
     const compiled c = compile(text, set);
     kd_interval   *work = malloc((size_t)kd_expr_interval_size(c.expr) * sizeof *work);
-    const double   next = kd_expr_next_break(c.expr, SLOT_T, t, t_end, work);
+    const double   next = kd_expr_next_break(c.expr, SLOT_T, t, t_end, work, NULL);
     free(work);
     release(c);
     return next;
@@ -30,7 +30,7 @@ static int breaks_of(const char *text, double t, double t_end, int most, double 
     kd_interval   *work = malloc((size_t)kd_expr_interval_size(c.expr) * sizeof *work);
     int            n = 0;
     for (;;) {
-        const double next = kd_expr_next_break(c.expr, SLOT_T, t, t_end, work);
+        const double next = kd_expr_next_break(c.expr, SLOT_T, t, t_end, work, NULL);
         if (next == INFINITY) break;
         assert_true(next > t && next <= t_end);
         if (n == most) fail_msg("%s: more than %d breaks, the last at %.17g", text, most, next);

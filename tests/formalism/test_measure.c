@@ -14,6 +14,13 @@ static const kd_measure kinds[] = {
     {KD_MEASURE_ANGLE, .sine = {2, 1, 1}, .cosine = {2, 2, 1}, .turns = -1},
     {KD_MEASURE_ANGLE, .sine = {0, 2, -1}, .cosine = {1, 2, 1}, .turns = -1},
     {KD_MEASURE_PITCH, .turns = -1},
+    {KD_MEASURE_ROTATION, .i = 0, .turns = -1},
+    {KD_MEASURE_ROTATION, .i = 1, .turns = -1},
+    {KD_MEASURE_ROTATION, .i = 2, .turns = -1},
+    {KD_MEASURE_TILT, .i = 0, .j = 2, .turns = -1},
+    {KD_MEASURE_TILT, .i = 1, .j = 0, .turns = -1},
+    {KD_MEASURE_TILT, .i = 2, .j = 1, .turns = -1},
+    {KD_MEASURE_TILT, .i = 2, .j = 0, .turns = -1},
     {KD_MEASURE_TURN, .i = 1, .turns = -1},
     {KD_MEASURE_OWN_TURN, .i = 2, .turns = -1},
     {KD_MEASURE_OWN_SHIFT, .i = 1, .turns = -1},
@@ -31,6 +38,8 @@ static kd_jet jet_at(const kd_measure *m, const kd_relative *rel, double near)
 static bool is_regular(const kd_measure *m, const kd_relative *rel)
 {
     if (m->kind == KD_MEASURE_PITCH) return hypot(rel->C.y.z, rel->C.z.z) > 0.3;
+    if (m->kind == KD_MEASURE_ROTATION) return rel->C.x.x + rel->C.y.y + rel->C.z.z > -0.9;
+    if (m->kind == KD_MEASURE_TILT) return (m->j == 0 ? rel->C.x.x : m->j == 1 ? rel->C.y.y : rel->C.z.z) > -0.9;
     if (m->kind != KD_MEASURE_ANGLE) return true;
     const double entry[3][3] = {{rel->C.x.x, rel->C.y.x, rel->C.z.x},
                                 {rel->C.x.y, rel->C.y.y, rel->C.z.y},

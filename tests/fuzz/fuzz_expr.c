@@ -79,7 +79,7 @@ static void enclose(const kd_expr *expr)
         }
     }
     for (int k = 0; k < 3 && t < INFINITY; k++) {
-        const double next = kd_expr_next_break(expr, 1, t, 2.0, ranges);
+        const double next = kd_expr_next_break(expr, 1, t, 2.0, ranges, NULL);
         demand(next > t && (next <= 2.0 || next == INFINITY));
         t = next;
     }

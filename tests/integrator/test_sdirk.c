@@ -387,7 +387,8 @@ static void coordinates_change(void **state)
             assert_close(kd_sdirk_x(sdirk)[0] * u.unit, sin(3), 2e-6);
             steps[with] = kd_sdirk_stats(sdirk).accepted;
             if (with) assert_true(u.changes > 3);
-            if (with && k == 0) assert_int_equal(kd_sdirk_stats(sdirk).jacobians, 1 + u.changes);
+            if (with && k == 0)
+                assert_in_range(kd_sdirk_stats(sdirk).jacobians, 1, 2 + u.changes); // the first steps grow
             kd_sdirk_destroy(sdirk);
         }
         assert_true(labs(steps[1] - steps[0]) <= 1 + steps[0] / 5);

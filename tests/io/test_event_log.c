@@ -65,7 +65,7 @@ static kd_eom_def with_level(void)
 
 static void hear(kd_event_log *log, double t, kd_event_kind kind, int direction, const char *text)
 {
-    const kd_event event = {t, kind, kind == KD_EVENT_BREAK ? -1 : 0, direction, text};
+    const kd_event event = {t, kind, kind == KD_EVENT_BREAK ? -1 : 0, direction, text, 0, 0};
     assert_int_equal(kd_event_log_hear(&event, NULL, NULL, log), KD_EVAL_OK);
 }
 

@@ -197,7 +197,8 @@ static void events_read_back(void **state)
     assert_int_equal(kd_event_log_create(f.eom, 2, &log), KD_OK);
     f.result.events = log;
     assert_int_equal(kd_result_save_hdf5(&f.result, PATH, NULL, 0), KD_OK);
-    const kd_event first = {1.0 / 3.0, KD_EVENT_SLIDE, 0, -1, "slides"}, second = {2, KD_EVENT_BREAK, -1, 0, ""};
+    const kd_event first = {1.0 / 3.0, KD_EVENT_SLIDE, 0, -1, "slides", 0, 0},
+                   second = {2, KD_EVENT_BREAK, -1, 0, "", 0, 0};
     assert_int_equal(kd_event_log_hear(&first, f.x, f.x, log), KD_EVAL_OK);
     assert_int_equal(kd_event_log_hear(&second, f.x, f.x, log), KD_EVAL_OK);
     kd_event_log_set_samples(log, 12);

@@ -21,7 +21,7 @@ static void json_and_text(void **state)
     size_t    size = 0;
     FILE     *file = open_memstream(&data, &size);
     kd_linear l = oscillator();
-    kd_linear_write_json(file, &l, NULL);
+    kd_linear_write_json(file, &l, NULL, NULL);
     kd_linear_write_text(file, &l);
     fclose(file);
     assert_non_null(strstr(data, "\"t\": 1.5"));

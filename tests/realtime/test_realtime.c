@@ -347,14 +347,19 @@ static void discrete_states(void **state)
     make_steps(rt, 10);
     assert_true(sampled(rt) == 3.0);
     assert_int_equal(kd_realtime_restore(rt, kept), KD_OK);
-    make_steps(rt, 5);
+    make_steps(rt, 4);
     assert_true(sampled(rt) == 2.0); // that of 0.02 is still to come
     assert_true(kd_realtime_step(rt, refused, NULL) < 0);
     assert_true(sampled(rt) == 2.0);
     double v = kd_realtime_state(rt)->v[0];
     make_steps(rt, 1);
-    assert_true(sampled(rt) == 3.0);
-    assert_true(fabs(kd_realtime_state(rt)->v[0] - v - 4.0 * opt.h) < 1e-15);
+    assert_true(sampled(rt) == 3.0); // at the end of the step
+    assert_true(fabs(kd_realtime_state(rt)->v[0] - v - 3.0 * opt.h) < 1e-15);
+    kd_state_copy(kd_realtime_state(rt), kept);
+    assert_int_equal(kd_realtime_restore(rt, kept), KD_OK);
+    make_steps(rt, 1);
+    assert_true(sampled(rt) == 3.0); // once
+    assert_true(fabs(kd_realtime_state(rt)->v[0] - v - 7.0 * opt.h) < 1e-15);
     kd_realtime_destroy(rt);
     kd_state_destroy(x);
     kd_state_destroy(kept);
@@ -374,10 +379,11 @@ static void sampled_model(void **state)
         kd_realtime        *rt = step_model(&l, &opt);
         const int           last = kd_eom_dims(kd_system_eom(l.system)).nz - 1; // number of the next sample
         for (int k = 1; k <= (c == 0 ? 7200 : 100); k++) {
-            make_steps(rt, 1);
             assert_true(kd_realtime_state(rt)->z[last] == k);
             make_steps(rt, 49);
             assert_true(kd_realtime_state(rt)->z[last] == k);
+            make_steps(rt, 1);
+            assert_true(kd_realtime_state(rt)->z[last] == k + 1);
             if (k == 10) assert_true(fabs(kd_realtime_state(rt)->v[0] - 0.890131264226897) < 1e-4);
         }
         kd_realtime_destroy(rt);

@@ -42,7 +42,13 @@ static void violations_have_words(void **state)
     c = certificate(9e-6, 1);
     must_be(kd_certificate_level(&c, KD_LEVEL_ACCELERATION), "within tolerance", true);
     c = certificate(11e-6, 1);
+    must_be(kd_certificate_level(&c, KD_LEVEL_ACCELERATION), "loose", true);
+    c = certificate(101e-6, 1);
     must_be(kd_certificate_level(&c, KD_LEVEL_ACCELERATION), "drift", false);
+    c = certificate(101e-6, 1); // the same beside positions and a relative tolerance that explain it
+    c.rtol = 1e-6;
+    c.position_size = 9;
+    must_be(kd_certificate_level(&c, KD_LEVEL_POSITION), "loose", true);
     c = certificate(NAN, 1);
     must_be(kd_certificate_level(&c, KD_LEVEL_POSITION), "drift", false);
     c.norm.value = 1e-13;
@@ -125,7 +131,9 @@ static void description_is_complete(void **state)
     kd_certificate_describe(&c, text, sizeof text);
     must_contain(text,
                  "constraints on velocity level: largest violation 1.0e-04 at t = 0.5 s in 'rod \"a\"' (drift)\n");
-    assert_null(strstr(text, "energy"));
+    assert_null(strstr(text, "energy balance: largest"));
+    must_contain(text, "verdict: not clean: constraints on position level, constraints on velocity level, ");
+    must_contain(text, "; not searched: energy balance\n");
     assert_null(strstr(text, "quaternion"));
     c.has_norms = c.has_energy = c.has_invariants = true;
     c.limits.velocity = 1e-9;

@@ -758,7 +758,9 @@ static void flights_need_no_accelerations(void **state)
         }
         if (all_methods[k].integrator == KD_IDA || all_methods[k].integrator == KD_HALF_EXPLICIT)
             continue; // other steps
-        if (calls[1] > calls[0] + 7)
+        // at the instants dense output of bdf is moved onto the constraints, for which it solves
+        int more = all_methods[k].integrator == KD_BDF ? 12 : 7;
+        if (calls[1] > calls[0] + more)
             fail_msg("%s: %d forces with a function, %d with a row", words(all_methods[k]), calls[0], calls[1]);
     }
 }

@@ -104,15 +104,22 @@ static kd_explanation run(fixture *f, double t_end)
 // ---- reports of the integrators -------------------------------------------------------------------------------------
 
 typedef struct notes {
-    int    n; // of the DAE
-    double t; // end of the last accepted step
-    long   attempts, accepted, errors, newton, evaluated;
+    int    n;     // of the DAE
+    double t, t0; // end of the last accepted step, its start
+    long   attempts, accepted, errors, newton, evaluated, retracted;
 } notes;
 
 static void take_note(const kd_attempt_report *r, void *context)
 {
     notes *k = context;
     double sum = 0;
+    if (r->outcome == KD_ATTEMPT_RETRACTED) { // the last accepted step, once
+        assert_true(k->t > k->t0 && r->t == k->t0 && fabs(r->t + r->h - k->t) <= 1e-12 && r->why && r->error > 1);
+        k->t = k->t0;
+        k->accepted--;
+        k->retracted++;
+        return;
+    }
     k->attempts++;
     assert_true(r->h > 0 && fabs(r->t - k->t) <= 1e-12);
     for (int i = 0; r->share && i < k->n; i++) {
@@ -127,11 +134,13 @@ static void take_note(const kd_attempt_report *r, void *context)
     k->errors += r->outcome == KD_ATTEMPT_ERROR;
     k->newton += r->outcome == KD_ATTEMPT_NEWTON;
     k->evaluated += r->matrix == KD_MATRIX_EVALUATED;
-    if (r->outcome == KD_ATTEMPT_ACCEPTED) k->t = r->t + r->h;
+    if (r->outcome != KD_ATTEMPT_ACCEPTED) return;
+    k->t0 = r->t;
+    k->t = r->t + r->h;
 }
 
-// Every attempt is told once: accepted steps lie end to end, shares have the sum 1, counts are those of the statistics;
-// listening changes no bit of the motion.
+// Every attempt is told once, and once more if it is taken back: accepted steps lie end to end, shares have the sum 1,
+// counts are those of the statistics; listening changes no bit of the motion.
 static void integrators_report(void **state)
 {
     (void)state;
@@ -148,6 +157,7 @@ static void integrators_report(void **state)
         const kd_stats stats = kd_simulation_stats(f.simulation);
         assert_int_equal(noted.attempts, stats.steps);
         assert_int_equal(noted.accepted, stats.accepted);
+        assert_int_equal(noted.retracted, stats.retracted);
         assert_int_equal(noted.errors, stats.rejected_error);
         assert_int_equal(noted.newton, stats.rejected_newton);
         assert_true(noted.errors > 0 && noted.evaluated > 0);

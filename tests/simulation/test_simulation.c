@@ -666,7 +666,7 @@ static void failing_allocations(void **state)
                 assert_true(same(x, x0));
                 if (strlen(message) < 5) fail_msg("no words at allocation %ld", n);
             }
-            assert_true(n < 1000);
+            assert_true(n < 4000); // under sanitizers every array of an arena is a block of its own
         } while (status != KD_OK);
         assert_true(n > 10);
         assert_true(x->t == 0.05);

@@ -7,7 +7,8 @@
 
 #define DEGREE (3.14159265358979323846 / 180)
 
-// ---- state space: S2's rule of a new partition --------------------------------------------------------------------------
+// ---- state space: S2's rule of a new partition
+// --------------------------------------------------------------------------
 
 typedef struct turning {
     kd_simulation *simulation;
@@ -33,9 +34,9 @@ static kd_eval note_changes(const kd_state *x, bool at_time, void *context)
 static void new_partition_at_a_quarter_more(void **state)
 {
     (void)state;
-    kd_eom    *eom;
-    kd_state  *x;
-    turning    t = {0};
+    kd_eom      *eom;
+    kd_state    *x;
+    turning      t = {0};
     const double step = 0.5 * DEGREE;
     assert_int_equal(kd_pendulum_create(0, (double[]){0, -1}, (double[]){1, 0}, false, &eom, &x), KD_OK);
     kd_simulation_options opt = kd_simulation_options_default();
@@ -69,7 +70,8 @@ static void tangent_is_not_partition(void **state)
         kd_dae   *dae;
         double    y[8], ydot[8];
         assert_int_equal(
-            kd_pendulum_create(9.81, (double[]){root, -root}, (double[]){speed * root, speed * root}, false, &eom, &x), KD_OK);
+            kd_pendulum_create(9.81, (double[]){root, -root}, (double[]){speed * root, speed * root}, false, &eom, &x),
+            KD_OK);
         assert_int_equal(kd_initial_consistent(eom, NULL, NULL, x, NULL, 0), KD_OK);
         kd_formulation_options opt = kd_formulation_options_default();
         opt.parametrisation = k == 0 ? KD_PARAMETRISATION_PARTITION : KD_PARAMETRISATION_TANGENT;
@@ -84,7 +86,8 @@ static void tangent_is_not_partition(void **state)
     }
 }
 
-// ---- psf ----------------------------------------------------------------------------------------------------------------
+// ---- psf
+// ----------------------------------------------------------------------------------------------------------------
 
 // A fresh linearisation of psf at the start of a pendulum; the caller destroys all three
 static kd_dae *linearized(const kd_formulation_options *opt, kd_eom **eom, kd_state **x)
@@ -183,11 +186,13 @@ static void multipliers_are_controlled(void **state)
     if (stats[1].accepted == stats[0].accepted) fail_msg("%ld and %ld steps", stats[0].accepted, stats[1].accepted);
 }
 
-// ---- structure of the mass matrix ------------------------------------------------------------------------------------------
+// ---- structure of the mass matrix
+// ------------------------------------------------------------------------------------------
 
 static int mass_calls;
 
-// A bob of mass 2 on a line of length 1; the entries beside the diagonal are never to be looked at where the structure says so
+// A bob of mass 2 on a line of length 1; the entries beside the diagonal are never to be looked at where the structure
+// says so
 static kd_eval bob_M(const kd_point *x, void *context, double *M)
 {
     (void)x;
@@ -228,32 +233,48 @@ static kd_eom *make_bob(kd_mass_structure structure, double *beside, kd_state **
 }
 
 // A diagonal matrix is taken as one, and a constant one is evaluated once per linear system at most, not at every step.
-static void mass_structure_is_used(void **state)
+static void check_mass_structure(kd_formulation form, kd_integrator integrator, kd_update update)
 {
-    (void)state;
-    const kd_mass_structure structures[] = {KD_MASS_FULL, KD_MASS_DIAGONAL, KD_MASS_FULL_CONSTANT, KD_MASS_DIAGONAL_CONSTANT};
+    const kd_mass_structure structures[] = {KD_MASS_FULL, KD_MASS_DIAGONAL, KD_MASS_FULL_CONSTANT,
+                                            KD_MASS_DIAGONAL_CONSTANT};
     double                  end[4];
     int                     calls[4];
     long                    mass[4];
     for (int k = 0; k < 4; k++) {
-        bool      diagonal = k % 2 == 1;
-        double    beside = diagonal ? 0.7 : 0;
-        kd_state *x;
-        kd_stats  stats;
-        kd_eom   *eom = make_bob(structures[k], &beside, &x);
+        bool                  diagonal = k % 2 == 1;
+        double                beside = diagonal ? 0.7 : 0;
+        kd_state             *x;
+        kd_stats              stats;
+        kd_eom               *eom = make_bob(structures[k], &beside, &x);
         kd_simulation_options opt = kd_simulation_options_default();
+        opt.formulation = form;
+        opt.integrator = integrator;
+        opt.formulation_options.update = update;
         opt.rtol = opt.atol = 1e-8;
         mass_calls = 0;
         assert_int_equal(kd_simulate(eom, NULL, &opt, x, 2, &stats, NULL, 0), KD_OK);
         end[k] = x->p[0];
         calls[k] = mass_calls;
         mass[k] = stats.mass;
-        if (fabs(end[k] - end[0]) > 1e-6) fail_msg("structure %d: %g instead of %g", k, end[k], end[0]);
+        if (fabs(end[k] - end[0]) > 1e-6) fail_msg("form %d, structure %d: %g instead of %g", form, k, end[k], end[0]);
         kd_state_destroy(x);
         kd_eom_destroy(eom);
     }
     assert_true(10 * calls[2] < calls[0] && 10 * calls[3] < calls[1]);
     assert_true(mass[2] <= 2 && mass[3] <= 2);
+    assert_true(mass[0] > 2 && mass[1] > 2);
+}
+
+static void mass_structure_is_used(void **state)
+{
+    (void)state;
+    check_mass_structure(KD_PSF, KD_RADAU, KD_UPDATE_FULL);
+    check_mass_structure(KD_PSF1, KD_RADAU, KD_UPDATE_FULL);
+    check_mass_structure(KD_PSF1, KD_BDF, KD_UPDATE_FULL);
+    check_mass_structure(KD_GGL, KD_RADAU, KD_UPDATE_FULL);
+    check_mass_structure(KD_GGL, KD_BDF, KD_UPDATE_PARTITIONED);
+    check_mass_structure(KD_ODASSL, KD_BDF, KD_UPDATE_FULL);
+    check_mass_structure(KD_INDEX2, KD_RADAU, KD_UPDATE_FULL);
 }
 
 // What stands beside the diagonal does not reach the Newton matrix either: the same bits with and without it.

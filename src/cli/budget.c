@@ -1,0 +1,218 @@
+// budget.c: memory is asked for only as far as there is some.
+//
+// The system hands out more memory than it has and ends programs that then use it. So all memory of the library is
+// counted here; what would go beyond the limit is refused, and the command ends with KD_ERR_MEMORY and the number.
+// Blocks come zero-filled from the system and untouched, so that a run that does not fit is refused before it takes
+// anything.
+//
+// OpenBLAS takes a buffer at its first call and, where it gets none, tries again for ever. Under a limit of the address
+// space (ulimit -v) a child process tries that first.
+#define _DEFAULT_SOURCE
+#include "cli/budget.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "core/memory.h"
+#include "core/text.h"
+
+enum { PROBE_SECONDS = 1, HEADER = 16 /* keeps the alignment of malloc */ };
+
+static const double GIGA = 1024.0 * 1024 * 1024;
+// Equations, Newton matrices and history of a run by the number of velocities: chains and free bodies of 60 to 240 in
+// joint, 60 to 180 in Cartesian coordinates, psf, ggl, ode, index1, statespace took 660 to 2000 bytes per square.
+static const double BYTES_PER_SQUARE = 1000;
+
+// Of the whole program, as the allocator is
+static struct {
+    atomic_size_t used;   // bytes now
+    atomic_size_t wanted; // of the first request that was refused; 0: none was
+    size_t        then;   // bytes that were used at that time
+    size_t        limit;
+    const char   *source; // of the limit
+} budget = {.limit = SIZE_MAX};
+
+// ---- counting -------------------------------------------------------------------------------------------------------
+
+static void *take(size_t size, void *context)
+{
+    (void)context;
+    if (size > SIZE_MAX - HEADER) return NULL;
+    const size_t before = atomic_fetch_add(&budget.used, size);
+    char        *memory = size <= budget.limit && before <= budget.limit - size ? calloc(1, size + HEADER) : NULL;
+    if (!memory) {
+        size_t none = 0;
+        atomic_fetch_sub(&budget.used, size);
+        if (atomic_compare_exchange_strong(&budget.wanted, &none, size > 0 ? size : 1)) budget.then = before;
+        return NULL;
+    }
+    memcpy(memory, &size, sizeof size);
+    return memory + HEADER;
+}
+
+static void give_back(void *memory, void *context)
+{
+    size_t size;
+    char  *start = (char *)memory - HEADER;
+    (void)context;
+    memcpy(&size, start, sizeof size);
+    atomic_fetch_sub(&budget.used, size);
+    free(start);
+}
+
+// ---- limits ---------------------------------------------------------------------------------------------------------
+
+static void lower(double bytes, const char *source)
+{
+    if (!(bytes >= 0) || bytes >= (double)budget.limit) return;
+    budget.limit = (size_t)bytes;
+    budget.source = source;
+}
+
+// The number behind a word of a file, NaN if there is none; word "": the first one
+static double number_in(const char *path, const char *word)
+{
+    char   line[200];
+    double value = NAN;
+    FILE  *file = fopen(path, "r");
+    while (file && isnan(value) && fgets(line, sizeof line, file)) {
+        char *end;
+        if (strncmp(line, word, strlen(word)) != 0) continue;
+        value = strtod(line + strlen(word), &end);
+        if (end == line + strlen(word)) value = NAN;
+    }
+    if (file) fclose(file);
+    return value;
+}
+
+static double limit_of(int resource)
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? (double)limit.rlim_cur : NAN;
+}
+
+// ---- the buffer of OpenBLAS -----------------------------------------------------------------------------------------
+
+static void call_blas(void)
+{
+    const double a[4] = {1, 2, 3, 4};
+    double       c[4] = {0};
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, 2, 2, 2, 1.0, a, 2, a, 2, 0.0, c, 2);
+}
+
+// Does a call of BLAS come back?
+static bool blas_answers(void)
+{
+    int         status = 0;
+    const pid_t child = fork();
+    if (child < 0) return true; // not known; go on
+    if (child == 0) {
+        alarm(PROBE_SECONDS);
+        call_blas();
+        _exit(0);
+    }
+    return waitpid(child, &status, 0) != child || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static bool reserve_blas(void)
+{
+    if (isnan(limit_of(RLIMIT_AS)) && isnan(limit_of(RLIMIT_DATA))) return true;
+    if (!blas_answers()) return false;
+    call_blas(); // it keeps the buffer from now on
+    return true;
+}
+
+// ---- exported -------------------------------------------------------------------------------------------------------
+
+bool kd_budget_start(void)
+{
+    static const kd_allocator allocator = {take, give_back, NULL};
+    if (!reserve_blas()) {
+        fputs("kardan: the limit of memory (ulimit -v) is too small: OpenBLAS gets no room for its buffers; about 300 "
+              "MB are "
+              "needed, ulimit -v 400000\n",
+              stderr);
+        return false;
+    }
+    lower(1024 * number_in("/proc/meminfo", "MemAvailable:"), "what is free of the machine's memory");
+    lower(number_in("/sys/fs/cgroup/memory.max", ""), "the limit of this control group");
+    lower(number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", ""), "the limit of this control group");
+    lower(limit_of(RLIMIT_AS), "ulimit -v");
+    lower(limit_of(RLIMIT_DATA), "ulimit -d");
+    kd_set_allocator(&allocator);
+    kd_trust_zeros();
+    return true;
+}
+
+bool kd_budget_set(const char *text)
+{
+    static const char letters[] = "KMGT";
+    char             *end;
+    double            bytes = strtod(text, &end);
+    const char       *letter = *end ? strchr(letters, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+    if (end == text || !(bytes > 0)) return false;
+    if (letter) bytes *= pow(1024, (double)(letter - letters) + 1), end++;
+    if (letter && *end == 'i') end++;
+    if (*end == 'B') end++;
+    if (*end != '\0') return false;
+    budget.limit = bytes < 1e18 ? (size_t)bytes : SIZE_MAX;
+    budget.source = "--memory";
+    return true;
+}
+
+double kd_budget_left(void)
+{
+    const size_t used = atomic_load(&budget.used);
+    return budget.limit > used ? (double)(budget.limit - used) : 0;
+}
+
+const char *kd_budget_bytes(double bytes, char *text, size_t size)
+{
+    if (bytes >= 0.1 * GIGA)
+        kd_text(text, size, "%.3g GB", bytes / GIGA);
+    else
+        kd_text(text, size, "%.3g MB", bytes / GIGA * 1024);
+    return text;
+}
+
+void kd_budget_describe(char *text, size_t size)
+{
+    char limit[40];
+    kd_text(text, size, "the limit is %s (%s)", kd_budget_bytes((double)budget.limit, limit, sizeof limit),
+            budget.source ? budget.source : "none");
+}
+
+bool kd_budget_fits(const char *name, int velocities, double results)
+{
+    const double matrices = BYTES_PER_SQUARE * velocities * velocities;
+    char         total[40], part[2][40], text[200];
+    if (0.5 * matrices + results <= kd_budget_left()) return true;
+    kd_budget_describe(text, sizeof text);
+    fprintf(
+        stderr,
+        "kardan: %s: this needs about %s of memory: matrices of %d velocities %s, results %s; %s. Fewer --intervals, "
+        "channels or bodies need less; --memory SIZE (4G) sets another limit\n",
+        name, kd_budget_bytes(matrices + results, total, sizeof total), velocities,
+        kd_budget_bytes(matrices, part[0], sizeof part[0]), kd_budget_bytes(results, part[1], sizeof part[1]), text);
+    return false;
+}
+
+void kd_budget_tell(void)
+{
+    const double wanted = (double)atomic_load(&budget.wanted);
+    char         own[40], more[40], text[200];
+    if (wanted == 0) return;
+    kd_budget_describe(text, sizeof text);
+    fprintf(
+        stderr,
+        "kardan: memory: %s in use, %s more were wanted; %s. Fewer --intervals, bodies or channels need less; --memory "
+        "SIZE (4G) sets another limit\n",
+        kd_budget_bytes((double)budget.then, own, sizeof own), kd_budget_bytes(wanted, more, sizeof more), text);
+}

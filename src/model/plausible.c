@@ -1,0 +1,127 @@
+// plausible.c: what looks odd in a model that is right as such: forces that feed energy, bodies whose inertia belongs
+// to something much larger, gravity that lifts. Warnings only: a model may mean it.
+#include <math.h>
+
+#include "model/build.h"
+
+static const double DRAWN = 10;      // radius of gyration, in times of that of the shapes
+static const double ATTACHED = 100;  // the same, in times of the distance of what is attached
+static const double STRONGEST = 100; // [m/s^2] gravity; Jupiter has 25
+
+// ---- forces ---------------------------------------------------------------------------------------------------------
+
+// Is the symmetric part of A (6 x 6) positive semidefinite? By elimination; pivots of 0 are passed over
+static bool is_positive(const double A[36])
+{
+    double S[6][6], largest = 0;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) {
+            S[i][j] = 0.5 * (A[6 * i + j] + A[6 * j + i]);
+            largest = fmax(largest, fabs(S[i][j]));
+        }
+    const double rounding = 1e-12 * largest;
+    for (int k = 0; k < 6; k++) {
+        if (S[k][k] < -rounding) return false;
+        for (int i = k + 1; i < 6; i++) {
+            if (S[k][k] <= rounding && fabs(S[i][k]) > rounding) return false;
+            for (int j = k + 1; j < 6 && S[k][k] > rounding; j++) S[i][j] -= S[i][k] * S[k][j] / S[k][k];
+        }
+    }
+    return true;
+}
+
+static void check_force(kd_model *m, int i)
+{
+    const kd_force_def *d = &m->force[i].def;
+    if (d->kind == KD_BUSHING) {
+        if (!is_positive(d->matrix[0]))
+            kd_model_warn(m, KD_SECTION_FORCE, i, "stiffness",
+                          "its stiffness is negative in a direction: it drives away");
+        if (!is_positive(d->matrix[1]))
+            kd_model_warn(m, KD_SECTION_FORCE, i, "damping", "its damping is negative in a direction: it feeds energy");
+        return;
+    }
+    if (d->stiffness < 0)
+        kd_model_warn(m, KD_SECTION_FORCE, i, "stiffness",
+                      "its stiffness %.4g is negative: it drives away from its rest", d->stiffness);
+    if (d->damping < 0)
+        kd_model_warn(m, KD_SECTION_FORCE, i, "damping", "its damping %.4g is negative: it feeds energy", d->damping);
+}
+
+// ---- bodies ---------------------------------------------------------------------------------------------------------
+
+// Distance from its centre of mass of the farthest place where something is attached, for each body
+static void find_reaches(const kd_model *m, double *reach)
+{
+#define KD_REACH(list, count, member)                                                                                  \
+    for (int i = 0; i < m->count; i++) {                                                                               \
+        const int body = m->list[i].member.body;                                                                       \
+        if (body < 0) continue;                                                                                        \
+        reach[body] = fmax(reach[body], kd_vec_norm(kd_vec_sub(m->list[i].member.r, m->body[body].centre)));           \
+    }
+    KD_REACH(joint, njoints, from)
+    KD_REACH(joint, njoints, to)
+    KD_REACH(constraint, nconstraints, from)
+    KD_REACH(constraint, nconstraints, to)
+    KD_REACH(force, nforces, from)
+    KD_REACH(force, nforces, to)
+    KD_REACH(frame, nframes, at)
+#undef KD_REACH
+}
+
+static double gyration_of(const kd_sym3 *inertia, double mass)
+{
+    double I[3];
+    kd_sym_eigenvalues(inertia, I);
+    return sqrt(fmax(I[2], 0) / mass);
+}
+
+static void check_body(kd_model *m, int i, double reach)
+{
+    const kd_body *b = &m->body[i];
+    const double   mass = b->def.mass, gyration = mass > 0 ? gyration_of(&b->inertia, mass) : 0;
+    kd_mass        shapes = {0};
+    if (!(gyration > 0)) return;
+    if (b->def.nshapes > 0 && kd_shapes_mass(b->def.shape, b->def.nshapes, mass, &shapes)) {
+        const kd_vec3 away = kd_vec_sub(shapes.centre, b->centre);
+        const kd_sym3 about = kd_sym_steiner(&shapes.inertia, mass, away); // about the centre of mass that it has
+        const double  drawn = gyration_of(&about, mass);
+        if (gyration > DRAWN * drawn)
+            kd_model_warn(
+                m, KD_SECTION_BODY, i, "inertia",
+                "its radius of gyration of %.3g m is far beyond its shape, which has %.3g m; units are kg m^2",
+                gyration, drawn);
+        return;
+    }
+    if (reach > 0 && gyration > ATTACHED * reach)
+        kd_model_warn(
+            m, KD_SECTION_BODY, i, "inertia",
+            "its radius of gyration of %.3g m is far beyond the body: nothing is attached farther than %.3g m from "
+            "its centre of mass; units are kg m^2",
+            gyration, reach);
+}
+
+// ---- gravity --------------------------------------------------------------------------------------------------------
+
+static void check_gravity(kd_model *m)
+{
+    const double *g = m->gravity, size = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    for (int i = 1; i < 3; i++)
+        if (g[i] > 0.5 * size && size > 0)
+            kd_model_warn(m, KD_SECTION_BODY, -1, NULL, "gravity lifts: it points along +%c with %.4g m/s^2",
+                          i == 1 ? 'y' : 'z', g[i]);
+    if (size > STRONGEST)
+        kd_model_warn(m, KD_SECTION_BODY, -1, NULL, "gravity is %.4g m/s^2 strong; units are m and s", size);
+}
+
+kd_status kd_finish_plausible(kd_model *m)
+{
+    double *reach = kd_alloc((size_t)m->nbodies * sizeof *reach);
+    if (!reach) return KD_ERR_MEMORY;
+    find_reaches(m, reach);
+    check_gravity(m);
+    for (int i = 0; i < m->nbodies; i++) check_body(m, i, reach[i]);
+    for (int i = 0; i < m->nforces; i++) check_force(m, i);
+    kd_free(reach);
+    return KD_OK;
+}

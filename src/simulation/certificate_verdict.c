@@ -1,0 +1,224 @@
+// certificate_verdict.c: clean or not: the list of all checks of a run. Each is good, bad, or could not be made.
+#include <kardan/certificate.h>
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+
+const char *kd_check_word(kd_check_verdict verdict)
+{
+    return verdict == KD_CHECK_GOOD ? "good" : verdict == KD_CHECK_BAD ? "bad" : "not searched";
+}
+
+// ---- checks that others add -----------------------------------------------------------------------------------------
+
+// Where a check of this name goes; NULL: there is no room for it
+static kd_check *place_for(kd_certificate *c, const char *name, kd_check_verdict verdict)
+{
+    for (int i = 0; i < c->nadded; i++)
+        if (strcmp(c->added[i].name, name) == 0) return &c->added[i];
+    if (c->nadded < KD_MOST_ADDED) return &c->added[c->nadded++];
+    for (int i = 0; i < c->nadded && verdict != KD_CHECK_GOOD; i++)
+        if (c->added[i].verdict == KD_CHECK_GOOD) return &c->added[i];
+    return NULL;
+}
+
+void kd_certificate_add(kd_certificate *c, const char *name, kd_check_verdict verdict, double figure,
+                        const char *format, ...)
+{
+    if (!c || !name || !format) return;
+    kd_check *check = place_for(c, name, verdict);
+    if (!check) return;
+    *check = (kd_check){.verdict = verdict, .figure = figure};
+    kd_text(check->name, sizeof check->name, "%s", name);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(check->sentence, sizeof check->sentence, format, arguments);
+    va_end(arguments);
+}
+
+// What happens inside of steps: which laws nobody can look into
+static void take_search(kd_certificate *c, const kd_simulation *simulation)
+{
+    char        names[200] = "";
+    int         count = 0;
+    const char *name;
+    while ((name = kd_simulation_not_searched(simulation, count)) != NULL) {
+        kd_text_append(names, sizeof names, "%s%s", count > 0 ? ", " : "", name);
+        count++;
+    }
+    if (count == 0)
+        kd_certificate_add(c, "inside of steps", KD_CHECK_GOOD, 0, "all laws were searched for what steps do not see");
+    else
+        kd_certificate_add(c, "inside of steps", KD_CHECK_NOT_SEARCHED, count,
+                           "nobody knows where these switch or have their peaks: %s", names);
+}
+
+// Accepted steps against the equations of motion inside them
+static void take_verification(kd_certificate *c, const kd_simulation *simulation)
+{
+    const kd_verification v = kd_simulation_verification(simulation);
+    if (!v.searched)
+        kd_certificate_add(c, "defects of steps", KD_CHECK_NOT_SEARCHED, NAN, "steps were not checked: %s",
+                           v.why_not ? v.why_not : "not wanted");
+    else if (v.unverified > 0)
+        kd_certificate_add(
+            c, "defects of steps", KD_CHECK_BAD, (double)v.unverified,
+            "%ld steps do not fulfil the equations inside them and could not be made shorter, the first at "
+            "t = %.9g s (defect of %.3g tolerances)",
+            v.unverified, v.t_unverified, v.worst);
+    else
+        kd_certificate_add(c, "defects of steps", KD_CHECK_GOOD, v.worst,
+                           "%ld of %ld steps were checked inside, %ld made again; largest defect %.2g tolerances",
+                           v.checked, v.steps, v.redone, v.worst);
+}
+
+void kd_certificate_take(kd_certificate *c, const kd_simulation *simulation)
+{
+    if (!c || !simulation) return;
+    kd_tolerances tolerances = kd_simulation_tolerances(simulation);
+    c->rtol = tolerances.rtol;
+    c->atol = tolerances.atol;
+    c->stats = kd_simulation_stats(simulation);
+    if (tolerances.h_fixed > 0)
+        kd_certificate_add(c, "errors of steps", KD_CHECK_NOT_SEARCHED, tolerances.h_fixed,
+                           "steps have the constant size %.3g s: nobody estimates their errors", tolerances.h_fixed);
+    take_search(c, simulation);
+    if (kd_simulation_rank_unwatched(simulation))
+        kd_certificate_add(c, "singular positions", KD_CHECK_NOT_SEARCHED, NAN,
+                           "too many constraints for their rank to be watched along the motion");
+    if (!(tolerances.h_fixed > 0)) take_verification(c, simulation);
+    if (kd_simulation_formulation(simulation) == KD_INDEX3 && c->has_constraints) {
+        const double times = c->level[KD_LEVEL_VELOCITY].value / (c->scale[KD_LEVEL_VELOCITY] * c->atol);
+        kd_certificate_add(c, "tolerance against index", times > 1000 ? KD_CHECK_BAD : KD_CHECK_GOOD, times,
+                           "index 3 controls errors of positions only: velocities leave their constraints by %.3g "
+                           "tolerances%s",
+                           times, times > 1000 ? ", take psf, ggl or odassl" : "");
+    }
+}
+
+// ---- the list -------------------------------------------------------------------------------------------------------
+
+static void list_check(kd_clean *v, const char *name, kd_check_verdict verdict, double figure, const char *format, ...)
+    KD_PRINTF(5, 6);
+static void list_check(kd_clean *v, const char *name, kd_check_verdict verdict, double figure, const char *format, ...)
+{
+    if (v->nchecks == KD_MOST_CHECKS) return;
+    kd_check *check = &v->check[v->nchecks++];
+    *check = (kd_check){.verdict = verdict, .figure = figure};
+    kd_text(check->name, sizeof check->name, "%s", name);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(check->sentence, sizeof check->sentence, format, arguments);
+    va_end(arguments);
+}
+
+static kd_check_verdict of(bool good)
+{
+    return good ? KD_CHECK_GOOD : KD_CHECK_BAD;
+}
+
+static void list_run(const kd_certificate *c, kd_clean *v)
+{
+    if (c->states == 0)
+        list_check(v, "run", KD_CHECK_BAD, NAN, "no state was seen");
+    else
+        list_check(v, "run", of(c->status >= 0), c->t_end,
+                   c->status < 0 ? "it ended at t = %.9g s: %s" : "seen until t = %.9g s%s", c->t_end,
+                   c->status < 0 ? kd_status_sentence(c->status) : "");
+    if (c->exploded)
+        list_check(v, "size of the motion", KD_CHECK_BAD, c->scale[KD_LEVEL_VELOCITY],
+                   "positions or velocities grew by a factor of more than 1e8");
+}
+
+static void list_levels(const kd_certificate *c, kd_clean *v)
+{
+    static const char *const NAME[KD_LEVEL_COUNT] = {"constraints on position level", "constraints on velocity level",
+                                                     "constraints on acceleration level"};
+    for (int level = 0; level < KD_LEVEL_COUNT && c->has_constraints; level++) {
+        const kd_verdict verdict = kd_certificate_level(c, (kd_level)level);
+        list_check(v, NAME[level], of(verdict.good), c->level[level].value, "largest violation %.1e: %s",
+                   c->level[level].value, verdict.words);
+    }
+    if (c->has_norms)
+        list_check(v, "quaternion norms", of(kd_certificate_norm(c).good), c->norm.value, "largest error %.1e: %s",
+                   c->norm.value, kd_certificate_norm(c).words);
+    if (c->has_invariants)
+        list_check(v, "invariants", of(kd_certificate_invariant(c).good), c->invariant.value, "largest error %.1e: %s",
+                   c->invariant.value, kd_certificate_invariant(c).words);
+}
+
+static void list_energy(const kd_certificate *c, kd_clean *v)
+{
+    if (!c->has_energy) {
+        list_check(v, "energy balance", KD_CHECK_NOT_SEARCHED, NAN, "the equations do not tell their energies");
+        return;
+    }
+    const kd_verdict verdict = kd_certificate_energy(c);
+    const double     explained = kd_certificate_energy_explained(c);
+    if (explained > 0 && c->energy.value > c->energy_rounding)
+        list_check(v, "energy balance", of(verdict.good), c->energy.value,
+                   "largest error %.1e J, %.2g times what errors of one tolerance explain: %s", c->energy.value,
+                   c->energy.value / explained, verdict.words);
+    else
+        list_check(v, "energy balance", of(verdict.good), c->energy.value, "largest error %.1e J: %s", c->energy.value,
+                   verdict.words);
+}
+
+// Laws that were used where they no longer hold
+static void list_cautions(const kd_certificate *c, kd_clean *v)
+{
+    if (c->cautions > 0)
+        list_check(v, "range of laws", KD_CHECK_BAD, (double)c->cautions, "%s, first at t = %.9g s", c->caution,
+                   c->caution_time);
+}
+
+static void list_limits(const kd_certificate *c, kd_clean *v)
+{
+    char      sentence[240];
+    const int broken = kd_certificate_broken(c, sentence, sizeof sentence);
+    if (broken > 0) list_check(v, "limits", KD_CHECK_BAD, broken, "%s", sentence);
+}
+
+// "name, name" of the checks with a verdict
+static void name_checks(kd_clean *v, kd_check_verdict verdict)
+{
+    const char *before = "";
+    for (int i = 0; i < v->nchecks; i++) {
+        if (v->check[i].verdict != verdict) continue;
+        kd_text_append(v->sentence, sizeof v->sentence, "%s%s", before, v->check[i].name);
+        before = ", ";
+    }
+}
+
+static void speak(kd_clean *v)
+{
+    kd_text(v->sentence, sizeof v->sentence, v->clean ? "clean" : "not clean: ");
+    if (!v->clean) name_checks(v, KD_CHECK_BAD);
+    if (v->nnot_searched == 0) return;
+    kd_text_append(v->sentence, sizeof v->sentence, v->clean ? ", but not searched: " : "; not searched: ");
+    name_checks(v, KD_CHECK_NOT_SEARCHED);
+}
+
+void kd_certificate_verdict(const kd_certificate *c, kd_clean *v)
+{
+    if (v) *v = (kd_clean){0};
+    if (!c || !v) return;
+    list_run(c, v);
+    if (c->states > 0) {
+        list_levels(c, v);
+        list_energy(c, v);
+        list_cautions(c, v);
+        list_limits(c, v);
+    }
+    for (int i = 0; i < c->nadded && v->nchecks < KD_MOST_CHECKS; i++) v->check[v->nchecks++] = c->added[i];
+    for (int i = 0; i < v->nchecks; i++) {
+        v->nbad += v->check[i].verdict == KD_CHECK_BAD;
+        v->nnot_searched += v->check[i].verdict == KD_CHECK_NOT_SEARCHED;
+    }
+    v->clean = v->nbad == 0;
+    speak(v);
+}

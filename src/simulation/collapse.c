@@ -1,0 +1,388 @@
+// collapse.c: runs that get nowhere, and why.
+//
+// Stagnation. A force that jumps with a velocity or position and drives the motion back from both sides makes it slide
+// along the jump. No step resolves that: integrators go on with steps as small as their tolerance makes them, thousands
+// of times smaller than before, and reach the end after millions of them. Two things must come together for the run to
+// be ended, again and again over thousands of steps:
+//   - pace: with that of the last few hundred attempts the end is more than MOST attempts away;
+//   - a jump next to the state, within a few tolerances. Along random lines through the state the interval with the
+//     larger change of the forces is halved down to rounding: a smooth force changes by less and less there, one that
+//     jumps keeps its change.
+// Motion that is merely fast, stiff or long has no jump at the state; one that passes jumps now and then has none at
+// most of the looks, whose distances vary.
+//
+// Blow-up. The largest velocity doubles again and again in equal times, to more than EXPLODED times its size at the
+// start (at least 1), and an element feeds as much energy as that takes. Motion that an applied force speeds up doubles
+// more and more slowly; a tumbling pendulum gets its energy from nobody.
+#include "simulation/collapse.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+
+#define MOST 2e5           // attempts to the end at the present pace that are too many
+#define LOOKS 24           // that must find a jump ..
+#define AGAINST 6          // .. less so many for each that does not
+#define LEAST_INTERVAL 150 // attempts between two looks: from here ..
+#define MORE_INTERVAL 131  // .. to so many more
+#define LONGEST_WAIT 4096  // times that, after looks that found nothing
+#define LINES 3            // random lines of each kind
+#define NEAR 10.0          // [tolerances] how near a jump has to be
+#define REAL 10.0          // times the change of a smooth force: a jump
+#define LEAST_JUMP 1e-9    // of the largest force
+#define RESOLVED 1e-13     // relative distance of the two sides of a jump
+
+#define EXPLODED 1e5 // growth of velocities
+#define DOUBLINGS 12 // the last ones must be as quick as each other: the second half ..
+#define SLOWER 2.0   // .. takes at most so many times the first
+#define FED 0.1      // part of the growth of the energy that an element feeds
+
+// What a line moves
+typedef enum kind { VELOCITY, POSITION, INNER, KINDS } kind;
+
+struct kd_collapse {
+    kd_arena      arena;
+    const kd_eom *eom;
+    kd_inputs     inputs;
+    kd_dims       dims;
+    kd_tolerances tolerances;
+    kd_eom_data  *data;
+    kd_state     *side[3];  // lower end, middle, upper end of an interval
+    double       *force[3]; // (nv + nr) there: residual, rates of inner states
+    double       *u;        // (3 nu)
+    double       *d;        // (nv + nr) direction of a line
+    double       *zero;     // (nv)
+    double        size[KINDS];
+    unsigned long seed;
+    // stagnation
+    long   mark, interval; // attempts at the last look, and until the next
+    double t_mark, t_from; // time there; where the jumps began
+    long   from;           // attempts there
+    int    looks;          // that found a jump
+    long   wait;           // factor of the interval
+    double pace;           // [s] per attempt when a look found nothing
+    // blow-up
+    double reference, doubled;
+    double t_doubled[DOUBLINGS + 1]; // the last ones, latest behind
+    int    ndoubled;
+};
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+kd_status kd_collapse_create(const kd_eom *eom, const kd_inputs *inputs, kd_tolerances tolerances,
+                             kd_collapse **collapse)
+{
+    *collapse = NULL;
+    kd_collapse *c = kd_alloc(sizeof *c);
+    if (!c) return KD_ERR_MEMORY;
+    c->eom = eom;
+    c->inputs = *inputs;
+    c->tolerances = tolerances;
+    c->dims = kd_eom_dims(eom);
+    c->u = kd_cut_double(&c->arena, 3 * c->dims.nu);
+    c->d = kd_cut_double(&c->arena, c->dims.nv + c->dims.nr);
+    c->zero = kd_cut_double(&c->arena, c->dims.nv);
+    for (int k = 0; k < 3; k++) c->force[k] = kd_cut_double(&c->arena, c->dims.nv + c->dims.nr);
+    kd_status status = c->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &c->data);
+    for (int k = 0; k < 3 && status >= 0; k++) status = kd_state_create(eom, &c->side[k]);
+    if (status < 0)
+        kd_collapse_destroy(c);
+    else
+        *collapse = c;
+    return status;
+}
+
+void kd_collapse_destroy(kd_collapse *c)
+{
+    if (!c) return;
+    kd_eom_data_destroy(c->data);
+    for (int k = 0; k < 3; k++) kd_state_destroy(c->side[k]);
+    kd_arena_release(&c->arena);
+    kd_free(c);
+}
+
+static double largest_of(const double *x, int n)
+{
+    double largest = 0;
+    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
+    return largest;
+}
+
+// Largest components so far
+static void widen(kd_collapse *c, const kd_state *x)
+{
+    const kd_dims n = c->dims;
+    c->size[VELOCITY] = fmax(c->size[VELOCITY], largest_of(x->v, n.nv));
+    c->size[POSITION] = fmax(c->size[POSITION], largest_of(x->p, n.np));
+    c->size[INNER] = fmax(c->size[INNER], largest_of(x->r, n.nr));
+}
+
+void kd_collapse_begin(kd_collapse *c, const kd_state *x, long attempts)
+{
+    c->mark = c->from = attempts;
+    c->t_mark = c->t_from = x->t;
+    c->interval = LEAST_INTERVAL;
+    c->wait = 1;
+    c->looks = 0;
+    c->pace = INFINITY;
+    c->reference = fmax(1, largest_of(x->v, c->dims.nv));
+    c->doubled = c->reference;
+    c->ndoubled = 0;
+    widen(c, x);
+}
+
+// ---- jumps ----------------------------------------------------------------------------------------------------------
+
+// Pseudo-random bits, the same in every run
+static unsigned long draw(kd_collapse *c)
+{
+    c->seed = (c->seed * 1103515245UL + 12345UL) & 0x7fffffffUL;
+    return c->seed >> 16;
+}
+
+// Residual of the dynamics at a = 0, which is -f, and rates of inner states; multipliers stay
+static bool forces_at(kd_collapse *c, const kd_state *x, double *force)
+{
+    const kd_dims n = c->dims;
+    double       *u = c->u, *du = u + n.nu, *ddu = du + n.nu;
+    if (c->inputs.eval && c->inputs.eval(x->t, c->inputs.context, u, du, ddu) != KD_EVAL_OK) return false;
+    kd_eom_at_parameters(c->data, x->theta);
+    kd_eom_at_time(c->data, x->t, u, du, ddu, x->z);
+    kd_eom_at_position(c->data, x->p, x->s);
+    kd_eom_at_velocity(c->data, x->v, x->r);
+    kd_eom_at_acceleration(c->data, c->zero, x->w, x->lambda, x->mu);
+    if (kd_eom_eval(c->data, KD_RESIDUAL, force) != KD_EVAL_OK) return false;
+    return n.nr == 0 || kd_eom_eval(c->data, KD_B, force + n.nv) == KD_EVAL_OK;
+}
+
+// y = x moved by s d
+static bool move(kd_collapse *c, const kd_state *x, kind what, double s, kd_state *y)
+{
+    const kd_dims n = c->dims;
+    kd_state_copy(x, y);
+    if (what == POSITION) {
+        double *e = y->v; // borrowed
+        for (int i = 0; i < n.nv; i++) e[i] = s * c->d[i];
+        const bool moved = kd_eom_oplus(c->data, x->p, e, y->p) == KD_EVAL_OK;
+        memcpy(y->v, x->v, (size_t)n.nv * sizeof *e);
+        return moved;
+    }
+    for (int i = 0; i < n.nv && what == VELOCITY; i++) y->v[i] += s * c->d[i];
+    for (int i = 0; i < n.nr && what == INNER; i++) y->r[i] += s * c->d[i];
+    return true;
+}
+
+static double change(const kd_collapse *c, int a, int b, int *row)
+{
+    double most = 0;
+    for (int i = 0; i < c->dims.nv + c->dims.nr; i++) {
+        const double step = fabs(c->force[b][i] - c->force[a][i]);
+        if (!(step > most)) continue;
+        most = step;
+        if (row) *row = i;
+    }
+    return most;
+}
+
+static void exchange(kd_collapse *c, int a, int b)
+{
+    kd_state *state = c->side[a];
+    double   *force = c->force[a];
+    c->side[a] = c->side[b], c->force[a] = c->force[b];
+    c->side[b] = state, c->force[b] = force;
+}
+
+// Does a force jump on the line through x along d, within size on both sides? side[0] and side[2] are its two sides
+// then
+static bool jumps_along(kd_collapse *c, const kd_state *x, kind what, double size, int *row)
+{
+    double lower = -size, upper = size;
+    if (!move(c, x, what, lower, c->side[0]) || !forces_at(c, c->side[0], c->force[0])) return false;
+    if (!move(c, x, what, upper, c->side[2]) || !forces_at(c, c->side[2], c->force[2])) return false;
+    const double whole = change(c, 0, 2, NULL), width = fmax(RESOLVED * fmax(c->size[what], size), 1e-290);
+    while (upper - lower > width) {
+        const double middle = 0.5 * (lower + upper);
+        if (!move(c, x, what, middle, c->side[1]) || !forces_at(c, c->side[1], c->force[1])) return false;
+        if (change(c, 0, 1, NULL) > change(c, 1, 2, NULL)) {
+            exchange(c, 1, 2);
+            upper = middle;
+        } else {
+            exchange(c, 0, 1);
+            lower = middle;
+        }
+    }
+    const double jump = change(c, 0, 2, row), force = largest_of(c->force[0], c->dims.nv + c->dims.nr);
+    return jump > REAL * whole * (upper - lower) / (2 * size) && jump > LEAST_JUMP * force;
+}
+
+// A jump next to x: *what has to change for it, *row: whose force
+static bool find_jump(kd_collapse *c, const kd_state *x, kind *what, int *row)
+{
+    const kd_dims n = c->dims;
+    for (int k = 0; k < KINDS; k++) {
+        const int count = k == INNER ? n.nr : n.nv;
+        for (int line = 0; line < LINES && line < count; line++) {
+            for (int i = 0; i < count; i++) c->d[i] = draw(c) & 1 ? 1 : -1;
+            *what = (kind)k;
+            if (jumps_along(c, x, *what, NEAR * (c->tolerances.atol + c->tolerances.rtol * c->size[k]), row))
+                return true;
+        }
+    }
+    return false;
+}
+
+// Do the forces on both sides of a jump drive what jumps back to it? f = -residual; rates as they are
+static bool drives_back(const kd_collapse *c, kind what)
+{
+    const int n = what == INNER ? c->dims.nr : c->dims.nv, first = what == INNER ? c->dims.nv : 0;
+    double    sum = 0;
+    for (int i = 0; i < n; i++) sum += c->d[i] * (c->force[2][first + i] - c->force[0][first + i]);
+    return what == INNER ? sum < 0 : sum > 0;
+}
+
+// The component whose move alone takes most of the jump with it
+static void name_variable(kd_collapse *c, kind what, char *name, size_t size)
+{
+    static const kd_kind KIND[KINDS] = {KD_NAME_V, KD_NAME_P, KD_NAME_R};
+    const kd_dims        n = c->dims;
+    const double        *low = what == INNER ? c->side[0]->r : what == POSITION ? c->side[0]->p : c->side[0]->v;
+    const double        *high = what == INNER ? c->side[2]->r : what == POSITION ? c->side[2]->p : c->side[2]->v;
+    double               most = 0;
+    const int            count = what == INNER ? n.nr : what == POSITION ? n.np : n.nv;
+    for (int i = 0; i < count; i++) { // from the lower side with component i of the upper one, twice as far
+        double *at = what == INNER ? c->side[1]->r : what == POSITION ? c->side[1]->p : c->side[1]->v;
+        kd_state_copy(c->side[0], c->side[1]);
+        at[i] += (1.0 + count) * (high[i] - low[i]);
+        if (!forces_at(c, c->side[1], c->force[1]) || !(change(c, 0, 1, NULL) > most)) continue;
+        most = change(c, 0, 1, NULL);
+        kd_eom_name(c->eom, KIND[what], i, name, size);
+    }
+}
+
+static void describe_jump(kd_collapse *c, kind what, int row, char *text, size_t size)
+{
+    static const char *const WORD[KINDS] = {"velocity", "position", "inner state"};
+    char                     name[96] = "", source[500] = "";
+    name_variable(c, what, name, sizeof name);
+    if (forces_at(c, c->side[0], c->force[0])) {
+        const kd_point low = *kd_eom_point(c->data);
+        if (forces_at(c, c->side[2], c->force[2]))
+            kd_eom_jumps(c->data, &low, kd_eom_point(c->data), source, sizeof source);
+    }
+    if (!source[0]) { // the equations do not tell
+        char row_name[96];
+        kd_eom_name(c->eom, row < c->dims.nv ? KD_NAME_V : KD_NAME_R, row < c->dims.nv ? row : row - c->dims.nv,
+                    row_name, sizeof row_name);
+        kd_text(source, sizeof source, "the %s of '%s' jumps by %.4g", row < c->dims.nv ? "force" : "rate", row_name,
+                change(c, 0, 2, NULL));
+    }
+    const bool back = drives_back(c, what);
+    kd_text(text, size, "%s, with %s '%s'%s", source, WORD[what], name,
+            back ? ", and drives it back from both sides: the motion slides along the jump" : ": the motion chatters");
+    kd_text_append(text, size,
+                   what == VELOCITY ? "; for friction take joint_friction with stick: true, otherwise an event that "
+                                      "switches a variable, or a smooth law like tanh(v/0.01) for sign(v)"
+                                    : "; take an event that switches a variable, with a hysteresis, or a smooth law");
+}
+
+void kd_collapse_cause(kd_collapse *c, const kd_state *x, char *text, size_t size)
+{
+    kind what;
+    int  row = 0;
+    kd_text(text, size, "%s", "");
+    if (find_jump(c, x, &what, &row)) describe_jump(c, what, row, text, size);
+}
+
+// ---- stagnation -----------------------------------------------------------------------------------------------------
+
+// A look found no jump: it counts against several that did. Without any the next ones come later, unless the pace falls
+// further
+static void calm_down(kd_collapse *c, long attempts, double pace)
+{
+    c->looks -= AGAINST;
+    if (c->looks > 0) return;
+    c->looks = 0;
+    c->from = attempts;
+    c->pace = pace;
+    if (c->wait < LONGEST_WAIT) c->wait *= 2;
+}
+
+static kd_status look_for_jumps(kd_collapse *c, const kd_state *x, long attempts, double t_end, char *message,
+                                size_t size)
+{
+    const double pace = (x->t - c->t_mark) / (double)(attempts - c->mark);
+    const bool   slow = pace * MOST < t_end - x->t;
+    const long   begun = c->mark;
+    const double t_begun = c->t_mark;
+    kind         what;
+    int          row = 0;
+    c->mark = attempts;
+    c->t_mark = x->t;
+    c->interval = LEAST_INTERVAL + (long)(draw(c) % MORE_INTERVAL);
+    if (!slow) {
+        c->wait = 1;
+        c->looks = 0;
+        return KD_OK;
+    }
+    if (pace < 0.1 * c->pace) c->wait = 1; // worse than at the last look that found nothing
+    if (c->wait > 1 && attempts - c->from < c->wait * LEAST_INTERVAL) return KD_OK;
+    if (c->looks == 0) c->from = begun, c->t_from = t_begun;
+    if (!find_jump(c, x, &what, &row)) {
+        calm_down(c, attempts, pace);
+        return KD_OK;
+    }
+    c->wait = 1;
+    if (++c->looks < LOOKS) return KD_OK;
+    char cause[900];
+    describe_jump(c, what, row, cause, sizeof cause);
+    kd_text(message, size, "the last %ld attempts of steps led from t = %.9g s to t = %.9g s only: %s",
+            attempts - c->from, c->t_from, x->t, cause);
+    return KD_ERR_STAGNATION;
+}
+
+// ---- blow-up --------------------------------------------------------------------------------------------------------
+
+// Note doublings of the largest velocity. true: it has grown beyond all measure, as fast as ever
+static bool explodes(kd_collapse *c, const kd_state *x)
+{
+    const double v = largest_of(x->v, c->dims.nv);
+    if (!(v > 2 * c->doubled)) return false;
+    while (v > 2 * c->doubled) {
+        c->doubled *= 2;
+        memmove(c->t_doubled, c->t_doubled + 1, DOUBLINGS * sizeof *c->t_doubled);
+        c->t_doubled[DOUBLINGS] = x->t;
+        c->ndoubled++;
+    }
+    const double *t = c->t_doubled, first = t[DOUBLINGS / 2] - t[0], second = t[DOUBLINGS] - t[DOUBLINGS / 2];
+    return v > EXPLODED * c->reference && c->ndoubled > DOUBLINGS && second < SLOWER * first;
+}
+
+// Who feeds it? E grows by the factor 4 with each doubling of v
+static kd_status look_for_feeder(kd_collapse *c, const kd_state *x, char *message, size_t size)
+{
+    char        feeder[400];
+    kd_energies e;
+    if (!explodes(c, x) || !kd_eom_definition(c->eom)->energies || !forces_at(c, x, c->force[0])) return KD_OK;
+    const double period = (c->t_doubled[DOUBLINGS] - c->t_doubled[0]) / DOUBLINGS; // of doubling
+    const double power = kd_eom_feeds(c->data, feeder, sizeof feeder);
+    if (!(power > 0) || kd_eom_energies(c->data, &e) != KD_EVAL_OK) return KD_OK;
+    const double energy = e.kinetic + fabs(e.potential);
+    if (!(power * period > FED * log(4.0) * energy)) return KD_OK;
+    kd_text(
+        message, size,
+        "the motion blows up: velocities have doubled every %.3g s, to %.3g at t = %.9g s, where the energy is %.3g J; "
+        "%s feeds it, now with %.3g W: look at the sign of its damping or law",
+        period, largest_of(x->v, c->dims.nv), x->t, energy, feeder, power);
+    return KD_ERR_BLOW_UP;
+}
+
+kd_status kd_collapse_see(kd_collapse *c, const kd_state *x, long attempts, double t_end, char *message, size_t size)
+{
+    widen(c, x);
+    kd_status status = look_for_feeder(c, x, message, size);
+    if (status < 0 || attempts - c->mark < c->interval) return status;
+    return look_for_jumps(c, x, attempts, t_end, message, size);
+}

@@ -1,0 +1,20 @@
+// simulation/rank_watch.h: is it still certain on which branch of its constraints a motion is?
+#ifndef KD_SIMULATION_RANK_WATCH_H
+#define KD_SIMULATION_RANK_WATCH_H
+
+#include <kardan/eom.h>
+
+typedef struct kd_rank_watch kd_rank_watch;
+
+// *watch is NULL without constraints, and with more of them than can be watched at the price of a step (unwatched, if
+// not NULL, says so). inputs are copied, eom must outlive it.
+kd_status kd_rank_watch_create(const kd_eom *eom, const kd_inputs *inputs, kd_rank_watch **watch, bool *unwatched);
+void      kd_rank_watch_destroy(kd_rank_watch *watch); // NULL is fine
+// A start: active rows, their rank and scales are taken from x. KD_OK, or < 0: a function asked to stop. Does not
+// allocate.
+kd_status kd_rank_watch_start(kd_rank_watch *watch, const kd_state *x, char *message, size_t size);
+// The end of an accepted step: KD_OK, the status of a function that asked to stop, or KD_ERR_RANK_CHANGE with the
+// reason in message. Does not allocate.
+kd_status kd_rank_watch_look(kd_rank_watch *watch, const kd_state *x, char *message, size_t size);
+
+#endif

@@ -1,0 +1,91 @@
+// slopes.c: what errors of positions and velocities make of the energy: differences along random directions.
+//
+// With signs s_i = +-1 and weights w_i (1 or the size of the component) the central difference
+// [E(x + d s w) - E(x - d s w)] / 2 d is sum s_i w_i E_i, whose mean square is sum (w_i E_i)^2. One such difference
+// instead of a gradient costs two evaluations, however many coordinates there are; the largest one along a run is
+// meant. Work is an integral along the run: its error is that of the power times the time.
+#include "simulation/slopes.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double STEP = 1e-6; // relative; rounding then is 1e-10 of the energy
+
+static double largest_of(const double *x, int n)
+{
+    double largest = 0;
+    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
+    return largest;
+}
+
+static double sign(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 31 ? 1 : -1;
+}
+
+// What changes at y; false: it cannot be evaluated there
+static bool evaluate(kd_eom_data *data, const kd_eom *eom, const kd_state *y, double *energy, double *power,
+                     double *invariant)
+{
+    kd_energies e = {0};
+    kd_eom_at_position(data, y->p, y->s);
+    kd_eom_at_velocity(data, y->v, y->r);
+    kd_eom_at_acceleration(data, y->a, y->w, y->lambda, y->mu);
+    *energy = *power = 0;
+    if (kd_eom_definition(eom)->energies) {
+        if (kd_eom_energies(data, &e) != KD_EVAL_OK) return false;
+        *energy = e.kinetic + e.potential;
+        *power = e.supplied - e.dissipated;
+    }
+    return kd_eom_dims(eom).ne == 0 || kd_eom_eval(data, KD_E, invariant) == KD_EVAL_OK;
+}
+
+// Errors of the components: their signs times STEP times their sizes (relative) or their largest one, at least 1.
+// *unit: the absolute error
+static void draw_errors(const kd_dims *n, const kd_state *x, int which, bool relative, unsigned *seed, double *e,
+                        double *unit)
+{
+    const double *size = which == KD_SLOPE_VELOCITY ? x->v : x->p;
+    const bool    paired = which == KD_SLOPE_VELOCITY || n->np == n->nv; // else increments of rotations
+    const double  most = largest_of(size, which == KD_SLOPE_VELOCITY ? n->nv : n->np);
+    *unit = relative ? STEP : STEP * fmax(1, most);
+    for (int i = 0; i < n->nv; i++) e[i] = sign(seed) * *unit * (!relative ? 1 : paired ? fabs(size[i]) : most);
+}
+
+static bool go(kd_eom_data *data, const kd_dims *n, const kd_state *x, int which, const double *e, double factor,
+               kd_state *y)
+{
+    kd_state_copy(x, y);
+    if (which == KD_SLOPE_VELOCITY) {
+        for (int i = 0; i < n->nv; i++) y->v[i] += factor * e[i];
+        return true;
+    }
+    for (int i = 0; i < n->nv; i++) y->a[i] = factor * e[i]; // borrowed
+    const bool moved = kd_eom_oplus(data, x->p, y->a, y->p) == KD_EVAL_OK;
+    memcpy(y->a, x->a, (size_t)n->nv * sizeof *e);
+    return moved;
+}
+
+bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, double passed, unsigned seed, kd_state *y,
+                     double *e, double *invariant, kd_slopes *slopes)
+{
+    const kd_dims n = kd_eom_dims(eom);
+    for (int k = 0; k < 2 * KD_SLOPES; k++) {
+        const int  which = k / 2;
+        const bool relative = k % 2 == 0;
+        double     unit, energy[2], power[2];
+        draw_errors(&n, x, which, relative, &seed, e, &unit);
+        for (int side = 0; side < 2; side++)
+            if (!go(data, &n, x, which, e, side == 0 ? 1 : -1, y) ||
+                !evaluate(data, eom, y, &energy[side], &power[side], invariant + side * n.ne))
+                return false;
+        double *by_energy = relative ? &slopes->energy_by_rtol[which] : &slopes->energy_by_atol[which];
+        double *by_invariant = relative ? &slopes->invariant_by_rtol : &slopes->invariant_by_atol;
+        *(relative ? &slopes->work_by_rtol : &slopes->work_by_atol) += fabs(power[0] - power[1]) / (2 * unit) * passed;
+        *by_energy = fmax(*by_energy, fabs(energy[0] - energy[1]) / (2 * unit));
+        for (int i = 0; i < n.ne; i++)
+            *by_invariant = fmax(*by_invariant, fabs(invariant[i] - invariant[n.ne + i]) / (2 * unit));
+    }
+    return true;
+}

@@ -1,0 +1,23 @@
+// simulation/slopes.h: what small errors of positions and velocities make of energies and invariants.
+#ifndef KD_SIMULATION_SLOPES_H
+#define KD_SIMULATION_SLOPES_H
+
+#include <kardan/eom.h>
+
+enum { KD_SLOPE_VELOCITY, KD_SLOPE_POSITION, KD_SLOPES };
+
+typedef struct kd_slopes {
+    double energy_by_rtol[KD_SLOPES]; // [J] per relative error of each component
+    double energy_by_atol[KD_SLOPES]; // [J] per absolute error of each component
+    double invariant_by_rtol, invariant_by_atol;
+    double work_by_rtol, work_by_atol; // [J] of the powers, summed up over time
+} kd_slopes;
+
+// Change of kinetic + potential energy and of the invariants when all components err at once, with signs that seed
+// draws: of the size of |gradient| |error|, with the norm of Euclid; powers change for the time that has passed. data
+// is at the time of x and is left at another state; y, e (nv) and invariant (2 ne) are workspace. Largest values so far
+// stay in *slopes. false: not to be had here
+bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, double passed, unsigned seed, kd_state *y,
+                     double *e, double *invariant, kd_slopes *slopes);
+
+#endif

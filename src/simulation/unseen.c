@@ -1,0 +1,176 @@
+// unseen.c: asks the equations of motion whether laws took values inside a step that it has not seen.
+#include "simulation/unseen.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+
+static const double LONGER = 2; // than the last step that was looked at: so much may steps be that are not
+
+struct kd_unseen {
+    kd_inputs       inputs;
+    kd_eom_data    *data;
+    kd_arena        arena;
+    int             nu;
+    double         *u[2];               // (3 nu) inputs and their derivatives at both ends
+    kd_state       *begun;              // start of the last step
+    kd_state       *end;                // its end
+    const kd_state *from;               // start of the step that is looked at; NULL: not known
+    bool            is_begun, is_ended; // are they known?
+    kd_step_seen    seen;
+    double          clear_until, t_looked, h_looked; // behind t_looked steps that are not much longer need no look
+    const char     *undecided;
+    char            why[200];
+};
+
+// Nodes of the methods that the solution has weights for; where a method has several tables, those of the one that is
+// used most. All see the end, sdirk does not see the start.
+// clang-format off
+static const double nodes_radau[] = {0.0, 0.15505102572168219, 0.64494897427831781};
+static const double nodes_sdirk[] = {4.0 / 15, 23.0 / 30, 17.0 / 30, 707.0 / 1931};
+static const double nodes_dopri5[] = {0.0, 0.3, 0.8, 8.0 / 9.0};
+static const double nodes_dop853[] = {0.0, 1.0 / 3.0, 0.25, 4.0 / 13.0, 127.0 / 195.0, 0.6, 6.0 / 7.0};
+static const double nodes_ends[] = {0.0};
+static const double nodes_sequence[] = {0.0, 1.0 / 6, 0.25, 1.0 / 3, 0.5, 2.0 / 3, 0.75, 5.0 / 6};
+// clang-format on
+
+static kd_step_seen seen_by(kd_integrator integrator, double rtol, double atol)
+{
+#define NODES(list)                                                                                                    \
+    (kd_step_seen)                                                                                                     \
+    {                                                                                                                  \
+        rtol, atol, (int)(sizeof list / sizeof *list), list, false                                                     \
+    }
+    switch (integrator) {
+    case KD_RADAU:
+        return NODES(nodes_radau);
+    case KD_SDIRK:
+        return NODES(nodes_sdirk);
+    case KD_DOPRI5:
+    case KD_ARKODE:
+    case KD_HALF_EXPLICIT:
+        return NODES(nodes_dopri5);
+    case KD_DOP853:
+        return NODES(nodes_dop853);
+    case KD_EXTRAPOLATION:
+        return NODES(nodes_sequence);
+    default:
+        return NODES(nodes_ends);
+    }
+#undef NODES
+}
+
+kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_integrator integrator,
+                           double rtol, double atol, kd_unseen **unseen)
+{
+    *unseen = NULL;
+    if (!kd_eom_definition(eom)->unseen) return KD_OK;
+    kd_unseen *self = kd_alloc(sizeof *self);
+    if (!self) return KD_ERR_MEMORY;
+    self->inputs = *inputs;
+    self->nu = kd_eom_dims(eom).nu;
+    self->seen = seen_by(integrator, rtol, atol);
+    self->clear_until = -INFINITY;
+    for (int k = 0; k < 2; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->nu);
+    kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);
+    if (status >= 0) status = kd_state_create(eom, &self->begun);
+    if (status >= 0) status = kd_state_create(eom, &self->end);
+    if (status < 0) {
+        kd_unseen_destroy(self);
+        return status;
+    }
+    kd_eom_at_parameters(self->data, x->theta);
+    *unseen = self;
+    return KD_OK;
+}
+
+void kd_unseen_destroy(kd_unseen *self)
+{
+    if (!self) return;
+    kd_eom_data_destroy(self->data);
+    kd_state_destroy(self->begun);
+    kd_state_destroy(self->end);
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+// A point at the velocity stage, with its own inputs, which may be known already
+static kd_eval point_of(kd_unseen *self, const kd_state *x, double *u, bool is_known, kd_point *point)
+{
+    const int nu = self->nu;
+    if (nu > 0 && !is_known) {
+        memset(u, 0, 3 * (size_t)nu * sizeof *u);
+        kd_eval answer =
+            self->inputs.eval ? self->inputs.eval(x->t, self->inputs.context, u, u + nu, u + 2 * nu) : KD_EVAL_OK;
+        if (answer != KD_EVAL_OK) return answer;
+    }
+    kd_eom_at_time(self->data, x->t, u, u + nu, u + 2 * nu, x->z);
+    kd_eom_at_position(self->data, x->p, x->s);
+    kd_eom_at_velocity(self->data, x->v, x->r);
+    *point = *kd_eom_point(self->data);
+    return KD_EVAL_OK;
+}
+
+void kd_unseen_restart(kd_unseen *self)
+{
+    self->is_begun = self->is_ended = false;
+    self->seen.follows = false;
+    self->clear_until = -INFINITY;
+}
+
+// The start of a step is the end of the one before, or the start of one that was taken back.
+static const kd_state *start_of(kd_unseen *self, double t0, const kd_state *x)
+{
+    if (self->is_ended && self->end->t == t0) {
+        kd_state *end = self->end;
+        self->end = self->begun;
+        self->begun = end;
+        self->is_begun = true;
+    }
+    self->is_ended = false;
+    return self->is_begun && self->begun->t == t0 ? self->begun : x->t == t0 ? x : NULL;
+}
+
+kd_state *kd_unseen_end(kd_unseen *self, double t0, const kd_state *x)
+{
+    self->from = start_of(self, t0, x);
+    kd_state_copy(x, self->end);
+    return self->end;
+}
+
+kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
+{
+    kd_point        p0, p1;
+    kd_hidden       found;
+    const kd_state *x0 = self->from, *x1 = self->end;
+    self->is_ended = true;
+    if (!x0) return KD_OK;
+    const bool goes_on = x0->t >= self->t_looked; // or the last step that was looked at was taken back
+    if (goes_on && x1->t <= self->clear_until && x1->t - x0->t <= LONGER * self->h_looked) return KD_OK;
+    self->clear_until = -INFINITY;
+    const bool is_last = self->seen.follows && x0->t == self->t_looked; // inputs of the last end
+    double    *last = self->u[1];
+    if (is_last) self->u[1] = self->u[0], self->u[0] = last;
+    kd_eval answer = point_of(self, x0, self->u[0], is_last, &p0);
+    if (answer == KD_EVAL_OK) answer = point_of(self, x1, self->u[1], false, &p1);
+    if (answer == KD_EVAL_OK) answer = kd_eom_unseen(self->data, &p0, &p1, &self->seen, &found);
+    if (answer == KD_EVAL_STOP) return KD_ERR_CALLBACK_STOP;
+    if (answer != KD_EVAL_OK) return KD_OK; // the step was accepted without it
+    if (found.undecided) self->undecided = found.undecided;
+    self->seen.follows = true;
+    self->clear_until = x1->t + found.clear;
+    self->t_looked = x1->t;
+    self->h_looked = x1->t - x0->t;
+    const double h = found.part * (x1->t - x0->t);
+    if (!(h < verdict->h)) return KD_OK;
+    kd_text(self->why, sizeof self->why, "'%s' took values inside that they had not seen", found.name);
+    *verdict = (kd_step_verdict){h, found.size, self->why};
+    return KD_OK;
+}
+
+const char *kd_unseen_undecided(const kd_unseen *self)
+{
+    return self->undecided;
+}

@@ -1,0 +1,28 @@
+// simulation/unseen.h: what happened inside an accepted step that it did not see: laws of time and of coordinates that
+// rise and fall between its nodes, gaps that close and open. Method: docs/methods/intervals.md
+#ifndef KD_SIMULATION_UNSEEN_H
+#define KD_SIMULATION_UNSEEN_H
+
+#include <kardan/simulation.h>
+
+#include "simulation/verify.h"
+
+typedef struct kd_unseen kd_unseen;
+
+// The tolerances are those of the integrator, x has the parameters. *unseen is NULL where the equations cannot be
+// searched.
+kd_status kd_unseen_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_integrator integrator,
+                           double rtol, double atol, kd_unseen **unseen) KD_NODISCARD;
+void      kd_unseen_destroy(kd_unseen *self); // NULL is fine
+
+void kd_unseen_restart(kd_unseen *self); // the integrator starts again: the end of the last step is forgotten
+
+// The state that the caller fills with the end of the last step, which began at t0: t, p, v, r count. x: the present
+// state of the simulation, whose z holds in the step, and which is its start behind a start of the integrator.
+kd_state *kd_unseen_end(kd_unseen *self, double t0, const kd_state *x);
+// The verdict gets shorter where something in the step was not seen.
+kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict) KD_NODISCARD;
+// Name of an element whose bounds did not tell in some step; NULL: none
+const char *kd_unseen_undecided(const kd_unseen *self);
+
+#endif

@@ -1,0 +1,38 @@
+// simulation/verify.h: does an accepted step stand? Judged before anybody sees it; a step that does not is taken back.
+// Method: docs/methods/verify.md
+#ifndef KD_SIMULATION_VERIFY_H
+#define KD_SIMULATION_VERIFY_H
+
+#include <math.h>
+
+#include "simulation/integrators.h"
+
+// What a check says about the last step. The driver takes the step back when h is shorter than it.
+typedef struct kd_step_verdict {
+    double      h;    // length [s] to which it is to be shortened; INFINITY: it stands
+    double      size; // what was found, over what the tolerance allows
+    const char *why;  // in words; must live until the next step
+} kd_step_verdict;
+static const kd_step_verdict KD_STANDS = {INFINITY, 0, NULL};
+
+// Steps against the equations of motion at points inside
+typedef struct kd_verify kd_verify;
+
+// methods and integrator work on dae; x is the state of the simulation: discrete states and active rows
+kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
+                           const kd_integrator_class *methods, void *integrator, const kd_state *x,
+                           kd_verify **verify) KD_NODISCARD;
+void      kd_verify_destroy(kd_verify *self); // NULL is fine
+// A run to t_end begins.
+void kd_verify_run(kd_verify *self, double t_end);
+// The integrator has started again: what was before is another motion.
+void kd_verify_restart(kd_verify *self);
+// As after creation: a restart is like new.
+void kd_verify_anew(kd_verify *self);
+// After an accepted step. KD_OK, or a function asked to stop
+kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict) KD_NODISCARD;
+// The step that was looked at last did not stand, but cannot be made shorter: it is kept.
+void                   kd_verify_keep(kd_verify *self, const kd_step_verdict *verdict);
+const kd_verification *kd_verify_result(const kd_verify *self);
+
+#endif
