@@ -24,7 +24,7 @@ static const char *const ARKODE_METHODS[] = {KD_ARKODE_METHOD_LIST(WORD_OF_LIST)
 static const char *const SDIRK_METHODS[] = {KD_SDIRK_METHOD_LIST(WORD_OF_LIST)
 #undef WORD_OF_LIST
 };
-static const char *const PROJECTIONS[] = {"never", "bound", "always"};
+static const char *const PROJECTIONS[] = {"never", "bound", "always", "auto"}; // in the order of kd_projection
 static const char *const PARAMETRISATIONS[] = {"partition", "tangent"};
 
 const char *kd_method_decomposition(const kd_method *m)
