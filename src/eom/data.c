@@ -576,5 +576,5 @@ kd_fault kd_eom_data_fault(const kd_eom_data *d)
 
 const char *kd_eom_data_message(const kd_eom_data *d)
 {
-    return d->message;
+    return d ? d->message : "";
 }

@@ -356,7 +356,7 @@ const double *kd_arkode_x(const kd_arkode *self)
 
 const char *kd_arkode_message(const kd_arkode *self)
 {
-    return self->base.message;
+    return self ? self->base.message : "";
 }
 
 // ARKODE counts from its last start; earlier ones are added.

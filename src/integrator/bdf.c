@@ -897,5 +897,5 @@ kd_stats kd_bdf_stats(const kd_bdf *b)
 
 const char *kd_bdf_message(const kd_bdf *b)
 {
-    return b->message;
+    return b ? b->message : "";
 }

@@ -254,7 +254,7 @@ const double *kd_cvode_x(const kd_cvode *self)
 
 const char *kd_cvode_message(const kd_cvode *self)
 {
-    return self->base.message;
+    return self ? self->base.message : "";
 }
 
 // CVODE counts from its last start; earlier ones are added.

@@ -762,7 +762,7 @@ const double *kd_explicit_x(const kd_explicit *self)
 
 const char *kd_explicit_message(const kd_explicit *self)
 {
-    return self->message;
+    return self ? self->message : "";
 }
 
 kd_stats kd_explicit_stats(const kd_explicit *self)

@@ -564,7 +564,7 @@ const double *kd_extrapolation_x(const kd_extrapolation *self)
 
 const char *kd_extrapolation_message(const kd_extrapolation *self)
 {
-    return self->frame.message;
+    return self ? self->frame.message : "";
 }
 
 kd_stats kd_extrapolation_stats(const kd_extrapolation *self)

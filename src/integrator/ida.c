@@ -304,7 +304,7 @@ const double *kd_ida_x(const kd_ida *self)
 
 const char *kd_ida_message(const kd_ida *self)
 {
-    return self->base.message;
+    return self ? self->base.message : "";
 }
 
 // IDA counts from its last start; earlier ones are added.

@@ -1014,5 +1014,5 @@ kd_stats kd_radau_stats(const kd_radau *r)
 
 const char *kd_radau_message(const kd_radau *r)
 {
-    return r->message;
+    return r ? r->message : "";
 }

@@ -768,5 +768,5 @@ kd_stats kd_sdirk_stats(const kd_sdirk *s)
 
 const char *kd_sdirk_message(const kd_sdirk *s)
 {
-    return s->message;
+    return s ? s->message : "";
 }

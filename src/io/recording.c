@@ -242,7 +242,7 @@ kd_status kd_recording_add(kd_recording *rec, const kd_state *x, const kd_findin
 
 const char *kd_recording_message(const kd_recording *rec)
 {
-    return rec->message;
+    return rec ? rec->message : "";
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------------

@@ -220,5 +220,5 @@ const char *kd_running_path(const kd_running *r)
 
 const char *kd_running_message(const kd_running *r)
 {
-    return r->message;
+    return r ? r->message : "";
 }

@@ -352,7 +352,7 @@ long kd_realtime_steps(const kd_realtime *self)
 
 const char *kd_realtime_message(const kd_realtime *self)
 {
-    return self->message;
+    return self ? self->message : "";
 }
 
 double kd_realtime_seconds(const kd_realtime *self)

@@ -180,7 +180,7 @@ long kd_hybrid_count(const kd_hybrid *self, kd_event_kind kind)
 
 const char *kd_hybrid_message(const kd_hybrid *self)
 {
-    return self->message;
+    return self ? self->message : "";
 }
 
 bool kd_hybrid_pending(const kd_hybrid *self)

@@ -99,7 +99,7 @@ int kd_kick_room(const kd_eom *eom)
 
 const char *kd_kick_message(const kd_kick *self)
 {
-    return self->message;
+    return self ? self->message : "";
 }
 
 // ---- both sides -----------------------------------------------------------------------------------------------------

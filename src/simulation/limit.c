@@ -101,7 +101,7 @@ kd_acceleration *kd_limit_acceleration(kd_limit *self)
 
 const char *kd_limit_message(const kd_limit *self)
 {
-    return self->message;
+    return self ? self->message : "";
 }
 
 // ---- states ---------------------------------------------------------------------------------------------------------

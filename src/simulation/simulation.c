@@ -852,7 +852,7 @@ kd_stats kd_simulation_stats(const kd_simulation *s)
 
 const char *kd_simulation_message(const kd_simulation *s)
 {
-    return s->message;
+    return s ? s->message : "";
 }
 
 kd_status kd_simulate(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,

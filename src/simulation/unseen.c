@@ -172,5 +172,5 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
 
 const char *kd_unseen_undecided(const kd_unseen *self)
 {
-    return self->undecided;
+    return self ? self->undecided : "";
 }
