@@ -102,12 +102,12 @@ int kd_rank_at(kd_rank *r, const kd_state *x)
 
 const int *kd_rank_order(const kd_rank *r)
 {
-    return r->order;
+    return r ? r->order : NULL;
 }
 
 kd_eom_data *kd_rank_data(kd_rank *r)
 {
-    return r->data;
+    return r ? r->data : NULL;
 }
 
 const char *kd_rank_message(const kd_rank *r)

@@ -280,7 +280,7 @@ void kd_eom_at_acceleration(kd_eom_data *d, const double *a, const double *w, co
 
 const kd_point *kd_eom_point(const kd_eom_data *d)
 {
-    return &d->x;
+    return d ? &d->x : NULL;
 }
 
 kd_frame *kd_frame_push(kd_eom_data *d)

@@ -463,7 +463,7 @@ const char *kd_eom_title(const kd_eom *eom)
 
 const kd_eom_def *kd_eom_definition(const kd_eom *eom)
 {
-    return &eom->def;
+    return eom ? &eom->def : NULL;
 }
 
 bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var)

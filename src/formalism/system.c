@@ -443,7 +443,7 @@ const kd_eom *kd_system_eom(const kd_system *s)
 }
 const kd_inputs *kd_system_inputs(const kd_system *s)
 {
-    return &s->inputs;
+    return s ? &s->inputs : NULL;
 }
 const kd_model *kd_system_model(const kd_system *s)
 {

@@ -269,17 +269,17 @@ void kd_acceleration_destroy(kd_acceleration *self)
 
 kd_eom_data *kd_acceleration_data(kd_acceleration *self)
 {
-    return self->data;
+    return self ? self->data : NULL;
 }
 
 const kd_eom *kd_acceleration_eom(const kd_acceleration *self)
 {
-    return self->eom;
+    return self ? self->eom : NULL;
 }
 
 const kd_state *kd_acceleration_state(const kd_acceleration *self)
 {
-    return self->state;
+    return self ? self->state : NULL;
 }
 
 kd_status kd_acceleration_fault(const kd_acceleration *self, const char **message)

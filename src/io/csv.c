@@ -121,5 +121,5 @@ void kd_csv_unwrap(kd_csv *csv)
 
 FILE *kd_csv_file(kd_csv *csv)
 {
-    return csv->file;
+    return csv ? csv->file : NULL;
 }

@@ -249,7 +249,7 @@ const char *kd_recording_message(const kd_recording *rec)
 
 const kd_eom *kd_recording_eom(const kd_recording *rec)
 {
-    return rec->eom;
+    return rec ? rec->eom : NULL;
 }
 int kd_recording_length(const kd_recording *rec)
 {
@@ -273,11 +273,11 @@ void kd_recording_set_unit(kd_recording *rec, int column, const char *unit)
 }
 const double *kd_recording_times(const kd_recording *rec)
 {
-    return rec->t;
+    return rec ? rec->t : NULL;
 }
 const double *kd_recording_values(const kd_recording *rec)
 {
-    return rec->values;
+    return rec ? rec->values : NULL;
 }
 
 void kd_recording_group(const kd_recording *rec, kd_group group, int *first, int *count)

@@ -65,7 +65,7 @@ void kd_colouring_destroy(kd_colouring *c)
 
 const int *kd_colouring_group(const kd_colouring *c)
 {
-    return c->group;
+    return c ? c->group : NULL;
 }
 
 int kd_colouring_groups(const kd_colouring *c)

@@ -96,7 +96,7 @@ static kd_status solver_fault(kd_limit *self, kd_eval answer)
 
 kd_acceleration *kd_limit_acceleration(kd_limit *self)
 {
-    return self->acceleration;
+    return self ? self->acceleration : NULL;
 }
 
 const char *kd_limit_message(const kd_limit *self)

@@ -591,5 +591,5 @@ void kd_verify_keep(kd_verify *self, const kd_step_verdict *verdict)
 
 const kd_verification *kd_verify_result(const kd_verify *self)
 {
-    return &self->result;
+    return self ? &self->result : NULL;
 }
