@@ -1,7 +1,7 @@
 // common_figure.c: figures as SVG, with the numbers that they show as CSV.
 #include "common_figure.h"
 #include "core/text.h"
-#include "io/file.h"
+#include "results/file.h"
 #include <math.h>
 
 static int stride(int given)

@@ -3,7 +3,7 @@
 #define KD_BENCH_FIGURE_H
 
 #include "common_rows.h"
-#include "io/svg.h"
+#include "report/svg.h"
 
 // Columns of the table: panel (title of the plot), series, x, y under the axis labels of the first plot. What cannot be
 // written is reported on stderr; the benchmark goes on.

@@ -2,7 +2,7 @@
 #include "common_rows.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "io/file.h"
+#include "results/file.h"
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "corrector.h"
-#include "io/spy.h"
-#include "io/structure.h"
+#include "report/spy.h"
+#include "report/structure.h"
 #include <math.h>
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #define KD_BENCH_FORMALISM_H
 
 #include "common_rows.h"
-#include "formalism/tree.h"
+#include "tree/tree.h"
 
 typedef enum formalism_shape { FORMALISM_CHAIN, FORMALISM_TREE, FORMALISM_ROBOT } formalism_shape;
 

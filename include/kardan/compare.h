@@ -8,7 +8,7 @@
 #define KARDAN_COMPARE_H
 
 #include <kardan/eom.h>
-#include <kardan/formalism.h>
+#include <kardan/system.h>
 #include <kardan/simulation.h>
 
 KD_EXTERN_C_BEGIN

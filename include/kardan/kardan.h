@@ -14,7 +14,7 @@
 #include <kardan/explain.h>
 #include <kardan/explicit.h>
 #include <kardan/extrapolation.h>
-#include <kardan/formalism.h>
+#include <kardan/system.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>
 #include <kardan/initial.h>

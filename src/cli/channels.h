@@ -3,7 +3,7 @@
 #define KD_CLI_CHANNELS_H
 
 #include "cli/subject.h"
-#include "io/recording.h"
+#include "results/recording.h"
 
 enum { KD_CHANNELS_PLOTS = 16 };
 

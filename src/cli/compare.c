@@ -7,7 +7,7 @@
 
 #include "cli/method.h"
 #include "cli/sides.h"
-#include "io/compare_file.h"
+#include "report/compare_file.h"
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200 };
 static const double INTERVAL = 0.1;    // [s] between two lines of progress

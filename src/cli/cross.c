@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "io/file.h"
+#include "results/file.h"
 
 enum { CHANNELS_TOLD = 12 };
 static const double PATIENCE = 30, LEAST = 10; // a run may take so many times that of the user's, at least so long [s]

@@ -7,7 +7,7 @@
 
 #include "cli/method.h"
 #include "core/text.h"
-#include "io/state_file.h"
+#include "results/state_file.h"
 
 enum { PATH_SIZE = 4096, MESSAGE_SIZE = 1200, NAME_SIZE = 200 };
 

@@ -3,7 +3,7 @@
 #define KD_CLI_EVENTS_H
 
 #include "cli/cli.h"
-#include "io/event_log.h"
+#include "results/event_log.h"
 
 typedef struct kd_cli_events {
     kd_event_log *log;      // NULL: the equations have none

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/method.h"
-#include "io/recording.h"
+#include "results/recording.h"
 #include "model/channel.h"
 #include "model/schema.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "core/text.h"
-#include "io/structure.h"
+#include "report/structure.h"
 
 enum { PATH_SIZE = 4096 };
 

@@ -4,8 +4,8 @@
 
 #include <kardan/formulation.h>
 
-#include "io/recording.h"
-#include "io/spy.h"
+#include "results/recording.h"
+#include "report/spy.h"
 
 typedef struct kd_jacobian {
     const kd_dae       *dae;

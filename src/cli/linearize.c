@@ -4,8 +4,8 @@
 
 #include "cli/equilibrium.h"
 #include "cli/operating_point.h"
-#include "io/file.h"
-#include "io/linear_file.h"
+#include "results/file.h"
+#include "results/linear_file.h"
 
 typedef struct task {
     kd_operating_point point;

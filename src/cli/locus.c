@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/svg.h"
+#include "report/svg.h"
 
 enum { MOST_STEPS = 2000, MOST_CRITICAL = 32, MOST_SECANTS = 60 };
 

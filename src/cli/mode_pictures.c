@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "io/drawing.h"
+#include "drawing/drawing.h"
 
 enum { FRAMES = 9, PATH_SIZE = 1200, TITLE_SIZE = 400 };
 

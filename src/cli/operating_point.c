@@ -6,7 +6,7 @@
 #include "cli/equilibrium.h"
 #include "cli/method.h"
 #include "core/text.h"
-#include "io/state_file.h"
+#include "results/state_file.h"
 
 enum { SHOWN = 3, NAME_SIZE = 200 };
 

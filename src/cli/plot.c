@@ -5,8 +5,8 @@
 #include "cli/cli.h"
 #include "core/nearest.h"
 #include "core/text.h"
-#include "io/svg.h"
-#include "io/table.h"
+#include "report/svg.h"
+#include "results/table.h"
 
 enum { MOST_TABLES = 8, MOST_CHANNELS = 24 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "io/state_file.h"
+#include "results/state_file.h"
 
 typedef kd_realtime_task task;
 

@@ -6,7 +6,7 @@
 #include "cli/pace.h"
 #include "cli/replay.h"
 #include "cli/timing.h"
-#include "io/result.h"
+#include "results/result.h"
 
 struct kd_realtime_line; // to a controller
 enum { KD_REALTIME_PATH = 4096, KD_REALTIME_MESSAGE = 1600, KD_REALTIME_WORDS = 400 };

@@ -6,8 +6,8 @@
 #include "cli/method.h"
 #include "cli/realtime.h"
 #include "core/text.h"
-#include "io/postmortem.h"
-#include "io/report.h"
+#include "results/postmortem.h"
+#include "report/report.h"
 
 typedef kd_realtime_task task;
 

@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "io/state_file.h"
+#include "results/state_file.h"
 
 enum { KEPT = 4 }; // with a distance of half a second the oldest one lies more than one second back
 

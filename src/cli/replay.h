@@ -17,7 +17,7 @@ void kd_replay_see(kd_replay *replay, const kd_state *x);
 const kd_state *kd_replay_oldest(const kd_replay *replay);
 // The state that a run can start from again: the last one, or if that one blew up the newest one that is kept.
 const kd_state *kd_replay_good(const kd_replay *replay, const kd_state *last);
-// Write the states that were kept, and last if it is good, to a file of io/state_file.h; *from is the time of the
+// Write the states that were kept, and last if it is good, to a file of results/state_file.h; *from is the time of the
 // latest one that lies a second before last (or of the first one).
 kd_status kd_replay_save(const kd_replay *replay, const kd_state *last, const char *title, const char *path,
                          double *from, char *message, size_t size) KD_NODISCARD;

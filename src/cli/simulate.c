@@ -15,10 +15,10 @@
 #include "cli/replay.h"
 #include "cli/subject.h"
 #include "core/text.h"
-#include "io/postmortem.h"
-#include "io/report.h"
-#include "io/running.h"
-#include "io/state_file.h"
+#include "results/postmortem.h"
+#include "report/report.h"
+#include "results/running.h"
+#include "results/state_file.h"
 
 enum {
     PATH_SIZE = 4096,

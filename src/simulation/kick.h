@@ -4,7 +4,7 @@
 
 #include <kardan/simulation.h>
 
-#include "formulation/acceleration.h"
+#include "point/acceleration.h"
 #include "simulation/teller.h"
 
 typedef struct kd_kick kd_kick;

@@ -9,7 +9,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "formulation/acceleration.h"
+#include "point/acceleration.h"
 
 #define AROUND 1e-8 // relative motion on the straight way: root of the unit roundoff
 

@@ -2,7 +2,7 @@
 #ifndef KD_SIMULATION_LIMIT_H
 #define KD_SIMULATION_LIMIT_H
 
-#include "formulation/acceleration.h"
+#include "point/acceleration.h"
 #include "simulation/rows_of_events.h"
 
 typedef struct kd_limit kd_limit;

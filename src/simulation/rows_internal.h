@@ -3,7 +3,7 @@
 #define KD_SIMULATION_ROWS_INTERNAL_H
 
 #include "core/memory.h"
-#include "formulation/acceleration.h"
+#include "point/acceleration.h"
 #include "simulation/rows_of_events.h"
 
 struct kd_event_rows {

@@ -7,7 +7,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "formulation/acceleration.h"
+#include "point/acceleration.h"
 #include "simulation/collapse.h"
 #include "simulation/hybrid.h"
 #include "simulation/integrators.h"

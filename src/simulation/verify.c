@@ -13,8 +13,8 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "formulation/acceleration.h"
-#include "formulation/dense_output.h"
+#include "point/acceleration.h"
+#include "point/dense_output.h"
 #include "simulation/integrators.h"
 
 static const double GOLDEN = 0.6180339887498949; // (sqrt 5 - 1) / 2

@@ -15,7 +15,7 @@
 #include <gallery.h>
 
 #include "cli/json.h"
-#include "io/markup.h"
+#include "results/markup.h"
 #include "project/command.h"
 
 #define KARDAN "'" KD_BINARY_DIR "/kardan' "

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "io/markup.h"
+#include "results/markup.h"
 #include "project/command.h"
 
 #define KARDAN "'" KD_BINARY_DIR "/kardan' "

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "cli/json.h"
-#include "io/markup.h"
+#include "results/markup.h"
 #include "project/command.h"
 
 #define KARDAN "'" KD_BINARY_DIR "/kardan' "

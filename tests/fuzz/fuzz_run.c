@@ -1,7 +1,7 @@
 // tests/fuzz/fuzz_run.c: any bytes as a model file; what is accepted becomes equations and runs for some steps.
 //
 // A refusal on the way has words; a run that went well ends where it should, in a finite state.
-#include <kardan/formalism.h>
+#include <kardan/system.h>
 #include <kardan/model.h>
 #include <kardan/simulation.h>
 #include <math.h>

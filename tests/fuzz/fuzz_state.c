@@ -5,12 +5,12 @@
 #define _GNU_SOURCE
 #include "fuzz/fuzz.h"
 
-#include <kardan/formalism.h>
+#include <kardan/system.h>
 #include <kardan/model.h>
 #include <math.h>
 
 #include "fuzz/fuzz_file.h"
-#include "io/state_file.h"
+#include "results/state_file.h"
 
 static const char MODEL[] = "kardan: 1\nbodies: {b: {mass: 1, inertia: [1, 1, 1]}}\n"
                             "joints: {j: {type: prismatic, bodies: [ground, b], point: [0, 0, 0], axis: [1, 0, 0]}}\n"

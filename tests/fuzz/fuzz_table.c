@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "fuzz/fuzz_file.h"
-#include "io/svg.h"
-#include "io/table.h"
+#include "report/svg.h"
+#include "results/table.h"
 
 static void draw(const kd_table *t)
 {

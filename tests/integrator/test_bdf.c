@@ -1,7 +1,7 @@
 // BDF of order 1 to 5: measured orders with fixed steps, error and tolerance, restarts, dense output, what observers
 // hear, moved points, options, on small DAEs and on the pendulum in all forms.
 #include "core/failing_allocator.h"
-#include "formulation/whole.h"
+#include "forms/whole.h"
 #include "integrator/dense_dae.h"
 #include "pendulum.h"
 #include <kardan/bdf.h>

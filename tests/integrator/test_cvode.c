@@ -1,6 +1,6 @@
 // Tests of the SUNDIALS CVODE adapter: known motions, orders, projection, dense output, attempts, failures with words.
 #include "core/failing_allocator.h"
-#include "formulation/whole.h"
+#include "forms/whole.h"
 #include "pendulum.h"
 #include "systems/systems.h"
 #include <kardan/cvode.h>

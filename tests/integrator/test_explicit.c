@@ -1,7 +1,7 @@
 // Tests of dopri5, dop853 and half-explicit: known motions, orders, projection, dense output, stiffness, other
 // coordinates on the way, attempts, memory, failures with words.
 #include "core/failing_allocator.h"
-#include "formulation/whole.h"
+#include "forms/whole.h"
 #include "integrator/toy_ode.h"
 #include "pendulum.h"
 #include "systems/systems.h"

@@ -1,7 +1,7 @@
 // Tests of the extrapolation method: known motions, the order of every column, control of the order, projection, dense
 // output, stiffness, jumps, other coordinates on the way, attempts, memory, failures with words.
 #include "core/failing_allocator.h"
-#include "formulation/whole.h"
+#include "forms/whole.h"
 #include "integrator/toy_ode.h"
 #include "pendulum.h"
 #include "systems/systems.h"

@@ -1,6 +1,6 @@
 // Tests of the half-explicit method: measured orders on systems with everything, constraints on velocity level by
 // construction, gallery models with loops beside psf with radau, refusals.
-#include "formulation/whole.h"
+#include "forms/whole.h"
 #include "pendulum.h"
 #include "systems/systems.h"
 #include <kardan/explicit.h>

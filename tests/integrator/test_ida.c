@@ -1,6 +1,6 @@
 // Tests of the SUNDIALS IDA adapter: known motions, both linear algebras, dense output, failures with words.
 #include "core/failing_allocator.h"
-#include "formulation/whole.h"
+#include "forms/whole.h"
 #include "pendulum.h"
 #include <kardan/ida.h>
 

@@ -1,11 +1,11 @@
 // Tests of the integrator sdirk: known motions through the formulation ode, the stiff double pendulum, step control,
 // Jacobians that are kept, new coordinates, attempts that are told, failures with words.
 #include "core/failing_allocator.h"
-#include "formulation/whole.h"
+#include "forms/whole.h"
 #include "integrator/dense_dae.h"
 #include "pendulum.h"
 #include "systems/systems.h"
-#include <kardan/formalism.h>
+#include <kardan/system.h>
 #include <kardan/model.h>
 #include <kardan/sdirk.h>
 

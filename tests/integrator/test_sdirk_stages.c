@@ -1,6 +1,6 @@
 // Tests of SDIRK 4/15, ESDIRK and RODAS as methods: coefficients against the conditions of order and stability,
 // measured orders, stiff problems, dense output.
-#include "formulation/whole.h"
+#include "forms/whole.h"
 #include "integrator/dense_dae.h"
 #include "integrator/sdirk_tableau.h"
 #include "pendulum.h"

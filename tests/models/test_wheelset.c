@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "dual.h"
-#include "formulation/acceleration.h"
+#include "point/acceleration.h"
 #include "gallery.h"
 
 enum { N = 18, NP = 6, ROWS = 101 }; // [p v s lambda]

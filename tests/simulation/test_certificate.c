@@ -11,7 +11,7 @@
 #include <gallery.h>
 
 #include "core/failing_allocator.h"
-#include "io/oscillator.h"
+#include "results/oscillator.h"
 #include "systems/systems.h"
 
 typedef struct fixture {

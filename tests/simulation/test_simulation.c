@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "core/failing_allocator.h"
-#include "formulation/everything.h"
+#include "forms/everything.h"
 #include "gallery.h"
 #include "pendulum.h"
 #include "simulation/disturbed.h"

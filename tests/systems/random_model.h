@@ -3,7 +3,7 @@
 #ifndef KD_TEST_RANDOM_MODEL_H
 #define KD_TEST_RANDOM_MODEL_H
 
-#include <kardan/formalism.h>
+#include <kardan/system.h>
 #include <stdint.h>
 
 #include "math/space.h"

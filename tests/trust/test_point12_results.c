@@ -17,8 +17,8 @@
 
 #include "core/load.h"
 #include "core/memory.h"
-#include "io/svg.h"
-#include "io/table.h"
+#include "report/svg.h"
+#include "results/table.h"
 #include "project/command.h"
 
 #define KARDAN "'" KD_BINARY_DIR "/kardan' "

@@ -13,7 +13,7 @@
 #include <kardan/model.h>
 
 #include "expr/quantity.h"
-#include "io/table.h"
+#include "results/table.h"
 #include "model/build.h"
 #include "project/command.h"
 

@@ -1,0 +1,115 @@
+// kardan/system.h: from a model to its equations of motion, in joint or in Cartesian coordinates.
+//
+// Joint coordinates: a spanning tree of the joint graph carries the coordinates, the joints left over close loops and
+// become constraints. Cartesian coordinates: every body has its own six degrees of freedom (position of the centre of
+// mass, Euler parameters), all joints are constraints (S2 Eq. 1 to 5).  Method: docs/methods/formalism.md
+#ifndef KARDAN_SYSTEM_H
+#define KARDAN_SYSTEM_H
+
+#include <kardan/eom.h>
+#include <kardan/model.h>
+
+KD_EXTERN_C_BEGIN
+
+typedef enum kd_coordinates { KD_JOINT, KD_CARTESIAN } kd_coordinates;
+
+typedef struct kd_system_options {
+    kd_coordinates coordinates;    // default KD_JOINT
+    bool           keep_redundant; // leave redundant constraint rows in the equations        default false
+} kd_system_options;
+KD_API kd_system_options kd_system_options_default(void);
+
+// The equations of motion of a model with everything that belongs to them.
+typedef struct kd_system kd_system;
+
+// The model must be finished and outlive the system. message (size bytes, may be NULL): why it failed, or news.
+KD_API kd_status        kd_system_create(const kd_model *model, const kd_system_options *opt, kd_system **system,
+                                         char *message, size_t size) KD_NODISCARD;
+KD_API void             kd_system_destroy(kd_system *system); // NULL is fine
+KD_API const kd_eom    *kd_system_eom(const kd_system *system);
+KD_API const kd_inputs *kd_system_inputs(const kd_system *system); // inputs by their expressions
+KD_API const kd_model  *kd_system_model(const kd_system *system);
+// Start: joint coordinates and velocities as the model gives them, loops assembled from there with the held ones fixed
+// (KD_CORRECTED), the same motion in either coordinate set.
+KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *message, size_t size) KD_NODISCARD;
+
+// How far the start that the model gives is from fitting together, before assembly: the largest residual of the
+// constraints that close loops [m], [rad], and its constraint. 0 and "" without loops.
+KD_API kd_status kd_system_closure(const kd_system *system, double *error, char *name, size_t size) KD_NODISCARD;
+
+// Where the bodies are. pose (7 per moving body, in the order of the model): position of the body's frame in the world
+// and its unit quaternion, scalar first, >= 0. The system must outlive it; one per thread. kd_poses_at does not
+// allocate.
+typedef struct kd_poses kd_poses;
+KD_API kd_status        kd_poses_create(const kd_system *system, kd_poses **poses) KD_NODISCARD;
+KD_API kd_eval          kd_poses_at(kd_poses *poses, const kd_state *x, double *pose) KD_NODISCARD;
+// How they move: velocity of the frame and angular velocity in the axes of the world, 6 per moving body.
+KD_API kd_eval kd_poses_rates(kd_poses *poses, const kd_state *x, double *rate) KD_NODISCARD;
+KD_API void    kd_poses_destroy(kd_poses *poses); // NULL is fine
+
+// What the assembly found.
+typedef struct kd_system_info {
+    int  nbodies, njoints, nloops; // moving bodies; joints; loops closed by cut joints or constraints
+    int  dof;                      // degrees of freedom at the generic position
+    int  nconstraints;             // rows kept
+    int  nredundant;               // rows left out, or to be left out, because they follow from the others everywhere
+    int  nsingular;                // further rows that are dependent at the start position only (singular pose)
+    bool assembled;                // the loops could be closed at the start position
+} kd_system_info;
+KD_API kd_system_info kd_system_info_of(const kd_system *system);
+// In words, one line each: tree, cut joints, degrees of freedom, redundant rows by joint and direction, reactions that
+// are not unique. Returns the number of characters that the whole text has.
+KD_API size_t kd_system_describe(const kd_system *system, char *text, size_t size);
+
+// How fast a force alone would make a velocity answer, by its stiffness and damping at a state.
+typedef struct kd_influence {
+    const char *name;      // of the force element
+    const char *kind;      // its type in model files: "tsda"; "user force"
+    double      frequency; // [rad/s] sqrt(stiffness / mass)
+    double      rate;      // [1/s] damping / mass
+} kd_influence;
+// The force elements that act on velocity i, fastest first, at most size of them; returns their number. Allocates; 0
+// for models with too many bodies for matrices.
+KD_API int kd_system_influences(const kd_system *system, const kd_state *x, int velocity, kd_influence *list, int size);
+
+// What belongs to the stiff part of the Jacobian (KD_PART_STIFF, S4 section 1): force elements, user forces, creep
+// forces of wheels on rails and inner states, in this order: states, forces, user forces, wheels. At first as the model
+// says: key `stiff`, or what is usual for the kind (docs/guide/models.md). Set before evaluation points and steppers
+// are made.
+KD_API int         kd_system_loads_count(const kd_system *system);
+KD_API const char *kd_system_load_name(const kd_system *system, int i);
+KD_API const char *kd_system_load_kind(const kd_system *system, int i); // "tsda", "state", "user force", "wheel_rail"
+KD_API bool        kd_system_stiff(const kd_system *system, int i);
+KD_API void        kd_system_set_stiff(kd_system *system, int i, bool stiff);
+// How fast a load makes the unconstrained bodies move at a state: with its stiffness k and damping d along its measures
+// and the mass m = 1 / (s inv(M) s') that they feel, bounds of sqrt(k/m) and d/m (sums over its measures); an inner
+// state has the rate |db/dr|. List of kd_system_loads_count. KD_ERR_UNSUPPORTED: too many bodies for matrices;
+// KD_ERR_SINGULAR_MASS. Allocates.
+KD_API kd_status kd_system_speeds(const kd_system *system, const kd_state *x, kd_influence *list) KD_NODISCARD;
+// Stiff is what is faster than steps of length h resolve: h frequency > bound or h rate > bound. The explicit Euler
+// method is stable for h rate <= 2, and lets the swings of an undamped spring grow by exp(pi h frequency) in each
+// period. bound <= 0: 0.1.
+KD_API kd_status kd_system_choose_stiff(kd_system *system, const kd_state *x, double h, double bound) KD_NODISCARD;
+
+// How much work evaluations are, from the structure of the model alone: links by the kind of their joints, pairs of
+// frames, force elements by kind, entries of the matrices; a bound for any state. Functions written in C count 0, a
+// node of an expression counts as one operation and one function.
+typedef enum kd_work_item {
+    KD_WORK_POSITION,    // of all bodies, and of what constraints read
+    KD_WORK_VELOCITY,    // the same
+    KD_WORK_RESIDUAL,    // forces and inertia forces, beyond the two above
+    KD_WORK_MASS,        // M
+    KD_WORK_CONSTRAINTS, // g or gI
+    KD_WORK_GZ,          // GZ
+    KD_WORK_STIFF,       // derivatives of the stiff forces by position and velocity
+    KD_WORK_ITEM_COUNT
+} kd_work_item;
+typedef struct kd_operations {
+    const char *name;       // "mass matrix"
+    long        operations; // multiplications and additions
+    long        functions;  // divisions, roots, sines and the like
+} kd_operations;
+KD_API kd_operations kd_system_operations(const kd_system *system, kd_work_item item);
+
+KD_EXTERN_C_END
+#endif

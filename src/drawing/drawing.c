@@ -1,0 +1,365 @@
+// drawing.c: frames of a motion, and the section of a report that shows them: picture, script (drawing.js), data.
+#include "drawing/drawing.h"
+
+#include <string.h>
+
+#include "core/text.h"
+#include "results/file.h"
+#include "drawing/overlap.h"
+#include "drawing/picture.h"
+#include "drawing/scene.h"
+
+enum { NUMBERS = 24000, FEWEST_FRAMES = 40 }; // numbers in a page that are aimed at
+
+extern const unsigned char kd_drawing_script[]; // src/drawing/drawing.js as bytes, made by cmake/embed.cmake
+extern const size_t        kd_drawing_script_size;
+
+struct kd_drawing {
+    kd_film   film;
+    kd_poses *poses;
+    double   *t, *pose;
+    int       capacity, every, seen; // every so many outputs one is kept
+    bool      too_large;
+    kd_arena  arena;
+};
+
+// ---- frames ---------------------------------------------------------------------------------------------------------
+kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **drawing)
+{
+    *drawing = NULL;
+    kd_drawing *d = kd_alloc(sizeof *d);
+    if (!d) return KD_ERR_MEMORY;
+    d->film.model = kd_system_model(system);
+    int n = d->film.model->nbodies, frames = n > 0 ? NUMBERS / (7 * n) : 0;
+    d->too_large = n > KD_DRAWING_BODIES;
+    if (frames < FEWEST_FRAMES) frames = FEWEST_FRAMES;
+    if (frames > KD_DRAWING_FRAMES) frames = KD_DRAWING_FRAMES;
+    d->every = 1 + (noutputs > 1 ? (noutputs - 1) / frames : 0);
+    d->capacity = n == 0 || d->too_large ? 0 : frames + 2; // start and end besides
+    d->t = kd_cut_double(&d->arena, d->capacity);
+    d->pose = kd_cut_double(&d->arena, d->capacity * 7 * n);
+    kd_status status = d->arena.failed ? KD_ERR_MEMORY : KD_OK;
+    if (status == KD_OK && d->capacity > 0) status = kd_poses_create(system, &d->poses);
+    d->film.t = d->t;
+    d->film.pose = d->pose;
+    if (status == KD_OK)
+        *drawing = d;
+    else
+        kd_drawing_destroy(d);
+    return status;
+}
+
+void kd_drawing_destroy(kd_drawing *d)
+{
+    if (!d) return;
+    kd_poses_destroy(d->poses);
+    kd_arena_release(&d->arena);
+    kd_free(d);
+}
+
+int kd_drawing_length(const kd_drawing *d)
+{
+    return d->film.nframes;
+}
+
+static bool all_finite(const double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+kd_eval kd_drawing_add(kd_drawing *d, const kd_state *x, bool is_end)
+{
+    int  n = 7 * d->film.model->nbodies, at = d->film.nframes;
+    bool wanted = d->seen++ % d->every == 0 || is_end;
+    if (!wanted || at == d->capacity || (at > 0 && !(x->t > d->t[at - 1]))) return KD_EVAL_OK;
+    double *pose = d->pose + (size_t)at * (size_t)n;
+    kd_eval answer = kd_poses_at(d->poses, x, pose);
+    if (answer != KD_EVAL_OK || !all_finite(pose, n)) return answer;
+    d->t[at] = x->t;
+    d->film.nframes++;
+    return KD_EVAL_OK;
+}
+
+// ---- data -----------------------------------------------------------------------------------------------------------
+// Text as a string of JavaScript that may stand inside HTML: < > & as codes, control characters dropped
+static void put_string(FILE *file, const char *text, size_t length)
+{
+    fputc('"', file);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c == 0x7f) continue;
+        if (c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c == '\'')
+            fprintf(file, "\\u%04x", c);
+        else
+            fputc(c, file);
+    }
+    fputc('"', file);
+}
+
+static void put_number(FILE *file, double value)
+{
+    char number[40];
+    fputs(kd_file_number(fabs(value) < 1e-300 ? 0.0 : value, "%.5g", number, sizeof number), file);
+}
+
+static void put_numbers(FILE *file, const double *x, int n)
+{
+    fputc('[', file);
+    for (int i = 0; i < n; i++) {
+        if (i > 0) fputc(',', file);
+        put_number(file, x[i]);
+    }
+    fputc(']', file);
+}
+
+static void put_vector(FILE *file, kd_vec3 a)
+{
+    double x[3];
+    kd_vec_to(a, x);
+    put_numbers(file, x, 3);
+}
+
+static void put_member(FILE *file, const char *key, double value)
+{
+    fprintf(file, "%s:", key);
+    put_number(file, value);
+    fputs(",\n", file);
+}
+
+// 16-bit numbers, low byte first, in base64
+typedef struct encoder {
+    FILE    *file;
+    unsigned bits;
+    int      count, column;
+} encoder;
+
+static void encode_byte(encoder *e, unsigned byte)
+{
+    static const char DIGIT[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    e->bits = e->bits << 8 | byte;
+    if (++e->count < 3) return;
+    for (int shift = 18; shift >= 0; shift -= 6) fputc(DIGIT[e->bits >> shift & 63u], e->file);
+    e->bits = 0;
+    e->count = 0;
+}
+
+// The rest, filled up with zeros: more bytes than were meant, which nobody reads
+static void encode_end(encoder *e)
+{
+    while (e->count > 0) encode_byte(e, 0);
+}
+
+static void encode(encoder *e, long value)
+{
+    encode_byte(e, (unsigned long)value & 255u);
+    encode_byte(e, (unsigned long)value >> 8 & 255u);
+}
+
+// Positions as fractions of the box around all of them, quaternions as multiples of 1/32767
+static void put_poses(FILE *file, const kd_scene *s)
+{
+    encoder e = {.file = file};
+    double  low[3], high[3];
+    kd_vec_to(s->low, low);
+    kd_vec_to(s->high, high);
+    size_t count = 7 * (size_t)s->film.nframes * (size_t)s->film.model->nbodies;
+    fputs("pose:\"", file);
+    for (size_t i = 0; i < count; i++) {
+        size_t k = i % 7;
+        double x = s->film.pose[i];
+        if (k < 3)
+            encode(&e, high[k] > low[k] ? lround(65535.0 * ((x - low[k]) / (high[k] - low[k]))) : 0);
+        else
+            encode(&e, lround(32767.0 * x) & 0xffff);
+    }
+    encode_end(&e);
+    fputs("\",\n", file);
+}
+
+static void put_meshes(FILE *file, const kd_scene *s)
+{
+    fputs("mesh:[", file);
+    for (int i = 0; i < s->nmeshes; i++) {
+        const kd_mesh *m = &s->mesh[i];
+        bool           used = false;
+        for (int k = 0; k < s->nsolids; k++) used = used || s->solid[k].mesh == i;
+        fputs(i == 0 ? "" : ",\n", file);
+        if (!used) {
+            fputs("null", file);
+            continue;
+        }
+        fprintf(file, "{form:%d,marked:%d,hollow:%s,v:[", kd_form_of(i), m->nmarked, m->hollow ? "true" : "false");
+        for (int k = 0; k < m->nvertices; k++) {
+            if (k > 0) fputc(',', file);
+            put_vector(file, m->vertex[k]);
+        }
+        fputs("],\nf:[", file);
+        for (int k = 0; k < m->nfaces; k++) {
+            fputs(k == 0 ? "[" : ",[", file);
+            for (int c = m->first[k]; c < m->first[k + 1]; c++)
+                fprintf(file, c == m->first[k] ? "%d" : ",%d", m->corner[c]);
+            fputc(']', file);
+        }
+        fputs("]}", file);
+    }
+    fputs("],\n", file);
+}
+
+static void put_solids(FILE *file, const kd_scene *s)
+{
+    fputs("solid:[", file);
+    for (int i = 0; i < s->nsolids; i++) {
+        const kd_solid *solid = &s->solid[i];
+        double          q[4];
+        kd_quat_to(solid->q, q);
+        fprintf(file, "%s[%d,%d,%d,", i == 0 ? "" : ",\n", solid->mesh, solid->body, solid->paint);
+        put_vector(file, solid->r);
+        fputc(',', file);
+        put_numbers(file, q, 4);
+        fputc(',', file);
+        put_vector(file, solid->size);
+        fputc(']', file);
+    }
+    fputs("],\ncoil:[", file);
+    for (int i = 0; i < s->ncoils; i++) {
+        const kd_coil *coil = &s->coil[i];
+        fprintf(file, "%s[%d,", i == 0 ? "" : ",\n", coil->from.body);
+        put_vector(file, coil->from.r);
+        fprintf(file, ",%d,", coil->to.body);
+        put_vector(file, coil->to.r);
+        fputc(',', file);
+        put_number(file, coil->radius);
+        fputc(']', file);
+    }
+    fputs("],\ntrace:[", file);
+    for (int i = 0; i < s->ntraces; i++) {
+        fprintf(file, "%s[%d,", i == 0 ? "" : ",\n", s->trace[i].at.body);
+        put_vector(file, s->trace[i].at.r);
+        fprintf(file, ",%d]", s->trace[i].paint);
+    }
+    fputs("],\n", file);
+}
+
+static void put_camera(FILE *file, const kd_camera *c)
+{
+    fputs("camera:{centre:", file);
+    put_vector(file, c->centre);
+    fputs(",up:", file);
+    put_vector(file, c->up);
+    fputs(",front:", file);
+    put_vector(file, c->front);
+    fputs(",right:", file);
+    put_vector(file, c->right);
+    fputs(",low:", file);
+    put_numbers(file, c->low, 2);
+    fputs(",high:", file);
+    put_numbers(file, c->high, 2);
+    fputs(",\n", file);
+    put_member(file, "azimuth", c->azimuth);
+    put_member(file, "elevation", c->elevation);
+    put_member(file, "distance", c->distance);
+    fputs("},\n", file);
+}
+
+// Names of all bodies; families with their colours, as many as a legend holds
+static void put_names(FILE *file, const kd_scene *s)
+{
+    enum { MOST = 12 };
+    const kd_model *m = s->film.model;
+    int             shown = 0;
+    fputs("names:[", file);
+    for (int i = 0; i < m->nbodies; i++) {
+        fputs(i == 0 ? "" : ",", file);
+        put_string(file, m->body[i].name, strlen(m->body[i].name));
+    }
+    fputs("],\nfamily:[", file);
+    for (int i = 0; i < m->nbodies && shown < MOST; i++) {
+        const char *name = m->body[i].name;
+        size_t      length = kd_family_length(name);
+        if (i > 0 && kd_family_length(m->body[i - 1].name) == length &&
+            strncmp(name, m->body[i - 1].name, length) == 0 && name[length] == '(')
+            continue; // one of many
+        fputs(shown++ == 0 ? "[" : ",[", file);
+        put_string(file, name, length);
+        fprintf(file, ",%d]", s->paint[i]);
+    }
+    fputs("],\ncolour:[", file);
+    for (int i = 0; i < KD_PAINT_COUNT; i++) fprintf(file, "%s\"%s\"", i == 0 ? "" : ",", kd_paint_colour(i));
+    fprintf(file, "],\njointPaint:%d,springPaint:%d,\n", KD_PAINT_JOINT, KD_PAINT_SPRING);
+}
+
+static void put_data(FILE *file, const kd_scene *s)
+{
+    fputc('{', file);
+    put_names(file, s);
+    fputs("t:[", file);
+    for (int i = 0; i < s->film.nframes; i++) {
+        char number[40];
+        fputs(i == 0 ? "" : ",", file);
+        fputs(kd_file_number(s->film.t[i], "%.8g", number, sizeof number), file);
+    }
+    fputs("],\nbox:[", file);
+    put_vector(file, s->low);
+    fputc(',', file);
+    put_vector(file, s->high);
+    fputs("],\n", file);
+    put_poses(file, s);
+    put_meshes(file, s);
+    put_solids(file, s);
+    put_camera(file, &s->camera);
+    put_member(file, "radius", s->radius);
+    put_member(file, "floor", s->floor);
+    put_member(file, "grid", s->grid);
+    fprintf(file, "follows:%d,falls:%d}", s->follows, s->falls);
+}
+
+// ---- page and picture -----------------------------------------------------------------------------------------------
+kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
+{
+    kd_scene scene;
+    if (d->too_large) {
+        fprintf(file,
+                "<h2>Motion</h2>\n<section class=\"card\"><p class=\"muted\">%d bodies are not drawn; at most %d "
+                "are.</p></section>\n",
+                d->film.model->nbodies, KD_DRAWING_BODIES);
+        return KD_OK;
+    }
+    if (d->film.nframes == 0) return KD_OK;
+    kd_status status = kd_scene_build(&d->film, &scene);
+    if (status != KD_OK) return status;
+    fputs("<h2>Motion</h2>\n<section class=\"card drawing\">\n<div class=\"stage\">\n", file);
+    status = kd_picture_write(file, &scene, title);
+    fputs("</div>\n<script>\n", file);
+    fwrite(kd_drawing_script, 1, kd_drawing_script_size, file);
+    fputs("kardanDrawing(document.currentScript.parentNode,", file);
+    put_data(file, &scene);
+    fputs(");\n</script>\n</section>\n", file);
+    kd_scene_release(&scene);
+    return status;
+}
+
+kd_status kd_drawing_save_svg(const kd_drawing *d, const char *title, const char *path, char *message, size_t size)
+{
+    kd_scene  scene;
+    FILE     *file;
+    kd_status status = kd_scene_build(&d->film, &scene);
+    if (status != KD_OK) {
+        kd_text(message, size, "out of memory while writing '%s'", path);
+        return status;
+    }
+    status = kd_file_open(path, &file, message, size);
+    if (status < 0) goto done;
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", file);
+    status = kd_picture_write(file, &scene, title);
+    if (status < 0) {
+        kd_text(message, size, "out of memory while writing '%s'", path);
+        kd_file_abandon(file, path);
+    } else {
+        status = kd_file_close(file, path, message, size);
+    }
+done:
+    kd_scene_release(&scene);
+    return status;
+}

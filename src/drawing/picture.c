@@ -1,0 +1,498 @@
+// picture.c: a scene as SVG. Faces that look at the camera are drawn from far to near (painter's algorithm), each in a
+// colour that follows its slope against the light and pales with its distance. Earlier and later instants are outlines:
+// every mesh is convex or a tube, so that its outline is the convex hull of its corners.
+#include "drawing/picture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "drawing/camera.h"
+#include "results/file.h"
+#include "drawing/mesh.h"
+#include "drawing/overlap.h"
+
+enum {
+    WIDTH = 840,
+    HEIGHT = 520,
+    MARGIN = 26,
+    GHOSTS = 5,        // instants from the start on
+    MOST_FACES = 4000, // with more, all is drawn as outlines
+    MOST_VERTICES = KD_MESH_MOST_VERTICES,
+    WINDINGS = 9, // of a spring
+    WINDING_POINTS = 12,
+    TRACE_POINTS = 512
+};
+
+typedef struct spot { // a point of the picture [px], and how near it is
+    double x, y, z;
+} spot;
+
+typedef struct item { // something to draw, by depth
+    double z;
+    int    solid, face; // face -1: all of the solid; solid -1 - i: coil i, face is its piece
+} item;
+
+typedef struct picture {
+    FILE           *file;
+    const kd_scene *s;
+    kd_vec3         u, v, w, centre; // of the camera at this frame
+    double          scale, ox, oy;   // [px/m], place of the centre
+    kd_vec3         light;
+    int             frame;
+    kd_placed      *placed; // (nsolids) at this frame
+} picture;
+
+// ---- projection -----------------------------------------------------------------------------------------------------
+static spot project(const picture *p, kd_vec3 point)
+{
+    kd_vec3 q = kd_vec_sub(point, p->centre);
+    double  z = kd_vec_dot(q, p->w), d = p->s->camera.distance, k = p->scale * d / fmax(d - z, 0.05 * d);
+    return (spot){p->ox + k * kd_vec_dot(q, p->u), p->oy - k * kd_vec_dot(q, p->v), z};
+}
+
+static void open_view(picture *p)
+{
+    const kd_camera *c = &p->s->camera;
+    double           width = c->high[0] - c->low[0], height = c->high[1] - c->low[1];
+    kd_camera_axes(c, &p->u, &p->v, &p->w);
+    p->scale = fmin((WIDTH - 2 * MARGIN) / fmax(width, 1e-9), (HEIGHT - 2 * MARGIN) / fmax(height, 1e-9));
+    p->ox = 0.5 * WIDTH - p->scale * 0.5 * (c->low[0] + c->high[0]);
+    p->oy = 0.5 * HEIGHT + p->scale * 0.5 * (c->low[1] + c->high[1]);
+    kd_vec3 light = kd_vec_axpy(kd_vec_axpy(kd_vec_scale(0.9, c->up), 0.5, c->front), -0.3, c->right);
+    p->light = kd_vec_scale(1.0 / kd_vec_norm(light), light);
+}
+
+static void go_to_frame(picture *p, int frame)
+{
+    p->frame = frame;
+    p->centre = kd_vec_add(p->s->camera.centre, kd_camera_travel(p->s, frame));
+    kd_placed_at(p->s, frame, p->placed);
+}
+
+// Corners of a solid in the world; the number of them
+static int corners_of(const picture *p, int number, kd_vec3 *out)
+{
+    const kd_solid  *solid = &p->s->solid[number];
+    const kd_mesh   *mesh = &p->s->mesh[solid->mesh];
+    const kd_placed *at = &p->placed[number];
+    for (int i = 0; i < mesh->nvertices; i++) {
+        kd_vec3 e = mesh->vertex[i], a = kd_vec(e.x * solid->size.x, e.y * solid->size.y, e.z * solid->size.z);
+        out[i] = kd_vec_add(at->centre, kd_mat_vec(&at->A, a));
+    }
+    return mesh->nvertices;
+}
+
+// ---- writing --------------------------------------------------------------------------------------------------------
+static void put(FILE *file, const char *before, double value)
+{
+    char number[40];
+    fputs(before, file);
+    fputs(kd_file_number(fmin(fmax(value, -1e5), 1e5), "%.1f", number, sizeof number), file);
+}
+
+static double tenths(double value)
+{
+    return round(10.0 * fmin(fmax(value, -1e4), 1e4));
+}
+
+// Steps of a path in tenths of a pixel from point to point, so that rounding does not add up; with as few characters as
+// there can be: the first point whole, the others as differences.
+static void put_points(FILE *file, const spot *spots, int n)
+{
+    double x = 0, y = 0;
+    for (int i = 0; i < n; i++) {
+        double dx = tenths(spots[i].x) - x, dy = tenths(spots[i].y) - y;
+        char   number[40];
+        fputs(i == 0 ? "M" : i == 1 ? "l" : " ", file);
+        fputs(kd_file_number(0.1 * dx, "%.5g", number, sizeof number), file);
+        kd_file_number(0.1 * dy, "%.5g", number, sizeof number);
+        fprintf(file, number[0] == '-' ? "%s" : " %s", number);
+        x += dx;
+        y += dy;
+    }
+}
+
+static void put_loop(FILE *file, const spot *spots, int n)
+{
+    put_points(file, spots, n);
+    fputs("z", file);
+}
+
+static long mix(double a, double b, double part)
+{
+    return lround(fmin(fmax(a + part * (b - a), 0.0), 255.0));
+}
+
+// Colour of a surface with normal n at depth z: darker away from the light, paler away from the eye.
+static void put_colour(const picture *p, int paint, kd_vec3 n, double z, bool marked)
+{
+    long rgb[3], colour = strtol(kd_paint_colour(paint) + 1, NULL, 16);
+    for (int i = 0; i < 3; i++) rgb[i] = colour >> (16 - 8 * i) & 255;
+    double bright =
+        0.66 + 0.36 * fmax(kd_vec_dot(n, p->light), 0.0) + 0.1 * kd_vec_dot(n, p->w) - (marked ? 0.16 : 0.0);
+    double pale = 0.1 + 0.22 * fmin(fmax(0.5 - 0.5 * z / p->s->radius, 0.0), 1.0);
+    for (int i = 0; i < 3; i++) rgb[i] = mix((double)mix(0.0, (double)rgb[i], bright), 250.0, pale);
+    fprintf(p->file, "<path color=\"#%02lx%02lx%02lx\" d=\"", rgb[0], rgb[1], rgb[2]);
+}
+
+// ---- outlines -------------------------------------------------------------------------------------------------------
+static int by_place(const void *a, const void *b)
+{
+    const spot *sa = a, *sb = b;
+    if (sa->x != sb->x) return sa->x < sb->x ? -1 : 1;
+    return sa->y < sb->y ? -1 : sa->y > sb->y;
+}
+
+static double turn(const spot *a, const spot *b, const spot *c)
+{
+    return (b->x - a->x) * (c->y - a->y) - (b->y - a->y) * (c->x - a->x);
+}
+
+// Convex hull (Andrew's monotone chain); spots are sorted. Returns the number of its corners in hull (n + 1).
+static int convex_hull(spot *spots, int n, spot *hull)
+{
+    int count = 0;
+    qsort(spots, (size_t)n, sizeof *spots, by_place);
+    for (int pass = 0, kept = 1; pass < 2; pass++, kept = count) {
+        for (int k = 0; k < n; k++) {
+            const spot *s = &spots[pass == 0 ? k : n - 1 - k];
+            while (count > kept && turn(&hull[count - 2], &hull[count - 1], s) <= 0) count--;
+            if (count == 0 || by_place(&hull[count - 1], s) != 0) hull[count++] = *s;
+        }
+    }
+    return count > 1 && by_place(&hull[0], &hull[count - 1]) == 0 ? count - 1 : count;
+}
+
+// Where the light from above lets a point fall on the floor
+static kd_vec3 on_floor(const picture *p, kd_vec3 point)
+{
+    kd_vec3 up = p->s->camera.up;
+    double  height = kd_vec_dot(kd_vec_sub(point, p->s->camera.centre), up) - p->s->floor;
+    return kd_vec_axpy(point, -height, up);
+}
+
+// Points around a ball that make its outline, seen along an axis
+static int rim_of(kd_vec3 centre, double radius, kd_vec3 a, kd_vec3 b, kd_vec3 *out)
+{
+    for (int i = 0; i < 16; i++) {
+        double angle = 2.0 * KD_PI * i / 16;
+        out[i] = kd_vec_axpy(kd_vec_axpy(centre, radius * cos(angle), a), radius * sin(angle), b);
+    }
+    return 16;
+}
+
+// The faces of a tube that are seen, all with the same sense of rotation: together they are its outline
+static void put_front(FILE *file, const kd_mesh *mesh, const spot *spots)
+{
+    for (int i = 0; i < mesh->nfaces; i++) {
+        spot loop[MOST_VERTICES];
+        int  n = mesh->first[i + 1] - mesh->first[i];
+        for (int k = 0; k < n; k++) loop[k] = spots[mesh->corner[mesh->first[i] + k]];
+        if (turn(&loop[0], &loop[1], &loop[2]) < 0) put_loop(file, loop, n);
+    }
+}
+
+static void put_outline(const picture *p, int number, bool shadow)
+{
+    const kd_solid *solid = &p->s->solid[number];
+    kd_vec3         corner[MOST_VERTICES];
+    spot            spots[MOST_VERTICES], hull[MOST_VERTICES + 1];
+    int             n;
+    if (solid->mesh == KD_MESH_BALL) {
+        const kd_camera *c = &p->s->camera;
+        n = rim_of(p->placed[number].centre, solid->size.x, shadow ? c->right : p->u, shadow ? c->front : p->v, corner);
+    } else {
+        n = corners_of(p, number, corner);
+    }
+    for (int i = 0; i < n; i++) spots[i] = project(p, shadow ? on_floor(p, corner[i]) : corner[i]);
+    if (solid->mesh != KD_MESH_BALL && p->s->mesh[solid->mesh].hollow)
+        put_front(p->file, &p->s->mesh[solid->mesh], spots);
+    else
+        put_loop(p->file, hull, convex_hull(spots, n, hull));
+}
+
+// ---- floor ----------------------------------------------------------------------------------------------------------
+static void put_grid(const picture *p)
+{
+    const kd_camera *c = &p->s->camera;
+    double           step = p->s->grid, reach = 1.5 * p->s->radius;
+    kd_vec3          middle = on_floor(p, p->centre);
+    for (int direction = 0; direction < 2; direction++) {
+        kd_vec3 across = direction == 0 ? c->right : c->front, along = direction == 0 ? c->front : c->right;
+        double  first = step * ceil((kd_vec_dot(middle, across) - reach) / step);
+        for (double at = first; at < kd_vec_dot(middle, across) + reach; at += step) {
+            double  off = at - kd_vec_dot(middle, across), half = sqrt(fmax(reach * reach - off * off, 0.0));
+            kd_vec3 on = kd_vec_axpy(middle, off, across);
+            spot    a = project(p, kd_vec_axpy(on, -half, along)), b = project(p, kd_vec_axpy(on, half, along));
+            put(p->file, "<path d=\"M", a.x);
+            put(p->file, " ", a.y);
+            put(p->file, "L", b.x);
+            put(p->file, " ", b.y);
+            fprintf(p->file, "\" opacity=\"%.2f\"/>\n", 1.0 - 0.8 * off * off / (reach * reach));
+        }
+    }
+}
+
+static void put_floor(const picture *p)
+{
+    fputs("<g stroke=\"#d9dfe6\" fill=\"none\">\n", p->file);
+    put_grid(p);
+    fputs("</g>\n<path fill=\"#1f2933\" opacity=\".1\" d=\"", p->file);
+    for (int i = 0; i < p->s->nsolids; i++) {
+        put_outline(p, i, true);
+        fputc('\n', p->file);
+    }
+    fputs("\"/>\n", p->file);
+}
+
+// ---- instants -------------------------------------------------------------------------------------------------------
+static int by_depth(const void *a, const void *b)
+{
+    double za = ((const item *)a)->z, zb = ((const item *)b)->z;
+    return za < zb ? -1 : za > zb;
+}
+
+// Outlines of all solids at a frame, far ones first
+static void put_ghost(const picture *p, item *items)
+{
+    for (int i = 0; i < p->s->nsolids; i++) items[i] = (item){.z = project(p, p->placed[i].centre).z, .solid = i};
+    qsort(items, (size_t)p->s->nsolids, sizeof *items, by_depth);
+    fputs("<g opacity=\".13\">\n", p->file);
+    for (int i = 0; i < p->s->nsolids; i++) {
+        const kd_solid *solid = &p->s->solid[items[i].solid];
+        if (solid->body < 0 || solid->paint >= KD_PAINT_BODIES) continue;
+        fprintf(p->file, "<path fill=\"%s\" d=\"", kd_paint_colour(solid->paint));
+        put_outline(p, items[i].solid, false);
+        fputs("\"/>\n", p->file);
+    }
+    fputs("</g>\n", p->file);
+}
+
+static kd_vec3 normal_of(const kd_vec3 *corner)
+{
+    kd_vec3 n = kd_vec_cross(kd_vec_sub(corner[1], corner[0]), kd_vec_sub(corner[2], corner[0]));
+    return kd_vec_scale(1.0 / fmax(kd_vec_norm(n), 1e-300), n);
+}
+
+static void put_face(const picture *p, const item *at)
+{
+    const kd_solid *solid = &p->s->solid[at->solid];
+    kd_vec3         corner[KD_MESH_MOST_CORNERS];
+    spot            spots[KD_MESH_MOST_CORNERS];
+    int             n = kd_visible_face(p->s, p->placed, at->solid, at->face, corner);
+    for (int i = 0; i < n; i++) spots[i] = project(p, corner[i]);
+    put_colour(p, solid->paint, normal_of(corner), at->z, at->face < p->s->mesh[solid->mesh].nmarked);
+    put_loop(p->file, spots, n);
+    fputs("\"/>\n", p->file);
+}
+
+static void put_whole(const picture *p, const item *at)
+{
+    const kd_solid *solid = &p->s->solid[at->solid];
+    if (solid->mesh == KD_MESH_BALL) {
+        spot   s = project(p, p->placed[at->solid].centre);
+        double d = p->s->camera.distance;
+        put(p->file, "<circle cx=\"", s.x);
+        put(p->file, "\" cy=\"", s.y);
+        put(p->file, "\" r=\"", p->scale * solid->size.x * d / (d - s.z));
+        fprintf(p->file, "\" fill=\"url(#kd-ball-%d)\" stroke=\"none\"/>\n", solid->paint);
+        return;
+    }
+    put_colour(p, solid->paint, p->w, at->z, false);
+    put_outline(p, at->solid, false);
+    fputs("\"/>\n", p->file);
+}
+
+// The faces of a solid that look at the camera
+static int collect_faces(const picture *p, int number, item *items)
+{
+    const kd_mesh *mesh = &p->s->mesh[p->s->solid[number].mesh];
+    kd_vec3        corner[KD_MESH_MOST_CORNERS], eye = kd_vec_axpy(p->centre, p->s->camera.distance, p->w);
+    int            count = 0;
+    for (int i = 0; i < mesh->nfaces; i++) {
+        int    n = kd_visible_face(p->s, p->placed, number, i, corner);
+        double z = 0;
+        if (n == 0 || kd_vec_dot(normal_of(corner), kd_vec_sub(eye, corner[0])) <= 0) continue;
+        for (int k = 0; k < n; k++) z += project(p, corner[k]).z / n;
+        items[count++] = (item){.z = z, .solid = number, .face = i};
+    }
+    return count;
+}
+
+// ---- springs and traces ---------------------------------------------------------------------------------------------
+// Point i of a spring: straight ends of an eighth of the length each, windings between them
+static kd_vec3 coil_point(const kd_coil *coil, kd_vec3 a, kd_vec3 b, const kd_mat3 *R, int i)
+{
+    int n = WINDINGS * WINDING_POINTS;
+    if (i <= 0) return a;
+    if (i >= n + 2) return b;
+    double  s = 0.125 + 0.75 * (i - 1) / n, angle = 2.0 * KD_PI * (i - 1) / WINDING_POINTS;
+    double  radius = i == 1 || i == n + 1 ? 0.0 : coil->radius;
+    kd_vec3 on = kd_vec_axpy(a, s, kd_vec_sub(b, a));
+    return kd_vec_axpy(kd_vec_axpy(on, radius * cos(angle), R->x), radius * sin(angle), R->y);
+}
+
+static kd_mat3 coil_axes(kd_vec3 a, kd_vec3 b)
+{
+    kd_vec3 z = kd_vec_sub(b, a), x = fabs(z.x) < 0.7 * kd_vec_norm(z) ? kd_vec(1, 0, 0) : kd_vec(0, 1, 0);
+    kd_vec3 y = kd_vec_cross(z, x);
+    y = kd_vec_scale(1.0 / fmax(kd_vec_norm(y), 1e-300), y);
+    x = kd_vec_cross(y, z);
+    return (kd_mat3){kd_vec_scale(1.0 / fmax(kd_vec_norm(x), 1e-300), x), y, z};
+}
+
+static void put_coil(const picture *p, const item *at)
+{
+    const kd_coil *coil = &p->s->coil[-1 - at->solid];
+    kd_vec3        a = kd_film_point(&p->s->film, p->frame, &coil->from);
+    kd_vec3        b = kd_film_point(&p->s->film, p->frame, &coil->to);
+    kd_mat3        R = coil_axes(a, b);
+    int            last = coil->radius > 0 ? WINDING_POINTS : 1;
+    const char    *colour = kd_paint_colour(coil->radius > 0 ? KD_PAINT_SPRING : KD_PAINT_JOINT);
+    fprintf(p->file, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" stroke-linecap=\"round\" d=\"", colour,
+            coil->radius > 0 ? "1.8" : "3");
+    for (int i = 0; i <= last; i++) {
+        int     point = at->face * WINDING_POINTS + i;
+        kd_vec3 c = coil->radius > 0 ? coil_point(coil, a, b, &R, point) : i == 0 ? a : b;
+        spot    s = project(p, c);
+        put(p->file, i == 0 ? "M" : "L", s.x);
+        put(p->file, " ", s.y);
+    }
+    fputs("\"/>\n", p->file);
+}
+
+static int collect_coil(const picture *p, int number, item *items)
+{
+    const kd_coil *coil = &p->s->coil[number];
+    double         za = project(p, kd_film_point(&p->s->film, p->frame, &coil->from)).z;
+    double         zb = project(p, kd_film_point(&p->s->film, p->frame, &coil->to)).z;
+    int            pieces = coil->radius > 0 ? WINDINGS + 1 : 1;
+    for (int i = 0; i < pieces; i++)
+        items[i] = (item){.z = za + (zb - za) * (i + 0.5) / pieces, .solid = -1 - number, .face = i};
+    return pieces;
+}
+
+static void put_trace(const picture *p, const kd_trace *trace)
+{
+    spot spots[TRACE_POINTS];
+    int  n = p->s->film.nframes, step = 1 + (n - 1) / TRACE_POINTS, count = 0;
+    for (int i = 0; i < n; i += step) spots[count++] = project(p, kd_film_point(&p->s->film, i, &trace->at));
+    fprintf(p->file, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.3\" opacity=\".75\" d=\"",
+            kd_paint_colour(trace->paint));
+    put_points(p->file, spots, count);
+    fputs("\"/>\n", p->file);
+}
+
+// ---- axes of the world ----------------------------------------------------------------------------------------------
+static void put_triad(const picture *p)
+{
+    static const char *const COLOUR[] = {"#b3392f", "#2f7d3b", "#2a5fb0"}, *const NAME[] = {"x", "y", "z"};
+    const kd_vec3 axis[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const double  x0 = 44, y0 = HEIGHT - 40, length = 26;
+    for (int i = 0; i < 3; i++) {
+        double x = length * kd_vec_dot(axis[i], p->u), y = -length * kd_vec_dot(axis[i], p->v);
+        put(p->file, "<path d=\"M", x0);
+        put(p->file, " ", y0);
+        put(p->file, "L", x0 + x);
+        put(p->file, " ", y0 + y);
+        fprintf(p->file, "\" stroke=\"%s\" stroke-width=\"1.6\"/>", COLOUR[i]);
+        put(p->file, "<text x=\"", x0 + 1.35 * x);
+        put(p->file, "\" y=\"", y0 + 1.35 * y + 4);
+        fprintf(p->file, "\" fill=\"%s\" text-anchor=\"middle\">%s</text>\n", COLOUR[i], NAME[i]);
+    }
+}
+
+// ---- all ------------------------------------------------------------------------------------------------------------
+// How far the bodies are from their places in the first frame
+static double departure(const kd_film *film, int frame)
+{
+    double sum = 0;
+    for (int i = 0; i < film->model->nbodies; i++) {
+        kd_point_of at = {i, film->model->body[i].centre};
+        sum += kd_vec_norm(kd_vec_sub(kd_film_point(film, frame, &at), kd_film_point(film, 0, &at)));
+    }
+    return sum;
+}
+
+// The first frame that is nearly as far from the start as any
+static int main_frame(const kd_film *film)
+{
+    int    frame = 0;
+    double farthest = 0;
+    for (int i = 1; i < film->nframes; i++) farthest = fmax(farthest, departure(film, i));
+    while (frame + 1 < film->nframes && departure(film, frame) < 0.98 * farthest) frame++;
+    return frame;
+}
+
+static void put_head(FILE *file, const char *title)
+{
+    fprintf(
+        file,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+        "font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\" font-size=\"12\">\n<title>",
+        WIDTH, HEIGHT, WIDTH, HEIGHT);
+    kd_file_escaped(file, title, 200);
+    fputs("</title>\n<defs>\n", file);
+    for (int i = 0; i < KD_PAINT_COUNT; i++)
+        fprintf(
+            file,
+            "<radialGradient id=\"kd-ball-%d\" cx=\".38\" cy=\".32\" r=\".75\"><stop offset=\"0\" "
+            "stop-color=\"#ffffff\" stop-opacity=\".85\"/><stop offset=\".35\" stop-color=\"%s\"/><stop offset=\"1\" "
+            "stop-color=\"%s\"/></radialGradient>\n",
+            i, kd_paint_colour(i), kd_paint_colour(i));
+    fprintf(file, "</defs>\n<rect width=\"%d\" height=\"%d\" fill=\"#f8fafb\"/>\n", WIDTH, HEIGHT);
+}
+
+// Everything at the frame that is shown in full
+static void put_instant(const picture *p, item *items, bool outlines)
+{
+    int count = 0;
+    for (int i = 0; i < p->s->nsolids; i++) {
+        if (outlines || p->s->solid[i].mesh == KD_MESH_BALL)
+            items[count++] = (item){.z = project(p, p->placed[i].centre).z, .solid = i, .face = -1};
+        else
+            count += collect_faces(p, i, items + count);
+    }
+    for (int i = 0; i < p->s->ncoils; i++) count += collect_coil(p, i, items + count);
+    qsort(items, (size_t)count, sizeof *items, by_depth);
+    fputs("<g fill=\"currentColor\" stroke=\"currentColor\" stroke-width=\".7\" stroke-linejoin=\"round\">\n", p->file);
+    for (int i = 0; i < count; i++) {
+        if (items[i].solid < 0)
+            put_coil(p, &items[i]);
+        else if (items[i].face < 0)
+            put_whole(p, &items[i]);
+        else
+            put_face(p, &items[i]);
+    }
+    fputs("</g>\n", p->file);
+}
+
+kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
+{
+    picture p = {.file = file, .s = scene};
+    int     nfaces = 0, shown = main_frame(&scene->film);
+    for (int i = 0; i < scene->nsolids; i++)
+        nfaces += scene->solid[i].mesh == KD_MESH_BALL ? 1 : scene->mesh[scene->solid[i].mesh].nfaces;
+    int   nitems = nfaces + scene->nsolids + scene->ncoils * (WINDINGS + 1);
+    item *items = kd_alloc((size_t)nitems * sizeof *items);
+    p.placed = kd_alloc((size_t)scene->nsolids * sizeof *p.placed);
+    kd_status status = items && p.placed ? KD_OK : KD_ERR_MEMORY;
+    if (status != KD_OK) goto done;
+    open_view(&p);
+    go_to_frame(&p, shown);
+    put_head(file, title);
+    put_floor(&p);
+    for (int i = 0; i < GHOSTS && !scene->follows && !scene->falls && nfaces <= MOST_FACES; i++) {
+        go_to_frame(&p, shown * i / GHOSTS);
+        if (i == 0 || p.frame != shown * (i - 1) / GHOSTS) put_ghost(&p, items);
+    }
+    go_to_frame(&p, shown);
+    put_instant(&p, items, nfaces > MOST_FACES);
+    for (int i = 0; i < scene->ntraces; i++) put_trace(&p, &scene->trace[i]);
+    put_triad(&p);
+    fputs("</svg>\n", file);
+done:
+    kd_free(p.placed);
+    kd_free(items);
+    return status;
+}

@@ -1,0 +1,585 @@
+// scene.c: from a model and its motion to solids, springs and traces.
+//
+// Shapes of bodies are drawn as they are. What the model does not say is added in its spirit: a body without shapes is
+// made of bars between the places where joints and forces hold it; a place that lies away from all shapes of its body
+// is tied to the nearest one; joints get pins, balls, crosses and rails; places on the ground stand on small pyramids.
+#include "drawing/scene.h"
+
+#include <string.h>
+
+#include "drawing/camera.h"
+#include "drawing/mesh.h"
+
+enum {
+    MOST_SOLIDS = 6000,
+    MOST_POINTS = 64, // of one body
+    MOST_TRACES = 4,
+    FINE = 16, // sides of round meshes, for many solids: COARSE
+    COARSE = 10,
+    MANY_SOLIDS = 150
+};
+static const double MARK = 0.009;      // radius of a pin, in sizes of the mechanism
+static const double LARGEST_PIN = 2.5; // in marks
+
+// Bodies: the palette of the plots (Okabe and Ito); then joints, ground, springs.
+static const char *const COLOUR[KD_PAINT_COUNT] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
+                                                   "#56B4E9", "#4A5563", "#A7AFBA", "#7A5C1E"};
+
+const char *kd_paint_colour(int paint)
+{
+    return COLOUR[paint];
+}
+
+// ---- poses ----------------------------------------------------------------------------------------------------------
+void kd_film_pose(const kd_film *film, int frame, int body, kd_vec3 *r, kd_mat3 *R)
+{
+    *r = kd_vec(0, 0, 0);
+    *R = kd_mat_identity();
+    if (body < 0) return;
+    const double *pose = film->pose + 7 * ((size_t)frame * (size_t)film->model->nbodies + (size_t)body);
+    *r = kd_vec_of(pose);
+    *R = kd_quat_matrix(kd_quat_of(pose + 3));
+}
+
+kd_vec3 kd_film_point(const kd_film *film, int frame, const kd_point_of *point)
+{
+    kd_vec3 r;
+    kd_mat3 R;
+    kd_film_pose(film, frame, point->body, &r, &R);
+    return kd_vec_add(r, kd_mat_vec(&R, point->r));
+}
+
+static kd_vec3 unit(kd_vec3 a)
+{
+    double n = kd_vec_norm(a);
+    return n > 0.0 ? kd_vec_scale(1.0 / n, a) : kd_vec(0, 0, 1);
+}
+
+static double distance(kd_vec3 a, kd_vec3 b)
+{
+    return kd_vec_norm(kd_vec_sub(a, b));
+}
+
+// Some axes whose z is along a
+static kd_mat3 axes_along(kd_vec3 a)
+{
+    kd_vec3 z = unit(a), x = fabs(z.x) < 0.7 ? kd_vec(1, 0, 0) : kd_vec(0, 1, 0);
+    x = unit(kd_vec_axpy(x, -kd_vec_dot(x, z), z));
+    return (kd_mat3){x, kd_vec_cross(z, x), z};
+}
+
+// ---- solids ---------------------------------------------------------------------------------------------------------
+typedef struct builder {
+    kd_scene       *s;
+    const kd_model *m;
+    double          mark; // radius of a thin pin [m]
+} builder;
+
+static void add_solid(builder *b, int mesh, kd_point_of at, const kd_mat3 *R, kd_vec3 size, int paint)
+{
+    if (b->s->nsolids == MOST_SOLIDS) return;
+    b->s->solid[b->s->nsolids++] =
+        (kd_solid){.mesh = mesh, .body = at.body, .paint = paint, .r = at.r, .q = kd_quat_of_matrix(R), .size = size};
+}
+
+static void add_ball(builder *b, kd_point_of at, double radius, int paint)
+{
+    kd_mat3 R = kd_mat_identity();
+    add_solid(b, KD_MESH_BALL, at, &R, kd_vec(radius, radius, radius), paint);
+}
+
+static void add_cylinder(builder *b, kd_point_of at, const kd_mat3 *R, double radius, double length, int paint)
+{
+    int mesh = length > 8 * radius ? KD_MESH_LONG : length < 1.5 * radius ? KD_MESH_DISC : KD_MESH_CYLINDER;
+    add_solid(b, mesh, at, R, kd_vec(radius, radius, length), paint);
+}
+
+// A bar between two points of a body
+static void add_bar(builder *b, int body, kd_vec3 from, kd_vec3 to, double radius, int paint)
+{
+    kd_vec3 along = kd_vec_sub(to, from);
+    kd_mat3 R = axes_along(along);
+    add_cylinder(b, (kd_point_of){body, kd_vec_scale(0.5, kd_vec_add(from, to))}, &R, radius, kd_vec_norm(along),
+                 paint);
+}
+
+// A box; a long one in pieces along its longest edge
+static void add_box(builder *b, kd_point_of at, const kd_mat3 *R, kd_vec3 e, int paint)
+{
+    double shortest = fmin(e.x, fmin(e.y, e.z));
+    if (e.x >= e.y && e.x >= e.z && e.x > 3 * shortest) {
+        kd_mat3 turned = {R->y, R->z, R->x};
+        add_solid(b, KD_MESH_BAR, at, &turned, kd_vec(e.y, e.z, e.x), paint);
+    } else if (e.y >= e.x && e.y >= e.z && e.y > 3 * shortest) {
+        kd_mat3 turned = {R->z, R->x, R->y};
+        add_solid(b, KD_MESH_BAR, at, &turned, kd_vec(e.z, e.x, e.y), paint);
+    } else {
+        add_solid(b, e.z > 3 * shortest ? KD_MESH_BAR : KD_MESH_BOX, at, R, e, paint);
+    }
+}
+
+// A foot under a place on the ground
+static void add_foot(builder *b, kd_vec3 at, double radius)
+{
+    const kd_camera *camera = &b->s->camera;
+    kd_mat3          R = {camera->right, kd_vec_cross(camera->up, camera->right), camera->up};
+    add_solid(b, KD_MESH_PYRAMID, (kd_point_of){-1, at}, &R, kd_vec(2 * radius, 2 * radius, 3.2 * radius),
+              KD_PAINT_GROUND);
+}
+
+// ---- shapes ---------------------------------------------------------------------------------------------------------
+static void add_shape(builder *b, int body, const kd_shape *shape)
+{
+    const double *e = shape->size;
+    kd_point_of   at = {body, kd_vec_of(shape->position)};
+    kd_mat3       R = kd_quat_matrix(kd_quat_of(shape->orientation));
+    int           paint = b->s->paint[body];
+    switch (shape->kind) {
+    case KD_SPHERE:
+        add_ball(b, at, e[0], paint);
+        break;
+    case KD_BOX:
+        add_box(b, at, &R, kd_vec_of(e), paint);
+        break;
+    case KD_CYLINDER:
+    case KD_ROD:
+        add_cylinder(b, at, &R, e[0], e[1], paint);
+        break;
+    case KD_TUBE: {
+        double outer = fmax(e[0], e[1]), inner = fmin(e[0], e[1]);
+        if (e[2] > 6 * outer) // nobody looks inside
+            add_cylinder(b, at, &R, outer, e[2], paint);
+        else
+            add_solid(b, kd_mesh_of_tube(inner / outer), at, &R, kd_vec(outer, outer, e[2]), paint);
+        break;
+    }
+    case KD_SHAPE_NONE:
+        break;
+    }
+}
+
+// Half edges of the box around a shape, in its own axes
+static kd_vec3 half_edges(const kd_shape *shape)
+{
+    const double *e = shape->size;
+    switch (shape->kind) {
+    case KD_SPHERE:
+        return kd_vec(e[0], e[0], e[0]);
+    case KD_BOX:
+        return kd_vec(0.5 * e[0], 0.5 * e[1], 0.5 * e[2]);
+    case KD_CYLINDER:
+    case KD_ROD:
+        return kd_vec(e[0], e[0], 0.5 * e[1]);
+    case KD_TUBE:
+        return kd_vec(fmax(e[0], e[1]), fmax(e[0], e[1]), 0.5 * e[2]);
+    case KD_SHAPE_NONE:
+        break;
+    }
+    return kd_vec(0, 0, 0);
+}
+
+// Distance of a point of the body from the box around a shape; 0 inside
+static double distance_to_shape(const kd_shape *shape, kd_vec3 point)
+{
+    kd_mat3 R = kd_quat_matrix(kd_quat_of(shape->orientation));
+    kd_vec3 q = kd_mat_tvec(&R, kd_vec_sub(point, kd_vec_of(shape->position))), h = half_edges(shape);
+    return kd_vec_norm(kd_vec(fmax(fabs(q.x) - h.x, 0), fmax(fabs(q.y) - h.y, 0), fmax(fabs(q.z) - h.z, 0)));
+}
+
+static const kd_shape *nearest_shape(const kd_body_def *def, kd_vec3 point, double *far)
+{
+    const kd_shape *nearest = NULL;
+    *far = INFINITY;
+    for (int i = 0; i < def->nshapes; i++) {
+        double d = distance_to_shape(&def->shape[i], point);
+        if (d < *far) *far = d, nearest = &def->shape[i];
+    }
+    return nearest;
+}
+
+// ---- bodies ---------------------------------------------------------------------------------------------------------
+typedef struct points {
+    kd_vec3 at[MOST_POINTS];
+    int     count;
+} points;
+
+static bool is_sliding(const kd_joint *j)
+{
+    return j->def.kind == KD_PRISMATIC || j->def.kind == KD_SCREW || j->def.kind == KD_CYLINDRICAL;
+}
+
+// Where a joint holds a body. The place of a slide along its axis means nothing: the one beside the centre of mass is
+// taken.
+static kd_anchor held_at(const builder *b, const kd_joint *j, const kd_anchor *end)
+{
+    kd_anchor a = *end;
+    if (!is_sliding(j) || a.body < 0) return a;
+    kd_vec3 to_centre = kd_vec_sub(b->m->body[a.body].centre, a.r);
+    a.r = kd_vec_axpy(a.r, kd_vec_dot(to_centre, a.R.z), a.R.z);
+    return a;
+}
+
+// Remember the anchor of a body, unless there is one at that place already
+static void note_point(builder *b, points *list, int body, const kd_anchor *anchor)
+{
+    if (anchor->body != body || list->count == MOST_POINTS) return;
+    for (int i = 0; i < list->count; i++)
+        if (distance(list->at[i], anchor->r) < 0.5 * b->mark) return;
+    list->at[list->count++] = anchor->r;
+}
+
+static bool force_has_points(const kd_force *f)
+{
+    return f->def.kind == KD_TSDA || f->def.kind == KD_BUSHING || f->def.kind == KD_MAXWELL ||
+           f->def.kind == KD_HYDRAULIC || f->def.kind == KD_AIR_SPRING;
+}
+
+static bool constraint_has_points(const kd_constraint *c)
+{
+    return c->def.kind == KD_DISTANCE || c->def.kind == KD_POINT_ON_PLANE || c->def.kind == KD_POINT_ON_LINE ||
+           c->def.kind == KD_POINT_ON_CURVE;
+}
+
+static points points_of(builder *b, int body)
+{
+    points list = {.count = 0};
+    for (int j = 0; j < b->m->njoints; j++) {
+        const kd_joint *joint = &b->m->joint[j];
+        kd_anchor       from = held_at(b, joint, &joint->from), to = held_at(b, joint, &joint->to);
+        note_point(b, &list, body, &from);
+        note_point(b, &list, body, &to);
+    }
+    for (int i = 0; i < b->m->nforces; i++) {
+        if (!force_has_points(&b->m->force[i])) continue;
+        note_point(b, &list, body, &b->m->force[i].from);
+        note_point(b, &list, body, &b->m->force[i].to);
+    }
+    for (int i = 0; i < b->m->nconstraints; i++) {
+        if (!constraint_has_points(&b->m->constraint[i])) continue;
+        note_point(b, &list, body, &b->m->constraint[i].from);
+        note_point(b, &list, body, &b->m->constraint[i].to);
+    }
+    return list;
+}
+
+// The point of the segment a-b that is closest to c
+static kd_vec3 foot_on_segment(kd_vec3 a, kd_vec3 b, kd_vec3 c)
+{
+    kd_vec3 ab = kd_vec_sub(b, a);
+    double  s = kd_vec_dot(kd_vec_sub(c, a), ab) / kd_vec_dot(ab, ab);
+    return kd_vec_axpy(a, fmin(fmax(s, 0.0), 1.0), ab);
+}
+
+// A body without shapes: a weight on a bar, a bar, a triangle, a star
+static void add_sticks(builder *b, int body, const points *list)
+{
+    kd_vec3 centre = b->m->body[body].centre, middle = kd_vec(0, 0, 0);
+    double  thick = 0.8 * b->mark, weight = 1.8 * b->mark;
+    int     n = list->count, paint = b->s->paint[body];
+    if (n <= 1) {
+        if (n == 1 && distance(list->at[0], centre) > b->mark) add_bar(b, body, list->at[0], centre, thick, paint);
+        add_ball(b, (kd_point_of){body, centre}, weight, paint);
+    } else if (n == 2) {
+        kd_vec3 foot = foot_on_segment(list->at[0], list->at[1], centre);
+        add_bar(b, body, list->at[0], list->at[1], thick, paint);
+        if (distance(foot, centre) > 2 * b->mark) {
+            add_bar(b, body, foot, centre, thick, paint);
+            add_ball(b, (kd_point_of){body, centre}, weight, paint);
+        }
+    } else if (n == 3) {
+        for (int i = 0; i < 3; i++) add_bar(b, body, list->at[i], list->at[(i + 1) % 3], thick, paint);
+    } else {
+        for (int i = 0; i < n; i++) middle = kd_vec_axpy(middle, 1.0 / n, list->at[i]);
+        for (int i = 0; i < n; i++)
+            if (distance(middle, list->at[i]) > 0.5 * b->mark) add_bar(b, body, middle, list->at[i], thick, paint);
+    }
+}
+
+// Discs and balls that forces and constraints know of, where the body has no shape
+static bool add_wheel(builder *b, int body)
+{
+    for (int i = 0; i < b->m->nconstraints; i++) {
+        const kd_constraint *c = &b->m->constraint[i];
+        if (c->def.kind != KD_ROLLING_DISC || c->to.body != body) continue;
+        add_cylinder(b, (kd_point_of){body, c->to.r}, &c->to.R, c->def.radius, 0.12 * c->def.radius, b->s->paint[body]);
+        return true;
+    }
+    for (int i = 0; i < b->m->nforces; i++) {
+        const kd_force *f = &b->m->force[i];
+        if ((f->def.kind != KD_CONTACT && f->def.kind != KD_TYRE) || f->to.body != body || !(f->def.radius > 0))
+            continue;
+        add_ball(b, (kd_point_of){body, f->to.r}, f->def.radius, b->s->paint[body]);
+        return true;
+    }
+    return false;
+}
+
+static void add_body(builder *b, int body)
+{
+    const kd_body_def *def = &b->m->body[body].def;
+    points             list = points_of(b, body);
+    for (int i = 0; i < def->nshapes; i++) add_shape(b, body, &def->shape[i]);
+    if (def->nshapes == 0 && !add_wheel(b, body)) add_sticks(b, body, &list);
+    for (int i = 0; def->nshapes > 0 && i < list.count; i++) { // tie places that lie outside
+        double          far;
+        const kd_shape *shape = nearest_shape(def, list.at[i], &far);
+        if (far > b->mark) add_bar(b, body, list.at[i], kd_vec_of(shape->position), 0.6 * b->mark, b->s->paint[body]);
+    }
+}
+
+// Bodies of one family, name(1), name(2), .., share a colour.
+size_t kd_family_length(const char *name)
+{
+    const char *bracket = strchr(name, '(');
+    return bracket ? (size_t)(bracket - name) : strlen(name);
+}
+
+static void choose_paints(builder *b)
+{
+    int families = 0;
+    for (int i = 0; i < b->m->nbodies; i++) {
+        const char *name = b->m->body[i].name;
+        size_t      length = kd_family_length(name);
+        int         found = -1;
+        for (int k = i - 1; k >= 0 && found < 0 && name[length] == '('; k--) {
+            const char *other = b->m->body[k].name;
+            if (kd_family_length(other) == length && strncmp(name, other, length) == 0) found = b->s->paint[k];
+        }
+        b->s->paint[i] = found >= 0 ? found : families++ % KD_PAINT_BODIES;
+    }
+}
+
+// ---- joints ---------------------------------------------------------------------------------------------------------
+// Thickness of a body around a place
+static double thickness(const builder *b, const kd_anchor *a)
+{
+    double          far;
+    const kd_shape *shape = a->body < 0 ? NULL : nearest_shape(&b->m->body[a->body].def, a->r, &far);
+    if (!shape || shape->kind == KD_SPHERE) return 0.0;
+    kd_vec3 h = half_edges(shape);
+    return 2.0 * fmin(h.x, fmin(h.y, h.z));
+}
+
+static bool is_bare(const builder *b, int body)
+{
+    return body < 0 || b->m->body[body].def.nshapes == 0;
+}
+
+// A rail along the axis of a sliding joint, as long as the motion needs it
+static void add_rail(builder *b, const kd_joint *j)
+{
+    const kd_film *film = &b->s->film;
+    double         low = 0, high = 0;
+    kd_vec3        axis = j->from.R.z;
+    kd_anchor      slider = held_at(b, j, &j->to);
+    for (int i = 0; i < film->nframes; i++) {
+        kd_vec3     r;
+        kd_mat3     R;
+        kd_point_of to = {slider.body, slider.r};
+        kd_film_pose(film, i, j->from.body, &r, &R);
+        double q = kd_vec_dot(kd_vec_sub(kd_mat_tvec(&R, kd_vec_sub(kd_film_point(film, i, &to), r)), j->from.r), axis);
+        low = i == 0 ? q : fmin(low, q);
+        high = i == 0 ? q : fmax(high, q);
+    }
+    if (high - low > KD_CAMERA_TRAVEL * b->s->size) return; // a drive, not a slide
+    double  over = 6 * b->mark;
+    kd_vec3 from = kd_vec_axpy(j->from.r, low - over, axis), to = kd_vec_axpy(j->from.r, high + over, axis);
+    bool    ground = j->from.body < 0;
+    add_bar(b, j->from.body, from, to, 0.5 * b->mark, ground ? KD_PAINT_GROUND : KD_PAINT_JOINT);
+    if (!ground) return;
+    double edge = 2.5 * b->mark;
+    add_box(b, (kd_point_of){-1, from}, &j->from.R, kd_vec(edge, edge, edge), KD_PAINT_GROUND);
+    add_box(b, (kd_point_of){-1, to}, &j->from.R, kd_vec(edge, edge, edge), KD_PAINT_GROUND);
+}
+
+static void add_joint(builder *b, const kd_joint *j)
+{
+    double pin = fmin(fmax(0.62 * fmax(thickness(b, &j->from), thickness(b, &j->to)), b->mark), LARGEST_PIN * b->mark);
+    kd_point_of from = {j->from.body, j->from.r}, to = {j->to.body, j->to.r};
+    kd_mat3     across = {j->to.R.y, j->to.R.z, j->to.R.x}; // z along x of `to`
+    bool        slides = is_sliding(j);
+    switch (j->def.kind) {
+    case KD_REVOLUTE:
+        add_cylinder(b, from, &j->from.R, pin, 2.6 * pin, KD_PAINT_JOINT);
+        break;
+    case KD_UNIVERSAL:
+        add_cylinder(b, from, &j->from.R, 0.55 * pin, 3.4 * pin, KD_PAINT_JOINT);
+        add_cylinder(b, to, &across, 0.55 * pin, 3.4 * pin, KD_PAINT_JOINT);
+        break;
+    case KD_SPHERICAL:
+        add_ball(b, to, 1.25 * pin, KD_PAINT_JOINT);
+        break;
+    case KD_PLANAR:
+        add_solid(b, KD_MESH_BOX, to, &j->to.R, kd_vec(4 * b->mark, 4 * b->mark, 0.5 * b->mark), KD_PAINT_JOINT);
+        break;
+    case KD_PRISMATIC:
+    case KD_SCREW:
+    case KD_CYLINDRICAL:
+    case KD_FIXED:
+    case KD_FREE:
+    case KD_CARDAN:
+    case KD_JOINT_KIND_COUNT:
+        break;
+    }
+    if (slides && (is_bare(b, from.body) || is_bare(b, to.body))) add_rail(b, j);
+    if (slides && to.body >= 0 && is_bare(b, to.body))
+        add_box(b, (kd_point_of){to.body, held_at(b, j, &j->to).r}, &j->to.R,
+                kd_vec(2.6 * b->mark, 2.6 * b->mark, 4 * b->mark), b->s->paint[to.body]);
+    bool stands = !slides && j->def.kind != KD_FREE && j->def.kind != KD_CARDAN && j->def.kind != KD_PLANAR;
+    if (stands && (from.body < 0 || to.body < 0)) add_foot(b, from.body < 0 ? from.r : to.r, pin);
+}
+
+// ---- forces and constraints -----------------------------------------------------------------------------------------
+// A cylinder is a rod that grows.
+static void add_coil(builder *b, const kd_force *f)
+{
+    const double width = f->def.kind == KD_HYDRAULIC ? 0.0 : 1.9 * b->mark;
+    b->s->coil[b->s->ncoils++] = (kd_coil){{f->from.body, f->from.r}, {f->to.body, f->to.r}, width};
+    if (f->from.body < 0) add_foot(b, f->from.r, b->mark);
+    if (f->to.body < 0) add_foot(b, f->to.r, b->mark);
+}
+
+// The rod of a distance constraint keeps its length: it is a spring without windings
+static void add_rod(builder *b, const kd_constraint *c)
+{
+    b->s->coil[b->s->ncoils++] = (kd_coil){{c->from.body, c->from.r}, {c->to.body, c->to.r}, 0.0};
+    add_ball(b, (kd_point_of){c->from.body, c->from.r}, b->mark, KD_PAINT_JOINT);
+    add_ball(b, (kd_point_of){c->to.body, c->to.r}, b->mark, KD_PAINT_JOINT);
+}
+
+// ---- traces ---------------------------------------------------------------------------------------------------------
+static void add_trace(builder *b, int body, kd_vec3 r)
+{
+    kd_scene *s = b->s;
+    if (body < 0 || s->ntraces == MOST_TRACES) return;
+    for (int i = 0; i < s->ntraces; i++)
+        if (s->trace[i].at.body == body && distance(s->trace[i].at.r, r) < 0.1 * b->mark) return;
+    s->trace[s->ntraces++] = (kd_trace){{body, r}, s->paint[body]};
+}
+
+static double path_length(const kd_film *film, kd_point_of at)
+{
+    double  length = 0;
+    kd_vec3 last = kd_film_point(film, 0, &at);
+    for (int i = 1; i < film->nframes; i++) {
+        kd_vec3 now = kd_film_point(film, i, &at);
+        length += distance(last, now);
+        last = now;
+    }
+    return length;
+}
+
+// Points whose position a sensor reads; else the named frames; else the centre of mass that goes farthest.
+static void choose_traces(builder *b)
+{
+    for (int i = 0; i < b->m->nsensors; i++) {
+        kd_path path;
+        if (!kd_path_parse(b->m, b->m->sensor[i].def.value, &path, NULL, 0)) continue;
+        bool place = path.property == KD_PROPERTY_POS || path.property == KD_PROPERTY_COM;
+        if (place && path.section == KD_SECTION_FRAME)
+            add_trace(b, b->m->frame[path.element].at.body, b->m->frame[path.element].at.r);
+        if (place && path.section == KD_SECTION_BODY)
+            add_trace(b, path.element,
+                      path.property == KD_PROPERTY_COM ? b->m->body[path.element].centre : kd_vec(0, 0, 0));
+    }
+    for (int i = 0; b->s->ntraces == 0 && i < b->m->nframes; i++)
+        add_trace(b, b->m->frame[i].at.body, b->m->frame[i].at.r);
+    double longest = 0;
+    int    best = -1;
+    for (int i = 0; b->s->ntraces == 0 && i < b->m->nbodies; i++) {
+        double length = path_length(&b->s->film, (kd_point_of){i, b->m->body[i].centre});
+        if (length > longest) longest = length, best = i;
+    }
+    if (best >= 0) add_trace(b, best, b->m->body[best].centre);
+}
+
+// ---- size --------------------------------------------------------------------------------------------------------
+typedef struct box {
+    kd_vec3 low, high;
+} box;
+
+static void extend(box *b, kd_vec3 a)
+{
+    b->low = kd_vec(fmin(b->low.x, a.x), fmin(b->low.y, a.y), fmin(b->low.z, a.z));
+    b->high = kd_vec(fmax(b->high.x, a.x), fmax(b->high.y, a.y), fmax(b->high.z, a.z));
+}
+
+static const box EMPTY = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+
+static void extend_by_anchor(const builder *b, box *around, const kd_anchor *a)
+{
+    kd_point_of at = {a->body, a->r};
+    extend(around, kd_film_point(&b->s->film, 0, &at));
+}
+
+// The mechanism at the first frame: centres, places of joints and springs, boxes around shapes
+static double size_of_mechanism(const builder *b)
+{
+    box around = EMPTY;
+    for (int i = 0; i < b->m->nbodies; i++) {
+        const kd_body *body = &b->m->body[i];
+        kd_point_of    at = {i, body->centre};
+        extend(&around, kd_film_point(&b->s->film, 0, &at));
+        for (int k = 0; k < body->def.nshapes; k++) {
+            kd_mat3 R = kd_quat_matrix(kd_quat_of(body->def.shape[k].orientation));
+            kd_vec3 h = half_edges(&body->def.shape[k]);
+            for (int c = 0; c < 8; c++) {
+                kd_vec3 corner = kd_vec(c & 1 ? h.x : -h.x, c & 2 ? h.y : -h.y, c & 4 ? h.z : -h.z);
+                at.r = kd_vec_add(kd_vec_of(body->def.shape[k].position), kd_mat_vec(&R, corner));
+                extend(&around, kd_film_point(&b->s->film, 0, &at));
+            }
+        }
+    }
+    for (int j = 0; j < b->m->njoints; j++) {
+        if (b->m->joint[j].def.kind == KD_FREE) continue;
+        kd_anchor from = held_at(b, &b->m->joint[j], &b->m->joint[j].from);
+        kd_anchor to = held_at(b, &b->m->joint[j], &b->m->joint[j].to);
+        if (from.body >= 0 || !is_sliding(&b->m->joint[j])) extend_by_anchor(b, &around, &from);
+        if (to.body >= 0 || !is_sliding(&b->m->joint[j])) extend_by_anchor(b, &around, &to);
+    }
+    for (int i = 0; i < b->m->nforces; i++) {
+        if (!force_has_points(&b->m->force[i])) continue;
+        extend_by_anchor(b, &around, &b->m->force[i].from);
+        extend_by_anchor(b, &around, &b->m->force[i].to);
+    }
+    double size = b->m->nbodies > 0 ? kd_vec_norm(kd_vec_sub(around.high, around.low)) : 0.0;
+    return size > 1e-9 ? size : 1.0;
+}
+
+// ---- all ------------------------------------------------------------------------------------------------------------
+kd_status kd_scene_build(const kd_film *film, kd_scene *s)
+{
+    const kd_model *m = film->model;
+    *s = (kd_scene){.film = *film};
+    builder b = {.s = s, .m = m};
+    int     nshapes = 0;
+    for (int i = 0; i < m->nbodies; i++) nshapes += m->body[i].def.nshapes;
+    s->nmeshes = KD_MESHES;
+    s->mesh = kd_meshes_create(&s->arena, nshapes + m->njoints > MANY_SOLIDS ? COARSE : FINE);
+    s->solid = kd_arena_cut(&s->arena, MOST_SOLIDS, sizeof *s->solid);
+    s->coil = kd_arena_cut(&s->arena, (size_t)m->nforces + (size_t)m->nconstraints, sizeof *s->coil);
+    s->trace = kd_arena_cut(&s->arena, MOST_TRACES, sizeof *s->trace);
+    s->paint = kd_cut_int(&s->arena, m->nbodies);
+    if (s->arena.failed) {
+        kd_scene_release(s);
+        return KD_ERR_MEMORY;
+    }
+    s->size = size_of_mechanism(&b);
+    b.mark = MARK * s->size;
+    kd_camera_choose(s);
+    choose_paints(&b);
+    for (int i = 0; i < m->nbodies; i++) add_body(&b, i);
+    for (int i = 0; i < m->njoints; i++) add_joint(&b, &m->joint[i]);
+    for (int i = 0; i < m->nforces; i++)
+        if (force_has_points(&m->force[i]) && m->force[i].def.kind != KD_BUSHING) add_coil(&b, &m->force[i]);
+    for (int i = 0; i < m->nconstraints; i++)
+        if (m->constraint[i].def.kind == KD_DISTANCE) add_rod(&b, &m->constraint[i]);
+    choose_traces(&b);
+    kd_camera_fit(s);
+    return KD_OK;
+}
+
+void kd_scene_release(kd_scene *s)
+{
+    kd_arena_release(&s->arena);
+}

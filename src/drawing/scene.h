@@ -1,0 +1,105 @@
+// drawing/scene.h: what there is to see of a moving mechanism: solids fixed in bodies, springs, traces of points, and a
+// camera that shows all of the motion.
+//
+// A solid is a mesh of unit size, scaled, turned and shifted in its body. Everything that is drawn beyond the shapes of
+// the model is made here: bars between the joints of bodies without shape, pins, rails, feet on the ground.
+#ifndef KD_DRAWING_SCENE_H
+#define KD_DRAWING_SCENE_H
+
+#include "core/memory.h"
+#include "math/space.h"
+#include "model/model.h"
+
+// A motion: poses of all bodies (7 numbers each, as kd_poses_at gives them) at some times.
+typedef struct kd_film {
+    const kd_model *model;
+    int             nframes;
+    const double   *t;    // (nframes)
+    const double   *pose; // (nframes x 7 nbodies)
+} kd_film;
+
+// A convex polyhedron, or a tube: faces as loops of vertices, counterclockwise from outside.
+typedef struct kd_mesh {
+    int      nvertices, nfaces;
+    kd_vec3 *vertex;
+    int      nmarked; // the first faces are darker, so that one sees a disc turn
+    bool     hollow;  // a tube
+    int     *first;   // (nfaces + 1) first entry of a face in `corner`
+    int     *corner;
+} kd_mesh;
+
+enum { KD_MESH_BALL = -1 }; // the unit ball has no faces
+
+typedef enum kd_paint { // colours: those of bodies come first
+    KD_PAINT_BODY,
+    KD_PAINT_BODIES = 6,
+    KD_PAINT_JOINT = KD_PAINT_BODIES,
+    KD_PAINT_GROUND,
+    KD_PAINT_SPRING,
+    KD_PAINT_COUNT
+} kd_paint;
+const char *kd_paint_colour(int paint); // "#0072B2"
+
+typedef struct kd_solid {
+    int     mesh; // KD_MESH_BALL, or its number
+    int     body; // -1: ground
+    int     paint;
+    kd_vec3 r; // centre in the body's frame
+    kd_quat q; // axes
+    kd_vec3 size;
+} kd_solid;
+
+typedef struct kd_point_of { // a point fixed in a body (-1: ground)
+    int     body;
+    kd_vec3 r;
+} kd_point_of;
+
+typedef struct kd_coil { // a spring between two points
+    kd_point_of from, to;
+    double      radius;
+} kd_coil;
+
+typedef struct kd_trace {
+    kd_point_of at;
+    int         paint;
+} kd_trace;
+
+// The camera looks at `centre` along -w from the distance `distance`; a point q relative to the centre appears at
+// k (q.u, q.v), k = distance / (distance - q.w). u is to the right, v up.
+typedef struct kd_camera {
+    kd_vec3 centre;
+    kd_vec3 up, front, right; // axes of the orbit: w = cos(el) (cos(az) front + sin(az) right) + sin(el) up
+    double  azimuth, elevation;
+    double  distance;
+    double  low[2], high[2]; // the rectangle that holds the motion
+} kd_camera;
+
+typedef struct kd_scene {
+    kd_film   film;
+    int       nmeshes, nsolids, ncoils, ntraces;
+    kd_mesh  *mesh;
+    kd_solid *solid;
+    kd_coil  *coil;
+    kd_trace *trace;
+    kd_camera camera;
+    double    radius;      // of a ball about the centre that holds the motion
+    double    size;        // of the mechanism: diagonal of the box around it at the first frame
+    double    floor, grid; // height of the ground plane over the centre, distance of its lines
+    bool      follows;     // the mechanism travels along the ground: the camera goes with it
+    bool      falls;       // the same up or down
+    kd_vec3   low, high;   // box around all positions of bodies, for rounding
+    int      *paint;       // (nbodies)
+    kd_arena  arena;
+} kd_scene;
+
+// Needs at least one frame. On failure there is nothing to release.
+kd_status kd_scene_build(const kd_film *film, kd_scene *scene) KD_NODISCARD;
+void      kd_scene_release(kd_scene *scene);
+
+// Pose of a body (-1: ground) in a frame, and a point of it in the world.
+void    kd_film_pose(const kd_film *film, int frame, int body, kd_vec3 *r, kd_mat3 *R);
+kd_vec3 kd_film_point(const kd_film *film, int frame, const kd_point_of *point);
+// Length of the part of a name that bodies of one family share: name(1), name(2), ..
+size_t kd_family_length(const char *name);
+
+#endif

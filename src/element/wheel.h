@@ -1,0 +1,79 @@
+// wheel.h: a wheel on a rail: where they touch, how far they are apart, and the tangential forces between them.
+//
+// The rail lies along x of frame A, z up; its head is the cylinder z = S(y). The wheel is a surface of revolution about
+// the axle n = y axis of frame B, radius R(xi) at the distance xi from the origin d of B. Seen along x the wheel is the
+// curve
+//
+//     (Y, Z) = (d_y, d_z) + xi (n_y, n_z) + R (u_y, u_z),      u_x = R' n_x,  u . n = 0,  |u| = 1, u downwards
+//
+// (points whose normal N = u - R' n has no x component), and
+//
+//     g(d, n, xi) = S(Y) - Z            the gap, negative where there is air: a constraint, multiplier > 0 when pressed
+//     c(d, n, xi) = N_y + S'(Y) N_z     tangency; c = 0 where dg/dxi = 0
+//
+// Five measures matter: d_y, d_z, n_x, n_y, n_z. Derivation: docs/methods/wheel-rail.md
+#ifndef KARDAN_ELEMENT_WHEEL_H
+#define KARDAN_ELEMENT_WHEEL_H
+
+#include "expr/curve.h"
+#include "expr/jet.h"
+#include "math/space.h"
+#include "model/model.h"
+
+enum {
+    KD_WHEEL_INPUTS = 5,     // d_y, d_z, n_x, n_y, n_z
+    KD_CREEP_VARIABLES = 23, // d, n, d', omega, d0, d0', omega0 (three each), xi, lambda
+};
+
+typedef struct kd_profile { // f(x): straight line, arc or table
+    enum { KD_PROFILE_LINE, KD_PROFILE_ARC, KD_PROFILE_CURVE } kind;
+    double          slope;          // line: f = slope x
+    double          radius, centre; // arc: f = sign (sqrt(radius^2 - (x - centre)^2) - sqrt(radius^2 - centre^2))
+    double          sign;
+    const kd_curve *curve;
+} kd_profile;
+
+typedef struct kd_wheel {
+    const kd_wheel_rail *def;
+    bool                 unknown; // xi is an unknown s of the equations of motion
+    bool                 by_load; // the creep forces depend on the multiplier
+    int                  contact; // unknown: place in s
+    int                  row;     // of g, before redundant ones are left out
+    int                  lambda;  // place of its multiplier; -1: the row is left out
+    int                  slot[KD_WHEEL_INPUTS];
+    double               side; // +1 left, -1 right
+    kd_profile           tread, head;
+    double               a, b; // half axes at the given load
+    double               kalker[4];
+} kd_wheel;
+
+// Profiles, ellipse and coefficients from the definition; curves may be NULL.
+void kd_wheel_create(kd_wheel *wheel, const kd_wheel_rail *def, const kd_curve *tread, const kd_curve *head);
+
+// R(xi) and S(y), each with four derivatives.
+void kd_wheel_tread(const kd_wheel *wheel, double xi, double R[5]);
+void kd_wheel_head(const kd_wheel *wheel, double y, double S[5]);
+
+typedef struct kd_wheel_point { // one position of the contact, with first derivatives by the inputs and by xi (last)
+    double g, c;
+    double g_x[KD_WHEEL_INPUTS + 1], c_x[KD_WHEEL_INPUTS + 1];
+} kd_wheel_point;
+
+void kd_wheel_at(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS], double xi, kd_wheel_point *out);
+// xi from c = 0; NaN: the wheel does not meet the rail.
+double kd_wheel_solve(const kd_wheel *wheel, const double in[KD_WHEEL_INPUTS]);
+double kd_wheel_nominal(const kd_wheel *wheel); // xi in the middle of the track
+
+// g as a function of the inputs alone: xi follows from c = const. Value, time derivatives and their changes along the
+// tangent of the inputs; where xi is unknown, xi_d is its own change along the tangent. xi solves c = 0 unless it is
+// unknown.
+kd_jet kd_wheel_gap(const kd_wheel *wheel, const kd_jet in[KD_WHEEL_INPUTS], double xi, double xi_d);
+
+// ---- creep and flange -----------------------------------------------------------------------------------------------
+// Variables: d, n, d', omega of B in A; d0, d0', omega0 of the ground in A; xi; lambda. Forces on B at its origin and
+// moments about it, axes of A. energy (may be NULL): power lost in creep, potential of the flange and its rate.
+void kd_wheel_creep(const kd_wheel *wheel, const double x[KD_CREEP_VARIABLES], double force[6], double energy[3]);
+// The same with derivatives J (6 x KD_CREEP_VARIABLES, column-major); where xi is not unknown it follows d and n.
+void kd_wheel_creep_jacobian(const kd_wheel *wheel, const double x[KD_CREEP_VARIABLES], double force[6], double *J);
+
+#endif

@@ -1,0 +1,89 @@
+// natural.c: natural sizes of the components of a DAE.
+//
+// Positions u_i, velocities u_j / T and accelerations u_j / T^2 by the natural units of the model. Energy
+// E = max M_jj u_j^2 / T^2; a multiplier of a row c does the work lambda c u: its size is E / max_j |c_j u_j|. States
+// of elements and auxiliary variables have no size that is known here: 1.
+#include "forms/natural.h"
+
+#include <math.h>
+
+#include "core/memory.h"
+
+typedef struct sizes {
+    const kd_eom *eom;
+    kd_dims       dims;
+    double        T, energy;
+    double       *GZ, *HZ, *M, *u; // (nlambda x nv), (nmu x nv), (nv x nv), (3 nu)
+    kd_eom_data  *data;
+} sizes;
+
+// The start; false: its functions do not answer
+static bool go_to(sizes *s, const kd_inputs *inputs, const kd_state *x)
+{
+    double *du = s->u + s->dims.nu, *ddu = du + s->dims.nu;
+    if (s->dims.nu > 0 && inputs && inputs->eval && inputs->eval(x->t, inputs->context, s->u, du, ddu) != KD_EVAL_OK)
+        return false;
+    kd_eom_at_parameters(s->data, x->theta);
+    kd_eom_at_time(s->data, x->t, s->u, du, ddu, x->z);
+    kd_eom_at_position(s->data, x->p, x->s);
+    kd_eom_at_velocity(s->data, x->v, x->r);
+    return kd_eom_eval(s->data, KD_MASS, s->M) == KD_EVAL_OK &&
+           (s->dims.nlambda + s->dims.nmu == 0 || kd_eom_constraint_matrices(s->data, s->GZ, s->HZ) == KD_EVAL_OK);
+}
+
+static void find_energy(sizes *s)
+{
+    const int nv = s->dims.nv;
+    s->energy = 0;
+    for (int j = 0; j < nv; j++) {
+        const double speed = kd_eom_unit(s->eom, j) / s->T;
+        s->energy = fmax(s->energy, fabs(s->M[j + nv * j]) * speed * speed);
+    }
+    if (!(s->energy > 0)) s->energy = 1;
+}
+
+static double multiplier(const sizes *s, const double *C, int rows, int i)
+{
+    double most = 0;
+    for (int j = 0; j < s->dims.nv; j++) most = fmax(most, fabs(C[i + rows * j]) * kd_eom_unit(s->eom, j));
+    return most > 0 ? s->energy / most : 1;
+}
+
+static void fill(const sizes *s, kd_dae *dae)
+{
+    const kd_dims d = s->dims;
+    const int     lambda = d.np + d.nv + d.nr + d.nw + d.ns, all = lambda + d.nlambda + d.nmu;
+    dae->time = s->T;
+    for (int i = 0; i < dae->n; i++) {
+        double *unit = &dae->unit[i];
+        *unit = 1;
+        if (i < dae->nstate && i < d.np)
+            *unit = kd_eom_position_unit(s->eom, i);
+        else if (i < dae->nstate && i < d.np + d.nv)
+            *unit = kd_eom_unit(s->eom, i - d.np) / s->T;
+        else if (i >= lambda && i < lambda + d.nlambda)
+            *unit = multiplier(s, s->GZ, d.nlambda, i - lambda);
+        else if (i >= lambda + d.nlambda && i < all)
+            *unit = multiplier(s, s->HZ, d.nmu, i - lambda - d.nlambda);
+    }
+}
+
+kd_status kd_natural_units(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_dae *dae)
+{
+    kd_arena arena = {0};
+    sizes    s = {.eom = eom, .dims = kd_eom_dims(eom), .T = kd_eom_time(eom)};
+    dae->unit = kd_alloc((size_t)dae->n * sizeof *dae->unit);
+    s.GZ = kd_cut_matrix(&arena, s.dims.nlambda, s.dims.nv);
+    s.HZ = kd_cut_matrix(&arena, s.dims.nmu, s.dims.nv);
+    s.M = kd_cut_matrix(&arena, s.dims.nv, s.dims.nv);
+    s.u = kd_cut_double(&arena, 3 * s.dims.nu);
+    kd_status status = !dae->unit || arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &s.data);
+    if (status >= 0 && !go_to(&s, inputs, x)) status = kd_eom_data_fault(s.data).status;
+    if (status >= 0) {
+        find_energy(&s);
+        fill(&s, dae);
+    }
+    kd_eom_data_destroy(s.data);
+    kd_arena_release(&arena);
+    return status;
+}

@@ -1,0 +1,460 @@
+// ode.c: the underlying ordinary differential equation of the equations of motion, x = [p v r]:
+//
+//     p' = Z v,   v' = a,   r' = b     with (a, lambda, mu, w, s) from residual = 0, gII = 0, hI = 0, d = 0, c = 0
+//
+// Constraints hold on acceleration level only: positions and velocities drift unless they are projected (S1 Eq. 36).
+// Without constraints and auxiliary variables a comes from the explicit formalism of the definition, where it has one.
+// Newton matrices for implicit integrators: ode_newton.c. Method: docs/methods/projection.md
+#include "forms/ode.h"
+#include "core/text.h"
+#include "forms/ode_impl.h"
+#include "point/projection.h"
+#include <string.h>
+
+#define RESERVED 600 // size of x up to which Newton matrices are allocated at creation
+
+// ---- faults ---------------------------------------------------------------------------------------------------------
+
+kd_status kd_ode_fail(kd_ode *self, kd_status status, const char *what)
+{
+    self->fault = status;
+    kd_text(self->message, sizeof self->message, "%s", what);
+    return status;
+}
+
+kd_eval kd_ode_note(kd_ode *self, kd_eval answer, const char *what)
+{
+    if (answer == KD_EVAL_OK) return answer;
+    const char *message;
+    self->fault = kd_acceleration_fault(self->acceleration, &message);
+    kd_text(self->message, sizeof self->message, "%s%s", what, message);
+    return answer;
+}
+
+// The same for what the evaluation point refused.
+static kd_eval note_data(kd_ode *self, kd_eval answer)
+{
+    if (answer == KD_EVAL_OK) return answer;
+    const kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_status          status = kd_eom_data_fault(data).status;
+    if (status >= 0) status = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+    kd_ode_fail(self, status, kd_eom_data_message(data));
+    return answer;
+}
+
+static kd_status ode_fault(void *impl, const char **message)
+{
+    kd_ode *self = impl;
+    if (message) *message = self->message;
+    return self->fault;
+}
+
+// ---- the point ------------------------------------------------------------------------------------------------------
+
+static bool same_point(const kd_ode *self, const kd_ode_point *point, double t, const double *x)
+{
+    kd_dims         d = self->dims;
+    const kd_state *state = self->state;
+    return point->known && point->t == t && memcmp(point->x, x, (size_t)self->n * sizeof *x) == 0 &&
+           (d.nz == 0 || memcmp(point->z, state->z, (size_t)d.nz * sizeof *x) == 0) &&
+           memcmp(point->active, state->active_lambda, (size_t)d.nlambda) == 0 &&
+           memcmp(point->active + d.nlambda, state->active_mu, (size_t)d.nmu) == 0;
+}
+
+static void set_point(const kd_ode *self, kd_ode_point *point, double t, const double *x)
+{
+    kd_dims         d = self->dims;
+    const kd_state *state = self->state;
+    point->known = false;
+    point->t = t;
+    memmove(point->x, x, (size_t)self->n * sizeof *x);
+    memcpy(point->w, self->guess, (size_t)(self->nwhole - self->n) * sizeof *x);
+    if (d.nz > 0) memcpy(point->z, state->z, (size_t)d.nz * sizeof *x);
+    memcpy(point->active, state->active_lambda, (size_t)d.nlambda);
+    memcpy(point->active + d.nlambda, state->active_mu, (size_t)d.nmu);
+}
+
+// a of the explicit formalism, for equations without multipliers and auxiliary variables
+static kd_eval explicit_acceleration(kd_ode *self, kd_ode_point *at)
+{
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_eval answer = kd_acceleration_at(self->acceleration, at->t, at->x, at->s, at->x + self->xv, at->x + self->xr);
+    if (answer != KD_EVAL_OK) return kd_ode_note(self, answer, "");
+    kd_eom_at_acceleration(data, self->zero, at->w, at->lambda, at->mu);
+    return note_data(self, kd_eom_acceleration(data, at->a));
+}
+
+static kd_eval accelerations(kd_ode *self, kd_ode_point *at)
+{
+    kd_eval answer = kd_ode_note(self, kd_acceleration_contacts(self->acceleration, at->t, at->x, at->s), "");
+    if (answer != KD_EVAL_OK) return answer;
+    if (self->direct) {
+        answer = explicit_acceleration(self, at);
+        if (answer != KD_EVAL_RETRY) return answer; // M singular for the recursion: once more with all equations
+    }
+    return kd_ode_note(self,
+                       kd_acceleration_solve(self->acceleration, at->t, at->x, at->s, at->x + self->xv,
+                                             at->x + self->xr, at->a, at->w, at->lambda, at->mu),
+                       "");
+}
+
+// p' = Z v; the data are at the point
+static kd_eval position_rate(kd_ode *self, kd_ode_point *at)
+{
+    if (!self->position.identity)
+        return note_data(self, kd_eom_eval(kd_acceleration_data(self->acceleration), KD_KINEMATICS, at->xdot));
+    memcpy(at->xdot, at->x + self->xv, (size_t)self->dims.np * sizeof *at->x);
+    return KD_EVAL_OK;
+}
+
+// v' = a and r' = b of the accelerations that were found
+static kd_eval other_rates(kd_ode *self, kd_ode_point *at)
+{
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
+    kd_eval answer = self->dims.nr > 0 ? note_data(self, kd_eom_eval(data, KD_B, at->xdot + self->xr)) : KD_EVAL_OK;
+    memcpy(at->xdot + self->xv, at->a, (size_t)self->dims.nv * sizeof *at->x);
+    return answer;
+}
+
+kd_eval kd_ode_solve(kd_ode *self, double t, const double *x)
+{
+    kd_ode_point *at = &self->last;
+    if (same_point(self, at, t, x)) return KD_EVAL_OK;
+    set_point(self, at, t, x);
+    kd_eval answer = accelerations(self, at);
+    if (answer == KD_EVAL_OK) answer = other_rates(self, at);
+    if (answer == KD_EVAL_OK) answer = position_rate(self, at);
+    if (answer != KD_EVAL_OK) return answer;
+    memcpy(self->guess, at->w, (size_t)(self->nwhole - self->n) * sizeof *x);
+    at->known = true;
+    return KD_EVAL_OK;
+}
+
+// ---- right-hand side ------------------------------------------------------------------------------------------------
+
+kd_eval kd_ode_rhs(void *impl, double t, const double *x, double *xdot)
+{
+    kd_ode *self = impl;
+    kd_eval answer = kd_ode_solve(self, t, x);
+    if (answer == KD_EVAL_OK) memcpy(xdot, self->last.xdot, (size_t)self->n * sizeof *x);
+    return answer;
+}
+
+static kd_eval ode_rhs(void *impl, double t, const double *x, double *xdot)
+{
+    ((kd_ode *)impl)->counters.residuals++;
+    return kd_ode_rhs(impl, t, x, xdot);
+}
+
+// Half-explicit stage: the multipliers are those with which base + factor x' satisfies gI = 0 and h = 0 at t_next. What
+// is left in self->last is no solution at (t, x).
+static kd_eval ode_stage(void *impl, double t, const double *x, double t_next, const double *base, double factor,
+                         double *xdot)
+{
+    kd_ode       *self = impl;
+    kd_ode_point *at = &self->last;
+    if (self->dims.nlambda + self->dims.nmu == 0) return ode_rhs(impl, t, x, xdot);
+    self->counters.residuals++;
+    set_point(self, at, t, x);
+    kd_acceleration *acceleration = self->acceleration;
+    kd_eval          answer = kd_ode_note(self, kd_acceleration_contacts(acceleration, t, at->x, at->s), "");
+    if (answer == KD_EVAL_OK)
+        answer = kd_ode_note(self,
+                             kd_acceleration_at(acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr), "");
+    if (answer == KD_EVAL_OK) answer = position_rate(self, at);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < self->dims.np; i++) self->next[i] = base[i] + factor * at->xdot[i];
+    const kd_next next = {.t = t_next, .p = self->next, .v = base + self->xv, .factor = factor};
+    answer = kd_ode_note(self,
+                         kd_acceleration_stage(acceleration, &next, t, at->x, at->s, at->x + self->xv, at->x + self->xr,
+                                               at->a, at->w, at->lambda, at->mu),
+                         "");
+    if (answer == KD_EVAL_OK) answer = other_rates(self, at);
+    if (answer == KD_EVAL_OK) memcpy(xdot, at->xdot, (size_t)self->n * sizeof *x);
+    return answer;
+}
+
+// x' - rhs
+static kd_eval ode_residual(void *impl, double t, const double *x, const double *xdot, double *F)
+{
+    kd_ode *self = impl;
+    self->counters.residuals++;
+    kd_eval answer = kd_ode_rhs(impl, t, x, F);
+    for (int i = 0; i < self->n && answer == KD_EVAL_OK; i++) F[i] = xdot[i] - F[i];
+    return answer;
+}
+
+static kd_eval ode_complete(void *impl, double t, const double *x, double *rest)
+{
+    kd_ode *self = impl;
+    kd_eval answer = kd_ode_solve(self, t, x);
+    if (answer == KD_EVAL_OK)
+        memcpy(rest, self->last.w, (size_t)(self->nwhole - self->n + self->dims.nv) * sizeof *rest);
+    return answer;
+}
+
+// The state of the caller has been made consistent and is the best guess.
+static kd_eval ode_start(void *impl, double t, const double *x, double *xdot)
+{
+    kd_ode *self = impl;
+    if (!same_point(self, &self->last, t, x))
+        memcpy(self->guess, self->state->w, (size_t)(self->nwhole - self->n) * sizeof *x);
+    kd_eval answer = kd_ode_check_rank(self, t, x);
+    if (answer == KD_EVAL_OK) answer = kd_ode_rhs(impl, t, x, xdot);
+    if (answer == KD_EVAL_OK)
+        answer = kd_ode_note(self, kd_acceleration_select(self->acceleration, t, x, self->last.s), "");
+    return answer;
+}
+
+// Nothing but x' changes; where p' = v, p'' changes by as much as v'.
+static kd_eval ode_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
+{
+    kd_ode *self = impl;
+    for (int i = 0; i < self->n; i++) jump[i] = -xdot[i];
+    memset(bend, 0, (size_t)self->n * sizeof *bend);
+    kd_eval answer = ode_rhs(impl, t, x, xdot);
+    for (int i = 0; i < self->n; i++) jump[i] += xdot[i];
+    for (int i = 0; i < self->xv; i++) jump[i] = 0;
+    if (self->position.identity) memcpy(bend, jump + self->xv, (size_t)self->dims.nv * sizeof *bend);
+    return answer;
+}
+
+// ---- ends of steps --------------------------------------------------------------------------------------------------
+
+// quaternion norms
+static kd_eval ode_correct(void *impl, double t, double *x, const double *xdot)
+{
+    kd_ode *self = impl;
+    (void)xdot;
+    double *s = self->guess + self->dims.nw;
+    kd_eval answer = kd_acceleration_at(self->acceleration, t, x, s, x + self->xv, x + self->xr);
+    if (answer != KD_EVAL_OK) return kd_ode_note(self, answer, "");
+    return note_data(self, kd_position_normalise(&self->position, kd_acceleration_data(self->acceleration), s, x));
+}
+
+static kd_eval ode_project(void *impl, double t, double *x, bool *moved)
+{
+    kd_ode *self = impl;
+    double *s = self->last.s;
+    self->last.known = false;
+    memcpy(s, self->guess + self->dims.nw, (size_t)self->dims.ns * sizeof *s);
+    kd_eval answer = kd_project(self->acceleration, &self->opt, t, x, s, x + self->xv, x + self->xr, self->rows, moved);
+    if (answer == KD_EVAL_OK) self->counters.projections += *moved;
+    return kd_ode_note(self, answer, "projection: ");
+}
+
+// The same for points between two steps, which are not counted
+static kd_eval ode_between(void *impl, double t, double *x)
+{
+    kd_ode *self = impl;
+    double *s = self->last.s;
+    if (!self->methods.project || self->opt.projection != KD_PROJECT_ALWAYS) return KD_EVAL_OK;
+    self->last.known = false;
+    kd_eval answer = self->position.identity ? KD_EVAL_OK : ode_correct(impl, t, x, NULL);
+    if (answer != KD_EVAL_OK) return answer;
+    memcpy(s, self->guess + self->dims.nw, (size_t)self->dims.ns * sizeof *s);
+    return kd_ode_note(self, kd_acceleration_project(self->acceleration, t, x, s, x + self->xv, x + self->xr, false),
+                       "projection: ");
+}
+
+// ends[k] = (t, x) with all that belongs to it
+static kd_eval set_end(kd_ode *self, kd_ode_point *end, double t, const double *x)
+{
+    if (same_point(self, end, t, x)) return KD_EVAL_OK;
+    kd_eval answer = kd_ode_solve(self, t, x);
+    if (answer != KD_EVAL_OK) return answer;
+    set_point(self, end, t, x);
+    memcpy(end->x, self->last.x, (size_t)self->nwhole * sizeof *x);
+    end->known = true;
+    return KD_EVAL_OK;
+}
+
+static kd_eval ode_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t,
+                               double *x)
+{
+    kd_ode *self = impl;
+    if (!same_point(self, &self->ends[0], t0, x0) && same_point(self, &self->ends[1], t0, x0)) {
+        kd_ode_point other = self->ends[0]; // the end of the last interval is often the start of this one
+        self->ends[0] = self->ends[1];
+        self->ends[1] = other;
+    }
+    kd_eval answer = set_end(self, &self->ends[0], t0, x0);
+    if (answer == KD_EVAL_OK) answer = set_end(self, &self->ends[1], t1, x1);
+    if (answer == KD_EVAL_OK)
+        answer = kd_ode_note(
+            self, kd_dense_output_eval(self->dense, t0, self->ends[0].x, t1, self->ends[1].x, t, self->whole, NULL),
+            "");
+    if (answer == KD_EVAL_OK) memcpy(x, self->whole, (size_t)self->n * sizeof *x);
+    return answer;
+}
+
+// ---- names and numbers ----------------------------------------------------------------------------------------------
+
+static const char *ode_component_name(void *impl, int i, char *buffer, size_t size)
+{
+    kd_ode     *self = impl;
+    const char *word = i < self->xv ? "position" : i < self->xr ? "velocity" : "inner state";
+    kd_kind     kind = i < self->xv ? KD_NAME_P : i < self->xr ? KD_NAME_V : KD_NAME_R;
+    char        name[128];
+    kd_eom_name(self->eom, kind, i - (i < self->xv ? 0 : i < self->xr ? self->xv : self->xr), name, sizeof name);
+    const char *quote = strchr(name, '\'') ? "" : "'"; // names of joints bring their own
+    kd_text(buffer, size, "%s %s%s%s", word, quote, name, quote);
+    return buffer;
+}
+
+static kd_dae_counters ode_counters(void *impl)
+{
+    kd_ode         *self = impl;
+    kd_dae_counters counters = self->counters;
+    counters.for_differences += kd_eom_data_counters(kd_acceleration_data(self->acceleration)).for_differences;
+    return counters;
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static void ode_destroy(void *impl)
+{
+    kd_ode *self = impl;
+    if (!self) return;
+    kd_ode_newton_release(&self->newton);
+    kd_dense_output_destroy(self->dense);
+    kd_acceleration_destroy(self->acceleration);
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+static const kd_dae_class ode_class = {
+    .name = "ode",
+    .residual = ode_residual,
+    .linearize = kd_ode_linearize,
+    .factor = kd_ode_factor,
+    .reduce = kd_ode_reduce,
+    .solve_real = kd_ode_solve_real,
+    .solve_complex = kd_ode_solve_complex,
+    .expand = kd_ode_expand,
+    .interpolate = ode_interpolate,
+    .between = ode_between,
+    .rhs = ode_rhs,
+    .stage = ode_stage,
+    .complete = ode_complete,
+    .start = ode_start,
+    .resolve = ode_resolve,
+    .component_name = ode_component_name,
+    .fault = ode_fault,
+    .counters = ode_counters,
+    .destroy = ode_destroy,
+};
+
+static void cut_point(kd_ode *self, kd_ode_point *point)
+{
+    kd_dims   d = self->dims;
+    kd_arena *arena = &self->arena;
+    point->x = kd_cut_double(arena, self->nwhole + d.nv);
+    point->xdot = kd_cut_double(arena, self->n);
+    point->z = kd_cut_double(arena, d.nz);
+    point->active = kd_arena_cut(arena, (size_t)(d.nlambda + d.nmu), 1);
+    if (arena->failed) return;
+    point->w = point->x + self->n;
+    point->s = point->w + d.nw;
+    point->lambda = point->s + d.ns;
+    point->mu = point->lambda + d.nlambda;
+    point->a = point->mu + d.nmu;
+}
+
+static void cut_arrays(kd_ode *self)
+{
+    kd_dims   d = self->dims;
+    kd_arena *arena = &self->arena;
+    cut_point(self, &self->last);
+    for (int k = 0; k < 2; k++) cut_point(self, &self->ends[k]);
+    self->guess = kd_cut_double(arena, self->nwhole - self->n);
+    self->zero = kd_cut_double(arena, d.nv);
+    self->rows = kd_cut_double(arena, d.nlambda + d.nmu);
+    self->whole = kd_cut_double(arena, self->nwhole);
+    self->next = kd_cut_double(arena, d.np);
+    self->component = kd_arena_cut(arena, (size_t)self->n, sizeof *self->component);
+    self->index = kd_cut_int(arena, self->n);
+    self->controlled = kd_cut_bool(arena, self->n);
+    kd_position_cut_norms(&self->position, arena, self->eom);
+    kd_ode_cut_rank(self);
+}
+
+static void describe(kd_ode *self)
+{
+    for (int i = 0; i < self->n; i++) {
+        self->component[i] = i < self->xv   ? KD_COMPONENT_POSITION
+                             : i < self->xr ? KD_COMPONENT_VELOCITY
+                                            : KD_COMPONENT_INNER;
+        self->index[i] = 1;
+        self->controlled[i] = true;
+    }
+}
+
+static kd_status create_parts(kd_ode *self, const kd_inputs *inputs)
+{
+    cut_arrays(self);
+    if (self->arena.failed) return KD_ERR_MEMORY;
+    describe(self);
+    bool      projects = self->methods.project && self->opt.projection == KD_PROJECT_ALWAYS;
+    kd_status status = kd_acceleration_create(self->eom, inputs, self->state, &self->opt, &self->acceleration);
+    if (status >= 0 && !self->opt.project_mass) kd_acceleration_euclidean(self->acceleration);
+    if (status >= 0) kd_acceleration_share(self->acceleration);
+    if (status >= 0) status = kd_dense_output_create(self->acceleration, projects, &self->dense);
+    if (status >= 0 && self->nwhole > self->n)
+        memcpy(self->guess, self->state->w, (size_t)(self->nwhole - self->n) * sizeof *self->guess);
+    if (status >= 0 && self->n <= RESERVED) status = kd_ode_newton_ready(self);
+    return status;
+}
+
+static void set_layout(kd_ode *self)
+{
+    kd_dims d = self->dims;
+    self->xv = d.np;
+    self->xr = self->xv + d.nv;
+    self->n = self->xr + d.nr;
+    self->nwhole = self->n + d.nw + d.ns + d.nlambda + d.nmu;
+    self->direct = d.nw + d.nlambda + d.nmu == 0 && kd_eom_definition(self->eom)->acceleration;
+    self->methods = ode_class;
+    if (d.nq > 0) self->methods.correct = ode_correct;
+    if (kd_projects(self->eom, KD_ODE, &self->opt)) self->methods.project = ode_project;
+}
+
+kd_status kd_ode_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                        const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size)
+{
+    kd_status status = KD_ERR_MEMORY;
+    kd_ode   *self = kd_alloc(sizeof *self);
+    kd_dae   *object = kd_alloc(sizeof *object);
+    *dae = NULL;
+    if (!self || !object) goto done;
+    self->eom = eom;
+    self->state = x;
+    self->opt = *opt;
+    self->dims = kd_eom_dims(eom);
+    self->dae = object;
+    set_layout(self);
+    status = create_parts(self, inputs);
+    if (status < 0) goto done;
+    *object = (kd_dae){
+        .methods = &self->methods,
+        .impl = self,
+        .n = self->n,
+        .nrows = self->n,
+        .nreduced = self->n,
+        .nreduced_max = self->n,
+        .component = self->component,
+        .index = self->index,
+        .controlled = self->controlled,
+        .ndifferential = self->n,
+        .nstate = self->n,
+    };
+    *dae = object;
+done:
+    if (status < 0) {
+        kd_text(message, size, "the ode form: %s", kd_status_sentence(status));
+        ode_destroy(self);
+        kd_free(object);
+    }
+    return status;
+}

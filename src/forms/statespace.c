@@ -1,0 +1,770 @@
+// statespace.c: state-space form of the equations of motion (S2 sections 1 to 4), x = [y v_ind r]:
+//
+//     y' = S_p Z v,   v_ind' = S_v a,   r' = b       y = S_p p,  v_ind = S_v v
+//
+// with all of p, v from g = 0, gI = 0, h = 0 (statespace_chart.c) and a from the accelerations of the whole system
+// (acceleration.c). An ordinary differential equation for any integrator; constraints hold to rounding. S_p, S_v pick
+// independent coordinates and are chosen anew (relabel) when the condition number of their matrix has grown by a
+// quarter. Newton matrices: statespace_newton.c. Method: docs/methods/statespace.md
+#include "forms/statespace.h"
+#include "core/text.h"
+#include "forms/statespace_impl.h"
+#include "math/dense.h"
+#include <kardan/initial.h>
+#include <math.h>
+#include <string.h>
+
+#define RESERVED 600        // size of x up to which Newton matrices are allocated at creation
+#define PATH_STEP 0.25      // part of a step beyond which positions are not followed: it had better be shorter
+#define PATH_LEAST 0.01     // the same where it was not too long
+#define FOLLOWED 0.2        // part of the size of positions by which prescribed ones may move at once
+#define FORGOTTEN_ROWS 1e-6 // violation of a row that was left out as redundant
+
+// ---- faults ---------------------------------------------------------------------------------------------------------
+
+kd_status kd_statespace_fail(kd_statespace *self, kd_status status, const char *what)
+{
+    self->fault = status;
+    kd_text(self->message, sizeof self->message, "%s", what);
+    return status;
+}
+
+kd_eval kd_statespace_note(kd_statespace *self, kd_eval answer, const char *what)
+{
+    if (answer == KD_EVAL_OK) return answer;
+    const char *message;
+    self->fault = kd_acceleration_fault(self->acceleration, &message);
+    kd_text(self->message, sizeof self->message, "%s%s", what, message);
+    return answer;
+}
+
+kd_eval kd_statespace_note_data(kd_statespace *self, kd_eval answer)
+{
+    if (answer == KD_EVAL_OK) return answer;
+    const kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_status          status = kd_eom_data_fault(data).status;
+    if (status >= 0) status = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
+    kd_statespace_fail(self, status, kd_eom_data_message(data));
+    return answer;
+}
+
+static kd_status statespace_fault(void *impl, const char **message)
+{
+    kd_statespace *self = impl;
+    if (message) *message = self->message;
+    return self->fault;
+}
+
+// ---- the point ------------------------------------------------------------------------------------------------------
+
+// Times before the last choice of coordinates belong to the ones before it: dense output of the step that led to it.
+static kd_chart *chart_at(const kd_statespace *self, double t)
+{
+    return t < self->chart->t && self->previous->valid ? self->previous : self->chart;
+}
+
+static bool same_point(const kd_statespace *self, const kd_statespace_point *point, double t, const double *x)
+{
+    kd_dims         d = self->dims;
+    const kd_state *state = self->state;
+    return point->known && point->t == t && point->chart == chart_at(self, t) &&
+           memcmp(point->x, x, (size_t)self->dae->n * sizeof *x) == 0 &&
+           (d.nz == 0 || memcmp(point->z, state->z, (size_t)d.nz * sizeof *x) == 0) &&
+           memcmp(point->active, state->active_lambda, (size_t)d.nlambda) == 0 &&
+           memcmp(point->active + d.nlambda, state->active_mu, (size_t)d.nmu) == 0;
+}
+
+static void set_point(const kd_statespace *self, kd_statespace_point *point, double t, const double *x)
+{
+    kd_dims         d = self->dims;
+    const kd_state *state = self->state;
+    point->known = point->looked_at = false;
+    point->t = t;
+    point->chart = chart_at(self, t);
+    memmove(point->x, x, (size_t)self->dae->n * sizeof *x);
+    if (d.nz > 0) memcpy(point->z, state->z, (size_t)d.nz * sizeof *x);
+    memcpy(point->active, state->active_lambda, (size_t)d.nlambda);
+    memcpy(point->active + d.nlambda, state->active_mu, (size_t)d.nmu);
+}
+
+static double distance(int n, const double *a, const double *b)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}
+
+// The point belongs to the past from now on; a second one at the same time replaces the first.
+static void remember(kd_statespace *self, const kd_statespace_point *at)
+{
+    kd_statespace_past *past = &self->past;
+    kd_dims             d = self->dims;
+    if (past->count == 0 || past->t[past->newest] != at->t) {
+        past->newest = (past->newest + 1) % KD_STATESPACE_PAST;
+        if (past->count < KD_STATESPACE_PAST) past->count++;
+    }
+    past->t[past->newest] = self->reached = at->t;
+    memcpy(past->point[past->newest], at->p, (size_t)(d.np + d.nv + d.nr + d.nw + d.ns) * sizeof *at->p);
+}
+
+// Iterates that led nowhere are no guess, and factors made on their way no factors: back to the last accepted point. A
+// function that asked to stop is left alone.
+static void go_home(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, bool stopped)
+{
+    const kd_statespace_past *past = &self->past;
+    kd_dims                   d = self->dims;
+    bool                      regular;
+    const double             *home = past->count > 0 ? past->point[past->newest] : NULL;
+    memset(at->v, 0, (size_t)d.nv * sizeof *at->v);
+    memcpy(at->p, home ? home : chart->position, (size_t)d.np * sizeof *at->p);
+    if (!home) return;
+    self->guess_t = past->t[past->newest];
+    memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
+    if (!stopped) (void)!kd_chart_factor(self, chart, past->t[past->newest], at->p, at->s, &regular);
+}
+
+// Where Newton's method for the positions starts: the last solution or the point of the factors, whichever is nearer.
+// Where time goes back, as in another attempt of a step, the last accepted point instead of the latter, which an
+// attempt that was given up may have left on another branch.
+static void guess_position(kd_statespace *self, kd_chart *chart, bool back, const double *y, kd_statespace_point *at)
+{
+    const kd_statespace_past *past = &self->past;
+    kd_dims                   d = self->dims;
+    int                       nind = chart->p.nind;
+    const double             *home = back && past->count > 0 ? past->point[past->newest] : NULL;
+    kd_chart_pick(&chart->p, at->p, self->rind);
+    double from_last = distance(nind, y, self->rind);
+    if (home) kd_chart_pick(&chart->p, home, self->rind);
+    if (from_last <= distance(nind, y, home ? self->rind : chart->y)) return;
+    memcpy(at->p, home ? home : chart->position, (size_t)d.np * sizeof *at->p);
+    if (home) memcpy(at->s, home + d.np + d.nv + d.nr + d.nw, (size_t)d.ns * sizeof *at->s);
+}
+
+// Where everything is prescribed, no error makes the integrator choose its steps: time that the fastest coordinate
+// needs for a part of the size of positions
+static double followed_time(const kd_statespace *self)
+{
+    const kd_statespace_past *past = &self->past;
+    if (self->dae->n > 0 || past->count == 0) return INFINITY;
+    return FOLLOWED * self->scale / kd_statespace_move(self, past->point[past->newest] + self->dims.np);
+}
+
+// p and s: directly or, where that leads astray, along a path from the last accepted point
+static kd_eval positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
+{
+    const kd_statespace_past *past = &self->past;
+    double                    longest = followed_time(self), least = at->t <= self->reached ? PATH_LEAST : PATH_STEP;
+    guess_position(self, chart, at->t < self->guess_t, at->x, at);
+    if (past->count == 0 || fabs(at->t - self->guess_t) <= longest) {
+        kd_eval answer = kd_chart_positions(self, chart, at->t, at->x, at->p, at->s);
+        if (answer != KD_EVAL_RETRY || past->count == 0) return answer;
+    }
+    double t_home = past->t[past->newest], most = longest / fabs(at->t - t_home);
+    go_home(self, chart, at, false);
+    if (most >= least) return kd_chart_follow(self, chart, t_home, at->t, at->x, at->p, at->s, least, most);
+    self->fault = KD_ERR_RETRY_FAILED;
+    kd_text(self->message, sizeof self->message, "t = %.9g: the prescribed motion is too far away to be followed",
+            at->t);
+    return KD_EVAL_RETRY;
+}
+
+// Back home, with the reason of the failure
+static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *at, bool stopped)
+{
+    kd_status fault = self->fault;
+    char      message[sizeof self->message];
+    memcpy(message, self->message, sizeof message);
+    go_home(self, chart, at, stopped);
+    self->fault = fault;
+    memcpy(self->message, message, sizeof message);
+}
+
+// a of the explicit formalism, for equations without multipliers and auxiliary variables
+static kd_eval explicit_acceleration(kd_statespace *self, kd_statespace_point *at)
+{
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_eval      answer = kd_acceleration_at(self->acceleration, at->t, at->p, at->s, at->v, at->r);
+    if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    kd_eom_at_acceleration(data, self->zero, at->w, at->lambda, at->mu);
+    return kd_statespace_note_data(self, kd_eom_acceleration(data, at->a));
+}
+
+static kd_eval accelerations(kd_statespace *self, kd_statespace_point *at)
+{
+    if (self->direct) {
+        kd_eval answer = explicit_acceleration(self, at);
+        if (answer != KD_EVAL_RETRY) return answer; // M singular for the recursion: once more with all equations
+    }
+    return kd_statespace_note(
+        self,
+        kd_acceleration_solve(self->acceleration, at->t, at->p, at->s, at->v, at->r, at->a, at->w, at->lambda, at->mu),
+        "");
+}
+
+// p' and r' where p, v, r and all accelerations are known
+static kd_eval rates(kd_statespace *self, kd_statespace_point *at)
+{
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_eval      answer = kd_acceleration_at(self->acceleration, at->t, at->p, at->s, at->v, at->r);
+    if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    kd_eom_at_acceleration(data, at->a, at->w, at->lambda, at->mu);
+    if (self->dims.nr > 0) answer = kd_eom_eval(data, KD_B, at->rdot);
+    if (answer == KD_EVAL_OK && !self->identity) answer = kd_eom_eval(data, KD_KINEMATICS, at->pdot);
+    if (self->identity) memcpy(at->pdot, at->v, (size_t)self->dims.nv * sizeof *at->v);
+    return kd_statespace_note_data(self, answer);
+}
+
+kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
+{
+    kd_statespace_point *at = &self->last;
+    kd_chart            *chart = chart_at(self, t);
+    int                  nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind;
+    if (!chart->valid) return KD_EVAL_RETRY; // pack has said why
+    if (same_point(self, at, t, x)) return KD_EVAL_OK;
+    if (same_point(self, &self->kept, t, x)) {
+        kd_statespace_point other = self->kept;
+        self->kept = self->last;
+        self->last = other;
+        self->guess_t = t;
+        return KD_EVAL_OK;
+    }
+    set_point(self, at, t, x);
+    memcpy(at->w, self->guess, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
+    memcpy(at->r, at->x + nip + niv, (size_t)self->dims.nr * sizeof *x);
+    kd_eval answer = positions(self, chart, at);
+    if (answer == KD_EVAL_OK) answer = kd_chart_velocities(self, chart, t, at->x + nip, at->p, at->s, at->r, at->v);
+    if (answer == KD_EVAL_OK) answer = accelerations(self, at);
+    if (answer == KD_EVAL_OK) answer = rates(self, at);
+    if (answer != KD_EVAL_OK) {
+        give_up(self, chart, at, answer == KD_EVAL_STOP);
+        return answer;
+    }
+    memcpy(self->guess, at->w, (size_t)(self->nwhole - self->dims.np - self->dims.nv - self->dims.nr) * sizeof *x);
+    at->known = true;
+    self->guess_t = t;
+    self->reached = fmax(self->reached, t);
+    return KD_EVAL_OK;
+}
+
+// Keep the end of a step while times inside of it are looked at: it will be wanted again, and near a singular position
+// it may be hard to find again.
+static void step_aside(kd_statespace *self)
+{
+    kd_statespace_point *last = &self->last, *kept = &self->kept, other = *kept;
+    if (!last->known || last->looked_at) return;
+    *kept = *last;
+    *last = other;
+    memcpy(last->p, kept->p, (size_t)(self->nwhole + self->dims.nv) * sizeof *last->p); // the guess
+    last->known = false;
+}
+
+// self->last at a time between steps
+static kd_eval look_at(kd_statespace *self, double t, const double *x)
+{
+    if (same_point(self, &self->last, t, x) || same_point(self, &self->kept, t, x))
+        return kd_statespace_solve(self, t, x);
+    step_aside(self);
+    kd_eval answer = kd_statespace_solve(self, t, x);
+    self->last.looked_at = true;
+    return answer;
+}
+
+// x of a whole state [p v r ..] in the coordinates of a chart
+static void encode(const kd_statespace *self, const kd_chart *chart, const double *p, const double *v, const double *r,
+                   double *x)
+{
+    int nip = chart->p.nind, niv = kd_chart_velocity(self, chart)->nind, nr = self->dims.nr;
+    kd_chart_pick(&chart->p, p, x);
+    kd_chart_pick(kd_chart_velocity(self, chart), v, x + nip);
+    memcpy(x + nip + niv, r, (size_t)nr * sizeof *x);
+    for (int i = nip + niv + nr; i < self->dae->n; i++) x[i] = 0;
+}
+
+// ---- the past -------------------------------------------------------------------------------------------------------
+
+// Every coordinate of a past point is known, so that new independent ones need only be picked.
+static bool statespace_recall(void *impl, double t, double *x)
+{
+    kd_statespace            *self = impl;
+    const kd_statespace_past *past = &self->past;
+    for (int k = 0; k < past->count; k++) {
+        int           i = (past->newest + KD_STATESPACE_PAST - k) % KD_STATESPACE_PAST;
+        const double *p = past->point[i], *v = p + self->dims.np;
+        if (past->t[i] != t) continue;
+        encode(self, self->chart, p, v, v + self->dims.nv, x);
+        return true;
+    }
+    return false;
+}
+
+// ---- right-hand side ------------------------------------------------------------------------------------------------
+
+static kd_eval plain_rhs(kd_statespace *self, double t, const double *x, double *xdot)
+{
+    kd_eval answer = kd_statespace_solve(self, t, x);
+    if (answer == KD_EVAL_OK) encode(self, self->last.chart, self->last.pdot, self->last.a, self->last.rdot, xdot);
+    return answer;
+}
+
+static kd_eval statespace_rhs(void *impl, double t, const double *x, double *xdot)
+{
+    kd_statespace *self = impl;
+    self->counters.residuals++;
+    return plain_rhs(self, t, x, xdot);
+}
+
+static kd_eval statespace_residual(void *impl, double t, const double *x, const double *xdot, double *F)
+{
+    kd_statespace *self = impl;
+    self->counters.residuals++;
+    kd_eval answer = plain_rhs(self, t, x, F);
+    for (int i = 0; i < self->dae->n && answer == KD_EVAL_OK; i++) F[i] = xdot[i] - F[i];
+    return answer;
+}
+
+static kd_eval statespace_start(void *impl, double t, const double *x, double *xdot)
+{
+    return plain_rhs(impl, t, x, xdot);
+}
+
+// Nothing but x' changes. The rates of independent positions are velocities, which do not; where they are the
+// independent velocities themselves, p'' changes by as much as v'.
+static kd_eval statespace_resolve(void *impl, double t, double *x, double *xdot, double *jump, double *bend)
+{
+    kd_statespace  *self = impl;
+    const kd_chart *chart = chart_at(self, t);
+    const int       nip = chart->p.nind, n = self->dae->n;
+    for (int i = 0; i < n; i++) jump[i] = -xdot[i];
+    memset(bend, 0, (size_t)n * sizeof *bend);
+    kd_eval answer = statespace_rhs(impl, t, x, xdot);
+    for (int i = 0; i < n; i++) jump[i] = i < nip ? 0 : jump[i] + xdot[i];
+    if (self->shared && self->identity) memcpy(bend, jump + nip, (size_t)nip * sizeof *bend);
+    return answer;
+}
+
+static kd_eval statespace_complete(void *impl, double t, const double *x, double *rest)
+{
+    kd_statespace *self = impl;
+    kd_eval        answer = look_at(self, t, x);
+    if (answer == KD_EVAL_OK) memcpy(rest, self->last.p, (size_t)(self->nwhole + self->dims.nv) * sizeof *rest);
+    return answer;
+}
+
+// ---- coordinates ----------------------------------------------------------------------------------------------------
+
+static kd_eval singular(kd_statespace *self, double t)
+{
+    self->fault = KD_ERR_RANK_CHANGE;
+    kd_text(self->message, sizeof self->message,
+            "t = %.9g: the constraints do not determine the dependent coordinates: singular position", t);
+    return KD_EVAL_RETRY;
+}
+
+// New coordinates at a position, with factors
+static kd_eval choose(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s)
+{
+    bool    regular;
+    kd_eval answer = kd_chart_choose(self, chart, t, p, s);
+    if (answer == KD_EVAL_OK) answer = kd_chart_factor(self, chart, t, p, s, &regular);
+    if (answer != KD_EVAL_OK) return answer;
+    if (!regular) return singular(self, t);
+    (void)kd_chart_serves(self, chart, true);
+    return KD_EVAL_OK;
+}
+
+// Natural sizes of the independent coordinates
+static void size_components(kd_statespace *self, int nip, int niv)
+{
+    const kd_chart_level *p = &self->chart->p, *v = kd_chart_velocity(self, self->chart);
+    double               *unit = self->dae->unit;
+    for (int i = 0; i < self->dae->n; i++) unit[i] = 1;
+    for (int i = 0; i < nip && !p->S; i++) unit[i] = kd_eom_position_unit(self->eom, p->independent[i]);
+    for (int i = 0; i < niv; i++)
+        unit[nip + i] = (v->S ? 1 : kd_eom_unit(self->eom, v->independent[i])) / self->dae->time;
+}
+
+// Kinds of the components, and the ones behind r that stand for coordinates which the present rows do not leave free
+static void describe(kd_statespace *self)
+{
+    int nip = self->chart->p.nind, niv = kd_chart_velocity(self, self->chart)->nind;
+    for (int i = 0; i < self->dae->n; i++) {
+        self->component[i] = i < nip                         ? KD_COMPONENT_POSITION
+                             : i < nip + niv                 ? KD_COMPONENT_VELOCITY
+                             : i < nip + niv + self->dims.nr ? KD_COMPONENT_INNER
+                                                             : KD_COMPONENT_INTERNAL;
+        self->index[i] = 1;
+        self->controlled[i] = true;
+    }
+    if (self->dae->unit) size_components(self, nip, niv);
+}
+
+// Size of x in the coordinates of a chart
+static int size_of_x(const kd_statespace *self, const kd_chart *chart)
+{
+    return chart->p.nind + kd_chart_velocity(self, chart)->nind + self->dims.nr;
+}
+
+// A start: coordinates anew, nothing of before counts
+static kd_eval start_chart(kd_statespace *self, double t, const double *p, const double *s)
+{
+    self->previous->valid = self->chart->valid = false;
+    self->rank_p = self->rank_v = -1;
+    return choose(self, self->chart, t, p, s);
+}
+
+static kd_eval statespace_pack(void *impl, double t, const double *whole, double *x)
+{
+    kd_statespace *self = impl;
+    kd_dims        d = self->dims;
+    memcpy(self->last.p, whole, (size_t)(self->nwhole + d.nv) * sizeof *x);
+    memcpy(self->guess, self->last.w, (size_t)(self->nwhole - d.np - d.nv - d.nr) * sizeof *x);
+    self->last.known = self->kept.known = self->ends[0].known = self->ends[1].known = false;
+    memset(x, 0, (size_t)self->dae->n * sizeof *x);
+    kd_eval answer = start_chart(self, t, self->last.p, self->last.s);
+    if (answer != KD_EVAL_OK) return answer;
+    if (size_of_x(self, self->chart) > self->dae->n) {
+        self->fault = KD_ERR_RANK_CHANGE;
+        kd_text(self->message, sizeof self->message,
+                "t = %.9g: the constraints leave more degrees of freedom than at the creation of the state-space form",
+                t);
+        return KD_EVAL_RETRY;
+    }
+    self->chart->valid = true;
+    self->chart->t = t;
+    self->last.t = self->guess_t = t;
+    self->scale = fmax(1, kd_statespace_reach(self, self->last.p));
+    self->past.count = 0;
+    remember(self, &self->last);
+    describe(self);
+    encode(self, self->chart, self->last.p, self->last.v, self->last.r, x);
+    return KD_EVAL_OK;
+}
+
+// Rows that were left out as redundant must hold as well
+static kd_eval check_redundant(kd_statespace *self, const kd_statespace_point *at)
+{
+    kd_dims      d = self->dims;
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    char         name[96];
+    if (d.nlambda == self->chart->p.rank) return KD_EVAL_OK;
+    kd_eval answer = kd_acceleration_at(self->acceleration, at->t, at->p, at->s, at->v, at->r);
+    if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    answer = kd_eom_eval(data, KD_G, self->values);
+    if (answer != KD_EVAL_OK) return kd_statespace_note_data(self, answer);
+    for (int i = 0; i < d.nlambda; i++) {
+        if (!self->state->active_lambda[i] || fabs(self->values[i]) <= FORGOTTEN_ROWS) continue;
+        self->fault = KD_ERR_RANK_CHANGE;
+        kd_text(self->message, sizeof self->message, "t = %.9g: %s was redundant at the start and no longer is", at->t,
+                kd_eom_name(self->eom, KD_NAME_LAMBDA, i, name, sizeof name));
+        return KD_EVAL_RETRY;
+    }
+    return KD_EVAL_OK;
+}
+
+static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed)
+{
+    kd_statespace *self = impl;
+    bool           regular = true;
+    *changed = false;
+    kd_eval answer = kd_statespace_solve(self, t, x);
+    if (answer == KD_EVAL_OK) answer = check_redundant(self, &self->last);
+    if (answer != KD_EVAL_OK || self->last.chart != self->chart) return answer;
+    const kd_statespace_point *at = &self->last;
+    remember(self, at);
+    answer = kd_chart_factor(self, self->chart, t, at->p, at->s, &regular);
+    if (answer != KD_EVAL_OK || (regular && kd_chart_serves(self, self->chart, false))) return answer;
+    answer = choose(self, self->previous, t, at->p, at->s);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_chart *chosen = self->previous;
+    if (kd_chart_same(self, self->chart, chosen)) { // the best there is: a new reference
+        self->previous->valid = false;
+        (void)kd_chart_serves(self, self->chart, true);
+        return KD_EVAL_OK;
+    }
+    self->previous = self->chart;
+    self->chart = chosen;
+    self->kept.known = false;
+    chosen->valid = true;
+    chosen->t = t;
+    encode(self, chosen, at->p, at->v, at->r, x);
+    memcpy(self->last.x, x, (size_t)self->dae->n * sizeof *x);
+    self->last.chart = chosen;
+    *changed = true;
+    return KD_EVAL_OK;
+}
+
+// ---- between steps --------------------------------------------------------------------------------------------------
+
+// ends[k] = (t, x) with all that belongs to it
+static kd_eval set_end(kd_statespace *self, kd_statespace_point *end, double t, const double *x)
+{
+    if (same_point(self, end, t, x)) return KD_EVAL_OK;
+    kd_eval answer = look_at(self, t, x);
+    if (answer != KD_EVAL_OK) return answer;
+    set_point(self, end, t, x);
+    memcpy(end->p, self->last.p, (size_t)self->nwhole * sizeof *x);
+    end->known = true;
+    return KD_EVAL_OK;
+}
+
+static kd_eval statespace_interpolate(void *impl, double t0, const double *x0, double t1, const double *x1, double t,
+                                      double *x)
+{
+    kd_statespace *self = impl;
+    kd_dims        d = self->dims;
+    kd_eval        answer = set_end(self, &self->ends[0], t0, x0);
+    if (answer == KD_EVAL_OK) answer = set_end(self, &self->ends[1], t1, x1);
+    if (answer == KD_EVAL_OK)
+        answer = kd_statespace_note(
+            self, kd_dense_output_eval(self->dense, t0, self->ends[0].p, t1, self->ends[1].p, t, self->whole, NULL),
+            "");
+    if (answer != KD_EVAL_OK) return answer;
+    encode(self, chart_at(self, t), self->whole, self->whole + d.np, self->whole + d.np + d.nv, x);
+    step_aside(self);
+    self->last.known = false; // what follows will ask for this state: the best guess there is
+    self->guess_t = t;
+    memcpy(self->last.p, self->whole, (size_t)(d.np + d.nv) * sizeof *x);
+    return KD_EVAL_OK;
+}
+
+// ---- names and numbers ----------------------------------------------------------------------------------------------
+
+static const char *statespace_component_name(void *impl, int i, char *buffer, size_t size)
+{
+    kd_statespace        *self = impl;
+    const kd_chart_level *p = &self->chart->p, *v = kd_chart_velocity(self, self->chart);
+    int                   nip = p->nind, niv = v->nind;
+    bool                  tangent = p->S;
+    const char           *word = i < nip ? "position" : i < nip + niv ? "velocity" : "inner state";
+    kd_kind               kind = i < nip ? KD_NAME_P : i < nip + niv ? KD_NAME_V : KD_NAME_R;
+    char                  name[128];
+    if ((tangent && i < nip + niv) || i >= nip + niv + self->dims.nr) {
+        kd_text(buffer, size, "independent %s %d", word, i < nip ? i : i - nip);
+        return buffer;
+    }
+    int k = i < nip ? p->independent[i] : i < nip + niv ? v->independent[i - nip] : i - nip - niv;
+    kd_eom_name(self->eom, kind, k, name, sizeof name);
+    const char *quote = strchr(name, '\'') ? "" : "'"; // names of joints bring their own
+    kd_text(buffer, size, "%s %s%s%s", word, quote, name, quote);
+    return buffer;
+}
+
+static kd_dae_counters statespace_counters(void *impl)
+{
+    kd_statespace  *self = impl;
+    kd_dae_counters counters = self->counters;
+    counters.for_differences += kd_eom_data_counters(kd_acceleration_data(self->acceleration)).for_differences;
+    return counters;
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+
+static void statespace_destroy(void *impl)
+{
+    kd_statespace *self = impl;
+    if (!self) return;
+    kd_statespace_newton_release(&self->newton);
+    for (int k = 0; k < 2; k++) kd_chart_release(&self->charts[k]);
+    kd_dense_output_destroy(self->dense);
+    kd_acceleration_destroy(self->acceleration);
+    kd_arena_release(&self->arena);
+    kd_free(self);
+}
+
+static const kd_dae_class statespace_class = {
+    .name = "statespace",
+    .residual = statespace_residual,
+    .linearize = kd_statespace_linearize,
+    .factor = kd_statespace_factor,
+    .reduce = kd_statespace_reduce,
+    .solve_real = kd_statespace_solve_real,
+    .solve_complex = kd_statespace_solve_complex,
+    .expand = kd_statespace_expand,
+    .relabel = statespace_relabel,
+    .recall = statespace_recall,
+    .interpolate = statespace_interpolate,
+    .rhs = statespace_rhs,
+    .pack = statespace_pack,
+    .complete = statespace_complete,
+    .start = statespace_start,
+    .resolve = statespace_resolve,
+    .component_name = statespace_component_name,
+    .fault = statespace_fault,
+    .counters = statespace_counters,
+    .destroy = statespace_destroy,
+};
+
+static void cut_point(kd_statespace *self, kd_statespace_point *point)
+{
+    kd_dims   d = self->dims;
+    kd_arena *arena = &self->arena;
+    point->x = kd_cut_double(arena, self->nx_max);
+    point->p = kd_cut_double(arena, self->nwhole + d.nv);
+    point->pdot = kd_cut_double(arena, d.np);
+    point->rdot = kd_cut_double(arena, d.nr);
+    point->z = kd_cut_double(arena, d.nz);
+    point->active = kd_arena_cut(arena, (size_t)(d.nlambda + d.nmu), 1);
+    if (arena->failed) return;
+    point->v = point->p + d.np;
+    point->r = point->v + d.nv;
+    point->w = point->r + d.nr;
+    point->s = point->w + d.nw;
+    point->lambda = point->s + d.ns;
+    point->mu = point->lambda + d.nlambda;
+    point->a = point->mu + d.nmu;
+}
+
+// Workspace of the choice of coordinates
+static void cut_pivoting(kd_statespace *self)
+{
+    kd_dims   d = self->dims;
+    kd_arena *arena = &self->arena;
+    bool      tangent = self->opt.parametrisation == KD_PARAMETRISATION_TANGENT;
+    int       m = d.nlambda + d.nmu + d.nq, n = d.np > d.nv ? d.np : d.nv;
+    self->GZ = kd_cut_matrix(arena, d.nlambda, d.nv);
+    self->HZ = kd_cut_matrix(arena, d.nmu, d.nv);
+    self->full = kd_cut_matrix(arena, m, tangent ? 2 * n : n);
+    self->row = kd_cut_int(arena, m);
+    self->column = kd_cut_int(arena, n);
+    self->stiff = kd_cut_bool(arena, n);
+    self->ease = kd_cut_double(arena, d.nv);
+    self->most = kd_cut_double(arena, n);
+    if (!tangent) return;
+    int work = kd_svd_work(m, n);
+    self->U = kd_cut_matrix(arena, m, m);
+    self->Vt = kd_cut_matrix(arena, n, n);
+    self->sigma = kd_cut_double(arena, m < n ? m : n);
+    self->svd_work = kd_cut_double(arena, work);
+}
+
+static void cut_arrays(kd_statespace *self)
+{
+    kd_dims   d = self->dims;
+    kd_arena *arena = &self->arena;
+    int       most = d.np > d.nv ? d.np : d.nv, wide = most > d.nr ? most : d.nr;
+    cut_point(self, &self->last);
+    cut_point(self, &self->kept);
+    for (int k = 0; k < 2; k++) {
+        cut_point(self, &self->ends[k]);
+        kd_chart_cut(self, &self->charts[k]);
+    }
+    for (int k = 0; k < KD_STATESPACE_PAST; k++)
+        self->past.point[k] = kd_cut_double(arena, d.np + d.nv + d.nr + d.nw + d.ns);
+    self->guess = kd_cut_double(arena, self->nwhole - d.np - d.nv - d.nr);
+    self->whole = kd_cut_double(arena, self->nwhole);
+    self->zero = kd_cut_double(arena, wide);
+    cut_pivoting(self);
+    self->rind = kd_cut_double(arena, most);
+    self->rc = kd_cut_double(arena, d.nlambda + d.nmu);
+    self->e = kd_cut_double(arena, d.nv);
+    self->aim = kd_cut_double(arena, d.np);
+    self->before = kd_cut_double(arena, d.np + d.ns);
+    self->path = kd_cut_double(arena, 2 * d.np);
+    self->moved = kd_cut_double(arena, d.np);
+    self->values = kd_cut_double(arena, d.nlambda + d.nmu);
+    self->work = kd_cut_double(arena, 4 * d.nv);
+    self->iwork = kd_cut_int(arena, d.nv);
+    self->component = kd_arena_cut(arena, (size_t)self->nx_max, sizeof *self->component);
+    self->index = kd_cut_int(arena, self->nx_max);
+    self->controlled = kd_cut_bool(arena, self->nx_max);
+    kd_position_cut(&self->position, arena, self->eom);
+}
+
+// The number of degrees of freedom at a consistent state near the given one fixes the size of x.
+static kd_status measure_size(kd_statespace *self, const kd_inputs *inputs)
+{
+    kd_state          *near = NULL;
+    kd_initial_options opt = kd_initial_options_default();
+    kd_status          status = kd_state_create(self->eom, &near);
+    if (status < 0) return status;
+    kd_state_copy(self->state, near);
+    status = kd_initial_consistent(self->eom, inputs, &opt, near, NULL, 0);
+    if (status < 0) kd_state_copy(self->state, near);
+    self->dae->n = self->nx_max;
+    if (status != KD_ERR_MEMORY) {
+        kd_eval answer = start_chart(self, near->t, near->p, near->s);
+        status = answer == KD_EVAL_OK ? KD_OK : self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED;
+    }
+    if (status >= 0) self->dae->n = size_of_x(self, self->chart);
+    kd_state_destroy(near);
+    return status;
+}
+
+static kd_status create_parts(kd_statespace *self, const kd_inputs *inputs)
+{
+    cut_arrays(self);
+    if (self->arena.failed) return KD_ERR_MEMORY;
+    self->chart = &self->charts[0];
+    self->previous = &self->charts[1];
+    kd_status status = kd_acceleration_create(self->eom, inputs, self->state, &self->opt, &self->acceleration);
+    if (status >= 0) status = kd_dense_output_create(self->acceleration, true, &self->dense);
+    if (status >= 0) status = measure_size(self, inputs);
+    if (status >= 0 && self->dae->n <= RESERVED) status = kd_statespace_newton_ready(self);
+    return status;
+}
+
+static kd_status set_layout(kd_statespace *self, char *message, size_t size)
+{
+    kd_dims           d = self->dims;
+    const kd_eom_def *def = kd_eom_definition(self->eom);
+    self->identity = !def->kinematics && !def->Z;
+    self->shared = self->identity && d.nmu == 0;
+    self->direct = d.nw + d.nlambda + d.nmu == 0 && def->acceleration;
+    self->nwhole = d.np + d.nv + d.nr + d.nw + d.ns + d.nlambda + d.nmu;
+    self->nx_max = d.np + d.nv + d.nr;
+    self->rank_p = self->rank_v = -1;
+    self->methods = statespace_class;
+    if (d.np - d.nq == d.nv) return KD_OK;
+    kd_text(
+        message, size,
+        "the state-space form needs as many norm equations q(p) as there are more positions than velocities, but np = "
+        "%d, nq = %d, nv = %d; give all of q, or use psf or ggl",
+        d.np, d.nq, d.nv);
+    return KD_ERR_UNSUPPORTED;
+}
+
+kd_status kd_statespace_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+                               const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size)
+{
+    kd_status      status = KD_ERR_MEMORY;
+    kd_statespace *self = kd_alloc(sizeof *self);
+    kd_dae        *object = kd_alloc(sizeof *object);
+    *dae = NULL;
+    kd_text(message, size, "%s", "");
+    if (!self || !object) goto done;
+    self->eom = eom;
+    self->state = x;
+    self->opt = *opt;
+    self->dims = kd_eom_dims(eom);
+    self->dae = object;
+    status = set_layout(self, message, size);
+    if (status >= 0) status = create_parts(self, inputs);
+    if (status < 0) goto done;
+    int n = object->n;
+    *object = (kd_dae){
+        .methods = &self->methods,
+        .impl = self,
+        .n = n,
+        .nrows = n,
+        .nreduced = n,
+        .nreduced_max = n,
+        .component = self->component,
+        .index = self->index,
+        .controlled = self->controlled,
+        .ndifferential = n,
+        .nstate = 0,
+    };
+    describe(self);
+    self->chart->valid = false; // chosen by pack
+    self->counters = (kd_dae_counters){0};
+    *dae = object;
+done:
+    if (status < 0) {
+        if (message && size > 0 && message[0] == '\0')
+            kd_text(message, size, "the state-space form: %s",
+                    self && self->message[0] ? self->message : kd_status_sentence(status));
+        statespace_destroy(self);
+        kd_free(object);
+    }
+    return status;
+}

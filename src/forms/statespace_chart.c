@@ -1,0 +1,693 @@
+// statespace_chart.c: independent coordinates of positions and velocities, and the way back to the dependent ones.
+//
+// partition: full-pivot LU of the scaled constraint matrix picks dependent columns (S2 section 2); tangent: null space
+// by SVD (S2 section 1). Dependent positions by Newton's method with the factors of the step's start, whatever the
+// tolerance of the integrator is, to rounding; dependent velocities likewise, their equations are linear. Slow
+// convergence renews the factors.
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "forms/statespace_impl.h"
+#include "math/dense.h"
+
+#define CONVERGED 1e-14     // estimated error of dependent coordinates beside the largest coordinate
+#define STAGNATED 1e-11     // accepted when increments no longer fall
+#define MAX_ITERATIONS 25   // with one matrix
+#define FIRST_RATE 0.3      // assumed before it is known
+#define SLOW 0.1            // rate of convergence from which on the matrix is renewed
+#define MAX_RENEWALS 8      // matrices of one solution: the later ones are those of Newton's method itself
+#define FAR 10.0            // increments may grow by this factor over the smallest one
+#define CURVED 0.25         // what later increments may do beside the first one, without leaving its branch
+#define NEARBY 1e-3         // the same beside the size of the coordinates at the start
+#define PATH_FIRST 0.5      // part of a path that is tried first
+#define SPARSE_FROM 160     // order from which on sparse factors pay
+#define SINGULAR 1e-13      // reciprocal condition of a matrix that is not used
+#define GROWTH 1.25         // of the condition number, from which on coordinates are chosen anew (S2 section 4)
+#define GROWTH_OF_REACH 1.6 // the same for a single direction
+#define STIFF 0.5           // ease of motion below which forces on a coordinate are stiff
+#define STIFF_COLUMN 0.1 // largest entry of such a column; with 0.2 Cartesian HMMWV coordinates are worse conditioned
+#define NO_SCALE 1e-3    // part of a row that is too small to scale it
+#define PROBES 3         // vectors that estimate the norm of a sparse inverse
+
+// ---- storage --------------------------------------------------------------------------------------------------------
+
+static void cut_level(kd_statespace *self, kd_chart_level *level, int n)
+{
+    kd_arena *arena = &self->arena;
+    kd_dims   d = self->dims;
+    int       m = d.nlambda + d.nmu, most = n > d.nv ? n : d.nv;
+    bool      tangent = self->opt.parametrisation == KD_PARAMETRISATION_TANGENT;
+    level->n = n;
+    level->independent = kd_cut_int(arena, n);
+    level->S = tangent ? kd_cut_matrix(arena, n, n) : NULL;
+    level->rows = kd_cut_int(arena, m);
+    level->C = kd_cut_matrix(arena, m, d.nv);
+    level->row = kd_cut_double(arena, most + m);
+    level->reach = kd_cut_double(arena, n);
+    level->LU = kd_cut_matrix(arena, d.nv, d.nv);
+    level->pivot = kd_cut_int(arena, d.nv);
+}
+
+void kd_chart_cut(kd_statespace *self, kd_chart *chart)
+{
+    cut_level(self, &chart->p, self->dims.np);
+    if (!self->shared) cut_level(self, &chart->v, self->dims.nv);
+    chart->position = kd_cut_double(&self->arena, self->dims.np);
+    chart->y = kd_cut_double(&self->arena, self->dims.np);
+}
+
+void kd_chart_release(kd_chart *chart)
+{
+    kd_linsolve_destroy(chart->p.sparse);
+    kd_linsolve_destroy(chart->v.sparse);
+    chart->p.sparse = chart->v.sparse = NULL;
+}
+
+static kd_chart_level *velocity_level(const kd_statespace *self, kd_chart *chart)
+{
+    return self->shared ? &chart->p : &chart->v;
+}
+
+const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_chart *chart)
+{
+    return self->shared ? &chart->p : &chart->v;
+}
+
+void kd_chart_pick(const kd_chart_level *level, const double *from, double *to)
+{
+    if (!level->S) {
+        for (int i = 0; i < level->nind; i++) to[i] = from[level->independent[i]];
+    } else if (level->nind > 0) {
+        kd_gemv(level->nind, level->n, 1, level->S, from, 0, to);
+    }
+}
+
+// ---- the constraint matrices ----------------------------------------------------------------------------------------
+
+static bool is_active(const kd_statespace *self, int i)
+{
+    int nlambda = self->dims.nlambda;
+    return i < nlambda ? self->state->active_lambda[i] : self->state->active_mu[i - nlambda];
+}
+
+// entry (row i of [GZ; HZ], column j)
+static double entry(const kd_statespace *self, int i, int j)
+{
+    kd_dims d = self->dims;
+    return i < d.nlambda ? self->GZ[i + (ptrdiff_t)j * d.nlambda] : self->HZ[i - d.nlambda + (ptrdiff_t)j * d.nmu];
+}
+
+// GZ, HZ and, where Z is no identity, Z at (t, p, s); plain: Z+ and q_p as well
+static kd_eval evaluate(kd_statespace *self, double t, const double *p, const double *s, bool plain)
+{
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    kd_dims      d = self->dims;
+    kd_eval      answer = kd_acceleration_at(self->acceleration, t, p, s, self->zero, self->zero);
+    if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    if (d.nlambda + d.nmu > 0)
+        answer = kd_eom_constraint_matrices(data, d.nlambda > 0 ? self->GZ : NULL, d.nmu > 0 ? self->HZ : NULL);
+    if (answer == KD_EVAL_OK && !self->identity)
+        answer = plain ? kd_position_update(&self->position, data) : kd_eom_Z(data, self->position.Z);
+    return kd_statespace_note_data(self, answer);
+}
+
+// Names of the rows that are left over behind rank
+static void tell_rank(kd_statespace *self, double t, const int *rows, int rank, int count, int m)
+{
+    char        name[96];
+    const char *comma = "";
+    kd_text(self->message, sizeof self->message, "t = %.9g: singular position of ", t);
+    for (int k = rank; k < m && k < rank + 4; k++) {
+        if (self->row[k] >= count) continue; // a norm equation
+        int i = rows[self->row[k]], nlambda = self->dims.nlambda;
+        kd_eom_name(self->eom, i < nlambda ? KD_NAME_LAMBDA : KD_NAME_MU, i < nlambda ? i : i - nlambda, name,
+                    sizeof name);
+        kd_text_append(self->message, sizeof self->message, "%s%s", comma, name);
+        comma = ", ";
+    }
+    self->fault = KD_ERR_RANK_CHANGE;
+}
+
+// ---- choice of coordinates ------------------------------------------------------------------------------------------
+
+// Rows to largest entry 1. Columns stay: one that is small just now must not gain from it. But those of coordinates
+// that stiff forces act upon stand back behind the others, whatever the unit of length is: they do not count in the
+// scale of a row and are brought below 1.
+static void scale(int m, int n, double *A, const bool *stiff)
+{
+    for (int i = 0; i < m; i++) {
+        double most = 0, all = 0;
+        for (int j = 0; j < n; j++) {
+            const double size = fabs(A[i + (ptrdiff_t)j * m]);
+            all = fmax(all, size);
+            if (!stiff[j]) most = fmax(most, size);
+        }
+        if (most < NO_SCALE * all) most = all;
+        for (int j = 0; j < n && most > 0; j++) A[i + (ptrdiff_t)j * m] /= most;
+    }
+    for (int j = 0; j < n; j++) {
+        double *column = A + (ptrdiff_t)j * m, most = stiff[j] ? kd_norm_max(m, column) : 0;
+        for (int i = 0; i < m && most > STIFF_COLUMN; i++) column[i] *= STIFF_COLUMN / most;
+    }
+}
+
+static void sort(int n, int *x)
+{
+    for (int i = 1; i < n; i++)
+        for (int j = i; j > 0 && x[j] < x[j - 1]; j--) {
+            int other = x[j];
+            x[j] = x[j - 1];
+            x[j - 1] = other;
+        }
+}
+
+// S = rows of V' that belong to zero singular values of A (m x n), rank known
+static bool null_space(kd_statespace *self, kd_chart_level *level, int m, double *A, int rank)
+{
+    int n = level->n;
+    if (m > 0) {
+        if (kd_svd(m, n, A, self->U, self->sigma, self->Vt, self->svd_work) != 0) return false;
+    } else {
+        memset(self->Vt, 0, (size_t)n * (size_t)n * sizeof(double));
+        for (int i = 0; i < n; i++) self->Vt[i + (ptrdiff_t)i * n] = 1;
+    }
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n - rank; i++)
+            level->S[i + (ptrdiff_t)j * (n - rank)] = self->Vt[rank + i + (ptrdiff_t)j * n];
+    return true;
+}
+
+// Full pivoting of the count rows (numbers in rows) and nq norm equations in self->full. rows: the kept ones come
+// first.
+static kd_eval pivot(kd_statespace *self, kd_chart_level *level, double t, int count, int nq, int *rank_known)
+{
+    int     m = count + nq, n = level->n, *rows = level->rows, kept = 0;
+    bool    tangent = level->S;
+    double *copy = tangent ? self->full + (ptrdiff_t)m * n : NULL;
+    if (tangent) memcpy(copy, self->full, (size_t)m * (size_t)n * sizeof(double));
+    scale(m, n, self->full, self->stiff);
+    int rank =
+        m > 0 ? kd_lu_full_sparse(m, n, self->full, self->row, self->column, self->opt.rank_tolerance, self->most) : 0;
+    if (m == 0)
+        for (int j = 0; j < n; j++) self->column[j] = j;
+    if (*rank_known >= 0 && rank != *rank_known) {
+        tell_rank(self, t, rows, rank, count, m);
+        return KD_EVAL_RETRY;
+    }
+    *rank_known = rank;
+    // columns: independent ones in rising order, then the dependent ones
+    level->nind = n - rank;
+    for (int j = 0; j < n; j++) level->independent[j] = self->column[(rank + j) % n];
+    sort(n - rank, level->independent);
+    sort(rank, level->independent + n - rank);
+    // rows: self->row[0..rank) are kept; norm equations have numbers from count on
+    sort(rank, self->row);
+    for (int k = 0; k < rank; k++)
+        if (self->row[k] < count) rows[kept++] = rows[self->row[k]];
+    level->rank = kept;
+    level->reduced = !tangent && (self->identity || nq == 0);
+    if (!tangent || null_space(self, level, m, copy, rank)) return KD_EVAL_OK;
+    kd_statespace_fail(self, KD_ERR_DECOMPOSITION, "the singular values of the constraint matrix did not converge");
+    return KD_EVAL_RETRY;
+}
+
+// Coordinates that stiff forces act upon should be independent: the stiff part of the equations is then nearly linear
+// in x. Those of plain positions are found through the velocities that move them.
+static void find_stiff(kd_statespace *self, bool plain)
+{
+    kd_dims d = self->dims;
+    if (!plain || self->identity) {
+        for (int j = 0; j < d.nv; j++) self->stiff[j] = self->ease[j] < STIFF;
+        return;
+    }
+    for (int i = 0; i < d.np; i++) {
+        double sum = 0, norm = 0;
+        for (int j = 0; j < d.nv; j++) {
+            const double Z = self->position.Z[i + (ptrdiff_t)j * d.np];
+            sum += Z * Z * self->ease[j];
+            norm += Z * Z;
+        }
+        self->stiff[i] = sum < STIFF * norm;
+    }
+}
+
+// Active rows first..last of [g; h] to the list
+static int list_active(const kd_statespace *self, int first, int last, int *rows)
+{
+    int count = 0;
+    for (int i = first; i < last; i++)
+        if (is_active(self, i)) rows[count++] = i;
+    return count;
+}
+
+// full = rows of GZ in plain coordinates, G = GZ Z+, then q_p
+static int position_rows(kd_statespace *self, int *rows)
+{
+    kd_dims d = self->dims;
+    int     count = list_active(self, 0, d.nlambda, rows), nq = self->identity ? 0 : d.nq, m = count + nq;
+    for (int j = 0; j < d.np; j++) {
+        double *column = self->full + (ptrdiff_t)j * m;
+        memset(column, 0, (size_t)count * sizeof *column);
+        for (int l = self->identity ? j : 0; l < (self->identity ? j + 1 : d.nv); l++) {
+            double z = self->identity ? 1 : self->position.Zplus[l + (ptrdiff_t)j * d.nv];
+            for (int k = 0; k < count && z != 0; k++) column[k] += z * entry(self, rows[k], l);
+        }
+    }
+    for (int k = 0; k < nq; k++)
+        for (int j = 0; j < d.np; j++) self->full[count + k + (ptrdiff_t)j * m] = self->position.q_p[k + j * nq];
+    return count;
+}
+
+// The rows kept for positions, and HZ
+static int velocity_rows(kd_statespace *self, const kd_chart_level *p, int *rows)
+{
+    kd_dims d = self->dims;
+    memcpy(rows, p->rows, (size_t)p->rank * sizeof *rows);
+    int count = p->rank + list_active(self, d.nlambda, d.nlambda + d.nmu, rows + p->rank);
+    for (int k = 0; k < count; k++)
+        for (int j = 0; j < d.nv; j++) self->full[k + (ptrdiff_t)j * count] = entry(self, rows[k], j);
+    return count;
+}
+
+kd_eval kd_chart_choose(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s)
+{
+    kd_dims d = self->dims;
+    kd_statespace_ease(self, t, p, s);
+    kd_eval answer = evaluate(self, t, p, s, true);
+    if (answer != KD_EVAL_OK) return answer;
+    self->counters.selectors++;
+    find_stiff(self, true);
+    int count = position_rows(self, chart->p.rows);
+    answer = pivot(self, &chart->p, t, count, self->identity ? 0 : d.nq, &self->rank_p);
+    if (answer != KD_EVAL_OK || self->shared) return answer;
+    find_stiff(self, false);
+    count = velocity_rows(self, &chart->p, chart->v.rows);
+    return pivot(self, &chart->v, t, count, 0, &self->rank_v);
+}
+
+static bool same_level(const kd_chart_level *a, const kd_chart_level *b)
+{
+    return !a->S && a->nind == b->nind && a->rank == b->rank &&
+           memcmp(a->independent, b->independent, (size_t)a->n * sizeof(int)) == 0;
+}
+
+bool kd_chart_same(const kd_statespace *self, const kd_chart *a, const kd_chart *b)
+{
+    return same_level(&a->p, &b->p) && (self->shared || same_level(&a->v, &b->v));
+}
+
+// ---- factors --------------------------------------------------------------------------------------------------------
+
+static int order(const kd_statespace *self, const kd_chart_level *level)
+{
+    return level->reduced ? level->rank : self->dims.nv;
+}
+
+// LU = matrix of the level with rows of constraints scaled to largest entry 1
+static void assemble(kd_statespace *self, kd_chart *chart, kd_chart_level *level)
+{
+    int     nv = self->dims.nv, rank = level->rank, n = order(self, level), first = n - rank;
+    bool    kinematic = level == &chart->p && !self->identity;
+    double *A = level->LU;
+    double *row = level->row + first;
+    memset(row, 0, (size_t)rank * sizeof *row);
+    for (int j = 0; j < nv; j++) {
+        double *C = level->C + (ptrdiff_t)j * rank;
+        for (int i = 0; i < rank; i++) {
+            C[i] = entry(self, level->rows[i], j);
+            if (fabs(C[i]) > row[i]) row[i] = fabs(C[i]);
+        }
+    }
+    for (int i = 0; i < rank; i++) row[i] = row[i] > 0 ? 1 / row[i] : 1;
+    for (int j = 0; j < nv; j++)
+        for (int i = 0; i < rank; i++) level->C[i + (ptrdiff_t)j * rank] *= row[i];
+    if (level->reduced) {
+        for (int j = 0; j < rank; j++)
+            memcpy(A + (ptrdiff_t)j * rank, level->C + (ptrdiff_t)level->independent[level->nind + j] * rank,
+                   (size_t)rank * sizeof *A);
+        return;
+    }
+    for (int j = 0; j < nv; j++) {
+        double       *column = A + (ptrdiff_t)j * n;
+        const double *Z = kinematic ? self->position.Z + (ptrdiff_t)j * self->dims.np : NULL;
+        for (int i = 0; i < first; i++) column[i] = 0;
+        if (kinematic)
+            kd_chart_pick(level, Z, column);
+        else if (level->S)
+            memcpy(column, level->S + (ptrdiff_t)j * first, (size_t)first * sizeof *column);
+        memcpy(column + first, level->C + (ptrdiff_t)j * rank, (size_t)rank * sizeof *column);
+    }
+    for (int i = 0; i < first && !level->S && !kinematic; i++) A[i + (ptrdiff_t)level->independent[i] * n] = 1;
+    // not scaled: a row of S Z that vanishes must show, a quaternion's component has reached its extremum
+    for (int i = 0; i < first; i++) level->row[i] = 1;
+}
+
+static double norm_1(int m, int n, const double *A)
+{
+    double most = 0;
+    for (int j = 0; j < n; j++) {
+        double sum = 0;
+        for (int i = 0; i < m; i++) sum += fabs(A[i + (ptrdiff_t)j * m]);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+// lower bound of |inv(A)|_1 from a few vectors of signs
+static double inverse_norm(kd_statespace *self, kd_chart_level *level, int n)
+{
+    double most = 0;
+    for (int k = 0; k < PROBES; k++) {
+        double sum = 0;
+        for (int i = 0; i < n; i++) self->work[i] = k == 0 || ((i >> (k - 1)) & 1) == 0 ? 1.0 / n : -1.0 / n;
+        kd_linsolve_solve(level->sparse, self->work);
+        for (int i = 0; i < n; i++) sum += fabs(self->work[i]);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+static kd_status factor_sparse(kd_statespace *self, kd_chart_level *level, int n, double norm)
+{
+    kd_status status = KD_OK;
+    if (level->sparse && level->sparse_order != n) {
+        kd_linsolve_destroy(level->sparse);
+        level->sparse = NULL;
+    }
+    if (!level->sparse) status = kd_linsolve_create(n, KD_LINEAR_SPARSE, NULL, &level->sparse);
+    if (status < 0) return status;
+    level->sparse_order = n;
+    status = kd_linsolve_factor(level->sparse, n, level->LU);
+    if (status >= 0) level->condition = norm * inverse_norm(self, level, n);
+    return status;
+}
+
+// Factor the assembled matrix; false: singular
+static bool factor_level(kd_statespace *self, kd_chart_level *level)
+{
+    int n = order(self, level);
+    // |C| |inv(Phi_u)| with all columns of C: the condition number of Phi_u itself is 1 for a single constraint,
+    // however small its entry has become
+    double norm = level->reduced ? norm_1(n, self->dims.nv, level->C) : norm_1(n, n, level->LU);
+    self->counters.predecompositions++;
+    level->condition = 1;
+    if (n == 0) return true;
+    if (n >= SPARSE_FROM) return factor_sparse(self, level, n, norm) >= 0 && level->condition < 1 / SINGULAR;
+    if (kd_lu_factor(n, level->LU, level->pivot) != 0) return false;
+    double rcond = kd_lu_rcond(n, level->LU, level->pivot, norm, self->work, self->iwork);
+    level->condition = rcond > 0 ? 1 / rcond : INFINITY;
+    return rcond > SINGULAR;
+}
+
+kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
+{
+    kd_eval answer = evaluate(self, t, p, s, false);
+    *regular = false;
+    if (answer != KD_EVAL_OK) return answer;
+    assemble(self, chart, &chart->p);
+    *regular = factor_level(self, &chart->p);
+    if (*regular && !self->shared) {
+        assemble(self, chart, &chart->v);
+        *regular = factor_level(self, &chart->v);
+    }
+    if (p != chart->position) memcpy(chart->position, p, (size_t)self->dims.np * sizeof *p);
+    kd_chart_pick(&chart->p, p, chart->y);
+    return KD_EVAL_OK;
+}
+
+static void back_substitute(kd_chart_level *level, int n, double *b)
+{
+    if (n == 0) return;
+    if (n >= SPARSE_FROM)
+        kd_linsolve_solve(level->sparse, b);
+    else
+        kd_lu_solve(n, level->LU, level->pivot, b, 1);
+}
+
+void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *rind, double *rc, double *e)
+{
+    int nv = self->dims.nv, rank = level->rank, nind = nv - rank;
+    if (!level->reduced) {
+        for (int i = 0; i < nind; i++) e[i] = rind ? level->row[i] * rind[i] : 0;
+        for (int i = 0; i < rank; i++) e[nind + i] = level->row[nind + i] * rc[i];
+        back_substitute(level, nv, e);
+        return;
+    }
+    for (int i = 0; i < rank; i++) rc[i] *= level->row[i];
+    for (int j = 0; j < nind; j++) {
+        double known = rind ? rind[j] : 0;
+        e[level->independent[j]] = known;
+        if (known != 0) kd_axpy(rank, -known, level->C + (ptrdiff_t)level->independent[j] * rank, rc);
+    }
+    back_substitute(level, rank, rc);
+    for (int j = 0; j < rank; j++) e[level->independent[nind + j]] = rc[j];
+}
+
+// Condition number and, as other parts of a large mechanism may hide it there, the rates of all coordinates along each
+// independent one
+static bool serves(kd_statespace *self, kd_chart_level *level, bool reset)
+{
+    bool good = reset || level->condition <= GROWTH * level->reference;
+    if (reset) level->reference = level->condition;
+    for (int j = 0; j < level->nind && good; j++) {
+        memset(self->rind, 0, (size_t)level->nind * sizeof(double));
+        memset(self->rc, 0, (size_t)level->rank * sizeof(double));
+        self->rind[j] = 1;
+        kd_chart_solve(self, level, self->rind, self->rc, self->e);
+        double reach = kd_norm_max(self->dims.nv, self->e);
+        if (reset) level->reach[j] = reach;
+        good = reach <= GROWTH_OF_REACH * level->reach[j];
+    }
+    return good;
+}
+
+bool kd_chart_serves(kd_statespace *self, kd_chart *chart, bool reset)
+{
+    bool good = serves(self, &chart->p, reset);
+    return self->shared ? good : serves(self, &chart->v, reset) && good;
+}
+
+// ---- dependent positions and velocities -----------------------------------------------------------------------------
+
+// Progress of a simplified Newton iteration
+typedef struct progress {
+    double last, rate, least;
+    int    iteration, renewals;
+} progress;
+typedef enum verdict { GO_ON, DONE, RENEW, GIVE_UP } verdict;
+
+// What does an increment of this size beside a solution of size scale say?
+static verdict judge(progress *now, double size, double scale)
+{
+    if (!isfinite(size)) return GIVE_UP;
+    bool first = now->iteration++ == 0, wild = !first && now->last > FAR * now->least; // its rate says nothing
+    now->rate = first ? FIRST_RATE : now->last > 0 ? size / now->last : 0;
+    bool   falls = now->rate < 1;
+    double left = falls ? size * now->rate / (1 - now->rate) : size;
+    now->last = size;
+    now->least = first && now->renewals == 0 ? size : fmin(now->least, size);
+    if ((!wild && left <= CONVERGED * scale) || size <= DBL_EPSILON * scale) return DONE;
+    if (!first && now->rate > 0.5 && size <= STAGNATED * scale) return DONE; // rounding
+    if (size > FAR * now->least && now->renewals >= MAX_RENEWALS) return GIVE_UP;
+    if (!first && now->rate > SLOW && now->renewals < MAX_RENEWALS) return RENEW;
+    return falls && now->iteration < MAX_ITERATIONS ? GO_ON : GIVE_UP;
+}
+
+// The constraint that is violated most, in words
+static kd_eval no_solution(kd_statespace *self, const kd_chart_level *level, double t, const char *what)
+{
+    int    worst = -1, nlambda = self->dims.nlambda;
+    double most = -1;
+    char   name[96] = "the constraints";
+    for (int i = 0; i < level->rank; i++) {
+        double size = fabs(self->values[level->rows[i]] * level->row[order(self, level) - level->rank + i]);
+        if (size > most || isnan(size)) {
+            most = size;
+            worst = level->rows[i];
+        }
+        if (isnan(size)) break;
+    }
+    if (worst >= 0)
+        kd_eom_name(self->eom, worst < nlambda ? KD_NAME_LAMBDA : KD_NAME_MU, worst < nlambda ? worst : worst - nlambda,
+                    name, sizeof name);
+    self->fault = KD_ERR_RANK_CHANGE;
+    kd_text(self->message, sizeof self->message,
+            "t = %.9g: no dependent %s satisfy %s; the mechanism locks or is near "
+            "a singular position",
+            t, what, name);
+    return KD_EVAL_RETRY;
+}
+
+// New matrix at the present iterate. data is left at the position stage there.
+static kd_eval renew(kd_statespace *self, kd_chart *chart, double t, const double *p, const double *s, bool *regular)
+{
+    return kd_chart_factor(self, chart, t, p, s, regular);
+}
+
+// g at the iterate (p, s)
+static kd_eval position_values(kd_statespace *self, double t, const double *p, double *s)
+{
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    if (self->dims.ns > 0) {
+        kd_eval answer = kd_statespace_note(self, kd_acceleration_contacts(self->acceleration, t, p, s), "");
+        if (answer != KD_EVAL_OK) return answer;
+        answer = kd_acceleration_at(self->acceleration, t, p, s, self->zero, self->zero);
+        if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    } else {
+        kd_eom_at_position(data, p, s);
+    }
+    return self->dims.nlambda > 0 ? kd_statespace_note_data(self, kd_eom_eval(data, KD_G, self->values)) : KD_EVAL_OK;
+}
+
+// p <- p oplus e
+static kd_eval move(kd_statespace *self, double *p, const double *s)
+{
+    kd_eom_data *data = kd_acceleration_data(self->acceleration);
+    if (self->identity) {
+        kd_axpy(self->dims.nv, 1, self->e, p);
+        return KD_EVAL_OK;
+    }
+    kd_eom_at_position(data, p, s);
+    kd_eval answer = kd_eom_oplus(data, p, self->e, self->moved);
+    if (answer == KD_EVAL_OK) memcpy(p, self->moved, (size_t)self->dims.np * sizeof *p);
+    return kd_statespace_note_data(self, answer);
+}
+
+// Have later increments moved p far away from where the first one led? That may be the way to another branch or to
+// nowhere.
+double kd_statespace_reach(const kd_statespace *self, const double *p)
+{
+    double most = 0;
+    for (int i = 0; i < self->dims.np; i++) most = fmax(most, fabs(p[i]) / kd_eom_position_unit(self->eom, i));
+    return most;
+}
+
+double kd_statespace_move(const kd_statespace *self, const double *e)
+{
+    double most = 0;
+    for (int j = 0; j < self->dims.nv; j++) { // NaN stays NaN
+        const double part = fabs(e[j]) / kd_eom_unit(self->eom, j);
+        if (!(part <= most)) most = part;
+    }
+    return most;
+}
+
+static bool astray(const kd_statespace *self, const double *p, double first)
+{
+    double far = 0;
+    for (int i = 0; i < self->dims.np; i++)
+        far = fmax(far, fabs(p[i] - self->aim[i]) / kd_eom_position_unit(self->eom, i));
+    return far > fmax(CURVED * first, NEARBY * self->scale);
+}
+
+kd_eval kd_chart_positions(kd_statespace *self, kd_chart *chart, double t, const double *y, double *p, double *s)
+{
+    kd_chart_level *level = &chart->p;
+    progress        now = {0};
+    double          scale = fmax(1, kd_statespace_reach(self, p)), first = -1;
+    kd_eval         answer = kd_acceleration_at(self->acceleration, t, p, s, self->zero, self->zero);
+    if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    for (;;) {
+        answer = position_values(self, t, p, s);
+        if (answer != KD_EVAL_OK) return answer;
+        kd_chart_pick(level, p, self->rind);
+        for (int i = 0; i < level->nind; i++) self->rind[i] = y[i] - self->rind[i];
+        for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
+        kd_chart_solve(self, level, self->rind, self->rc, self->e);
+        verdict next = judge(&now, kd_statespace_move(self, self->e), scale);
+        if (next == GIVE_UP) return no_solution(self, level, t, "positions");
+        answer = move(self, p, s);
+        if (answer != KD_EVAL_OK) return answer;
+        if (first < 0) {
+            memcpy(self->aim, p, (size_t)self->dims.np * sizeof *p);
+            first = now.last;
+        }
+        if (astray(self, p, first)) return no_solution(self, level, t, "positions");
+        if (next == RENEW) {
+            bool regular;
+            answer = renew(self, chart, t, p, s, &regular);
+            if (answer == KD_EVAL_OK && !regular) return no_solution(self, level, t, "positions");
+            if (answer != KD_EVAL_OK) return answer;
+            now = (progress){.least = now.least, .renewals = now.renewals + 1, .last = now.last};
+        }
+        if (next == DONE) break;
+    }
+    if (level->reduced) // exactly, so that x is not changed by a way through the whole state
+        for (int i = 0; i < level->nind; i++) p[level->independent[i]] = y[i];
+    return self->dims.ns > 0 ? kd_statespace_note(self, kd_acceleration_contacts(self->acceleration, t, p, s), "")
+                             : KD_EVAL_OK;
+}
+
+// One part of the path: to (t, y) from the present p, s, which stay after a failure, with new factors there
+static kd_eval next_on_path(kd_statespace *self, kd_chart *chart, double t_now, double t, const double *y, double *p,
+                            double *s)
+{
+    kd_dims d = self->dims;
+    bool    regular;
+    memcpy(self->before, p, (size_t)d.np * sizeof *p);
+    memcpy(self->before + d.np, s, (size_t)d.ns * sizeof *s);
+    kd_eval answer = kd_chart_positions(self, chart, t, y, p, s);
+    if (answer != KD_EVAL_RETRY) return answer;
+    memcpy(p, self->before, (size_t)d.np * sizeof *p);
+    memcpy(s, self->before + d.np, (size_t)d.ns * sizeof *s);
+    (void)!kd_chart_factor(self, chart, t_now, p, s, &regular);
+    return answer;
+}
+
+kd_eval kd_chart_follow(kd_statespace *self, kd_chart *chart, double t_from, double t, const double *y, double *p,
+                        double *s, double least, double most)
+{
+    int     nind = chart->p.nind;
+    double  done = 0, part = fmin(PATH_FIRST, most), *y_from = self->path, *y_next = self->path + nind, t_now = t_from;
+    kd_eval answer = KD_EVAL_OK;
+    kd_chart_pick(&chart->p, p, y_from);
+    while (done < 1) {
+        double next = fmin(1, done + part), t_next = next < 1 ? t_from + next * (t - t_from) : t;
+        for (int i = 0; i < nind; i++) y_next[i] = next < 1 ? y_from[i] + next * (y[i] - y_from[i]) : y[i];
+        answer = next_on_path(self, chart, t_now, t_next, y_next, p, s);
+        if (answer == KD_EVAL_STOP || (answer != KD_EVAL_OK && part <= least)) return answer;
+        part = answer == KD_EVAL_OK ? fmin(2 * part, most) : 0.5 * part;
+        if (answer != KD_EVAL_OK) continue;
+        done = next;
+        t_now = t_next;
+    }
+    return answer;
+}
+
+kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, const double *v_ind, const double *p,
+                            const double *s, const double *r, double *v)
+{
+    kd_chart_level *level = velocity_level(self, chart);
+    kd_eom_data    *data = kd_acceleration_data(self->acceleration);
+    kd_dims         d = self->dims;
+    progress        now = {0};
+    kd_eval         answer = kd_acceleration_at(self->acceleration, t, p, s, v, r);
+    if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
+    for (;;) {
+        kd_eom_at_velocity(data, v, r);
+        if (d.nlambda > 0) answer = kd_eom_eval(data, KD_GI, self->values);
+        if (answer == KD_EVAL_OK && d.nmu > 0) answer = kd_eom_eval(data, KD_H, self->values + d.nlambda);
+        if (answer != KD_EVAL_OK) return kd_statespace_note_data(self, answer);
+        kd_chart_pick(level, v, self->rind);
+        for (int i = 0; i < level->nind; i++) self->rind[i] = v_ind[i] - self->rind[i];
+        for (int i = 0; i < level->rank; i++) self->rc[i] = -self->values[level->rows[i]];
+        kd_chart_solve(self, level, self->rind, self->rc, self->e);
+        double  scale = fmax(1 / kd_eom_time(self->eom), kd_statespace_move(self, v));
+        verdict next = judge(&now, kd_statespace_move(self, self->e), scale);
+        if (next == GIVE_UP) return no_solution(self, level, t, "velocities");
+        kd_axpy(d.nv, 1, self->e, v);
+        if (next == RENEW) {
+            bool regular;
+            answer = renew(self, chart, t, p, s, &regular);
+            if (answer == KD_EVAL_OK && !regular) return no_solution(self, level, t, "velocities");
+            if (answer != KD_EVAL_OK) return answer;
+            now = (progress){.least = now.least, .renewals = now.renewals + 1, .last = now.last};
+        }
+        if (next == DONE) break;
+    }
+    if (!level->S)
+        for (int i = 0; i < level->nind; i++) v[level->independent[i]] = v_ind[i];
+    return KD_EVAL_OK;
+}

@@ -1,0 +1,162 @@
+// linear_file.c: linear equations as JSON and as text. MAT files: mat_file.c.
+#include "results/linear_file.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "results/file.h"
+#include "results/linear_list.h"
+
+typedef kd_linear_matrix matrix;
+
+int kd_linear_list(const kd_linear *l, kd_linear_matrix *list)
+{
+    const int    nx = l->nx, nu = l->nu, ny = l->ny, nv = l->nv, nd = l->nd;
+    bool         moves = false;
+    const matrix all[] = {
+        {"A", l->A, nx, nx},     {"B", l->B, nx, nu},
+        {"C", l->C, ny, nx},     {"D", l->D, ny, nu},
+        {"T", l->T, nv, nx},     {"M", l->M, nv, nv},
+        {"R_v", l->R_v, nv, nv}, {"R_p", l->R_p, nv, nv},
+        {"F", l->F, nv, nu},     {"J", l->J, l->nconstraints, nv},
+    };
+    const matrix descriptor[] = {
+        {"E", l->E, nd, nd},    {"Ad", l->A_d, nd, nd}, {"Bd", l->B_d, nd, nu},
+        {"Cd", l->C_d, ny, nd}, {"Dd", l->D_d, ny, nu},
+    };
+    const matrix rates[] = {{"B1", l->B1, nx, nu}, {"B2", l->B2, nx, nu}, {"D1", l->D1, ny, nu}, {"D2", l->D2, ny, nu}};
+    int          count = sizeof all / sizeof all[0];
+    memcpy(list, all, sizeof all);
+    if (l->E) {
+        memcpy(list + count, descriptor, sizeof descriptor);
+        count += (int)(sizeof descriptor / sizeof descriptor[0]);
+    }
+    for (int i = 0; l->moves && l->B1 && i < nu; i++) moves = moves || l->moves[i];
+    if (moves) {
+        memcpy(list + count, rates, sizeof rates);
+        count += (int)(sizeof rates / sizeof rates[0]);
+    }
+    return count;
+}
+
+// ---- JSON -----------------------------------------------------------------------------------------------------------
+
+static void put_text(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(file, "\\%c", *c);
+        else if ((unsigned char)*c >= 0x20)
+            fputc(*c, file);
+    }
+    fputc('"', file);
+}
+
+static void put_number(FILE *file, double value)
+{
+    char text[40];
+    fputs(isfinite(value) ? kd_file_number(value, "%.17g", text, sizeof text) : "null", file);
+}
+
+static void put_names(FILE *file, const char *key, int n, const char *const *names)
+{
+    fprintf(file, ",\n\"%s\": [", key);
+    for (int i = 0; i < n; i++) {
+        if (i > 0) fputs(", ", file);
+        put_text(file, names[i]);
+    }
+    fputs("]", file);
+}
+
+static void put_matrix(FILE *file, const matrix *m)
+{
+    fprintf(file, ",\n\"%s\": [", m->name);
+    for (int i = 0; i < m->rows; i++) {
+        fputs(i > 0 ? ",\n  [" : "[", file);
+        for (int j = 0; j < m->columns; j++) {
+            if (j > 0) fputs(", ", file);
+            put_number(file, m->value[(size_t)i + (size_t)j * (size_t)m->rows]);
+        }
+        fputs("]", file);
+    }
+    fputs("]", file);
+}
+
+static void put_modes(FILE *file, const kd_modes *m)
+{
+    const struct {
+        const char   *key;
+        const double *value;
+    } list[] = {{"real", m->real}, {"imaginary", m->imaginary}, {"frequency", m->frequency}, {"damping", m->damping}};
+    for (int k = 0; k < 4; k++) {
+        const matrix row = {list[k].key, list[k].value, m->n > 0, m->n};
+        put_matrix(file, &row);
+    }
+}
+
+void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes, const char *rest)
+{
+    matrix list[KD_LINEAR_MATRICES];
+    fputs("{\n", file);
+    if (rest) {
+        fputs("\"from_equilibrium\": ", file);
+        put_text(file, rest);
+        fputs(",\n", file);
+    }
+    fputs("\"t\": ", file);
+    put_number(file, l->t);
+    fputs(",\n\"speed\": ", file);
+    put_number(file, l->speed);
+    fputs(",\n\"acceleration\": ", file);
+    put_number(file, l->force);
+    fprintf(file, ",\n\"redundant\": %d", l->nredundant);
+    fputs(",\n\"difference_error\": ", file);
+    put_number(file, l->difference_error);
+    fputs(",\n\"difference_of\": ", file);
+    put_text(file, l->difference_name ? l->difference_name : "");
+    put_names(file, "states", l->nx, l->state_name);
+    put_names(file, "inputs", l->nu, l->input_name);
+    put_names(file, "outputs", l->ny, l->output_name);
+    put_names(file, "increments", l->nv, l->increment_name);
+    if (l->E) put_names(file, "unknowns", l->nd, l->descriptor_name);
+    const int count = kd_linear_list(l, list);
+    for (int i = 0; i < count; i++) put_matrix(file, &list[i]);
+    if (modes) put_modes(file, modes);
+    fputs("\n}\n", file);
+}
+
+// ---- text -----------------------------------------------------------------------------------------------------------
+
+static void tell_names(FILE *file, const char *title, const char *letter, int n, const char *const *names)
+{
+    fprintf(file, "%s\n", title);
+    for (int i = 0; i < n; i++) fprintf(file, "  %s%-4d %s\n", letter, i + 1, names[i]);
+    if (n == 0) fputs("  none\n", file);
+}
+
+static void tell_matrix(FILE *file, const matrix *m)
+{
+    char text[40];
+    fprintf(file, "\n%s (%d x %d)\n", m->name, m->rows, m->columns);
+    for (int i = 0; i < m->rows; i++) {
+        for (int j = 0; j < m->columns; j++)
+            fprintf(file, " %16s",
+                    kd_file_number(m->value[(size_t)i + (size_t)j * (size_t)m->rows], "%.9g", text, sizeof text));
+        fputc('\n', file);
+    }
+}
+
+void kd_linear_write_text(FILE *file, const kd_linear *l)
+{
+    matrix list[KD_LINEAR_MATRICES];
+    char   text[40];
+    fprintf(file, "Linear equations x' = A x + B u, y = C x + D u at t = %s s\n\n",
+            kd_file_number(l->t, "%.9g", text, sizeof text));
+    tell_names(file, "States x", "x", l->nx, l->state_name);
+    tell_names(file, "Inputs u", "u", l->nu, l->input_name);
+    tell_names(file, "Outputs y", "y", l->ny, l->output_name);
+    kd_linear_list(l, list);
+    for (int i = 0; i < 4; i++)
+        if (list[i].rows > 0 && list[i].columns > 0) tell_matrix(file, &list[i]);
+}

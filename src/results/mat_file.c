@@ -1,0 +1,160 @@
+// mat_file.c: linear equations as MAT file of level 5, which Octave and MATLAB read, by the library matio: matrices of
+// doubles, names as columns of cells, eigenvalues as complex numbers. Nothing in the file depends on when or where it
+// was written.
+#include "results/linear_file.h"
+
+#include "core/text.h"
+
+#ifndef KD_WITH_MATIO
+
+kd_status kd_linear_save_mat(const char *path, const kd_linear *linear, const kd_modes *modes, char *message,
+                             size_t size)
+{
+    (void)linear;
+    (void)modes;
+    kd_text(message, size, "'%s' was not written: kardan was built without matio (package libmatio-dev)", path);
+    return KD_ERR_UNAVAILABLE;
+}
+
+bool kd_linear_has_mat(void)
+{
+    return false;
+}
+
+#else
+
+#include <errno.h>
+#include <matio.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "results/file.h"
+#include "results/linear_list.h"
+
+enum { COPY = 16384 };
+
+static const char LAST[] = "kardan"; // version, behind everything else: whoever finds it has a complete file
+
+// Write a variable and free it; NULL: it could not be created.
+static bool put(mat_t *mat, matvar_t *variable)
+{
+    if (!variable) return false;
+    bool good = Mat_VarWrite(mat, variable, MAT_COMPRESSION_NONE) == 0;
+    Mat_VarFree(variable);
+    return good;
+}
+
+static matvar_t *text_variable(const char *name, const char *text)
+{
+    size_t dims[2] = {text[0] ? 1 : 0, strlen(text)};
+    return Mat_VarCreate(name, MAT_C_CHAR, MAT_T_UTF8, 2, dims, (void *)text, 0);
+}
+
+static bool put_matrix(mat_t *mat, const kd_linear_matrix *m)
+{
+    static double nothing;
+    size_t        dims[2] = {(size_t)m->rows, (size_t)m->columns};
+    void         *data = dims[0] * dims[1] > 0 ? (void *)m->value : &nothing;
+    return put(mat, Mat_VarCreate(m->name, MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, data, 0));
+}
+
+// A column of cells with one line of text each
+static bool put_names(mat_t *mat, const char *name, int n, const char *const *lines)
+{
+    size_t    dims[2] = {(size_t)n, 1};
+    matvar_t *cells = Mat_VarCreate(name, MAT_C_CELL, MAT_T_CELL, 2, dims, NULL, 0);
+    bool      good = cells != NULL;
+    for (int i = 0; i < n && good; i++) {
+        matvar_t *line = text_variable(NULL, lines[i]);
+        good = line != NULL;
+        if (good) Mat_VarSetCell(cells, i, line);
+    }
+    if (good) return put(mat, cells);
+    Mat_VarFree(cells);
+    return false;
+}
+
+static bool put_modes(mat_t *mat, const kd_modes *m)
+{
+    size_t                 dims[2] = {(size_t)m->n, 1};
+    mat_complex_split_t    value = {(void *)m->real, (void *)m->imaginary};
+    const kd_linear_matrix list[] = {{"frequency", m->frequency, m->n, 1}, {"damping", m->damping, m->n, 1}};
+    bool good = put(mat, Mat_VarCreate("eigenvalues", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, &value, MAT_F_COMPLEX));
+    return good && put_matrix(mat, &list[0]) && put_matrix(mat, &list[1]);
+}
+
+static bool put_all(mat_t *mat, const kd_linear *l, const kd_modes *modes)
+{
+    kd_linear_matrix       list[KD_LINEAR_MATRICES];
+    const kd_linear_matrix time = {"t", &l->t, 1, 1};
+    const int              count = kd_linear_list(l, list);
+    bool                   good = put_matrix(mat, &time);
+    for (int i = 0; i < count && good; i++) good = put_matrix(mat, &list[i]);
+    good = good && put_names(mat, "state_name", l->nx, l->state_name);
+    good = good && put_names(mat, "input_name", l->nu, l->input_name);
+    good = good && put_names(mat, "output_name", l->ny, l->output_name);
+    good = good && put_names(mat, "increment_name", l->nv, l->increment_name);
+    if (l->E) good = good && put_names(mat, "unknown_name", l->nd, l->descriptor_name);
+    if (modes && modes->n > 0) good = good && put_modes(mat, modes);
+    return good && put(mat, text_variable(LAST, kd_version()));
+}
+
+// matio does not tell all failures of the disk: a file whose last variable can be read is complete.
+static bool is_complete(const char *path)
+{
+    mat_t    *mat = Mat_Open(path, MAT_ACC_RDONLY);
+    matvar_t *last = mat ? Mat_VarRead(mat, LAST) : NULL;
+    bool      good = last && last->data;
+    Mat_VarFree(last);
+    if (mat) Mat_Close(mat);
+    return good;
+}
+
+static bool copy(const char *from, FILE *to)
+{
+    char   buffer[COPY];
+    size_t n;
+    FILE  *file = fopen(from, "rb");
+    if (!file) return false;
+    while ((n = fread(buffer, 1, sizeof buffer, file)) > 0) fwrite(buffer, 1, n, to);
+    bool good = !ferror(file);
+    fclose(file);
+    return good;
+}
+
+// matio opens files by their names: it gets a draft beside path, which then goes the way of all other files.
+kd_status kd_linear_save_mat(const char *path, const kd_linear *linear, const kd_modes *modes, char *message,
+                             size_t size)
+{
+    const size_t length = strlen(path) + 10;
+    FILE        *file = NULL;
+    char        *draft = kd_alloc(length);
+    if (!draft) return KD_ERR_MEMORY;
+    kd_text(draft, length, "%s.draft", path);
+    kd_status status = kd_file_open(path, &file, message, size);
+    if (status >= 0) {
+        errno = 0;
+        mat_t *mat = Mat_CreateVer(draft, "MATLAB 5.0 MAT-file, linear equations written by kardan", MAT_FT_MAT5);
+        bool   good = mat && put_all(mat, linear, modes);
+        if (mat) good = Mat_Close(mat) == 0 && good;
+        good = good && is_complete(draft) && copy(draft, file);
+        if (!good) {
+            kd_text(message, size, "cannot write '%s': %s", path, errno ? strerror(errno) : "matio refused");
+            status = KD_ERR_FILE;
+        }
+        (void)remove(draft);
+    }
+    if (status >= 0)
+        status = kd_file_close(file, path, message, size);
+    else
+        kd_file_abandon(file, path);
+    kd_free(draft);
+    return status;
+}
+
+bool kd_linear_has_mat(void)
+{
+    return true;
+}
+
+#endif

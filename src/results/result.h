@@ -1,0 +1,70 @@
+// results/result.h: a finished run with everything that belongs to it; written as table (CSV), HDF5 file, page and picture.
+#ifndef KD_RESULTS_RESULT_H
+#define KD_RESULTS_RESULT_H
+
+#include <kardan/explain.h>
+
+#include "drawing/drawing.h"
+#include "results/event_log.h"
+#include "results/recording.h"
+#include "report/svg.h"
+
+typedef struct kd_result_setting {
+    const char *name, *value;
+} kd_result_setting;
+
+// What is to be told about a run instead of certificate and statistics of an integrator.
+typedef struct kd_result_facts {
+    const char              *title; // of the list
+    const kd_result_setting *fact;
+    int                      nfacts;
+    const kd_plot           *plot; // in front of the others
+    int                      nplots;
+    const char              *reading; // how to read it, a paragraph; may be NULL
+} kd_result_facts;
+
+typedef struct kd_result {
+    const char              *title;
+    const char              *about;      // what was simulated; may be NULL
+    const char              *model_file; // path and text of the model file; NULL: equations written in C
+    const char              *model_text;
+    const kd_recording      *recording;
+    const kd_result_setting *settings;
+    int                      nsettings;
+    kd_certificate           certificate; // with status, statistics, tolerance and limits of the run
+    const char *const       *warnings;    // of the model, one line each; nwarnings 0: none
+    int                      nwarnings;
+    const char              *message;         // how the run ended, in words; may be empty
+    double                   reference_error; // against the reference solution at the end; NaN: there is none
+    const char *const       *plots;           // channels to plot in the report; nplots 0: all groups
+    int                      nplots;
+    const kd_drawing        *drawing;     // of the mechanism; may be NULL
+    const kd_explanation    *explanation; // who limited the steps; may be NULL
+    const kd_event_log      *events;      // NULL: the equations have none
+    const kd_result_facts   *facts;       // NULL: certificate and statistics
+    struct kd_running       *running;     // the rows of the table, written while the run went on; may be NULL
+} kd_result;
+
+// Statistics as a list, the same in all forms of results.
+typedef struct kd_statistic {
+    const char *key, *label; // "rejected_error", "steps rejected by the error test"
+    bool        is_count;
+    bool        special; // of some methods only: 0 says nothing
+    double      value;
+} kd_statistic;
+enum { KD_STATISTICS = 25 };
+kd_statistic kd_result_statistic(const kd_certificate *certificate, int i);
+
+// Comment lines (version, title, settings, statistics, certificate, units), header line, one row per output time.
+kd_status kd_result_save_csv(const kd_result *result, const char *path, char *message, size_t size) KD_NODISCARD;
+
+// Head of the table of a run that goes on, header line included, which begins at *header_at; for kd_free. NULL: no
+// memory.
+char *kd_result_head(const kd_result *result, size_t *length, size_t *header_at);
+
+// The same in HDF5: /time and one dataset per channel in /channels, with attributes; docs/guide/results.md.
+// KD_ERR_UNAVAILABLE: built without HDF5.
+kd_status kd_result_save_hdf5(const kd_result *result, const char *path, char *message, size_t size) KD_NODISCARD;
+bool      kd_result_has_hdf5(void);
+
+#endif

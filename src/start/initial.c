@@ -1,0 +1,961 @@
+// initial.c: consistent initial values (S3 pages 12 to 14, S1 Eq. 22).
+//
+//     position      c(p,s,t) = 0, g(p,s,t) = 0, q(p) = 0       unknowns p, s;  p closest to the guess
+//     velocity      gI = 0, h = 0, then with e = 0             unknown  v (r);  v closest to the guess
+//     acceleration  M a - f + (GZ)' lambda + (HZ)' mu = 0,     unknowns a, lambda, mu, w;  redundant constraints: least
+//     |lambda|, |mu|
+//                   gII = 0, hI = 0, d = 0
+//
+// User conditions are rows of the level that they depend on. If one depends on p and v, both levels are solved
+// together; if one depends on a, w, lambda or mu, all three. Equations and limits: docs/methods/initial.md
+#include <kardan/initial.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "start/initial_system.h"
+#include "math/dense.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TOUCHED 1e-5         // part of a unit null vector that counts
+#define NAMED_RESIDUAL 0.05  // rows with this part of the largest remaining residual are named
+#define NAMED_DIRECTION 1e-6 // coordinates with this part of the largest entry of a null vector are named
+#define NAMES_MAX 6          // names in one message
+#define CONTACT_RANK 1e-10   // pivots of c_s, d_w below this part of the first one are zero
+#define VELOCITY_SLACK 10.0 // what redundant rows may leave over beyond the tolerance: p is exact to the tolerance only
+#define ACCELERATION_SLACK 1e4
+#define SAMPLE_SPREAD 1e-2 // moves that show what a condition depends on
+#define STORY 640          // characters of a message
+
+static const double restarts[] = {1e-4, 1e-2, 1e-1}; // relative moves of the guess where the iteration is stuck
+
+enum {
+    POSITION_UNKNOWNS = KD_BIT(KD_P) | KD_BIT(KD_S),
+    VELOCITY_UNKNOWNS = KD_BIT(KD_V),
+    FORCE_UNKNOWNS = KD_BIT(KD_A) | KD_BIT(KD_W) | KD_BIT(KD_LAMBDA) | KD_BIT(KD_MU),
+    POSITION_ROWS = KD_BIT(KD_C) | KD_BIT(KD_G),
+    VELOCITY_ROWS = KD_BIT(KD_GI) | KD_BIT(KD_H),
+    FORCE_ROWS = KD_BIT(KD_RESIDUAL) | KD_BIT(KD_D) | KD_BIT(KD_GII) | KD_BIT(KD_HI),
+};
+
+kd_initial_options kd_initial_options_default(void)
+{
+    return (kd_initial_options){
+        .compute_multipliers = true, .tolerance = 1e-9, .max_iterations = 50, .require_unique = true};
+}
+
+// ---- messages -------------------------------------------------------------------------------------------------------
+
+// The name in quotes; names of joints and rates bring their own.
+static const char *quoted(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
+{
+    char name[128];
+    kd_eom_name(eom, kind, i, name, sizeof name);
+    const char *quote = strchr(name, '\'') ? "" : "'";
+    kd_text(buffer, size, "%s%s%s", quote, name, quote);
+    return buffer;
+}
+
+static void append_row(const kd_iv *iv, int fn, int i, char *text)
+{
+    char        name[128];
+    const char *what = "constraint", *level = "";
+    kd_kind     kind = KD_NAME_LAMBDA;
+    switch (fn) {
+    case KD_IV_CONDITION: {
+        const char *given = iv->opt->condition_name ? iv->opt->condition_name(i, iv->opt->context) : NULL;
+        if (given)
+            kd_text_append(text, STORY, "condition '%s'", given);
+        else
+            kd_text_append(text, STORY, "condition[%d]", i);
+        return;
+    }
+    case KD_C:
+        what = "contact equation", kind = KD_NAME_S;
+        break;
+    case KD_GI:
+        level = " (velocity level)";
+        break;
+    case KD_GII:
+        level = " (acceleration level)";
+        break;
+    case KD_H:
+        kind = KD_NAME_MU;
+        break;
+    case KD_E:
+        what = "invariant", kind = KD_NAME_E;
+        break;
+    case KD_HI:
+        kind = KD_NAME_MU, level = " (acceleration level)";
+        break;
+    case KD_RESIDUAL:
+        what = "equation of motion", kind = KD_NAME_V;
+        break;
+    case KD_D:
+        what = "equation of", kind = KD_NAME_W;
+        break;
+    default:
+        break;
+    }
+    quoted(iv->eom, kind, i, name, sizeof name);
+    bool tells = strncmp(name, what, strlen(what)) == 0; // a model's row: constraint 'rod' length
+    kd_text_append(text, STORY, "%s%s%s%s", tells ? "" : what, tells ? "" : " ", name, level);
+}
+
+// Rows of the largest remaining residuals, conditions first.
+typedef struct culprits {
+    int    row[NAMES_MAX], count, conditions;
+    double residual[NAMES_MAX];
+} culprits;
+
+static double scaled_residual(const kd_iv_system *s, int i)
+{
+    return fabs(s->c.row[i] * s->c.F[i]);
+}
+
+static culprits find_culprits(const kd_iv_system *s)
+{
+    culprits found = {.count = 0};
+    double   top = 0.0;
+    for (int i = 0; i < s->c.m; i++) top = fmax(top, scaled_residual(s, i));
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < s->c.m && found.count < NAMES_MAX; i++) {
+            bool is_condition = s->fn[i] == KD_IV_CONDITION;
+            if (is_condition != (pass == 0) || scaled_residual(s, i) < NAMED_RESIDUAL * top) continue;
+            found.conditions += is_condition;
+            found.residual[found.count] = s->c.F[i];
+            found.row[found.count++] = i;
+        }
+    return found;
+}
+
+static bool has_held(const kd_iv *iv)
+{
+    for (int i = 0; i < iv->n.nv; i++)
+        if ((iv->opt->hold_p && iv->opt->hold_p[i]) || (iv->opt->hold_v && iv->opt->hold_v[i])) return true;
+    return false;
+}
+
+static void append_culprits(const kd_iv_system *s, const culprits *found, int from, int to, char *text)
+{
+    for (int k = from; k < to; k++) {
+        if (k > from) kd_text_append(text, STORY, k + 1 < to ? ", " : " and ");
+        append_row(s->iv, s->fn[found->row[k]], s->fn_index[found->row[k]], text);
+    }
+}
+
+// "condition 'start angle' contradicts constraint 'rod length' (residuals 0.41, 0.13 remain)"
+static void describe_contradiction(const kd_iv_system *s, const char *level, char *text)
+{
+    culprits found = find_culprits(s);
+    int      split = found.conditions < found.count ? found.conditions : 0;
+    kd_text(text, STORY, "t = %g, %s: ", s->iv->now->t, level);
+    if (found.count == 1) {
+        append_culprits(s, &found, 0, 1, text);
+        kd_text_append(text, STORY, " cannot be satisfied near the guess");
+    } else if (split > 0) {
+        append_culprits(s, &found, 0, split, text);
+        kd_text_append(text, STORY, split == 1 ? " contradicts " : " contradict ");
+        append_culprits(s, &found, split, found.count, text);
+    } else {
+        append_culprits(s, &found, 0, found.count, text);
+        kd_text_append(text, STORY, " contradict each other");
+    }
+    kd_text_append(text, STORY, " (remaining residuals");
+    for (int k = 0; k < found.count; k++) kd_text_append(text, STORY, "%s %.3g", k ? "," : "", found.residual[k]);
+    kd_text_append(text, STORY, "); change or drop %s%s, or start from a better guess",
+                   found.count == 1 ? "it" : "one of them", has_held(s->iv) ? ", release held components" : "");
+}
+
+static void describe_no_convergence(const kd_iv_system *s, const char *level, char *text)
+{
+    int worst = 0;
+    for (int i = 1; i < s->c.m; i++)
+        if (scaled_residual(s, i) > scaled_residual(s, worst)) worst = i;
+    kd_text(text, STORY,
+            "t = %g, %s: no consistent values after %d iterations; the largest residual, %.3g, is left in ",
+            s->iv->now->t, level, s->c.max_iterations, s->c.F[worst]);
+    append_row(s->iv, s->fn[worst], s->fn_index[worst], text);
+    kd_text_append(
+        text, STORY,
+        "; perhaps there are none: check lengths and positions, start from a better guess, or raise max_iterations");
+}
+
+// ---- null vectors in words ------------------------------------------------------------------------------------------
+
+// Part of the null space that lies in the unknowns of a kind, in scaled coordinates.
+static double null_part(const kd_iv_system *s, unsigned vars)
+{
+    double top = 0.0;
+    for (int l = s->c.rank; l < s->c.n; l++) {
+        double sum = 0.0;
+        for (int j = 0; j < s->c.n; j++)
+            if (vars & KD_BIT(s->var[j])) sum += s->c.Vt[l + s->c.n * j] * s->c.Vt[l + s->c.n * j];
+        top = fmax(top, sqrt(sum));
+    }
+    return top;
+}
+
+typedef struct name_list {
+    char *text;
+    int   count, named;
+} name_list;
+
+static void add_name(const kd_iv *iv, name_list *list, kd_kind kind, int i)
+{
+    char name[128];
+    if (list->count++ >= NAMES_MAX) return;
+    list->named++;
+    kd_text_append(list->text, STORY, "%s%s", list->count > 1 ? ", " : "", quoted(iv->eom, kind, i, name, sizeof name));
+}
+
+// Names of the components x = B N_l of the null vectors that are not zero. B = Z for positions, else the columns of
+// var.
+static void name_null_components(kd_iv_system *s, int var, kd_kind kind, int count, name_list *list)
+{
+    kd_iv *iv = s->iv;
+    int    k = kd_closest_null_space(&s->c, s->c.N);
+    double top = 0.0;
+    if (null_part(s, KD_BIT(var)) < TOUCHED) return;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < count; i++) {
+            double amount = 0.0;
+            for (int l = 0; l < k; l++) {
+                double x = 0.0;
+                for (int j = 0; j < s->c.n; j++) {
+                    if (s->var[j] != var) continue;
+                    double B = (double)(s->var_index[j] == i);
+                    if (var == KD_P && !iv->flat) B = iv->Z[i + iv->n.np * s->var_index[j]];
+                    x += B * s->c.N[j + s->c.n * l];
+                }
+                amount = fmax(amount, fabs(x));
+            }
+            if (pass == 0) top = fmax(top, amount);
+            if (pass == 1 && amount > NAMED_DIRECTION * top) add_name(iv, list, kind, i);
+        }
+}
+
+static void end_names(name_list *list)
+{
+    if (list->count > list->named) kd_text_append(list->text, STORY, " and %d more", list->count - list->named);
+}
+
+static void describe_undetermined(kd_iv_system *s, const char *level, char *text)
+{
+    const kd_dims *n = &s->iv->n;
+    name_list      list = {.text = text};
+    kd_text(text, STORY, "t = %g, %s: conditions and constraints do not determine ", s->iv->now->t, level);
+    name_null_components(s, KD_P, KD_NAME_P, n->np, &list);
+    name_null_components(s, KD_V, KD_NAME_V, n->nv, &list);
+    name_null_components(s, KD_R, KD_NAME_R, n->nr, &list);
+    end_names(&list);
+    kd_text_append(
+        text, STORY,
+        "; add conditions, hold components, or set require_unique to false for the values closest to the guess");
+}
+
+// ---- singular blocks ------------------------------------------------------------------------------------------------
+
+// Rank of the square block fn_var; the names of the unknowns without pivot are appended.
+static kd_status square_rank(kd_iv *iv, kd_fn fn, kd_var var, kd_kind kind, name_list *list, bool *singular)
+{
+    kd_arena  arena = {0};
+    kd_blocks blocks = {0};
+    int       n = kd_eom_rows(iv->eom, fn);
+    double   *A = kd_cut_double(&arena, n * n);
+    int      *row = kd_cut_int(&arena, n), *column = kd_cut_int(&arena, n);
+    kd_status st = arena.failed ? KD_ERR_MEMORY : KD_OK;
+    *singular = false;
+    if (st == KD_OK && n > 0) {
+        kd_iv_set_point(iv);
+        blocks.block[fn][var] = A;
+        if (kd_eom_derivatives(iv->data, KD_PART_ALL, &blocks) != KD_EVAL_OK) {
+            st = kd_eom_data_fault(iv->data).status;
+        } else {
+            for (int i = 0; i < n; i++) { // rows of the same size
+                double top = 0.0;
+                for (int j = 0; j < n; j++) top = fmax(top, fabs(A[i + n * j]));
+                for (int j = 0; j < n && top > 0.0; j++) A[i + n * j] /= top;
+            }
+            int rank = kd_norm_max(n * n, A) > 0.0 ? kd_lu_full(n, n, A, row, column, CONTACT_RANK) : 0;
+            *singular = rank < n;
+            for (int j = rank; j < n; j++) add_name(iv, list, kind, rank > 0 ? column[j] : j);
+        }
+    }
+    kd_arena_release(&arena);
+    return st;
+}
+
+// KD_ERR_SINGULAR_CS if c_s is singular at the point.
+static kd_status check_contact(kd_iv *iv)
+{
+    char      text[STORY];
+    bool      singular = false;
+    name_list list = {.text = text};
+    if (iv->n.ns == 0) return KD_OK;
+    kd_text(text, sizeof text, "t = %g: the equations 0 = c do not determine the contact coordinates ", iv->now->t);
+    kd_status st = kd_eom_depends(iv->eom, KD_C, KD_S) ? square_rank(iv, KD_C, KD_S, KD_NAME_S, &list, &singular)
+                                                       : KD_ERR_SINGULAR_CS;
+    end_names(&list);
+    if (singular) st = KD_ERR_SINGULAR_CS;
+    if (st == KD_ERR_SINGULAR_CS) kd_text(iv->message, iv->size, "%s", text);
+    return st;
+}
+
+// A null vector that moves a or w: the reason is d_w if that is singular, otherwise mass and constraints.
+static kd_status check_forces(kd_iv_system *s)
+{
+    kd_iv    *iv = s->iv;
+    char      text[STORY];
+    bool      singular = false;
+    name_list list = {.text = text};
+    if (s->c.rank == s->c.n || null_part(s, KD_BIT(KD_A) | KD_BIT(KD_W)) < TOUCHED) return KD_OK;
+    kd_text(text, sizeof text, "t = %g: the equations 0 = d do not determine the auxiliary variables ", iv->now->t);
+    kd_status st = iv->n.nw > 0 && kd_eom_depends(iv->eom, KD_D, KD_W)
+                       ? square_rank(iv, KD_D, KD_W, KD_NAME_W, &list, &singular)
+                       : KD_OK;
+    if (st != KD_OK) return st;
+    if (singular || (iv->n.nw > 0 && !kd_eom_depends(iv->eom, KD_D, KD_W))) {
+        end_names(&list);
+        kd_text(iv->message, iv->size, "%s", text);
+        return KD_ERR_SINGULAR_DW;
+    }
+    list = (name_list){.text = text};
+    kd_text(text, sizeof text, "t = %g: mass matrix and constraints do not determine the accelerations of ",
+            iv->now->t);
+    name_null_components(s, KD_A, KD_NAME_V, iv->n.nv, &list);
+    end_names(&list);
+    kd_text(iv->message, iv->size, "%s; give these directions mass or a constraint", text);
+    return KD_ERR_SINGULAR_MASS;
+}
+
+// ---- one level ------------------------------------------------------------------------------------------------------
+
+// Numbers in (-1, 1), the same in every run.
+static double pseudo_random(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (double)(*seed >> 8) / 8388608.0 - 1.0;
+}
+
+static bool needs_unique(const kd_iv *iv)
+{
+    return iv->opt->nconditions > 0 && iv->opt->require_unique;
+}
+
+// Gauss-Newton from the guess; where it is stuck, from points near the guess as well. story: what stopped the first
+// try.
+static kd_closest_end find_feasible(kd_iv_system *s, const char *level, char *story)
+{
+    unsigned       seed = 1;
+    kd_closest_end first = kd_closest_feasible(&s->c);
+    if (first == KD_CLOSEST_STUCK) describe_contradiction(s, level, story);
+    if (first == KD_CLOSEST_LIMIT) describe_no_convergence(s, level, story);
+    if (first != KD_CLOSEST_STUCK) return first;
+    for (size_t k = 0; k < sizeof restarts / sizeof *restarts && !s->iv->stopped; k++) {
+        for (int j = 0; j < s->c.n; j++) s->c.y[j] = s->c.y_ref[j] + restarts[k] * s->c.size[j] * pseudo_random(&seed);
+        if (kd_closest_feasible(&s->c) == KD_CLOSEST_DONE) return KD_CLOSEST_DONE;
+    }
+    return first;
+}
+
+// Status and message of an iteration that did not find a solution.
+static kd_status failure(kd_iv_system *s, kd_closest_end end, const char *story)
+{
+    kd_iv *iv = s->iv;
+    if (end == KD_CLOSEST_REFUSED || iv->stopped) return iv->fault;
+    if (end == KD_CLOSEST_SVD) {
+        kd_text(iv->message, iv->size, "t = %g: the singular value decomposition did not converge", iv->now->t);
+        return KD_ERR_IV_DECOMPOSITION;
+    }
+    if (kd_iv_system_put(s, s->c.y) == KD_EVAL_OK && (s->unknown & KD_BIT(KD_S))) {
+        kd_status contact = check_contact(iv);
+        if (contact == KD_ERR_SINGULAR_CS || contact == KD_ERR_MEMORY) return contact;
+    }
+    kd_text(iv->message, iv->size, "%s", story);
+    if (end == KD_CLOSEST_LIMIT) return KD_ERR_IV_NO_CONVERGENCE;
+    if (s->c.nx > 0 || !(s->unknown & (KD_BIT(KD_P) | KD_BIT(KD_V)))) return KD_ERR_IV_CONTRADICTORY;
+    kd_text_append(iv->message, iv->size, "; all components are held");
+    return KD_ERR_INCONSISTENT;
+}
+
+// No unknowns at all, but rows that do not hold.
+static kd_status must_not_change(kd_iv_system *s, const char *level)
+{
+    char story[STORY];
+    for (int i = 0; i < s->c.m; i++) s->c.row[i] = 1.0;
+    describe_contradiction(s, level, story);
+    return failure(s, KD_CLOSEST_STUCK, story);
+}
+
+static kd_status solve_level(kd_iv_system *s, const char *level, bool *moved)
+{
+    char        story[STORY];
+    kd_closest *c = &s->c;
+    if (c->m == 0) return KD_OK;
+    if (kd_closest_linearise(c) != KD_EVAL_OK) return s->iv->fault;
+    if (c->ratio <= 1.0) return kd_iv_system_put(s, c->y_ref) == KD_EVAL_OK ? KD_OK : s->iv->fault; // do no harm
+    if (c->n == 0) return must_not_change(s, level);
+    kd_closest_end end = find_feasible(s, level, story);
+    if (end != KD_CLOSEST_DONE) return failure(s, end, story);
+    if (kd_iv_system_put(s, c->y) != KD_EVAL_OK) return s->iv->fault;
+    if (needs_unique(s->iv) && c->nx > 0 && null_part(s, KD_BIT(KD_P) | KD_BIT(KD_V) | KD_BIT(KD_R)) > TOUCHED) {
+        if (!s->iv->flat && (s->unknown & KD_BIT(KD_P)) && kd_eom_Z(s->iv->data, s->iv->Z) != KD_EVAL_OK)
+            return kd_eom_data_fault(s->iv->data).status;
+        describe_undetermined(s, level, story);
+        kd_text(s->iv->message, s->iv->size, "%s", story);
+        return KD_ERR_IV_UNDETERMINED;
+    }
+    if (c->nx > 0) end = kd_closest_approach(c);
+    if (end != KD_CLOSEST_DONE || s->iv->stopped) return failure(s, end, story);
+    *moved = true;
+    return kd_iv_system_put(s, c->y) == KD_EVAL_OK ? KD_OK : s->iv->fault;
+}
+
+static bool has_rows(const kd_iv *iv, unsigned equation)
+{
+    for (int fn = 0; fn < KD_FN_COUNT; fn++)
+        if ((equation & KD_BIT(fn)) && kd_eom_rows(iv->eom, (kd_fn)fn) > 0) return true;
+    return false;
+}
+
+// levels: conditions that depend on nothing else take part
+static kd_status run_level(kd_iv *iv, unsigned unknown, unsigned equation, unsigned levels, const char *level,
+                           double slack, bool *moved)
+{
+    kd_iv_system *s = NULL;
+    kd_arena      arena = {0};
+    bool         *take = kd_cut_bool(&arena, iv->opt->nconditions);
+    kd_status     st = arena.failed ? KD_ERR_MEMORY : KD_OK;
+    for (int i = 0; i < iv->opt->nconditions && st == KD_OK; i++)
+        take[i] = (iv->levels[i] & ~levels) == 0 && (iv->levels[i] != 0 || (levels & KD_IV_POSITION));
+    bool empty = iv->opt->nconditions == 0 && !has_rows(iv, equation);
+    if (st == KD_OK && !empty) st = kd_iv_system_create(iv, unknown, equation, take, &s);
+    if (st == KD_OK && s) {
+        s->c.slack = slack;
+        st = solve_level(s, level, moved);
+    }
+    if (st == KD_OK && s && (unknown & KD_BIT(KD_A))) st = check_forces(s);
+    kd_iv_system_destroy(s);
+    kd_arena_release(&arena);
+    return st;
+}
+
+// ---- a, lambda, mu, w -----------------------------------------------------------------------------------------------
+
+// y <- y - N (N'N)^-1 N' y: the multipliers of least norm; a and w have no part in N
+static void take_least_norm(kd_closest *c, const kd_iv_system *s)
+{
+    int     k = kd_closest_null_space(c, c->N), n = c->n;
+    double *gram = c->Vt; // n x n, recomputed by the next decomposition
+    for (int l = 0; l < k; l++)
+        for (int j = 0; j < n; j++)
+            if (s->var[j] == KD_A || s->var[j] == KD_W) c->N[j + n * l] = 0.0;
+    for (int l = 0; l < k; l++) {
+        c->z[l] = kd_dot(n, c->N + (size_t)n * (size_t)l, c->y);
+        for (int i = 0; i < k; i++)
+            gram[i + k * l] = kd_dot(n, c->N + (size_t)n * (size_t)i, c->N + (size_t)n * (size_t)l);
+    }
+    if (kd_cholesky_factor(k, gram) != 0) return;
+    kd_cholesky_solve(k, gram, c->z, 1);
+    kd_gemv(n, k, -1.0, c->N, c->z, 1.0, c->y);
+}
+
+static kd_status solve_forces(kd_iv_system *s)
+{
+    static const char *level = "acceleration level";
+    char               story[STORY];
+    kd_closest        *c = &s->c;
+    if (c->n == 0) return KD_OK;
+    if (!kd_closest_newton(c)) {
+        if (s->iv->stopped) return s->iv->fault;
+        kd_closest_end end = find_feasible(s, level, story);
+        if (end == KD_CLOSEST_REFUSED || end == KD_CLOSEST_SVD) return failure(s, end, story);
+        kd_status st = check_forces(s);
+        if (st != KD_OK) return st;
+        if (end != KD_CLOSEST_DONE) return failure(s, end, story);
+        s->iv->redundant = c->n - c->rank; // a and w are determined: what is left are multipliers
+        if (c->rank < c->n) {
+            memcpy(c->tangent, c->y, (size_t)c->n * sizeof(double));
+            take_least_norm(c, s);
+            if (kd_closest_feasible(c) != KD_CLOSEST_DONE) memcpy(c->y, c->tangent, (size_t)c->n * sizeof(double));
+        }
+    }
+    return kd_iv_system_put(s, c->y) == KD_EVAL_OK ? KD_OK : s->iv->fault;
+}
+
+static bool all_active(const kd_iv *iv)
+{
+    bool active = true;
+    for (int i = 0; i < iv->n.nlambda; i++) active = active && iv->now->active_lambda[i];
+    for (int i = 0; i < iv->n.nmu; i++) active = active && iv->now->active_mu[i];
+    return active;
+}
+
+// Largest entry of a function at the point; infinity: it cannot be evaluated.
+static double row_norm(kd_iv *iv, kd_fn fn, int n)
+{
+    double  largest = INFINITY;
+    double *value = n > 0 ? kd_alloc((size_t)n * sizeof *value) : NULL;
+    if (value && kd_eom_eval(iv->data, fn, value) == KD_EVAL_OK) largest = kd_norm_max(n, value);
+    kd_free(value);
+    return n > 0 ? largest : 0.0;
+}
+
+// The definition's own solution (topological elimination of models): linear in the number of bodies, and not troubled
+// by a mass matrix of a long chain, whose condition would be taken for a lack of rank. It is accepted only if it
+// satisfies the equations; everything unusual is left to the general way, which also finds out what is wrong.
+static bool solve_by_definition(kd_iv *iv)
+{
+    const kd_eom_def *def = kd_eom_definition(iv->eom);
+    kd_state         *x = iv->now;
+    if (!def->accelerations || iv->n.nw > 0 || iv->n.ns > 0 || def->force_of_multipliers || !all_active(iv))
+        return false;
+    kd_iv_set_point(iv);
+    if (kd_eom_accelerations(iv->data, x->a, x->lambda, x->mu) != KD_EVAL_OK) return false;
+    kd_iv_set_point(iv);
+    double size = fmax(1.0, fmax(kd_norm_max(iv->n.nv, x->a), kd_norm_max(iv->n.nlambda, x->lambda)));
+    return row_norm(iv, KD_RESIDUAL, iv->n.nv) <= iv->opt->tolerance * size &&
+           row_norm(iv, KD_GII, iv->n.nlambda) <= iv->opt->tolerance * size &&
+           row_norm(iv, KD_HI, iv->n.nmu) <= iv->opt->tolerance * size;
+}
+
+// Friction that depends on reactions may be the reason why there is no solution.
+static void tell_friction(kd_iv *iv)
+{
+    kd_state      *x = iv->now;
+    kd_solvability found;
+    char           words[STORY];
+    memset(x->lambda, 0, (size_t)iv->n.nlambda * sizeof(double));
+    memset(x->mu, 0, (size_t)iv->n.nmu * sizeof(double));
+    kd_status st = kd_initial_solvable(iv->eom, iv->inputs, x, &found, words, sizeof words);
+    if (st != KD_ERR_UNSUPPORTED && words[0])
+        kd_text(iv->message, iv->size, "t = %g, acceleration level: %s", x->t, words);
+}
+
+static kd_status run_forces(kd_iv *iv)
+{
+    kd_iv_system *s = NULL;
+    if (solve_by_definition(iv)) return KD_OK;
+    for (int i = 0; i < iv->n.nlambda; i++)
+        if (!iv->now->active_lambda[i]) iv->now->lambda[i] = 0.0;
+    for (int i = 0; i < iv->n.nmu; i++)
+        if (!iv->now->active_mu[i]) iv->now->mu[i] = 0.0;
+    kd_status st = kd_iv_system_create(iv, FORCE_UNKNOWNS, FORCE_ROWS, NULL, &s);
+    if (st == KD_OK) {
+        s->c.slack = ACCELERATION_SLACK;
+        st = solve_forces(s);
+    }
+    kd_iv_system_destroy(s);
+    if (st < 0 && !iv->stopped && st != KD_ERR_MEMORY &&
+        (iv->n.nw > 0 || kd_eom_definition(iv->eom)->force_of_multipliers))
+        tell_friction(iv);
+    return st;
+}
+
+// ---- what conditions depend on --------------------------------------------------------------------------------------
+
+static void move_array(double *x, int n, double spread, unsigned *seed)
+{
+    for (int i = 0; i < n; i++) x[i] += spread * fmax(1.0, fabs(x[i])) * (1.5 + 0.5 * pseudo_random(seed));
+}
+
+static kd_eval move_levels(kd_iv *iv, unsigned levels, double spread, unsigned *seed)
+{
+    kd_state      *x = iv->now;
+    const kd_dims *n = &iv->n;
+    if (levels & KD_IV_POSITION) {
+        memset(iv->e, 0, (size_t)n->nv * sizeof(double));
+        move_array(iv->e, n->nv, spread, seed);
+        memcpy(iv->base, x->p, (size_t)n->np * sizeof(double));
+        kd_eval e = kd_eom_oplus(iv->data, iv->base, iv->e, x->p);
+        if (e != KD_EVAL_OK) return e;
+        move_array(x->s, n->ns, spread, seed);
+    }
+    if (levels & KD_IV_VELOCITY) {
+        move_array(x->v, n->nv, spread, seed);
+        move_array(x->r, n->nr, spread, seed);
+    }
+    if (levels & KD_IV_ACCELERATION) {
+        move_array(x->a, n->nv, spread, seed);
+        move_array(x->w, n->nw, spread, seed);
+        move_array(x->lambda, n->nlambda, spread, seed);
+        move_array(x->mu, n->nmu, spread, seed);
+    }
+    kd_iv_set_point(iv);
+    return KD_EVAL_OK;
+}
+
+// levels[i]: a move of that level alone changes the value of condition i
+static kd_eval sample_conditions(kd_iv *iv, double spread)
+{
+    unsigned seed = 7;
+    unsigned all = KD_IV_POSITION | KD_IV_VELOCITY | KD_IV_ACCELERATION;
+    kd_eval  answer = move_levels(iv, all, spread, &seed);
+    if (answer == KD_EVAL_OK) answer = kd_iv_conditions(iv, iv->value_near);
+    memset(iv->levels, 0, (size_t)iv->opt->nconditions);
+    for (int k = 0; k < 6 && answer == KD_EVAL_OK; k++) {
+        unsigned level = 1u << (k % 3);
+        answer = move_levels(iv, level, spread, &seed);
+        if (answer == KD_EVAL_OK) answer = kd_iv_conditions(iv, iv->value);
+        for (int i = 0; i < iv->opt->nconditions && answer == KD_EVAL_OK; i++) {
+            if (iv->value[i] != iv->value_near[i]) iv->levels[i] |= (unsigned char)level;
+            iv->value_near[i] = iv->value[i];
+        }
+    }
+    return answer;
+}
+
+// On failure to evaluate near the guess, conditions count as depending on everything.
+static kd_status find_levels(kd_iv *iv, const kd_state *x)
+{
+    kd_eval answer = KD_EVAL_RETRY;
+    double  spread = SAMPLE_SPREAD;
+    if (iv->opt->nconditions == 0) return KD_OK;
+    for (int k = 0; k < 4 && answer == KD_EVAL_RETRY; k++, spread *= 0.1) {
+        answer = sample_conditions(iv, spread);
+        kd_state_copy(x, iv->now);
+    }
+    if (iv->stopped) return iv->fault;
+    if (answer != KD_EVAL_OK)
+        memset(iv->levels, KD_IV_POSITION | KD_IV_VELOCITY | KD_IV_ACCELERATION, (size_t)iv->opt->nconditions);
+    return KD_OK;
+}
+
+// ---- driver ---------------------------------------------------------------------------------------------------------
+
+static kd_status check_arguments(const kd_eom *eom, const kd_initial_options *opt, const kd_state *x, char *message,
+                                 size_t size)
+{
+    const char *wrong = NULL;
+    if (!eom || !x)
+        wrong = "the equations of motion or the state are missing";
+    else if (!kd_state_fits(eom, x))
+        wrong = "the state belongs to other equations: make it with kd_state_create(eom, ...)";
+    else if (opt->max_iterations < 1)
+        wrong = "max_iterations must be at least 1";
+    else if (opt->nconditions < 0)
+        wrong = "the number of conditions must not be negative";
+    else if (opt->nconditions > 0 && !opt->conditions)
+        wrong = "the function of the conditions is missing";
+    if (wrong) {
+        kd_text(message, size, "%s", wrong);
+        return KD_ERR_ARGUMENT;
+    }
+    if (!(opt->tolerance > 0.0) || !isfinite(opt->tolerance)) {
+        kd_text(message, size, "the tolerance %g is not positive and finite", opt->tolerance);
+        return KD_ERR_TOLERANCE;
+    }
+    return KD_OK;
+}
+
+static kd_status create(kd_iv *iv, const kd_eom *eom, const kd_initial_options *opt)
+{
+    kd_dims   n = kd_eom_dims(eom);
+    kd_arena *a = &iv->arena;
+    iv->eom = eom;
+    iv->def = kd_eom_definition(eom);
+    iv->n = n;
+    iv->opt = opt;
+    iv->flat = !iv->def->kinematics && !iv->def->Z;
+    iv->u = kd_cut_double(a, n.nu);
+    iv->du = kd_cut_double(a, n.nu);
+    iv->ddu = kd_cut_double(a, n.nu);
+    iv->base = kd_cut_double(a, n.np);
+    iv->e = kd_cut_double(a, n.nv);
+    iv->p_right = kd_cut_double(a, n.np);
+    iv->p_left = kd_cut_double(a, n.np);
+    iv->q = kd_cut_double(a, n.nq);
+    iv->value = kd_cut_double(a, opt->nconditions);
+    iv->value_near = kd_cut_double(a, opt->nconditions);
+    iv->levels = kd_arena_cut(a, (size_t)opt->nconditions, 1);
+    if (a->failed) return KD_ERR_MEMORY;
+    kd_status st = kd_eom_data_create(eom, &iv->data);
+    return st == KD_OK ? kd_state_create(eom, &iv->now) : st;
+}
+
+static void destroy(kd_iv *iv)
+{
+    kd_state_destroy(iv->now);
+    kd_eom_data_destroy(iv->data);
+    kd_arena_release(&iv->arena);
+}
+
+static kd_status set_time(kd_iv *iv, const kd_inputs *inputs)
+{
+    iv->inputs = inputs;
+    if (inputs && inputs->eval) {
+        if (inputs->eval(iv->now->t, inputs->context, iv->u, iv->du, iv->ddu) != KD_EVAL_OK) {
+            kd_text(iv->message, iv->size, "the inputs cannot be evaluated at t = %g", iv->now->t);
+            return KD_ERR_IV_CALLBACK;
+        }
+        for (int i = 0; i < iv->n.nu; i++) {
+            if (isfinite(iv->u[i]) && isfinite(iv->du[i]) && isfinite(iv->ddu[i])) continue;
+            char name[96];
+            kd_text(iv->message, iv->size, "input %s is not finite at t = %g",
+                    quoted(iv->eom, KD_NAME_U, i, name, sizeof name), iv->now->t);
+            return KD_ERR_NOT_FINITE;
+        }
+    }
+    kd_eom_at_time(iv->data, iv->now->t, iv->u, iv->du, iv->ddu, iv->now->z);
+    return KD_OK;
+}
+
+static kd_status check_finite(kd_iv *iv, const double *x, int n, kd_kind kind)
+{
+    for (int i = 0; i < n; i++) {
+        if (isfinite(x[i])) continue;
+        char name[96];
+        kd_text(iv->message, iv->size, "the guess of %s is not a finite number",
+                quoted(iv->eom, kind, i, name, sizeof name));
+        return KD_ERR_NOT_FINITE;
+    }
+    return KD_OK;
+}
+
+// p, v, r, s must be numbers; a, w, lambda, mu are results and start from 0 where the guess is none
+static kd_status check_guess(kd_iv *iv)
+{
+    kd_state *x = iv->now;
+    kd_status st = check_finite(iv, x->p, iv->n.np, KD_NAME_P);
+    if (st == KD_OK) st = check_finite(iv, x->v, iv->n.nv, KD_NAME_V);
+    if (st == KD_OK) st = check_finite(iv, x->r, iv->n.nr, KD_NAME_R);
+    if (st == KD_OK) st = check_finite(iv, x->s, iv->n.ns, KD_NAME_S);
+    double *results[] = {x->a, x->w, x->lambda, x->mu};
+    int     counts[] = {iv->n.nv, iv->n.nw, iv->n.nlambda, iv->n.nmu};
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < counts[k]; i++)
+            if (!isfinite(results[k][i])) results[k][i] = 0.0;
+    for (int i = 0; i < iv->n.nlambda; i++)
+        if (!x->active_lambda[i]) x->lambda[i] = 0.0;
+    for (int i = 0; i < iv->n.nmu; i++)
+        if (!x->active_mu[i]) x->mu[i] = 0.0;
+    return st;
+}
+
+static kd_status correct_norms(kd_iv *iv, bool *moved)
+{
+    if (iv->n.nq == 0) return KD_OK;
+    kd_iv_set_point(iv);
+    if (kd_iv_evaluate(iv, KD_Q, iv->q) != KD_EVAL_OK) return iv->fault;
+    if (kd_norm_max(iv->n.nq, iv->q) <= iv->opt->tolerance) return KD_OK;
+    *moved = true;
+    return kd_iv_normalise(iv, iv->now->p) == KD_EVAL_OK ? KD_OK : iv->fault;
+}
+
+// Known invariants must hold at the start, or the first step would bring them about: by the closest velocities.
+static kd_status run_invariants(kd_iv *iv, bool *moved)
+{
+    bool hold = true;
+    if (iv->n.ne == 0) return KD_OK;
+    kd_status st = kd_iv_invariants_hold(iv, &hold);
+    if (st == KD_OK && !hold) {
+        st = run_level(iv, VELOCITY_UNKNOWNS, VELOCITY_ROWS | KD_BIT(KD_E), KD_IV_VELOCITY,
+                       "velocity level with invariants", VELOCITY_SLACK, moved);
+        iv->by_invariants = true;
+    }
+    return st == KD_OK ? kd_iv_invariants_rank(iv) : st;
+}
+
+// All levels at once: a good start for a, lambda, mu, w first, which also finds out whether the guess is consistent.
+static kd_status run_all(kd_iv *iv, const kd_state *x, bool *moved)
+{
+    kd_status st = run_forces(iv);
+    if (iv->stopped || st == KD_ERR_MEMORY) return st;
+    if (st != KD_OK) {
+        memcpy(iv->now->a, x->a, (size_t)iv->n.nv * sizeof(double));
+        memcpy(iv->now->w, x->w, (size_t)iv->n.nw * sizeof(double));
+        memcpy(iv->now->lambda, x->lambda, (size_t)iv->n.nlambda * sizeof(double));
+        memcpy(iv->now->mu, x->mu, (size_t)iv->n.nmu * sizeof(double));
+        st = check_guess(iv);
+    }
+    if (st != KD_OK) return st;
+    return run_level(iv, POSITION_UNKNOWNS | VELOCITY_UNKNOWNS | KD_BIT(KD_R) | FORCE_UNKNOWNS,
+                     POSITION_ROWS | VELOCITY_ROWS | FORCE_ROWS, KD_IV_POSITION | KD_IV_VELOCITY | KD_IV_ACCELERATION,
+                     "all levels together", ACCELERATION_SLACK, moved);
+}
+
+static kd_status run(kd_iv *iv, const kd_state *x, bool *moved)
+{
+    unsigned mixed = 0; // levels that one condition ties together
+    unsigned r = iv->opt->nconditions > 0 ? KD_BIT(KD_R) : 0;
+    bool     force = iv->opt->compute_multipliers;
+    if (iv->opt->assume) return force ? run_forces(iv) : KD_OK;
+    kd_status st = find_levels(iv, x);
+    if (st == KD_OK) st = check_guess(iv);
+    if (st == KD_OK) st = correct_norms(iv, moved);
+    if (st != KD_OK) return st;
+    for (int i = 0; i < iv->opt->nconditions; i++)
+        if (iv->levels[i] == (KD_IV_POSITION | KD_IV_VELOCITY) || (iv->levels[i] & KD_IV_ACCELERATION))
+            mixed |= iv->levels[i];
+    if (mixed & KD_IV_ACCELERATION) {
+        st = run_all(iv, x, moved);
+        if (st == KD_OK) st = check_contact(iv);
+        return st == KD_OK ? run_invariants(iv, moved) : st;
+    }
+    if (mixed) {
+        st = run_level(iv, POSITION_UNKNOWNS | VELOCITY_UNKNOWNS | r, POSITION_ROWS | VELOCITY_ROWS,
+                       KD_IV_POSITION | KD_IV_VELOCITY, "position and velocity level together", VELOCITY_SLACK, moved);
+        if (st == KD_OK) st = check_contact(iv);
+    } else {
+        bool found;
+        st = kd_iv_large(iv, &found, moved);
+        if (st == KD_OK && found) st = run_invariants(iv, moved);
+        if (st != KD_OK || found) return st == KD_OK && force ? run_forces(iv) : st;
+        st = run_level(iv, POSITION_UNKNOWNS, POSITION_ROWS, KD_IV_POSITION, "position level", 1.0, moved);
+        if (st == KD_OK) st = check_contact(iv);
+        if (st == KD_OK)
+            st = run_level(iv, VELOCITY_UNKNOWNS | r, VELOCITY_ROWS, KD_IV_VELOCITY, "velocity level", VELOCITY_SLACK,
+                           moved);
+    }
+    if (st == KD_OK) st = run_invariants(iv, moved);
+    return st == KD_OK && force ? run_forces(iv) : st;
+}
+
+// ---- news -----------------------------------------------------------------------------------------------------------
+
+// "initial position 'x' moved by 49, velocity 'y' by 0.3 to satisfy the constraints": the largest move of each kind
+static void tell_moves(const kd_iv *iv, const kd_state *from)
+{
+    const struct {
+        const char   *word;
+        kd_kind       kind;
+        const double *before, *after;
+        int           n;
+    } parts[] = {{"position", KD_NAME_P, from->p, iv->now->p, iv->n.np},
+                 {"velocity", KD_NAME_V, from->v, iv->now->v, iv->n.nv},
+                 {"inner state", KD_NAME_R, from->r, iv->now->r, iv->n.nr},
+                 {"contact coordinate", KD_NAME_S, from->s, iv->now->s, iv->n.ns}};
+    bool first = true;
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        char   name[128];
+        int    most = 0;
+        double move = 0.0;
+        for (int i = 0; i < parts[k].n; i++) {
+            double change = fabs(parts[k].after[i] - parts[k].before[i]);
+            if (change > move) most = i, move = change;
+        }
+        if (move == 0.0) continue;
+        kd_text_append(iv->message, iv->size, "%s%s %s %sby %.3g", first ? "initial " : ", ", parts[k].word,
+                       quoted(iv->eom, parts[k].kind, most, name, sizeof name), first ? "moved " : "", move);
+        first = false;
+    }
+    kd_text_append(iv->message, iv->size, " to satisfy the constraints%s%s",
+                   iv->opt->nconditions > 0 ? " and conditions" : "", iv->by_invariants ? " and invariants" : "");
+}
+
+static void tell_redundancy(const kd_iv *iv, bool first)
+{
+    int rows = 0;
+    for (int i = 0; i < iv->n.nlambda; i++) rows += iv->now->active_lambda[i] != 0;
+    for (int i = 0; i < iv->n.nmu; i++) rows += iv->now->active_mu[i] != 0;
+    kd_text_append(iv->message, iv->size,
+                   "%s%d of %d constraints %s redundant at t = %g: the multipliers are not unique%s", first ? "" : "; ",
+                   iv->redundant, rows, iv->redundant == 1 ? "is" : "are", iv->now->t,
+                   iv->opt->nconditions > 0 ? "" : ", those of least norm are taken");
+}
+
+static kd_status tell(const kd_iv *iv, const kd_state *from)
+{
+    const size_t motion = (size_t)(iv->n.np + iv->n.nv + iv->n.nr) * sizeof(double); // p, v, r lie together
+    const size_t contact = (size_t)iv->n.ns * sizeof(double);
+    const bool   moved = memcmp(from->p, iv->now->p, motion) != 0 || memcmp(from->s, iv->now->s, contact) != 0;
+    kd_text(iv->message, iv->size, "%s", "");
+    if (moved) tell_moves(iv, from);
+    if (iv->redundant > 0) tell_redundancy(iv, !moved);
+    if (iv->dependent[0])
+        kd_text_append(iv->message, iv->size,
+                       "%sat t = %g, %s: what depends on others adds no condition to those that are imposed",
+                       moved || iv->redundant > 0 ? "; " : "", iv->now->t, iv->dependent);
+    if (moved) return KD_CORRECTED;
+    return iv->redundant > 0 || iv->dependent[0] ? KD_REDUNDANT : KD_OK;
+}
+
+kd_status kd_initial_consistent(const kd_eom *eom, const kd_inputs *inputs, const kd_initial_options *opt, kd_state *x,
+                                char *message, size_t size)
+{
+    kd_initial_options defaults = kd_initial_options_default();
+    kd_iv              iv = {.message = message, .size = size};
+    bool               moved = false;
+    if (!opt) opt = &defaults;
+    kd_text(message, size, "%s", "");
+    kd_status st = check_arguments(eom, opt, x, message, size);
+    if (st != KD_OK) return st;
+    st = create(&iv, eom, opt);
+    if (st == KD_OK) {
+        kd_state_copy(x, iv.now);
+        kd_eom_at_parameters(iv.data, x->theta);
+        st = check_guess(&iv);
+    }
+    if (st == KD_OK) st = set_time(&iv, inputs);
+    if (st == KD_OK) st = run(&iv, x, &moved);
+    if (st == KD_OK) {
+        st = tell(&iv, x);
+        kd_state_copy(iv.now, x);
+    }
+    if (st == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
+    destroy(&iv);
+    return st;
+}
+
+// ---- residuals ------------------------------------------------------------------------------------------------------
+
+// largest |fn_i| of active rows into *top, its row + shift into *worst (may be NULL)
+static kd_eval largest(kd_iv *iv, kd_fn fn, double *value, double *top, int *worst, int shift)
+{
+    int rows = kd_eom_rows(iv->eom, fn);
+    if (rows == 0) return KD_EVAL_OK;
+    kd_eval              e = kd_iv_evaluate(iv, fn, value);
+    const unsigned char *active = NULL;
+    if (fn == KD_G || fn == KD_GI || fn == KD_GII) active = iv->now->active_lambda;
+    if (fn == KD_H || fn == KD_HI) active = iv->now->active_mu;
+    for (int i = 0; i < rows && e == KD_EVAL_OK; i++) {
+        if (active && !active[i]) continue;
+        if (worst && (*worst < 0 || fabs(value[i]) > *top)) *worst = i + shift;
+        *top = fmax(*top, fabs(value[i]));
+    }
+    return e;
+}
+
+static kd_eval all_residuals(kd_iv *iv, double *value, kd_consistency *out)
+{
+    double  rest = 0.0; // of rows that are not ranked
+    kd_eval e = largest(iv, KD_G, value, &out->position, &out->worst_position, 0);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_C, value, &out->position, NULL, 0);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_Q, value, &out->position, NULL, 0);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_GI, value, &out->velocity, &out->worst_velocity, 0);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_H, value, &out->velocity, &out->worst_velocity, iv->n.nlambda);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_E, value, &rest, NULL, 0);
+    out->velocity = fmax(out->velocity, rest);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_GII, value, &out->acceleration, &out->worst_acceleration, 0);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_HI, value, &out->acceleration, &out->worst_acceleration, iv->n.nlambda);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_RESIDUAL, value, &out->dynamics, NULL, 0);
+    if (e == KD_EVAL_OK) e = largest(iv, KD_D, value, &out->auxiliary, NULL, 0);
+    return e;
+}
+
+kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_consistency *out)
+{
+    kd_initial_options opt = kd_initial_options_default();
+    kd_iv              iv = {0};
+    if (!kd_state_fits(eom, x) || !out) return KD_ERR_ARGUMENT;
+    *out = (kd_consistency){.worst_position = -1, .worst_velocity = -1, .worst_acceleration = -1};
+    kd_status st = create(&iv, eom, &opt);
+    int       n = 0;
+    for (int fn = 0; fn <= KD_E && st == KD_OK; fn++)
+        n = n > kd_eom_rows(eom, (kd_fn)fn) ? n : kd_eom_rows(eom, (kd_fn)fn);
+    double *value = st == KD_OK ? kd_cut_double(&iv.arena, n) : NULL;
+    if (st == KD_OK && !value) st = KD_ERR_MEMORY;
+    if (st == KD_OK) {
+        kd_state_copy(x, iv.now);
+        kd_eom_at_parameters(iv.data, x->theta);
+        st = set_time(&iv, inputs);
+    }
+    if (st == KD_OK) {
+        kd_iv_set_point(&iv);
+        if (all_residuals(&iv, value, out) != KD_EVAL_OK) st = iv.fault;
+    }
+    destroy(&iv);
+    return st;
+}

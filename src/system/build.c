@@ -1,0 +1,200 @@
+// build.c: pairs, measures and variables that rows, loads and sensors ask for, made once each.
+#include <math.h>
+#include <string.h>
+
+#include "system/system.h"
+
+void *kd_grow(void *array, int count, int *capacity, size_t size)
+{
+    if (count < *capacity) return array;
+    int   larger = *capacity > 0 ? 2 * *capacity : 16;
+    char *memory = kd_alloc((size_t)larger * size);
+    if (!memory) return NULL;
+    if (count > 0) memcpy(memory, array, (size_t)count * size);
+    kd_free(array);
+    *capacity = larger;
+    return memory;
+}
+
+enum { PAIRS, MEASURES, SLOTS, ROWS_G, ROWS_H, LOADS, TURNS, EXPRS };
+
+// Room for one more entry of an array of the system; leaves the function when there is none.
+#define GROW(s, field, count, index)                                                                                   \
+    do {                                                                                                               \
+        void *grown = kd_grow((s)->field, (s)->count, &(s)->capacity[index], sizeof *(s)->field);                      \
+        if (!grown) return FAILED;                                                                                     \
+        (s)->field = grown;                                                                                            \
+    } while (0)
+
+// ---- pairs ----------------------------------------------------------------------------------------------------------
+static int link_of(const kd_system *s, const kd_anchor *a)
+{
+    return a->body < 0 ? 0 : s->body_link[a->body];
+}
+
+static bool add_path(kd_system *s, kd_pair *pair)
+{
+    if (!kd_pair_path(&s->tree, pair, &s->arena)) return false;
+    if (pair->nsteps > s->max_path) s->max_path = pair->nsteps;
+    return true;
+}
+
+#define FAILED (-1)
+int kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to)
+{
+    GROW(s, pair, npairs, PAIRS);
+    kd_pair *pair = &s->pair[s->npairs];
+    pair->a = link_of(s, from);
+    pair->b = link_of(s, to);
+    kd_anchor_in_link(s, from, &pair->ra, &pair->Ra);
+    kd_anchor_in_link(s, to, &pair->rb, &pair->Rb);
+    if (!s->bare_paths && !add_path(s, pair)) return FAILED;
+    return s->npairs++;
+}
+
+int kd_system_joint_pair(kd_system *s, int joint)
+{
+    kd_tree_edge *edge = &s->edge[joint];
+    if (edge->pair < 0) edge->pair = kd_system_pair(s, &s->model->joint[joint].from, &s->model->joint[joint].to);
+    return edge->pair;
+}
+
+static const kd_anchor world = {.body = -1, .R = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+
+int kd_system_body_pair(kd_system *s, int body)
+{
+    kd_anchor at = world;
+    at.body = body;
+    if (s->body_pair[body] < 0) s->body_pair[body] = kd_system_pair(s, &world, &at);
+    return s->body_pair[body];
+}
+
+int kd_system_frame_pair(kd_system *s, int frame)
+{
+    if (s->frame_pair[frame] < 0) s->frame_pair[frame] = kd_system_pair(s, &world, &s->model->frame[frame].at);
+    return s->frame_pair[frame];
+}
+
+// ---- measures -------------------------------------------------------------------------------------------------------
+static bool same_measure(const kd_measure *a, const kd_measure *b)
+{
+    if (a->kind != b->kind || a->pair != b->pair) return false;
+    switch (a->kind) {
+    case KD_MEASURE_DOF:
+        return a->dof == b->dof;
+    case KD_MEASURE_COSINE:
+    case KD_MEASURE_TILT:
+        return a->i == b->i && a->j == b->j;
+    case KD_MEASURE_LENGTH:
+        return true;
+    case KD_MEASURE_PITCH:
+        return memcmp(&a->sine, &b->sine, sizeof a->sine) == 0;
+    case KD_MEASURE_ANGLE:
+        return memcmp(&a->sine, &b->sine, sizeof a->sine) == 0 && memcmp(&a->cosine, &b->cosine, sizeof a->sine) == 0;
+    default:
+        return a->i == b->i;
+    }
+}
+
+int kd_system_measure(kd_system *s, const kd_measure *measure)
+{
+    for (int k = measure->pair < 0 ? 0 : s->pair[measure->pair].measure; k > 0; k = s->measure[k - 1].next)
+        if (same_measure(&s->measure[k - 1], measure)) return k - 1;
+    GROW(s, measure, nmeasures, MEASURES);
+    kd_measure *made = &s->measure[s->nmeasures++];
+    *made = *measure;
+    if (measure->pair >= 0) {
+        made->next = s->pair[measure->pair].measure;
+        s->pair[measure->pair].measure = s->nmeasures;
+    }
+    return s->nmeasures - 1;
+}
+
+int kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted)
+{
+    int measure = kd_system_measure(
+        s, &(kd_measure){KD_MEASURE_ANGLE, .pair = pair, .dof = -1, .sine = sine, .cosine = cosine, .turns = -1});
+    if (measure < 0 || !counted || s->measure[measure].turns >= 0) return measure;
+    if (!s->pair[pair].step && !add_path(s, &s->pair[pair])) return FAILED; // its rate is a row of Z
+    GROW(s, turn_measure, nturns, TURNS);
+    s->turn_measure[s->nturns] = measure;
+    s->measure[measure].turns = s->nturns++;
+    return measure;
+}
+
+// Where coordinate i of a joint is found in d and C; angles that may run over full turns are counted.
+static int joint_coordinate_of_pair(kd_system *s, int joint, int i)
+{
+    kd_joint_kind kind = s->model->joint[joint].def.kind;
+    int           pair = kd_system_joint_pair(s, joint);
+    if (pair < 0) return FAILED;
+    const kd_entry sine = {1, 0, 1}, cosine = {0, 0, 1}; // Rz: C_yx, C_xx
+    bool           is_turn = kind == KD_REVOLUTE || kind == KD_SCREW || (kind == KD_CYLINDRICAL && i == 0) ||
+                   (kind == KD_UNIVERSAL && i == 0) || (kind == KD_PLANAR && i == 2);
+    if (is_turn) return kd_system_angle(s, pair, sine, cosine, true);
+    if (kind == KD_UNIVERSAL) return kd_system_angle(s, pair, (kd_entry){2, 1, 1}, (kd_entry){2, 2, 1}, true);
+    if (kind == KD_CARDAN && i == 3) return kd_system_angle(s, pair, (kd_entry){0, 1, -1}, (kd_entry){1, 1, 1}, true);
+    if (kind == KD_CARDAN && i == 4) // asin(C_zy)
+        return kd_system_measure(
+            s, &(kd_measure){KD_MEASURE_PITCH, .pair = pair, .dof = -1, .sine = {2, 1, 1}, .turns = -1});
+    if (kind == KD_CARDAN && i == 5) return kd_system_angle(s, pair, (kd_entry){2, 0, -1}, (kd_entry){2, 2, 1}, true);
+    int component = (kind == KD_PRISMATIC || kind == KD_CYLINDRICAL) ? 2 : i;
+    return kd_system_measure(s, &(kd_measure){KD_MEASURE_SHIFT, .pair = pair, .dof = -1, .i = component, .turns = -1});
+}
+
+int kd_system_joint_coordinate(kd_system *s, int joint, int i)
+{
+    int *known = &s->edge[joint].coordinate[i];
+    if (*known >= 0) return *known;
+    int dof = kd_edge_dof(s, joint, i);
+    *known = dof >= 0 ? kd_system_measure(s, &(kd_measure){KD_MEASURE_DOF, .pair = -1, .dof = dof, .turns = -1})
+                      : joint_coordinate_of_pair(s, joint, i);
+    return *known;
+}
+
+// ---- variables, rows, loads -----------------------------------------------------------------------------------------
+enum { LOOK_BACK = 24 }; // over variables that are not those of measures: finds most repetitions
+
+int kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level)
+{
+    if (index < 0) return FAILED;                        // of a measure that could not be made
+    if (kind == KD_SLOT_TIME && s->nslots > 0) return 0; // t is the first one, inputs rely on that
+    int *known = kind == KD_SLOT_MEASURE ? &s->measure[index].slot[level] : NULL;
+    if (known && *known > 0) return *known;
+    for (int k = s->nslots - 1; !known && k >= 0 && k >= s->nslots - LOOK_BACK; k--)
+        if (s->slot[k].kind == kind && s->slot[k].index == index && s->slot[k].level == level) return k;
+    GROW(s, slot, nslots, SLOTS);
+    s->slot[s->nslots] = (kd_slot){kind, index, level};
+    if (known) *known = s->nslots;
+    return s->nslots++;
+}
+
+int kd_system_keep(kd_system *s, kd_expr *expr)
+{
+    GROW(s, expr, nexprs, EXPRS);
+    s->expr[s->nexprs] = expr;
+    return s->nexprs++;
+}
+#undef FAILED
+
+#define FAILED NULL
+kd_row *kd_system_new_row(kd_system *s, bool nonholonomic)
+{
+    kd_row *row;
+    if (nonholonomic) {
+        GROW(s, row_h, nrows_h, ROWS_H);
+        row = &s->row_h[s->nrows_h++];
+    } else {
+        GROW(s, row_g, nrows_g, ROWS_G);
+        row = &s->row_g[s->nrows_g++];
+    }
+    *row = (kd_row){.joint = -1, .constraint = -1, .force = -1, .direction = -1};
+    return row;
+}
+
+kd_load *kd_system_new_load(kd_system *s)
+{
+    GROW(s, load, nloads, LOADS);
+    s->load[s->nloads] = (kd_load){.state = s->nr, .direction = -1};
+    return &s->load[s->nloads++];
+}

@@ -1,0 +1,232 @@
+// enclosure.c: ranges of what expressions read, along the motion between two points of a step.
+// Method: docs/methods/intervals.md
+//
+// Of a quantity s with known s, s', s'' at both ends the motion is the quintic of Hermite, with known s, s' the cubic;
+// polynomials in Bernstein's form lie within the hull of their coefficients, and so do their derivatives (Farin: Curves
+// and Surfaces for CAGD, ch. 5). The motion is not a polynomial: ranges are widened by the difference to the polynomial
+// of the next lower order in the middle, which is 0 for cubics.
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "system/system.h"
+
+static const kd_interval all = {-INFINITY, INFINITY};
+
+static kd_interval hull(const double *c, int n, double margin)
+{
+    kd_interval range = {c[0], c[0]};
+    for (int i = 1; i < n; i++) {
+        range.lower = fmin(range.lower, c[i]);
+        range.upper = fmax(range.upper, c[i]);
+    }
+    // rounding of the coefficients, where they are not all the same
+    if (range.lower < range.upper) margin += 8.0 * 2.2e-16 * fmax(fabs(range.lower), fabs(range.upper));
+    range = (kd_interval){range.lower - margin, range.upper + margin};
+    return range.lower <= range.upper ? range : all;
+}
+
+// ---- polynomials ----------------------------------------------------------------------------------------------------
+
+// One value of a quantity and how it moves, at both ends of a step h
+typedef struct ends {
+    double h, s[2], v[2], a[2];
+} ends;
+
+static void quintic(const ends *e, double b[6])
+{
+    const double h = e->h;
+    b[0] = e->s[0];
+    b[1] = e->s[0] + h * e->v[0] / 5.0;
+    b[2] = e->s[0] + h * (2.0 * e->v[0] / 5.0 + h * e->a[0] / 20.0);
+    b[3] = e->s[1] - h * (2.0 * e->v[1] / 5.0 - h * e->a[1] / 20.0);
+    b[4] = e->s[1] - h * e->v[1] / 5.0;
+    b[5] = e->s[1];
+}
+
+// s: the cubic differs in the middle by h/64 (2 (v0 - v1) + h (a0 + a1))
+static kd_interval range_of_value(const ends *e)
+{
+    double b[6];
+    quintic(e, b);
+    return hull(b, 6, fabs(e->h / 64.0 * (2.0 * (e->v[0] - e->v[1]) + e->h * (e->a[0] + e->a[1]))));
+}
+
+// s': the cubic of s', s''. Its mean is (s1 - s0)/h up to its error, which has the shape x^2 (1 - x)^2: at most 15/8 of
+// its mean.
+static kd_interval range_of_rate(const ends *e)
+{
+    const double h = e->h;
+    const double b[4] = {e->v[0], e->v[0] + h * e->a[0] / 3.0, e->v[1] - h * e->a[1] / 3.0, e->v[1]};
+    const double mean = (b[0] + b[1] + b[2] + b[3]) / 4.0;
+    return hull(b, 4, h > 0.0 ? 15.0 / 8.0 * fabs((e->s[1] - e->s[0]) / h - mean) : 0.0);
+}
+
+// s'': the second derivative of the quintic; it moves away from a straight line as that of the cubic of s' does, by h
+// a'
+static kd_interval range_of_acceleration(const ends *e)
+{
+    double b[6], d[4] = {e->a[0], 0.0, 0.0, e->a[1]}, largest = 0.0;
+    quintic(e, b);
+    for (int i = 0; i < 6; i++) largest = fmax(largest, fabs(b[i]));
+    for (int i = 1; i < 3 && e->h > 0.0; i++) d[i] = 20.0 * (b[i + 2] - 2.0 * b[i + 1] + b[i]) / (e->h * e->h);
+    const double bend = fmax(fabs(d[1] - (2.0 * d[0] + d[3]) / 3.0), fabs(d[2] - (d[0] + 2.0 * d[3]) / 3.0));
+    return e->h > 0.0 ? hull(d, 4, 0.25 * bend + 80.0 * 2.2e-16 * largest / (e->h * e->h)) : hull(d, 4, 0.0);
+}
+
+// The same where s itself is not known (inner states with their rates, angular velocities): v, a hold value and slope
+static kd_interval range_with_slope(const ends *e)
+{
+    const double h = e->h, bend = h * (e->a[0] - e->a[1]) / 8.0;
+    const double b[4] = {e->v[0], e->v[0] + h * e->a[0] / 3.0, e->v[1] - h * e->a[1] / 3.0, e->v[1]};
+    return hull(b, 4, 0.25 * fabs(bend));
+}
+
+static kd_interval range_of_slope(const ends *e)
+{
+    const double h = e->h;
+    if (!(h > 0.0)) return hull(e->a, 2, 0.0);
+    const double middle = 3.0 * (e->v[1] - e->v[0]) / h - e->a[0] - e->a[1];
+    const double d[3] = {e->a[0], middle, e->a[1]};
+    const double noise = 12.0 * 2.2e-16 * fmax(fabs(e->v[0]), fabs(e->v[1])) / h;
+    return hull(d, 3, 0.25 * fabs(middle - 0.5 * (e->a[0] + e->a[1])) + noise);
+}
+
+// ---- variables ------------------------------------------------------------------------------------------------------
+
+static kd_interval range_of_measure(const kd_measure *m, const ends *e, int level)
+{
+    const double pi = 3.14159265358979323846;
+    if (!kd_measure_has_value(m) && level == 0) return (kd_interval){0.0, 0.0};
+    if (!kd_measure_has_value(m)) return level == 1 ? range_with_slope(e) : range_of_slope(e);
+    const bool wraps = (m->kind == KD_MEASURE_ANGLE && m->turns < 0) || m->kind == KD_MEASURE_ROTATION;
+    if (wraps && // jumped over pi
+        fabs(e->s[1] - e->s[0] - 0.5 * e->h * (e->v[0] + e->v[1])) > pi)
+        return level == 0 ? (kd_interval){-pi, pi} : all;
+    return level == 0 ? range_of_value(e) : level == 1 ? range_of_rate(e) : range_of_acceleration(e);
+}
+
+// Outputs of controllers, in the order in which they read each other
+void kd_range_outputs(kd_work *w, kd_interval *range)
+{
+    const kd_system *s = w->system;
+    for (int k = 0; k < s->model->nstates; k++) {
+        const kd_load *pi = &s->load[s->state_order[k]];
+        int            slot = s->out_slot[s->state_order[k]];
+        if (slot < 0) continue;
+        const kd_interval x = kd_expr_bounds(pi->law[0], range, w->breaks.work), r = w->enclosure.state[pi->state];
+        const double      kp = pi->state_def->kp, ki = pi->state_def->ki;
+        const double      c[4] = {kp * x.lower + ki * r.lower, kp * x.lower + ki * r.upper, kp * x.upper + ki * r.lower,
+                                  kp * x.upper + ki * r.upper};
+        const kd_interval out = isfinite(c[0]) && isfinite(c[1]) && isfinite(c[2]) && isfinite(c[3])
+                                    ? hull(c, 4, 1e-15 * (fabs(kp * x.lower) + fabs(kp * x.upper)))
+                                    : all;
+        for (; slot >= 0; slot = s->next_slot[slot]) range[slot] = out;
+    }
+}
+
+// Sensors, the same
+static void range_sensors(kd_work *w, kd_interval *range)
+{
+    const kd_system *s = w->system;
+    for (int k = 0; k < s->nsensors; k++) {
+        const int i = s->sensor_order[k];
+        if (s->sensor_slot[i] < 0) continue;
+        const kd_interval y = kd_expr_bounds(s->sensor[i], range, w->breaks.work);
+        for (int slot = s->sensor_slot[i]; slot >= 0; slot = s->next_slot[slot]) range[slot] = y;
+    }
+}
+
+// What the points say, kept of one of them
+static kd_eval sample(kd_work *w, const kd_point *x, kd_extent extent, kd_sample *out)
+{
+    const kd_system *s = w->system;
+    const size_t     size = (size_t)s->upto[extent].measures * sizeof *out->value;
+    kd_work_acceleration(w, x, extent);
+    memcpy(out->value, w->value, size);
+    memcpy(out->rate, w->rate, size);
+    memcpy(out->acceleration, w->acceleration, size);
+    kd_eval answer = s->nr > 0 ? kd_work_loads(w, x) : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK) memcpy(out->b, w->b, (size_t)s->nr * sizeof *out->b);
+    return answer;
+}
+
+// The points are not those of the work object, and their stamps are their owner's.
+static kd_eval sample_other(kd_work *w, const kd_point *x, kd_extent extent, kd_sample *out)
+{
+    kd_point own = *x;
+    own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
+    kd_work_forget(w);
+    const kd_eval answer = sample(w, &own, extent, out);
+    kd_work_forget(w);
+    return answer;
+}
+
+bool kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e)
+{
+    for (int i = 0; i < 2; i++) {
+        e->end[i].value = kd_cut_double(arena, s->nmeasures);
+        e->end[i].rate = kd_cut_double(arena, s->nmeasures);
+        e->end[i].acceleration = kd_cut_double(arena, s->nmeasures);
+        e->end[i].b = kd_cut_double(arena, s->nr);
+    }
+    e->stamp = ULONG_MAX; // stamps of others count up, these down
+    e->state = kd_arena_cut(arena, (size_t)s->nr, sizeof *e->state);
+    e->slot = kd_arena_cut(arena, (size_t)s->nslots, sizeof *e->slot);
+    return !arena->failed;
+}
+
+static kd_interval range_of_slot(const kd_work *w, kd_slot at, const kd_point *x0, const kd_point *x1)
+{
+    const kd_sample *c0 = &w->enclosure.end[0], *c1 = &w->enclosure.end[1];
+    const double     h = x1->t - x0->t;
+    const int        k = at.index;
+    ends             e = {.h = h};
+    switch (at.kind) {
+    case KD_SLOT_TIME:
+        return (kd_interval){x0->t, x1->t};
+    case KD_SLOT_INPUT:
+        e = (ends){h, {x0->u[k], x1->u[k]}, {x0->du[k], x1->du[k]}, {x0->ddu[k], x1->ddu[k]}};
+        return range_of_value(&e);
+    case KD_SLOT_STATE:
+        return w->enclosure.state[k];
+    case KD_SLOT_DISCRETE: // constant between instants
+        return (kd_interval){fmin(x0->z[k], x1->z[k]), fmax(x0->z[k], x1->z[k])};
+    case KD_SLOT_MEASURE:
+        e = (ends){
+            h, {c0->value[k], c1->value[k]}, {c0->rate[k], c1->rate[k]}, {c0->acceleration[k], c1->acceleration[k]}};
+        return range_of_measure(&w->system->measure[k], &e, at.level);
+    default: // forces and what is made of them: not known in between
+        return all;
+    }
+}
+
+kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_extent extent)
+{
+    const kd_system *s = w->system;
+    kd_enclosure    *to = &w->enclosure;
+    kd_eval          answer = sample_other(w, x0, extent, &to->end[0]);
+    if (answer == KD_EVAL_OK) answer = sample_other(w, x1, extent, &to->end[1]);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < s->nr; i++) {
+        const ends e = {.h = x1->t - x0->t, .v = {x0->r[i], x1->r[i]}, .a = {to->end[0].b[i], to->end[1].b[i]}};
+        to->state[i] = range_with_slope(&e);
+    }
+    for (int i = 0; i < s->upto[extent].slots; i++) to->slot[i] = range_of_slot(w, s->slot[i], x0, x1);
+    kd_range_outputs(w, to->slot);
+    if (extent == KD_FOR_ALL) range_sensors(w, to->slot);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    const kd_eval    answer = kd_work_enclose(w, x0, x1, s->at_switches.sensors ? KD_FOR_ALL : KD_FOR_INSTANTS);
+    for (int i = 0; i < s->model->nevents && answer == KD_EVAL_OK; i++) {
+        const kd_interval range = kd_expr_bounds(s->event[i].when, w->enclosure.slot, w->breaks.work);
+        lower[i] = range.lower;
+        upper[i] = range.upper;
+    }
+    return answer;
+}

@@ -1,0 +1,497 @@
+// evaluate.c: one thread's evaluation of a system, stage by stage: position, velocity, acceleration, loads.
+#include <math.h>
+#include <string.h>
+
+#include "system/stiff_part.h"
+#include "math/linsolve.h"
+
+// ---- workspace ------------------------------------------------------------------------------------------------------
+static int channel_count(const kd_system *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->nloads; i++) n += s->load[i].nchannels;
+    return n;
+}
+
+static int expr_work_size(const kd_system *s)
+{
+    int size = 0;
+    for (int i = 0; i < s->nexprs; i++) {
+        int n = kd_expr_work_size(s->expr[i]);
+        if (n > size) size = n;
+    }
+    return size;
+}
+
+// Most terms of a row, entries of a load's Jacobian, arguments of a user element.
+static int small_size(const kd_system *s)
+{
+    int size = 0;
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *l = &s->load[i];
+        int            n = (l->nchannels + l->nstates) * (l->nvariables + 2) + 3 * l->nvariables;
+        if (n > size) size = n;
+    }
+    for (int i = 0; i < s->nrows_g; i++)
+        if (s->row_g[i].nterms > size) size = s->row_g[i].nterms;
+    for (int i = 0; i < s->nrows_h; i++)
+        if (s->row_h[i].nterms > size) size = s->row_h[i].nterms;
+    return size;
+}
+
+static int gradient_size(const kd_system *s)
+{
+    int size = 0;
+    for (int i = 0; i < s->nexprs; i++) {
+        int n = kd_expr_slot_count(s->expr[i]);
+        if (n > size) size = n;
+    }
+    return size;
+}
+
+static void cut_arrays(kd_work *w)
+{
+    const kd_system *s = w->system;
+    kd_arena        *arena = &w->arena;
+    w->x = kd_cut_double(arena, s->tree.nposition);
+    w->x_moved = kd_cut_double(arena, s->tree.nposition);
+    w->rates = kd_cut_double(arena, s->tree.nposition);
+    w->turn = kd_cut_double(arena, 2 * s->nturns);
+    w->dx = kd_cut_double(arena, s->tree.ndof);
+    w->ddx = kd_cut_double(arena, s->tree.ndof);
+    w->tau = kd_cut_double(arena, s->tree.ndof);
+    w->increment = kd_cut_double(arena, s->tree.ndof);
+    w->joint_force = kd_cut_double(arena, s->tree.ndof);
+    w->load = kd_arena_cut(arena, (size_t)s->tree.nlinks, sizeof *w->load);
+    w->rel = kd_arena_cut(arena, (size_t)s->npairs + 1, sizeof *w->rel); // one more: see vector.h
+    w->pair_load = kd_arena_cut(arena, (size_t)s->npairs, sizeof *w->pair_load);
+    w->value = kd_cut_double(arena, s->nmeasures);
+    w->rate = kd_cut_double(arena, s->nmeasures);
+    w->acceleration = kd_cut_double(arena, s->nmeasures);
+    w->slot = kd_cut_double(arena, s->nslots);
+    w->jet = kd_arena_cut(arena, (size_t)s->nslots, sizeof *w->jet);
+    w->road = kd_arena_cut(arena, (size_t)s->nloads, sizeof *w->road);
+    w->expr_work = kd_cut_double(arena, expr_work_size(s));
+    w->gradient = kd_cut_double(arena, gradient_size(s));
+    w->out_weight = kd_cut_double(arena, s->model->nstates);
+    w->small = kd_cut_double(arena, small_size(s));
+    w->user = kd_cut_double(arena, small_size(s));
+    w->force = kd_cut_double(arena, channel_count(s));
+    w->force_at = kd_cut_int(arena, s->nloads + 1);
+    w->b = kd_cut_double(arena, s->nr);
+    w->xi = kd_cut_double(arena, s->nwheels);
+    w->sensor = kd_cut_double(arena, s->nsensors);
+    w->z_start = kd_cut_double(arena, s->nz);
+    w->setting = kd_cut_double(arena, KD_MAX_SETTINGS * s->model->nevents);
+}
+
+// Columns of the pairs are needed for derivatives and constraint matrices.
+static void cut_changes(kd_work *w)
+{
+    const kd_system *s = w->system;
+    int              n = 0;
+    w->change_at = kd_cut_int(&w->arena, s->npairs + 1);
+    if (!w->change_at) return;
+    for (int i = 0; i < s->npairs; i++) {
+        w->change_at[i] = n;
+        n += s->pair[i].nsteps;
+    }
+    w->change_at[s->npairs] = n;
+    w->change = kd_arena_cut(&w->arena, (size_t)n, sizeof *w->change);
+}
+
+static bool create_motion(kd_work *w)
+{
+    const kd_system *s = w->system;
+    if (kd_motion_create(&s->tree, &w->arena, &w->motion) != KD_OK) return false;
+    return s->nturns == 0 || kd_motion_create(&s->tree, &w->arena, &w->moved) == KD_OK;
+}
+
+kd_work *kd_work_create(const kd_system *s)
+{
+    kd_work *w = kd_alloc(sizeof *w);
+    if (!w) return NULL;
+    w->system = s;
+    bool made = create_motion(w);
+    cut_arrays(w);
+    cut_changes(w);
+    bool whole = s->planned && s->dense_tree && !s->for_start; // otherwise there is no Jacobian to take a part of
+    made = made && kd_breaks_create(s, &w->arena, &w->breaks) && kd_enclosure_create(s, &w->arena, &w->enclosure) &&
+           kd_unseen_cut(s, &w->arena, &w->unseen);
+    made = made && !w->arena.failed && kd_work_matrices(w) && (!whole || kd_stiff_part_create(s, &w->arena, &w->stiff));
+    if (!made) {
+        kd_work_destroy(w);
+        return NULL;
+    }
+    for (int i = 0; i < s->nloads; i++) w->force_at[i + 1] = w->force_at[i] + s->load[i].nchannels;
+    kd_system_start_z(s, 0.0, w->z_start);
+    return w;
+}
+
+void kd_work_destroy(kd_work *w)
+{
+    if (!w) return;
+    kd_sparse_lu_destroy(w->kkt_lu);
+    kd_arena_release(&w->arena);
+    kd_free(w);
+}
+
+// ---- discrete states ------------------------------------------------------------------------------------------------
+static void fill_z(kd_work *w, const double *z, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int k = first; k < end; k++) {
+        const int i = s->z_slot[k];
+        w->slot[i] = z[s->slot[i].index];
+        w->jet[i] = kd_jet_const(w->slot[i]);
+    }
+}
+
+// ---- dofs -----------------------------------------------------------------------------------------------------------
+void kd_work_time(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    if (w->time_stamp == x->time_stamp) return;
+    w->time_stamp = x->time_stamp;
+    w->t = x->t;
+    for (int k = 0; k < s->ntime_slots; k++) { // variables that do not depend on the state
+        const int     i = s->time_slot[k];
+        const kd_slot at = s->slot[i];
+        w->jet[i] = at.kind == KD_SLOT_TIME
+                        ? (kd_jet){.x = x->t, .x1 = 1.0}
+                        : (kd_jet){.x = x->u[at.index], .x1 = x->du[at.index], .x2 = x->ddu[at.index]};
+        w->slot[i] = w->jet[i].x;
+    }
+    fill_z(w, x->z, 0, s->nz_slots);
+    for (int k = 0; s->prescribed && k < s->tree.ndof; k++) {
+        if (!s->motion[k]) continue;
+        kd_jet         q = kd_expr_jet(s->motion[k], w->jet, w->expr_work);
+        const kd_link *link = &s->tree.link[s->tree.dof_link[k]];
+        w->x[link->position + k - link->dof] = q.x;
+        w->dx[k] = q.x1;
+        w->ddx[k] = q.x2;
+    }
+}
+
+static void spread(const kd_system *s, const double *v, double *dx)
+{
+    if (!s->prescribed)
+        memcpy(dx, v, (size_t)s->tree.nv * sizeof *dx);
+    else
+        for (int i = 0; i < s->tree.nv; i++) dx[s->tree.v_dof[i]] = v[i];
+}
+
+// ---- measures -------------------------------------------------------------------------------------------------------
+static const kd_tangent no_tangent;
+
+static double dof_value(const kd_work *w, int dof)
+{
+    const kd_link *link = &w->system->tree.link[w->system->tree.dof_link[dof]];
+    return w->x[link->position + dof - link->dof];
+}
+
+static double turns_near(const kd_work *w, const kd_measure *m, const double *p)
+{
+    return m->turns < 0 ? NAN : p[w->system->np - w->system->nturns + m->turns];
+}
+
+static void fill_values(kd_work *w, const double *p, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int i = first; i < end; i++) {
+        const kd_measure *m = &s->measure[i];
+        if (m->kind == KD_MEASURE_DOF)
+            w->value[i] = dof_value(w, m->dof);
+        else if (kd_measure_has_value(m))
+            w->value[i] = kd_measure_value(m, &w->rel[m->pair], turns_near(w, m, p));
+    }
+}
+
+static void fill_rates(kd_work *w, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int i = first; i < end; i++) {
+        const kd_measure *m = &s->measure[i];
+        w->rate[i] = m->kind == KD_MEASURE_DOF ? w->dx[m->dof] : kd_measure_rate(m, &w->rel[m->pair]);
+    }
+}
+
+static void fill_accelerations(kd_work *w, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int i = first; i < end; i++) {
+        const kd_measure *m = &s->measure[i];
+        w->acceleration[i] =
+            m->kind == KD_MEASURE_DOF ? w->ddx[m->dof] : kd_measure_jet(m, &w->rel[m->pair], &no_tangent, NAN).x2;
+    }
+}
+
+// Variables from the measures at a level: 0 position, 1 velocity, 2 acceleration. Rows read jets, all others values.
+static void fill_jets(kd_work *w, int level, const double *known, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int i = first; i < end; i++) {
+        if (s->slot[i].kind != KD_SLOT_MEASURE) continue;
+        double y = known[s->slot[i].index];
+        switch (level - s->slot[i].level) {
+        case 0:
+            w->slot[i] = y;
+            w->jet[i] = (kd_jet){.x = y};
+            break;
+        case 1:
+            w->jet[i].x1 = y;
+            break;
+        case 2:
+            w->jet[i].x2 = y;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static void fill_slots(kd_work *w, int level, int first, int end)
+{
+    const kd_system *s = w->system;
+    const double    *known = level == 0 ? w->value : level == 1 ? w->rate : w->acceleration;
+    const int        rows = s->upto[KD_FOR_ROWS].slots;
+    if (first < rows) {
+        fill_jets(w, level, known, first, rows);
+        first = rows;
+    }
+    for (int i = first; i < end; i++)
+        if (s->slot[i].kind == KD_SLOT_MEASURE && s->slot[i].level == level) w->slot[i] = known[s->slot[i].index];
+}
+
+// Outputs of controllers that somebody reads
+static void fill_outputs(kd_work *w, const double *r)
+{
+    const kd_system *s = w->system;
+    for (int k = 0; k < s->model->nstates; k++) {
+        const kd_load *pi = &s->load[s->state_order[k]];
+        int            slot = s->out_slot[s->state_order[k]];
+        if (slot < 0) continue;
+        double out =
+            pi->state_def->kp * kd_expr_value(pi->law[0], w->slot, w->expr_work) + pi->state_def->ki * r[pi->state];
+        for (; slot >= 0; slot = s->next_slot[slot]) w->slot[slot] = out;
+    }
+}
+
+static void fill_states(kd_work *w, const double *r, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int i = first; i < end; i++)
+        if (s->slot[i].kind == KD_SLOT_STATE) w->slot[i] = r[s->slot[i].index];
+    fill_outputs(w, r);
+}
+
+// Where wheels touch their rails: unknowns of the equations, or found here. Without s (start values) all are found.
+static void find_contacts(kd_work *w, const double *contact)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nwheels; i++) {
+        const kd_wheel *wheel = &s->wheel[i];
+        double          in[KD_WHEEL_INPUTS];
+        for (int k = 0; k < KD_WHEEL_INPUTS; k++) in[k] = w->slot[wheel->slot[k]];
+        if (wheel->unknown && contact)
+            w->xi[i] = contact[wheel->contact];
+        else
+            w->xi[i] = kd_wheel_solve(wheel, in);
+        if (wheel->unknown && isnan(w->xi[i])) w->xi[i] = kd_wheel_nominal(wheel);
+    }
+}
+
+static void fill_contacts(kd_work *w, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int i = first; s->nwheels > 0 && i < end; i++)
+        if (s->slot[i].kind == KD_SLOT_CONTACT) w->slot[i] = w->xi[s->slot[i].index];
+}
+
+static void fill_multipliers(kd_work *w, const double *lambda)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nslots; i++) {
+        if (s->slot[i].kind != KD_SLOT_LAMBDA) continue;
+        int place = s->wheel[s->slot[i].index].lambda;
+        w->slot[i] = place >= 0 && lambda ? lambda[place] : 0.0;
+    }
+}
+
+static void fill_auxiliary(kd_work *w, const double *auxiliary)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_W) w->slot[i] = auxiliary ? auxiliary[s->slot[i].index] : 0.0;
+}
+
+// ---- stages ---------------------------------------------------------------------------------------------------------
+static const kd_counts nothing;
+
+void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
+{
+    const kd_system *s = w->system;
+    const kd_counts  upto = s->upto[extent];
+    const bool new = w->position_stamp != x->position_stamp;
+    if (new) {
+        w->position_stamp = x->position_stamp;
+        w->placed = w->moved_to = w->accelerated = nothing;
+        kd_work_time(w, x);
+        for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
+        kd_tree_place(&s->tree, w->x, &w->motion);
+    }
+    const kd_counts from = w->placed;
+    if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
+    for (int i = from.pairs; i < upto.pairs; i++) kd_pair_place(&s->pair[i], &w->motion, &w->rel[i]);
+    fill_values(w, x->p, from.measures, upto.measures);
+    fill_slots(w, 0, from.slots, upto.slots);
+    if (new) find_contacts(w, x->s);
+    fill_contacts(w, from.slots, upto.slots);
+    w->placed = upto;
+}
+
+void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
+{
+    const kd_system *s = w->system;
+    const kd_counts  upto = s->upto[extent];
+    const bool new = w->velocity_stamp != x->velocity_stamp;
+    kd_work_position(w, x, extent);
+    if (new) {
+        w->velocity_stamp = x->velocity_stamp;
+        w->moved_to = nothing;
+        spread(s, x->v, w->dx);
+        kd_tree_move(&s->tree, w->dx, &w->motion);
+    }
+    const kd_counts from = w->moved_to;
+    if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
+    for (int i = from.pairs; i < upto.pairs; i++) kd_pair_move(&s->pair[i], &w->motion, &w->rel[i]);
+    fill_rates(w, from.measures, upto.measures);
+    fill_slots(w, 1, from.slots, upto.slots);
+    if (extent >= KD_FOR_LOADS) fill_states(w, x->r, from.slots, upto.slots);
+    w->moved_to = upto;
+}
+
+static kd_vec3 gravity_of(const kd_system *s)
+{
+    return kd_vec_of(s->model->gravity);
+}
+
+// Accelerations of the links alone
+static void accelerate_links(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    if (w->link_acceleration_stamp == x->acceleration_stamp) return;
+    kd_work_velocity(w, x, KD_FOR_ROWS);
+    w->link_acceleration_stamp = x->acceleration_stamp;
+    spread(s, x->a, w->ddx);
+    kd_tree_accelerate(&s->tree, w->dx, w->ddx, gravity_of(s), &w->motion);
+}
+
+void kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent)
+{
+    const kd_system *s = w->system;
+    const kd_counts  upto = s->upto[extent];
+    const bool new = w->acceleration_stamp != x->acceleration_stamp;
+    kd_work_velocity(w, x, extent);
+    accelerate_links(w, x);
+    if (new) {
+        w->acceleration_stamp = x->acceleration_stamp;
+        w->accelerated = nothing;
+    }
+    const kd_counts from = w->accelerated;
+    if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
+    for (int i = from.pairs; i < upto.pairs; i++) kd_pair_accelerate(&s->pair[i], &w->motion, &w->rel[i]);
+    fill_accelerations(w, from.measures, upto.measures);
+    fill_slots(w, 2, from.slots, upto.slots);
+    w->accelerated = upto;
+}
+
+kd_eval kd_work_loads(kd_work *w, const kd_point *x)
+{
+    const kd_system *s = w->system;
+    kd_work_velocity(w, x, KD_FOR_LOADS);
+    unsigned long stamp = s->late ? x->acceleration_stamp : x->velocity_stamp;
+    if (w->load_stamp == stamp) return KD_EVAL_OK;
+    if (s->by_multipliers) fill_multipliers(w, x->lambda);
+    if (s->nw > 0) fill_auxiliary(w, x->w);
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *l = &s->load[i];
+        kd_eval        answer = l->class->eval(l, w->slot, w, w->force + w->force_at[i], w->b + l->state);
+        if (answer != KD_EVAL_OK) return answer;
+    }
+    w->load_stamp = stamp;
+    return KD_EVAL_OK;
+}
+
+bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int end)
+{
+    const int *at = w->system->z_slot_at;
+    if (at[first] == at[end]) return false;
+    fill_z(w, z, at[first], at[end]);
+    fill_outputs(w, x->r);
+    return true;
+}
+
+void kd_work_forget(kd_work *w)
+{
+    w->time_stamp = w->position_stamp = w->velocity_stamp = w->acceleration_stamp = w->link_acceleration_stamp = 0;
+}
+
+// ---- forces on the links --------------------------------------------------------------------------------------------
+void kd_work_clear_forces(kd_work *w)
+{
+    const kd_system *s = w->system;
+    memset(w->load, 0, (size_t)s->tree.nlinks * sizeof *w->load);
+    memset(w->joint_force, 0, (size_t)s->tree.ndof * sizeof *w->joint_force);
+    memset(w->pair_load, 0, (size_t)s->upto[KD_FOR_LOADS].pairs * sizeof *w->pair_load);
+}
+
+void kd_work_apply_loads(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nloads; i++)
+        for (int k = 0; k < s->load[i].nchannels; k++)
+            kd_work_apply(w, s->load[i].channel[k], w->force[w->force_at[i] + k]);
+}
+
+void kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nlambda; i++)
+        if (lambda[i] != 0.0) kd_row_apply(&s->row_g[s->kept[i]], false, w, lambda[i]);
+    for (int i = 0; i < s->nmu; i++)
+        if (mu[i] != 0.0) kd_row_apply(&s->row_h[i], true, w, mu[i]);
+}
+
+void kd_work_spread_forces(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->upto[KD_FOR_LOADS].pairs; i++)
+        kd_pair_load(&s->pair[i], &w->motion, &w->rel[i], &w->pair_load[i], w->load);
+}
+
+kd_eval kd_work_residual(kd_work *w, const kd_point *x)
+{
+    accelerate_links(w, x);
+    kd_eval answer = kd_work_loads(w, x);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_work_clear_forces(w);
+    kd_work_apply_loads(w);
+    kd_work_apply_rows(w, x->lambda, x->mu);
+    kd_work_spread_forces(w);
+    kd_tree_residual(&w->system->tree, &w->motion, w->load, w->tau);
+    for (int k = 0; k < w->system->tree.ndof; k++) w->tau[k] -= w->joint_force[k];
+    return KD_EVAL_OK;
+}
+
+// The motion's accelerations are overwritten: the stamp goes.
+bool kd_work_explicit(kd_work *w, const kd_point *x, int *bad)
+{
+    const kd_system *s = w->system;
+    kd_work_clear_forces(w);
+    kd_work_apply_loads(w);
+    kd_work_apply_rows(w, x->lambda, x->mu);
+    kd_work_spread_forces(w);
+    w->acceleration_stamp = w->link_acceleration_stamp = 0;
+    return kd_tree_explicit(&s->tree, &w->motion, w->dx, gravity_of(s), w->load, w->joint_force, w->ddx, bad);
+}

@@ -1,0 +1,252 @@
+// instants.c: samples and events of a model as they happen: when blocks are due, what they compute, what events change.
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "system/system.h"
+
+// ---- sampling times -------------------------------------------------------------------------------------------------
+// offset + k period with a whole number k: no error grows. k of the next sample is kept in z.
+
+#define CLOSE (8.0 * DBL_EPSILON) // times that differ by this part are the same
+#define AHEAD 2e-6                // part of a period by which steps of fixed size may come before a sample
+
+static double time_of(const kd_block_def *def, double k)
+{
+    return def->offset + k * def->period;
+}
+
+// The first sample behind t
+static double number_behind(const kd_block_def *def, double t)
+{
+    double k = fmax(0.0, floor((t - def->offset) / def->period));
+    for (int i = 0; i < 3 && time_of(def, k) <= t; i++) k += 1.0;
+    return k;
+}
+
+static double after(double t)
+{
+    return t + CLOSE * fabs(t);
+}
+
+static int counter_of(const kd_sampler *b)
+{
+    return b->z + b->block->def.noutputs + b->block->def.nstates;
+}
+
+void kd_system_start_z(const kd_system *s, double t, double *z)
+{
+    const kd_model *m = s->model;
+    for (int i = 0; i < m->nblocks; i++) {
+        const kd_block_def *def = &m->block[i].def;
+        double             *of = z + s->block[i].z;
+        memcpy(of, def->start_output, (size_t)def->noutputs * sizeof *of);
+        memcpy(of + def->noutputs, def->start, (size_t)def->nstates * sizeof *of);
+        z[counter_of(&s->block[i])] = number_behind(def, t - CLOSE * fabs(t) - DBL_MIN);
+    }
+    for (int i = 0; i < m->nvariables; i++) z[s->variable_z[i]] = m->variable[i].def.start;
+}
+
+double kd_work_next_sample(const kd_point *x, void *context)
+{
+    const kd_system *s = ((const kd_work *)context)->system;
+    double           next = HUGE_VAL;
+    for (int i = 0; i < s->model->nblocks; i++) {
+        const kd_block_def *def = &s->model->block[i].def;
+        double              t = time_of(def, x->z[counter_of(&s->block[i])]);
+        if (t <= x->t) t = time_of(def, number_behind(def, x->t));
+        next = fmin(next, t);
+    }
+    return next > x->t ? next : nextafter(x->t, HUGE_VAL);
+}
+
+// Up to which time blocks are due now: t, or a little later where none is and the next one is almost there.
+static double due_until(const kd_system *s, const kd_point *x)
+{
+    double earliest = HUGE_VAL, period = 0.0;
+    for (int i = 0; i < s->model->nblocks; i++) {
+        const kd_block_def *def = &s->model->block[i].def;
+        const double        t = time_of(def, x->z[counter_of(&s->block[i])]);
+        if (t < earliest) earliest = t, period = def->period;
+    }
+    return earliest > after(x->t) && earliest <= x->t + AHEAD * period ? after(earliest) : after(x->t);
+}
+
+// ---- what expressions read ------------------------------------------------------------------------------------------
+
+static kd_eval bring(kd_work *w, const kd_point *x, const kd_reading *r)
+{
+    if (r->forces) {
+        kd_work_acceleration(w, x, KD_FOR_ALL);
+        const kd_eval answer = kd_work_forces(w, x);
+        if (answer != KD_EVAL_OK) return answer;
+    } else {
+        kd_work_velocity(w, x, r->fast ? KD_FOR_INSTANTS : KD_FOR_ALL);
+    }
+    if (r->sensors) kd_work_sensors(w, w->sensor);
+    return KD_EVAL_OK;
+}
+
+static double value_of(const kd_expr *e, kd_work *w)
+{
+    return kd_expr_value(e, w->slot, w->expr_work);
+}
+
+// ---- blocks ---------------------------------------------------------------------------------------------------------
+
+// y = C z + D u, then z = A z + B u
+static void sample_linear(const kd_sampler *b, const double *u, const double *z, double *y, double *z_new)
+{
+    const kd_block_def *def = &b->block->def;
+    const int           n = def->nstates, m = def->ninputs;
+    for (int i = 0; i < def->noutputs; i++) {
+        y[i] = 0.0;
+        for (int k = 0; k < n; k++) y[i] += b->C[n * i + k] * z[k];
+        for (int k = 0; b->D && k < m; k++) y[i] += b->D[m * i + k] * u[k];
+    }
+    for (int i = 0; i < n; i++) {
+        z_new[i] = 0.0;
+        for (int k = 0; k < n; k++) z_new[i] += b->A[n * i + k] * z[k];
+        for (int k = 0; k < m; k++) z_new[i] += b->B[m * i + k] * u[k];
+    }
+}
+
+// e' = rate, or (e - e_before) / T, both through the lag filter d' + d = e', by the implicit Euler rule
+static double rate_of(const kd_block_def *def, const double *u, const double *z, double *z_new)
+{
+    if (def->nstates == 1) return def->ninputs > 1 ? u[1] : 0.0;
+    const double d = z[3] > 0.0 ? (def->filter * z[2] + u[0] - z[1]) / (def->filter + def->period) : 0.0;
+    z_new[1] = u[0], z_new[2] = d, z_new[3] = 1.0;
+    return d;
+}
+
+// At a limit the sum goes on only where that leads away from it.
+static void sample_pid(const kd_block_def *def, const double *u, const double *z, double *y, double *z_new)
+{
+    const double free = def->kp * u[0] + def->ki * z[0] + def->kd * rate_of(def, u, z, z_new);
+    const double step = def->ki * u[0];
+    const bool   wound = (free > def->upper && step > 0.0) || (free < def->lower && step < 0.0);
+    y[0] = fmin(def->upper, fmax(def->lower, free));
+    z_new[0] = wound ? z[0] : z[0] + def->period * u[0];
+}
+
+static void sample_expressions(const kd_sampler *b, const double *u, const double *z, kd_work *w, double *y,
+                               double *z_new)
+{
+    const kd_block_def *def = &b->block->def;
+    for (int i = 0; i < def->ninputs; i++) w->slot[b->input_slot[i]] = u[i];
+    for (int i = 0; i < def->noutputs; i++) y[i] = value_of(b->output[i], w);
+    for (int i = 0; i < def->nstates; i++) z_new[i] = b->next[i] ? value_of(b->next[i], w) : z[i];
+}
+
+// Outputs from inputs now and states of before, then the next states.
+static kd_eval sample(const kd_sampler *b, kd_work *w, double t, double *z)
+{
+    const kd_block_def *def = &b->block->def;
+    double              u[KD_MAX_SIGNALS], before[KD_MAX_SIGNALS], y[KD_MAX_SIGNALS];
+    double             *state = z + b->z + def->noutputs;
+    kd_eval             answer = KD_EVAL_OK;
+    for (int i = 0; i < def->ninputs; i++) u[i] = value_of(b->input[i], w);
+    memcpy(before, state, (size_t)def->nstates * sizeof *before);
+    memcpy(y, z + b->z, (size_t)def->noutputs * sizeof *y);
+    switch (def->kind) {
+    case KD_BLOCK_PID:
+        sample_pid(def, u, before, y, state);
+        break;
+    case KD_BLOCK_EXPRESSION:
+        sample_expressions(b, u, before, w, y, state);
+        break;
+    case KD_BLOCK_USER:
+        answer = def->sample(t, u, state, def->context, y);
+        break;
+    default:
+        sample_linear(b, u, before, y, state);
+        break;
+    }
+    memcpy(z + b->z, y, (size_t)def->noutputs * sizeof *y);
+    return answer;
+}
+
+// The blocks behind see the new values of this one, through controllers and sensors, too.
+static void show(const kd_sampler *b, kd_work *w, const kd_point *x, const double *z)
+{
+    const bool seen = kd_work_show(w, x, z, b->z, counter_of(b) + 1);
+    if (seen && w->system->at_samples.sensors) kd_work_sensors(w, w->sensor);
+}
+
+kd_eval kd_work_discrete(const kd_point *x, void *context, double *z_new)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    const double     until = due_until(s, x);
+    kd_eval          answer = bring(w, x, &s->at_samples);
+    for (int i = 0; i < s->model->nblocks && answer == KD_EVAL_OK; i++) {
+        const kd_block_def *def = &s->model->block[i].def;
+        double             *k = &z_new[counter_of(&s->block[i])];
+        if (time_of(def, *k) > until) continue;
+        answer = sample(&s->block[i], w, x->t, z_new);
+        *k = fmax(*k + 1.0, number_behind(def, until));
+        show(&s->block[i], w, x, z_new);
+    }
+    kd_work_forget(w);
+    return answer;
+}
+
+// ---- events ---------------------------------------------------------------------------------------------------------
+
+kd_eval kd_work_switching(const kd_point *x, void *context, double *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    const kd_eval    answer = bring(w, x, &s->at_switches);
+    for (int i = 0; i < s->model->nevents && answer == KD_EVAL_OK; i++) out[i] = value_of(s->event[i].when, w);
+    return answer;
+}
+
+static bool happens(const kd_event_def *def, signed char crossed)
+{
+    return (crossed > 0 && def->crossing != KD_CROSSING_FALLING) ||
+           (crossed < 0 && def->crossing != KD_CROSSING_RISING);
+}
+
+static void set(const kd_trigger *e, const double *value, kd_jump *jump)
+{
+    for (int k = 0; k < e->event->def.nsettings; k++) {
+        double *of = e->target[k] == KD_TARGET_Z ? jump->z : e->target[k] == KD_TARGET_R ? jump->r : jump->v;
+        of[e->place[k]] = value[k];
+        jump->moved = jump->moved || e->target[k] != KD_TARGET_Z;
+    }
+}
+
+// All that happen say so: by their messages, or by their names.
+static void say(const kd_system *s, const signed char *crossed, kd_jump *jump)
+{
+    jump->text[0] = '\0';
+    for (int i = 0; i < s->model->nevents; i++) {
+        const kd_model_event *e = &s->model->event[i];
+        if (!happens(&e->def, crossed[i])) continue;
+        kd_text_append(jump->text, sizeof jump->text, "%s%s", jump->text[0] ? "; " : "",
+                       e->def.message ? e->def.message : e->name);
+    }
+}
+
+kd_eval kd_work_event(const kd_point *x, const signed char *crossed, void *context, kd_jump *jump)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    const kd_eval    answer = bring(w, x, &s->at_events);
+    if (answer != KD_EVAL_OK) return answer;
+    for (int i = 0; i < s->model->nevents; i++) // simulations bring them one by one; all of one see the state of before
+        for (int k = 0; k < s->model->event[i].def.nsettings; k++)
+            if (happens(&s->model->event[i].def, crossed[i]))
+                w->setting[KD_MAX_SETTINGS * i + k] = value_of(s->event[i].value[k], w);
+    for (int i = 0; i < s->model->nevents; i++) {
+        const kd_event_def *def = &s->model->event[i].def;
+        if (!happens(def, crossed[i])) continue;
+        set(&s->event[i], w->setting + KD_MAX_SETTINGS * i, jump);
+        jump->stop = jump->stop || def->stop;
+    }
+    say(s, crossed, jump);
+    return KD_EVAL_OK;
+}

@@ -1,0 +1,198 @@
+// names.c: names of all components, as paths: joint.hinge.q, body.cab.com.z, state.filter.
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "system/system.h"
+
+static char *joined(kd_system *s, const char *first, const char *name, const char *last)
+{
+    if (s->arena.failed) return NULL; // names that this one is made of may be missing
+    size_t size = strlen(first) + strlen(name) + strlen(last) + 1;
+    char  *text = kd_arena_cut(&s->arena, size, 1);
+    if (text) kd_text(text, size, "%s%s%s", first, name, last);
+    return text;
+}
+
+static bool cut(kd_system *s, kd_kind kind, int n)
+{
+    s->names[kind] = kd_arena_cut(&s->arena, (size_t)(n > 0 ? n : 1), sizeof *s->names[kind]);
+    return s->names[kind] != NULL;
+}
+
+// Suffixes of the positions and velocities of a joint kind.
+static const char *const scalar_q[] = {".q"}, *const scalar_v[] = {".v"};
+static const char *const several_q[] = {".q1", ".q2", ".q3", ".q4", ".q5", ".q6"};
+static const char *const several_v[] = {".v1", ".v2", ".v3", ".v4", ".v5", ".v6"};
+static const char *const ball_q[] = {".e0", ".e1", ".e2", ".e3"}, *const ball_v[] = {".w1", ".w2", ".w3"};
+static const char *const free_q[] = {".q1", ".q2", ".q3", ".e0", ".e1", ".e2", ".e3"};
+static const char *const free_v[] = {".v1", ".v2", ".v3", ".w1", ".w2", ".w3"};
+static const char *const body_q[] = {".com.x", ".com.y", ".com.z", ".e0", ".e1", ".e2", ".e3"};
+static const char *const body_v[] = {".com_v.x", ".com_v.y", ".com_v.z", ".w1", ".w2", ".w3"};
+
+static void suffixes(kd_tree_joint kind, bool own, const char *const **q, const char *const **v)
+{
+    switch (kind) {
+    case KD_TREE_REVOLUTE:
+    case KD_TREE_PRISMATIC:
+    case KD_TREE_SCREW:
+        *q = scalar_q, *v = scalar_v;
+        break;
+    case KD_TREE_SPHERICAL:
+        *q = ball_q, *v = ball_v;
+        break;
+    case KD_TREE_FREE:
+        *q = own ? body_q : free_q, *v = own ? body_v : free_v;
+        break;
+    default:
+        *q = several_q, *v = several_v;
+        break;
+    }
+}
+
+static void name_link(kd_system *s, int i, const char *section, const char *name, bool reversed)
+{
+    const kd_link     *link = &s->tree.link[i];
+    const char *const *q, *const *v;
+    suffixes(link->kind, strcmp(section, "body.") == 0, &q, &v);
+    bool swapped = reversed && link->kind == KD_TREE_UNIVERSAL;
+    for (int k = 0; k < kd_tree_joint_positions(link->kind); k++) {
+        int at = s->p_of_x[link->position + k];
+        if (at >= 0) s->names[KD_NAME_P][at] = joined(s, section, name, q[swapped ? 1 - k : k]);
+    }
+    for (int k = 0; k < kd_tree_joint_dofs(link->kind); k++) {
+        int at = s->tree.dof_v[link->dof + k];
+        if (at >= 0) s->names[KD_NAME_V][at] = joined(s, section, name, v[swapped ? 1 - k : k]);
+        for (int d = 0; d < s->ndrives; d++)
+            if (s->drive[d] == link->dof + k)
+                s->names[KD_NAME_DRIVE][d] = joined(s, section, name, q[swapped ? 1 - k : k]);
+    }
+}
+
+static void name_links(kd_system *s)
+{
+    const kd_model *m = s->model;
+    for (int b = 0; b < m->nbodies; b++) name_link(s, s->body_link[b], "body.", m->body[b].name, false);
+    for (int j = 0; j < m->njoints; j++)
+        if (s->edge[j].link > 0) name_link(s, s->edge[j].link, "joint.", m->joint[j].name, s->edge[j].reversed);
+}
+
+// The body or frame of roll or yaw, or the force, whose angle is the measure; NULL: none of them.
+static char *name_angle(kd_system *s, const kd_measure *m)
+{
+    const kd_model *model = s->model;
+    const char     *word = m->sine.i == 2 ? ".roll" : ".yaw";
+    for (int i = 0; i < model->nbodies; i++)
+        if (s->body_pair[i] == m->pair) return joined(s, "body.", model->body[i].name, word);
+    for (int i = 0; i < model->nframes; i++)
+        if (s->frame_pair[i] == m->pair) return joined(s, "frame.", model->frame[i].name, word);
+    for (int i = 0; i < model->nforces; i++)
+        if (s->force_pair[i] == m->pair) return joined(s, "force.", model->force[i].name, ".angle");
+    return NULL;
+}
+
+static char *name_turn(kd_system *s, int measure)
+{
+    for (int j = 0; j < s->model->njoints; j++) {
+        const kd_joint *joint = &s->model->joint[j];
+        for (int k = 0; k < 6; k++)
+            if (s->edge[j].coordinate[k] == measure)
+                return joined(s, "joint.", joint->name,
+                              kd_joint_coordinates(joint->def.kind) > 1 ? several_q[k] : scalar_q[0]);
+    }
+    char *name = name_angle(s, &s->measure[measure]);
+    return name ? name : joined(s, "angle", "", "");
+}
+
+static void name_turns(kd_system *s)
+{
+    for (int i = 0; i < s->nturns; i++) s->names[KD_NAME_P][s->np - s->nturns + i] = name_turn(s, s->turn_measure[i]);
+}
+
+static void name_norms(kd_system *s)
+{
+    for (int i = 0; i < s->nquaternions; i++) {
+        const char *first = s->names[KD_NAME_P][s->quaternion[i]];
+        s->names[KD_NAME_Q][i] = joined(s, "norm of ", first ? first : "", "");
+    }
+    for (int i = 0; i < s->nturns; i++)
+        s->names[KD_NAME_Q][s->nquaternions + i] =
+            joined(s, "turns of ", s->names[KD_NAME_P][s->np - s->nturns + i], "");
+}
+
+// As paths call them, or by their number
+static const char *state_suffix(const kd_load *l, int k, char *number, size_t size)
+{
+    static const char *const of_oil[] = {".pressure_a", ".pressure_b", ".spool"};
+    static const char *const of_air[] = {".air", ".auxiliary_air"};
+    if (l->def && l->def->kind == KD_HYDRAULIC) return of_oil[k];
+    if (l->def && l->def->kind == KD_AIR_SPRING) return of_air[k];
+    kd_text(number, size, "%s", "");
+    if (l->nstates > 1) kd_text(number, size, ".%d", k + 1);
+    return number;
+}
+
+static void name_states(kd_system *s)
+{
+    for (int i = 0; i < s->nloads; i++)
+        for (int k = 0; k < s->load[i].nstates; k++) {
+            const kd_load *l = &s->load[i];
+            char           number[16];
+            s->names[KD_NAME_R][l->state + k] =
+                joined(s, l->state_def ? "state." : "force.", l->name, state_suffix(l, k, number, sizeof number));
+        }
+    if (s->is_fixed) s->names[KD_NAME_R][0] = joined(s, "rest", "", "");
+}
+
+// Outputs, states and number of the next sample of blocks; variables
+static void name_discrete(kd_system *s)
+{
+    const kd_model *m = s->model;
+    for (int i = 0; i < m->nblocks; i++) {
+        const kd_block_def *def = &m->block[i].def;
+        for (int k = 0; k <= def->noutputs + def->nstates; k++) {
+            char        buffer[KD_SIGNAL_NAME], last[80];
+            const char *word = k < def->noutputs                  ? "out"
+                               : k < def->noutputs + def->nstates ? kd_block_state_name(def, k - def->noutputs, buffer)
+                                                                  : "sample";
+            if (k < def->noutputs && def->noutputs > 1)
+                kd_text(last, sizeof last, ".out%d", k + 1);
+            else
+                kd_text(last, sizeof last, ".%s", word);
+            s->names[KD_NAME_Z][s->block[i].z + k] = joined(s, "block.", m->block[i].name, last);
+        }
+    }
+    for (int i = 0; i < m->nvariables; i++)
+        s->names[KD_NAME_Z][s->variable_z[i]] = joined(s, "variable.", m->variable[i].name, "");
+}
+
+kd_status kd_system_names(kd_system *s)
+{
+    const kd_model *m = s->model;
+    bool            made = cut(s, KD_NAME_P, s->np) && cut(s, KD_NAME_V, s->nv) && cut(s, KD_NAME_R, s->nr) &&
+                cut(s, KD_NAME_S, s->ns) && cut(s, KD_NAME_LAMBDA, s->nlambda) && cut(s, KD_NAME_MU, s->nmu) &&
+                cut(s, KD_NAME_Q, s->nquaternions + s->nturns) && cut(s, KD_NAME_U, m->ninputs) &&
+                cut(s, KD_NAME_Y, s->nsensors) && cut(s, KD_NAME_W, s->nw) && cut(s, KD_NAME_Z, s->nz) &&
+                cut(s, KD_NAME_SWITCH, m->nevents) && cut(s, KD_NAME_DRIVE, s->ndrives);
+    if (!made) return KD_ERR_MEMORY;
+    name_links(s);
+    name_turns(s);
+    name_norms(s);
+    name_states(s);
+    name_discrete(s);
+    for (int i = 0; i < m->nevents; i++) s->names[KD_NAME_SWITCH][i] = joined(s, "event '", m->event[i].name, "'");
+    for (int i = 0; i < s->nwheels; i++)
+        if (s->wheel[i].unknown)
+            s->names[KD_NAME_S][s->wheel[i].contact] =
+                joined(s, "constraint.", m->constraint[s->row_g[s->wheel[i].row].constraint].name, ".contact");
+    for (int i = 0; i < s->nlambda; i++) s->names[KD_NAME_LAMBDA][i] = (char *)s->row_g[s->kept[i]].name;
+    for (int i = 0; i < s->nmu; i++) s->names[KD_NAME_MU][i] = (char *)s->row_h[i].name;
+    for (int i = 0; i < s->nw; i++) s->names[KD_NAME_W][i] = joined(s, "force '", s->across[i].name, "' normal force");
+    for (int i = 0; i < s->nmu; i++)
+        if (s->row_h[i].direction >= 0)
+            s->names[KD_NAME_Z][s->row_h[i].direction] =
+                joined(s, "force.", m->force[s->row_h[i].force].name, ".direction");
+    for (int i = 0; i < m->ninputs; i++) s->names[KD_NAME_U][i] = joined(s, "input.", m->input[i].name, "");
+    for (int i = 0; i < s->nsensors; i++) s->names[KD_NAME_Y][i] = (char *)m->sensor[i].name;
+    return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
+}

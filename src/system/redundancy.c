@@ -1,0 +1,535 @@
+// redundancy.c: which holonomic constraints are redundant everywhere, and which only in the start position.
+//
+// Rows of g are redundant if the others imply them in every position that the mechanism can reach. The rank of GZ off
+// the constraint manifold says nothing (there a planar four-bar has no mobility at all), and in one position of it too
+// little (flat four-bar). So the mechanism is moved: a random v in ker(GZ), a finite step, back to g = 0; the rank of
+// the scaled matrix R GZ D there, largest over some positions, is the rank of the mechanism. Rows beyond it are left
+// out, and a motion with the kept rows alone must leave them at zero: dependencies of first order only do not survive.
+//
+// All steps are made for independent clusters of rows and coordinates, the connected components of the pattern of GZ.
+// Equations, limits, evidence: docs/methods/redundancy.md
+#include "system/redundancy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "system/redundancy_search.h"
+#include "math/dense.h"
+
+#define RANK_TOLERANCE 1e-7 // singular values below are zero; noise of GZ: 1e-15, by differences 1e-12 to 1e-9
+#define CHECKS 3            // positions reached with the kept rows alone
+#define SHORTEST 0.1        // moves of a check may become shorter as long as their reach is above
+#define IMPLIED 1e-9        // |R g| of a row that the kept rows imply
+#define INCONSISTENT 1e-5   // |R g| of a start position that is not assembled
+#define PREFERRED 0.1       // an earlier row is kept if it is this part as independent as the best one
+#define CHOICES (2 * (KD_SAMPLES + 1)) // of rows to keep
+#define GOOD 0.1                       // kept rows are this part as independent as all rows
+#define SHARED 1e-6                    // coefficient of a dependency that is not rounding
+
+// ---- rank -----------------------------------------------------------------------------------------------------------
+
+static double *matrix_at(const kd_cluster *c, int position)
+{
+    return c->B + (ptrdiff_t)position * c->m * c->n;
+}
+
+// Ranks of the scaled matrices at p, and their largest so far; position 0: start.
+static kd_status note_ranks(kd_search *f, int position)
+{
+    for (int k = 0; k < f->nclusters; k++) {
+        kd_cluster *c = &f->cluster[k];
+        double     *B = matrix_at(c, position);
+        int         rank = 0;
+        c->rank_at[position] = -1;
+        if (c->idle && position > 0) continue;
+        kd_search_matrix(f, k, B);
+        copy(c->m * c->n, B, f->A);
+        if (kd_svd(c->m, c->n, f->A, NULL, f->x, NULL, f->work) != 0) return KD_ERR_DECOMPOSITION;
+        // rows have length 1, so that the largest singular value is at least 1
+        while (rank < min_int(c->m, c->n) && f->x[rank] > RANK_TOLERANCE) rank++;
+        c->rank_at[position] = rank;
+        c->smallest_at[position] = rank > 0 ? f->x[rank - 1] : 0;
+        // any other position is less special than the start
+        const bool clearer = c->clearest == 0 || c->smallest_at[position] > c->smallest_at[c->clearest];
+        if (rank > c->rank || (rank == c->rank && clearer)) c->clearest = position;
+        c->rank = max_int(rank, c->rank);
+    }
+    return KD_OK;
+}
+
+// ---- rows to keep ---------------------------------------------------------------------------------------------------
+
+// QR with pivoting of B' by modified Gram-Schmidt: columns order[0 .. rank-1] of A = B' are independent. The pivot is
+// the first one in order that is not much shorter than the longest (preference 1: the longest). N (rank x m) receives
+// R. Returns the smallest pivot.
+static double pivoted_qr(kd_search *f, const kd_cluster *c, const double *B, double preference)
+{
+    const int m = c->m, n = c->n, r = c->rank;
+    double    smallest = HUGE_VAL, *A = f->A, *length = f->y;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) A[(ptrdiff_t)n * i + j] = B[(ptrdiff_t)m * j + i];
+    for (int k = 0; k < r; k++) {
+        double longest = 0;
+        for (int i = k; i < m; i++) {
+            const double *a = A + (ptrdiff_t)n * f->order[i];
+            length[i] = sqrt(kd_dot(n, a, a));
+            longest = fmax(longest, length[i]);
+        }
+        int chosen = k;
+        while (length[chosen] < preference * longest) chosen++;
+        int pivot = f->order[chosen];
+        smallest = fmin(smallest, length[chosen]);
+        if (smallest == 0) return 0;
+        double *q = A + (ptrdiff_t)n * pivot;
+        for (int j = 0; j < n; j++) q[j] /= length[chosen];
+        f->N[(ptrdiff_t)r * pivot + k] = length[chosen];
+        for (int i = chosen; i > k; i--) f->order[i] = f->order[i - 1]; // the others keep their order
+        f->order[k] = pivot;
+        for (int i = k + 1; i < m; i++) {
+            double *a = A + (ptrdiff_t)n * f->order[i], part = kd_dot(n, q, a);
+            f->N[(ptrdiff_t)r * f->order[i] + k] = part;
+            kd_axpy(n, -part, q, a);
+        }
+    }
+    return smallest;
+}
+
+// Rows in the order in which they are preferred: kept ones first
+static void set_order(kd_search *f, const kd_cluster *c, const bool *keep)
+{
+    int k = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < c->m; i++)
+            if (keep[c->row[i]] == (pass == 0)) f->order[k++] = i;
+}
+
+// How independent the kept rows are in all positions of full rank, against all rows together: the smallest pivot
+static double quality_of(kd_search *f, const kd_cluster *c, const bool *keep)
+{
+    double quality = HUGE_VAL;
+    for (int position = 0; position <= KD_SAMPLES; position++) {
+        if (c->rank_at[position] != c->rank) continue;
+        set_order(f, c, keep);
+        double pivot = pivoted_qr(f, c, matrix_at(c, position), 0);
+        quality = fmin(quality, pivot / c->smallest_at[position]);
+    }
+    return quality;
+}
+
+// Choice number k: rows that are independent in one of the positions, with preference for earlier rows or without
+static bool choose_rows(kd_search *f, const kd_cluster *c, int k, bool *keep)
+{
+    const int position = k % (KD_SAMPLES + 1);
+    if (c->rank_at[position] != c->rank) return false;
+    for (int i = 0; i < c->m; i++) keep[c->row[i]] = false;
+    set_order(f, c, keep);
+    (void)pivoted_qr(f, c, matrix_at(c, position), k <= KD_SAMPLES ? PREFERRED : 1);
+    for (int i = 0; i < c->rank; i++) keep[c->row[f->order[i]]] = true;
+    return true;
+}
+
+// As many rows as the rank says, by the first choice that is good in all positions, otherwise by the best. The start
+// comes first, so that equal loops keep equal rows.
+static void keep_rows(kd_search *f, const kd_cluster *c, bool *keep)
+{
+    double best = -1;
+    int    choice = 0;
+    for (int i = 0; i < c->m; i++) keep[c->row[i]] = true;
+    for (int k = 0; k < CHOICES && c->rank < c->m && best < GOOD; k++) {
+        if (!choose_rows(f, c, k, keep)) continue;
+        double quality = quality_of(f, c, keep);
+        if (quality > best) best = quality, choice = k;
+    }
+    if (c->rank < c->m) (void)choose_rows(f, c, choice, keep);
+}
+
+// Rows whose forces can be exchanged: those with a coefficient in R11 x = R12, for the rows left out.
+static void find_shares(kd_search *f, const kd_cluster *c, const bool *keep, bool *shares)
+{
+    const int r = c->rank;
+    if (r == c->m) return;
+    set_order(f, c, keep);
+    (void)pivoted_qr(f, c, matrix_at(c, c->clearest), PREFERRED);
+    for (int i = r; i < c->m; i++) {
+        double *x = f->N + (ptrdiff_t)r * f->order[i];
+        if (keep[c->row[f->order[i]]]) continue;
+        shares[c->row[f->order[i]]] = true;
+        for (int k = r - 1; k >= 0; k--) {
+            const double *R = f->N + (ptrdiff_t)r * f->order[k];
+            x[k] /= R[k];
+            kd_axpy(k, -x[k], R, x);
+            if (fabs(x[k]) > SHARED) shares[c->row[f->order[k]]] = true;
+        }
+    }
+}
+
+// Rows that are left out and violated. A long move may lead off the mechanism where the kept rows become dependent
+// before all rows do; what the others do not imply is violated by short moves as well. So the moves become shorter, and
+// then the worst row is kept after all. Returns in how many clusters.
+static int revise_rows(kd_search *f, bool *keep)
+{
+    int count = 0;
+    for (int k = 0; k < f->nclusters; k++) {
+        kd_cluster *c = &f->cluster[k];
+        int         worst = -1;
+        for (int i = 0; i < c->m; i++) {
+            int row = c->row[i];
+            if (keep[row] || f->violation[row] <= IMPLIED) continue;
+            if (worst < 0 || f->violation[row] > f->violation[worst]) worst = row;
+        }
+        if (worst < 0) continue;
+        count++;
+        if (c->reach > SHORTEST) {
+            c->reach *= 0.25;
+        } else {
+            keep[worst] = true;
+            c->reach = 1;
+        }
+    }
+    return count;
+}
+
+// After a move with the kept rows alone: how far are the others off? Rows without coordinates are watched whatever
+// moves.
+static void watch_rows(kd_search *f)
+{
+    for (int i = 0; i < f->n.nlambda; i++)
+        f->violation[i] = fmax(f->violation[i], f->R[i] * fabs(f->g[i]) - f->rounding[i]);
+    for (int k = 0; k < f->nclusters; k++)
+        f->cluster[k].tested = f->cluster[k].tested || !f->cluster[k].idle || f->cluster[k].n == 0;
+}
+
+// Motions with the kept rows alone, from the last position with all rows: do the others stay at rounding?
+static void check_rows(kd_search *f, bool *keep)
+{
+    do {
+        memset(f->violation, 0, (size_t)f->n.nlambda * sizeof(double));
+        for (int k = 0; k < f->nclusters; k++) f->cluster[k].tested = false;
+        for (int check = 0; check < CHECKS; check++) {
+            kd_search_restart(f, f->p1, f->s1, keep);
+            if (kd_search_next_position(f)) watch_rows(f);
+        }
+    } while (!f->stopped && revise_rows(f, keep) > 0);
+}
+
+// ---- driven mechanisms ----------------------------------------------------------------------------------------------
+//
+// Where prescribed motions leave no freedom, nothing moves at the start time; then time moves it.
+
+static bool set_time(kd_search *f, double t)
+{
+    double *u = f->u, *du = u + f->n.nu, *ddu = du + f->n.nu;
+    f->t = t;
+    if (f->n.nu > 0 && f->inputs && f->inputs->eval &&
+        !kd_search_answered(f, f->inputs->eval(t, f->inputs->context, u, du, ddu)))
+        return false;
+    kd_eom_at_time(f->data, t, u, du, ddu, f->start->z);
+    return true;
+}
+
+// Time in which the constraints move by as much as in a sample; 0: they stand still
+static double time_scale(kd_search *f)
+{
+    double rate = 0;
+    kd_search_go_to(f, f->p0, f->s0);
+    kd_eom_at_position(f->data, f->p, f->s);
+    kd_eom_at_velocity(f->data, NULL, NULL);
+    if (!kd_search_answered(f, kd_eom_eval(f->data, KD_GI, f->g))) return 0; // gI = g_t at v = 0
+    for (int i = 0; i < f->n.nlambda; i++) rate = fmax(rate, f->R[i] * fabs(f->g[i]));
+    return rate > 0 ? KD_LARGEST_MOVE / rate : 0;
+}
+
+// From base at time t to t + tau with the kept rows. False: not all clusters could follow.
+static bool follow_time(kd_search *f, double tau)
+{
+    bool good = set_time(f, f->t + tau);
+    kd_search_go_to(f, f->base, f->base_s);
+    for (int k = 0; k < f->nclusters; k++) {
+        kd_cluster *c = &f->cluster[k];
+        c->idle = c->n == 0;
+        for (int j = 0; j < c->n; j++) c->moved[j] = 0;
+    }
+    if (good) kd_search_project(f);
+    for (int k = 0; k < f->nclusters; k++) {
+        kd_cluster *c = &f->cluster[k];
+        if (c->idle) continue;
+        good = good && c->done;
+        c->idle = kd_norm_max(c->n, c->moved) < 0.01 * KD_SMALLEST_MOVE;
+    }
+    if (!good) return false;
+    copy(f->n.np, f->p, f->base);
+    copy(f->n.ns, f->s, f->base_s);
+    return true;
+}
+
+// The same check as above, by time.
+static void check_driven(kd_search *f, bool *keep)
+{
+    const double start = f->t, scale = time_scale(f);
+    for (bool again = scale > 0; again && !f->stopped; again = revise_rows(f, keep) > 0) {
+        double tau = scale;
+        int    checks = 0;
+        for (int k = 0; k < f->nclusters; k++) tau = fmin(tau, scale * f->cluster[k].reach);
+        memset(f->violation, 0, (size_t)f->n.nlambda * sizeof(double));
+        kd_search_restart(f, f->p0, f->s0, keep);
+        f->t = start;
+        for (int attempt = 0; attempt < KD_ATTEMPTS + CHECKS && checks < CHECKS && !f->stopped; attempt++) {
+            double before = f->t;
+            if (follow_time(f, tau)) {
+                watch_rows(f);
+                checks++;
+            } else {
+                f->t = before;
+                tau *= 0.5;
+            }
+        }
+    }
+}
+
+// ---- the search -----------------------------------------------------------------------------------------------------
+
+static int sum_products(const kd_search *f)
+{
+    int sum = 0;
+    for (int k = 0; k < f->nclusters; k++) sum += ((KD_SAMPLES + 1) * f->cluster[k].m + 3) * f->cluster[k].n;
+    return sum;
+}
+
+// The pattern of GZ that the equations know, or a full one.
+static void choose_pattern(kd_search *f)
+{
+    const int  m = f->n.nlambda, n = f->n.nv;
+    kd_pattern pattern;
+    f->sparse = f->n.ns == 0 && kd_eom_pattern(f->eom, KD_GI, KD_V, &pattern);
+    if (f->sparse) {
+        f->column = pattern.column;
+        f->row = pattern.row;
+        return;
+    }
+    int *column = kd_cut_int(&f->arena, n + 1), *row = kd_arena_cut(&f->arena, (size_t)m * (size_t)n, sizeof *row);
+    if (!column || !row) return;
+    for (int j = 0; j <= n; j++) column[j] = m * j;
+    for (int k = 0; k < column[n]; k++) row[k] = k % m;
+    f->column = column;
+    f->row = row;
+}
+
+static bool cut_first(kd_search *f)
+{
+    const int m = f->n.nlambda, n = f->n.nv;
+    choose_pattern(f);
+    if (!f->column) return false;
+    const int entries = f->column[n];
+    f->u = kd_cut_double(&f->arena, 3 * f->n.nu);
+    f->p0 = kd_cut_double(&f->arena, f->n.np);
+    f->p = kd_cut_double(&f->arena, f->n.np);
+    f->base = kd_cut_double(&f->arena, f->n.np);
+    f->p1 = kd_cut_double(&f->arena, f->n.np);
+    f->s0 = kd_cut_double(&f->arena, f->n.ns);
+    f->s = kd_cut_double(&f->arena, f->n.ns);
+    f->base_s = kd_cut_double(&f->arena, f->n.ns);
+    f->s1 = kd_cut_double(&f->arena, f->n.ns);
+    f->c = kd_cut_double(&f->arena, f->n.ns);
+    f->c_s = kd_cut_matrix(&f->arena, f->n.ns, f->n.ns);
+    f->pivot = kd_cut_int(&f->arena, f->n.ns);
+    f->e = kd_cut_double(&f->arena, n);
+    f->g = kd_cut_double(&f->arena, m);
+    f->rounding = kd_cut_double(&f->arena, m);
+    f->violation = kd_cut_double(&f->arena, m);
+    f->GZ = kd_cut_double(&f->arena, entries);
+    f->GZ0 = kd_cut_double(&f->arena, entries);
+    f->W = kd_cut_double(&f->arena, entries);
+    f->R = kd_cut_double(&f->arena, m);
+    f->D = kd_cut_double(&f->arena, n);
+    f->S = kd_cut_double(&f->arena, entries);
+    f->rho = kd_cut_double(&f->arena, m);
+    f->room = kd_cut_double(&f->arena, n);
+    f->parent = kd_cut_int(&f->arena, m + n);
+    f->member = kd_cut_int(&f->arena, m + n);
+    f->order = kd_cut_int(&f->arena, m);
+    f->home = kd_cut_int(&f->arena, m);
+    f->local = kd_cut_int(&f->arena, m);
+    f->used_at = kd_cut_int(&f->arena, m);
+    f->cluster = kd_arena_cut(&f->arena, (size_t)m, sizeof *f->cluster);
+    return !f->arena.failed;
+}
+
+// Arrays whose sizes the clusters decide
+static bool cut_second(kd_search *f)
+{
+    int     matrix = 0, square = 0, rows = 0, columns = 0, work = 1;
+    double *number = kd_cut_double(&f->arena, sum_products(f));
+    if (!number) return false;
+    for (int k = 0; k < f->nclusters; k++) {
+        kd_cluster *c = &f->cluster[k];
+        c->v = number, number += c->n;
+        c->last = number, number += c->n;
+        c->moved = number, number += c->n;
+        c->B = number, number += (KD_SAMPLES + 1) * c->m * c->n;
+        matrix = max_int(matrix, c->m * c->n);
+        square = max_int(square, c->m * min_int(c->m, c->n));
+        rows = max_int(rows, c->m);
+        columns = max_int(columns, c->n);
+        work = max_int(work, kd_svd_work(c->m, c->n));
+    }
+    f->J = kd_cut_double(&f->arena, matrix);
+    f->A = kd_cut_double(&f->arena, matrix);
+    f->N = kd_cut_double(&f->arena, square);
+    f->y = kd_cut_double(&f->arena, rows);
+    f->x = kd_cut_double(&f->arena, columns);
+    f->work = kd_cut_double(&f->arena, work);
+    return !f->arena.failed;
+}
+
+// Inputs, time and position of the start; g and GZ there
+static bool set_start(kd_search *f)
+{
+    kd_eom_at_parameters(f->data, f->start->theta);
+    if (!set_time(f, f->start->t)) return false;
+    copy(f->n.np, f->start->p, f->p0);
+    copy(f->n.ns, f->start->s, f->s0);
+    kd_search_go_to(f, f->p0, f->s0);
+    return kd_search_evaluate(f);
+}
+
+// From the tolerance of the assembly to rounding, where that is possible
+static kd_status polish_start(kd_search *f, char *message, size_t size)
+{
+    int  worst = 0;
+    bool good = true;
+    char name[96];
+    kd_search_go_to(f, f->p0, f->s0);
+    if (!kd_search_evaluate(f)) return KD_ERR_RETRY_FAILED;
+    for (int i = 0; i < f->n.nlambda; i++)
+        if (f->R[i] * fabs(f->g[i]) > f->R[worst] * fabs(f->g[worst])) worst = i;
+    if (f->R[worst] * fabs(f->g[worst]) > INCONSISTENT) {
+        kd_text(message, size, "the start position violates '%s' by %.3g: assemble first",
+                kd_eom_name(f->eom, KD_NAME_LAMBDA, worst, name, sizeof name), f->g[worst]);
+        return KD_ERR_INCONSISTENT;
+    }
+    kd_search_project(f);
+    for (int k = 0; k < f->nclusters; k++) good = good && (f->cluster[k].done || f->cluster[k].n == 0);
+    if (!good) {
+        kd_search_go_to(f, f->p0, f->s0);
+        return kd_search_evaluate(f) ? KD_OK : KD_ERR_RETRY_FAILED;
+    }
+    copy(f->n.np, f->p, f->p0);
+    copy(f->n.ns, f->s, f->s0);
+    return KD_OK;
+}
+
+// Rows that are left out were watched in a motion, or there are none
+static bool all_settled(const kd_search *f, const bool *keep)
+{
+    bool settled = true;
+    for (int k = 0; k < f->nclusters; k++) {
+        const kd_cluster *c = &f->cluster[k];
+        for (int i = 0; i < c->m; i++) settled = settled && (keep[c->row[i]] || c->tested);
+    }
+    return settled;
+}
+
+static kd_status examine(kd_search *f, kd_redundancy *out, char *message, size_t size)
+{
+    kd_search_find_scales(f);
+    if (f->stopped) return KD_ERR_CALLBACK_STOP;
+    kd_search_find_clusters(f);
+    if (!cut_second(f)) return KD_ERR_MEMORY;
+    kd_search_find_rounding(f);
+    kd_status status = polish_start(f, message, size);
+    if (status == KD_OK) status = note_ranks(f, 0);
+    kd_search_restart(f, f->p0, f->s0, NULL);
+    while (status == KD_OK && out->nsamples < KD_SAMPLES && kd_search_next_position(f)) {
+        out->nsamples++;
+        status = note_ranks(f, out->nsamples);
+    }
+    for (int position = out->nsamples + 1; position <= KD_SAMPLES; position++)
+        for (int k = 0; k < f->nclusters; k++) f->cluster[k].rank_at[position] = -1;
+    if (status != KD_OK) return status;
+    copy(f->n.np, f->base, f->p1);
+    copy(f->n.ns, f->base_s, f->s1);
+    for (int k = 0; k < f->nclusters; k++) keep_rows(f, &f->cluster[k], out->keep);
+    if (!all_settled(f, out->keep)) check_rows(f, out->keep);
+    if (!all_settled(f, out->keep)) check_driven(f, out->keep);
+    out->certain = all_settled(f, out->keep);
+    return KD_OK;
+}
+
+static void conclude(kd_search *f, kd_redundancy *out)
+{
+    for (int i = 0; i < f->n.nlambda; i++) out->rank += out->keep[i];
+    for (int k = 0; k < f->nclusters; k++) {
+        out->start_rank += f->cluster[k].rank_at[0];
+        find_shares(f, &f->cluster[k], out->keep, out->shares);
+    }
+}
+
+// ---- the result in words --------------------------------------------------------------------------------------------
+
+static void describe(const kd_search *f, const kd_redundancy *out, char *message, size_t size)
+{
+    const int m = f->n.nlambda, redundant = m - out->rank;
+    int       named = 0;
+    char      name[96];
+    if (redundant == 0) {
+        kd_text(message, size, "none of the %d constraints is redundant", m);
+    } else {
+        kd_text(message, size, "%d of %d constraints %s redundant:", redundant, m, redundant == 1 ? "is" : "are");
+        for (int i = 0; i < m && named < 6; i++) {
+            if (out->keep[i]) continue;
+            kd_text_append(message, size, "%s '%s'", named ? "," : "",
+                           kd_eom_name(f->eom, KD_NAME_LAMBDA, i, name, sizeof name));
+            named++;
+        }
+        if (redundant > named) kd_text_append(message, size, " and %d more", redundant - named);
+        if (!out->certain)
+            kd_text_append(message, size, "; judged in the start position alone, because nothing can move");
+    }
+    if (out->start_rank < out->rank)
+        kd_text_append(message, size, "; the start position is singular: rank %d there, %d in general", out->start_rank,
+                       out->rank);
+}
+
+// Why the equations could not be evaluated
+static kd_status fault_of(const kd_search *f, char *message, size_t size)
+{
+    kd_fault fault = kd_eom_data_fault(f->data);
+    if (fault.status < 0)
+        kd_text(message, size, "%s", kd_eom_data_message(f->data));
+    else
+        kd_text(message, size, "the inputs have no value at t = %g", f->t);
+    if (f->stopped) return KD_ERR_CALLBACK_STOP;
+    return fault.status < 0 ? fault.status : KD_ERR_RETRY_FAILED;
+}
+
+kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const kd_state *start, kd_arena *arena,
+                             kd_redundancy *out, char *message, size_t size)
+{
+    if (!eom || !start || !arena || !out) return KD_ERR_ARGUMENT;
+    kd_search f = {.eom = eom, .inputs = inputs, .start = start, .n = kd_eom_dims(eom), .seed = 88172645463325252u};
+    *out = (kd_redundancy){.keep = kd_cut_bool(arena, f.n.nlambda), .shares = kd_cut_bool(arena, f.n.nlambda)};
+    out->certain = true;
+    kd_status status = KD_ERR_MEMORY;
+    if (!out->keep || !out->shares) goto done;
+    if (f.n.nlambda == 0) {
+        kd_text(message, size, "there are no holonomic constraints");
+        return KD_OK;
+    }
+    if (cut_first(&f)) status = kd_eom_data_create(eom, &f.data);
+    if (status == KD_OK && !set_start(&f)) status = fault_of(&f, message, size);
+    if (status == KD_OK) {
+        status = examine(&f, out, message, size);
+        if (f.stopped || status == KD_ERR_RETRY_FAILED) status = fault_of(&f, message, size);
+    }
+    if (status == KD_OK) {
+        conclude(&f, out);
+        describe(&f, out, message, size);
+    }
+done:
+    if (status == KD_ERR_MEMORY || status == KD_ERR_DECOMPOSITION)
+        kd_text(message, size, "%s", kd_status_sentence(status));
+    kd_eom_data_destroy(f.data);
+    kd_arena_release(&f.arena);
+    return status;
+}

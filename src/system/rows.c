@@ -1,0 +1,514 @@
+// rows.c: constraints as rows 0 = combination of measures.
+//
+// Joints (frames A: from, B: to; d, C as in pair.h) that close loops, or all of them in Cartesian coordinates:
+//
+//     fixed        d = 0          C_xy = C_xz = C_yz = 0
+//     revolute     d = 0          C_xz = C_yz = 0
+//     prismatic    d_x = d_y = 0  C_xy = C_xz = C_yz = 0
+//     screw        d_x = d_y = 0  C_xz = C_yz = 0, d_z = lead * angle
+//     cylindrical  d_x = d_y = 0  C_xz = C_yz = 0
+//     universal    d = 0          C_zx = 0
+//     planar       d_z = 0        C_xz = C_yz = 0
+//     spherical    d = 0
+//
+// and coordinate = motion(t) for rheonomic ones that the tree does not prescribe. Behind all others stand one-sided
+// rows g >= 0 of stops and contacts with restitution: q - lower, upper - q, d_z - radius.
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "system/system.h"
+
+typedef struct builder { // rows of one element
+    kd_system  *s;
+    int         joint, constraint, component;
+    const char *kind, *element;
+    kd_status   status;
+    char       *message;
+    size_t      size;
+} builder;
+
+// ---- making rows ----------------------------------------------------------------------------------------------------
+static void name_row(builder *b, kd_row *row, const char *what)
+{
+    size_t size = strlen(b->kind) + strlen(b->element) + strlen(what) + 8;
+    char  *name = kd_arena_cut(&b->s->arena, size, 1);
+    if (!name)
+        b->status = KD_ERR_MEMORY;
+    else
+        kd_text(name, size, "%s '%s' %s", b->kind, b->element, what);
+    row->name = name;
+    row->joint = b->joint;
+    row->constraint = b->constraint;
+    row->component = b->component++;
+}
+
+// 0 = sum coefficient * slot - offset
+static kd_row *add_linear(builder *b, bool nonholonomic, int nterms, const int *slot, const double *coefficient,
+                          const char *what)
+{
+    if (b->status != KD_OK) return NULL;
+    kd_row *row = kd_system_new_row(b->s, nonholonomic);
+    if (!row) {
+        b->status = KD_ERR_MEMORY;
+        return NULL;
+    }
+    row->nterms = nterms;
+    row->slot = kd_cut_int(&b->s->arena, nterms);
+    row->coefficient = kd_cut_double(&b->s->arena, nterms);
+    if (!row->slot || !row->coefficient) {
+        b->status = KD_ERR_MEMORY;
+        row->nterms = 0;
+        return NULL;
+    }
+    for (int i = 0; i < nterms; i++) {
+        if (slot[i] < 0) b->status = KD_ERR_MEMORY;
+        row->slot[i] = slot[i];
+        row->coefficient[i] = coefficient[i];
+    }
+    name_row(b, row, what);
+    return row;
+}
+
+static kd_row *add_measure(builder *b, int measure, const char *what)
+{
+    int slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 0);
+    return add_linear(b, false, 1, &slot, (const double[]){1.0}, what);
+}
+
+static int shift(builder *b, int pair, int i)
+{
+    return kd_system_measure(b->s, &(kd_measure){KD_MEASURE_SHIFT, .pair = pair, .dof = -1, .i = i, .turns = -1});
+}
+
+static int cosine(builder *b, int pair, int i, int j)
+{
+    return kd_system_measure(b->s,
+                             &(kd_measure){KD_MEASURE_COSINE, .pair = pair, .dof = -1, .i = i, .j = j, .turns = -1});
+}
+
+static void add_expression(builder *b, bool nonholonomic, const char *text, const kd_source *source,
+                           const kd_local *local, int nlocal, const char *what)
+{
+    kd_expr *expr = NULL;
+    if (b->status != KD_OK) return;
+    for (int i = 0; i < nlocal; i++)
+        if (local[i].slot < 0) b->status = KD_ERR_MEMORY;
+    if (b->status == KD_OK)
+        b->status = kd_system_compile(b->s, text, b->element, source, false, local, nlocal, &expr, b->message, b->size);
+    kd_row *row = b->status == KD_OK ? kd_system_new_row(b->s, nonholonomic) : NULL;
+    if (!row) {
+        if (b->status == KD_OK) b->status = KD_ERR_MEMORY;
+        return;
+    }
+    row->expr = expr;
+    row->nterms = kd_expr_slot_count(expr);
+    row->slot = kd_cut_int(&b->s->arena, row->nterms);
+    if (!row->slot)
+        b->status = KD_ERR_MEMORY;
+    else
+        for (int i = 0; i < row->nterms; i++) row->slot[i] = kd_expr_slot(expr, i);
+    name_row(b, row, what);
+}
+
+// ---- joints ---------------------------------------------------------------------------------------------------------
+static const struct {
+    unsigned shifts;  // bit i: d_i = 0
+    unsigned cosines; // bit 0: C_xy, 1: C_xz, 2: C_yz, 3: C_zx
+} joint_pattern[KD_JOINT_KIND_COUNT] = {
+    [KD_FIXED] = {7, 7},       [KD_REVOLUTE] = {7, 6},  [KD_PRISMATIC] = {3, 7}, [KD_SCREW] = {3, 6},
+    [KD_CYLINDRICAL] = {3, 6}, [KD_UNIVERSAL] = {7, 8}, [KD_PLANAR] = {4, 6},    [KD_SPHERICAL] = {7, 0},
+    [KD_FREE] = {0, 0},        [KD_CARDAN] = {0, 0},
+};
+
+static void close_joint(builder *b, int joint)
+{
+    static const char *const shift_word[] = {"shift along x", "shift along y", "shift along z"};
+    static const char *const turn_word[] = {"turn about z", "turn about y", "turn about x", "angle between the axes"};
+    static const int         entry[][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 0}};
+    const kd_joint          *j = &b->s->model->joint[joint];
+    int                      pair = kd_system_joint_pair(b->s, joint);
+    if (pair < 0) b->status = KD_ERR_MEMORY;
+    for (int i = 0; i < 3 && b->status == KD_OK; i++)
+        if (joint_pattern[j->def.kind].shifts >> i & 1) add_measure(b, shift(b, pair, i), shift_word[i]);
+    for (int i = 0; i < 4 && b->status == KD_OK; i++)
+        if (joint_pattern[j->def.kind].cosines >> i & 1)
+            add_measure(b, cosine(b, pair, entry[i][0], entry[i][1]), turn_word[i]);
+    if (j->def.kind == KD_SCREW && b->status == KD_OK) {
+        int along = shift(b, pair, 2), angle = kd_system_joint_coordinate(b->s, joint, 0);
+        if (along < 0 || angle < 0) {
+            b->status = KD_ERR_MEMORY;
+            return;
+        }
+        int slot[] = {kd_system_slot(b->s, KD_SLOT_MEASURE, along, 0), kd_system_slot(b->s, KD_SLOT_MEASURE, angle, 0)};
+        add_linear(b, false, 2, slot, (const double[]){1.0, -j->def.pitch / (2.0 * KD_PI)}, "advance of the screw");
+    }
+}
+
+static void prescribe(builder *b, int joint, int i)
+{
+    const kd_joint *j = &b->s->model->joint[joint];
+    kd_expr        *motion = NULL;
+    if (!j->def.motion[i] || b->status != KD_OK) return;
+    b->status =
+        kd_system_compile(b->s, j->def.motion[i], j->name, &j->source, false, NULL, 0, &motion, b->message, b->size);
+    if (b->status != KD_OK) return;
+    int dof = kd_edge_dof(b->s, joint, i);
+    if (dof >= 0 && b->s->tree.dof_v[dof] < 0) {
+        b->s->motion[dof] = motion;
+        return;
+    }
+    kd_row *row = add_measure(b, kd_system_joint_coordinate(b->s, joint, i), "prescribed motion");
+    if (row) row->target = motion;
+}
+
+// ---- constraints ----------------------------------------------------------------------------------------------------
+static void add_coupling(builder *b, const kd_constraint *c)
+{
+    int slot[KD_MAX_TERMS];
+    for (int i = 0; i < c->def.nterms && b->status == KD_OK; i++) {
+        kd_expr *expr = NULL;
+        b->status = kd_system_compile(b->s, c->def.coordinate[i], c->name, &c->source, false, NULL, 0, &expr,
+                                      b->message, b->size);
+        if (b->status != KD_OK) return;
+        slot[i] = kd_expr_slot_count(expr) == 1 ? kd_expr_slot(expr, 0) : -1;
+        if (slot[i] < 0 || b->s->slot[slot[i]].kind != KD_SLOT_MEASURE || b->s->slot[slot[i]].level != 0) {
+            kd_text(b->message, b->size, "constraint '%s': '%s' is not a coordinate", c->name, c->def.coordinate[i]);
+            b->status = KD_ERR_MODEL;
+        }
+    }
+    kd_row *row = add_linear(b, false, c->def.nterms, slot, c->def.factor, "coupling");
+    if (row) row->offset = c->def.offset; // NaN: filled in at the start position
+}
+
+// Disc with centre B, axle z of B, on the plane z = 0 of A: n = C e_z, s = sqrt(1 - n_z^2); the lowest point is at
+// rho = -R (e_z - n_z n)/s from the centre. It touches: d_z = R s. It does not slip: (d' + omega x rho)_(x,y) = 0.
+static void add_rolling(builder *b, const kd_constraint *c, int pair)
+{
+    char           text[300];
+    double         R = c->def.radius;
+    kd_measure     turn = {KD_MEASURE_TURN, .pair = pair, .dof = -1, .turns = -1};
+    int            omega[3];
+    const kd_local touch[] = {{"z", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 2), 0)},
+                              {"nz", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 2, 2), 0)}};
+    kd_text(text, sizeof text, "z - %.17g*sqrt(1 - nz^2)", R);
+    add_expression(b, false, text, &c->source, touch, 2, "contact with the plane");
+    for (int i = 0; i < 3; i++) {
+        turn.i = i;
+        omega[i] = kd_system_slot(b->s, KD_SLOT_MEASURE, kd_system_measure(b->s, &turn), 1);
+    }
+    const kd_local slip[] = {{"vx", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 0), 1)},
+                             {"vy", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 1), 1)},
+                             {"wx", omega[0]},
+                             {"wy", omega[1]},
+                             {"wz", omega[2]},
+                             {"nx", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 0, 2), 0)},
+                             {"ny", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 1, 2), 0)},
+                             {"nz", touch[1].slot}};
+    // omega x rho, rho = R/s (nz nx, nz ny, nz^2 - 1)
+    kd_text(text, sizeof text, "vx + %.17g/sqrt(1 - nz^2)*(wy*(nz^2 - 1) - wz*nz*ny)", R);
+    add_expression(b, true, text, &c->source, slip, 8, "slip along x");
+    kd_text(text, sizeof text, "vy + %.17g/sqrt(1 - nz^2)*(wz*nz*nx - wx*(nz^2 - 1))", R);
+    add_expression(b, true, text, &c->source, slip, 8, "slip along y");
+}
+
+static void add_knife_edge(builder *b, int pair)
+{
+    kd_measure side = {KD_MEASURE_OWN_SHIFT, .pair = pair, .dof = -1, .i = 1, .turns = -1};
+    int        measure = kd_system_measure(b->s, &side);
+    int        slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
+    add_linear(b, true, 1, &slot, (const double[]){1.0}, "sideways velocity");
+}
+
+static void add_orientation(builder *b, const kd_constraint *c, int pair)
+{
+    double angle = c->def.angle;
+    if (angle == 0.0) {
+        add_measure(b, cosine(b, pair, 0, 2), "turn about y");
+        add_measure(b, cosine(b, pair, 1, 2), "turn about x");
+        return;
+    }
+    kd_row *row = add_measure(b, cosine(b, pair, 2, 2), "angle between the axes");
+    if (row) row->offset = cos(angle);
+}
+
+static void add_point_on_curve(builder *b, const kd_constraint *c, int pair)
+{
+    char           text[200];
+    const kd_local local[] = {{"x", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 0), 0)},
+                              {"z", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 2), 0)}};
+    add_measure(b, shift(b, pair, 1), "plane of the curve");
+    kd_text(text, sizeof text, "z - %s(x)", c->def.value);
+    add_expression(b, false, text, &c->source, local, 2, "point on the curve");
+}
+
+// A wheel touches its rail; what matters of the pair of frames: d_y, d_z and the axle C e_y.
+static void add_wheel(builder *b, const kd_constraint *c, int pair)
+{
+    kd_system *s = b->s;
+    kd_wheel  *wheel = &s->wheel[s->nwheels];
+    const int  measure[KD_WHEEL_INPUTS] = {shift(b, pair, 1), shift(b, pair, 2), cosine(b, pair, 0, 1),
+                                           cosine(b, pair, 1, 1), cosine(b, pair, 2, 1)};
+    double     one[KD_WHEEL_INPUTS] = {0.0};
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++)
+        wheel->slot[i] = measure[i] < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, measure[i], 0);
+    kd_row *row = add_linear(b, false, KD_WHEEL_INPUTS, wheel->slot, one, "contact with the rail");
+    if (!row) return;
+    kd_wheel_create(wheel, &c->def.rail, c->wheel_curve >= 0 ? s->model->curve[c->wheel_curve].curve : NULL,
+                    c->rail_curve >= 0 ? s->model->curve[c->rail_curve].curve : NULL);
+    if (isnan(wheel->a)) {
+        kd_text(b->message, b->size, "constraint '%s': wheel and rail do not meet in the middle of the track", c->name);
+        b->status = KD_ERR_MODEL;
+    }
+    wheel->row = s->nrows_g - 1;
+    wheel->contact = wheel->unknown ? s->ns++ : -1;
+    s->by_multipliers = s->by_multipliers || wheel->by_load;
+    row->coefficient = NULL;
+    row->wheel = wheel;
+    s->nwheels++;
+}
+
+static void add_constraint(builder *b, const kd_constraint *c)
+{
+    bool    placed = c->def.kind != KD_COUPLING && c->def.kind != KD_EXPRESSION;
+    int     pair = placed ? kd_system_pair(b->s, &c->from, &c->to) : -1;
+    kd_row *row;
+    if (placed && pair < 0) {
+        b->status = KD_ERR_MEMORY;
+        return;
+    }
+    switch (c->def.kind) {
+    case KD_DISTANCE:
+        row = add_measure(
+            b, kd_system_measure(b->s, &(kd_measure){KD_MEASURE_LENGTH, .pair = pair, .dof = -1, .turns = -1}),
+            "length");
+        if (row) row->offset = c->def.length; // NaN: filled in at the design position
+        break;
+    case KD_POINT_ON_PLANE:
+        add_measure(b, shift(b, pair, 2), "distance from the plane");
+        break;
+    case KD_POINT_ON_LINE:
+        add_measure(b, shift(b, pair, 0), "shift along x");
+        add_measure(b, shift(b, pair, 1), "shift along y");
+        break;
+    case KD_POINT_ON_CURVE:
+        add_point_on_curve(b, c, pair);
+        break;
+    case KD_COUPLING:
+        add_coupling(b, c);
+        break;
+    case KD_ORIENTATION:
+        add_orientation(b, c, pair);
+        break;
+    case KD_ROLLING_DISC:
+        add_rolling(b, c, pair);
+        break;
+    case KD_KNIFE_EDGE:
+        add_knife_edge(b, pair);
+        break;
+    case KD_EXPRESSION:
+        add_expression(b, false, c->def.value, &c->source, NULL, 0, "expression");
+        break;
+    case KD_WHEEL_RAIL:
+        add_wheel(b, c, pair);
+        break;
+    case KD_CONSTRAINT_KIND_COUNT:
+        break;
+    }
+}
+
+// Dry friction that holds the rate of a joint coordinate while it sticks
+static void add_sticking(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    int             measure = kd_system_joint_coordinate(b->s, f->joint, f->def.coordinate - 1);
+    int             slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 1);
+    kd_row         *row = add_linear(b, true, 1, &slot, (const double[]){1.0}, "sticking");
+    if (!row) return;
+    row->force = force;
+    row->direction = kd_system_add_z(b->s, 1);
+}
+
+// ---- one-sided rows -------------------------------------------------------------------------------------------------
+bool kd_force_is_rigid(const kd_force_def *def)
+{
+    return (def->kind == KD_JOINT_STOP || def->kind == KD_CONTACT) && !isnan(def->restitution);
+}
+
+// factor * measure - offset >= 0
+static void add_one_sided(builder *b, int force, int measure, double factor, double offset, const char *what)
+{
+    int     slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 0);
+    kd_row *row = add_linear(b, false, 1, &slot, &factor, what);
+    if (!row) return;
+    row->offset = offset;
+    row->force = force;
+    b->s->none_sided++;
+}
+
+static void add_limits(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    const kd_joint *j = &b->s->model->joint[f->joint];
+    bool            several = kd_joint_coordinates(j->def.kind) > 1;
+    int             measure = kd_system_force_measure(b->s, force);
+    char            what[2][32];
+    for (int i = 0; i < 2; i++) {
+        kd_text(what[i], sizeof what[i], "%s stop", i == 0 ? "lower" : "upper");
+        if (several) kd_text_append(what[i], sizeof what[i], " of q%d", f->def.coordinate);
+    }
+    b->kind = "joint", b->element = j->name;
+    if (isfinite(f->def.lower)) add_one_sided(b, force, measure, 1.0, f->def.lower, what[0]);
+    if (isfinite(f->def.upper)) add_one_sided(b, force, measure, -1.0, -f->def.upper, what[1]);
+}
+
+static void add_impacts(builder *b, int force)
+{
+    const kd_force *f = &b->s->model->force[force];
+    if (!kd_force_is_rigid(&f->def)) return;
+    if (f->def.kind == KD_JOINT_STOP) {
+        add_limits(b, force);
+        return;
+    }
+    b->kind = "contact", b->element = f->name;
+    add_one_sided(b, force, kd_system_force_measure(b->s, force), 1.0, f->def.radius, "distance");
+}
+
+kd_status kd_system_rows(kd_system *s, char *message, size_t size)
+{
+    const kd_model *m = s->model;
+    builder         b = {.s = s, .joint = -1, .constraint = -1, .message = message, .size = size};
+    s->motion = kd_arena_cut(&s->arena, (size_t)s->tree.ndof, sizeof *s->motion);
+    s->constraint_row = kd_cut_int(&s->arena, m->nconstraints);
+    s->wheel = kd_arena_cut(&s->arena, (size_t)m->nconstraints, sizeof *s->wheel);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int j = 0; j < m->njoints && b.status == KD_OK; j++) {
+        b.joint = j, b.component = 0, b.kind = "joint", b.element = m->joint[j].name;
+        s->edge[j].row = s->nrows_g;
+        if (s->edge[j].link == 0) close_joint(&b, j);
+        for (int i = 0; i < kd_joint_coordinates(m->joint[j].def.kind); i++) prescribe(&b, j, i);
+        s->edge[j].nrows = s->nrows_g - s->edge[j].row;
+    }
+    b.joint = -1;
+    for (int c = 0; c < m->nconstraints && b.status == KD_OK; c++) {
+        b.constraint = c, b.component = 0, b.kind = "constraint", b.element = m->constraint[c].name;
+        s->constraint_row[c] = s->nrows_g;
+        add_constraint(&b, &m->constraint[c]);
+    }
+    b.constraint = -1;
+    for (int i = 0; i < m->nforces && b.status == KD_OK && !s->for_start; i++) add_impacts(&b, i);
+    for (int i = 0; i < m->nforces && b.status == KD_OK && !s->for_start; i++) {
+        b.component = 0, b.kind = "force", b.element = m->force[i].name;
+        if (m->force[i].def.kind == KD_JOINT_FRICTION && m->force[i].def.stick) add_sticking(&b, i);
+    }
+    return b.status;
+}
+
+// ---- evaluation -----------------------------------------------------------------------------------------------------
+static kd_jet target_jet(const kd_row *row, kd_work *w)
+{
+    return row->target ? kd_expr_jet(row->target, w->jet, w->expr_work) : kd_jet_const(0.0);
+}
+
+kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d)
+{
+    kd_jet in[KD_WHEEL_INPUTS];
+    if (w->recording) return kd_jet_const(0.0);
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++) in[i] = w->jet[row->slot[i]];
+    return kd_wheel_gap(row->wheel, in, w->xi[row->wheel - w->system->wheel], xi_d);
+}
+
+void kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out)
+{
+    double in[KD_WHEEL_INPUTS];
+    *out = (kd_wheel_point){.c_x = {0, 0, 0, 0, 0, 1}};
+    if (w->recording) return;
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++) in[i] = w->slot[row->slot[i]];
+    kd_wheel_at(row->wheel, in, w->xi[row->wheel - w->system->wheel], out);
+}
+
+// g_p - g_xi c_p/c_xi
+static void contact_gradient(const kd_row *row, kd_work *w, double *out)
+{
+    kd_wheel_point at;
+    kd_row_contact(row, w, &at);
+    double share = at.g_x[KD_WHEEL_INPUTS] / at.c_x[KD_WHEEL_INPUTS];
+    for (int i = 0; i < KD_WHEEL_INPUTS; i++) out[i] = at.g_x[i] - share * at.c_x[i];
+}
+
+kd_jet kd_row_jet(const kd_row *row, kd_work *w)
+{
+    if (row->wheel) return kd_row_contact_jet(row, w, 0.0);
+    if (row->expr) return kd_expr_jet(row->expr, w->jet, w->expr_work);
+    kd_jet sum = target_jet(row, w);
+    sum = kd_jet_sub(kd_jet_const(-row->offset), sum);
+    for (int i = 0; i < row->nterms; i++)
+        sum = kd_jet_add(sum, kd_jet_scale(row->coefficient[i], w->jet[row->slot[i]]));
+    return sum;
+}
+
+// A linear row that does not depend on time, without the rest of the jet
+double kd_row_value(const kd_row *row, kd_work *w)
+{
+    if (!row->coefficient || row->target) return kd_row_jet(row, w).x;
+    double sum = -row->offset;
+    for (int i = 0; i < row->nterms; i++) sum += row->coefficient[i] * w->jet[row->slot[i]].x;
+    return sum;
+}
+
+double kd_row_rate(const kd_row *row, kd_work *w)
+{
+    if (!row->coefficient || row->target) return kd_row_jet(row, w).x1;
+    double sum = 0.0;
+    for (int i = 0; i < row->nterms; i++) sum += row->coefficient[i] * w->jet[row->slot[i]].x1;
+    return sum;
+}
+
+// Derivatives of the row by its terms.
+void kd_row_gradient(const kd_row *row, kd_work *w, double *out)
+{
+    if (row->expr)
+        (void)kd_expr_gradient(row->expr, w->slot, out, w->expr_work);
+    else if (row->wheel)
+        contact_gradient(row, w, out);
+    else
+        memcpy(out, row->coefficient, (size_t)row->nterms * sizeof *out);
+}
+
+static double *component(kd_vec3 *a, int i)
+{
+    return i == 0 ? &a->x : i == 1 ? &a->y : &a->z;
+}
+
+// A force along a measure.
+void kd_work_apply(kd_work *w, int measure, double force)
+{
+    const kd_measure *m = &w->system->measure[measure];
+    if (m->kind == KD_MEASURE_DOF) {
+        w->joint_force[m->dof] += force;
+        return;
+    }
+    kd_wrench *load = &w->pair_load[m->pair];
+    kd_vec3    N, F;
+    if (m->kind == KD_MEASURE_SHIFT) { // the gradient is a unit vector
+        *component(&load->F, m->i) += force;
+    } else if (m->kind == KD_MEASURE_TURN) {
+        *component(&load->N, m->i) += force;
+    } else {
+        kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
+        load->N = kd_vec_axpy(load->N, force, N);
+        load->F = kd_vec_axpy(load->F, force, F);
+    }
+}
+
+// Force of a row on the bodies: -multiplier * gradient. Nonholonomic rows act along the measures whose rates they read.
+void kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier)
+{
+    if (multiplier == 0.0) return;
+    kd_row_gradient(row, w, w->small);
+    for (int i = 0; i < row->nterms; i++) {
+        const kd_slot *slot = &w->system->slot[row->slot[i]];
+        if (slot->kind == KD_SLOT_MEASURE && slot->level == (nonholonomic ? 1 : 0))
+            kd_work_apply(w, slot->index, -multiplier * w->small[i]);
+    }
+}

@@ -1,0 +1,670 @@
+// start.c: start values of a system: coordinates as the model gives them, loops assembled from there.
+//
+// Joint coordinates: the design position, with the coordinates and velocities that joints give in their place. Those
+// are held first; if the loops cannot be closed that way, only the ones marked `hold` are, and the message says so.
+// Cartesian coordinates, and trees that are cut because joints rub: the same motion, from the model in joint
+// coordinates.
+#include <math.h>
+#include <string.h>
+
+#include <kardan/initial.h>
+
+#include "core/text.h"
+#include "element/loads.h"
+#include "math/dense.h"
+
+static const double FITS = 1e-12;  // residual of a motion that was carried over from other coordinates
+static const double SMALL = 1e-14; // keeps rates at 0 that no wanted velocity asks for
+
+// ---- a point of evaluation ------------------------------------------------------------------------------------------
+// Bring w to the velocity
+// stage at a state.
+static kd_eval place_at(kd_work *w, double t, const double *p, const double *v, const double *r, double *u)
+{
+    int      nu = w->system->model->ninputs;
+    kd_point x = {.t = t, .u = u, .du = u + nu, .ddu = u + 2 * nu, .z = w->z_start, .p = p, .v = v, .r = r};
+    kd_eval  answer = w->system->inputs.eval(t, w->system->inputs.context, u, u + nu, u + 2 * nu);
+    x.time_stamp = x.position_stamp = x.velocity_stamp = x.acceleration_stamp = 1;
+    w->time_stamp = w->position_stamp = w->velocity_stamp = w->acceleration_stamp = w->link_acceleration_stamp = 0;
+    kd_work_velocity(w, &x, KD_FOR_ALL);
+    w->time_stamp = w->position_stamp = w->velocity_stamp = 0;
+    return answer;
+}
+
+// ---- the guess in joint coordinates ---------------------------------------------------------------------------------
+typedef struct guess {
+    double *p, *v;
+    bool   *given_p, *given_v, *hold_p, *hold_v; // (nv)
+    bool    any_given;
+} guess;
+
+static void set_scalar(const kd_system *s, guess *g, int joint, int i, int dof)
+{
+    const kd_joint_def *def = &s->model->joint[joint].def;
+    const kd_link      *link = &s->tree.link[s->tree.dof_link[dof]];
+    int                 at = s->tree.dof_v[dof];
+    if (at < 0) return;
+    if (!isnan(def->q[i])) {
+        g->p[s->p_of_x[link->position + dof - link->dof]] = def->q[i];
+        g->given_p[at] = g->any_given = true;
+        g->hold_p[at] = def->hold;
+    }
+    if (!isnan(def->v[i])) {
+        g->v[at] = def->v[i];
+        g->given_v[at] = g->any_given = true;
+        g->hold_v[at] = def->hold;
+    }
+}
+
+static double or_zero(double x)
+{
+    return isnan(x) ? 0.0 : x;
+}
+
+// Mark `count` dofs of a link as given.
+static void mark(const kd_system *s, guess *g, int dof, int count, bool velocity, bool hold)
+{
+    bool *given = velocity ? g->given_v : g->given_p, *held = velocity ? g->hold_v : g->hold_p;
+    for (int k = 0; k < count; k++) {
+        int at = s->tree.dof_v[dof + k];
+        if (at >= 0) given[at] = g->any_given = true, held[at] = hold;
+    }
+}
+
+// Quaternion and angular velocity of a spherical or free joint; a spherical one backwards: the inverse rotation, axes
+// of the other side.
+static void set_rotation(const kd_system *s, guess *g, int joint, int first)
+{
+    const kd_joint_def *def = &s->model->joint[joint].def;
+    const kd_tree_edge *edge = &s->edge[joint];
+    const kd_link      *link = &s->tree.link[edge->link];
+    int                 dof = link->dof + first, at = s->tree.dof_v[dof], p = s->p_of_x[link->position + first];
+    kd_quat             q = kd_quat_of(def->q + first);
+    const double       *v = def->v + first;
+    if (!isnan(q.w)) {
+        q = kd_quat_normalised(q);
+        kd_quat_to(edge->reversed ? kd_quat_conjugate(q) : q, g->p + p);
+        mark(s, g, dof, 3, false, def->hold);
+    }
+    if (isnan(v[0]) && isnan(v[1]) && isnan(v[2])) return;
+    kd_vec3 omega = kd_vec(or_zero(v[0]), or_zero(v[1]), or_zero(v[2]));
+    if (edge->reversed) { // of `to` relative to `from` in axes of `to`; wanted: of `from` relative to `to` in its own
+        kd_mat3 R = kd_quat_matrix(kd_quat_of(g->p + p)); // axes of `from` in `to`
+        omega = kd_vec_neg(kd_mat_tvec(&R, omega));
+        mark(s, g, dof, 3, true, def->hold);
+    } else {
+        for (int k = 0; k < 3; k++)
+            if (!isnan(v[k])) mark(s, g, dof + k, 1, true, def->hold);
+    }
+    kd_vec_to(omega, g->v + at);
+}
+
+// Planar and free joints backwards: no coordinate is one of the tree. The pose of `to` in `from` (C, d) and its motion
+// are made of the given coordinates and those of the design position, and turned round: C', -C'd.
+typedef struct joint_motion {
+    kd_mat3 C;
+    kd_vec3 d, dd, omega; // d' in the axes of `from`, omega in those of `to`
+} joint_motion;
+
+static joint_motion reversed_motion(const joint_motion *m)
+{
+    joint_motion r = {.C = kd_mat_transpose(&m->C), .d = kd_vec_neg(kd_mat_tvec(&m->C, m->d))};
+    r.dd = kd_vec_sub(kd_vec_cross(m->omega, kd_mat_tvec(&m->C, m->d)), kd_mat_tvec(&m->C, m->dd));
+    r.omega = kd_vec_neg(kd_mat_vec(&m->C, m->omega));
+    return r;
+}
+
+// Angular velocity in the axes of `to` by the rates of the turns about z, x and y:
+// omega = w3 a + w4 b + w5 c,  w3 = (-cos x4 sin x5, sin x4, cos x4 cos x5),  w4 = (cos x5, 0, sin x5),  w5 = e_y
+static kd_vec3 omega_of_turns(const double *x, const double *rate)
+{
+    double s4 = sin(x[1]), c4 = cos(x[1]), s5 = sin(x[2]), c5 = cos(x[2]);
+    return kd_vec(-c4 * s5 * rate[0] + c5 * rate[1], s4 * rate[0] + rate[2], c4 * c5 * rate[0] + s5 * rate[1]);
+}
+
+static void turns_of_omega(const double *x, kd_vec3 omega, double *rate)
+{
+    double s4 = sin(x[1]), c4 = cos(x[1]), s5 = sin(x[2]), c5 = cos(x[2]);
+    rate[0] = (omega.z * c5 - omega.x * s5) / c4;
+    rate[1] = omega.x * c5 + omega.z * s5;
+    rate[2] = omega.y - s4 * rate[0];
+}
+
+// q: 3 numbers (planar), 7 (free) or 6 (cardan); v: 3 or 6
+static joint_motion motion_of(kd_joint_kind kind, const double *q, const double *v)
+{
+    joint_motion m;
+    if (kind == KD_FREE)
+        m = (joint_motion){kd_quat_matrix(kd_quat_of(q + 3)), kd_vec_of(q), kd_vec_of(v), kd_vec_of(v + 3)};
+    else if (kind == KD_CARDAN) {
+        kd_quat z = {cos(0.5 * q[3]), 0, 0, sin(0.5 * q[3])}, x = {cos(0.5 * q[4]), sin(0.5 * q[4]), 0, 0};
+        kd_quat y = {cos(0.5 * q[5]), 0, sin(0.5 * q[5]), 0};
+        kd_quat all = kd_quat_mul(kd_quat_mul(z, x), y);
+        m = (joint_motion){kd_quat_matrix(all), kd_vec_of(q), kd_vec_of(v), omega_of_turns(q + 3, v + 3)};
+    } else
+        m = (joint_motion){kd_quat_matrix((kd_quat){cos(0.5 * q[2]), 0, 0, sin(0.5 * q[2])}),
+                           {q[0], q[1], 0},
+                           {v[0], v[1], 0},
+                           {0, 0, v[2]}};
+    return m;
+}
+
+// Velocities of the tree's own joint from the motion of its frames.
+static void put_velocities(const kd_system *s, const kd_link *link, const joint_motion *m, const double *p, double *v)
+{
+    double *own = v + s->tree.dof_v[link->dof];
+    if (link->kind == KD_TREE_PLANAR) {
+        kd_vec_to(kd_vec(m->dd.x, m->dd.y, m->omega.z), own);
+        return;
+    }
+    kd_vec_to(m->dd, own);
+    if (link->kind == KD_TREE_FREE)
+        kd_vec_to(m->omega, own + 3);
+    else
+        turns_of_omega(p + 3, m->omega, own + 3);
+}
+
+static void set_backwards(const kd_system *s, guess *g, int joint)
+{
+    const kd_joint_def *def = &s->model->joint[joint].def;
+    const kd_link      *link = &s->tree.link[s->edge[joint].link];
+    bool                is_free = def->kind == KD_FREE, planar = def->kind == KD_PLANAR;
+    int                 nq = is_free ? 7 : planar ? 3 : 6, nv = planar ? 3 : 6, first = planar ? 2 : 3;
+    int                 given_q = 0, given_v = 0;
+    double              q[7], v[6], zero[6] = {0};
+    joint_motion        design = motion_of(def->kind, s->design + link->position, zero);
+    design = reversed_motion(&design);
+    kd_joint_coordinates_of_pose(link->kind, &design.C, design.d, q);
+    for (int i = 0; i < nq; i++)
+        if (!isnan(def->q[i])) q[i] = def->q[i], given_q++;
+    for (int i = 0; i < nv; i++) v[i] = or_zero(def->v[i]), given_v += !isnan(def->v[i]);
+    joint_motion start = motion_of(def->kind, q, v);
+    start = reversed_motion(&start);
+    double *p = g->p + s->p_of_x[link->position];
+    if (given_q > 0) kd_joint_coordinates_of_pose(link->kind, &start.C, start.d, p);
+    if (given_v > 0) put_velocities(s, link, &start, p, g->v);
+    // all of it can be held, or the rotation of a planar or free joint alone
+    if (given_q == nq) mark(s, g, link->dof, nv, false, def->hold);
+    if ((is_free || planar) && !isnan(def->q[first])) mark(s, g, link->dof + first, nv - first, false, def->hold);
+    if (given_v == nv) mark(s, g, link->dof, nv, true, def->hold);
+    if (planar && !isnan(def->v[2])) mark(s, g, link->dof + 2, 1, true, def->hold);
+}
+
+static void set_joints(const kd_system *s, guess *g)
+{
+    for (int j = 0; j < s->model->njoints; j++) {
+        if (s->edge[j].link == 0) continue;
+        kd_joint_kind kind = s->model->joint[j].def.kind;
+        if (s->edge[j].reversed && (kind == KD_PLANAR || kind == KD_FREE || kind == KD_CARDAN)) {
+            set_backwards(s, g, j);
+            continue;
+        }
+        for (int i = 0; i < kd_joint_coordinates(kind); i++) {
+            int dof = kd_edge_dof(s, j, i);
+            if (dof >= 0) set_scalar(s, g, j, i, dof);
+        }
+        if (kind == KD_SPHERICAL) set_rotation(s, g, j, 0);
+        if (kind == KD_FREE) set_rotation(s, g, j, 3);
+    }
+}
+
+// Counted angles of joints that close loops: the turn closest to the given start coordinate, or the angle itself.
+static void set_turns(const kd_system *s, kd_work *w, double *p)
+{
+    for (int i = 0; i < s->nturns; i++) {
+        double near = 0.0;
+        for (int j = 0; j < s->model->njoints; j++)
+            for (int k = 0; k < 6; k++)
+                if (s->edge[j].coordinate[k] == s->turn_measure[i] && !isnan(s->model->joint[j].def.q[k]))
+                    near = s->model->joint[j].def.q[k];
+        const kd_measure       *m = &s->measure[s->turn_measure[i]];
+        static const kd_tangent none;
+        p[s->np - s->nturns + i] = kd_measure_jet(m, &w->rel[m->pair], &none, near).x;
+    }
+}
+
+// ---- velocities of bodies -------------------------------------------------------------------------------------------
+// What a body's given start velocity asks of the joint that carries it: three rows for the turn, three for the origin.
+typedef struct wanted_motion {
+    bool    has_omega, has_v;
+    kd_vec3 omega, v, origin; // world axes; where the body's origin is
+} wanted_motion;
+
+static wanted_motion wanted_of(const kd_system *s, const kd_work *w, int b)
+{
+    const kd_body_def    *def = &s->model->body[b].def;
+    const kd_link        *link = &s->tree.link[s->body_link[b]];
+    const kd_link_motion *m = &w->motion.link[s->body_link[b]];
+    wanted_motion         wanted = {.has_omega = !isnan(def->angular_velocity[0]), .has_v = !isnan(def->velocity[0])};
+    bool                  alone = link->kind == KD_TREE_FREE && link->parent == 0 && (wanted.has_omega || wanted.has_v);
+    wanted.has_omega = wanted.has_omega || alone; // what is not said is 0 where no joint says otherwise
+    wanted.has_v = wanted.has_v || alone;
+    for (int i = 0; i < 3; i++) {
+        (&wanted.omega.x)[i] = or_zero(def->angular_velocity[i]);
+        (&wanted.v.x)[i] = or_zero(def->velocity[i]);
+    }
+    wanted.origin = kd_vec_add(m->P, kd_mat_vec(&m->R, s->body_r[b]));
+    return wanted;
+}
+
+// Motion of a link from that of its parent and its own dofs; dofs that are wanted come from the body: their rates are
+// those of least squares (A'A + small) x = A'b.
+static void fit_link(const kd_system *s, const kd_work *w, int i, const wanted_motion *wanted, const guess *g,
+                     kd_axis *motion)
+{
+    const kd_link *link = &s->tree.link[i];
+    int            ndof = kd_tree_joint_dofs(link->kind), n = 0, open[6], pivot[6];
+    kd_vec3        arm = kd_vec_sub(w->motion.link[i].P, w->motion.link[link->parent].P);
+    kd_axis        own = {motion[link->parent].w,
+                          kd_vec_add(motion[link->parent].u, kd_vec_cross(motion[link->parent].w, arm))};
+    for (int k = 0; k < ndof; k++) {
+        int            at = s->tree.dof_v[link->dof + k];
+        const kd_axis *axis = &w->motion.axis[link->dof + k];
+        double         rate = at < 0 ? w->dx[link->dof + k] : g->v[at];
+        if (wanted && at >= 0 && !g->given_v[at]) {
+            open[n++] = k;
+            continue;
+        }
+        own = (kd_axis){kd_vec_axpy(own.w, rate, axis->w), kd_vec_axpy(own.u, rate, axis->u)};
+    }
+    motion[i] = own;
+    if (n == 0) return;
+    kd_vec3 to_origin = kd_vec_sub(wanted->origin, w->motion.link[i].P);
+    kd_vec3 b[2] = {kd_vec_sub(wanted->omega, own.w),
+                    kd_vec_sub(wanted->v, kd_vec_add(own.u, kd_vec_cross(own.w, to_origin)))};
+    kd_vec3 A[6][2];
+    double  N[36], x[6];
+    for (int k = 0; k < n; k++) {
+        const kd_axis *axis = &w->motion.axis[link->dof + open[k]];
+        A[k][0] = wanted->has_omega ? axis->w : kd_vec(0, 0, 0);
+        A[k][1] = wanted->has_v ? kd_vec_add(axis->u, kd_vec_cross(axis->w, to_origin)) : kd_vec(0, 0, 0);
+        x[k] = kd_vec_dot(A[k][0], b[0]) + kd_vec_dot(A[k][1], b[1]);
+        for (int l = 0; l <= k; l++) {
+            double entry = kd_vec_dot(A[k][0], A[l][0]) + kd_vec_dot(A[k][1], A[l][1]);
+            N[k + l * n] = N[l + k * n] = entry + (k == l ? SMALL * (1.0 + entry) : 0.0);
+        }
+    }
+    if (kd_lu_factor(n, N, pivot) != 0) return;
+    kd_lu_solve(n, N, pivot, x, 1);
+    for (int k = 0; k < n; k++) {
+        const kd_axis *axis = &w->motion.axis[link->dof + open[k]];
+        g->v[s->tree.dof_v[link->dof + open[k]]] = x[k];
+        motion[i] = (kd_axis){kd_vec_axpy(motion[i].w, x[k], axis->w), kd_vec_axpy(motion[i].u, x[k], axis->u)};
+    }
+}
+
+// Start velocities that bodies give, from the ground outwards, where the joints' own are not given; w is at the guess.
+static bool set_bodies(const kd_system *s, const kd_work *w, guess *g, kd_arena *arena)
+{
+    bool any = false;
+    for (int b = 0; b < s->model->nbodies; b++)
+        any = any || !isnan(s->model->body[b].def.velocity[0]) || !isnan(s->model->body[b].def.angular_velocity[0]);
+    if (!any) return true;
+    kd_axis *motion = kd_arena_cut(arena, (size_t)s->tree.nlinks, sizeof *motion);
+    int     *body = kd_cut_int(arena, s->tree.nlinks);
+    if (!motion || !body) return false;
+    for (int b = 0; b < s->model->nbodies; b++) body[s->body_link[b]] = b;
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        wanted_motion wanted = wanted_of(s, w, body[i]);
+        fit_link(s, w, i, wanted.has_omega || wanted.has_v ? &wanted : NULL, g, motion);
+    }
+    return true;
+}
+
+// ---- the whole guess ------------------------------------------------------------------------------------------------
+// p, v of the model's own numbers (not assembled), flags of what was given; w is brought there.
+static kd_status make_guess(const kd_system *s, kd_work *w, double t, const double *r, double *u, kd_arena *arena,
+                            guess *g)
+{
+    for (int i = 0; i < s->tree.nposition; i++)
+        if (s->p_of_x[i] >= 0) g->p[s->p_of_x[i]] = s->design[i];
+    set_joints(s, g);
+    (void)place_at(w, t, g->p, g->v, r, u);
+    if (!set_bodies(s, w, g, arena)) return KD_ERR_MEMORY;
+    set_turns(s, w, g->p);
+    (void)place_at(w, t, g->p, g->v, r, u);
+    return KD_OK;
+}
+
+static bool is_fluid(const kd_load *l)
+{
+    return l->def && (l->def->kind == KD_HYDRAULIC || l->def->kind == KD_AIR_SPRING);
+}
+
+// States of elements: their start values; the damper of a Maxwell element starts without force in its branch.
+static void fill_states(const kd_system *s, kd_work *w, double *r)
+{
+    for (int i = 0; i < s->nloads; i++) {
+        const kd_load *l = &s->load[i];
+        if (l->state_def) r[l->state] = l->state_def->start;
+        if (l->user)
+            for (int k = 0; k < l->nstates; k++) r[l->state + k] = l->user->start ? l->user->start[k] : 0.0;
+        if (l->def && l->def->kind == KD_MAXWELL) r[l->state] = w->slot[l->variable[0]] - l->constant[0];
+        if (is_fluid(l)) kd_fluid_start(l, w->slot, w, r + l->state);
+    }
+}
+
+// Contact coordinates of wheels on rails that are unknowns: where w found them.
+static void fill_contacts(const kd_system *s, const kd_work *w, double *contact)
+{
+    for (int i = 0; i < s->nwheels; i++)
+        if (s->wheel[i].unknown) contact[s->wheel[i].contact] = w->xi[i];
+}
+
+static bool cut_guess(const kd_system *s, guess *g, kd_arena *arena)
+{
+    g->p = kd_cut_double(arena, s->np);
+    g->v = kd_cut_double(arena, s->nv);
+    g->given_p = kd_cut_bool(arena, s->nv);
+    g->given_v = kd_cut_bool(arena, s->nv);
+    g->hold_p = kd_cut_bool(arena, s->nv);
+    g->hold_v = kd_cut_bool(arena, s->nv);
+    return !arena->failed;
+}
+
+// Free lengths and offsets that are to be taken from the start position: NaN until now.
+kd_status kd_system_fill_lengths(kd_system *s)
+{
+    kd_arena  arena = {0};
+    guess     g = {0};
+    kd_work  *w = kd_work_create(s);
+    double   *u = kd_cut_double(&arena, 3 * s->model->ninputs), *r = kd_cut_double(&arena, s->nr);
+    kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
+    if (status != KD_OK) goto done;
+    status = make_guess(s, w, 0.0, r, u, &arena, &g);
+    if (status != KD_OK) goto done;
+    for (int i = 0; i < s->nloads; i++)
+        if (isnan(s->load[i].constant[0])) s->load[i].constant[0] = w->value[s->load[i].channel[0]];
+    for (int i = 0; i < s->nrows_g; i++) {
+        kd_row *row = &s->row_g[i];
+        if (row->expr || !isnan(row->offset)) continue;
+        row->offset = 0.0;
+        row->offset = kd_row_jet(row, w).x;
+    }
+done:
+    kd_work_destroy(w);
+    kd_arena_release(&arena);
+    return status;
+}
+
+// Springs without free length are relaxed at the start, which assembly may have moved away from the guess.
+kd_status kd_system_relax(kd_system *s, const kd_state *x)
+{
+    kd_arena  arena = {0};
+    kd_work  *w = kd_work_create(s);
+    double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
+    kd_status status = w && !arena.failed ? KD_OK : KD_ERR_MEMORY;
+    if (status == KD_OK) (void)place_at(w, x->t, x->p, x->v, x->r, u);
+    for (int i = 0; i < s->nloads && status == KD_OK; i++) {
+        kd_load *l = &s->load[i];
+        if (l->def && l->nchannels == 1 && isnan(l->def->length)) l->constant[0] = w->value[l->channel[0]];
+    }
+    kd_work_destroy(w);
+    kd_arena_release(&arena);
+    return status;
+}
+
+// ---- assembly -------------------------------------------------------------------------------------------------------
+static kd_status assemble(const kd_system *s, const guess *g, bool hold_given, kd_state *x, char *message, size_t size)
+{
+    kd_initial_options opt = kd_initial_options_default();
+    opt.hold_p = hold_given ? g->given_p : g->hold_p;
+    opt.hold_v = hold_given ? g->given_v : g->hold_v;
+    opt.compute_multipliers = !s->for_start;
+    memcpy(x->p, g->p, (size_t)s->np * sizeof *x->p);
+    memcpy(x->v, g->v, (size_t)s->nv * sizeof *x->v);
+    return kd_initial_consistent(s->eom, &s->inputs, &opt, x, message, size);
+}
+
+// Where assembly moved the bodies, branches of Maxwell elements start without force there, air springs with their
+// pressure: states again, then forces.
+static kd_status settle_states(const kd_system *s, kd_work *w, double *u, kd_state *x)
+{
+    bool settles = false;
+    for (int i = 0; i < s->nloads; i++)
+        settles |= (s->load[i].def && s->load[i].def->kind == KD_MAXWELL) || is_fluid(&s->load[i]);
+    if (!settles) return KD_OK;
+    kd_initial_options opt = kd_initial_options_default();
+    opt.assume = true;
+    opt.compute_multipliers = !s->for_start;
+    (void)place_at(w, x->t, x->p, x->v, x->r, u);
+    fill_states(s, w, x->r);
+    return kd_initial_consistent(s->eom, &s->inputs, &opt, x, NULL, 0);
+}
+
+// The start as it is given, not assembled
+static kd_status given_start(const kd_system *s, kd_state *x)
+{
+    kd_arena  arena = {0};
+    guess     g = {0};
+    kd_work  *w = kd_work_create(s);
+    double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
+    kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
+    if (status != KD_OK) goto done;
+    status = make_guess(s, w, x->t, x->r, u, &arena, &g);
+    if (status != KD_OK) goto done;
+    memcpy(x->p, g.p, (size_t)s->np * sizeof *x->p);
+    memcpy(x->v, g.v, (size_t)s->nv * sizeof *x->v);
+    kd_system_start_z(s, x->t, x->z);
+    fill_contacts(s, w, x->s);
+done:
+    kd_work_destroy(w);
+    kd_arena_release(&arena);
+    return status;
+}
+
+kd_status kd_system_closure(const kd_system *system, double *error, char *name, size_t size)
+{
+    if (!system || !error) return KD_ERR_ARGUMENT;
+    const kd_system *s = system->joints ? system->joints : system;
+    kd_consistency   found = {.worst_position = -1};
+    kd_state        *x = NULL;
+    kd_text(name, size, "%s", "");
+    *error = 0;
+    kd_status status = kd_state_create(s->eom, &x);
+    if (status == KD_OK) status = given_start(s, x);
+    if (status == KD_OK && s->nlambda > 0) status = kd_initial_residuals(s->eom, &s->inputs, x, &found);
+    if (status == KD_OK) *error = found.position;
+    if (status == KD_OK && found.worst_position >= 0 && found.position > 0)
+        kd_eom_name(s->eom, KD_NAME_LAMBDA, found.worst_position, name, size);
+    kd_state_destroy(x);
+    return status;
+}
+
+static kd_status start_joints(const kd_system *s, kd_state *x, char *message, size_t size)
+{
+    kd_arena  arena = {0};
+    guess     g = {0};
+    kd_work  *w = kd_work_create(s);
+    double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
+    kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
+    if (status != KD_OK) goto done;
+    status = make_guess(s, w, x->t, x->r, u, &arena, &g);
+    if (status != KD_OK) goto done;
+    fill_states(s, w, x->r);
+    kd_system_start_z(s, x->t, x->z);
+    fill_contacts(s, w, x->s);
+    status = assemble(s, &g, true, x, message, size);
+    if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
+        char why[600];
+        kd_text(why, sizeof why, "%.190s", message ? message : "");
+        fill_contacts(s, w, x->s);
+        status = assemble(s, &g, false, x, message, size);
+        if (status >= 0) {
+            kd_text(message, size,
+                    "the given start values cannot all be kept (%s); the closest assembled position was taken", why);
+            status = KD_CORRECTED;
+        }
+    }
+    if (status == KD_CORRECTED) {
+        kd_status settled = settle_states(s, w, u, x);
+        if (settled < 0) status = settled;
+    }
+done:
+    kd_work_destroy(w);
+    kd_arena_release(&arena);
+    return status;
+}
+
+// ---- other coordinates from the motion in joint coordinates
+// ----------------------------------------------------------
+typedef struct link_motion { // frame of a link in the world
+    kd_mat3 R;
+    kd_vec3 P, v, w; // origin, its velocity, angular velocity
+} link_motion;
+
+// The frame of the link that carries body b in s, from the motion of the body in the other coordinates; b < 0: ground
+static link_motion motion_of_body(const kd_system *s, const kd_system *joints, const kd_work *wj, int b)
+{
+    if (b < 0) return (link_motion){.R = kd_mat_identity()};
+    const kd_link_motion *from = &wj->motion.link[joints->body_link[b]];
+    kd_mat3               back = kd_mat_transpose(&s->body_R[b]), R = kd_mat_mul(&from->R, &joints->body_R[b]);
+    link_motion           m = {.R = kd_mat_mul(&R, &back), .w = from->w};
+    kd_vec3               arm = kd_vec_sub(kd_mat_vec(&from->R, joints->body_r[b]), kd_mat_vec(&m.R, s->body_r[b]));
+    m.P = kd_vec_add(from->P, arm);
+    m.v = kd_vec_add(from->v, kd_vec_cross(from->w, arm));
+    return m;
+}
+
+// Rates of a tree's joint from the relative motion of its frames; universal: about z of the first, then x of the second
+static void rates_of(kd_tree_joint kind, const joint_motion *m, const double *x, double *rate)
+{
+    switch (kind) {
+    case KD_TREE_REVOLUTE:
+    case KD_TREE_SCREW:
+        rate[0] = m->omega.z;
+        break;
+    case KD_TREE_PRISMATIC:
+        rate[0] = m->dd.z;
+        break;
+    case KD_TREE_CYLINDRICAL:
+        rate[0] = m->omega.z, rate[1] = m->dd.z;
+        break;
+    case KD_TREE_UNIVERSAL:
+        rate[0] = m->omega.y * sin(x[1]) + m->omega.z * cos(x[1]), rate[1] = m->omega.x;
+        break;
+    case KD_TREE_PLANAR:
+        rate[0] = m->dd.x, rate[1] = m->dd.y, rate[2] = m->omega.z;
+        break;
+    case KD_TREE_SPHERICAL:
+        kd_vec_to(m->omega, rate);
+        break;
+    case KD_TREE_FREE:
+        kd_vec_to(m->dd, rate);
+        kd_vec_to(m->omega, rate + 3);
+        break;
+    case KD_TREE_CARDAN:
+        kd_vec_to(m->dd, rate);
+        turns_of_omega(x + 3, m->omega, rate + 3);
+        break;
+    default:
+        break;
+    }
+}
+
+static void copy_link(const kd_system *s, int i, const link_motion *parent, const link_motion *own, kd_state *x)
+{
+    const kd_link *link = &s->tree.link[i];
+    kd_mat3        RA = kd_mat_mul(&parent->R, &link->E);
+    kd_vec3        rA = kd_vec_add(parent->P, kd_mat_vec(&parent->R, link->r)), arm = kd_vec_sub(own->P, parent->P);
+    kd_vec3        carried = kd_vec_add(parent->v, kd_vec_cross(parent->w, arm));
+    joint_motion   m = {.C = kd_mat_tmul(&RA, &own->R), .d = kd_mat_tvec(&RA, kd_vec_sub(own->P, rA))};
+    double         q[7] = {0}, rate[6] = {0};
+    m.dd = kd_mat_tvec(&RA, kd_vec_sub(own->v, carried));
+    m.omega = kd_mat_tvec(&own->R, kd_vec_sub(own->w, parent->w));
+    kd_joint_coordinates_of_pose(link->kind, &m.C, m.d, q);
+    rates_of(link->kind, &m, q, rate);
+    for (int k = 0; k < kd_tree_joint_positions(link->kind); k++)
+        if (s->p_of_x[link->position + k] >= 0) x->p[s->p_of_x[link->position + k]] = q[k];
+    for (int k = 0; k < kd_tree_joint_dofs(link->kind); k++)
+        if (s->tree.dof_v[link->dof + k] >= 0) x->v[s->tree.dof_v[link->dof + k]] = rate[k];
+}
+
+// Joints that are in both trees keep their coordinates, with all their turns.
+static void copy_joint(const kd_system *s, const kd_system *joints, const kd_work *wj, int joint, kd_state *x)
+{
+    for (int i = 0; i < kd_joint_coordinates(s->model->joint[joint].def.kind); i++) {
+        int to = kd_edge_dof(s, joint, i), from = kd_edge_dof(joints, joint, i), v = to < 0 ? -1 : s->tree.dof_v[to];
+        if (v < 0 || from < 0) continue;
+        const kd_link *link = &s->tree.link[s->tree.dof_link[to]];
+        const kd_link *other = &joints->tree.link[joints->tree.dof_link[from]];
+        x->p[s->p_of_x[link->position + to - link->dof]] = wj->x[other->position + from - other->dof];
+        x->v[v] = wj->dx[from];
+    }
+}
+
+static void copy_motion(const kd_system *s, const kd_system *joints, const kd_work *wj, int *body, kd_state *x)
+{
+    body[0] = -1;
+    for (int b = 0; b < s->model->nbodies; b++) body[s->body_link[b]] = b;
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        link_motion parent = motion_of_body(s, joints, wj, body[s->tree.link[i].parent]);
+        link_motion own = motion_of_body(s, joints, wj, body[i]);
+        copy_link(s, i, &parent, &own, x);
+    }
+    for (int j = 0; j < s->model->njoints; j++) copy_joint(s, joints, wj, j, x);
+}
+
+// The coordinate of a joint in joint coordinates chooses the turn of its angle in the others.
+static void copy_turns(const kd_system *s, const kd_system *joints, const kd_work *wj, kd_work *w, double *p)
+{
+    set_turns(s, w, p);
+    for (int j = 0; j < s->model->njoints; j++)
+        for (int k = 0; k < 6; k++) {
+            static const kd_tangent none;
+            const kd_measure       *m = s->edge[j].coordinate[k] >= 0 ? &s->measure[s->edge[j].coordinate[k]] : NULL;
+            int                     dof = m && m->turns >= 0 ? kd_edge_dof(joints, j, k) : -1;
+            if (dof < 0) continue;
+            const kd_link *link = &joints->tree.link[joints->tree.dof_link[dof]];
+            double         near = wj->x[link->position + dof - link->dof];
+            p[s->np - s->nturns + m->turns] = kd_measure_jet(m, &w->rel[m->pair], &none, near).x;
+        }
+}
+
+static kd_status start_by_joints(const kd_system *s, kd_state *x, char *message, size_t size)
+{
+    const kd_system *joints = s->joints;
+    kd_arena         arena = {0};
+    kd_state        *xj = NULL;
+    kd_work         *wj = kd_work_create(joints), *w = kd_work_create(s);
+    double          *u = kd_cut_double(&arena, 3 * s->model->ninputs);
+    int             *body = kd_cut_int(&arena, s->tree.nlinks);
+    kd_status        status = wj && w && !arena.failed ? kd_state_create(joints->eom, &xj) : KD_ERR_MEMORY, news;
+    if (status != KD_OK) goto done;
+    xj->t = x->t;
+    news = status = start_joints(joints, xj, message, size);
+    if (status < 0) goto done;
+    (void)place_at(wj, xj->t, xj->p, xj->v, xj->r, u);
+    copy_motion(s, joints, wj, body, x);
+    memcpy(x->r, xj->r, (size_t)s->nr * sizeof *x->r);
+    kd_system_start_z(s, x->t, x->z);
+    (void)place_at(w, x->t, x->p, x->v, x->r, u);
+    copy_turns(s, joints, wj, w, x->p);
+    fill_contacts(s, w, x->s);
+    kd_initial_options opt = kd_initial_options_default();
+    char               text[400] = "";
+    kd_consistency     now;
+    status = kd_initial_residuals(s->eom, &s->inputs, x, &now);
+    if (status == KD_ERR_MEMORY) goto done;
+    double speed = 1.0, extent = 1.0; // far from the origin coordinates round to more
+    for (int i = 0; i < s->np; i++) extent = fmax(extent, fabs(x->p[i]));
+    for (int i = 0; i < s->nv; i++) speed = fmax(speed, fabs(x->v[i]));
+    opt.assume = status >= 0 && now.position <= FITS * extent &&
+                 now.velocity <= FITS * speed * extent; // as it should be: only the multipliers are missing
+    status = kd_initial_consistent(s->eom, &s->inputs, &opt, x, text, sizeof text);
+    if (status < 0 || (status > 0 && news == KD_OK)) kd_text(message, size, "%s", text);
+    if (status >= 0 && news == KD_CORRECTED) status = news;
+done:
+    kd_state_destroy(xj);
+    kd_work_destroy(wj);
+    kd_work_destroy(w);
+    kd_arena_release(&arena);
+    return status;
+}
+
+kd_status kd_system_start(const kd_system *s, kd_state *x, char *message, size_t size)
+{
+    if (!s || !kd_state_fits(s->eom, x)) return KD_ERR_ARGUMENT;
+    kd_text(message, size, "%s", "");
+    return s->joints ? start_by_joints(s, x, message, size) : start_joints(s, x, message, size);
+}

@@ -1,0 +1,178 @@
+// symbols.c: what names in the expressions of a model stand for: parameters, t, curves, own names of the element, and
+// paths to the motion of other elements.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "system/system.h"
+
+typedef struct finder {
+    kd_system      *system;
+    bool            sensor; // accelerations, reactions and other sensors may be read
+    const kd_local *local;
+    int             nlocal;
+    bool            memory; // ran out of it
+    char            why[160];
+} finder;
+
+// ---- paths ----------------------------------------------------------------------------------------------------------
+static int measure_slot(kd_system *s, int pair, kd_measure_kind kind, int i, int j, int level)
+{
+    if (pair < 0) return -1;
+    int m = kd_system_measure(s, &(kd_measure){kind, .pair = pair, .dof = -1, .i = i, .j = j, .turns = -1});
+    return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level);
+}
+
+static int angle_slot(kd_system *s, int pair, int which)
+{
+    if (pair < 0) return -1;
+    if (which == 1) return measure_slot(s, pair, KD_MEASURE_PITCH, 0, 0, 0);
+    kd_entry sine = which == 0 ? (kd_entry){2, 1, 1} : (kd_entry){1, 0, 1};
+    kd_entry cosine = which == 0 ? (kd_entry){2, 2, 1} : (kd_entry){0, 0, 1};
+    int      m = kd_system_angle(s, pair, sine, cosine, true);
+    return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, 0);
+}
+
+static int centre_pair(kd_system *s, int body)
+{
+    static const kd_anchor world = {.body = -1, .R = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+    kd_anchor              at = {.body = body, .r = s->model->body[body].centre, .R = kd_mat_identity()};
+    if (s->centre_pair[body] < 0) s->centre_pair[body] = kd_system_pair(s, &world, &at);
+    return s->centre_pair[body];
+}
+
+static int frame_slot(kd_system *s, const kd_path *path)
+{
+    bool body = path->section == KD_SECTION_BODY;
+    int  pair = body ? kd_system_body_pair(s, path->element) : kd_system_frame_pair(s, path->element);
+    switch (path->property) {
+    case KD_PROPERTY_POS:
+        return measure_slot(s, pair, KD_MEASURE_SHIFT, path->i, 0, 0);
+    case KD_PROPERTY_VEL:
+        return measure_slot(s, pair, KD_MEASURE_SHIFT, path->i, 0, 1);
+    case KD_PROPERTY_ACC:
+        return measure_slot(s, pair, KD_MEASURE_SHIFT, path->i, 0, 2);
+    case KD_PROPERTY_OMEGA:
+        return measure_slot(s, pair, KD_MEASURE_TURN, path->i, 0, 1);
+    case KD_PROPERTY_ALPHA:
+        return measure_slot(s, pair, KD_MEASURE_TURN, path->i, 0, 2);
+    case KD_PROPERTY_R:
+        return measure_slot(s, pair, KD_MEASURE_COSINE, path->i, path->j, 0);
+    case KD_PROPERTY_ANGLE:
+        return angle_slot(s, pair, path->i);
+    case KD_PROPERTY_COM:
+        return measure_slot(s, centre_pair(s, path->element), KD_MEASURE_SHIFT, path->i, 0, 0);
+    default:
+        return -1;
+    }
+}
+
+static int level_of(kd_property property)
+{
+    return property == KD_PROPERTY_Q ? 0 : property == KD_PROPERTY_V ? 1 : 2;
+}
+
+static int path_slot(kd_system *s, const kd_path *path)
+{
+    int m;
+    switch (path->section) {
+    case KD_SECTION_BODY:
+    case KD_SECTION_FRAME:
+        return frame_slot(s, path);
+    case KD_SECTION_JOINT:
+        if (path->property == KD_PROPERTY_FORCE) return kd_system_slot(s, KD_SLOT_REACTION, path->element, path->i);
+        m = kd_system_joint_coordinate(s, path->element, path->i);
+        return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level_of(path->property));
+    case KD_SECTION_FORCE:
+        if (path->property == KD_PROPERTY_FORCE) return kd_system_slot(s, KD_SLOT_CHANNEL, path->element, path->i);
+        if (path->property == KD_PROPERTY_INNER)
+            return kd_system_slot(s, KD_SLOT_STATE, kd_system_force_state(s, path->element) + path->i, 0);
+        m = kd_system_force_measure(s, path->element);
+        return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level_of(path->property));
+    case KD_SECTION_CONSTRAINT:
+        return kd_system_slot(s, path->property == KD_PROPERTY_WRENCH ? KD_SLOT_WHEEL : KD_SLOT_MULTIPLIER,
+                              path->element, path->i);
+    case KD_SECTION_STATE:
+        return kd_system_slot(s, path->property == KD_PROPERTY_OUT ? KD_SLOT_OUT : KD_SLOT_STATE, path->element, 0);
+    case KD_SECTION_INPUT:
+        return kd_system_slot(s, KD_SLOT_INPUT, path->element, 0);
+    case KD_SECTION_SENSOR:
+        return kd_system_slot(s, KD_SLOT_SENSOR, path->element, 0);
+    case KD_SECTION_BLOCK:
+        return kd_system_slot(s, KD_SLOT_DISCRETE, s->block[path->element].z + path->i, 0);
+    case KD_SECTION_VARIABLE:
+        return kd_system_slot(s, KD_SLOT_DISCRETE, s->variable_z[path->element], 0);
+    case KD_SECTION_ENERGY:
+        return kd_system_slot(s, KD_SLOT_ENERGY, 0, path->i);
+    case KD_SECTION_USER_FORCE:
+        return kd_system_slot(s, KD_SLOT_CHANNEL, s->model->nforces + path->element, path->i);
+    case KD_SECTION_PARAMETER:
+    case KD_SECTION_CURVE:
+    case KD_SECTION_TRACK:
+    case KD_SECTION_EVENT:
+    case KD_SECTION_COUNT:
+        break;
+    }
+    return -1;
+}
+
+// ---- the finder -----------------------------------------------------------------------------------------------------
+static bool find_variable(finder *f, int slot, kd_symbol *out)
+{
+    f->memory = f->memory || slot < 0;
+    *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE, .slot = slot < 0 ? 0 : slot};
+    return true;
+}
+
+static bool find(const char *name, void *context, kd_symbol *out)
+{
+    finder         *f = context;
+    const kd_model *m = f->system->model;
+    for (int i = 0; i < f->nlocal; i++)
+        if (strcmp(name, f->local[i].name) == 0) return find_variable(f, f->local[i].slot, out);
+    if (strcmp(name, "t") == 0) return find_variable(f, kd_system_slot(f->system, KD_SLOT_TIME, 0, 0), out);
+    const kd_parameter *parameter = kd_model_parameter(m, name);
+    if (parameter) {
+        *out = (kd_symbol){.kind = KD_SYMBOL_NUMBER, .number = parameter->value};
+        return true;
+    }
+    for (int i = 0; i < m->ncurves; i++)
+        if (strcmp(name, m->curve[i].name) == 0) {
+            *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = m->curve[i].curve};
+            return true;
+        }
+    const kd_curve *function = kd_model_track_function(m, name, NULL);
+    if (function) {
+        *out = (kd_symbol){.kind = KD_SYMBOL_CURVE, .curve = function};
+        return true;
+    }
+    kd_path path;
+    if (!strchr(name, '.') || !kd_path_parse(m, name, &path, f->why, sizeof f->why)) return false;
+    if (!f->sensor && !kd_path_is_kinematic(&path)) {
+        kd_text(f->why, sizeof f->why, "'%s' can be read by sensors only", name);
+        return false;
+    }
+    return find_variable(f, path_slot(f->system, &path), out);
+}
+
+kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
+                            const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size)
+{
+    finder        f = {.system = s, .sensor = sensor, .local = local, .nlocal = nlocal};
+    kd_symbols    symbols = {.find = find, .context = &f};
+    kd_expr_error error = {0};
+    kd_status     status = kd_expr_compile(text, &symbols, expr, &error);
+    if (status == KD_ERR_MODEL) {
+        char where[80] = "";
+        if (source && source->file) kd_text(where, sizeof where, "%.60s:%d: ", source->file, source->line);
+        kd_text(message, size, "%s%s: '%s', column %d: %s", where, element, text, error.column,
+                f.why[0] ? f.why : error.text);
+    }
+    if (status == KD_OK && (f.memory || kd_system_keep(s, *expr) < 0)) {
+        kd_expr_destroy(*expr);
+        status = KD_ERR_MEMORY;
+    }
+    if (status != KD_OK) *expr = NULL;
+    return status;
+}

@@ -1,0 +1,457 @@
+// system.c: a model made into equations of motion: life cycle and queries.
+#include "system/system.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+
+kd_system_options kd_system_options_default(void)
+{
+    return (kd_system_options){.coordinates = KD_JOINT};
+}
+
+// Entries of a mass matrix beyond which no matrices are assembled in joint coordinates: a chain of 2048 links.
+// Cartesian coordinates are the choice for such models.
+enum { MOST_ENTRIES = 1 << 22 };
+
+// ---- sizes ----------------------------------------------------------------------------------------------------------
+static kd_status count_coordinates(kd_system *s)
+{
+    const kd_tree *tree = &s->tree;
+    s->p_of_x = kd_cut_int(&s->arena, tree->nposition);
+    s->x_of_p = kd_cut_int(&s->arena, tree->nposition);
+    s->quaternion = kd_cut_int(&s->arena, tree->nlinks);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    int np = 0;
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link *link = &tree->link[i];
+        int            n = kd_tree_joint_positions(link->kind), ndof = kd_tree_joint_dofs(link->kind);
+        for (int k = 0; k < n; k++) {
+            bool scalar = n == ndof || (link->kind == KD_TREE_FREE && k < 3);
+            if (scalar && tree->dof_v[link->dof + k] < 0) {
+                s->p_of_x[link->position + k] = -1;
+                continue;
+            }
+            if (!scalar && k == n - 4) s->quaternion[s->nquaternions++] = np;
+            s->x_of_p[np] = link->position + k;
+            s->p_of_x[link->position + k] = np++;
+        }
+    }
+    s->dense_tree = tree->column && tree->column[tree->nv] <= MOST_ENTRIES;
+    s->np = np + s->nturns;
+    s->nv = tree->nv;
+    s->nmu = s->nrows_h;
+    return KD_OK;
+}
+
+static bool reads_time(const kd_system *s)
+{
+    for (int i = 0; i < s->nexprs; i++)
+        for (int k = 0; k < kd_expr_slot_count(s->expr[i]); k++) {
+            kd_slot_kind kind = s->slot[kd_expr_slot(s->expr[i], k)].kind;
+            if (kind == KD_SLOT_TIME || kind == KD_SLOT_INPUT) return true;
+        }
+    return s->model->nuser_forces > 0 || s->model->ninputs > 0;
+}
+
+// Do drives bring in power: prescribed coordinates, rows that depend on time?
+static bool is_driven(const kd_system *s)
+{
+    bool driven = s->prescribed;
+    for (int i = 0; i < s->nrows_g; i++) driven = driven || s->row_g[i].target || s->row_g[i].expr;
+    return driven;
+}
+
+static kd_status list_drives(kd_system *s)
+{
+    s->drive = kd_cut_int(&s->arena, s->tree.ndof);
+    if (!s->drive) return KD_ERR_MEMORY;
+    for (int k = 0; s->prescribed && k < s->tree.ndof; k++)
+        if (s->motion[k]) s->drive[s->ndrives++] = k;
+    return KD_OK;
+}
+
+// Joints that must not be cut are all in the tree.
+static kd_status check_cuts(const kd_system *s, char *message, size_t size)
+{
+    if (s->options.coordinates == KD_CARTESIAN) return KD_OK;
+    for (int j = 0; j < s->model->njoints; j++)
+        if (s->model->joint[j].def.cut == KD_CUT_NO && s->edge[j].link == 0) {
+            kd_text(message, size, "joint '%s' must not be cut, but it closes a loop of such joints: cut one of them",
+                    s->model->joint[j].name);
+            return KD_ERR_MODEL;
+        }
+    return KD_OK;
+}
+
+// ---- expressions of inputs and sensors ------------------------------------------------------------------------------
+static kd_status compile_inputs(kd_system *s, char *message, size_t size)
+{
+    const kd_model *m = s->model;
+    kd_status       status = KD_OK;
+    s->input = kd_arena_cut(&s->arena, (size_t)m->ninputs, sizeof *s->input);
+    if (!s->input) return KD_ERR_MEMORY;
+    for (int i = 0; i < m->ninputs && status == KD_OK; i++) {
+        if (!m->input[i].def.value) continue;
+        status = kd_system_compile(s, m->input[i].def.value, m->input[i].name, &m->input[i].source, false, NULL, 0,
+                                   &s->input[i], message, size);
+        for (int k = 0; status == KD_OK && k < kd_expr_slot_count(s->input[i]); k++)
+            if (kd_expr_slot(s->input[i], k) != 0) {
+                kd_text(message, size, "input '%s' can depend on t only", m->input[i].name);
+                status = KD_ERR_MODEL;
+            }
+        if (status == KD_OK && kd_expr_work_size(s->input[i]) > KD_INPUT_WORK) {
+            kd_text(message, size, "input '%s': the expression is too long", m->input[i].name);
+            status = KD_ERR_MODEL;
+        }
+    }
+    return status;
+}
+
+static kd_status compile_sensors(kd_system *s, char *message, size_t size)
+{
+    const kd_model *m = s->model;
+    kd_status       status = KD_OK;
+    s->sensor = kd_arena_cut(&s->arena, (size_t)s->nsensors, sizeof *s->sensor);
+    if (!s->sensor) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->nsensors && status == KD_OK; i++)
+        status = kd_system_compile(s, m->sensor[i].def.value, m->sensor[i].name, &m->sensor[i].source, true, NULL, 0,
+                                   &s->sensor[i], message, size);
+    for (int i = 0; i < s->nslots && status == KD_OK; i++) {
+        if (s->slot[i].kind == KD_SLOT_REACTION && kd_system_joint_pair(s, s->slot[i].index) < 0)
+            status = KD_ERR_MEMORY;
+        s->reads_energy = s->reads_energy || s->slot[i].kind == KD_SLOT_ENERGY;
+    }
+    return status;
+}
+
+// ---- rows that are kept ---------------------------------------------------------------------------------------------
+// Rows that always hold: they stand before the one-sided ones.
+static int lasting_rows(const kd_system *s)
+{
+    return s->nrows_g - s->none_sided;
+}
+
+static kd_status keep_rows(kd_system *s, const bool *keep)
+{
+    if (!s->kept) s->kept = kd_cut_int(&s->arena, s->nrows_g);
+    if (!s->lambda_of) s->lambda_of = kd_cut_int(&s->arena, s->nrows_g);
+    if (!s->kept || !s->lambda_of) return KD_ERR_MEMORY;
+    s->nlambda = 0;
+    for (int i = 0; i < s->nrows_g; i++) {
+        bool kept = i < lasting_rows(s) ? !keep || keep[i] : s->takes_one_sided;
+        s->lambda_of[i] = kept ? s->nlambda : -1;
+        if (kept) s->kept[s->nlambda++] = i;
+    }
+    for (int k = 0; k < s->nwheels; k++) s->wheel[k].lambda = s->lambda_of[s->wheel[k].row];
+    return KD_OK;
+}
+
+static kd_status make_equations(kd_system *s, const bool *keep, char *message, size_t size)
+{
+    kd_eom_destroy(s->eom);
+    s->eom = NULL;
+    kd_status status = keep_rows(s, keep);
+    if (status == KD_OK) status = kd_system_plan(s);
+    if (status == KD_OK) status = kd_system_names(s);
+    if (status == KD_OK) status = kd_system_equations(s, message, size);
+    return status;
+}
+
+// A tree cannot be redundant: only loops are looked at.
+static kd_status leave_out_redundant(kd_system *s, char *message, size_t size)
+{
+    kd_state *x = NULL;
+    kd_status status = kd_state_create(s->eom, &x);
+    bool     *keep = kd_cut_bool(&s->arena, s->nrows_g);
+    if (status == KD_OK && !keep) status = KD_ERR_MEMORY;
+    if (status != KD_OK) goto done;
+    char text[500] = "";
+    status = kd_system_start(s, x, text, sizeof text);
+    if (status == KD_ERR_MEMORY) goto done;
+    if (status < 0) { // the caller's own start will say why; nothing can be found out about the rows here
+        s->info.assembled = false;
+        status = KD_OK;
+        goto done;
+    }
+    s->info.assembled = true;
+    status = kd_system_relax(s, x);
+    if (status < 0) goto done;
+    status = kd_redundancy_find(s->eom, &s->inputs, x, &s->arena, &s->redundancy, message, size);
+    if (status < 0) goto done;
+    s->info.nsingular = s->redundancy.rank - s->redundancy.start_rank;
+    for (int i = 0; i < lasting_rows(s); i++) {
+        keep[i] = s->redundancy.keep[i];
+        s->info.nredundant += !keep[i];
+    }
+    s->keep = keep;
+    status = KD_OK;
+    if (s->info.nredundant > 0 && !s->options.keep_redundant) status = make_equations(s, keep, message, size);
+done:
+    kd_state_destroy(x);
+    return status;
+}
+
+// ---- Cartesian coordinates, joints that rub: what the model in joint coordinates knows ------------------------------
+static const kd_row *row_of(const kd_system *s, int joint, int constraint, int component, int *number)
+{
+    int first = joint >= 0 ? s->edge[joint].row : s->constraint_row[constraint];
+    for (int i = first; i < s->nrows_g; i++) {
+        const kd_row *row = &s->row_g[i];
+        if (row->joint != joint || row->constraint != constraint) break;
+        if (row->component == component) {
+            *number = i;
+            return row;
+        }
+    }
+    return NULL;
+}
+
+// Lengths that were taken from the start position; rows that are redundant there are redundant here, because the joints
+// of the tree add rows that are independent of all others.
+static kd_status copy_from_joints(kd_system *s)
+{
+    const kd_system *joints = s->joints;
+    bool            *keep = kd_cut_bool(&s->arena, s->nrows_g);
+    if (!keep) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->nloads; i++) s->load[i].constant[0] = joints->load[i].constant[0];
+    for (int i = 0; i < lasting_rows(s); i++) {
+        kd_row       *row = &s->row_g[i];
+        int           number = -1;
+        const kd_row *other = row_of(joints, row->joint, row->constraint, row->component, &number);
+        bool          in_tree = row->joint >= 0 && joints->edge[row->joint].link > 0;
+        keep[i] = in_tree || !other || !joints->keep || joints->keep[number];
+        if (other && isnan(row->offset)) row->offset = other->offset;
+    }
+    s->keep = keep;
+    s->info.nredundant = joints->info.nredundant;
+    s->info.nsingular = joints->info.nsingular;
+    s->info.assembled = joints->info.assembled;
+    return KD_OK;
+}
+
+// ---- extents --------------------------------------------------------------------------------------------------------
+static void note_extent(kd_system *s, kd_extent extent)
+{
+    for (int i = (int)extent; i < KD_EXTENT_COUNT; i++) s->upto[i] = (kd_counts){s->npairs, s->nmeasures, s->nslots};
+}
+
+// Pairs of which nobody reads how the frames are turned, or how far they are apart
+static void mark_pairs(kd_system *s)
+{
+    for (int i = 0; i < s->npairs; i++) s->pair[i].shifts_only = s->pair[i].no_length = true;
+    for (int i = 0; i < s->nmeasures; i++) {
+        const kd_measure *m = &s->measure[i];
+        bool plain = m->kind == KD_MEASURE_SHIFT || m->kind == KD_MEASURE_LENGTH || m->kind == KD_MEASURE_TURN;
+        if (m->pair >= 0 && !plain) s->pair[m->pair].shifts_only = false;
+        if (m->kind == KD_MEASURE_LENGTH) s->pair[m->pair].no_length = false;
+    }
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_REACTION) s->pair[s->edge[s->slot[i].index].pair].shifts_only = false;
+}
+
+static kd_status list_time_slots(kd_system *s)
+{
+    s->time_slot = kd_cut_int(&s->arena, s->nslots);
+    if (!s->time_slot) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_TIME || s->slot[i].kind == KD_SLOT_INPUT) s->time_slot[s->ntime_slots++] = i;
+    return KD_OK;
+}
+
+// Sorted by places in z, by counting.
+static kd_status list_z_slots(kd_system *s)
+{
+    s->z_slot = kd_cut_int(&s->arena, s->nslots);
+    s->z_slot_at = kd_cut_int(&s->arena, s->nz + 2);
+    if (!s->z_slot || !s->z_slot_at) return KD_ERR_MEMORY;
+    int *next = s->z_slot_at + 1; // becomes the end of each place, the beginning of the one behind it
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_DISCRETE) next[s->slot[i].index + 1]++, s->nz_slots++;
+    for (int i = 0; i < s->nz; i++) next[i + 1] += next[i];
+    for (int i = 0; i < s->nslots; i++)
+        if (s->slot[i].kind == KD_SLOT_DISCRETE) s->z_slot[next[s->slot[i].index]++] = i;
+    return KD_OK;
+}
+
+// ---- life cycle -----------------------------------------------------------------------------------------------------
+static kd_status build(kd_system *s, char *message, size_t size)
+{
+    const kd_model *m = s->model;
+    s->body_pair = kd_cut_int(&s->arena, m->nbodies);
+    s->centre_pair = kd_cut_int(&s->arena, m->nbodies);
+    s->frame_pair = kd_cut_int(&s->arena, m->nframes);
+    s->force_pair = kd_cut_int(&s->arena, m->nforces);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < m->nbodies; i++) s->body_pair[i] = s->centre_pair[i] = -1;
+    for (int i = 0; i < m->nframes; i++) s->frame_pair[i] = -1;
+    for (int i = 0; i < m->nforces; i++) s->force_pair[i] = -1;
+    if (kd_system_slot(s, KD_SLOT_TIME, 0, 0) != 0) return KD_ERR_MEMORY; // slot 0 is t
+    kd_status status = kd_system_topology(s);
+    if (status == KD_OK) status = kd_system_discrete_places(s);
+    if (status == KD_OK) status = check_cuts(s, message, size);
+    if (status == KD_OK) status = kd_system_rows(s, message, size);
+    note_extent(s, KD_FOR_ROWS);
+    s->bare_paths = s->for_start;
+    if (status == KD_OK) status = kd_system_loads(s, message, size);
+    note_extent(s, KD_FOR_LOADS);
+    if (status == KD_OK) status = compile_inputs(s, message, size);
+    s->nmotion = s->nexprs;
+    if (status == KD_OK) status = kd_system_discrete(s, message, size);
+    note_extent(s, KD_FOR_INSTANTS);
+    if (status == KD_OK) status = compile_sensors(s, message, size);
+    note_extent(s, KD_FOR_ALL);
+    if (status == KD_OK) mark_pairs(s);
+    if (status == KD_OK) kd_system_discrete_readings(s);
+    if (status == KD_OK) status = list_time_slots(s);
+    if (status == KD_OK) status = list_z_slots(s);
+    if (status == KD_OK) status = kd_system_list_breaks(s);
+    if (status == KD_OK) status = kd_system_list_laws(s);
+    if (status == KD_OK) status = kd_system_order_signals(s);
+    if (status == KD_OK) status = count_coordinates(s);
+    if (status == KD_OK) status = list_drives(s);
+    s->time_dependent = reads_time(s);
+    s->driven = is_driven(s);
+    return status;
+}
+
+static void fill_info(kd_system *s)
+{
+    const kd_system *tree = s->joints ? s->joints : s;
+    s->info.nbodies = s->model->nbodies;
+    s->info.njoints = s->model->njoints;
+    s->info.nloops = 0;
+    for (int j = 0; j < s->model->njoints; j++) s->info.nloops += tree->edge[j].link == 0 && tree->edge[j].nrows > 0;
+    for (int c = 0; c < s->model->nconstraints; c++) s->info.nloops++;
+    s->info.nconstraints = s->nlambda - s->none_sided + s->nmu;
+    for (int i = 0; i < s->nmu; i++) s->info.nconstraints -= s->row_h[i].direction >= 0; // they hold while they stick
+    int redundant = s->options.keep_redundant ? s->info.nredundant : 0;
+    s->info.dof = s->nv - (s->info.nconstraints - redundant);
+}
+
+// Where all bodies are fixed, one inner state that stays 0 is the unknown: the reactions are wanted all the same.
+static kd_status find_unknowns(kd_system *s, char *message, size_t size)
+{
+    if (s->np > 0 || s->nr > 0) return KD_OK;
+    if (s->model->nbodies > 0) {
+        s->is_fixed = true;
+        s->nr = 1;
+        return KD_OK;
+    }
+    kd_text(message, size, "nothing can move: the model has no bodies; add some under 'bodies'");
+    return KD_ERR_MODEL;
+}
+
+static kd_status create_joints(kd_system *s, char *message, size_t size)
+{
+    kd_status status = build(s, message, size);
+    if (status == KD_OK) status = find_unknowns(s, message, size);
+    s->inputs = (kd_inputs){kd_system_input_values, s};
+    if (status == KD_OK) status = keep_rows(s, NULL);
+    if (status == KD_OK) status = kd_system_plan(s);
+    if (status == KD_OK) status = kd_system_fill_lengths(s);
+    if (status == KD_OK) status = make_equations(s, NULL, message, size);
+    s->info.assembled = true;
+    if (status == KD_OK && lasting_rows(s) > 0) status = leave_out_redundant(s, message, size);
+    if (status != KD_OK || s->none_sided == 0) return status;
+    s->takes_one_sided = true;
+    return make_equations(s, s->options.keep_redundant ? NULL : s->keep, message, size);
+}
+
+static kd_status create(const kd_model *model, const kd_system_options *opt, bool for_start, kd_system **system,
+                        char *message, size_t size);
+
+static kd_status create_by_joints(kd_system *s, char *message, size_t size)
+{
+    kd_system_options opt = s->options;
+    opt.coordinates = KD_JOINT;
+    kd_status status = create(s->model, &opt, true, &s->joints, message, size);
+    if (status < 0) return status;
+    status = build(s, message, size);
+    s->inputs = (kd_inputs){kd_system_input_values, s};
+    s->takes_one_sided = true;
+    if (status == KD_OK && s->joints->is_fixed) { // the same inner state, so that both have the same channels
+        s->is_fixed = true;
+        s->nr = 1;
+    }
+    if (status == KD_OK) status = copy_from_joints(s);
+    if (status == KD_OK) status = make_equations(s, s->options.keep_redundant ? NULL : s->keep, message, size);
+    return status;
+}
+
+static kd_status create(const kd_model *model, const kd_system_options *opt, bool for_start, kd_system **system,
+                        char *message, size_t size)
+{
+    kd_system *s = kd_alloc(sizeof *s);
+    if (!s) return KD_ERR_MEMORY;
+    s->model = model;
+    s->options = *opt;
+    s->for_start = for_start;
+    s->nsensors = for_start ? 0 : model->nsensors;
+    bool by_joints = s->options.coordinates == KD_CARTESIAN;
+    for (int j = 0; j < model->njoints && !for_start; j++) by_joints = by_joints || model->joint[j].rubs;
+    kd_status status = by_joints ? create_by_joints(s, message, size) : create_joints(s, message, size);
+    if (status < 0) {
+        kd_system_destroy(s);
+        return status;
+    }
+    fill_info(s);
+    *system = s;
+    return KD_OK;
+}
+
+kd_status kd_system_create(const kd_model *model, const kd_system_options *opt, kd_system **system, char *message,
+                           size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (!system) return KD_ERR_ARGUMENT;
+    *system = NULL;
+    if (!model || !model->finished) {
+        kd_text(message, size, "the model is not finished: call kd_model_finish first");
+        return KD_ERR_ARGUMENT;
+    }
+    kd_system_options options = opt ? *opt : kd_system_options_default();
+    return create(model, &options, false, system, message, size);
+}
+
+void kd_system_destroy(kd_system *s)
+{
+    if (!s) return;
+    kd_eom_destroy(s->eom);
+    kd_system_destroy(s->joints);
+    for (int i = 0; i < s->nloads; i++) kd_free(s->load[i].variable);
+    for (int i = 0; i < s->nexprs; i++) kd_expr_destroy(s->expr[i]);
+    kd_free(s->pair);
+    kd_free(s->measure);
+    kd_free(s->slot);
+    kd_free(s->row_g);
+    kd_free(s->row_h);
+    kd_free(s->load);
+    kd_free(s->law);
+    kd_free(s->turn_measure);
+    kd_free(s->expr);
+    kd_tree_release(&s->tree);
+    kd_arena_release(&s->arena);
+    kd_free(s);
+}
+
+const kd_eom *kd_system_eom(const kd_system *s)
+{
+    if (!s) return NULL;
+    return s->eom;
+}
+const kd_inputs *kd_system_inputs(const kd_system *s)
+{
+    return s ? &s->inputs : NULL;
+}
+const kd_model *kd_system_model(const kd_system *s)
+{
+    if (!s) return NULL;
+    return s->model;
+}
+kd_system_info kd_system_info_of(const kd_system *s)
+{
+    if (!s) return (kd_system_info){0};
+    return s->info;
+}

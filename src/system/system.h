@@ -1,0 +1,551 @@
+// system.h: the equations of motion of a model: constant description (kd_system) and one thread's work (kd_work).
+//
+// A model becomes a tree of links, pairs of frames on it, measures of the pairs, and then two lists that the equations
+// are made of: rows (constraints, 0 = combination of measures) and loads (forces along measures, inner states). Joint
+// and Cartesian coordinates differ in the tree only: in Cartesian coordinates every body hangs free on the ground.
+#ifndef KARDAN_SYSTEM_SYSTEM_H
+#define KARDAN_SYSTEM_SYSTEM_H
+
+#include <kardan/system.h>
+
+#include "expr/expr.h"
+#include "system/discrete.h"
+#include "system/matrix.h"
+#include "element/measure.h"
+#include "tree/pair.h"
+#include "tree/path_product.h"
+#include "system/redundancy.h"
+#include "system/topological.h"
+#include "tree/tree.h"
+#include "element/wheel.h"
+#include "model/model.h"
+
+// ---- variables of expressions ---------------------------------------------------------------------------------------
+typedef enum kd_slot_kind {
+    KD_SLOT_TIME,
+    KD_SLOT_INPUT,      // index: input
+    KD_SLOT_STATE,      // index: place in r
+    KD_SLOT_DISCRETE,   // index: place in z
+    KD_SLOT_OUT,        // index: state element, a PI controller: its output
+    KD_SLOT_MEASURE,    // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
+    KD_SLOT_CONTACT,    // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
+    KD_SLOT_LAMBDA,     // index: wheel on a rail: multiplier; the same
+    KD_SLOT_W,          // index: place in w; laws of friction only
+    KD_SLOT_REACTION,   // index: joint; level: component 0..5. This and the following: sensors only
+    KD_SLOT_MULTIPLIER, // index: constraint; level: number of the row within it
+    KD_SLOT_WHEEL,      // index: constraint, a wheel on a rail; level: component 0..5 of its wrench
+    KD_SLOT_CHANNEL,    // index: force (or number of forces + user force); level: number of the force
+    KD_SLOT_SENSOR,     // index: sensor
+    KD_SLOT_ENERGY,     // level 0 kinetic, 1 potential, 2 total
+    KD_SLOT_SIGNAL,     // index: input of a block, while it is sampled
+} kd_slot_kind;
+
+typedef struct kd_slot {
+    kd_slot_kind kind;
+    int          index, level;
+} kd_slot;
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+// linear:
+// 0 = sum coefficient_i * slot_i - offset - target(t, u) expression:  0 = expr(slots) Holonomic rows read values of
+// measures, nonholonomic ones rates too (linearly).
+typedef struct kd_row {
+    int         nterms;
+    int        *slot;        // (nterms) slots of measures
+    double     *coefficient; // (nterms); NULL: expression or wheel on a rail
+    double      offset;
+    kd_expr    *target; // may be NULL; not owned
+    kd_expr    *expr;
+    kd_wheel   *wheel;             // wheel on a rail; NULL
+    int         joint, constraint; // where it comes from; -1
+    int         component;         // number within that element
+    int         force;             // one-sided row of a stop or contact, dry friction; -1: the row always holds
+    int         direction;         // dry friction: place of its direction in z; -1
+    const char *name;
+} kd_row;
+
+// ---- auxiliary variables --------------------------------------------------------------------------------------------
+// The force across a joint from the multipliers of its rows: 0 = w - sqrt(least^2 + sum (factor_i lambda_i)^2).
+// `least`, far below every force that matters, keeps it smooth. A row that was left out as redundant carries nothing.
+enum { KD_ACROSS_ROWS = 4 };
+typedef struct kd_across {
+    int         nrows;
+    int         row[KD_ACROSS_ROWS]; // in row_g
+    double      factor[KD_ACROSS_ROWS];
+    double      least;
+    const char *name; // of the force that reads it
+} kd_across;
+
+// ---- loads ----------------------------------------------------------------------------------------------------------
+struct kd_load;
+struct kd_work;
+
+typedef struct kd_load_class {
+    // force along each channel, rate of each state; x: values of all slots
+    kd_eval (*eval)(const struct kd_load *load, const double *x, struct kd_work *work, double *force, double *rate);
+    // derivatives by the slots load->variable: (nchannels + nstates) x nvariables, column-major, zero on entry
+    kd_eval (*jacobian)(const struct kd_load *load, const double *x, struct kd_work *work, double *J);
+    // adds potential energy, dissipated and supplied power; NULL: all power counts as supplied
+    void (*energy)(const struct kd_load *load, const double *x, struct kd_work *work, kd_energies *sum);
+    // amounts behind its states, which stay while nothing flows, and their slopes by r; NULL: none is known
+    void (*content)(const struct kd_load *load, const double *x, double *amount, double *slope);
+    // whether its law no longer holds at x, appended to a text; NULL: it always does. True: it does not
+    bool (*caution)(const struct kd_load *load, const double *x, char *text, size_t size);
+    // why it has no value at x, appended to a text; NULL: nothing more is known
+    void (*reason)(const struct kd_load *load, const double *x, char *text, size_t size);
+    // range of what has a gap or a kink in its force along the first channel, for variables anywhere in their ranges;
+    // NULL: there is nothing of the kind
+    kd_interval (*bounds)(const struct kd_load *load, const kd_interval *x, struct kd_work *work);
+} kd_load_class;
+
+typedef struct kd_load {
+    const kd_load_class *class;
+    const char              *name;
+    const kd_force_def      *def; // NULL: state or user force
+    const kd_state_def      *state_def;
+    const kd_user_force_def *user;
+    const kd_wheel          *wheel;                                 // creep forces
+    const kd_curve          *curve;                                 // volumes of an air spring
+    int                      nchannels, nvariables, nstates, state; // state: first place in r
+    int                     *channel;                               // (nchannels) measures
+    int                     *variable;                              // (nvariables) slots
+    int                     *rate_slot; // (nchannels) slot of the rate of each channel's measure, for the power
+    kd_expr                 *law[6];
+    double                   constant[4]; // free length and the like, set at creation
+    int                      direction;   // dry friction: slot of its direction; -1: regularised
+    bool                     stiff;
+} kd_load;
+
+// A law in which something may hide from a step, unseen.c
+typedef enum kd_effect { KD_EFFECT_FORCE, KD_EFFECT_RATE, KD_EFFECT_VALUE } kd_effect;
+typedef struct kd_law {
+    const char    *name;
+    const kd_expr *expr; // what is searched are its terms; NULL: the bounds of the load's class
+    const kd_load *load; // NULL: of a constraint or a prescribed motion
+    kd_effect      effect;
+    int            measure; // force: along which it acts
+    int            state;   // rate: place in r
+    double         factor;  // from the law to force or rate
+    int            nterms, nslots;
+    kd_expr_term  *term;
+    int           *slot; // (nslots) that it reads
+    bool           wide; // reads outputs of controllers
+    int            box;  // place of its ranges in those of all laws
+} kd_law;
+
+// Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
+// in addition, then what blocks and events read, then what only sensors and counted angles read. Each stage is
+// evaluated as far as it is needed.
+typedef enum kd_extent { KD_FOR_ROWS, KD_FOR_LOADS, KD_FOR_INSTANTS, KD_FOR_ALL, KD_EXTENT_COUNT } kd_extent;
+
+typedef struct kd_counts {
+    int pairs, measures, slots;
+} kd_counts;
+
+// ---- the system -----------------------------------------------------------------------------------------------------
+typedef struct kd_tree_edge { // how a joint of the model is used
+    int  link;                // link that it carries; 0: it closes a loop
+    bool reversed;            // the link is the body of `from`
+    int  pair;                // pair of its frames from, to; -1: not made
+    int  coordinate[6];       // measures of its coordinates; -1: not made
+    int  row, nrows;          // rows of its constraint (before redundant ones are left out)
+} kd_tree_edge;
+
+struct kd_system {
+    const kd_model   *model;
+    kd_system_options options;
+    // Behind a system in Cartesian coordinates, or with joints that are cut because they rub, stands one in joint
+    // coordinates, uncut, that only finds start values and redundant rows: positions, velocities, constraints. It has
+    // no sensors, no matrices of the residual, and no paths of pairs that only forces use, which would grow with the
+    // square of a chain.
+    bool     for_start;
+    bool     is_fixed; // nothing moves: one inner state, which stays 0, so that there is an unknown
+    int      nsensors;
+    kd_arena arena;
+
+    kd_tree       tree;
+    int          *body_link;  // (nbodies)
+    kd_vec3      *body_r;     // (nbodies) origin of the body's frame in its link
+    kd_mat3      *body_R;     // (nbodies) axes
+    kd_tree_edge *edge;       // (njoints)
+    double       *design;     // (tree.nposition) coordinates at the design position
+    kd_expr     **motion;     // (tree.ndof) prescribed dofs: function of t; NULL
+    int           ndrives;    // prescribed dofs
+    int          *drive;      // (ndrives) dofs of the tree
+    bool          prescribed; // is there one?
+
+    int         npairs, nmeasures, nslots, nrows_g, nrows_h, nloads, nturns;
+    kd_pair    *pair;
+    kd_measure *measure;
+    kd_slot    *slot;
+    kd_row     *row_g, *row_h;
+    kd_load    *load;
+    int        *force_pair;             // (nforces) from -> to; -1: not made
+    int        *constraint_row;         // (nconstraints) first row
+    int         none_sided;             // one-sided rows, the last ones of row_g
+    bool        takes_one_sided;        // they are in the equations: start values do without them
+    int        *turn_measure;           // (nturns) angles that are counted over full turns
+    int        *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
+    int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
+    int         capacity[8];            // of the arrays above, while building
+    bool        bare_paths;             // while building: the pairs that come now are not differentiated
+    kd_counts   upto[KD_EXTENT_COUNT];  // numbers of those that rows, rows and loads, all need
+
+    int       nwheels; // wheels on rails
+    kd_wheel *wheel;
+    bool      by_multipliers; // forces depend on multipliers
+
+    kd_across *across; // (nw)
+    bool       late;   // loads read multipliers or auxiliary variables: they belong to the acceleration stage
+
+    int       nexprs, nmotion; // all compiled expressions, for release; those that the motion depends on come first
+    kd_expr **expr;
+    kd_expr **input;                      // (ninputs); NULL: constant
+    kd_expr **sensor;                     // (nsensors)
+    int      *state_order, *sensor_order; // (nstates), (nsensors) each behind those whose outputs it reads
+    int      *out_slot, *sensor_slot;     // first variable that shows an output of a controller, a sensor; -1: none
+    int      *next_slot;                  // (nslots) the next one
+    int      *time_slot, ntime_slots;     // variables that are t or an input
+    int       nbreaking;                  // expressions that may not be smooth at some time
+    kd_expr **breaking;
+    int       nlaws; // laws in which something may hide from a step
+    kd_law   *law;
+    bool      laws_of_motion;   // one of them reads it
+    int       max_interval;     // ranges of workspace that any expression needs
+    int      *z_slot, nz_slots; // variables that are places in z, in their order
+    int      *z_slot_at;        // (nz + 1) where those of each place begin
+
+    kd_sampler *block;      // (nblocks)
+    kd_trigger *event;      // (nevents)
+    int        *variable_z; // (nvariables) places in z
+    kd_reading  at_samples, at_switches, at_events;
+
+    int  np, nv, nr, nw, ns, nz, nlambda, nmu;
+    int *kept;       // (nlambda) rows of g that are in the equations
+    int *lambda_of;  // (nrows_g) the other way: place in lambda; -1: left out
+    int *x_of_p;     // (np - nturns) place in x
+    int *p_of_x;     // (tree.nposition) place in p; -1: prescribed
+    int *quaternion; // (nquaternions) first place in p of each quaternion
+    int  nquaternions;
+    int  max_path; // longest path
+    int  max_jacobian;
+
+    // derivatives: patterns and how the assembly fills them
+    kd_matrix_plan residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    kd_matrix_plan g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda; // contact coordinates, multipliers
+    kd_matrix_plan residual_w, d_lambda, d_w;                                    // auxiliary variables
+    kd_matrix_plan Z, Z_p;                                                       // Z, and (Z v)_p along increments
+    bool           planned;
+    bool           dense_tree; // the pattern of the tree is small enough for matrices
+    kd_topological topological;
+
+    char         **names[KD_NAME_KIND_COUNT];
+    kd_eom        *eom;
+    kd_inputs      inputs;
+    kd_system     *joints; // the same model in uncut joint coordinates, for start values and redundant rows; NULL
+    kd_system_info info;
+    kd_redundancy  redundancy;
+    bool          *keep; // (nrows_g) rows that are independent; NULL: all
+    bool           time_dependent, driven, reads_energy;
+};
+
+// The stiff part of the residual's derivatives, stiff_part.c
+typedef struct kd_stiff_path { // a pair that stiff loads act between
+    int          pair;
+    kd_path_load load;  // all of them together
+    double      *block; // (nsteps x nsteps, and more) their sum of stiffness and damping when it was renewed last
+    bool         renew;
+} kd_stiff_path;
+
+typedef struct kd_stiff_load {
+    int  number;
+    bool spring;            // along a distance, and depends on it and its rate only
+    bool plain;             // all channels are shifts and turns, whose gradients are unit vectors:
+    int  part[6];           // which ones, of (N, F)
+    int  pair;              // of all channels and variables; -1: there are several
+    int *outer_p, *outer_v; // otherwise: places of the products of rows
+} kd_stiff_load;
+
+typedef struct kd_stiff_part {
+    int              nloads, npaths;
+    kd_stiff_load   *load;
+    kd_stiff_path   *path;
+    int             *path_of;               // (pairs of loads) number of the path; -1
+    bool             by_slopes;             // products of rows need slopes of pairs
+    int              longest;               // path
+    double          *scratch;               // of kd_path_product
+    kd_matrix_values p, v;                  // in the patterns of residual_p, residual_v
+    double           by_p, by_v, *together; // while by_p p + by_v v is summed up: there; NULL
+    bool             blocks_known;
+    unsigned long    stamp;
+} kd_stiff_part;
+
+// The road under a tyre where it was looked at last
+typedef struct kd_road {
+    unsigned long stamp; // of the velocity
+    double        x, rate;
+    kd_jet        jet;
+} kd_road;
+
+// The ends of the step that was looked at last
+typedef struct kd_unseen_end {
+    double  t;
+    double *state;        // (np + nv + nr) that was given
+    double *value, *rate; // (nmeasures)
+    double *u;            // (2 nu) u, u'
+} kd_unseen_end;
+
+typedef struct kd_unseen_work {
+    kd_unseen_end end[2];
+    bool          known;    // end[1] is
+    double       *mobility; // (nlaws) effect per law and time, in tolerances
+    int          *pause;    // (nlaws) steps in which a law is left alone
+    double       *speed;    // (nlaws) of the velocity that is changed, in tolerances
+    double       *mass;     // (pattern of the tree)
+    int           age;      // looks since mobilities were found
+    const char   *foreign;  // an input that does not follow its expression; NULL
+    kd_interval  *term;     // (2 KD_LAW_TERMS) of one law; over the whole step
+    // boxes in which nothing can hide, unseen_box.c
+    kd_interval *box;       // of the variables of all laws
+    double      *box_limit; // (nlaws) largest h times mobility; < 0: there is none
+    double      *reach;     // (nlaws) of the next box, in widths of the step; 0: not known
+    int         *wait;      // (nlaws) steps until the next try
+    int         *waited;    // (nlaws) after the last one
+} kd_unseen_work;
+enum { KD_LAW_TERMS = 32 };
+
+// The next breaks of expressions, breaks.c
+typedef struct kd_breaks {
+    double       all_from, all_next; // of all together: found at the time from, it holds until next
+    double      *from, *next;        // (nbreaking)
+    double      *unsearched;         // (nbreaking) time that the search could not decide
+    kd_interval *work;               // (max_interval)
+} kd_breaks;
+
+// Ranges of variables along the motion between two points, enclosure.c
+typedef struct kd_sample {
+    double *value, *rate, *acceleration; // (nmeasures)
+    double *b;                           // (nr)
+} kd_sample;
+
+typedef struct kd_enclosure {
+    kd_sample     end[2];
+    kd_interval  *state; // (nr)
+    kd_interval  *slot;  // (nslots)
+    unsigned long stamp; // of the last point
+} kd_enclosure;
+
+// One thread's evaluation.
+typedef struct kd_work {
+    const kd_system *system;
+    kd_arena         arena;
+    kd_motion        motion;
+    double          *x, *dx, *ddx;                // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
+    double          *tau;                         // (ndof)
+    double          *increment;                   // (ndof)
+    double          *x_moved, *rates;             // (nposition)
+    kd_motion        moved;                       // scratch of oplus, where angles are counted
+    double          *turn;                        // (2 nturns) the same
+    double          *sensor;                      // (nsensors)
+    double          *z_start;                     // (nz)
+    double          *setting;                     // (KD_MAX_SETTINGS nevents) new values of an event
+    kd_wrench       *load;                        // (nlinks)
+    double          *joint_force;                 // (ndof) forces along dofs
+    kd_relative     *rel;                         // (npairs)
+    double          *value, *rate, *acceleration; // (nmeasures)
+    double          *slot;                        // (nslots)
+    kd_road         *road;                        // (nloads)
+    double           t;
+    double          *expr_work;
+    double          *gradient;   // of an expression
+    double          *out_weight; // (nstates) derivative by the output of a controller, while laws are differentiated
+    double          *user;       // arguments and answers of elements written in C
+    kd_jet          *jet;        // (nslots)
+    double          *force;      // (channels of all loads)
+    int             *force_at;   // (nloads) first channel
+    double          *xi;         // (nwheels) coordinates of contacts
+    double          *b;          // (nr)
+    // derivative stage
+    kd_change       *change;    // columns of all pairs
+    int             *change_at; // (npairs)
+    double          *small;     // (max_jacobian)
+    kd_wrench       *pair_load; // (npairs) sum of loads along measures at frozen force
+    kd_matrix_values residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r;
+    kd_matrix_values g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
+    kd_matrix_values residual_w, d_lambda, d_w;
+    kd_matrix_values Z, Z_p;
+    bool             recording;                // a run that finds the patterns
+    kd_part          part;                     // that the matrices hold
+    kd_vec3         *frozen_N, *frozen_F;      // changes of the loads of pairs at frozen forces, by columns
+    kd_jet          *kept_jet;                 // (nslots)
+    double          *slope;                    // ds/dq of all measures, along the steps of their paths
+    int             *slope_at;                 // (nmeasures + 1)
+    double          *tree_p, *tree_v, *tree_M; // in the pattern of the tree
+    kd_stiff_part    stiff;
+    kd_breaks        breaks;
+    kd_enclosure     enclosure;
+    kd_unseen_work   unseen;
+    // factor of the accelerations' system
+    double              *kkt_L, *kkt_D, *kkt_y, *kkt_b, *kkt_zero;
+    int                 *kkt_row, *kkt_mark, *kkt_pattern, *kkt_filled;
+    double              *kkt_values; // with pivoting: of all of K
+    struct kd_sparse_lu *kkt_lu;
+    // stamps of what is current
+    kd_counts     placed, moved_to, accelerated, turned; // up to where the stages and the columns of the paths are
+    unsigned long time_stamp, position_stamp, velocity_stamp, acceleration_stamp, link_acceleration_stamp, load_stamp,
+        derivative_stamp, second_stamp, axes_stamp, G_stamp, Z_stamp, Z_p_stamp;
+} kd_work;
+
+// topology.c: tree, links, design coordinates
+kd_tree_joint kd_tree_joint_of(kd_joint_kind kind);
+kd_status     kd_system_topology(kd_system *s) KD_NODISCARD;
+int           kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
+void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
+void kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x);
+
+// build.c: pairs, measures, slots
+int      kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to); // < 0: out of memory
+int      kd_system_measure(kd_system *s, const kd_measure *measure);
+int      kd_system_slot(kd_system *s, kd_slot_kind kind, int index, int level);
+int      kd_system_joint_pair(kd_system *s, int joint);
+int      kd_system_joint_coordinate(kd_system *s, int joint, int i); // measure of coordinate i
+int      kd_system_force_measure(kd_system *s, int force);     // length, angle or coordinate that a force acts along
+int      kd_system_force_state(const kd_system *s, int force); // first place in r of its inner states
+int      kd_system_body_pair(kd_system *s, int body);
+int      kd_system_frame_pair(kd_system *s, int frame);
+int      kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
+int      kd_system_keep(kd_system *s, kd_expr *expr); // the system releases it; < 0: out of memory
+bool     kd_force_is_rigid(const kd_force_def *def);  // a stop or contact with restitution: rows, not forces
+kd_row  *kd_system_new_row(kd_system *s, bool nonholonomic);
+kd_load *kd_system_new_load(kd_system *s);
+void    *kd_grow(void *array, int count, int *capacity,
+                 size_t size); // room for one more; NULL: out of memory, array stays
+
+// symbols.c: names in expressions
+typedef struct kd_local { // a name that only one element knows
+    const char *name;
+    int         slot;
+} kd_local;
+// Compile text of an element; locals may be NULL. On failure message says where and why.
+kd_status kd_system_compile(kd_system *s, const char *text, const char *element, const kd_source *source, bool sensor,
+                            const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size) KD_NODISCARD;
+
+kd_status kd_system_rows(kd_system *s, char *message, size_t size) KD_NODISCARD;  // rows.c
+kd_status kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // loads.c
+int       kd_system_across(kd_system *s, int force);                              // friction.c: new place in w
+void      kd_across_gradient(const kd_across *a, const kd_system *s, const double *lambda, double *out);
+double    kd_across_value(const kd_across *a, const kd_system *s, const double *lambda);
+double    kd_friction_limit(const kd_load *load, const double *x); // friction.c: largest force while it sticks
+kd_status kd_system_order_controllers(kd_system *s) KD_NODISCARD;  // order.c: after their laws
+kd_status kd_system_order_signals(kd_system *s) KD_NODISCARD;      // order.c: after the sensors
+kd_status kd_system_names(kd_system *s) KD_NODISCARD;              // names.c
+kd_status kd_system_plan(kd_system *s) KD_NODISCARD;               // derivatives.c: patterns
+kd_status kd_system_equations(kd_system *s, char *message, size_t size) KD_NODISCARD; // equations.c
+kd_status kd_system_fill_lengths(kd_system *s) KD_NODISCARD;                          // start.c
+kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;              // start.c
+kd_eval   kd_system_input_values(double t, void *context, double *u, double *du, double *ddu);
+enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
+
+// evaluate.c: evaluation by stages; each brings everything up to its stage
+kd_work *kd_work_create(const kd_system *s);
+void     kd_work_destroy(kd_work *w);
+void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_time(kd_work *w, const kd_point *x); // prescribed dofs, what depends on t and u alone
+void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
+void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
+kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
+// Other z in the variables of places first to end - 1, until forgotten. false: nobody reads them
+bool kd_work_show(kd_work *w, const kd_point *x, const double *z, int first, int end);
+void kd_work_forget(kd_work *w); // nothing is up to date
+// equations.c, at the acceleration stage for all: variables of forces, reactions, energies; then sensors into out and
+// their variables
+kd_eval kd_work_forces(kd_work *w, const kd_point *x);
+void    kd_work_reason(const kd_point *x, void *context, char *text, size_t size);  // reason.c, for kd_eom_def.reason
+void    kd_work_caution(const kd_point *x, void *context, char *text, size_t size); // the same, for kd_eom_def.caution
+// blame.c, for kd_eom_def.jumps and kd_eom_def.feeds
+void   kd_work_jumps(const kd_point *x0, const kd_point *x1, void *context, char *text, size_t size);
+double kd_work_feeds(const kd_point *x, void *context, char *text, size_t size);
+void   kd_work_sensors(kd_work *w, double *out);
+// forces on links and dofs: clear, sum up by pair, spread to the links
+void    kd_work_clear_forces(kd_work *w);
+void    kd_work_apply_loads(kd_work *w);
+void    kd_work_apply_rows(kd_work *w, const double *lambda, const double *mu);
+void    kd_work_spread_forces(kd_work *w);
+kd_eval kd_work_residual(kd_work *w, const kd_point *x);           // w->tau, all dofs
+bool    kd_work_explicit(kd_work *w, const kd_point *x, int *bad); // w->ddx, after kd_work_loads
+
+// breaks.c
+kd_status kd_system_list_breaks(kd_system *s) KD_NODISCARD;
+bool      kd_breaks_create(const kd_system *s, kd_arena *arena, kd_breaks *breaks);
+double    kd_work_next_break(kd_work *w, double t); // the next time > t at which an expression is not smooth
+
+// enclosure.c: ranges of all variables into w->enclosure.slot, for kd_expr_bounds with w->breaks.work; the points are
+// at the acceleration stage, their stamps do not matter, and the work object forgets what it knew of its own
+bool    kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e);
+kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_extent extent);
+kd_eval kd_work_switch_bounds(const kd_point *x0, const kd_point *x1, void *context, double *lower, double *upper);
+
+void kd_range_outputs(kd_work *w, kd_interval *range); // of controllers, from w->enclosure.state and what they read
+
+// unseen.c
+kd_status kd_system_list_laws(kd_system *s) KD_NODISCARD;
+bool      kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u);
+kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out);
+const char *kd_system_unsearched(int i, void *context);
+// Range of a variable between the parts a and b of the step
+kd_interval kd_unseen_range(kd_work *w, const kd_point *x1, int slot, double a, double b);
+// Has a term with this range no effect that matters, in a step that is longer by a factor?
+bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen *seen, kd_interval range,
+                        double longer);
+// unseen_box.c
+bool kd_box_holds(kd_work *w, int law, const kd_point *x1, double h); // does the motion between both ends stay in it?
+// Around the motion between both ends, wider by a number of steps of length h; false: there is none
+bool   kd_box_make(kd_work *w, int law, const kd_point *x1, double h, const kd_step_seen *seen);
+double kd_box_ahead(const kd_work *w, double h); // so long the motion will stay in all boxes, at most 8 h; 0: not sure
+
+// rows.c
+kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
+double kd_row_value(const kd_row *row, kd_work *w); // its x and x1 alone
+double kd_row_rate(const kd_row *row, kd_work *w);
+void   kd_row_gradient(const kd_row *row, kd_work *w, double *out);        // (nterms) derivatives by the terms
+kd_jet kd_row_contact_jet(const kd_row *row, kd_work *w, double xi_d);     // of a wheel, xi changing along the tangent
+void   kd_row_contact(const kd_row *row, kd_work *w, kd_wheel_point *out); // the same: values and first derivatives
+void   kd_row_apply(const kd_row *row, bool nonholonomic, kd_work *w, double multiplier);
+void   kd_work_apply(kd_work *w, int measure, double force); // a force along a measure, summed up by pair
+
+// derivatives.c
+bool kd_work_matrices(kd_work *w); // room for the values; false: out of memory
+// All matrices but those of gII and hI at the acceleration stage; KD_PART_STIFF: those of the residual by the stiff
+// loads only.
+kd_eval                 kd_work_derivatives(kd_work *w, const kd_point *x, kd_part part);
+void                    kd_work_second_derivatives(kd_work *w, const kd_point *x); // those of gII and hI
+const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan);
+kd_eval                 kd_work_multipliers(kd_work *w, const kd_point *x); // residual_lambda alone
+kd_eval                 kd_work_auxiliary(kd_work *w, const kd_point *x);   // residual_w, d_lambda, d_w alone
+void kd_work_axes(kd_work *w, const kd_point *x, kd_extent extent);         // columns of pairs, slopes of measures
+void kd_work_G(kd_work *w, const kd_point *x); // G and H only, position (H: velocity) stage
+
+// stiff_part.c: at the velocity stage (forces of multipliers: acceleration stage) into w->stiff.p, w->stiff.v
+kd_eval kd_work_stiff(kd_work *w, const kd_point *x);
+// by_p residual_p + by_v residual_v of them in the pattern of residual_p, without changes of directions along paths;
+// paths part, part + parts, ... are renewed, the others as they were when they were
+kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, int part, int parts, double *values);
+
+// influence.c
+const char *kd_load_kind(const kd_load *load); // its type in model files
+// A state as a point of its own, with u (3 nu): inputs and their derivatives.
+kd_point kd_point_of(const kd_state *x, const double *u, int nu);
+
+// units.c: natural sizes of increments (nv), of positions (np); NULL: no memory. Natural time [s]
+double *kd_system_units(kd_system *s);
+double *kd_system_position_units(kd_system *s);
+double  kd_system_time(const kd_system *s);
+
+// kinematic_matrices.c
+kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega);         // q omega / 2
+kd_quat kd_unit_quaternion(int k);                            // e_k
+void    kd_work_Z(kd_work *w, const kd_point *x);             // position stage
+void    kd_work_Z_p(kd_work *w, const kd_point *x);           // velocity stage
+void    kd_work_add_kinematics(kd_work *w, bool by_position); // the additions to Z or Z_p
+
+#endif

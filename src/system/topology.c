@@ -1,0 +1,418 @@
+// topology.c: from bodies and joints to a tree of links.
+//
+// Joint coordinates: a spanning tree of the joint graph, grown from the ground (Prim). Of all joints that lead to a new
+// body the one with most constraint rows is taken, because each joint that is left over gives its rows to a loop; among
+// equals one with given start values, because only coordinates of the tree can hold them, then the one that keeps the
+// tree shallow, then the first in the model. Bodies that no joint connects with the ground get a free joint of their
+// own. Cartesian coordinates: all bodies do, at their centres of mass.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "system/system.h"
+
+static const int joint_rows[KD_JOINT_KIND_COUNT] = {
+    [KD_FIXED] = 6,     [KD_REVOLUTE] = 5, [KD_PRISMATIC] = 5, [KD_SCREW] = 5, [KD_CYLINDRICAL] = 4,
+    [KD_UNIVERSAL] = 4, [KD_PLANAR] = 3,   [KD_SPHERICAL] = 3, [KD_FREE] = 0,  [KD_CARDAN] = 0};
+
+static const kd_tree_joint tree_kind[KD_JOINT_KIND_COUNT] = {
+    [KD_FIXED] = KD_TREE_FIXED,   [KD_REVOLUTE] = KD_TREE_REVOLUTE,       [KD_PRISMATIC] = KD_TREE_PRISMATIC,
+    [KD_SCREW] = KD_TREE_SCREW,   [KD_CYLINDRICAL] = KD_TREE_CYLINDRICAL, [KD_UNIVERSAL] = KD_TREE_UNIVERSAL,
+    [KD_PLANAR] = KD_TREE_PLANAR, [KD_SPHERICAL] = KD_TREE_SPHERICAL,     [KD_FREE] = KD_TREE_FREE,
+    [KD_CARDAN] = KD_TREE_CARDAN};
+
+kd_tree_joint kd_tree_joint_of(kd_joint_kind kind)
+{
+    return tree_kind[kind];
+}
+
+// Planning of the tree; nodes are bodies + 1, 0 is the ground.
+typedef struct plan {
+    int  n;               // nodes
+    int *parent;          // (n) node; -1: not reached yet
+    int *joint;           // (n) joint that carries the node; -1: free joint to the ground
+    int *depth;           // (n)
+    int *first, *next;    // incidence lists of joints: first[node], next[2 * joint + side]
+    int *child, *brother; // (n) the tree as lists
+    int *order;           // (n) links in depth-first order -> node
+    int *heap;            // (njoints) candidates
+    int *height;          // (njoints) depth of the body that a candidate hangs on
+    int  nheap;
+    // The tree of which this one becomes what joints that rub leave of it: then rows that are redundant there are so
+    // here, too. NULL: all joints can be in it.
+    const kd_tree_edge *edge;
+} plan;
+
+// ---- spanning tree --------------------------------------------------------------------------------------------------
+static int node_of(const kd_anchor *a)
+{
+    return a->body + 1;
+}
+
+static int other_node(const kd_joint *j, int node)
+{
+    return node_of(&j->from) == node ? node_of(&j->to) : node_of(&j->from);
+}
+
+static int reached_side(const plan *t, const kd_joint *j)
+{
+    return t->parent[node_of(&j->from)] >= 0 ? node_of(&j->from) : node_of(&j->to);
+}
+
+// Rows that a joint would give to a loop; a prescribed motion is one more. Joints that must not be cut come first.
+static int rows_of(const kd_joint_def *def)
+{
+    int motions = 0;
+    for (int i = 0; i < 6; i++) motions += def->motion[i] != NULL;
+    return joint_rows[def->kind] + motions + (def->cut == KD_CUT_NO ? 100 : 0);
+}
+
+// Joints that rub come before others: none of their rows is left out as redundant if another joint can close the loop.
+static int priority_of(const kd_joint *j)
+{
+    return rows_of(&j->def) + (j->rubs ? 50 : 0);
+}
+
+static bool has_start(const kd_joint_def *def)
+{
+    bool given = false;
+    for (int i = 0; i < 7; i++) given = given || !isnan(def->q[i]);
+    for (int i = 0; i < 6; i++) given = given || !isnan(def->v[i]);
+    return given;
+}
+
+// Is joint a a better next branch than b?
+static bool is_better(const kd_model *m, const plan *t, int a, int b)
+{
+    const kd_joint *ja = &m->joint[a], *jb = &m->joint[b];
+    int             rows_a = priority_of(ja), rows_b = priority_of(jb);
+    if (rows_a != rows_b) return rows_a > rows_b;
+    bool start_a = has_start(&ja->def), start_b = has_start(&jb->def);
+    if (start_a != start_b) return start_a;
+    return t->height[a] != t->height[b] ? t->height[a] < t->height[b] : a < b;
+}
+
+static void heap_push(const kd_model *m, plan *t, int joint)
+{
+    int i = t->nheap++;
+    t->height[joint] = t->depth[reached_side(t, &m->joint[joint])];
+    for (; i > 0 && is_better(m, t, joint, t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
+    t->heap[i] = joint;
+}
+
+static int heap_pop(const kd_model *m, plan *t)
+{
+    int best = t->heap[0], last = t->heap[--t->nheap], i = 0;
+    for (int child; (child = 2 * i + 1) < t->nheap; i = child) {
+        if (child + 1 < t->nheap && is_better(m, t, t->heap[child + 1], t->heap[child])) child++;
+        if (!is_better(m, t, t->heap[child], last)) break;
+        t->heap[i] = t->heap[child];
+    }
+    t->heap[i] = last;
+    return best;
+}
+
+static bool may_carry(const kd_model *m, const plan *t, int joint)
+{
+    const kd_joint *j = &m->joint[joint];
+    return j->def.cut != KD_CUT_YES && (!t->edge || (t->edge[joint].link > 0 && !j->rubs));
+}
+
+static void reach(const kd_model *m, plan *t, int node, int parent, int joint)
+{
+    t->parent[node] = parent;
+    t->joint[node] = joint;
+    t->depth[node] = node > 0 ? t->depth[parent] + 1 : 0;
+    for (int e = t->first[node]; e >= 0; e = t->next[e]) {
+        const kd_joint *j = &m->joint[e / 2];
+        if (may_carry(m, t, e / 2) && t->parent[other_node(j, node)] < 0) heap_push(m, t, e / 2);
+    }
+}
+
+static void grow_tree(const kd_model *m, plan *t)
+{
+    while (t->nheap > 0) {
+        int             joint = heap_pop(m, t);
+        const kd_joint *j = &m->joint[joint];
+        int             from = reached_side(t, j), to = other_node(j, from);
+        if (t->parent[to] < 0) reach(m, t, to, from, joint);
+    }
+}
+
+static bool has_velocity(const kd_body_def *def)
+{
+    return !isnan(def->velocity[0]) || !isnan(def->angular_velocity[0]);
+}
+
+// What no joint connects with the ground floats from its first body on, or from the first one with a start velocity.
+static void span(const kd_system *s, plan *t)
+{
+    const kd_model *m = s->model;
+    for (int i = 0; i < t->n; i++) t->parent[i] = t->first[i] = -1;
+    for (int j = m->njoints - 1; j >= 0; j--) {
+        int a = node_of(&m->joint[j].from), b = node_of(&m->joint[j].to);
+        t->next[2 * j] = t->first[a], t->first[a] = 2 * j;
+        t->next[2 * j + 1] = t->first[b], t->first[b] = 2 * j + 1;
+    }
+    if (s->options.coordinates == KD_CARTESIAN) {
+        for (int i = 0; i < t->n; i++) t->parent[i] = 0, t->joint[i] = -1;
+        return;
+    }
+    reach(m, t, 0, 0, -1);
+    grow_tree(m, t);
+    for (int with_velocity = 1; with_velocity >= 0; with_velocity--)
+        for (int i = 1; i < t->n; i++)
+            if (t->parent[i] < 0 && (!with_velocity || has_velocity(&m->body[i - 1].def))) {
+                reach(m, t, i, 0, -1);
+                grow_tree(m, t);
+            }
+}
+
+// Depth-first numbers; children in the order of their bodies in the model.
+static void number_links(plan *t)
+{
+    for (int i = 0; i < t->n; i++) t->child[i] = t->brother[i] = -1;
+    for (int i = t->n - 1; i > 0; i--) t->brother[i] = t->child[t->parent[i]], t->child[t->parent[i]] = i;
+    int n = 0, node = 0;
+    while (n < t->n) {
+        t->order[n++] = node;
+        if (t->child[node] >= 0) {
+            node = t->child[node];
+            continue;
+        }
+        while (node > 0 && t->brother[node] < 0) node = t->parent[node];
+        if (node > 0) node = t->brother[node];
+    }
+}
+
+// ---- links ----------------------------------------------------------------------------------------------------------
+// Turns of
+// both frames of a joint that is used from `to` to `from`, so that its coordinates keep their meaning: half a turn
+// about x for joints about z; x and z exchanged for the universal joint, whose coordinates exchange, too.
+static kd_mat3 reversal(kd_joint_kind kind)
+{
+    if (kind == KD_UNIVERSAL) return (kd_mat3){{0, 0, -1}, {0, -1, 0}, {-1, 0, 0}};
+    if (kind == KD_REVOLUTE || kind == KD_PRISMATIC || kind == KD_SCREW || kind == KD_CYLINDRICAL)
+        return (kd_mat3){{1, 0, 0}, {0, -1, 0}, {0, 0, -1}};
+    return kd_mat_identity();
+}
+
+// An anchor of a body as a frame of its link.
+void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R)
+{
+    if (a->body < 0) {
+        *r = a->r;
+        *R = a->R;
+        return;
+    }
+    *r = kd_vec_add(s->body_r[a->body], kd_mat_vec(&s->body_R[a->body], a->r));
+    *R = kd_mat_mul(&s->body_R[a->body], &a->R);
+}
+
+// The link's frame is frame B (at r, axes R in the body): the body's frame in the link is the inverse of it.
+static void place_body(kd_system *s, int body, kd_vec3 r, kd_mat3 R)
+{
+    s->body_R[body] = kd_mat_transpose(&R);
+    s->body_r[body] = kd_vec_neg(kd_mat_tvec(&R, r));
+}
+
+static void set_inertia(const kd_system *s, const kd_body *body, int i, kd_link *link)
+{
+    kd_sym3 about_centre = kd_sym_rotate(&s->body_R[i], &body->inertia);
+    link->mass = body->def.mass;
+    link->centre = kd_vec_add(s->body_r[i], kd_mat_vec(&s->body_R[i], body->centre));
+    link->inertia = kd_sym_steiner(&about_centre, link->mass, link->centre);
+}
+
+static void make_link(kd_system *s, const plan *t, int number)
+{
+    const kd_model *m = s->model;
+    int             node = t->order[number], body = node - 1, joint = t->joint[node];
+    kd_link        *link = &s->tree.link[number];
+    s->body_link[body] = number;
+    link->parent = t->parent[node] > 0 ? s->body_link[t->parent[node] - 1] : 0;
+    if (joint < 0) { // free, at the centre of mass, axes of the body
+        link->kind = KD_TREE_FREE;
+        link->E = kd_mat_identity();
+        place_body(s, body, m->body[body].centre, kd_mat_identity());
+    } else {
+        const kd_joint *j = &m->joint[joint];
+        kd_tree_edge   *edge = &s->edge[joint];
+        edge->link = number;
+        edge->reversed = j->from.body == body;
+        const kd_anchor *parent = edge->reversed ? &j->to : &j->from, *child = edge->reversed ? &j->from : &j->to;
+        kd_mat3          turn = edge->reversed ? reversal(j->def.kind) : kd_mat_identity();
+        link->kind = tree_kind[j->def.kind];
+        link->lead = j->def.pitch / (2.0 * KD_PI);
+        kd_mat3 E;
+        kd_anchor_in_link(s, parent, &link->r, &E);
+        link->E = kd_mat_mul(&E, &turn);
+        place_body(s, body, child->r, kd_mat_mul(&child->R, &turn));
+    }
+    set_inertia(s, &m->body[body], body, link);
+}
+
+// ---- coordinates at the design position -----------------------------------------------------------------------------
+// World pose of a link's frame at the
+// design position.
+static void design_pose(const kd_system *s, const int *link_body, int link, kd_vec3 *P, kd_mat3 *R)
+{
+    if (link == 0) {
+        *P = kd_vec(0, 0, 0);
+        *R = kd_mat_identity();
+        return;
+    }
+    const kd_body *b = &s->model->body[link_body[link]];
+    kd_mat3        back = kd_mat_transpose(&s->body_R[link_body[link]]);
+    *R = kd_mat_mul(&b->R, &back);
+    *P = kd_vec_sub(b->r, kd_mat_vec(R, s->body_r[link_body[link]]));
+}
+
+// Coordinates of a joint from C, d: exact where the pose is one that the joint can reach.
+void kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x)
+{
+    double turn = atan2(C->x.y - C->y.x, C->x.x + C->y.y);
+    switch (kind) {
+    case KD_TREE_FIXED:
+    case KD_TREE_JOINT_COUNT:
+        break;
+    case KD_TREE_REVOLUTE:
+    case KD_TREE_SCREW:
+        x[0] = turn;
+        break;
+    case KD_TREE_PRISMATIC:
+        x[0] = d.z;
+        break;
+    case KD_TREE_CYLINDRICAL:
+        x[0] = turn, x[1] = d.z;
+        break;
+    case KD_TREE_UNIVERSAL:
+        x[0] = atan2(C->x.y, C->x.x), x[1] = atan2(C->y.z, C->z.z);
+        break;
+    case KD_TREE_PLANAR:
+        x[0] = d.x, x[1] = d.y, x[2] = turn;
+        break;
+    case KD_TREE_SPHERICAL:
+        kd_quat_to(kd_quat_of_matrix(C), x);
+        break;
+    case KD_TREE_FREE:
+        kd_vec_to(d, x);
+        kd_quat_to(kd_quat_of_matrix(C), x + 3);
+        break;
+    case KD_TREE_CARDAN: // the y axis is (-sin x3 cos x4, cos x3 cos x4, sin x4)
+        kd_vec_to(d, x);
+        x[3] = atan2(-C->y.x, C->y.y);
+        x[4] = atan2(C->y.z, hypot(C->y.x, C->y.y));
+        x[5] = atan2(-C->x.z, C->z.z);
+        break;
+    }
+}
+
+static void set_design(kd_system *s, const int *link_body)
+{
+    for (int i = 1; i < s->tree.nlinks; i++) {
+        const kd_link *link = &s->tree.link[i];
+        kd_vec3        P0, P;
+        kd_mat3        R0, R;
+        design_pose(s, link_body, link->parent, &P0, &R0);
+        design_pose(s, link_body, i, &P, &R);
+        kd_mat3 RA = kd_mat_mul(&R0, &link->E);
+        kd_vec3 rA = kd_vec_add(P0, kd_mat_vec(&R0, link->r));
+        kd_mat3 C = kd_mat_tmul(&RA, &R);
+        kd_joint_coordinates_of_pose(link->kind, &C, kd_mat_tvec(&RA, kd_vec_sub(P, rA)), s->design + link->position);
+    }
+}
+
+// ---- prescribed coordinates -----------------------------------------------------------------------------------------
+// dof of coordinate i of a
+// joint that is in the tree; -1: it is not one dof (planar joints used backwards).
+int kd_edge_dof(const kd_system *s, int joint, int i)
+{
+    const kd_tree_edge *edge = &s->edge[joint];
+    kd_joint_kind       kind = s->model->joint[joint].def.kind;
+    if (edge->link == 0 || kind == KD_SPHERICAL) return -1;
+    if (edge->reversed && (kind == KD_PLANAR || kind == KD_FREE || kind == KD_CARDAN)) return -1;
+    if (edge->reversed && kind == KD_UNIVERSAL) i = 1 - i;
+    return s->tree.link[edge->link].dof + i;
+}
+
+// Equations of motion have at least one coordinate: where all are prescribed, the last one stays, with a row.
+static void leave_one(bool *prescribed, int ndof)
+{
+    for (int k = 0; k < ndof; k++)
+        if (!prescribed[k]) return;
+    if (ndof > 0) prescribed[ndof - 1] = false;
+}
+
+static kd_status finish_tree(kd_system *s)
+{
+    kd_tree *tree = &s->tree;
+    int      ndof = 0;
+    for (int i = 1; i < tree->nlinks; i++) {
+        tree->link[i].dof = ndof;
+        ndof += kd_tree_joint_dofs(tree->link[i].kind);
+    }
+    bool *prescribed = kd_cut_bool(&s->arena, ndof);
+    if (!prescribed) return KD_ERR_MEMORY;
+    for (int j = 0; j < s->model->njoints; j++)
+        for (int i = 0; i < kd_joint_coordinates(s->model->joint[j].def.kind); i++) {
+            int dof = s->model->joint[j].def.motion[i] ? kd_edge_dof(s, j, i) : -1;
+            if (dof >= 0) prescribed[dof] = true;
+        }
+    leave_one(prescribed, ndof);
+    for (int k = 0; k < ndof; k++) s->prescribed = s->prescribed || prescribed[k];
+    return kd_tree_finish(tree, prescribed);
+}
+
+// ---- all ------------------------------------------------------------------------------------------------------------
+static bool cut_plan(plan *t, const kd_model *m, kd_arena *arena)
+{
+    t->n = m->nbodies + 1;
+    t->parent = kd_cut_int(arena, t->n);
+    t->joint = kd_cut_int(arena, t->n);
+    t->depth = kd_cut_int(arena, t->n);
+    t->first = kd_cut_int(arena, t->n);
+    t->child = kd_cut_int(arena, t->n);
+    t->brother = kd_cut_int(arena, t->n);
+    t->order = kd_cut_int(arena, t->n);
+    t->next = kd_cut_int(arena, 2 * m->njoints);
+    t->heap = kd_cut_int(arena, 2 * m->njoints + 1);
+    t->height = kd_cut_int(arena, m->njoints);
+    return !arena->failed;
+}
+
+kd_status kd_system_topology(kd_system *s)
+{
+    const kd_model *m = s->model;
+    kd_arena        scratch = {0};
+    plan            t = {.edge = s->joints ? s->joints->edge : NULL};
+    kd_status       status = KD_ERR_MEMORY;
+    int             n = m->nbodies + 1;
+    s->body_link = kd_cut_int(&s->arena, m->nbodies);
+    s->body_r = kd_arena_cut(&s->arena, (size_t)m->nbodies, sizeof *s->body_r);
+    s->body_R = kd_arena_cut(&s->arena, (size_t)m->nbodies, sizeof *s->body_R);
+    s->edge = kd_arena_cut(&s->arena, (size_t)m->njoints, sizeof *s->edge);
+    s->tree.nlinks = n;
+    s->tree.bare = s->for_start;
+    s->tree.link = kd_arena_cut(&s->tree.arena, (size_t)n, sizeof *s->tree.link);
+    if (!cut_plan(&t, m, &scratch) || s->arena.failed || s->tree.arena.failed) goto done;
+
+    for (int j = 0; j < m->njoints; j++)
+        s->edge[j] = (kd_tree_edge){.link = 0, .pair = -1, .coordinate = {-1, -1, -1, -1, -1, -1}, .row = -1};
+    span(s, &t);
+    number_links(&t);
+    s->tree.link[0].E = kd_mat_identity();
+    for (int i = 1; i < n; i++) make_link(s, &t, i);
+    status = finish_tree(s);
+    if (status != KD_OK) goto done;
+    status = KD_ERR_MEMORY;
+    s->design = kd_cut_double(&s->arena, s->tree.nposition);
+    if (!s->design) goto done;
+    for (int i = 0; i < n; i++) t.order[i]--; // link -> body
+    set_design(s, t.order);
+    status = KD_OK;
+done:
+    kd_arena_release(&scratch);
+    return status;
+}

@@ -1,0 +1,138 @@
+// units.c: natural sizes of the coordinates of a model: 1 rad for turns, the size of the bodies for shifts.
+//
+// The size is the longest lever arm: the largest distance of a joint, constraint or force from the centre of mass of
+// its body, or radius of gyration. It grows with the model in the same ratio, exactly for powers of two.
+#include "system/system.h"
+
+#include <math.h>
+
+// The longest arm of a place
+static double reach(const kd_model *m, const kd_anchor *at, double longest)
+{
+    if (at->body < 0) return longest;
+    return fmax(longest, kd_vec_norm(kd_vec_sub(at->r, m->body[at->body].centre)));
+}
+
+static double gyration(const kd_body *b)
+{
+    const double inertia = b->inertia.xx + b->inertia.yy + b->inertia.zz;
+    return b->def.mass > 0 && inertia > 0 ? sqrt(inertia / b->def.mass) : 0;
+}
+
+// Points without arms: as far as the bodies are from each other, or from the origin
+static double spread(const kd_model *m)
+{
+    double longest = 0;
+    for (int i = 1; i < m->nbodies; i++) longest = fmax(longest, kd_vec_norm(kd_vec_sub(m->body[i].r, m->body[0].r)));
+    for (int i = 0; i < m->nbodies && longest == 0; i++) longest = kd_vec_norm(m->body[i].r);
+    return longest > 0 ? longest : 1;
+}
+
+static double length_of(const kd_model *m)
+{
+    double longest = 0;
+    for (int i = 0; i < m->nbodies; i++) longest = fmax(longest, gyration(&m->body[i]));
+    for (int i = 0; i < m->njoints; i++) longest = reach(m, &m->joint[i].from, reach(m, &m->joint[i].to, longest));
+    for (int i = 0; i < m->nconstraints; i++)
+        longest = reach(m, &m->constraint[i].from, reach(m, &m->constraint[i].to, longest));
+    for (int i = 0; i < m->nforces; i++) longest = reach(m, &m->force[i].from, reach(m, &m->force[i].to, longest));
+    return longest > 0 ? longest : spread(m);
+}
+
+// Is dof k of a joint a shift? (the table of tree.h)
+static bool is_shift(kd_tree_joint kind, int k)
+{
+    switch (kind) {
+    case KD_TREE_PRISMATIC:
+        return true;
+    case KD_TREE_CYLINDRICAL:
+        return k == 1;
+    case KD_TREE_PLANAR:
+        return k < 2;
+    case KD_TREE_FREE:
+    case KD_TREE_CARDAN:
+        return k < 3;
+    default:
+        return false;
+    }
+}
+
+double *kd_system_units(kd_system *s)
+{
+    const kd_tree *tree = &s->tree;
+    const double   length = length_of(s->model);
+    double        *unit = kd_cut_double(&s->arena, s->nv);
+    for (int j = 0; unit && j < s->nv; j++) {
+        const int      dof = tree->v_dof[j];
+        const kd_link *link = &tree->link[tree->dof_link[dof]];
+        unit[j] = is_shift(link->kind, dof - link->dof) ? length : 1.0;
+    }
+    return unit;
+}
+
+double *kd_system_position_units(kd_system *s)
+{
+    const kd_tree *tree = &s->tree;
+    const double   length = length_of(s->model);
+    double        *unit = kd_cut_double(&s->arena, s->np);
+    for (int i = 0; unit && i < s->np; i++) unit[i] = 1.0;
+    for (int l = 1; unit && l < tree->nlinks; l++) {
+        const kd_link *link = &tree->link[l];
+        for (int k = 0; k < kd_tree_joint_positions(link->kind); k++) {
+            const int i = s->p_of_x[link->position + k];
+            if (i >= 0 && is_shift(link->kind, k)) unit[i] = length;
+        }
+    }
+    return unit;
+}
+
+// ---- time -----------------------------------------------------------------------------------------------------------
+
+static double largest(const double *x, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) most = fmax(most, isnan(x[i]) ? 0 : fabs(x[i]));
+    return most;
+}
+
+// The largest speed at the start, in natural units [1/s]
+static double start_rate(const kd_model *m, double length)
+{
+    double rate = 0;
+    for (int i = 0; i < m->nbodies; i++) {
+        const kd_body_def *b = &m->body[i].def;
+        rate = fmax(rate, fmax(largest(b->velocity, 3) / length, largest(b->angular_velocity, 3)));
+    }
+    for (int i = 0; i < m->njoints; i++) {
+        const kd_tree_joint kind = kd_tree_joint_of(m->joint[i].def.kind);
+        for (int k = 0; k < kd_tree_joint_dofs(kind); k++)
+            rate = fmax(rate, largest(&m->joint[i].def.v[k], 1) / (is_shift(kind, k) ? length : 1));
+    }
+    return rate;
+}
+
+// The fastest spring alone: sqrt(k / m), k / J of the lightest body that moves [1/s]
+static double spring_rate(const kd_model *m, double length)
+{
+    double stiffness = 0, mass = 0;
+    for (int i = 0; i < m->nbodies; i++) mass = fmax(mass, m->body[i].def.mass);
+    for (int i = 0; i < m->nforces; i++) {
+        const kd_force     *f = &m->force[i];
+        const kd_tree_joint kind = f->joint < 0 ? KD_TREE_FIXED : kd_tree_joint_of(m->joint[f->joint].def.kind);
+        const bool          turn = f->def.kind == KD_RSDA || (f->joint >= 0 && !is_shift(kind, f->def.coordinate - 1));
+        if (f->def.kind != KD_TSDA && f->def.kind != KD_RSDA && f->def.kind != KD_JOINT_SPRING) continue;
+        stiffness = fmax(stiffness, fabs(f->def.stiffness) / (turn ? length * length : 1));
+    }
+    return mass > 0 ? sqrt(stiffness / mass) : 0;
+}
+
+// Natural time: of gravity over the length of the model or of the start, whichever is faster; without both, of the
+// springs; without them, 1 s. It grows with the times of the model in the same ratio, exactly for powers of two.
+double kd_system_time(const kd_system *s)
+{
+    const kd_model *m = s->model;
+    const double    length = length_of(m), g = sqrt(largest(m->gravity, 3) / length);
+    double          rate = fmax(g, start_rate(m, length));
+    if (rate == 0) rate = spring_rate(m, length);
+    return rate > 0 ? 1 / rate : 1;
+}

@@ -1,0 +1,869 @@
+// unseen.c: what laws hold between the ends of a step that the step has not seen.
+// Method: docs/methods/intervals.md
+//
+// A method sees a law at its nodes. Between them the law may rise and fall again: a pulse in time, a band of a
+// coordinate, a gap that closes and opens. The variables of a law move along cubics between the ends of the step (value
+// and rate known at both), so that ranges of the law are known for every part of it. Each law is taken apart into the
+// terms of its sum; of a term
+//
+//     seen      hull of the values at the nodes and of the cubic by values and slopes at the ends, widened by a quarter
+//     over(I)   how far its range on a part I of the step reaches beyond that, sure(I): how far all of it does
+//     effect    sum over(I) |I| h times the mobility: change of velocity in tolerances (forces), the largest of them
+//               (prescribed positions)
+//
+// Parts are halved until the effect is below the threshold, or what is surely beyond it is above: then the step is too
+// long, and should end where that begins.
+//
+// Prescribed motions act by their accelerations, too, which the range of their values does not tell: their velocities
+// and positions at the end must follow from their accelerations inside of the step.
+#include <math.h>
+#include <string.h>
+
+#include "element/loads.h"
+
+#define THRESHOLD 5.0   // [tolerances] effects that matter
+#define WIDER 0.25      // part of what was seen by which a smooth curve may leave it
+#define SLOPE 1e-5      // part of the step for slopes at its ends
+#define FOLLOWED 0.0625 // part of the step along which a slope must hold to count
+#define BENT 0.3        // of a change: so far from a straight line is smooth
+#define PARTS 64        // of one step, for one term
+#define NARROW 1e-13    // a part that is not halved
+#define MARGIN 0.1      // of the bend of a cubic: the motion is none
+#define RENEWED 16      // looks after which mobilities are found anew
+#define BESIDE 0.02     // of the threshold: effect of a part that belongs to what was found
+#define BEGUN 4.0       // of the threshold: effect of what has begun where the step ends
+#define SMALL 0.01      // part of the velocity: the same
+#define DOUBLINGS 40    // of the length from its foot
+#define ABRUPT 100.0    // [tolerances] most effect of what sets in or ends within a step
+#define ABRUPT_WANTED 25.0
+#define LEAST_CONSTANT 1e-3 // part of the step, at its ends
+#define HARMLESS 100.0      // [tolerances] an effect that is not decided, but cannot be more
+#define QUIET 10.0          // [tolerances] variables that move less leave a law at rest
+#define PAUSE 16            // steps in which a law that bounds could not decide is left alone
+#define QUICK_PARTS 8       // of the first look
+#define PROBES 8
+#define BISECTIONS 40
+#define INSIDE 0.25 // of what was found: length of the step into it where that is not known
+#define LONGEST 0.8 // part of the step that is left at most
+
+enum { SLOT_TIME = 0 }; // as system.c makes it
+
+static const kd_interval all = {-INFINITY, INFINITY};
+
+// ---- the list of laws -----------------------------------------------------------------------------------------------
+
+// Times, coordinates and states move smoothly; inputs and outputs of controllers have laws of their own.
+static bool is_smooth(int slot, const void *context)
+{
+    const kd_system *s = context;
+    switch (s->slot[slot].kind) {
+    case KD_SLOT_INPUT:
+    case KD_SLOT_OUT:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static bool reads_outputs(const kd_system *s, const kd_expr *e)
+{
+    for (int i = 0; e && i < kd_expr_slot_count(e); i++)
+        if (s->slot[kd_expr_slot(e, i)].kind == KD_SLOT_OUT) return true;
+    return false;
+}
+
+static void add_slots_of(kd_law *law, const kd_expr *e)
+{
+    for (int i = 0; e && i < kd_expr_slot_count(e); i++) law->slot[law->nslots++] = kd_expr_slot(e, i);
+}
+
+// The variables of a law; where it reads outputs of controllers those that controllers read as well
+static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load *load)
+{
+    int n = (e ? kd_expr_slot_count(e) : 0) + (load ? load->nvariables : 0);
+    law->wide = reads_outputs(s, e);
+    for (int i = 0; load && i < load->nvariables; i++)
+        law->wide = law->wide || s->slot[load->variable[i]].kind == KD_SLOT_OUT;
+    for (int k = 0; law->wide && k < s->nloads; k++)
+        if (s->load[k].class == &kd_load_state && s->load[k].law[0]) n += kd_expr_slot_count(s->load[k].law[0]);
+    law->slot = kd_cut_int(&s->arena, n);
+    if (!law->slot && n > 0) return false;
+    add_slots_of(law, e);
+    for (int i = 0; load && i < load->nvariables; i++) law->slot[law->nslots++] = load->variable[i];
+    for (int k = 0; law->wide && k < s->nloads; k++)
+        if (s->load[k].class == &kd_load_state) add_slots_of(law, s->load[k].law[0]);
+    for (int i = 0; i < law->nslots; i++)
+        s->laws_of_motion = s->laws_of_motion || law->wide || s->slot[law->slot[i]].kind == KD_SLOT_MEASURE;
+    return true;
+}
+
+// Constraints are 0 along the motion, however their terms move: ranges of several variables together say nothing.
+static int keep_single(kd_expr_term *term, int n)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        if (term[i].single) term[kept++] = term[i];
+    return kept;
+}
+
+static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load *of_bounds, double *work)
+{
+    kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0, true, false, false}};
+    int          n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
+    if (law.effect == KD_EFFECT_VALUE) n = keep_single(term, n);
+    if (n == 0) return KD_OK;
+    law.nterms = n;
+    law.term = kd_arena_cut(&s->arena, (size_t)n, sizeof *law.term);
+    if (!law.term || !add_slots(s, &law, law.expr ? law.expr : of_bounds->law[0], of_bounds)) return KD_ERR_MEMORY;
+    for (int i = 0; i < n; i++) law.term[i] = term[i];
+    kd_law *grown = kd_grow(s->law, s->nlaws, capacity, sizeof *grown);
+    if (!grown) return KD_ERR_MEMORY;
+    s->law = grown;
+    law.box = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nslots : 0;
+    s->law[s->nlaws++] = law;
+    return KD_OK;
+}
+
+// What a law of a load does: a force along a channel, the rate of a state, or (valve, inflow) more than is known
+static kd_law law_of_load(const kd_load *load, int i)
+{
+    kd_law law = {.name = load->name, .expr = load->law[i], .load = load, .factor = 1.0};
+    if (load->class == &kd_load_state) {
+        law.effect = KD_EFFECT_RATE;
+        law.state = load->state;
+        if (load->state_def->kind == KD_STATE_LAG) law.factor = 1.0 / load->state_def->time_constant;
+    } else if (load->class == &kd_load_hydraulic || load->class == &kd_load_air_spring || load->nchannels == 0) {
+        law.effect = KD_EFFECT_VALUE;
+    } else {
+        law.measure = load->channel[i < load->nchannels ? i : 0];
+    }
+    if (load->class == &kd_load_tyre || load->class == &kd_load_tyre_slip) law.factor = load->def->stiffness; // a road
+    return law;
+}
+
+static kd_status add_load(kd_system *s, const kd_load *load, int *capacity, double *work)
+{
+    kd_status status = KD_OK;
+    if (load->class->bounds)
+        status =
+            add_law(s, capacity, (kd_law){.name = load->name, .load = load, .measure = load->channel[0], .factor = 1.0},
+                    load, work);
+    for (int i = 0; i < 6 && status == KD_OK; i++)
+        if (load->law[i]) status = add_law(s, capacity, law_of_load(load, i), NULL, work);
+    return status;
+}
+
+static kd_status add_rows(kd_system *s, const kd_row *row, int n, int *capacity, double *work)
+{
+    kd_status status = KD_OK;
+    for (int i = 0; i < n && status == KD_OK; i++) {
+        const kd_expr *const of[] = {row[i].target, row[i].expr};
+        for (int k = 0; k < 2 && status == KD_OK; k++)
+            if (of[k])
+                status = add_law(s, capacity,
+                                 (kd_law){.name = row[i].name, .expr = of[k], .effect = KD_EFFECT_VALUE, .factor = 1.0},
+                                 NULL, work);
+    }
+    return status;
+}
+
+static const char *name_of_motion(const kd_system *s, int dof)
+{
+    for (int j = 0; j < s->model->njoints; j++)
+        if (s->edge[j].link == s->tree.dof_link[dof]) return s->model->joint[j].name;
+    return "motion";
+}
+
+static kd_status add_all(kd_system *s, int *capacity, double *work)
+{
+    kd_status status = KD_OK;
+    for (int i = 0; i < s->nloads && status == KD_OK; i++) status = add_load(s, &s->load[i], capacity, work);
+    if (status == KD_OK) status = add_rows(s, s->row_g, s->nrows_g, capacity, work);
+    if (status == KD_OK) status = add_rows(s, s->row_h, s->nrows_h, capacity, work);
+    for (int i = 0; s->motion && i < s->tree.ndof && status == KD_OK; i++)
+        if (s->motion[i])
+            status = add_law(
+                s, capacity,
+                (kd_law){.name = name_of_motion(s, i), .expr = s->motion[i], .effect = KD_EFFECT_VALUE, .factor = 1.0},
+                NULL, work);
+    return status;
+}
+
+kd_status kd_system_list_laws(kd_system *s)
+{
+    int size = 0, capacity = 0;
+    for (int i = 0; i < s->nexprs; i++)
+        size = kd_expr_work_size(s->expr[i]) > size ? kd_expr_work_size(s->expr[i]) : size;
+    double *work = kd_alloc((size_t)(size > 0 ? size : 1) * sizeof *work);
+    if (!work) return KD_ERR_MEMORY;
+    kd_status status = s->for_start ? KD_OK : add_all(s, &capacity, work);
+    kd_free(work);
+    return status;
+}
+
+// Elements written in C tell nothing about their laws.
+const char *kd_system_unsearched(int i, void *context)
+{
+    const kd_system *s = context;
+    for (int k = 0; k < s->nloads; k++)
+        if (s->load[k].user && i-- == 0) return s->load[k].name;
+    return NULL;
+}
+
+bool kd_unseen_cut(const kd_system *s, kd_arena *arena, kd_unseen_work *u)
+{
+    for (int i = 0; i < 2 && s->nlaws > 0; i++) {
+        u->end[i].state = kd_cut_double(arena, s->np + s->nv + s->nr);
+        u->end[i].value = kd_cut_double(arena, s->nmeasures);
+        u->end[i].rate = kd_cut_double(arena, s->nmeasures);
+        u->end[i].u = kd_cut_double(arena, 2 * s->model->ninputs);
+    }
+    u->mobility = kd_cut_double(arena, s->nlaws);
+    u->speed = kd_cut_double(arena, s->nlaws);
+    u->pause = kd_cut_int(arena, s->nlaws);
+    u->term = kd_arena_cut(arena, 2 * KD_LAW_TERMS, sizeof *u->term);
+    const int boxes = s->nlaws > 0 ? s->law[s->nlaws - 1].box + s->law[s->nlaws - 1].nslots : 0;
+    u->box = kd_arena_cut(arena, (size_t)boxes + 1, sizeof *u->box);
+    u->box_limit = kd_cut_double(arena, s->nlaws);
+    u->reach = kd_cut_double(arena, s->nlaws);
+    u->wait = kd_cut_int(arena, s->nlaws);
+    u->waited = kd_cut_int(arena, s->nlaws);
+    for (int i = 0; i < s->nlaws && !arena->failed; i++) u->box_limit[i] = -1.0;
+    u->mass = kd_cut_double(arena, s->nlaws > 0 && s->tree.column ? s->tree.column[s->nv] : 0);
+    return !arena->failed;
+}
+
+// ---- the ends of a step ---------------------------------------------------------------------------------------------
+
+static bool is_end(const kd_system *s, const kd_unseen_end *e, const kd_point *x)
+{
+    const size_t p = (size_t)s->np, v = (size_t)s->nv, r = (size_t)s->nr, d = sizeof(double);
+    return e->t == x->t && memcmp(e->state, x->p, p * d) == 0 && memcmp(e->state + p, x->v, v * d) == 0 &&
+           (r == 0 || memcmp(e->state + p + v, x->r, r * d) == 0);
+}
+
+static void take_end(kd_work *w, const kd_point *x, kd_unseen_end *e)
+{
+    const kd_system *s = w->system;
+    const size_t p = (size_t)s->np, v = (size_t)s->nv, d = sizeof(double), n = (size_t)s->upto[KD_FOR_LOADS].measures;
+    kd_point     own = *x; // stamps are those of its owner
+    own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
+    kd_work_forget(w);
+    if (s->laws_of_motion) kd_work_velocity(w, &own, KD_FOR_LOADS);
+    e->t = x->t;
+    memcpy(e->state, x->p, p * d);
+    memcpy(e->state + p, x->v, v * d);
+    if (s->nr > 0) memcpy(e->state + p + v, x->r, (size_t)s->nr * d);
+    if (s->laws_of_motion) {
+        memcpy(e->value, w->value, n * d);
+        memcpy(e->rate, w->rate, n * d);
+    }
+    for (int k = 0; k < s->model->ninputs; k++) e->u[k] = x->u[k], e->u[s->model->ninputs + k] = x->du[k];
+}
+
+// Effect of a unit of each law per time, by the inertia M_ii of the velocities that it acts on
+static double inertia_of(const kd_work *w, int velocity)
+{
+    const kd_tree *tree = &w->system->tree;
+    if (!tree->column) { // a large model: of the link alone
+        const kd_link *link = &tree->link[tree->dof_link[tree->v_dof[velocity]]];
+        return link->mass > 0.0 ? link->mass : 1.0;
+    }
+    for (int k = tree->column[velocity]; k < tree->column[velocity + 1]; k++)
+        if (tree->row[k] == velocity) return w->unseen.mass[k];
+    return 0.0;
+}
+
+// speed: of the velocity that answers most, in tolerances
+static double mobility_along(const kd_work *w, int measure, const kd_step_seen *seen, double *speed)
+{
+    const kd_system  *s = w->system;
+    const kd_measure *m = &s->measure[measure];
+    const double     *v0 = w->unseen.end[0].state + s->np, *v1 = w->unseen.end[1].state + s->np;
+    const int         n = m->kind == KD_MEASURE_DOF ? 1 : s->pair[m->pair].nsteps;
+    double            most = 0.0;
+    for (int l = 0; l < n; l++) {
+        const int dof = m->kind == KD_MEASURE_DOF ? m->dof : s->pair[m->pair].step[l].dof, i = s->tree.dof_v[dof];
+        if (i < 0) continue;
+        const double slope = w->slope[w->slope_at[measure] + l], inertia = inertia_of(w, i);
+        const double tolerance = seen->rtol * fmax(fabs(v0[i]), fabs(v1[i])) + seen->atol;
+        if (!(inertia > 0.0) || fabs(slope) / (inertia * tolerance) <= most) continue;
+        most = fabs(slope) / (inertia * tolerance);
+        *speed = fabs(v0[i]) / tolerance;
+    }
+    return most;
+}
+
+// At the end of the step, which the work object has just been at
+static void find_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point *x1)
+{
+    const kd_system *s = w->system;
+    kd_point         own = *x1;
+    own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
+    kd_work_forget(w);
+    kd_work_axes(w, &own, KD_FOR_LOADS);
+    if (s->tree.column) kd_tree_mass(&s->tree, &w->motion, w->unseen.mass);
+    for (int i = 0; i < s->nlaws; i++) {
+        const kd_law *law = &s->law[i];
+        const double *r = w->unseen.end[1].state + s->np + s->nv;
+        w->unseen.speed[i] = 0.0;
+        w->unseen.mobility[i] = law->effect == KD_EFFECT_FORCE
+                                    ? mobility_along(w, law->measure, seen, &w->unseen.speed[i])
+                                : law->effect == KD_EFFECT_RATE ? 1.0 / (seen->rtol * fabs(r[law->state]) + seen->atol)
+                                                                : 1.0;
+    }
+    w->unseen.age = 0;
+}
+
+// ---- variables along the step ---------------------------------------------------------------------------------------
+
+// A cubic over 0 .. 1 with the slopes v
+typedef struct cubic {
+    double s[2], v[2];
+} cubic;
+
+static double cubic_at(const cubic *c, double x, double *slope, double *bend)
+{
+    const double y = 1.0 - x, rise = c->s[1] - c->s[0];
+    *slope = y * (y - 2.0 * x) * c->v[0] + x * (x - 2.0 * y) * c->v[1] + 6.0 * x * y * rise;
+    *bend = (6.0 * x - 4.0) * c->v[0] + (6.0 * x - 2.0) * c->v[1] + 6.0 * (y - x) * rise;
+    return x < 0.5 ? c->s[0] + x * (y * y * c->v[0] - x * y * c->v[1] + x * (3.0 - 2.0 * x) * rise)
+                   : c->s[1] - y * (y * (3.0 - 2.0 * y) * rise + x * x * c->v[1] - x * y * c->v[0]);
+}
+
+static kd_interval hull(const double *c, int n, double margin)
+{
+    kd_interval range = {c[0], c[0]};
+    for (int i = 1; i < n; i++) range = (kd_interval){fmin(range.lower, c[i]), fmax(range.upper, c[i])};
+    range = (kd_interval){range.lower - margin, range.upper + margin};
+    return range.lower <= range.upper ? range : all;
+}
+
+// Value (level 0) or slope (level 1) between a and b, by Bernstein's coefficients of this part
+static kd_interval cubic_range(const cubic *c, double a, double b, int level)
+{
+    double       va, vb, ba, bb;
+    const double w = b - a, sa = cubic_at(c, a, &va, &ba), sb = cubic_at(c, b, &vb, &bb);
+    const double bend = MARGIN * w * fabs(vb - va);
+    if (level == 0) return hull((double[]){sa, sa + w / 3.0 * va, sb - w / 3.0 * vb, sb}, 4, 0.125 * bend);
+    return hull((double[]){va, va + 0.5 * w * ba, vb}, 3, 0.0);
+}
+
+static kd_interval range_of_measure(const kd_work *w, kd_slot at, double h, double a, double b)
+{
+    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
+    const kd_measure    *m = &w->system->measure[at.index];
+    const double         pi = 3.14159265358979323846, v0 = e0->rate[at.index], v1 = e1->rate[at.index];
+    if (at.level > 1) return all;
+    if (!kd_measure_has_value(m)) // rates alone: straight
+        return hull((double[]){v0 + a * (v1 - v0), v0 + b * (v1 - v0)}, 2, 0.0);
+    const cubic c = {{e0->value[at.index], e1->value[at.index]}, {h * v0, h * v1}};
+    if (m->kind == KD_MEASURE_ANGLE && m->turns < 0 && fabs(c.s[1] - c.s[0] - 0.5 * (c.v[0] + c.v[1])) > pi)
+        return at.level == 0 ? (kd_interval){-pi, pi} : hull((double[]){v0, v1}, 2, 0.0); // jumped over pi
+    kd_interval range = cubic_range(&c, a, b, at.level);
+    if (at.level == 1) range = (kd_interval){range.lower / h, range.upper / h};
+    return range;
+}
+
+// Inputs by their expressions, those of the caller by what is known at the ends
+static kd_interval range_of_input(kd_work *w, int k, double h, double a, double b)
+{
+    const kd_system     *s = w->system;
+    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
+    const int            nu = s->model->ninputs;
+    const kd_interval    time = {a > 0.0 ? e0->t + a * h : e0->t, b < 1.0 ? e0->t + b * h : e1->t};
+    if (!w->unseen.foreign && s->input[k]) return kd_expr_bounds(s->input[k], &time, w->breaks.work);
+    const cubic c = {{e0->u[k], e1->u[k]}, {h * e0->u[nu + k], h * e1->u[nu + k]}};
+    return cubic_range(&c, a, b, 0);
+}
+
+// Do inputs follow their expressions? If not, a function in C gives them.
+static void check_inputs(kd_work *w, const kd_unseen_end *e)
+{
+    const kd_system  *s = w->system;
+    const kd_interval t = {e->t, e->t};
+    for (int k = 0; k < s->model->ninputs && !w->unseen.foreign; k++) {
+        const double      start = s->model->input[k].def.start;
+        const kd_interval u =
+            s->input[k] ? kd_expr_bounds(s->input[k], &t, w->breaks.work) : (kd_interval){start, start};
+        if (!(u.lower <= e->u[k] && e->u[k] <= u.upper)) w->unseen.foreign = s->model->input[k].name;
+    }
+}
+
+kd_interval kd_unseen_range(kd_work *w, const kd_point *x1, int i, double a, double b)
+{
+    const kd_system     *s = w->system;
+    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
+    const kd_slot        at = s->slot[i];
+    const double         h = e1->t - e0->t;
+    switch (at.kind) {
+    case KD_SLOT_TIME:
+        return (kd_interval){a > 0.0 ? e0->t + a * h : e0->t, b < 1.0 ? e0->t + b * h : e1->t};
+    case KD_SLOT_INPUT:
+        return range_of_input(w, at.index, h, a, b);
+    case KD_SLOT_STATE: {
+        const double r0 = e0->state[s->np + s->nv + at.index], r1 = e1->state[s->np + s->nv + at.index];
+        return w->enclosure.state[at.index] = hull((double[]){r0 + a * (r1 - r0), r0 + b * (r1 - r0)}, 2, 0.0);
+    }
+    case KD_SLOT_DISCRETE:
+        return (kd_interval){x1->z[at.index], x1->z[at.index]};
+    case KD_SLOT_MEASURE:
+        return range_of_measure(w, at, h, a, b);
+    default:
+        return all;
+    }
+}
+
+// Ranges of the terms of a law between the parts a and b of the step
+static void ranges_of(kd_work *w, const kd_law *law, const kd_point *x1, double a, double b, kd_interval *out)
+{
+    const kd_system *s = w->system;
+    kd_interval     *slot = w->enclosure.slot;
+    for (int k = 0; k < law->nslots; k++) slot[law->slot[k]] = kd_unseen_range(w, x1, law->slot[k], a, b);
+    if (law->wide) {
+        for (int i = 0; i < s->nr; i++) {
+            const double *r0 = w->unseen.end[0].state + s->np + s->nv, *r1 = w->unseen.end[1].state + s->np + s->nv;
+            w->enclosure.state[i] = hull((double[]){r0[i] + a * (r1[i] - r0[i]), r0[i] + b * (r1[i] - r0[i])}, 2, 0.0);
+        }
+        kd_range_outputs(w, slot);
+    }
+    if (!law->expr) {
+        out[0] = law->load->class->bounds(law->load, slot, w);
+        return;
+    }
+    (void)kd_expr_bounds(law->expr, slot, w->breaks.work);
+    for (int k = 0; k < law->nterms; k++) out[k] = w->breaks.work[law->term[k].entry];
+}
+
+// ---- what was seen --------------------------------------------------------------------------------------------------
+
+static double middle(kd_interval a)
+{
+    return 0.5 * (a.lower + a.upper);
+}
+
+static void widen(kd_interval *band, double value)
+{
+    if (!isfinite(value)) return;
+    band->lower = fmin(band->lower, value);
+    band->upper = fmax(band->upper, value);
+}
+
+// The values of all terms at a part of the step; the variables of the work object are overwritten
+static void values_at(kd_work *w, const kd_law *law, const kd_point *x1, double part, double *out)
+{
+    if (law->expr && !law->wide) {
+        for (int i = 0; i < law->nslots; i++)
+            w->slot[law->slot[i]] = middle(kd_unseen_range(w, x1, law->slot[i], part, part));
+        (void)kd_expr_value(law->expr, w->slot, w->expr_work);
+        for (int k = 0; k < law->nterms; k++) out[k] = w->expr_work[law->term[k].entry];
+        return;
+    }
+    kd_interval term[KD_LAW_TERMS];
+    ranges_of(w, law, x1, part, part, term);
+    for (int k = 0; k < law->nterms; k++) out[k] = middle(term[k]);
+}
+
+static double term_at(kd_work *w, const kd_law *law, int k, const kd_point *x1, double part)
+{
+    double value[KD_LAW_TERMS];
+    values_at(w, law, x1, part, value);
+    return value[k];
+}
+
+// The slope at an end where the term has the value f, inward along direction; 0 where the term does not follow it even
+// for a short way: a jump, or the foot of a pulse
+static double slope_at(kd_work *w, const kd_law *law, int k, const kd_point *x1, double end, double f, double direction)
+{
+    const double slope = (term_at(w, law, k, x1, end + direction * SLOPE) - f) / SLOPE;
+    if (slope == 0.0) return 0.0;
+    const double rest = term_at(w, law, k, x1, end + direction * FOLLOWED) - (f + slope * FOLLOWED);
+    return fabs(rest) <= 0.5 * fabs(slope) * FOLLOWED ? direction * slope : 0.0;
+}
+
+// A method that does not evaluate at the start of a step knows the law there as far as it goes smoothly to the first
+// node, compared with what it sees.
+static bool is_start_seen(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen, double f0,
+                          kd_interval band)
+{
+    double first = 1.0;
+    for (int i = 0; i < seen->nnodes; i++) first = fmin(first, seen->node[i]);
+    if (first == 0.0) return true;
+    const double f = term_at(w, law, k, x1, first), m = term_at(w, law, k, x1, 0.5 * first);
+    return fabs(m - 0.5 * (f0 + f)) <= BENT * fmax(fabs(f - f0), band.upper - band.lower);
+}
+
+// Values at the nodes, and the cubic by values and slopes at the ends
+static kd_interval seen_of(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen,
+                           double f0, double f1)
+{
+    const cubic c = {{f0, f1}, {slope_at(w, law, k, x1, 0.0, f0, 1.0), slope_at(w, law, k, x1, 1.0, f1, -1.0)}};
+    kd_interval band = {INFINITY, -INFINITY};
+    double      slope, bend;
+    widen(&band, f1);
+    for (int i = 0; i < seen->nnodes; i++)
+        if (seen->node[i] > 0.0) widen(&band, term_at(w, law, k, x1, seen->node[i]));
+    if (is_start_seen(w, law, k, x1, seen, f0, band))
+        for (int i = 0; i < 8; i++) widen(&band, cubic_at(&c, 0.125 * i, &slope, &bend));
+    const double wider = WIDER * (band.upper - band.lower);
+    return band.lower <= band.upper ? (kd_interval){band.lower - wider, band.upper + wider} : all;
+}
+
+// ---- the search -----------------------------------------------------------------------------------------------------
+
+typedef struct part {
+    double a, b, over, sure;
+} part;
+
+typedef struct hunt {
+    const kd_law   *law;
+    int             term;
+    const kd_point *x1;
+    kd_interval     band;    // what was seen
+    double          unit;    // effect of a unit of the term over the whole step, in tolerances
+    double          speed;   // velocity that it changes, the same
+    double          ends[2]; // values of the term there
+    int             n;
+    part            part[PARTS];
+} hunt;
+
+static part judged(const hunt *f, kd_interval range, double a, double b)
+{
+    const kd_interval band = f->band;
+    part              p = {a, b, fmax(fmax(range.upper - band.upper, band.lower - range.lower), 0.0), 0.0};
+    p.sure = fmax(fmax(range.lower - band.upper, band.lower - range.upper), 0.0);
+    return p;
+}
+
+static part look(kd_work *w, const hunt *f, double a, double b)
+{
+    kd_interval term[KD_LAW_TERMS];
+    ranges_of(w, f->law, f->x1, a, b, term);
+    return judged(f, term[f->term], a, b);
+}
+
+// All together: sums over the step, or the largest
+static void sum_up(const hunt *f, double *over, double *sure, int *worst)
+{
+    const bool of_values = f->law->effect == KD_EFFECT_VALUE;
+    double     most = -1.0;
+    *over = *sure = 0.0;
+    *worst = -1;
+    for (int i = 0; i < f->n; i++) {
+        const part  *p = &f->part[i];
+        const double width = p->b - p->a, share = of_values ? p->over : p->over * width;
+        *over = of_values ? fmax(*over, share) : *over + share;
+        *sure = of_values ? fmax(*sure, p->sure) : *sure + p->sure * width;
+        if (share > most && width > NARROW) most = share, *worst = i;
+    }
+}
+
+// Where it begins, and how long it lasts
+static void place_of(const hunt *f, double *from, double *to)
+{
+    *from = 1.0;
+    for (int i = 0; i < f->n; i++)
+        if (f->part[i].sure > 0.0) *from = fmin(*from, f->part[i].a);
+    *to = *from;
+    for (bool more = true; more;) { // what touches it and matters
+        more = false;
+        for (int i = 0; i < f->n; i++) {
+            const part *p = &f->part[i];
+            if (!(f->unit * p->over * (p->b - p->a) > BESIDE * THRESHOLD) && !(p->sure > 0.0)) continue;
+            if (p->b == *from) *from = p->a, more = true;
+            if (p->a == *to) *to = p->b, more = true;
+        }
+    }
+}
+
+// Where the step should end: not before what it has not seen, or the next one would not see it either, but so little
+// behind its foot that the effect is a few tolerances, or a small part of the velocity: the end sees it then, and the
+// error control takes over.
+static double end_inside(kd_work *w, const hunt *f, double from, double to)
+{
+    const double wanted = fmax(BEGUN * THRESHOLD, SMALL * f->speed), length = to - from;
+    double       effect = 0.0, last = 0.0;
+    if (f->law->effect == KD_EFFECT_VALUE) return from + INSIDE * length;
+    for (int j = DOUBLINGS; j >= 0; j--) { // lengths that double
+        const double next = ldexp(length, -j), m = from + 0.5 * (last + next);
+        effect += f->unit * look(w, f, m, m).sure * (next - last);
+        if (effect > wanted) return from + next;
+        last = next;
+    }
+    return from + INSIDE * length;
+}
+
+static void tell(kd_work *w, const hunt *f, double size, kd_hidden *out)
+{
+    double from, to;
+    place_of(f, &from, &to);
+    const double cut = fmin(end_inside(w, f, from, to), LONGEST);
+    if (!(cut < out->part)) return;
+    out->part = cut;
+    out->size = size / THRESHOLD;
+    out->name = f->law->name;
+}
+
+typedef enum finding { CLEAN, HIDDEN, OPEN } finding;
+
+// Parts are halved until it is clear, at most `most` of them; size: effect of what is hidden
+static finding search(kd_work *w, hunt *f, kd_interval whole, int most, double *size)
+{
+    f->n = 1;
+    f->part[0] = judged(f, whole, 0.0, 1.0);
+    for (;;) {
+        double over, sure;
+        int    worst;
+        sum_up(f, &over, &sure, &worst);
+        *size = f->unit * sure;
+        if (*size > THRESHOLD) return HIDDEN;
+        if (!(f->unit * over > THRESHOLD)) return CLEAN;
+        if (f->n >= most || worst < 0) return OPEN;
+        const part   p = f->part[worst];
+        const double m = 0.5 * (p.a + p.b);
+        f->part[worst] = look(w, f, p.a, m);
+        f->part[f->n++] = look(w, f, m, p.b);
+    }
+}
+
+// ---- where a law sets in or ends ------------------------------------------------------------------------------------
+
+// A term that is constant up to a place and not behind it (a gap that closes, a band that is entered) has a kink or a
+// jump there, of which error estimates know little. Such a step may not have much effect: it should end near this
+// place.
+
+// Seen from an end: the part of the step behind (direction 1) or before it
+static double part_from(double end, double direction, double length)
+{
+    return end + direction * length;
+}
+
+// Length of the constant part at an end, where the term has the value f; 0: there is none, 1: all of it
+static double constant_part(kd_work *w, const hunt *f, double end, double direction, double value)
+{
+    double a = LEAST_CONSTANT, b = 1.0;
+    if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, a)) != value) return 0.0;
+    for (int i = 1; i <= PROBES; i++) {
+        b = (double)i / PROBES;
+        if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, b)) != value) break;
+        a = b;
+    }
+    for (int i = 0; i < BISECTIONS && a < b; i++) {
+        const double m = 0.5 * (a + b);
+        if (term_at(w, f->law, f->term, f->x1, part_from(end, direction, m)) != value)
+            b = m;
+        else
+            a = m;
+    }
+    return a;
+}
+
+// How far beyond the constant part the effect has grown to what is wanted; INFINITY: it stays below most
+static double effect_reach(kd_work *w, const hunt *f, double end, double direction, double value, double constant)
+{
+    double effect = 0.0, last = 0.0, reach = INFINITY;
+    for (int j = DOUBLINGS; j >= 0; j--) {
+        const double next = ldexp(1.0 - constant, -j), m = constant + 0.5 * (last + next);
+        effect +=
+            f->unit * fabs(term_at(w, f->law, f->term, f->x1, part_from(end, direction, m)) - value) * (next - last);
+        if (effect > ABRUPT_WANTED && reach == INFINITY) reach = next;
+        last = next;
+    }
+    return effect > ABRUPT ? reach : INFINITY;
+}
+
+static void look_at_edge(kd_work *w, const hunt *f, double end, double direction, kd_hidden *out)
+{
+    const double value = f->ends[end > 0.0];
+    const double constant = constant_part(w, f, end, direction, value);
+    if (!(constant > 0.0 && constant < 1.0)) return;
+    const double reach = effect_reach(w, f, end, direction, value, constant);
+    const double cut = part_from(end, direction, constant + reach); // towards the start: what is left of it then
+    if (!(reach < INFINITY) || !(cut > 0.0 && cut < fmin(out->part, LONGEST))) return;
+    out->part = cut;
+    out->size = ABRUPT;
+    out->name = f->law->name;
+}
+
+// ---- all laws -------------------------------------------------------------------------------------------------------
+
+static double unit_of(const kd_work *w, int i, int term, const kd_step_seen *seen, kd_interval range)
+{
+    const kd_law *law = &w->system->law[i];
+    const double  factor = fabs(law->factor * law->term[term].factor), h = w->unseen.end[1].t - w->unseen.end[0].t;
+    if (law->effect != KD_EFFECT_VALUE) return factor * h * w->unseen.mobility[i];
+    const double size = fmin(fabs(range.lower), fabs(range.upper));
+    return factor / (seen->rtol * (isfinite(size) ? size : 0.0) + seen->atol);
+}
+
+bool kd_unseen_is_small(const kd_work *w, int law, int term, const kd_step_seen *seen, kd_interval range, double longer)
+{
+    return longer * unit_of(w, law, term, seen, range) * (range.upper - range.lower) <= THRESHOLD;
+}
+
+// Most steps: the law goes from one end to the other, through the first node where the start is not seen.
+static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen)
+{
+    const double f0 = f->ends[0], f1 = f->ends[1];
+    kd_interval  band = {f1, f1};
+    double       size;
+    if (seen->node[0] > 0.0) widen(&band, term_at(w, f->law, f->term, f->x1, seen->node[0]));
+    if (!is_start_seen(w, f->law, f->term, f->x1, seen, f0, band)) return false;
+    widen(&band, f0);
+    const double wider = WIDER * (band.upper - band.lower);
+    f->band = (kd_interval){band.lower - wider, band.upper + wider};
+    return search(w, f, whole, QUICK_PARTS, &size) == CLEAN;
+}
+
+static void look_closely(kd_work *w, hunt *f, kd_interval whole, const kd_step_seen *seen, kd_hidden *out)
+{
+    double size, over;
+    int    worst;
+    f->band = seen_of(w, f->law, f->term, f->x1, seen, f->ends[0], f->ends[1]);
+    const finding answer = search(w, f, whole, PARTS, &size);
+    if (answer == HIDDEN) tell(w, f, size, out);
+    if (answer != OPEN || f->law->term[f->term].sum) return; // the terms of a sum have been looked at themselves
+    sum_up(f, &over, &size, &worst);
+    if (f->unit * over <= HARMLESS) return;
+    w->unseen.pause[f->law - w->system->law] = PAUSE;
+    out->undecided = f->law->name;
+}
+
+// Do the variables of a law move by no more than their errors? A stiff law at rest changes by that alone.
+static bool is_at_rest(const kd_work *w, const kd_law *law, const kd_step_seen *seen)
+{
+    for (int k = 0; k < law->nslots; k++) {
+        const kd_slot_kind kind = w->system->slot[law->slot[k]].kind;
+        const kd_interval  range = w->enclosure.slot[law->slot[k]];
+        if (kind != KD_SLOT_MEASURE && kind != KD_SLOT_STATE && kind != KD_SLOT_DISCRETE) return false;
+        const double size = fmax(fabs(range.lower), fabs(range.upper));
+        if (!(range.upper - range.lower <= QUIET * (seen->rtol * size + seen->atol))) return false;
+    }
+    return true;
+}
+
+static void look_at_law(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
+{
+    const kd_law *law = &w->system->law[i];
+    kd_interval  *whole = w->unseen.term;
+    double        ends[2][KD_LAW_TERMS];
+    bool          known = false;
+    if (w->unseen.pause[i] > 0 && w->unseen.pause[i]-- > 0) return;
+    ranges_of(w, law, x1, 0.0, 1.0, whole);
+    if (is_at_rest(w, law, seen)) return;
+    for (int k = 0; k < law->nterms; k++) {
+        const double unit = unit_of(w, i, k, seen, whole[k]);
+        if (unit * (whole[k].upper - whole[k].lower) <= THRESHOLD) continue;
+        hunt f;
+        if (!known) {
+            values_at(w, law, x1, 0.0, ends[0]);
+            values_at(w, law, x1, 1.0, ends[1]);
+            known = true;
+        }
+        f.ends[0] = ends[0][k], f.ends[1] = ends[1][k];
+        f.law = law, f.term = k, f.x1 = x1, f.unit = unit, f.speed = w->unseen.speed[i];
+        if (!is_between_ends(w, &f, whole[k], seen)) look_closely(w, &f, whole[k], seen, out);
+        if (law->effect == KD_EFFECT_VALUE || !law->term[k].abrupt || law->term[k].sum ||
+            !(unit * (whole[k].upper - whole[k].lower) > ABRUPT))
+            continue;
+        look_at_edge(w, &f, 0.0, 1.0, out);
+        look_at_edge(w, &f, 1.0, -1.0, out);
+    }
+}
+
+// ---- prescribed motions ---------------------------------------------------------------------------------------------
+
+// Gauss-Lobatto's rule with five nodes, exact for degree 7
+static const double lobatto_node[] = {0.0, 0.17267316464601146, 0.5, 0.82732683535398854, 1.0};
+static const double lobatto_weight[] = {0.05, 49.0 / 180, 16.0 / 45, 49.0 / 180, 0.05};
+
+// t and inputs at a part of the step, with their rates; false: a function in C gives inputs
+static bool take_time(kd_work *w, double at_part)
+{
+    const kd_system *s = w->system;
+    const double     t0 = w->unseen.end[0].t, t1 = w->unseen.end[1].t;
+    const kd_jet     t = {.x = at_part < 1.0 ? t0 + at_part * (t1 - t0) : t1, .x1 = 1.0};
+    for (int k = 0; k < s->ntime_slots; k++) {
+        const kd_slot at = s->slot[s->time_slot[k]];
+        if (at.kind == KD_SLOT_INPUT && (w->unseen.foreign || !s->input[at.index])) return false;
+        w->jet[s->time_slot[k]] = at.kind == KD_SLOT_TIME ? t : kd_expr_jet(s->input[at.index], &t, w->expr_work);
+    }
+    return true;
+}
+
+// How far the end of the motion is from what this rule makes of its accelerations, in tolerances:
+// u(1) - u(0) - h u'(0) = h^2 int (1 - x) u'' dx,  u'(1) - u'(0) = h int u'' dx
+static double missed_by(const kd_jet u[5], double h, const kd_step_seen *seen)
+{
+    double way = u[4].x - u[0].x - h * u[0].x1, rise = u[4].x1 - u[0].x1;
+    for (int i = 0; i < 5; i++) {
+        way -= h * h * lobatto_weight[i] * (1.0 - lobatto_node[i]) * u[i].x2;
+        rise -= h * lobatto_weight[i] * u[i].x2;
+    }
+    return fmax(fabs(way) / (seen->rtol * fmax(fabs(u[0].x), fabs(u[4].x)) + seen->atol),
+                fabs(rise) / (seen->rtol * fmax(fabs(u[0].x1), fabs(u[4].x1)) + seen->atol));
+}
+
+// A steep rise between two rests has no acceleration at any node: the load would be carried along. The step is halved;
+// the next one is looked at as well.
+static void look_at_drive(kd_work *w, const kd_expr *motion, const char *name, const kd_step_seen *seen, kd_hidden *out)
+{
+    kd_jet u[5];
+    for (int k = 0; k < 5; k++) {
+        if (!take_time(w, lobatto_node[k])) return;
+        u[k] = kd_expr_jet(motion, w->jet, w->expr_work);
+    }
+    const double missed = missed_by(u, w->unseen.end[1].t - w->unseen.end[0].t, seen);
+    if (missed > HARMLESS && isfinite(missed) && out->part > 0.5)
+        *out = (kd_hidden){0.5, missed / HARMLESS, name, out->undecided, 0.0};
+}
+
+static void look_at_drives(kd_work *w, const kd_step_seen *seen, kd_hidden *out)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; s->nv > 0 && i < s->ndrives; i++)
+        look_at_drive(w, s->motion[s->drive[i]], name_of_motion(s, s->drive[i]), seen, out);
+    for (int i = 0; i < s->nrows_g; i++)
+        if (s->row_g[i].target) look_at_drive(w, s->row_g[i].target, s->row_g[i].name, seen, out);
+}
+
+// Both ends: the start is that of the step, or the end of the last one that was looked at, which the motion has
+// smoothly come from.
+static void take_ends(kd_work *w, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen)
+{
+    const kd_system *s = w->system;
+    kd_unseen_work  *u = &w->unseen;
+    if (u->known && (is_end(s, &u->end[1], x0) || (seen->follows && u->end[1].t < x0->t))) {
+        const kd_unseen_end kept = u->end[0];
+        u->end[0] = u->end[1];
+        u->end[1] = kept;
+    } else if (!u->known || !is_end(s, &u->end[0], x0)) {
+        take_end(w, x0, &u->end[0]);
+    }
+    take_end(w, x1, &u->end[1]);
+    if (!u->known || ++u->age >= RENEWED) {
+        check_inputs(w, &u->end[1]);
+        find_mobilities(w, seen, x1);
+    }
+    u->known = true;
+}
+
+kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, void *context, kd_hidden *out)
+{
+    kd_work         *w = context;
+    const kd_system *s = w->system;
+    kd_unseen_work  *u = &w->unseen;
+    const double     h = x1->t - x0->t;
+    if (s->nlaws == 0 || !(h > 0.0)) return KD_EVAL_OK;
+    take_ends(w, x0, x1, seen);
+    for (int i = 0; i < s->nlaws; i++) {
+        if (kd_box_holds(w, i, x1, h) || kd_box_make(w, i, x1, h, seen)) continue;
+        if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]); // steps in between were not looked at
+        look_at_law(w, i, x1, seen, out);
+    }
+    if (u->end[0].t != x0->t) take_end(w, x0, &u->end[0]);
+    look_at_drives(w, seen, out);
+    out->clear = out->part < INFINITY ? 0.0 : kd_box_ahead(w, h);
+    if (u->foreign) out->undecided = u->foreign;
+    return KD_EVAL_OK;
+}

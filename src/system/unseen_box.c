@@ -1,0 +1,254 @@
+// unseen_box.c: boxes of the variables of a law in which nothing can hide, so that steps inside are not searched.
+// Method: docs/methods/intervals.md
+//
+// In a box every term of the law is bent no more than a polynomial of low degree (kd_expr_bends: no branch changes,
+// each function sees less than its own length), or its whole range has less effect than matters. A step whose variables
+// stay in the box is clear. The box is made around a step that was searched, as many steps wide as the law allows.
+#include <math.h>
+
+#include "element/loads.h"
+
+#define BENT_MOST 8.0 // degree of a polynomial that the error control of every method sees
+#define REACH_FIRST 16.0
+#define REACH_MOST 64.0 // widths of the step on each side
+#define REACH_LEAST 0.5
+#define LATER 1.25 // times the reach that was found: the next one
+#define TRIES 3
+#define BEHIND 0.5   // widths of the step against the direction of the motion
+#define MARGIN 10.0  // [tolerances] least width
+#define GROWTH 2.0   // of h times mobility, for which small effects are small
+#define RATIO 4.0    // of forces of a gap that stays closed
+#define WAIT_MOST 16 // steps from try to try
+#define FASTER 1.5   // than at the end of the step
+#define BRAKED 2.0   // times the last acceleration
+#define AHEAD 12.0   // steps that are foreseen at most
+
+static kd_interval *boxes_of(const kd_work *w, int i)
+{
+    return w->unseen.box + w->system->law[i].box;
+}
+
+static bool is_in(kd_interval a, kd_interval box)
+{
+    return box.lower <= a.lower && a.upper <= box.upper;
+}
+
+static kd_interval range_of_state(const kd_work *w, int i, double reach)
+{
+    const int    at = w->system->np + w->system->nv + i;
+    const double r0 = w->unseen.end[0].state[at], r1 = w->unseen.end[1].state[at], more = reach * fabs(r1 - r0);
+    return (kd_interval){fmin(r0, r1) - more, fmax(r0, r1) + more};
+}
+
+// Times stand for inputs that follow their expressions.
+static kd_interval range_in_step(kd_work *w, const kd_point *x1, int slot)
+{
+    if (w->system->slot[slot].kind == KD_SLOT_INPUT && !w->unseen.foreign)
+        return (kd_interval){w->unseen.end[0].t, w->unseen.end[1].t};
+    if (w->system->slot[slot].kind == KD_SLOT_OUT) return w->enclosure.slot[slot]; // take_outputs
+    return kd_unseen_range(w, x1, slot, 0.0, 1.0);
+}
+
+// Outputs of controllers in the step, for laws that read them
+static void take_outputs(kd_work *w, const kd_law *law, const kd_point *x1)
+{
+    const kd_system *s = w->system;
+    if (!law->wide) return;
+    for (int k = 0; k < law->nslots; k++)
+        w->enclosure.slot[law->slot[k]] = kd_unseen_range(w, x1, law->slot[k], 0.0, 1.0);
+    for (int i = 0; i < s->nr; i++) w->enclosure.state[i] = range_of_state(w, i, 0.0);
+    kd_range_outputs(w, w->enclosure.slot);
+}
+
+bool kd_box_holds(kd_work *w, int i, const kd_point *x1, double h)
+{
+    const kd_law      *law = &w->system->law[i];
+    const kd_interval *box = boxes_of(w, i);
+    if (!(h * w->unseen.mobility[i] <= w->unseen.box_limit[i])) return false;
+    take_outputs(w, law, x1);
+    for (int k = 0; k < law->nslots; k++)
+        if (!is_in(range_in_step(w, x1, law->slot[k]), box[k])) return false;
+    return true;
+}
+
+// ---- making one -----------------------------------------------------------------------------------------------------
+
+// Of a variable that moves one way; 0: it does not
+static int direction_of(const kd_work *w, int slot)
+{
+    const kd_slot at = w->system->slot[slot];
+    if (at.kind != KD_SLOT_MEASURE || at.level != 0) return 0;
+    const double v0 = w->unseen.end[0].rate[at.index], v1 = w->unseen.end[1].rate[at.index];
+    return v0 > 0.5 * v1 && v1 > 0.5 * v0 ? 1 : v0 < 0.5 * v1 && v1 < 0.5 * v0 ? -1 : 0;
+}
+
+static kd_interval widened(const kd_work *w, int slot, kd_interval a, double reach, const kd_step_seen *seen)
+{
+    const kd_slot_kind kind = w->system->slot[slot].kind;
+    const double       width = a.upper - a.lower;
+    if (kind == KD_SLOT_DISCRETE) return a;
+    if (kind == KD_SLOT_TIME || (kind == KD_SLOT_INPUT && !w->unseen.foreign))
+        return (kd_interval){a.lower, a.upper + reach * width};
+    const double least = MARGIN * (seen->rtol * fmax(fabs(a.lower), fabs(a.upper)) + seen->atol);
+    const double to[] = {least + BEHIND * width, least + reach * width};
+    const int    way = direction_of(w, slot);
+    return (kd_interval){a.lower - to[way <= 0], a.upper + to[way >= 0]};
+}
+
+// An input is a law of time itself; its range goes where the law reads it.
+static bool take_input(kd_work *w, int slot, kd_interval time)
+{
+    const kd_system *s = w->system;
+    const int        input = s->slot[slot].index;
+    if (s->slot[slot].kind != KD_SLOT_INPUT || w->unseen.foreign) return true;
+    if (!s->input[input]) {
+        const double start = s->model->input[input].def.start;
+        w->enclosure.slot[slot] = (kd_interval){start, start};
+        return true;
+    }
+    const int     last = kd_expr_interval_size(s->input[input]) / 3 - 1;
+    const double *degree = kd_expr_bends(s->input[input], &time, w->breaks.work);
+    w->enclosure.slot[slot] = w->breaks.work[last];
+    return degree[last] <= BENT_MOST;
+}
+
+// Of loads that tell bounds alone: a gap that stays open, or closed
+static bool is_steady(const kd_law *law, kd_interval f, kd_work *w)
+{
+    const kd_expr *road = law->load->law[0];
+    if (f.lower == f.upper) return true;
+    if (road &&
+        !(kd_expr_bends(road, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(road) / 3 - 1] <= BENT_MOST))
+        return false;
+    return (f.lower > 0.0 && f.upper <= RATIO * f.lower) || (f.upper < 0.0 && f.lower >= RATIO * f.upper);
+}
+
+// Can nothing hide while the variables are in enclosure.slot? limited: since its effect is small
+static bool is_clear(kd_work *w, int i, const kd_step_seen *seen, bool *limited)
+{
+    const kd_law *law = &w->system->law[i];
+    const double *degree = NULL;
+    kd_interval   bounds = {0.0, 0.0};
+    bool          steady = false;
+    if (law->expr)
+        degree = kd_expr_bends(law->expr, w->enclosure.slot, w->breaks.work);
+    else {
+        bounds = law->load->class->bounds(law->load, w->enclosure.slot, w);
+        steady = is_steady(law, bounds, w);
+    }
+    for (int k = 0; k < law->nterms; k++) {
+        if (degree ? degree[law->term[k].entry] <= BENT_MOST : steady) continue;
+        const kd_interval range = degree ? w->breaks.work[law->term[k].entry] : bounds;
+        if (!kd_unseen_is_small(w, i, k, seen, range, GROWTH)) return false;
+        *limited = true;
+    }
+    return true;
+}
+
+// Outputs in the box: kp x + ki r bends as what the controller reads, x
+static bool widen_outputs(kd_work *w, int i, double reach)
+{
+    const kd_system *s = w->system;
+    const kd_law    *law = &s->law[i];
+    if (!law->wide) return true;
+    for (int k = 0; k < s->nr; k++) w->enclosure.state[k] = range_of_state(w, k, reach);
+    kd_range_outputs(w, w->enclosure.slot);
+    for (int k = 0; k < law->nslots; k++)
+        if (s->slot[law->slot[k]].kind == KD_SLOT_OUT) boxes_of(w, i)[k] = w->enclosure.slot[law->slot[k]];
+    for (int k = 0; k < s->nloads; k++) {
+        const kd_expr *x = s->load[k].class == &kd_load_state ? s->load[k].law[0] : NULL;
+        if (x && !(kd_expr_bends(x, w->enclosure.slot, w->breaks.work)[kd_expr_interval_size(x) / 3 - 1] <= BENT_MOST))
+            return false;
+    }
+    return true;
+}
+
+static bool try_box(kd_work *w, int i, const kd_point *x1, const kd_step_seen *seen, double reach)
+{
+    const kd_law *law = &w->system->law[i];
+    kd_interval  *box = boxes_of(w, i);
+    bool          limited = false;
+    for (int k = 0; k < law->nslots; k++) {
+        box[k] = widened(w, law->slot[k], range_in_step(w, x1, law->slot[k]), reach, seen);
+        w->enclosure.slot[law->slot[k]] = box[k];
+    }
+    for (int k = 0; k < law->nslots; k++)
+        if (!take_input(w, law->slot[k], box[k])) return false;
+    if (!widen_outputs(w, i, reach) || !is_clear(w, i, seen, &limited)) return false;
+    const double h = w->unseen.end[1].t - w->unseen.end[0].t;
+    w->unseen.box_limit[i] = limited ? GROWTH * h * w->unseen.mobility[i] : INFINITY;
+    return true;
+}
+
+bool kd_box_make(kd_work *w, int i, const kd_point *x1, double h, const kd_step_seen *seen)
+{
+    kd_unseen_work *u = &w->unseen;
+    const double    part = h / (u->end[1].t - u->end[0].t); // one step of what is between the ends
+    u->box_limit[i] = -1.0;
+    if (u->wait[i] > 0 && u->wait[i]-- > 0) return false;
+    double reach = u->reach[i] > 0.0 ? u->reach[i] : REACH_FIRST;
+    for (int k = 0; k < TRIES && reach >= REACH_LEAST; k++, reach *= 0.5) {
+        if (!try_box(w, i, x1, seen, reach * part)) continue;
+        u->reach[i] = fmin(LATER * reach, REACH_MOST);
+        u->waited[i] = 0;
+        return true;
+    }
+    u->box_limit[i] = -1.0;
+    u->reach[i] = fmax(reach, 4.0 * REACH_LEAST);
+    u->waited[i] = u->waited[i] < WAIT_MOST ? 2 * u->waited[i] + 1 : WAIT_MOST;
+    u->wait[i] = u->waited[i];
+    return false;
+}
+
+// ---- how long they hold ---------------------------------------------------------------------------------------------
+
+static kd_interval around(double value, double way)
+{
+    return (kd_interval){value - way, value + way};
+}
+
+// Where the variable may be within a time, as it moves now
+static kd_interval motion_in(const kd_work *w, int slot, double time)
+{
+    const kd_system     *s = w->system;
+    const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
+    const kd_slot        at = s->slot[slot];
+    const double         h = e1->t - e0->t;
+    switch (at.kind) {
+    case KD_SLOT_MEASURE: {
+        const double v = e1->rate[at.index], a = BRAKED * fabs(v - e0->rate[at.index]) / h;
+        if (at.level == 0) {
+            const double bend = 0.5 * a * time * time, way = FASTER * v * time, s1 = e1->value[at.index];
+            return (kd_interval){s1 + fmin(way, 0.0) - bend, s1 + fmax(way, 0.0) + bend};
+        }
+        return around(v, at.level == 1 ? a * time : INFINITY);
+    }
+    case KD_SLOT_STATE: {
+        const double r0 = e0->state[s->np + s->nv + at.index], r1 = e1->state[s->np + s->nv + at.index];
+        return around(r1, BRAKED * fabs(r1 - r0) / h * time);
+    }
+    case KD_SLOT_OUT:
+        return around(0.0, INFINITY);
+    case KD_SLOT_INPUT:
+        if (w->unseen.foreign) return around(0.0, INFINITY);
+        return (kd_interval){e1->t, e1->t + time};
+    default:
+        return (kd_interval){e1->t, e1->t + time};
+    }
+}
+
+double kd_box_ahead(const kd_work *w, double h)
+{
+    const kd_system *s = w->system;
+    double           time = AHEAD * h;
+    for (int i = 0; i < s->nlaws; i++) {
+        const kd_interval *box = boxes_of(w, i);
+        if (w->unseen.box_limit[i] < 0.0) return 0.0;
+        for (int k = 0; k < s->law[i].nslots; k++) {
+            if (s->slot[s->law[i].slot[k]].kind == KD_SLOT_DISCRETE) continue; // until the next start
+            while (time >= h && !is_in(motion_in(w, s->law[i].slot[k], time), box[k])) time *= 0.5;
+            if (time < h) return 0.0;
+        }
+    }
+    return time;
+}

@@ -1,0 +1,178 @@
+// dispatch.c: the functions of tree.h that exist in variants for several processors, and the memory of a motion.
+#include "tree/path_product.h"
+#include "tree/work.h"
+
+#include <stdint.h>
+
+static bool has_avx2(void)
+{
+#ifdef KD_AVX2
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+// ---- memory --------------------------------------------------------------------------------------------------------
+
+// first link of the tree, first one of the unbranched row that ends in link i, and what is above
+static void find_runs(const kd_tree *tree, struct kd_tree_work *w)
+{
+    for (int i = 1; i < tree->nlinks; i++) {
+        const int parent = tree->link[i].parent;
+        w->root[i] = parent == 0 ? i : w->root[parent];
+        w->run[i] = parent == i - 1 && parent != 0 ? w->run[parent] : i;
+        w->above[i] = w->above[parent] + tree->link_v[parent + 1] - tree->link_v[parent];
+    }
+}
+
+// angles in x; w->angle NULL: only count them
+static void find_angles(const kd_tree *tree, struct kd_tree_work *w)
+{
+    static const struct {
+        int count, first;
+    } angles[KD_TREE_JOINT_COUNT] = {
+        [KD_TREE_REVOLUTE] = {1, 0},  [KD_TREE_SCREW] = {1, 0},  [KD_TREE_CYLINDRICAL] = {1, 0},
+        [KD_TREE_UNIVERSAL] = {2, 0}, [KD_TREE_PLANAR] = {1, 2}, [KD_TREE_CARDAN] = {3, 3}};
+    w->nangles = 0;
+    for (int i = 0; i < tree->nlinks; i++) {
+        const kd_link *l = &tree->link[i];
+        if (w->angle) w->first_angle[i] = w->nangles;
+        for (int k = 0; k < angles[l->kind].count; k++, w->nangles++)
+            if (w->angle) w->angle[w->nangles] = l->position + angles[l->kind].first + k;
+    }
+}
+
+// at a multiple of 32 bytes, for lanes
+static void *cut_aligned(kd_arena *arena, size_t count, size_t size)
+{
+    char *memory = kd_arena_cut(arena, count * size + 32, 1);
+    return memory ? memory + (32 - (uintptr_t)memory % 32) : NULL;
+}
+
+static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *w)
+{
+    const size_t nlinks = (size_t)tree->nlinks, ndof = (size_t)tree->ndof;
+    find_angles(tree, w);
+    const int rounded = (w->nangles + 3) / 4 * 4;
+    w->angles = kd_cut_double(arena, rounded);
+    w->sine = kd_cut_double(arena, rounded);
+    w->cosine = kd_cut_double(arena, rounded);
+    w->angle = kd_cut_int(arena, w->nangles);
+    w->first_angle = kd_cut_int(arena, tree->nlinks);
+    w->bias = kd_arena_cut(arena, nlinks + 1, sizeof *w->bias);
+    w->given = cut_aligned(arena, nlinks, KD_GIVEN_SIZE);
+    w->eliminated = kd_arena_cut(arena, ndof + 1, sizeof *w->eliminated);
+    w->root = kd_cut_int(arena, tree->nlinks);
+    w->run = kd_cut_int(arena, tree->nlinks);
+    w->above = kd_cut_int(arena, tree->nlinks);
+    w->S = kd_cut_double(arena, 6 * tree->nv);
+    w->IS = kd_cut_double(arena, 6 * tree->nv);
+    w->BS = kd_cut_double(arena, 3 * tree->nv);
+}
+
+kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *m)
+{
+    const size_t         nlinks = (size_t)tree->nlinks, ndof = (size_t)tree->ndof;
+    struct kd_tree_work *w = kd_arena_cut(arena, 1, sizeof *w);
+    *m = (kd_motion){
+        .link = kd_arena_cut(arena, nlinks + 1, sizeof *m->link), // one more: see vector.h
+        .axis = kd_arena_cut(arena, ndof + 1, sizeof *m->axis),
+        .reaction = kd_arena_cut(arena, nlinks + 1, sizeof *m->reaction),
+        .work = w,
+    };
+    if (!w) return KD_ERR_MEMORY;
+    cut_work(tree, arena, w);
+    if (arena->failed) return KD_ERR_MEMORY;
+    w->avx2 = has_avx2();
+    m->link[0].R = kd_mat_identity();
+    find_angles(tree, w);
+    find_runs(tree, w);
+    return KD_OK;
+}
+
+// ---- variants ------------------------------------------------------------------------------------------------------
+
+void kd_tree_place(const kd_tree *tree, const double *x, kd_motion *m)
+{
+    KD_CALL(kd_place, tree, x, m);
+}
+
+void kd_tree_move(const kd_tree *tree, const double *dx, kd_motion *m)
+{
+    KD_CALL(kd_move, tree, dx, m);
+}
+
+void kd_tree_accelerate(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m)
+{
+    KD_CALL(kd_accelerate, tree, dx, ddx, g, m);
+}
+
+void kd_tree_residual(const kd_tree *tree, kd_motion *m, const kd_wrench *load, double *tau)
+{
+    KD_CALL(kd_residual, tree, m, load, tau);
+}
+
+void kd_tree_inverse_dynamics(const kd_tree *tree, const double *x, const double *dx, const double *ddx, kd_vec3 g,
+                              const kd_wrench *load, kd_motion *m, double *tau)
+{
+    kd_tree_place(tree, x, m);
+    kd_tree_move(tree, dx, m);
+    kd_tree_accelerate(tree, dx, ddx, g, m);
+    kd_tree_residual(tree, m, load, tau);
+}
+
+bool kd_tree_explicit(const kd_tree *tree, kd_motion *m, const double *dx, kd_vec3 g, const kd_wrench *load,
+                      const double *tau, double *ddx, int *bad)
+{
+    return KD_CALL(kd_explicit, tree, m, dx, g, load, tau, ddx, bad);
+}
+
+void kd_tree_mass(const kd_tree *tree, kd_motion *m, double *values)
+{
+    KD_CALL(kd_mass, tree, m, values);
+}
+
+void kd_tree_mass_dense(const kd_tree *tree, kd_motion *m, double *M)
+{
+    KD_CALL(kd_mass_dense, tree, m, M);
+}
+
+void kd_tree_residual_derivatives(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,
+                                  double *by_position, double *by_velocity)
+{
+    KD_CALL(kd_residual_derivatives, tree, m, dx, ddx, by_position, by_velocity);
+}
+
+void kd_pair_place(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
+{
+    KD_CALL(kd_pair_place, pair, m, rel);
+}
+
+void kd_pair_move(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
+{
+    KD_CALL(kd_pair_move, pair, m, rel);
+}
+
+void kd_pair_axes(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, kd_change *out)
+{
+    KD_CALL(kd_pair_axes, pair, tree, m, rel, out);
+}
+
+void kd_pair_load(const kd_pair *pair, const kd_motion *m, const kd_relative *rel, const kd_wrench *between,
+                  kd_wrench *load)
+{
+    KD_CALL(kd_pair_load, pair, m, rel, between, load);
+}
+
+void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                     const double *dx, const kd_path_load *load, double *scratch, double *p, double *v)
+{
+    KD_CALL(kd_path_product, pair, tree, m, rel, dx, load, scratch, p, v);
+}
+
+void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
+                        const kd_path_load *load, double *scratch, double *block)
+{
+    KD_CALL(kd_path_congruence, pair, tree, m, rel, load, scratch, block);
+}

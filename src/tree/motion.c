@@ -1,0 +1,116 @@
+// motion.c: positions, velocities and accelerations of the links, from the ground to the tips. The motion
+// of the link before stays at hand, since it is the parent most of the time. docs/methods/tree.md
+#include "tree/joint.h"
+#include "tree/vector.h"
+
+// ---- position ------------------------------------------------------------------------------------------------------
+
+// any joint
+static void place_link(const kd_link *l, const double *x, const double *c, const double *s,
+                       const kd_link_motion *parent, kd_axis *axis, kd_link_motion *own)
+{
+    kd_mat3 R = kd_mat_mul(&parent->R, &l->E);
+    kd_vec3 P = kd_vec_add(parent->P, kd_mat_vec(&parent->R, l->r));
+    kd_joint_place(l, x, c, s, axis, &R, &P);
+    own->R = R;
+    own->P = P;
+}
+
+void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
+{
+    struct kd_tree_work *work = m->work;
+    kd_m3                R = kd_m3_load(&m->link[0].R);
+    kd_v3                P = kd_v3_load(&m->link[0].P);
+    kd_joint_angles(x, work);
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link  *l = &tree->link[i];
+        kd_link_motion *own = &m->link[i];
+        const double   *c = work->cosine + work->first_angle[i], *s = work->sine + work->first_angle[i];
+        if (l->kind != KD_TREE_REVOLUTE) {
+            place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis + l->dof, own);
+            R = kd_m3_load(&own->R);
+            P = kd_v3_load(&own->P);
+            continue;
+        }
+        if (l->parent != i - 1) {
+            R = kd_m3_load(&m->link[l->parent].R);
+            P = kd_v3_load(&m->link[l->parent].P);
+        }
+        const kd_m3 A = {kd_m3_vec(&R, &l->E.x), kd_m3_vec(&R, &l->E.y), kd_m3_vec(&R, &l->E.z)};
+        P = kd_m3_axpy(P, &R, &l->r);
+        R.x = kd_v3_axpy(kd_v3_scale(*c, A.x), *s, A.y);
+        R.y = kd_v3_axpy(kd_v3_scale(*c, A.y), -*s, A.x);
+        R.z = A.z;
+        kd_v3_store_four(&own->R.x, R.x);
+        kd_v3_store_four(&own->R.y, R.y);
+        kd_v3_store_four(&own->R.z, R.z);
+        kd_v3_store(&own->P, P);
+        kd_v3_store_four(&m->axis[l->dof].w, R.z);
+        kd_v3_store(&m->axis[l->dof].u, kd_v3_zero());
+    }
+}
+
+// ---- velocity ------------------------------------------------------------------------------------------------------
+
+// w = w_l + sum S_w dx,  v = v_l + w_l x d + sum S_u dx,  d = P - P_l
+void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
+{
+    kd_v3 w = kd_v3_zero(), v = w, P = w;
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link  *l = &tree->link[i];
+        kd_link_motion *own = &m->link[i];
+        if (l->parent != i - 1) {
+            const kd_link_motion *parent = &m->link[l->parent];
+            w = kd_v3_load(&parent->w);
+            v = kd_v3_load(&parent->v);
+            P = kd_v3_load(&parent->P);
+        }
+        const kd_v3 P_l = P;
+        P = kd_v3_load(&own->P);
+        v = kd_v3_add(v, kd_v3_cross(w, kd_v3_sub(P, P_l)));
+        if (l->kind == KD_TREE_REVOLUTE) {
+            w = kd_v3_axpy(w, dx[l->dof], kd_v3_load(&own->R.z));
+        } else {
+            for (int k = l->dof; k < l->dof + kd_joint_dofs(l->kind); k++) {
+                w = kd_v3_axpy(w, dx[k], kd_v3_load(&m->axis[k].w));
+                v = kd_v3_axpy(v, dx[k], kd_v3_load(&m->axis[k].u));
+            }
+        }
+        kd_v3_store_four(&own->w, w);
+        kd_v3_store(&own->v, v);
+    }
+}
+
+// ---- acceleration --------------------------------------------------------------------------------------------------
+
+// dw = dw_l + bias_w + sum S_w ddx,  dv = dv_l + dw_l x d + bias_u + sum S_u ddx
+void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m)
+{
+    kd_joint_state own = kd_joint_state_of(&m->link[0]);
+    kd_v3          dw = kd_v3_zero(), dv = kd_v3_of(-g.x, -g.y, -g.z);
+    m->link[0].dv = kd_vec_neg(g);
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link  *l = &tree->link[i];
+        kd_link_motion *link = &m->link[i];
+        kd_joint_state  parent = own;
+        if (l->parent != i - 1) {
+            parent = kd_joint_state_of(&m->link[l->parent]);
+            dw = kd_v3_load(&m->link[l->parent].dw);
+            dv = kd_v3_load(&m->link[l->parent].dv);
+        }
+        own = kd_joint_state_of(link);
+        const kd_v6 bias = kd_joint_bias(l, &parent, &own, m->axis + l->dof, dx + l->dof);
+        dv = kd_v3_add(kd_v3_add(dv, bias.u), kd_v3_cross(dw, kd_v3_sub(own.P, parent.P)));
+        dw = kd_v3_add(dw, bias.w);
+        if (l->kind == KD_TREE_REVOLUTE) {
+            dw = kd_v3_axpy(dw, ddx[l->dof], kd_v3_load(&link->R.z));
+        } else {
+            for (int k = l->dof; k < l->dof + kd_joint_dofs(l->kind); k++) {
+                dw = kd_v3_axpy(dw, ddx[k], kd_v3_load(&m->axis[k].w));
+                dv = kd_v3_axpy(dv, ddx[k], kd_v3_load(&m->axis[k].u));
+            }
+        }
+        kd_v3_store_four(&link->dw, dw);
+        kd_v3_store(&link->dv, dv);
+    }
+}

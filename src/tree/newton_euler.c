@@ -1,0 +1,66 @@
+// newton_euler.c: the residual formalism, tau for given accelerations (recursive Newton-Euler, Fs section 5.3), in
+// world axes with the point P_i of each link. docs/methods/tree.md
+#include "tree/joint.h"
+
+// F = m dv + dw x h + w x (w x h),  N = J dw + w x (J w) + h x dv,  h = m R c,  J = R I R'; minus the load
+static inline kd_v6 inertia_force(const kd_link *l, const kd_link_motion *m, const kd_wrench *load)
+{
+    const kd_m3 R = kd_m3_load(&m->R), J = kd_m3_rotate(&R, &m->R, &l->inertia);
+    const kd_v3 h = kd_v3_scale(l->mass, kd_m3_vec(&R, &l->centre));
+    const kd_v3 w = kd_v3_load(&m->w), dw = kd_v3_load(&m->dw), dv = kd_v3_load(&m->dv);
+    const kd_v3 N = kd_v3_add(kd_v3_cross(w, kd_m3_vec(&J, &m->w)), kd_v3_cross(h, dv));
+    const kd_v3 F = kd_v3_add(kd_v3_cross(dw, h), kd_v3_cross(w, kd_v3_cross(w, h)));
+    kd_v6       f = {kd_m3_axpy(N, &J, &m->dw), kd_v3_axpy(F, l->mass, dv)};
+    if (load) {
+        f.w = kd_v3_sub(f.w, kd_v3_load_exactly(&load->N));
+        f.u = kd_v3_sub(f.u, kd_v3_load_exactly(&load->F));
+    }
+    return f;
+}
+
+// to the point P - d
+static inline kd_v6 carry_force(kd_v6 f, kd_v3 d)
+{
+    return (kd_v6){kd_v3_add(f.w, kd_v3_cross(d, f.u)), f.u};
+}
+
+// From the tips to the ground. What a link gives to its parent stays at hand if the parent comes next; otherwise it is
+// added up in the parent's reaction, which the last child starts.
+void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *load, double *tau)
+{
+    kd_v6 given = {kd_v3_zero(), kd_v3_zero()};
+    m->reaction[0] = (kd_wrench){0};
+    for (int i = tree->nlinks - 1; i > 0; i--) {
+        const kd_link        *l = &tree->link[i];
+        const kd_link_motion *own = &m->link[i];
+        kd_wrench            *reaction = &m->reaction[i], *parent = &m->reaction[l->parent];
+        kd_v6                 f = inertia_force(l, own, load ? &load[i] : NULL);
+        if (l->end > i + 1) {
+            f = (kd_v6){kd_v3_add(f.w, given.w), kd_v3_add(f.u, given.u)};
+            if (l[1].end < l->end)
+                f = (kd_v6){kd_v3_add(f.w, kd_v3_load(&reaction->N)), kd_v3_add(f.u, kd_v3_load(&reaction->F))};
+        }
+        kd_v3_store(&reaction->N, f.w);
+        kd_v3_store(&reaction->F, f.u);
+        if (l->kind == KD_TREE_REVOLUTE)
+            tau[l->dof] = kd_v3_dot(kd_v3_load(&own->R.z), f.w);
+        else
+            for (int k = l->dof; k < l->dof + kd_joint_dofs(l->kind); k++)
+                tau[k] = kd_v3_dot2(kd_v3_load(&m->axis[k].w), f.w, kd_v3_load(&m->axis[k].u), f.u);
+        f = carry_force(f, kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&m->link[l->parent].P)));
+        if (l->parent == i - 1) {
+            given = f;
+        } else {
+            if (l->end != tree->link[l->parent].end)
+                f = (kd_v6){kd_v3_add(f.w, kd_v3_load(&parent->N)), kd_v3_add(f.u, kd_v3_load(&parent->F))};
+            kd_v3_store(&parent->N, f.w);
+            kd_v3_store(&parent->F, f.u);
+        }
+    }
+    if (tree->nlinks > 1) { // the first link
+        kd_vec3 N, F;
+        kd_v3_store(&N, given.w);
+        kd_v3_store(&F, given.u);
+        m->reaction[0] = (kd_wrench){kd_vec_add(m->reaction[0].N, N), kd_vec_add(m->reaction[0].F, F)};
+    }
+}

@@ -1,0 +1,258 @@
+// newton_euler_derivatives.c: derivatives of the residual by increments of the positions and by the velocities
+// (Carpentier & Mansard 2018, in the form of docs/methods/tree.md). All motions and forces are about one point O of
+// each tree, in world axes; for the dof j with the velocity v and acceleration a of what carries it
+//
+//     Z_j = v x S_j,   A_j = a x S_j + v x Z_j,   T_j = Z_j + S_j'          (S_j' = dS_j/dt)
+//     k above j:       by p: S_k'(Ic_j A_j + Bc_j Z_j + S_j x* fc_j)   by v: S_k'(Ic_j T_j + Bc_j S_j)
+//     k = j or below:  by p: (Ic_k S_k)'A_j + (Bc_k'S_k)'Z_j           by v: (Ic_k S_k)'T_j + (Bc_k'S_k)'S_j
+//
+// Ic, fc: inertia and inertia force of the subtree; Bc S: moment and force of its Coriolis forces 2 S_w x r' dm,
+// Bc = [2 (tr L - L), 0; -2 p x, 0] with L = integral r' r^T dm and the momentum p.
+#include "tree/joint.h"
+#include "tree/rows.h"
+
+// ---- six-vectors ---------------------------------------------------------------------------------------------------
+
+static inline kd_v6 add6(kd_v6 a, kd_v6 b)
+{
+    return (kd_v6){kd_v3_add(a.w, b.w), kd_v3_add(a.u, b.u)};
+}
+static inline kd_v6 axpy6(kd_v6 a, double s, kd_v6 b)
+{
+    return (kd_v6){kd_v3_axpy(a.w, s, b.w), kd_v3_axpy(a.u, s, b.u)};
+}
+// motion x motion
+static inline kd_v6 cross6(kd_v6 a, kd_v6 b)
+{
+    return (kd_v6){kd_v3_cross(a.w, b.w), kd_v3_add(kd_v3_cross(a.w, b.u), kd_v3_cross(a.u, b.w))};
+}
+// motion x* force
+static inline kd_v6 cross_force6(kd_v6 a, kd_v6 f)
+{
+    return (kd_v6){kd_v3_add(kd_v3_cross(a.w, f.w), kd_v3_cross(a.u, f.u)), kd_v3_cross(a.w, f.u)};
+}
+
+// velocity about O, at -r from P
+static inline kd_v6 velocity_at(const kd_link_motion *m, kd_v3 r)
+{
+    const kd_v3 w = kd_v3_load(&m->w);
+    return (kd_v6){w, kd_v3_add(kd_v3_load(&m->v), kd_v3_cross(r, w))};
+}
+
+// spatial acceleration about O: dv - w x v of the point P, carried to O
+static inline kd_v6 acceleration_at(const kd_link_motion *m, kd_v3 r)
+{
+    const kd_v3 w = kd_v3_load(&m->w), dw = kd_v3_load(&m->dw);
+    const kd_v3 a = kd_v3_sub(kd_v3_load(&m->dv), kd_v3_cross(w, kd_v3_load(&m->v)));
+    return (kd_v6){dw, kd_v3_add(a, kd_v3_cross(r, dw))};
+}
+
+// ---- subtrees ------------------------------------------------------------------------------------------------------
+
+// a link with all that hangs on it, about O
+typedef struct subtree {
+    kd_m3  J, L;
+    kd_v3  h, p;
+    kd_v6  f;
+    double m;
+} subtree;
+
+_Static_assert(sizeof(subtree) <= KD_GIVEN_SIZE, "work->given has the room");
+
+// the link alone, first about P, then about O
+static inline subtree subtree_link(const kd_link *l, const kd_link_motion *m, kd_v3 r)
+{
+    const double mass = l->mass;
+    const kd_m3  R = kd_m3_load(&m->R), J = kd_m3_rotate(&R, &m->R, &l->inertia);
+    const kd_v3  h = kd_v3_scale(mass, kd_m3_vec(&R, &l->centre));
+    const kd_v3  w = kd_v3_load(&m->w), v = kd_v3_load(&m->v), dw = kd_v3_load(&m->dw), dv = kd_v3_load(&m->dv);
+    const kd_v3  wh = kd_v3_cross(w, h), e = kd_v3_axpy(h, 0.5 * mass, r);
+    const kd_v3  F = kd_v3_axpy(kd_v3_add(kd_v3_cross(dw, h), kd_v3_cross(w, wh)), mass, dv);
+    const kd_v3  N = kd_v3_add(kd_v3_cross(w, kd_m3_vec(&J, &m->w)), kd_v3_cross(h, dv));
+    const double half = 0.5 * kd_v3_trace(J.x, J.y, J.z);
+    kd_slot      rs, hs, es;
+    subtree      s; // filled field by field: an initialiser of lanes clears memory first
+    s.J = J;
+    s.h = kd_v3_axpy(h, mass, r);
+    s.p = kd_v3_axpy(wh, mass, v);
+    s.m = mass;
+    kd_v3_store_four(&rs.v, r);
+    kd_v3_store_four(&hs.v, h);
+    kd_v3_store_four(&es.v, e);
+    s.f = (kd_v6){kd_v3_add(kd_m3_axpy(N, &J, &m->dw), kd_v3_cross(r, F)), F};
+    // J - (r x)(e x) - (e x)(r x),  e = h + m/2 r
+    kd_m3_add_unit(&s.J, 2 * kd_v3_dot(r, e));
+    kd_m3_add_product(&s.J, -1, r, &es.v);
+    kd_m3_add_product(&s.J, -1, e, &rs.v);
+    // v h' + w x (1/2 tr J - J) + p r'
+    s.L = (kd_m3){kd_v3_cross(J.x, w), kd_v3_cross(J.y, w), kd_v3_cross(J.z, w)};
+    const kd_m3 skew = kd_m3_skew(w); // -w x
+    s.L = (kd_m3){kd_v3_axpy(s.L.x, -half, skew.x), kd_v3_axpy(s.L.y, -half, skew.y), kd_v3_axpy(s.L.z, -half, skew.z)};
+    kd_m3_add_product(&s.L, 1, v, &hs.v);
+    kd_m3_add_product(&s.L, 1, s.p, &rs.v);
+    return s;
+}
+
+static inline void subtree_add(subtree *a, const subtree *b)
+{
+    a->J = kd_m3_add(&a->J, &b->J);
+    a->L = kd_m3_add(&a->L, &b->L);
+    a->h = kd_v3_add(a->h, b->h);
+    a->p = kd_v3_add(a->p, b->p);
+    a->f = add6(a->f, b->f);
+    a->m += b->m;
+}
+
+// Ic a; a also in memory
+static inline kd_v6 inertia_times(const subtree *s, kd_v6 a, const kd_six *b)
+{
+    return (kd_v6){kd_v3_add(kd_m3_vec(&s->J, &b->w.v), kd_v3_cross(s->h, a.u)),
+                   kd_v3_axpy(kd_v3_cross(a.w, s->h), s->m, a.u)};
+}
+
+// Bc'S; acts on the turn only
+static inline kd_v3 coriolis_transposed(const subtree *s, double trace, kd_v6 S)
+{
+    const kd_v3 a = kd_v3_sub(kd_v3_scale(trace, S.w), kd_m3_tvec(&s->L, S.w));
+    const kd_v3 b = kd_v3_add(a, kd_v3_cross(s->p, S.u));
+    return kd_v3_add(b, b);
+}
+
+// ---- columns -------------------------------------------------------------------------------------------------------
+
+typedef struct output {
+    const kd_tree *tree;
+    kd_motion     *m;
+    const double  *dx, *ddx;
+    double        *by_position, *by_velocity;
+} output;
+
+// what the dot products of one column need
+typedef struct column {
+    kd_six S, Z, A, T;
+    kd_six above_p, above_v; // Ic A + Bc Z + S x* fc,  Ic T + Bc S
+} column;
+
+// Bc of the turn w, also in memory
+static inline kd_v6 coriolis_times(const subtree *s, double trace, kd_v3 w, const kd_vec3 *b)
+{
+    const kd_v3 N = kd_v3_sub(kd_v3_scale(trace, w), kd_m3_vec(&s->L, b)), F = kd_v3_cross(w, s->p);
+    return (kd_v6){kd_v3_add(N, N), kd_v3_add(F, F)};
+}
+
+static inline void fill_column(const subtree *s, double trace, kd_v6 S, kd_v6 Z, kd_v6 A, kd_v6 T, column *c)
+{
+    kd_six_put(&c->S, S);
+    kd_six_put(&c->Z, Z);
+    kd_six_put(&c->A, A);
+    kd_six_put(&c->T, T);
+    const kd_v6 a = add6(inertia_times(s, A, &c->A), coriolis_times(s, trace, Z.w, &c->Z.w.v));
+    kd_six_put(&c->above_p, add6(a, cross_force6(S, s->f)));
+    kd_six_put(&c->above_v, add6(inertia_times(s, T, &c->T), coriolis_times(s, trace, S.w, &c->S.w.v)));
+}
+
+// Column l of link i. Rows from split on are carried along by it.
+static void write_column(const output *o, const column *c, int i, int l, int split)
+{
+    const kd_tree             *tree = o->tree;
+    const struct kd_tree_work *work = o->m->work;
+    const int                  end = tree->link_v[tree->link[i].end];
+    double                    *p = o->by_position + tree->column[l], *v = o->by_velocity + tree->column[l];
+    const int                  rows = kd_rows_dot_above(tree, work, i, split, work->S, &c->above_p, p);
+    kd_rows_dot_above(tree, work, i, split, work->S, &c->above_v, v);
+    kd_rows_dot9(tree->nv, work->IS, &c->A, work->BS, &c->Z.w.v, split, end, p + rows);
+    kd_rows_dot9(tree->nv, work->IS, &c->T, work->BS, &c->S.w.v, split, end, v + rows);
+}
+
+static inline bool is_turn_of_quaternion(kd_tree_joint kind, int k)
+{
+    return kind == KD_TREE_SPHERICAL || (kind == KD_TREE_FREE && k >= 3);
+}
+
+// dofs of the quaternion (the last ones of the joint) that are not prescribed
+static int count_turns_in_v(const kd_tree *tree, const kd_link *l)
+{
+    int count = 0;
+    for (int k = 0; k < kd_joint_dofs(l->kind); k++)
+        count += is_turn_of_quaternion(l->kind, k) && tree->dof_v[l->dof + k] >= 0;
+    return count;
+}
+
+// the columns of link i, any joint
+static void write_link(const output *o, const subtree *s, double trace, int i, kd_v3 r, kd_v3 r_l)
+{
+    const kd_tree *tree = o->tree;
+    const kd_link *l = &tree->link[i];
+    const int      turns = count_turns_in_v(tree, l);
+    const kd_v6    own = velocity_at(&o->m->link[i], r);
+    kd_v6          v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    for (int k = 0; k < kd_joint_dofs(l->kind); k++) {
+        const int   dof = l->dof + k, place = tree->dof_v[dof];
+        const kd_v6 S = kd_rows_motion(&o->m->axis[dof], r), Z = cross6(v, S), A = add6(cross6(a, S), cross6(v, Z));
+        const bool  quaternion = is_turn_of_quaternion(l->kind, k);
+        const int   split = quaternion ? tree->link_v[i + 1] - turns : place + 1;
+        if (place >= 0) {
+            column c;
+            fill_column(s, trace, S, Z, A, add6(Z, quaternion ? cross6(own, S) : Z), &c);
+            write_column(o, &c, i, place, split);
+        }
+        if (quaternion) continue; // carried by the link itself: the same v and a for all three
+        v = axpy6(v, o->dx[dof], S);
+        a = axpy6(axpy6(a, o->ddx[dof], S), o->dx[dof], Z);
+    }
+}
+
+// the column of a single dof
+static inline void write_single(const output *o, const subtree *s, double trace, int i, kd_v3 r, kd_v3 r_l)
+{
+    const kd_link *l = &o->tree->link[i];
+    const int      place = o->tree->dof_v[l->dof];
+    const kd_v6    v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    const kd_v6    S = kd_rows_motion(&o->m->axis[l->dof], r), Z = cross6(v, S);
+    column         c;
+    if (place < 0) return;
+    fill_column(s, trace, S, Z, add6(cross6(a, S), cross6(v, Z)), add6(Z, Z), &c);
+    write_column(o, &c, i, place, place + 1);
+}
+
+// From the tips to the ground: what the rows below need is there when a column is written. Sums as in
+// articulated_body.c.
+void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,
+                                        double *by_position, double *by_velocity)
+{
+    struct kd_tree_work *work = m->work;
+    const output         o = {tree, m, dx, ddx, by_position, by_velocity};
+    subtree             *sum = work->given;
+    subtree              given = {0};
+    kd_rows_motions(tree, m);
+    for (int i = tree->nlinks - 1; i > 0; i--) {
+        const kd_link *l = &tree->link[i];
+        const kd_v3    r = kd_rows_place(m, i), O = kd_v3_load(&m->link[work->root[i]].P);
+        const kd_v3    r_l = kd_v3_sub(kd_v3_load(&m->link[l->parent].P), O);
+        subtree        s = subtree_link(l, &m->link[i], r);
+        if (l->end > i + 1) {
+            subtree_add(&s, &given);
+            if (l[1].end < l->end) subtree_add(&s, &sum[i]);
+        }
+        const double trace = kd_v3_trace(s.L.x, s.L.y, s.L.z);
+        for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++) {
+            const kd_v6 S = kd_rows_motion(&m->axis[tree->v_dof[k]], r);
+            kd_six      S6;
+            kd_six_put(&S6, S);
+            kd_rows_put(work->IS, tree->nv, k, inertia_times(&s, S, &S6));
+            kd_v3_scatter(work->BS + k, tree->nv, coriolis_transposed(&s, trace, S));
+        }
+        if (kd_joint_dofs(l->kind) == 1) {
+            write_single(&o, &s, trace, i, r, r_l);
+        } else {
+            const subtree copy = s; // s itself stays at hand
+            write_link(&o, &copy, trace, i, r, r_l);
+        }
+        if (l->parent == i - 1)
+            given = s;
+        else if (l->end == tree->link[l->parent].end)
+            sum[l->parent] = s;
+        else
+            subtree_add(&sum[l->parent], &s);
+    }
+}

@@ -1,0 +1,180 @@
+// pair.c: paths, relative accelerations of two frames and derivatives along the path between them (the rest:
+// pair_motion.c). Equations: pair.h
+#include "tree/pair.h"
+
+#include <string.h>
+
+// ---- the path -------------------------------------------------------------------------------------------------------
+
+static int common_ancestor(const kd_tree *tree, int a, int b)
+{
+    while (a != b) { // parents have smaller numbers
+        if (a > b)
+            a = tree->link[a].parent;
+        else
+            b = tree->link[b].parent;
+    }
+    return a;
+}
+
+static int count_dofs(const kd_tree *tree, int link, int ancestor)
+{
+    int n = 0;
+    for (; link != ancestor; link = tree->link[link].parent) n += kd_tree_joint_dofs(tree->link[link].kind);
+    return n;
+}
+
+// Does a dof belong to the quaternion of its joint?
+static bool is_rotation(const kd_tree *tree, int dof)
+{
+    const kd_link *link = &tree->link[tree->dof_link[dof]];
+    return link->kind == KD_TREE_SPHERICAL || (link->kind == KD_TREE_FREE && dof >= link->dof + 3);
+}
+
+static bool same_block(const kd_tree *tree, int dof1, int dof2)
+{
+    return tree->dof_link[dof1] == tree->dof_link[dof2] && is_rotation(tree, dof1) && is_rotation(tree, dof2);
+}
+
+bool kd_pair_path(const kd_tree *tree, kd_pair *pair, kd_arena *arena)
+{
+    int ancestor = common_ancestor(tree, pair->a, pair->b);
+    int na = count_dofs(tree, pair->a, ancestor), nb = count_dofs(tree, pair->b, ancestor);
+    pair->nsteps = na + nb;
+    pair->step = kd_arena_cut(arena, (size_t)(na + nb), sizeof *pair->step);
+    if (!pair->step) return false;
+
+    int at = 0;
+    for (int i = pair->a; i != ancestor; i = tree->link[i].parent) { // up: the last dof of each joint comes first
+        int first = tree->link[i].dof;
+        for (int dof = first + kd_tree_joint_dofs(tree->link[i].kind) - 1; dof >= first; dof--)
+            pair->step[at++] = (kd_step){.dof = dof, .sign = -1, .carried = false};
+    }
+    at = na + nb;
+    for (int i = pair->b; i != ancestor; i = tree->link[i].parent) { // down, filled from the end
+        int first = tree->link[i].dof;
+        for (int dof = first + kd_tree_joint_dofs(tree->link[i].kind) - 1; dof >= first; dof--)
+            pair->step[--at] = (kd_step){.dof = dof, .sign = 1, .carried = is_rotation(tree, dof)};
+    }
+    for (int k = 0, block = 0; k < pair->nsteps; k++) {
+        pair->step[k].v = tree->dof_v[pair->step[k].dof];
+        if (k > 0 && !same_block(tree, pair->step[k - 1].dof, pair->step[k].dof)) block++;
+        pair->step[k].block = block;
+    }
+    return true;
+}
+
+// ---- relative motion ------------------------------------------------------------------------------------------------
+// acceleration of the point of a link that is now at r
+static kd_vec3 point_acceleration(const kd_link_motion *l, kd_vec3 r)
+{
+    kd_vec3 s = kd_vec_sub(r, l->P);
+    return kd_vec_add(l->dv, kd_vec_add(kd_vec_cross(l->dw, s), kd_vec_cross(l->w, kd_vec_cross(l->w, s))));
+}
+
+// alpha = R_A' (dw_b - dw_a - w_a x w_b),  d'' = R_A' (a_b - a_a - 2 w_a x (R_A d')), both points at r_B
+void kd_pair_accelerate(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
+{
+    const kd_link_motion *a = &m->link[pair->a], *b = &m->link[pair->b];
+    kd_vec3               alpha = kd_vec_sub(kd_vec_sub(b->dw, a->dw), kd_vec_cross(a->w, b->w));
+    kd_vec3               relative = kd_vec_sub(point_acceleration(b, rel->rB), point_acceleration(a, rel->rB));
+    kd_vec3               coriolis = kd_vec_scale(2.0, kd_vec_cross(a->w, kd_mat_vec(&rel->RA, rel->dd)));
+    rel->alpha = kd_mat_tvec(&rel->RA, alpha);
+    rel->ddd = kd_mat_tvec(&rel->RA, kd_vec_sub(relative, coriolis));
+}
+
+// ---- derivatives along the path -------------------------------------------------------------------------------------
+typedef struct kd_spatial { // angular and linear part at one fixed point
+    kd_vec3 w, u;
+} kd_spatial;
+
+static inline kd_spatial add(kd_spatial a, kd_spatial b)
+{
+    return (kd_spatial){kd_vec_add(a.w, b.w), kd_vec_add(a.u, b.u)};
+}
+static kd_spatial sub(kd_spatial a, kd_spatial b)
+{
+    return (kd_spatial){kd_vec_sub(a.w, b.w), kd_vec_sub(a.u, b.u)};
+}
+static kd_spatial scaled(double s, kd_spatial a)
+{
+    return (kd_spatial){kd_vec_scale(s, a.w), kd_vec_scale(s, a.u)};
+}
+// a x b of spatial motion vectors
+static kd_spatial cross(kd_spatial a, kd_spatial b)
+{
+    return (kd_spatial){kd_vec_cross(a.w, b.w), kd_vec_add(kd_vec_cross(a.w, b.u), kd_vec_cross(a.u, b.w))};
+}
+
+static kd_spatial axis_of(const kd_change *c)
+{
+    return (kd_spatial){c->w, c->u};
+}
+
+// Last step of the block that starts at k.
+static int block_end(const kd_pair *pair, int k)
+{
+    int end = k + 1;
+    while (end < pair->nsteps && pair->step[end].block == pair->step[k].block) end++;
+    return end;
+}
+
+// One column: with the motion up to those dofs that do not follow l (V_B, A_B) and the motion V, A of B,
+//     V_q = S_l x V_K,  A_q = (V_B x S_l) x V_K + S_l x A_K,  A_v = S_l x V_K + V_< x S_l,   K = behind l = all - B,
+// then from the fixed point to the moving origin of B: d' = V_u,  d'' = A_u + omega x d'.
+static void fill_column(const kd_relative *rel, kd_spatial V, kd_spatial A, kd_spatial V_before, kd_spatial V_B,
+                        kd_spatial A_B, kd_change *c)
+{
+    kd_spatial S = axis_of(c), V_K = sub(V, V_B), A_K = sub(A, A_B);
+    kd_spatial V_q = cross(S, V_K);
+    kd_spatial A_q = add(cross(cross(V_B, S), V_K), cross(S, A_K));
+    kd_spatial A_v = add(V_q, cross(V_before, S));
+    c->omega_q = V_q.w;
+    c->dd_q = kd_vec_add(V_q.u, kd_vec_cross(rel->omega, c->u));
+    c->alpha_q = A_q.w;
+    c->ddd_q = kd_vec_add(kd_vec_add(A_q.u, kd_vec_cross(rel->alpha, c->u)),
+                          kd_vec_add(kd_vec_cross(c->omega_q, rel->dd), kd_vec_cross(rel->omega, c->dd_q)));
+    c->alpha_v = A_v.w;
+    c->ddd_v = kd_vec_add(A_v.u, kd_vec_add(kd_vec_cross(c->w, rel->dd), kd_vec_cross(rel->omega, c->u)));
+}
+
+void kd_pair_rates(const kd_pair *pair, const kd_relative *rel, const double *dx, kd_change *out)
+{
+    kd_spatial V = {rel->omega, rel->dd}, V_prev = {{0, 0, 0}, {0, 0, 0}};
+    for (int k = 0, end; k < pair->nsteps; k = end) {
+        end = block_end(pair, k);
+        kd_spatial V_next = V_prev;
+        for (int l = k; l < end; l++) V_next = add(V_next, scaled(dx[pair->step[l].dof], axis_of(&out[l])));
+        kd_spatial V_K = sub(V, pair->step[k].carried ? V_prev : V_next);
+        for (int l = k; l < end; l++) {
+            kd_spatial V_q = cross(axis_of(&out[l]), V_K);
+            out[l].omega_q = V_q.w;
+            out[l].dd_q = kd_vec_add(V_q.u, kd_vec_cross(rel->omega, out[l].u));
+        }
+        V_prev = V_next;
+    }
+}
+
+void kd_pair_changes(const kd_pair *pair, const kd_relative *rel, const double *dx, const double *ddx, kd_change *out)
+{
+    kd_spatial V = {rel->omega, rel->dd};
+    kd_spatial A = {rel->alpha, kd_vec_sub(rel->ddd, kd_vec_cross(rel->omega, rel->dd))};
+    kd_spatial V_prev = {{0, 0, 0}, {0, 0, 0}}, A_prev = V_prev;
+    for (int k = 0, end; k < pair->nsteps; k = end) {
+        end = block_end(pair, k);
+        bool       carried = pair->step[k].carried;
+        kd_spatial V_block = {{0, 0, 0}, {0, 0, 0}}, A_block = V_block;
+        for (int l = k; l < end; l++) V_block = add(V_block, scaled(dx[pair->step[l].dof], axis_of(&out[l])));
+        kd_spatial V_before = carried ? add(V_prev, V_block) : V_prev;
+        for (int l = k; l < end; l++) {
+            kd_spatial S = axis_of(&out[l]);
+            A_block =
+                add(A_block, add(scaled(ddx[pair->step[l].dof], S), scaled(dx[pair->step[l].dof], cross(V_before, S))));
+        }
+        kd_spatial V_next = add(V_prev, V_block), A_next = add(A_prev, A_block);
+        for (int l = k; l < end; l++)
+            fill_column(rel, V, A, V_before, carried ? V_prev : V_next, carried ? A_prev : A_next, &out[l]);
+        V_prev = V_next;
+        A_prev = A_next;
+    }
+}

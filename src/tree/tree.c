@@ -1,0 +1,180 @@
+// tree.c: numbering and pattern of a tree, increments and rates of its positions.
+#include "tree/tree.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static const struct {
+    int dofs, positions;
+} joints[KD_TREE_JOINT_COUNT] = {
+    [KD_TREE_FIXED] = {0, 0},  [KD_TREE_REVOLUTE] = {1, 1},    [KD_TREE_PRISMATIC] = {1, 1},
+    [KD_TREE_SCREW] = {1, 1},  [KD_TREE_CYLINDRICAL] = {2, 2}, [KD_TREE_UNIVERSAL] = {2, 2},
+    [KD_TREE_PLANAR] = {3, 3}, [KD_TREE_SPHERICAL] = {3, 4},   [KD_TREE_FREE] = {6, 7},
+    [KD_TREE_CARDAN] = {6, 6},
+};
+
+int kd_tree_joint_dofs(kd_tree_joint kind)
+{
+    return joints[kind].dofs;
+}
+int kd_tree_joint_positions(kd_tree_joint kind)
+{
+    return joints[kind].positions;
+}
+
+int kd_tree_joint_scalars(kd_tree_joint kind)
+{
+    return kd_tree_joint_dofs(kind) - 3 * (kd_tree_joint_positions(kind) - kd_tree_joint_dofs(kind));
+}
+
+// ---- numbering -----------------------------------------------------------------------------------------------------
+
+// end of every subtree; false: not depth first, i.e. a parent is not on the way from the link before to the ground
+static bool find_ends(kd_tree *tree)
+{
+    kd_link *link = tree->link;
+    link[0].parent = 0;
+    for (int i = 1; i < tree->nlinks; i++) {
+        int j = i - 1;
+        for (; j != link[i].parent; j = link[j].parent) {
+            if (j == 0) return false;
+            link[j].end = i;
+        }
+    }
+    for (int j = tree->nlinks - 1; j != 0; j = link[j].parent) link[j].end = tree->nlinks;
+    link[0].end = tree->nlinks;
+    return true;
+}
+
+// first dof and first position of every link, and their number
+static bool number_dofs(kd_tree *tree)
+{
+    tree->link[0].kind = KD_TREE_FIXED;
+    tree->ndof = tree->nposition = 0;
+    for (int i = 0; i < tree->nlinks; i++) {
+        kd_link *l = &tree->link[i];
+        if (l->kind < 0 || l->kind >= KD_TREE_JOINT_COUNT) return false;
+        l->dof = tree->ndof;
+        l->position = tree->nposition;
+        tree->ndof += joints[l->kind].dofs;
+        tree->nposition += joints[l->kind].positions;
+    }
+    return true;
+}
+
+static void number_velocities(kd_tree *tree, const bool *prescribed)
+{
+    tree->nv = 0;
+    for (int i = 0; i < tree->nlinks; i++) {
+        const kd_link *l = &tree->link[i];
+        tree->link_v[i] = tree->nv;
+        for (int k = l->dof; k < l->dof + joints[l->kind].dofs; k++) {
+            tree->dof_link[k] = i;
+            tree->dof_v[k] = prescribed && prescribed[k] ? -1 : tree->nv;
+            if (tree->dof_v[k] >= 0) tree->v_dof[tree->nv++] = k;
+        }
+    }
+    tree->link_v[tree->nlinks] = tree->nv;
+}
+
+// ---- pattern -------------------------------------------------------------------------------------------------------
+
+// entries: sum over the dofs in v of those on the way to the ground and those in the subtree
+static int64_t count_entries(const kd_tree *tree, int *above)
+{
+    int64_t sum = 0;
+    above[0] = 0;
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link *l = &tree->link[i];
+        const int      own = tree->link_v[i + 1] - tree->link_v[i];
+        above[i] = above[l->parent] + tree->link_v[l->parent + 1] - tree->link_v[l->parent];
+        sum += (int64_t)own * (above[i] + tree->link_v[l->end] - tree->link_v[i]);
+    }
+    return sum;
+}
+
+static void fill_pattern(kd_tree *tree, const int *above)
+{
+    const int *link_v = tree->link_v;
+    int        next = 0;
+    for (int l = 0; l < tree->nv; l++) {
+        const int i = tree->dof_link[tree->v_dof[l]];
+        tree->column[l] = next;
+        int k = next + above[i];
+        for (int j = tree->link[i].parent; j != 0; j = tree->link[j].parent)
+            for (int row = link_v[j + 1]; row-- > link_v[j];) tree->row[--k] = row;
+        next += above[i];
+        for (int row = link_v[i]; row < link_v[tree->link[i].end]; row++) tree->row[next++] = row;
+    }
+    tree->column[tree->nv] = next;
+}
+
+static kd_status make_pattern(kd_tree *tree)
+{
+    tree->column = tree->row = NULL;
+    if (tree->bare) return KD_OK;
+    int *above = kd_cut_int(&tree->arena, tree->nlinks);
+    if (!above) return KD_ERR_MEMORY;
+    const int64_t entries = count_entries(tree, above);
+    if (entries > KD_TREE_PATTERN_MAX) return KD_OK;
+    tree->column = kd_cut_int(&tree->arena, tree->nv + 1);
+    tree->row = kd_cut_int(&tree->arena, (int)entries);
+    if (!tree->column || !tree->row) return KD_ERR_MEMORY;
+    fill_pattern(tree, above);
+    return KD_OK;
+}
+
+kd_status kd_tree_finish(kd_tree *tree, const bool *prescribed)
+{
+    if (tree->nlinks < 1 || !tree->link || !find_ends(tree) || !number_dofs(tree)) return KD_ERR_ARGUMENT;
+    tree->dof_link = kd_cut_int(&tree->arena, tree->ndof);
+    tree->dof_v = kd_cut_int(&tree->arena, tree->ndof);
+    tree->v_dof = kd_cut_int(&tree->arena, tree->ndof);
+    tree->link_v = kd_cut_int(&tree->arena, tree->nlinks + 1);
+    if (tree->arena.failed) return KD_ERR_MEMORY;
+    number_velocities(tree, prescribed);
+    return make_pattern(tree);
+}
+
+void kd_tree_release(kd_tree *tree)
+{
+    if (!tree) return;
+    kd_arena_release(&tree->arena);
+    *tree = (kd_tree){0};
+}
+
+// ---- positions -----------------------------------------------------------------------------------------------------
+
+// first entry of the quaternion in the positions and in the dofs of a joint; -1: none
+static int quaternion_place(kd_tree_joint kind)
+{
+    return kind == KD_TREE_SPHERICAL ? 0 : kind == KD_TREE_FREE ? 3 : -1;
+}
+
+void kd_tree_oplus(const kd_tree *tree, const double *x, const double *e, double *out)
+{
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link *l = &tree->link[i];
+        const double  *xi = x + l->position, *ei = e + l->dof;
+        double        *oi = out + l->position;
+        const int      q = quaternion_place(l->kind), scalars = q < 0 ? joints[l->kind].dofs : q;
+        for (int k = 0; k < scalars; k++) oi[k] = xi[k] + ei[k];
+        if (q >= 0) kd_quat_to(kd_quat_mul(kd_quat_of(xi + q), kd_quat_exp(kd_vec_of(ei + q))), oi + q);
+    }
+}
+
+// quaternions: q' = 1/2 q (0, w), w in the axes of the link
+void kd_tree_rates(const kd_tree *tree, const double *x, const double *dx, double *out)
+{
+    for (int i = 1; i < tree->nlinks; i++) {
+        const kd_link *l = &tree->link[i];
+        const double  *di = dx + l->dof;
+        double        *oi = out + l->position;
+        const int      q = quaternion_place(l->kind), scalars = q < 0 ? joints[l->kind].dofs : q;
+        for (int k = 0; k < scalars; k++) oi[k] = di[k];
+        if (q >= 0) {
+            const kd_quat half = {0, 0.5 * di[q], 0.5 * di[q + 1], 0.5 * di[q + 2]};
+            kd_quat_to(kd_quat_mul(kd_quat_of(x + l->position + q), half), oi + q);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+// tree.h: a tree of rigid links, its motion, and the recursive algorithms on it, all linear in the number of links.
+//
+// Link 0 is the ground. Link i hangs on link parent[i] < i by one joint; links are numbered depth first, so that the
+// subtree of i is the range i <= j < end. The frame of a link is the moving frame B of its joint: origin P, axes R (to
+// the world). Frame A of the joint is fixed in the parent, at r with axes E there:
+//
+//     R_i = R_l E C(x),   P_i = P_l + R_l (r + E d(x)),   l = parent
+//
+// Each joint is a sequence of scalar motions ("dofs"), in the order of the list; later ones are carried by earlier
+// ones:
+//
+//     kind         C              d             dofs
+//     fixed        I              0             none
+//     revolute     Rz(x0)         0             turn about z
+//     prismatic    I              (0,0,x0)      shift along z
+//     screw        Rz(x0)         (0,0,k x0)    turn about z, k = lead per radian
+//     cylindrical  Rz(x0)         (0,0,x1)      turn about z, shift along z
+//     universal    Rz(x0) Rx(x1)  0             turn about z of A, turn about x of B
+//     planar       Rz(x2)         (x0,x1,0)     shifts along x and y of A, turn about z
+//     spherical    R(x0..x3)      0             quaternion; dofs: angular velocity in the axes of B
+//     free         R(x3..x6)      (x0,x1,x2)    shifts in the axes of A, then angular velocity in the axes of B
+//     cardan       Rz Rx Ry       (x0,x1,x2)    shifts in the axes of A, turns x3 about z, x4 about x, x5 about y
+//
+// x has 7 numbers for 6 dofs in a free joint (4 for 3 in a spherical one). A position is moved by an increment of the
+// dofs: x + e for scalars, x * exp(e) for quaternions. A dof may be prescribed by a function of time: the kernels treat
+// it like the others, only its acceleration is known (articulated body) and it has no row in v (composite body).
+//
+// All results are in world axes; vectors of link i refer to its point P_i. Accelerations are those of the points, with
+// gravity as the acceleration -g of the ground: in kd_motion.link[0].dv. Notation and method: docs/methods/tree.md
+#ifndef KARDAN_TREE_TREE_H
+#define KARDAN_TREE_TREE_H
+
+#include <kardan/base.h>
+
+#include "core/memory.h"
+#include "math/space.h"
+
+typedef enum kd_tree_joint {
+    KD_TREE_FIXED,
+    KD_TREE_REVOLUTE,
+    KD_TREE_PRISMATIC,
+    KD_TREE_SCREW,
+    KD_TREE_CYLINDRICAL,
+    KD_TREE_UNIVERSAL,
+    KD_TREE_PLANAR,
+    KD_TREE_SPHERICAL,
+    KD_TREE_FREE,
+    KD_TREE_CARDAN,
+    KD_TREE_JOINT_COUNT
+} kd_tree_joint;
+
+int kd_tree_joint_dofs(kd_tree_joint kind);      // 0 1 1 1 2 2 3 3 6 6
+int kd_tree_joint_positions(kd_tree_joint kind); // 0 1 1 1 2 2 3 4 7 6
+int kd_tree_joint_scalars(kd_tree_joint kind);   // 0 1 1 1 2 2 3 0 3 6: dofs before those of a quaternion
+
+typedef struct kd_link {
+    int           parent; // 0: ground
+    int           end;    // one past the last link of the subtree; filled by kd_tree_finish
+    kd_tree_joint kind;
+    int           dof, position; // first dof, first entry of x; filled by kd_tree_finish
+    kd_mat3       E;             // axes of frame A in the parent's axes
+    kd_vec3       r;             // origin of A in the parent's frame
+    double        lead;          // [m/rad], screw only
+    double        mass;
+    kd_vec3       centre;  // centre of mass in the link's frame
+    kd_sym3       inertia; // about P, in the link's axes
+} kd_link;
+
+enum { KD_TREE_PATTERN_MAX = 1 << 26 }; // a chain of 8192
+
+// Constant description.
+typedef struct kd_tree {
+    int      nlinks;    // with the ground: link[0 .. nlinks-1]
+    int      ndof;      // scalar motions of all joints
+    int      nposition; // numbers in x
+    int      nv;        // dofs that are not prescribed
+    kd_link *link;      // (nlinks)
+    bool     bare;      // no pattern is wanted
+    int     *dof_link;  // (ndof) link of a dof
+    int     *dof_v;     // (ndof) place in v; -1: prescribed
+    int     *v_dof;     // (nv)
+    int     *link_v;    // (nlinks + 1) first place in v of the dofs of a link; its subtree: link_v[i] to link_v[end]
+    // Pattern of the derivatives of the residual and of M: column l of v holds the rows of all ancestors and of the
+    // subtree of its link, rising. For a chain it is full, for single bodies block-diagonal. Above
+    // KD_TREE_PATTERN_MAX entries both are NULL; what works in the pattern must not be called then.
+    int     *column; // (nv + 1) start of a column
+    int     *row;    // (column[nv])
+    kd_arena arena;
+} kd_tree;
+
+// Fill in what follows from nlinks, link and prescribed (ndof flags, NULL: none); arrays come from the arena, link may
+// come from it, too. KD_ERR_ARGUMENT: the links are not in depth-first order, or a kind is unknown.
+kd_status kd_tree_finish(kd_tree *tree, const bool *prescribed) KD_NODISCARD;
+void      kd_tree_release(kd_tree *tree);
+
+typedef struct kd_link_motion {
+    kd_mat3 R; // position
+    kd_vec3 P;
+    kd_vec3 w, v;   // velocity: of the frame, of the point P
+    kd_vec3 dw, dv; // acceleration: of the frame, of the point P, relative to free fall
+} kd_link_motion;
+
+typedef struct kd_axis { // what one dof does to its link at unit rate: turn w, velocity u of P_i
+    kd_vec3 w, u;
+} kd_axis;
+
+typedef struct kd_wrench { // moment about P_i, force
+    kd_vec3 N, F;
+} kd_wrench;
+
+// One thread's motion of a tree.
+typedef struct kd_motion {
+    kd_link_motion      *link;     // (nlinks)
+    kd_axis             *axis;     // (ndof)
+    kd_wrench           *reaction; // (nlinks) on the link by its joint; filled by kd_tree_residual
+    struct kd_tree_work *work;     // private to the algorithms
+} kd_motion;
+
+kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *motion) KD_NODISCARD;
+
+// Passes from root to tips. kd_tree_accelerate needs the other two; gravity g in world axes.
+void kd_tree_place(const kd_tree *tree, const double *x, kd_motion *m); // R, P, axis
+void kd_tree_move(const kd_tree *tree, const double *dx, kd_motion *m); // w, v
+void kd_tree_accelerate(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m); // dw, dv
+
+// Residual formalism (recursive Newton-Euler), after the three passes: tau (ndof) = generalised inertia forces, minus
+// those of the loads on the links (nlinks; at P_i in world axes; NULL: none).
+void kd_tree_residual(const kd_tree *tree, kd_motion *m, const kd_wrench *load, double *tau);
+// All four passes at once, for those who need tau only.
+void kd_tree_inverse_dynamics(const kd_tree *tree, const double *x, const double *dx, const double *ddx, kd_vec3 g,
+                              const kd_wrench *load, kd_motion *m, double *tau);
+
+// Explicit formalism (articulated body), after place and move: accelerations ddx (ndof) under loads on the links and
+// forces tau (ndof; NULL: none) in the joints. Prescribed dofs: ddx is read instead. Leaves dw, dv in m.
+// false: an articulated inertia is singular, *bad is the dof.
+bool kd_tree_explicit(const kd_tree *tree, kd_motion *m, const double *dx, kd_vec3 g, const kd_wrench *load,
+                      const double *tau, double *ddx, int *bad);
+
+// Mass matrix (composite body), after place: values in the pattern of the tree, both triangles.
+void kd_tree_mass(const kd_tree *tree, kd_motion *m, double *values);
+// The same, dense (nv x nv, leading dimension nv), zero outside the pattern.
+void kd_tree_mass_dense(const kd_tree *tree, kd_motion *m, double *M);
+
+// Derivatives of the residual without loads by increments of x and by dx at fixed dx, ddx, after the three passes; in
+// the pattern of the tree.
+void kd_tree_residual_derivatives(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,
+                                  double *by_position, double *by_velocity);
+
+// x oplus e: positions moved by an increment of the dofs (e: ndof). out may be x.
+void kd_tree_oplus(const kd_tree *tree, const double *x, const double *e, double *out);
+// x' = Z dx
+void kd_tree_rates(const kd_tree *tree, const double *x, const double *dx, double *out);
+
+#endif

@@ -1,0 +1,66 @@
+// work.h: what the tree algorithms keep between their passes, and how they are compiled; private to them.
+//
+// motion.c, newton_euler.c, articulated_body.c, composite_body.c and newton_euler_derivatives.c are compiled twice on
+// x86-64: as they are (variant base) and, included by avx2.c, for processors with AVX2 and FMA. dispatch.c holds the
+// functions of tree.h and chooses; the choice is made once per kd_motion, so that results are reproducible.
+#ifndef KARDAN_TREE_WORK_H
+#define KARDAN_TREE_WORK_H
+
+#include "tree/tree.h"
+
+#ifndef KD_VARIANT
+#define KD_VARIANT base
+#define KD_LANES 2 // doubles that the processor treats at once
+#endif
+#define KD_JOIN(name, variant) name##_##variant
+#define KD_EXPAND(name, variant) KD_JOIN(name, variant)
+#define KD_KERNEL(name) KD_EXPAND(name, KD_VARIANT)
+
+typedef struct kd_eliminated { // one dof of the articulated body method: ddx = u - V'a
+    kd_vec3 Vw, Vu;
+    double  u;
+} kd_eliminated;
+
+enum { KD_GIVEN_SIZE = 12 * 4 * sizeof(double) }; // of the largest struct that is summed up in given
+
+struct kd_tree_work {
+    bool           avx2;
+    int            nangles;
+    int           *angle;                  // (nangles) places in x of the angles that need sine and cosine
+    int           *first_angle;            // (nlinks)
+    double        *angles, *sine, *cosine; // (nangles, rounded up to four)
+    kd_axis       *bias;                   // (nlinks) acceleration of link i beyond that of its parent and S ddx
+    void          *given;      // (nlinks) sum of what the children of a link give to it, see articulated_body.c
+    kd_eliminated *eliminated; // (ndof)
+    int           *root;       // (nlinks) first link of the tree that a link belongs to; its P is the common point
+    int           *run;        // (nlinks) first link of the row of links, each the parent of the next, that ends in i
+    int           *above;      // (nlinks) number of dofs in v of the links between i and the ground
+    // per place in v, about the common point: rows of length nv each; S motion (6), IS = Ic S (6), BS = Bc'S (3)
+    double *S, *IS, *BS;
+};
+
+// the variants of the functions of tree.h
+#define KD_DECLARE_KERNELS(variant)                                                                                    \
+    void kd_place_##variant(const kd_tree *tree, const double *x, kd_motion *m);                                       \
+    void kd_move_##variant(const kd_tree *tree, const double *dx, kd_motion *m);                                       \
+    void kd_accelerate_##variant(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m);   \
+    void kd_residual_##variant(const kd_tree *tree, kd_motion *m, const kd_wrench *load, double *tau);                 \
+    bool kd_explicit_##variant(const kd_tree *tree, kd_motion *m, const double *dx, kd_vec3 g, const kd_wrench *load,  \
+                               const double *tau, double *ddx, int *bad);                                              \
+    void kd_mass_##variant(const kd_tree *tree, kd_motion *m, double *values);                                         \
+    void kd_mass_dense_##variant(const kd_tree *tree, kd_motion *m, double *M);                                        \
+    void kd_residual_derivatives_##variant(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,     \
+                                           double *by_position, double *by_velocity);                                  \
+    void kd_sine_cosine_##variant(int n, const double *x, double *restrict sine, double *restrict cosine);
+
+// in a function that has a kd_motion m: the variant that was chosen for it
+#ifdef KD_AVX2
+#define KD_CALL(name, ...) (m->work->avx2 ? name##_avx2(__VA_ARGS__) : name##_base(__VA_ARGS__))
+#else
+#define KD_CALL(name, ...) name##_base(__VA_ARGS__)
+#endif
+
+KD_DECLARE_KERNELS(base)
+KD_DECLARE_KERNELS(avx2)
+
+#endif

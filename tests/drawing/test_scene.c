@@ -1,0 +1,249 @@
+// Scenes: shapes as they are, bars where there are none, joints, springs and traces.
+#include <math.h>
+
+#include "core/failing_allocator.h"
+#include "drawing/film.h"
+
+static kd_scene scene_of(test_film *f)
+{
+    kd_scene s;
+    assert_int_equal(kd_scene_build(&f->film, &s), KD_OK);
+    return s;
+}
+
+// Does a point of a body lie in the box that a shape fills?
+static bool is_inside(const kd_shape *shape, kd_vec3 p)
+{
+    kd_mat3 R = kd_quat_matrix(kd_quat_of(shape->orientation));
+    kd_vec3 q = kd_mat_tvec(&R, kd_vec_sub(p, kd_vec_of(shape->position)));
+    double  hx = shape->size[0] / 2, hy = shape->size[1] / 2, hz = shape->size[2] / 2;
+    if (shape->kind == KD_CYLINDER || shape->kind == KD_ROD) hx = hy = shape->size[0], hz = shape->size[1] / 2;
+    if (shape->kind == KD_TUBE) hx = hy = fmax(shape->size[0], shape->size[1]), hz = shape->size[2] / 2;
+    return fabs(q.x) < hx + 1e-9 && fabs(q.y) < hy + 1e-9 && fabs(q.z) < hz + 1e-9;
+}
+
+// Solids of shapes fill the room of the shapes, whichever edge is the longest.
+static void shapes_are_drawn_as_they_are(void **state)
+{
+    (void)state;
+    static const char *const shape[] = {"box: [0.3, 0.2, 0.1]",
+                                        "box: [3, 0.2, 0.1]",
+                                        "box: [0.2, 3, 0.1]",
+                                        "box: [0.1, 0.2, 3]",
+                                        "cylinder: [0.1, 0.25]",
+                                        "cylinder: [0.1, 3]",
+                                        "cylinder: [1, 0.1]",
+                                        "sphere: 0.2",
+                                        "tube: [0.5, 0.3, 0.4]",
+                                        "tube: [0.1, 0.05, 3]",
+                                        "rod: 0.1, from: [1, 2, 3], to: [0, 1, 1]"};
+    for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
+        bool rod = i == sizeof shape / sizeof shape[0] - 1;
+        char text[600];
+        snprintf(text, sizeof text,
+                 "kardan: 1\nbodies:\n  b: {position: [1, 2, 3], orientation: {axis: [1, 2, 3], angle: 1}, mass: 1, "
+                 "inertia: "
+                 "[1, 1, 1], shape: {%s%s}}\n",
+                 shape[i], rod ? "" : ", position: [0.1, 0.2, 0.3], orientation: {axis: [3, 1, 1], angle: 2}");
+        test_film       f = film_of(text, 1);
+        kd_scene        s = scene_of(&f);
+        const kd_shape *drawn = &f.model->body[0].def.shape[0];
+        const double   *e = drawn->size;
+        double          expected = drawn->kind == KD_BOX      ? e[0] * e[1] * e[2]
+                                   : drawn->kind == KD_SPHERE ? 4 * KD_PI / 3 * pow(e[0], 3)
+                                   : drawn->kind == KD_TUBE   ? KD_PI * (e[0] * e[0] - e[1] * e[1]) * e[2]
+                                                              : KD_PI * e[0] * e[0] * e[1];
+        if (i == 9) expected = KD_PI * e[0] * e[0] * e[2]; // nobody looks into a long tube
+        assert_int_equal(s.nsolids, 1);
+        assert_int_equal(s.solid[0].body, 0);
+        assert_true(fabs(solid_volume(&s, &s.solid[0]) / expected - 1) < 0.04); // round ones have corners
+        const kd_mesh *mesh = s.solid[0].mesh == KD_MESH_BALL ? NULL : &s.mesh[s.solid[0].mesh];
+        for (int k = 0; mesh && k < mesh->nvertices; k++) {
+            kd_mat3 R = kd_quat_matrix(s.solid[0].q);
+            kd_vec3 v = mesh->vertex[k], e3 = s.solid[0].size, a = kd_vec(v.x * e3.x, v.y * e3.y, v.z * e3.z);
+            assert_true(is_inside(drawn, kd_vec_add(s.solid[0].r, kd_mat_vec(&R, a))));
+        }
+        kd_scene_release(&s);
+        close_film(&f);
+    }
+}
+
+static const char BARE[] =
+    "kardan: 1\n"
+    "bodies:\n"
+    "  weight: {position: [0, 0, -1], mass: 1, inertia: [1, 1, 1]}\n"
+    "  link: {position: [2, 0, 0], mass: 1, inertia: [1, 1, 1]}\n"
+    "  tri: {position: [4, 1, 0], mass: 1, inertia: [1, 1, 1]}\n"
+    "  star: {position: [6, 1, 0], mass: 1, inertia: [1, 1, 1]}\n"
+    "  flyer: {position: [0, 3, 0], mass: 1, inertia: [1, 1, 1]}\n"
+    "joints:\n"
+    "  a: {type: revolute, bodies: [ground, weight], point: [0, 0, 0], axis: [0, 1, 0]}\n"
+    "  b: {type: revolute, bodies: [ground, link], point: [1, 0, 0], axis: [0, 1, 0]}\n"
+    "  c: {type: spherical, bodies: [link, tri], point: [3, 0, 0]}\n"
+    "  d: {type: universal, bodies: [tri, star], point: [5, 0, 0], axis: [0, 1, 0], reference: [1, 0, 0]}\n"
+    "  e: {type: spherical, bodies: [tri, ground], point: [4, 2, 0]}\n"
+    "  g: {type: spherical, bodies: [star, ground], point: [6, 3, 0]}\n"
+    "  h: {type: spherical, bodies: [star, ground], point: [7, 0, 0]}\n"
+    "  i: {type: spherical, bodies: [star, ground], point: [6, 0, 2]}\n";
+
+// Bodies without shapes are a weight on a bar, a bar from joint to joint, a triangle, a star, a ball.
+static void bare_bodies_are_sticks(void **state)
+{
+    (void)state;
+    test_film f = film_of(BARE, 1);
+    kd_scene  s = scene_of(&f);
+    assert_int_equal(count_solids(&s, 0, KD_MESH_BALL), 1);
+    assert_int_equal(count_solids(&s, 0, KD_MESH_LONG), 1);
+    int bars[4] = {0};
+    for (int i = 0; i < s.nsolids; i++) {
+        const kd_solid *solid = &s.solid[i];
+        if (solid->mesh != KD_MESH_LONG || solid->body < 0 || solid->paint >= KD_PAINT_BODIES) continue;
+        assert_true(solid->body < 4);
+        bars[solid->body]++;
+        if (solid->body == 0) assert_near(solid->size.z, 1);
+        if (solid->body == 1) assert_near(solid->size.z, 2);
+    }
+    assert_int_equal(bars[1], 1);
+    assert_int_equal(bars[2], 3);
+    assert_int_equal(bars[3], 4);
+    assert_int_equal(count_solids(&s, 4, -2), 1);
+    assert_int_equal(count_solids(&s, 4, KD_MESH_BALL), 1);
+    assert_int_equal(count_solids(&s, -1, KD_MESH_PYRAMID), 6); // one for each joint on the ground
+    kd_scene_release(&s);
+    close_film(&f);
+}
+
+// A joint away from the shape of its body is tied to it; one that touches it is not.
+static void distant_joints_are_tied(void **state)
+{
+    (void)state;
+    for (int far = 0; far < 2; far++) {
+        test_film f =
+            film_of(far ? "kardan: 1\nbodies:\n  bob: {position: [1, 0, 0], mass: 1, shape: {sphere: 0.1}}\n"
+                          "joints:\n  h: {type: revolute, bodies: [ground, bob], point: [0, 0, 0], axis: [0, 1, 0]}\n"
+                        : "kardan: 1\nbodies:\n  bob: {position: [1, 0, 0], mass: 1, shape: {box: [2, 0.1, 0.1]}}\n"
+                          "joints:\n  h: {type: revolute, bodies: [ground, bob], point: [0, 0, 0], axis: [0, 1, 0]}\n",
+                    1);
+        kd_scene s = scene_of(&f);
+        assert_int_equal(count_solids(&s, 0, -2), far ? 2 : 1);
+        kd_scene_release(&s);
+        close_film(&f);
+    }
+}
+
+// Bodies of a family share their colour, others differ from their neighbours.
+static void families_share_a_colour(void **state)
+{
+    (void)state;
+    test_film f = film_of("kardan: 1\nbodies:\n  a: {mass: 1, inertia: [1, 1, 1]}\n"
+                          "  leg(i): {for: i = 1..3, mass: 1, inertia: [1, 1, 1], position: [i, 0, 0]}\n"
+                          "  legs: {mass: 1, inertia: [1, 1, 1]}\n",
+                          1);
+    kd_scene  s = scene_of(&f);
+    assert_int_equal(s.paint[1], s.paint[2]);
+    assert_int_equal(s.paint[1], s.paint[3]);
+    assert_true(s.paint[0] != s.paint[1] && s.paint[4] != s.paint[3] && s.paint[4] != s.paint[0]);
+    assert_int_equal(kd_family_length("leg(12)"), 3);
+    assert_int_equal(kd_family_length("leg"), 3);
+    kd_scene_release(&s);
+    close_film(&f);
+}
+
+#define SLIDE                                                                                                          \
+    "kardan: 1\nbodies:\n  cart: {position: [0, 0, 1], mass: 1, inertia: [1, 1, 1]}\n"                                 \
+    "  bob: {position: [0, 0, 0.5], mass: 1, inertia: [1, 1, 1]}\n"                                                    \
+    "joints:\n  slide: {type: prismatic, bodies: [ground, cart], point: [0, 0, 1], axis: [1, 0, 0]}\n"                 \
+    "  hinge: {type: revolute, bodies: [cart, bob], point: [0, 0, 1], axis: [0, 1, 0]}\n"
+
+// The rail of a slide is as long as its way, and a little longer.
+static void rails_hold_the_motion(void **state)
+{
+    (void)state;
+    test_film f = film_of(SLIDE, 3);
+    pose_of(&f, 1, 0)[0] = 0.7;
+    pose_of(&f, 2, 0)[0] = -0.4;
+    kd_scene s = scene_of(&f);
+    int      rails = 0;
+    for (int i = 0; i < s.nsolids; i++)
+        if (s.solid[i].body < 0 && s.solid[i].mesh == KD_MESH_LONG) {
+            rails++;
+            assert_true(s.solid[i].size.z > 1.1 && s.solid[i].size.z < 1.3);
+            assert_true(fabs(s.solid[i].r.x - 0.15) < 1e-12 && fabs(s.solid[i].r.z - 1) < 1e-12);
+        }
+    assert_int_equal(rails, 1);
+    kd_scene_release(&s);
+    close_film(&f);
+}
+
+// Springs and rods run between their points.
+static void springs_are_coils(void **state)
+{
+    (void)state;
+    test_film f =
+        film_of(SLIDE "forces:\n  k: {type: tsda, from: {body: ground, point: [1, 2, 3]}, to: bob, stiffness: 1}\n"
+                      "  m: {type: maxwell, from: cart, to: bob, stiffness: 1, damping: 1, series: 1}\n"
+                      "constraints:\n  d: {type: distance, from: cart, to: ground}\n",
+                1);
+    kd_scene s = scene_of(&f);
+    assert_int_equal(s.ncoils, 3);
+    assert_int_equal(s.coil[0].from.body, -1);
+    assert_near(s.coil[0].from.r.y, 2);
+    assert_int_equal(s.coil[0].to.body, 1);
+    assert_true(s.coil[0].radius > 0 && s.coil[1].radius > 0 && s.coil[2].radius == 0);
+    kd_scene_release(&s);
+    close_film(&f);
+}
+
+// Traces: points that sensors read, else named frames, else the centre that goes farthest.
+static void traces_follow_what_is_watched(void **state)
+{
+    (void)state;
+    static const char *const more[] = {
+        "frames:\n  tip: {body: bob, point: [0, 0, -0.5]}\n  fixed: {body: ground, point: [0, 0, 0]}\n"
+        "sensors:\n  a: {value: body.cart.pos.x}\n  b: {value: body.cart.pos.y}\n  c: {value: 2*body.bob.pos.x}\n"
+        "  d: {value: body.bob.vel.x}\n  e: {value: frame.tip.pos.x}\n",
+        "frames:\n  tip: {body: bob, point: [0, 0, -0.5]}\n  fixed: {body: ground, point: [0, 0, 0]}\n", ""};
+    for (int k = 0; k < 3; k++) {
+        char text[2000];
+        snprintf(text, sizeof text, SLIDE "%s", more[k]);
+        test_film f = film_of(text, 2);
+        pose_of(&f, 1, 0)[0] = 0.2;
+        pose_of(&f, 1, 1)[0] = 0.5;
+        kd_scene s = scene_of(&f);
+        assert_int_equal(s.ntraces, k == 0 ? 2 : 1);
+        assert_int_equal(s.trace[0].at.body, k == 0 ? 0 : 1);
+        if (k < 2) assert_near(s.trace[s.ntraces - 1].at.r.z, -0.5);
+        kd_scene_release(&s);
+        close_film(&f);
+    }
+}
+
+// A failing allocation is reported, and nothing is leaked.
+static void failing_memory_is_reported(void **state)
+{
+    (void)state;
+    test_film f = film_of(BARE, 2);
+    for (long fail_at = 1;; fail_at++) {
+        kd_scene          s;
+        failing_allocator a = {.fail_at = fail_at};
+        failing_allocator_use(&a);
+        kd_status status = kd_scene_build(&f.film, &s);
+        if (status == KD_OK) kd_scene_release(&s);
+        kd_set_allocator(NULL);
+        assert_int_equal(a.live, 0);
+        if (status == KD_OK) break;
+        assert_int_equal(status, KD_ERR_MEMORY);
+    }
+    close_film(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_are_drawn_as_they_are),  cmocka_unit_test(bare_bodies_are_sticks),
+        cmocka_unit_test(distant_joints_are_tied),       cmocka_unit_test(families_share_a_colour),
+        cmocka_unit_test(rails_hold_the_motion),         cmocka_unit_test(springs_are_coils),
+        cmocka_unit_test(traces_follow_what_is_watched), cmocka_unit_test(failing_memory_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

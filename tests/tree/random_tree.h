@@ -1,0 +1,199 @@
+// tests/tree/random_tree.h: reproducible random trees with their motion, for the tests of the tree algorithms.
+#ifndef KD_TEST_RANDOM_TREE_H
+#define KD_TEST_RANDOM_TREE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+
+#include "tree/work.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum tree_shape { CHAIN, BRANCHED, SINGLE, SHAPES } tree_shape;
+
+typedef struct sample {
+    kd_tree    tree;
+    kd_arena   arena;
+    kd_motion  m;
+    bool      *prescribed;       // (ndof)
+    double    *x, *dx, *ddx;     // (nposition), (ndof)
+    double    *tau, *other, *e;  // (ndof) free for the test
+    double    *x2;               // (nposition)
+    kd_wrench *load;             // (nlinks)
+    double    *values, *values2; // in the pattern
+    double    *M;                // (nv x nv)
+    kd_vec3    g;
+} sample;
+
+// uniform in [-1, 1)
+static inline double random_number(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*seed >> 11) / (double)(UINT64_C(1) << 52) - 1;
+}
+
+static inline int random_below(int n, uint64_t *seed)
+{
+    const int k = (int)(0.5 * (random_number(seed) + 1) * n);
+    return k < n ? k : n - 1;
+}
+
+static inline void random_fill(int n, double *x, double size, uint64_t *seed)
+{
+    for (int i = 0; i < n; i++) x[i] = size * random_number(seed);
+}
+
+static inline kd_vec3 random_vec(double size, uint64_t *seed)
+{
+    double a[3];
+    random_fill(3, a, size, seed);
+    return kd_vec_of(a);
+}
+
+static inline kd_quat random_quat(uint64_t *seed)
+{
+    double q[4];
+    random_fill(4, q, 1, seed);
+    q[0] += q[0] < 0 ? -0.1 : 0.1;
+    return kd_quat_normalised(kd_quat_of(q));
+}
+
+static inline kd_mat3 random_rotation(uint64_t *seed)
+{
+    return kd_quat_matrix(random_quat(seed));
+}
+
+// a box somewhere
+static inline void random_body(kd_link *l, uint64_t *seed)
+{
+    const kd_mat3 R = random_rotation(seed);
+    const kd_vec3 s = random_vec(0.4, seed); // half edges are 0.6 + s
+    const double  a = (0.6 + s.x) * (0.6 + s.x), b = (0.6 + s.y) * (0.6 + s.y), c = (0.6 + s.z) * (0.6 + s.z);
+    l->mass = 1.5 + random_number(seed);
+    l->centre = random_vec(0.5, seed);
+    const kd_sym3 boxed = {.xx = l->mass * (b + c) / 3, .yy = l->mass * (a + c) / 3, .zz = l->mass * (a + b) / 3};
+    const kd_sym3 turned = kd_sym_rotate(&R, &boxed);
+    l->inertia = kd_sym_steiner(&turned, l->mass, l->centre);
+}
+
+static inline void random_link(kd_link *l, int parent, kd_tree_joint kind, uint64_t *seed)
+{
+    *l = (kd_link){.parent = parent, .kind = kind, .E = random_rotation(seed), .r = random_vec(1, seed)};
+    l->lead = 0.3 * random_number(seed);
+    random_body(l, seed);
+}
+
+static inline int random_parent(const kd_link *link, int i, tree_shape shape, uint64_t *seed)
+{
+    if (shape == SINGLE || i == 1) return 0;
+    int parent = i - 1;
+    if (shape == BRANCHED)
+        while (parent != 0 && random_below(3, seed) == 0) parent = link[parent].parent;
+    return parent;
+}
+
+// state, loads and arrays for the finished tree
+static inline void sample_fill(sample *s, uint64_t *seed)
+{
+    const kd_tree *t = &s->tree;
+    kd_arena      *a = &s->arena;
+    assert_int_equal(kd_motion_create(t, a, &s->m), KD_OK);
+    s->x = kd_cut_double(a, t->nposition);
+    s->x2 = kd_cut_double(a, t->nposition);
+    double **dof_arrays[] = {&s->dx, &s->ddx, &s->tau, &s->other, &s->e};
+    for (size_t k = 0; k < sizeof dof_arrays / sizeof *dof_arrays; k++) *dof_arrays[k] = kd_cut_double(a, t->ndof);
+    s->load = kd_arena_cut(a, (size_t)t->nlinks, sizeof *s->load);
+    s->values = kd_cut_double(a, t->column[t->nv]);
+    s->values2 = kd_cut_double(a, t->column[t->nv]);
+    s->M = kd_cut_double(a, t->nv * t->nv);
+    random_fill(t->nposition, s->x, 1.5, seed);
+    random_fill(t->ndof, s->dx, 1, seed);
+    random_fill(t->ndof, s->ddx, 1, seed);
+    for (int i = 1; i < t->nlinks; i++) {
+        const kd_tree_joint kind = t->link[i].kind;
+        double             *q = s->x + t->link[i].position + (kind == KD_TREE_FREE ? 3 : 0);
+        if (kind == KD_TREE_SPHERICAL || kind == KD_TREE_FREE) kd_quat_to(random_quat(seed), q);
+        s->load[i] = (kd_wrench){random_vec(1, seed), random_vec(1, seed)};
+    }
+    s->g = random_vec(9, seed);
+}
+
+// joints: kinds to choose from; one in "prescribe" dofs is prescribed, 0: none
+static inline void sample_create(sample *s, int nlinks, tree_shape shape, int njoints, const kd_tree_joint *joints,
+                                 int prescribe, uint64_t *seed)
+{
+    *s = (sample){0};
+    s->tree.nlinks = nlinks;
+    s->tree.link = kd_arena_cut(&s->tree.arena, (size_t)nlinks, sizeof *s->tree.link);
+    s->prescribed = kd_cut_bool(&s->arena, 6 * nlinks);
+    for (int i = 1; i < nlinks; i++)
+        random_link(&s->tree.link[i], random_parent(s->tree.link, i, shape, seed), joints[random_below(njoints, seed)],
+                    seed);
+    if (prescribe > 0)
+        for (int k = 0; k < 6 * nlinks; k++) s->prescribed[k] = random_below(prescribe, seed) == 0;
+    assert_int_equal(kd_tree_finish(&s->tree, s->prescribed), KD_OK);
+    sample_fill(s, seed);
+}
+
+static inline void sample_destroy(sample *s)
+{
+    kd_arena_release(&s->arena);
+    kd_tree_release(&s->tree);
+}
+
+static const kd_tree_joint all_joints[] = {KD_TREE_FIXED,       KD_TREE_REVOLUTE,  KD_TREE_PRISMATIC, KD_TREE_SCREW,
+                                           KD_TREE_CYLINDRICAL, KD_TREE_UNIVERSAL, KD_TREE_PLANAR,    KD_TREE_SPHERICAL,
+                                           KD_TREE_FREE,        KD_TREE_CARDAN};
+enum { ALL_JOINTS = sizeof all_joints / sizeof *all_joints };
+
+// One sample after the other: each kind of joint alone and all mixed, as chain, branched and single, with and without
+// prescribed dofs, in the variants of the algorithms. false: no more.
+static inline bool sample_next(int *number, sample *s)
+{
+    enum { PER_SHAPE = 4 * (ALL_JOINTS + 4) };
+    const int n = (*number)++, shape = n / PER_SHAPE, k = n % PER_SHAPE / 4;
+    uint64_t  seed = 77u * (uint64_t)(n + 1);
+    if (shape >= SHAPES) return false;
+    const bool alone = k < ALL_JOINTS;
+    sample_create(s, alone ? 6 : 10 + 2 * (k - ALL_JOINTS), (tree_shape)shape, alone ? 1 : ALL_JOINTS,
+                  alone ? &all_joints[k] : all_joints, n % 2 == 0 ? 0 : 4, &seed);
+    s->m.work->avx2 = s->m.work->avx2 && n % 4 < 2; // the other half: without
+    return true;
+}
+
+static inline void sample_accelerate(sample *s)
+{
+    kd_tree_place(&s->tree, s->x, &s->m);
+    kd_tree_move(&s->tree, s->dx, &s->m);
+    kd_tree_accelerate(&s->tree, s->dx, s->ddx, s->g, &s->m);
+}
+
+// all |a - b| <= tolerance * (1 + largest |b|)
+static inline void assert_close(int n, const double *a, const double *b, double tolerance)
+{
+    double scale = 1;
+    for (int i = 0; i < n; i++) scale = fmax(scale, fabs(b[i]));
+    for (int i = 0; i < n; i++)
+        if (!(fabs(a[i] - b[i]) <= tolerance * scale))
+            fail_msg("entry %d of %d: %.17g instead of %.17g, scale %g", i, n, a[i], b[i], scale);
+}
+
+static inline void assert_vec_close(kd_vec3 a, kd_vec3 b, double tolerance)
+{
+    assert_close(3, (double[]){a.x, a.y, a.z}, (double[]){b.x, b.y, b.z}, tolerance);
+}
+
+// the row and column of a dense matrix for every value in the pattern: out(row, column) = values
+static inline void to_dense(const kd_tree *t, const double *values, double *out)
+{
+    memset(out, 0, (size_t)t->nv * (size_t)t->nv * sizeof *out);
+    for (int l = 0; l < t->nv; l++)
+        for (int k = t->column[l]; k < t->column[l + 1]; k++) out[t->row[k] + l * t->nv] = values[k];
+}
+
+#endif
