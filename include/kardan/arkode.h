@@ -34,7 +34,7 @@ typedef struct kd_arkode_options {
     bool extrapolate;                // dirk: stages begin on the polynomial of the last step, their slopes are taken
                                      // from Newton's solution; ARKODE by itself does neither       default false
     bool own_linear_algebra;         // dirk: Newton matrices of the formulation instead of ARKODE's dense differences
-                             //                                                                       default false
+        //                                                                       default false
 } kd_arkode_options;
 
 // The defaults given above.

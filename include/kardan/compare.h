@@ -8,8 +8,8 @@
 #define KARDAN_COMPARE_H
 
 #include <kardan/eom.h>
-#include <kardan/system.h>
 #include <kardan/simulation.h>
+#include <kardan/system.h>
 
 KD_EXTERN_C_BEGIN
 

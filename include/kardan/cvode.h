@@ -31,7 +31,7 @@ typedef struct kd_cvode_options {
     kd_cvode_method method;             //                                                                default bdf
     int             order_max;          // 1 .. 5 (bdf), 1 .. 12 (adams); 0: the largest                  default 0
     bool            own_linear_algebra; // bdf: Newton matrices of the formulation instead of CVODE's dense differences
-                             //                                                                       default false
+        //                                                                       default false
 } kd_cvode_options;
 
 // The defaults given above.

@@ -14,7 +14,6 @@
 #include <kardan/explain.h>
 #include <kardan/explicit.h>
 #include <kardan/extrapolation.h>
-#include <kardan/system.h>
 #include <kardan/formulation.h>
 #include <kardan/ida.h>
 #include <kardan/initial.h>
@@ -24,5 +23,6 @@
 #include <kardan/realtime.h>
 #include <kardan/sdirk.h>
 #include <kardan/simulation.h>
+#include <kardan/system.h>
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "cli/equilibrium.h"
 #include "cli/operating_point.h"
-#include "results/csv.h"
 #include "report/svg.h"
+#include "results/csv.h"
 
 enum { MOST_POINTS = 20000, MOST_PAIRS = 16, TEXT_SIZE = 4096, NAME_SIZE = 420 };
 

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "cli/method.h"
-#include "results/recording.h"
 #include "model/channel.h"
 #include "model/schema.h"
+#include "results/recording.h"
 
 typedef struct inquiry {
     kd_subject_request request;

@@ -4,8 +4,8 @@
 
 #include <kardan/formulation.h>
 
-#include "results/recording.h"
 #include "report/spy.h"
+#include "results/recording.h"
 
 typedef struct kd_jacobian {
     const kd_dae       *dae;

@@ -6,8 +6,8 @@
 #include "cli/method.h"
 #include "cli/realtime.h"
 #include "core/text.h"
-#include "results/postmortem.h"
 #include "report/report.h"
+#include "results/postmortem.h"
 
 typedef kd_realtime_task task;
 

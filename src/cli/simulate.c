@@ -15,8 +15,8 @@
 #include "cli/replay.h"
 #include "cli/subject.h"
 #include "core/text.h"
-#include "results/postmortem.h"
 #include "report/report.h"
+#include "results/postmortem.h"
 #include "results/running.h"
 #include "results/state_file.h"
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "results/file.h"
 #include "drawing/overlap.h"
 #include "drawing/picture.h"
 #include "drawing/scene.h"
+#include "results/file.h"
 
 enum { NUMBERS = 24000, FEWEST_FRAMES = 40 }; // numbers in a page that are aimed at
 

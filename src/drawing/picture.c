@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "drawing/camera.h"
-#include "results/file.h"
 #include "drawing/mesh.h"
 #include "drawing/overlap.h"
+#include "results/file.h"
 
 enum {
     WIDTH = 840,

@@ -12,8 +12,8 @@
 #include "forms/assembled.h"
 #include "core/text.h"
 #include "forms/assembled_impl.h"
-#include "point/projection.h"
 #include "math/dense.h"
+#include "point/projection.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -11,13 +11,13 @@
 #define KD_FORMS_ASSEMBLED_IMPL_H
 
 #include "core/memory.h"
-#include "point/acceleration.h"
 #include "forms/assembled.h"
-#include "point/dense_output.h"
 #include "forms/newton.h"
-#include "point/position.h"
 #include "forms/selector.h"
 #include "math/linsolve.h"
+#include "point/acceleration.h"
+#include "point/dense_output.h"
+#include "point/position.h"
 #include <complex.h>
 
 // A row that is a sum of constraint levels, for instance gII + 2 alpha gI + beta^2 g.

@@ -5,11 +5,11 @@
 #include <complex.h>
 
 #include "core/memory.h"
+#include "forms/selector.h"
+#include "math/linsolve.h"
 #include "point/acceleration.h"
 #include "point/dense_output.h"
 #include "point/position.h"
-#include "forms/selector.h"
-#include "math/linsolve.h"
 
 // Everything that belongs to one (t, x): the whole state x = [p v r | w s lambda mu | a] and x' = [Z v, a, b].
 typedef struct kd_ode_point {

@@ -4,9 +4,9 @@
 
 #include <complex.h>
 
-#include "point/dense_output.h"
 #include "forms/selector.h"
 #include "math/linsolve.h"
+#include "point/dense_output.h"
 
 // Offsets of the parts of x = [p v r w s lambda mu | a].
 typedef struct psf_parts {

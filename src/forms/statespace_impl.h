@@ -5,10 +5,10 @@
 #include <complex.h>
 
 #include "core/memory.h"
+#include "math/linsolve.h"
 #include "point/acceleration.h"
 #include "point/dense_output.h"
 #include "point/position.h"
-#include "math/linsolve.h"
 
 // Independent directions of one level, positions or velocities, with the matrix that gives the dependent ones:
 //

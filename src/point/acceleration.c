@@ -13,10 +13,10 @@
 #include "point/acceleration.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "math/dense.h"
 #include "point/kkt.h"
 #include "point/kkt_mixed.h"
 #include "point/position.h"
-#include "math/dense.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>

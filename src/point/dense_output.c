@@ -5,8 +5,8 @@
 // p'(t). r is the cubic of (r, b) at both ends. s, a, w, lambda and mu are solved again at the point.
 #include "point/dense_output.h"
 #include "core/memory.h"
-#include "point/position.h"
 #include "math/dense.h"
+#include "point/position.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>

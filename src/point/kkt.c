@@ -7,8 +7,8 @@
 // not depend on the scales of rows. What it cannot do safely is left to the LU: pivots that cancel. Without roots each
 // pivot costs one division. Masses of different bodies often do not meet: rows of L begin where those of M do.
 #include "point/kkt.h"
-#include "point/kkt_impl.h"
 #include "math/kernel.h"
+#include "point/kkt_impl.h"
 #include <string.h>
 
 #define DEFINITE 1e-12   // smallest part that is left of a diagonal entry of M

@@ -1,8 +1,8 @@
 // kkt_few.c: the part of kkt.c that belongs to the constraints, for few rows: the number of rows is known to the
 // compiler, all loops over rows are unrolled, and C inv(M) C' does not leave the registers until it is factored. For
 // systems of this size loops cost more than their arithmetic.
-#include "point/kkt_impl.h"
 #include "math/kernel.h"
+#include "point/kkt_impl.h"
 
 enum { PAIRS = (KD_KKT_FEW + 1) / 2 };
 

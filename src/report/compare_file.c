@@ -6,9 +6,9 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "results/file.h"
 #include "report/report.h"
 #include "report/svg.h"
+#include "results/file.h"
 
 enum { SHOWN = 7 }; // methods in colours
 enum { FIRST_DECADE = 2, LAST_DECADE = 9 };

@@ -9,8 +9,8 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "results/file.h"
 #include "report/svg.h"
+#include "results/file.h"
 
 enum {
     MAX_SERIES = 10, // lines in one plot: those that move most

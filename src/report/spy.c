@@ -7,8 +7,8 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "results/file.h"
 #include "report/svg.h"
+#include "results/file.h"
 
 enum { SIDE = 640, LEFT = 110, TOP = 76, MARGIN = 16, MOST_NUMBERS = 160, INSTANT_POINTS = 3 };
 

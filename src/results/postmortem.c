@@ -14,8 +14,8 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "results/file.h"
 #include "math/dense.h"
+#include "results/file.h"
 
 enum { NAME = 160, TOLD = 5, LARGEST = 1000000 /* entries of a matrix that is decomposed */ };
 

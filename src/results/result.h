@@ -5,9 +5,9 @@
 #include <kardan/explain.h>
 
 #include "drawing/drawing.h"
+#include "report/svg.h"
 #include "results/event_log.h"
 #include "results/recording.h"
-#include "report/svg.h"
 
 typedef struct kd_result_setting {
     const char *name, *value;

@@ -12,8 +12,8 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "start/initial_system.h"
 #include "math/dense.h"
+#include "start/initial_system.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "start/initial_system.h"
 #include "math/dense.h"
+#include "start/initial_system.h"
 
 #define DEPENDS 1e-8 // part of a unit gradient that may be independent of the others
 

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "start/initial_system.h"
 #include "math/dense.h"
+#include "start/initial_system.h"
 
 #define LARGE 250         // velocities: below, the general way takes milliseconds
 #define VELOCITY_STEPS 3  // linear: the further ones take rounding away

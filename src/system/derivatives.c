@@ -18,8 +18,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "system/system.h"
 #include "math/linsolve.h"
+#include "system/system.h"
 
 // ---- columns of measures --------------------------------------------------------------------------------------------
 static int column_count(const kd_work *w, const kd_measure *m)

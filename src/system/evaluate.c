@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "system/stiff_part.h"
 #include "math/linsolve.h"
+#include "system/stiff_part.h"
 
 // ---- workspace ------------------------------------------------------------------------------------------------------
 static int channel_count(const kd_system *s)

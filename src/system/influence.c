@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "system/system.h"
 #include "model/schema.h"
+#include "system/system.h"
 
 typedef struct search {
     kd_work *work;

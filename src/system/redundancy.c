@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "system/redundancy_search.h"
 #include "math/dense.h"
+#include "system/redundancy_search.h"
 
 #define RANK_TOLERANCE 1e-7 // singular values below are zero; noise of GZ: 1e-15, by differences 1e-12 to 1e-9
 #define CHECKS 3            // positions reached with the kept rows alone

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "system/system.h"
 #include "math/dense.h"
+#include "system/system.h"
 
 static const double default_bound = 0.1;
 

@@ -8,17 +8,17 @@
 
 #include <kardan/system.h>
 
+#include "element/measure.h"
+#include "element/wheel.h"
 #include "expr/expr.h"
+#include "model/model.h"
 #include "system/discrete.h"
 #include "system/matrix.h"
-#include "element/measure.h"
-#include "tree/pair.h"
-#include "tree/path_product.h"
 #include "system/redundancy.h"
 #include "system/topological.h"
+#include "tree/pair.h"
+#include "tree/path_product.h"
 #include "tree/tree.h"
-#include "element/wheel.h"
-#include "model/model.h"
 
 // ---- variables of expressions ---------------------------------------------------------------------------------------
 typedef enum kd_slot_kind {

@@ -16,8 +16,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "system/system.h"
 #include "math/linsolve.h"
+#include "system/system.h"
 
 #define SMALLEST_RCOND 1e-15 // least part of the largest pivot below which rows count as dependent
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "results/markup.h"
 #include "project/command.h"
+#include "results/markup.h"
 
 #define KARDAN "'" KD_BINARY_DIR "/kardan' "
 #define OUT KD_BINARY_DIR "/test-cli-explain"

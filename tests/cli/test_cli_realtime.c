@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "cli/json.h"
-#include "results/markup.h"
 #include "project/command.h"
+#include "results/markup.h"
 
 #define KARDAN "'" KD_BINARY_DIR "/kardan' "
 #define OUT KD_BINARY_DIR "/test-cli-realtime"

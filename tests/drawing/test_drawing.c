@@ -4,9 +4,9 @@
 
 #include "core/failing_allocator.h"
 #include "drawing/drawing.h"
-#include "results/markup.h"
 #include "modelfile/files.h"
 #include "project/command.h"
+#include "results/markup.h"
 
 #define PATH KD_BINARY_DIR "/test-drawing"
 

@@ -4,9 +4,9 @@
 
 #include "core/failing_allocator.h"
 #include "drawing/film.h"
-#include "results/markup.h"
 #include "drawing/picture.h"
 #include "project/command.h"
+#include "results/markup.h"
 
 #define PATH KD_BINARY_DIR "/test-picture.svg"
 

@@ -1,9 +1,9 @@
 // tests/fuzz/fuzz_run.c: any bytes as a model file; what is accepted becomes equations and runs for some steps.
 //
 // A refusal on the way has words; a run that went well ends where it should, in a finite state.
-#include <kardan/system.h>
 #include <kardan/model.h>
 #include <kardan/simulation.h>
+#include <kardan/system.h>
 #include <math.h>
 
 #include "fuzz/fuzz.h"

@@ -5,8 +5,8 @@
 #define _GNU_SOURCE
 #include "fuzz/fuzz.h"
 
-#include <kardan/system.h>
 #include <kardan/model.h>
+#include <kardan/system.h>
 #include <math.h>
 
 #include "fuzz/fuzz_file.h"

@@ -5,9 +5,9 @@
 #include "integrator/dense_dae.h"
 #include "pendulum.h"
 #include "systems/systems.h"
-#include <kardan/system.h>
 #include <kardan/model.h>
 #include <kardan/sdirk.h>
+#include <kardan/system.h>
 
 #define GRAVITY 13.75
 #define SPEED 2.9

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "dual.h"
-#include "point/acceleration.h"
 #include "gallery.h"
+#include "point/acceleration.h"
 
 enum { N = 18, NP = 6, ROWS = 101 }; // [p v s lambda]
 

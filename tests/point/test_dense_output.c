@@ -1,8 +1,8 @@
 // Tests of the motion between two points.
 #include "core/failing_allocator.h"
-#include "point/dense_output.h"
 #include "forms/whole.h"
 #include "pendulum.h"
+#include "point/dense_output.h"
 
 static void exact_pendulum(double t, double *x)
 {

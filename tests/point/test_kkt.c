@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/failing_allocator.h"
-#include "point/kkt.h"
 #include "math/dense.h"
+#include "point/kkt.h"
 
 enum { MOST = 16 };
 

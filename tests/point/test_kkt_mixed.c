@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "point/kkt_mixed.h"
 #include "math/dense.h"
+#include "point/kkt_mixed.h"
 
 enum { MOST = 16 };
 

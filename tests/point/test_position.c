@@ -1,6 +1,6 @@
 // Tests of plain coordinates: pseudo-inverse of Z, normal directions, norm equations.
-#include "point/position.h"
 #include "forms/whole.h"
+#include "point/position.h"
 
 typedef struct fixture {
     kd_arena     arena;

@@ -1,9 +1,9 @@
 // Tests of coordinate projection: closest points in both norms, constraints to rounding, no drift, orders kept.
 #include "core/failing_allocator.h"
-#include "point/projection.h"
 #include "forms/whole.h"
 #include "gallery.h"
 #include "pendulum.h"
+#include "point/projection.h"
 #include "systems/systems.h"
 #include <kardan/arkode.h>
 #include <kardan/ida.h>

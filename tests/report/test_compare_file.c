@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
+#include "project/command.h"
 #include "report/compare_file.h"
 #include "results/markup.h"
-#include "project/command.h"
 
 #define OUT KD_BINARY_DIR "/test-compare-file"
 

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
+#include "project/command.h"
+#include "report/report.h"
 #include "results/markup.h"
 #include "results/oscillator.h"
-#include "report/report.h"
-#include "project/command.h"
 
 #define PATH KD_BINARY_DIR "/test-report"
 

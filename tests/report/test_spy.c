@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "core/failing_allocator.h"
-#include "results/markup.h"
-#include "report/spy.h"
 #include "project/command.h"
+#include "report/spy.h"
+#include "results/markup.h"
 
 #define PATH KD_BINARY_DIR "/test-spy.svg"
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "results/markup.h"
 #include "report/svg.h"
+#include "results/markup.h"
 
 // The picture as text; the caller frees it.
 static char *draw(const kd_plot *plots, int nplots, int columns)

@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "core/failing_allocator.h"
+#include "project/command.h"
 #include "results/event_log.h"
 #include "results/oscillator.h"
-#include "project/command.h"
 
 #define PATH KD_BINARY_DIR "/test-events.csv"
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "results/file.h"
 #include "project/command.h"
+#include "results/file.h"
 
 #define FOLDER KD_BINARY_DIR "/test-file"
 #define PATH FOLDER "/result"

@@ -10,9 +10,9 @@
 #include <hdf5.h>
 #endif
 
+#include "project/command.h"
 #include "results/oscillator.h"
 #include "results/result.h"
-#include "project/command.h"
 
 #define PATH KD_BINARY_DIR "/test-result.h5"
 

@@ -13,9 +13,9 @@
 #include <matio.h>
 #endif
 
+#include "project/command.h"
 #include "results/linear_file.h"
 #include "results/linear_oscillator.h"
-#include "project/command.h"
 
 #define PATH KD_BINARY_DIR "/test-linear.mat"
 

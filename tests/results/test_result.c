@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
+#include "project/command.h"
 #include "results/oscillator.h"
 #include "results/result.h"
-#include "project/command.h"
 
 #define PATH KD_BINARY_DIR "/test-result.csv"
 

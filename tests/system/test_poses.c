@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "core/failing_allocator.h"
-#include "results/recording.h"
 #include "modelfile/files.h"
-#include <kardan/system.h>
+#include "results/recording.h"
 #include <kardan/simulation.h>
+#include <kardan/system.h>
 
 // Spatial slider-crank with a driven crank, its body frames away from joints and centres, and a ball joint beside it.
 static const char MODEL[] =

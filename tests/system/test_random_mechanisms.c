@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "system/system.h"
 #include "math/dense.h"
 #include "model/model.h"
+#include "system/system.h"
 #include "systems/random_model.h"
 
 #if defined(__SANITIZE_ADDRESS__)

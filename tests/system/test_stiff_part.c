@@ -13,8 +13,8 @@
 #include <kardan/kardan.h>
 
 #include "system/system.h"
-#include "tree/work.h"
 #include "systems/random_model.h"
+#include "tree/work.h"
 
 static const char text[] =
     "kardan: 1\n"

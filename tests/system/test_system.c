@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include <kardan/system.h>
 #include <kardan/simulation.h>
+#include <kardan/system.h>
 
 #include "core/failing_allocator.h"
 #include "systems/random_model.h"

@@ -17,9 +17,9 @@
 
 #include "core/load.h"
 #include "core/memory.h"
+#include "project/command.h"
 #include "report/svg.h"
 #include "results/table.h"
-#include "project/command.h"
 
 #define KARDAN "'" KD_BINARY_DIR "/kardan' "
 #define OUT KD_BINARY_DIR "/test-point12"

@@ -13,9 +13,9 @@
 #include <kardan/model.h>
 
 #include "expr/quantity.h"
-#include "results/table.h"
 #include "model/build.h"
 #include "project/command.h"
+#include "results/table.h"
 
 #define KARDAN "'" KD_BINARY_DIR "/kardan' "
 #define OUT KD_BINARY_DIR "/test-point15"
