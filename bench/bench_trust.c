@@ -142,11 +142,12 @@ static void random_runs(bench *b)
 
 int main(int argc, char **argv)
 {
-    int    exit_status;
+    int exit_status;
+    if (argc == 4 && strcmp(argv[1], "--count") == 0) return trust_cost_child(argv[2], argv[3]);
     bench *b = bench_create(argc, argv, "Is a clean run right? Random models with planted traps.", &exit_status);
     if (!b) return exit_status;
     bench_head(b);
     if (bench_wants(b, "silent_wrong")) random_runs(b);
-    if (bench_wants(b, "defect_cost.")) trust_cost(b);
+    if (bench_wants(b, "defect_cost.")) trust_cost(b, argv[0]);
     return bench_end(b);
 }
