@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool kd_channels_split(kd_channels *c, kd_cli_list *watch)
+bool kd_plot_channels_split(kd_plot_channels *c, kd_cli_list *watch)
 {
     if (!c->words) return true;
     snprintf(c->list, sizeof c->list, "%s", c->words);
@@ -31,7 +31,7 @@ static void tell_unknown(const kd_recording *rec, const char *what, const char *
     free(names);
 }
 
-bool kd_channels_choose(kd_channels *c, const kd_recording *rec, const kd_subject *subject)
+bool kd_plot_channels_choose(kd_plot_channels *c, const kd_recording *rec, const kd_subject *subject)
 {
     const kd_run_def *run = &subject->run;
     int               first, count;
