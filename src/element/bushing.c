@@ -7,6 +7,7 @@
 // turn goes on for ever. Both measures end at half a turn, where the shortest way back changes its side.
 #include <math.h>
 
+#include "core/pi.h"
 #include "core/text.h"
 #include "element/force.h"
 #include "model/fields.h"
