@@ -6,7 +6,7 @@ SWITCH  = -DKARDAN_NATIVE=$(if $(filter 1,$(NATIVE)),ON,OFF) -DKARDAN_WERROR=$(i
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo install test bench sanitize fuzz format check campaign clean
+.PHONY: all demo install test bench viewer test-viewer sanitize fuzz format check campaign clean
 
 all:
 	tools/setup build
@@ -14,7 +14,8 @@ all:
 	cmake --build build -j$(JOBS)
 
 demo: ## simulate a Stewart platform and write a report with a moving drawing
-	tools/setup build
+	tools/setup build viewer
+	tools/build-viewer
 	cmake --preset release $(SWITCH)
 	cmake --build build -j$(JOBS) --target kardan_cli
 	build/kardan simulate models/stewart.yaml --output build/demo
@@ -25,6 +26,17 @@ install: ## libraries, headers, command line, files for pkg-config and CMake int
 	cmake --build build -j$(JOBS) --target kardan kardan_shared kardan_cli
 	cmake --install build --prefix $(PREFIX)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+viewer: ## the 3-D viewer of reports, which the next build takes in (npm)
+	tools/setup build viewer
+	tools/build-viewer --required
+
+test-viewer: ## reports in a real browser (npm, chromium)
+	tools/setup build viewer browser
+	tools/build-viewer --required
+	cmake --preset release $(SWITCH)
+	cmake --build build -j$(JOBS) --target kardan_cli
+	tools/test-viewer
 
 test: ## build everything and run all tests
 	tools/setup build test
