@@ -27,7 +27,7 @@ struct kd_browser {
     int    number;   // of the last command
     char   session[100];
     char   profile[64];
-    char  *text; // the last answer, then what has come and was not looked at yet
+    char  *text;                 // the last answer, then what has come and was not looked at yet
     size_t answer, length, room; // bytes of the answer with the zero behind it, of all, of the buffer
 };
 
@@ -109,9 +109,10 @@ static bool quoted(const char *text, char *out, size_t size)
 // A command and its answer, which stays at the beginning of b->text; events in between are passed over
 static bool command(kd_browser *b, const char *method, const char *parameters, char *message, size_t size)
 {
-    char text[6000], mark[40];
-    const int n = snprintf(text, sizeof text, "{\"id\":%d,\"method\":\"%s\",\"params\":{%s}%s%s%s}", ++b->number, method, parameters,
-                           b->session[0] ? ",\"sessionId\":\"" : "", b->session, b->session[0] ? "\"" : "");
+    char      text[6000], mark[40];
+    const int n =
+        snprintf(text, sizeof text, "{\"id\":%d,\"method\":\"%s\",\"params\":{%s}%s%s%s}", ++b->number, method,
+                 parameters, b->session[0] ? ",\"sessionId\":\"" : "", b->session, b->session[0] ? "\"" : "");
     snprintf(mark, sizeof mark, "{\"id\":%d,", b->number);
     drop(b, b->answer);
     b->answer = 0;
@@ -151,13 +152,15 @@ static void run_browser(const int in[2], const int out[2], const char *profile, 
     const int from = fcntl(in[0], F_DUPFD, 10), to = fcntl(out[1], F_DUPFD, 10);
     if (from < 0 || to < 0 || dup2(from, 3) < 0 || dup2(to, 4) < 0) _exit(127);
     for (int i = 5; i < 64; i++) close(i);
-    if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(127);
+    if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+        _exit(127);
     snprintf(folder, sizeof folder, "--user-data-dir=%s", profile);
     snprintf(window, sizeof window, "--window-size=%d,%d", width, height);
     for (size_t i = 0; i < sizeof PROGRAMS / sizeof *PROGRAMS; i++)
-        execlp(PROGRAMS[i], PROGRAMS[i], "--headless=new", "--remote-debugging-pipe", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-               "--ignore-gpu-blocklist", "--hide-scrollbars", "--no-first-run", "--disable-extensions", folder, window,
-               geteuid() == 0 ? "--no-sandbox" : "--disable-sync", "about:blank", (char *)NULL);
+        execlp(PROGRAMS[i], PROGRAMS[i], "--headless=new", "--remote-debugging-pipe", "--use-angle=swiftshader",
+               "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--hide-scrollbars", "--no-first-run",
+               "--disable-extensions", folder, window, geteuid() == 0 ? "--no-sandbox" : "--disable-sync",
+               "about:blank", (char *)NULL);
     _exit(127);
 }
 
@@ -253,7 +256,8 @@ const char *kd_browser_ask(kd_browser *b, const char *expression, char *message,
         kd_text(message, size, "a question to the browser is too long");
         return NULL;
     }
-    snprintf(parameters, sizeof parameters, "\"expression\":\"%s\",\"awaitPromise\":true,\"returnByValue\":true", words);
+    snprintf(parameters, sizeof parameters, "\"expression\":\"%s\",\"awaitPromise\":true,\"returnByValue\":true",
+             words);
     if (!command(b, "Runtime.evaluate", parameters, message, size)) return NULL;
     if (strstr(b->text, "\"exceptionDetails\"")) {
         const char *why = member(b->text, "\"description\":\"");
@@ -281,6 +285,7 @@ kd_status kd_browser_show(kd_browser *b, const char *url, const char *ready, dou
         if (answer && strcmp(answer, "no") == 0) break;
         nanosleep(&pause, NULL);
     }
-    kd_text(message, size, "the page has no 3-D view: it was written with --plain, by another kardan, or without a drawing");
+    kd_text(message, size,
+            "the page has no 3-D view: it was written with --plain, by another kardan, or without a drawing");
     return KD_ERR_FILE;
 }

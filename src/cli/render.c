@@ -28,7 +28,8 @@ typedef struct task {
 static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 {
     const kd_cli_option options[] = {
-        {"--output", "FILE", "picture (.png) or film (.mp4, .webm) to write; without it picture.png", KD_CLI_TEXT, &t->output},
+        {"--output", "FILE", "picture (.png) or film (.mp4, .webm) to write; without it picture.png", KD_CLI_TEXT,
+         &t->output},
         {"--at", "T", "instant of a picture [s]; without it the end", KD_CLI_NUMBER, &t->at},
         {"--from", "T", "first instant of a film [s]; without it the start", KD_CLI_NUMBER, &t->from},
         {"--to", "T", "last instant of a film [s]; without it the end", KD_CLI_NUMBER, &t->to},
@@ -42,11 +43,12 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     static const char *const names[] = {"SUBJECT"};
     const kd_cli_syntax      syntax = {
              .usage = "kardan render MODEL|REPORT.html [OPTION...]",
-             .about = "Simulate a model file, or take the report of a run, and write its 3-D view as a picture or a film. Needs\n"
+             .about =
+                 "Simulate a model file, or take the report of a run, and write its 3-D view as a picture or a film. Needs\n"
                       "Chromium (package chromium), and for films ffmpeg (package ffmpeg).",
              .details = "Examples:\n"
-                        "  kardan render models/stewart.yaml --at 1.2 --output stewart.png\n"
-                        "  kardan render results/truck.html --output truck.mp4 --view side --speed 0.5\n",
+                             "  kardan render models/stewart.yaml --at 1.2 --output stewart.png\n"
+                             "  kardan render results/truck.html --output truck.mp4 --view side --speed 0.5\n",
              .options = options,
              .noptions = sizeof options / sizeof options[0],
              .operand_name = names,
@@ -67,8 +69,8 @@ static bool check_words(task *t)
     static const char *const views[] = {"default", "front", "side", "top"};
     if (kd_cli_choose("view", t->view, views, 4) < 0) return false;
     int used = 0;
-    if (sscanf(t->size, "%dx%d%n", &t->width, &t->height, &used) != 2 || t->size[used] || t->width < 64 || t->height < 64 ||
-        t->width > 8000 || t->height > 8000) {
+    if (sscanf(t->size, "%dx%d%n", &t->width, &t->height, &used) != 2 || t->size[used] || t->width < 64 ||
+        t->height < 64 || t->width > 8000 || t->height > 8000) {
         fprintf(stderr, "kardan: '%s' is no size; write 1280x720 (64 to 8000 pixels)\n", t->size);
         return false;
     }
@@ -142,9 +144,11 @@ static kd_status open_page(task *t, kd_browser **browser)
         kd_text(t->message, sizeof t->message, "'%s': %s", t->page, strerror(errno));
         return KD_ERR_FILE;
     }
-    status = kd_browser_show(*browser, url, "(document.querySelector('[data-kardan-viewer]')||{dataset:{}}).dataset.ready"
-                                            "||(document.readyState==='complete'&&!document.querySelector('[data-kardan-viewer]')?'no':'wait')",
-                             60.0, t->message, sizeof t->message);
+    status = kd_browser_show(
+        *browser, url,
+        "(document.querySelector('[data-kardan-viewer]')||{dataset:{}}).dataset.ready"
+        "||(document.readyState==='complete'&&!document.querySelector('[data-kardan-viewer]')?'no':'wait')",
+        60.0, t->message, sizeof t->message);
     if (status < 0) return status;
     snprintf(start, sizeof start, "kardan.prepare(%d,%d,'%s')", t->width, t->height, t->view);
     return kd_browser_ask(*browser, start, t->message, sizeof t->message) ? KD_OK : KD_ERR_FILE;
@@ -222,7 +226,9 @@ static kd_status write_film(task *t, kd_browser *browser, double from, double to
     pid_t     child;
     int       answer = 0;
     if (count > MOST_FRAMES) {
-        kd_text(t->message, sizeof t->message, "the film would have more than %d pictures; --from, --to, --speed and --rate make it shorter", MOST_FRAMES);
+        kd_text(t->message, sizeof t->message,
+                "the film would have more than %d pictures; --from, --to, --speed and --rate make it shorter",
+                MOST_FRAMES);
         return KD_ERR_ARGUMENT;
     }
     FILE       *film = open_film(t, &child);
@@ -250,8 +256,9 @@ static kd_status write_output(task *t)
 {
     kd_browser *browser = NULL;
     kd_status   status = open_page(t, &browser);
-    const char *range = status == KD_OK ? kd_browser_ask(browser, "kardan.range()", t->message, sizeof t->message) : NULL;
-    double      start, end;
+    const char *range =
+        status == KD_OK ? kd_browser_ask(browser, "kardan.range()", t->message, sizeof t->message) : NULL;
+    double start, end;
     if (range && sscanf(range, "%lf %lf", &start, &end) == 2) {
         const double from = isnan(t->from) ? start : fmin(fmax(t->from, start), end);
         const double to = isnan(t->to) ? end : fmin(fmax(t->to, from), end);
@@ -268,7 +275,14 @@ static kd_status write_output(task *t)
 
 int kd_cli_render(int argc, char **argv)
 {
-    task t = {.output = "picture.png", .view = "default", .size = "1280x720", .at = NAN, .from = NAN, .to = NAN, .speed = 1, .rate = 30};
+    task                t = {.output = "picture.png",
+                             .view = "default",
+                             .size = "1280x720",
+                             .at = NAN,
+                             .from = NAN,
+                             .to = NAN,
+                             .speed = 1,
+                             .rate = 30};
     const kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     if (!check_words(&t)) return KD_EXIT_USAGE;
@@ -277,7 +291,8 @@ int kd_cli_render(int argc, char **argv)
     if (ends_with(t.subject, ".html")) {
         snprintf(t.page, sizeof t.page, "%s", t.subject);
     } else if (!kd_viewer_is_built()) {
-        fputs("kardan: this kardan was built without its viewer (make viewer), so that there is nothing to render\n", stderr);
+        fputs("kardan: this kardan was built without its viewer (make viewer), so that there is nothing to render\n",
+              stderr);
         return KD_EXIT_FAILED;
     } else {
         snprintf(t.folder, sizeof t.folder, "/tmp/kardan-render-XXXXXX");
