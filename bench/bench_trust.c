@@ -13,9 +13,8 @@
 #define QUICK 300
 #define MORE 10 // one tenth of them more: families that came later, so that the earlier runs stay the same
 
-static const trust_family families[] = {trust_pulse,  trust_bump, trust_impact,  trust_singular,
-                                        trust_scaled, trust_kink, trust_chatter, trust_innocent,
-                                        trust_teeth,  trust_stops};
+static const trust_family families[] = {trust_pulse, trust_bump,    trust_impact,   trust_singular, trust_scaled,
+                                        trust_kink,  trust_chatter, trust_innocent, trust_teeth,    trust_stops};
 #define FIRST 8 // families of the first runs
 #define FAMILIES ((int)(sizeof families / sizeof *families))
 

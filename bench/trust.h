@@ -99,7 +99,7 @@ typedef struct trust_outcome {
 // In a process of its own, so that a run that does not end or crashes is an outcome, too
 trust_outcome trust_run(const trust_case *c, trust_method method, kd_coordinates coordinates, double rtol);
 
-void trust_cost(bench *b, const char *program); // what verification costs; program: argv[0]
+void trust_cost(bench *b, const char *program);                             // what verification costs; program: argv[0]
 int  trust_cost_child(const char *subject_number, const char *kind_number); // its part under callgrind
 
 #endif

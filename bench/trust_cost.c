@@ -186,7 +186,7 @@ static bool count_instructions(int number, int kind, double least[2])
 // Least times without and with verification, measured in turn
 static bool measure_times(const subject *s, const struct kind *kind, int rounds, double least[2])
 {
-    kd_state *x;
+    kd_state  *x;
     step_count c = {STEPS, 0};
     least[0] = least[1] = INFINITY;
     if (kd_state_create(s->problem.eom, &x) < 0) return false;

@@ -50,7 +50,8 @@ static double step_of(double t, const double *y, const void *context)
     (void)t;
     if (!n->pendulum) return fmin(n->t_end / 300, 0.2 * n->pitch / fmax(fabs(y[1]), 1e-2 * n->v));
     const double free = 0.1 * sqrt(n->l / 9.81), stiff = 0.1 * sqrt(n->J / n->stiffness);
-    return fabs(y[0]) < n->stop ? fmin(free, fmax(stiff, 0.5 * (n->stop - fabs(y[0])) / fmax(fabs(y[1]), 1e-3))) : stiff;
+    return fabs(y[0]) < n->stop ? fmin(free, fmax(stiff, 0.5 * (n->stop - fabs(y[0])) / fmax(fabs(y[1]), 1e-3)))
+                                : stiff;
 }
 
 static void motion(const void *context, double delta, const double *times, double r[][3])
@@ -117,12 +118,13 @@ void trust_stops(trust_dice *dice, trust_case *c)
     c->length = n.l;
     double Jc = n.J - n.m * n.l * n.l;
     trust_write(c, "kardan: 1\ngravity: [0, -9.81, 0]\n");
-    trust_write(c, "bodies:\n  bob: {position: [0, %.17g, 0], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n", -n.l, n.m,
-                Jc, Jc, Jc);
-    trust_write(c,
-                "joints:\n  hinge: {type: revolute, bodies: [ground, bob], point: [0, 0, 0], axis: [0, 0, 1], q: %.17g, "
-                "v: %.17g}\n",
-                n.q, n.v);
+    trust_write(c, "bodies:\n  bob: {position: [0, %.17g, 0], mass: %.17g, inertia: [%.17g, %.17g, %.17g]}\n", -n.l,
+                n.m, Jc, Jc, Jc);
+    trust_write(
+        c,
+        "joints:\n  hinge: {type: revolute, bodies: [ground, bob], point: [0, 0, 0], axis: [0, 0, 1], q: %.17g, "
+        "v: %.17g}\n",
+        n.q, n.v);
     trust_write(c, "forces:\n  stop: {type: joint_stop, joint: hinge, lower: %.17g, upper: %.17g, stiffness: %.17g}\n",
                 -n.stop, n.stop, n.stiffness);
     trust_case_solve(c, n.t_end, motion, &n);

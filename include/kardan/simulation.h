@@ -101,7 +101,7 @@ typedef struct kd_verification {
     double      worst;      // largest defect of a step that was kept, in tolerances; its time, the time of the first
     double      t_worst;    // step that could not be verified
     double      t_unverified;
-    double      lost;    // what steps lost at most where laws have kinks and jumps inside them, in tolerances, summed up
+    double      lost; // what steps lost at most where laws have kinks and jumps inside them, in tolerances, summed up
     const char *lost_by; // such a law; NULL: none
 } kd_verification;
 

@@ -48,7 +48,7 @@ typedef struct task {
     const char        *start_state;          // file; NULL: the model's start
     double             from;                 // [s] state of that file; NaN: its last one
     bool               from_equilibrium;     // start at rest
-    bool               quiet, json, stats, no_drawing, explain, cross_check, no_verify, must_be_clean;
+    bool               quiet, json, stats, no_drawing, plain, explain, cross_check, no_verify, must_be_clean;
     kd_verification    verification;
     int                argc; // the words themselves, for the replay
     char             **argv;
@@ -57,6 +57,7 @@ typedef struct task {
     bool               with_csv, with_hdf5;
     // while it runs
     kd_subject     subject;
+    kd_probe      *probe; // reads all states that the simulation shows
     kd_recording  *recording;
     kd_drawing    *drawing; // NULL: none
     kd_certifier  *certifier;
@@ -72,7 +73,7 @@ typedef struct task {
     kd_status      recorded;             // first failure of the recording, its file or the certifier
     char           inside[MESSAGE_SIZE]; // why: the certifier could not look into a step, the file could not be written
     long           steps;
-    kd_channels    channels; // of the report
+    kd_plot_channels channels; // of the report
     // what came out
     kd_status      status; // of all, files included
     kd_certificate certificate;
@@ -133,6 +134,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--jacobian-plots", "DIR", "folder for pictures of the Newton matrix: pattern, groups, instants of evaluation",
          KD_CLI_TEXT, &t->jacobian_plots},
         {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
+        {"--plain", NULL, "a small report: plots and drawing without the 3-D viewer", KD_CLI_FLAG, &t->plain},
         {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
          &t->limits.position},
@@ -256,7 +258,7 @@ static bool take_start(task *t)
 // A pose that cannot be evaluated is left out of the drawing; the recording has told why.
 static void draw_frame(task *t, const kd_state *x, bool is_end)
 {
-    if (t->drawing) (void)!kd_drawing_add(t->drawing, x, is_end);
+    if (t->drawing) kd_drawing_add(t->drawing, t->probe, x->t, is_end);
 }
 
 // The row goes to the disk as well: nobody knows how long the run will be let
@@ -407,6 +409,7 @@ static kd_result result_of(task *t, kd_result_setting *settings)
         .plots = t->channels.plot,
         .nplots = t->channels.nplots,
         .drawing = t->drawing,
+        .plain = t->plain,
         .explanation = t->explain ? &t->explanation : NULL,
         .events = t->events.log,
         .running = t->running,
@@ -428,7 +431,7 @@ static kd_status prepare(task *t)
     kd_status status = kd_cli_make_folder(t->folder, t->message, sizeof t->message); // before hours of computing
     if (status >= 0 && t->jacobian_plots) status = kd_cli_make_folder(t->jacobian_plots, t->message, sizeof t->message);
     if (status >= 0) status = make_times(t);
-    if (status >= 0) status = kd_certifier_create(s->eom, kd_subject_inputs(s), &t->certifier);
+    if (status >= 0) status = kd_certifier_create_by(t->probe, &t->certifier);
     if (status >= 0) status = kd_replay_create(s->eom, &t->replay);
     if (status >= 0 && s->system && !t->no_drawing)
         status = kd_drawing_create(s->system, t->intervals + 1, &t->drawing);
@@ -789,6 +792,7 @@ static void release(task *t)
     kd_recording_destroy(t->recording);
     kd_drawing_destroy(t->drawing);
     kd_certifier_destroy(t->certifier);
+    kd_probe_destroy(t->probe);
     kd_explainer_destroy(t->explainer);
     kd_instants_destroy(t->instants);
     kd_replay_destroy(t->replay);
@@ -869,7 +873,7 @@ int kd_cli_simulate(int argc, char **argv)
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;
-    if (!choose_format(&t) || !kd_channels_split(&t.channels, &t.request.watch) || !kd_method_read(&t.method))
+    if (!choose_format(&t) || !kd_plot_channels_split(&t.channels, &t.request.watch) || !kd_method_read(&t.method))
         goto done; // before the file is read
     if (!kd_subject_open(&t.subject, &t.request, &status) || !take_start(&t)) goto done;
     status = KD_EXIT_USAGE;
@@ -885,13 +889,13 @@ int kd_cli_simulate(int argc, char **argv)
         goto done;
     status = KD_EXIT_USAGE;
     // one more for the place where a run fails or is stopped, one for the start
-    if (kd_recording_create(t.subject.eom, kd_subject_inputs(&t.subject), t.intervals + 2, &t.recording) < 0) {
+    if (kd_subject_probe(&t.subject, NULL, &t.probe) < 0 ||
+        kd_recording_create(t.probe, t.intervals + 2, &t.recording) < 0) {
         fputs("kardan: no memory for the results; --intervals makes them smaller\n", stderr);
         status = KD_EXIT_FAILED;
         goto done;
     }
-    kd_channels_set_units(t.recording, &t.subject);
-    if (kd_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
+    if (kd_plot_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
 done:
     release(&t);
     return status;

@@ -24,9 +24,9 @@ struct kd_unseen {
     kd_step_seen    seen;
     double          clear_until, t_looked, h_looked; // behind t_looked steps that are not much longer need no look
     const char     *undecided;
-    double          lost, lost_now; // by kinks and jumps, in tolerances: so far, and in the step that was looked at last
-    const char     *lost_by, *lost_by_now;
-    char            why[200];
+    double      lost, lost_now; // by kinks and jumps, in tolerances: so far, and in the step that was looked at last
+    const char *lost_by, *lost_by_now;
+    char        why[200];
 };
 
 // Nodes of the methods that the solution has weights for; where a method has several tables, those of the one that is
@@ -45,7 +45,7 @@ static kd_step_seen seen_by(kd_integrator integrator, double rtol, double atol)
 #define NODES(list)                                                                                                    \
     (kd_step_seen)                                                                                                     \
     {                                                                                                                  \
-        rtol, atol, (int)(sizeof list / sizeof *list), list, false, 0                                                   \
+        rtol, atol, (int)(sizeof list / sizeof *list), list, false, 0                                                  \
     }
     switch (integrator) {
     case KD_RADAU:

@@ -19,7 +19,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "element/loads.h"
+#include "core/pi.h"
+#include "element/force.h"
 
 #define THRESHOLD 5.0   // [tolerances] effects that matter
 #define WIDER 0.25      // part of what was seen by which a smooth curve may leave it
@@ -43,16 +44,16 @@
 #define QUICK_PARTS 8       // of the first look
 #define PROBES 8
 #define BISECTIONS 40
-#define BESIDE_ENDS 1e-6   // of the step: what is so close to its ends has been landed on
-#define CLOSE 1e-9         // of the step: a place that is known
-#define SLOPE_PART 1e-3    // of the step: for slopes beside it
-#define LOST_JUMP 0.3      // of a jump, at most: by weights of nodes on the wrong side
-#define LOST_KINK 0.06     // of a change of slope, the same
-#define LATER_TOO 3.0      // times that for methods with a memory: later steps lose, too
-#define SOON 8.0           // steps
-#define LEAST_CUT 1e-9     // of the step
-#define INSIDE 0.25 // of what was found: length of the step into it where that is not known
-#define LONGEST 0.8 // part of the step that is left at most
+#define BESIDE_ENDS 1e-6 // of the step: what is so close to its ends has been landed on
+#define CLOSE 1e-9       // of the step: a place that is known
+#define SLOPE_PART 1e-3  // of the step: for slopes beside it
+#define LOST_JUMP 0.3    // of a jump, at most: by weights of nodes on the wrong side
+#define LOST_KINK 0.06   // of a change of slope, the same
+#define LATER_TOO 10.0   // times that for methods with a memory: later steps lose, too
+#define SOON 8.0         // steps
+#define LEAST_CUT 1e-9   // of the step
+#define INSIDE 0.25      // of what was found: length of the step into it where that is not known
+#define LONGEST 0.8      // part of the step that is left at most
 
 enum { SLOT_TIME = 0 }; // as system.c makes it
 
@@ -168,16 +169,14 @@ static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load 
 static kd_law law_of_load(const kd_load *load, int i)
 {
     kd_law law = {.name = load->name, .expr = load->law[i], .load = load, .factor = 1.0};
-    if (load->class == &kd_load_state) {
-        law.effect = KD_EFFECT_RATE;
+    law.effect = load->class->effect;
+    if (law.effect == KD_EFFECT_RATE)
         law.state = load->state;
-        if (load->state_def->kind == KD_STATE_LAG) law.factor = 1.0 / load->state_def->time_constant;
-    } else if (load->class == &kd_load_hydraulic || load->class == &kd_load_air_spring || load->nchannels == 0) {
+    else if (load->nchannels == 0)
         law.effect = KD_EFFECT_VALUE;
-    } else {
+    else if (law.effect == KD_EFFECT_FORCE)
         law.measure = load->channel[i < load->nchannels ? i : 0];
-    }
-    if (load->class == &kd_load_tyre || load->class == &kd_load_tyre_slip) law.factor = load->def->stiffness; // a road
+    if (load->class->factor) law.factor = load->class->factor(load);
     return law;
 }
 
@@ -407,7 +406,7 @@ static kd_interval range_of_measure(const kd_work *w, kd_slot at, double h, doub
 {
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
     const kd_measure    *m = &w->system->measure[at.index];
-    const double         pi = 3.14159265358979323846, v0 = e0->rate[at.index], v1 = e1->rate[at.index];
+    const double         pi = KD_PI, v0 = e0->rate[at.index], v1 = e1->rate[at.index];
     if (at.level > 1) return all;
     if (!kd_measure_has_value(m)) // rates alone: straight
         return hull((double[]){v0 + a * (v1 - v0), v0 + b * (v1 - v0)}, 2, 0.0);
@@ -768,7 +767,7 @@ static bool first_branch(kd_work *w, const kd_law *law, const kd_point *x1, doub
         *a = *b;
         if (i == PROBES) return false;
     }
-    for (int i = 0; i < BISECTIONS && *b - *a > CLOSE; i++) {
+    for (int i = 0; i<BISECTIONS && * b - *a> CLOSE; i++) {
         const double m = 0.5 * (*a + *b);
         *(branch_at(w, law, x1, m, &value) == first ? a : b) = m;
     }
@@ -833,7 +832,8 @@ static void look_at_branches(kd_work *w, int i, const kd_point *x1, const kd_ste
     if (!isfinite(lost)) return;
     lose(law, lost, out); // unless the step is taken back
     if (lost <= seen->land) return;
-    const double brief = pow(seen->land / lost, 1.0 / power), cut = a > brief ? a - 0.5 * brief : fmax(brief, LEAST_CUT);
+    const double brief = pow(seen->land / lost, 1.0 / power),
+                 cut = a > brief ? a - 0.5 * brief : fmax(brief, LEAST_CUT);
     if (!(cut < fmin(out->part, 1.0 - BESIDE_ENDS))) return;
     out->part = cut;
     out->size = lost;
@@ -990,7 +990,8 @@ static bool is_drive_due(kd_work *w, const kd_expr *motion, int i, double h)
 }
 
 // *until: up to here there is nothing to be looked at
-static void look_at_drives(kd_work *w, const kd_point *x0, const kd_step_seen *seen, double h, kd_hidden *out, double *until)
+static void look_at_drives(kd_work *w, const kd_point *x0, const kd_step_seen *seen, double h, kd_hidden *out,
+                           double *until)
 {
     const kd_system *s = w->system;
     for (int i = 0; i < s->ndrives + s->nrows_g; i++) {
@@ -999,7 +1000,8 @@ static void look_at_drives(kd_work *w, const kd_point *x0, const kd_step_seen *s
         if (!motion) continue;
         if (is_drive_due(w, motion, i, h)) {
             if (w->unseen.end[0].t != x0->t) take_end(w, x0, &w->unseen.end[0]);
-            look_at_drive(w, motion, of_row ? s->row_g[i - s->ndrives].name : name_of_motion(s, s->drive[i]), seen, out);
+            look_at_drive(w, motion, of_row ? s->row_g[i - s->ndrives].name : name_of_motion(s, s->drive[i]), seen,
+                          out);
         }
         *until = fmin(*until, w->unseen.drive_until[i]);
     }

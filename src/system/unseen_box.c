@@ -6,7 +6,7 @@
 // stay in the box is clear. The box is made around a step that was searched, as many steps wide as the law allows.
 #include <math.h>
 
-#include "element/loads.h"
+#include "system/system.h"
 
 #define BENT_MOST 8.0 // degree of a polynomial that the error control of every method sees
 #define REACH_FIRST 16.0
@@ -16,14 +16,14 @@
 #define TRIES 3
 #define TRIES_TIME 5   // the same for functions of time, whose pieces do not depend on the motion
 #define LATER_TIME 2.0 // for them
-#define BEHIND 0.5   // widths of the step against the direction of the motion
-#define MARGIN 10.0  // [tolerances] least width
-#define GROWTH 2.0   // of h times mobility, for which small effects are small
-#define RATIO 4.0    // of forces of a gap that stays closed
-#define WAIT_MOST 16 // steps from try to try
-#define FASTER 1.5   // than at the end of the step
-#define BRAKED 2.0   // times the last acceleration
-#define AHEAD 32.0   // steps that are foreseen at most
+#define BEHIND 0.5     // widths of the step against the direction of the motion
+#define MARGIN 10.0    // [tolerances] least width
+#define GROWTH 2.0     // of h times mobility, for which small effects are small
+#define RATIO 4.0      // of forces of a gap that stays closed
+#define WAIT_MOST 16   // steps from try to try
+#define FASTER 1.5     // than at the end of the step
+#define BRAKED 2.0     // times the last acceleration
+#define AHEAD 32.0     // steps that are foreseen at most
 
 static kd_interval *boxes_of(const kd_work *w, int i)
 {
