@@ -338,12 +338,11 @@ typedef struct kd_input_def {
     double      start;
 } kd_input_def;
 
-// ---- discrete parts: sampled controllers, variables, events
-// ----------------------------------------------------------- A block that is computed at the times offset + k period
-// and holds its outputs in between (block.NAME.out, out1, ..; its states block.NAME.STATE). At a sample outputs come
-// first, from inputs now and states of before, then the new states. Blocks that are due at the same time are computed
-// in the order of the model, and read the newest values. Inputs may read whatever sensors can. Guide:
-// docs/guide/controllers.md
+// ---- discrete parts: sampled controllers, variables, events ---------------------------------------------------------
+// A block that is computed at the times offset + k period and holds its outputs in between (block.NAME.out, out1, ..;
+// its states block.NAME.STATE). At a sample outputs come first, from inputs now and states of before, then the new
+// states. Blocks that are due at the same time are computed in the order of the model, and read the newest values.
+// Inputs may read whatever sensors can. Guide: docs/guide/controllers.md
 typedef enum kd_block_kind {
     KD_BLOCK_EXPRESSION,  // outputs and next states by expressions of inputs, states (by their names) and paths
     KD_BLOCK_PID,         // kp e + ki z + kd e' of the input e; z' = e summed up, e' filtered over `filter` seconds

@@ -496,8 +496,7 @@ done:
     return status;
 }
 
-// ---- other coordinates from the motion in joint coordinates
-// ----------------------------------------------------------
+// ---- other coordinates from the motion in joint coordinates ---------------------------------------------------------
 typedef struct link_motion { // frame of a link in the world
     kd_mat3 R;
     kd_vec3 P, v, w; // origin, its velocity, angular velocity
