@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "control.h"
-#include "wire.h"
+#include "cli/wire.h"
 
 typedef struct wishes {
     long   drop, late, wrong; // 0: never

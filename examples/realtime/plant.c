@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "control.h"
-#include "wire.h"
+#include "cli/wire.h"
 
 enum { ROWS = 20 }; // printed
 

@@ -7,7 +7,7 @@
 
 #include "cli/realtime.h"
 #include "core/text.h"
-#include "wire.h"
+#include "cli/wire.h"
 
 typedef kd_realtime_task task;
 
