@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control.h"
 #include "cli/wire.h"
+#include "control.h"
 
 typedef struct wishes {
     long   drop, late, wrong; // 0: never

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "control.h"
 #include "cli/wire.h"
+#include "control.h"
 
 enum { ROWS = 20 }; // printed
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/realtime.h"
-#include "core/text.h"
 #include "cli/wire.h"
+#include "core/text.h"
 
 typedef kd_realtime_task task;
 
