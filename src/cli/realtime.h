@@ -19,7 +19,7 @@ typedef struct kd_watched {
 typedef struct kd_realtime_task {
     // as asked for
     kd_subject_request request;
-    kd_channels        channels;
+    kd_plot_channels   channels;
     const char        *folder, *start_state;
     const char        *jacobian, *stabilisation, *projector, *stiff, *forces; // words; NULL: the default
     double             duration, from, max_misses; // < 0: the model's; NaN: the last one; NaN: any

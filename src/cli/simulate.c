@@ -72,7 +72,7 @@ typedef struct task {
     kd_status      recorded;             // first failure of the recording, its file or the certifier
     char           inside[MESSAGE_SIZE]; // why: the certifier could not look into a step, the file could not be written
     long           steps;
-    kd_channels    channels; // of the report
+    kd_plot_channels channels; // of the report
     // what came out
     kd_status      status; // of all, files included
     kd_certificate certificate;
@@ -869,7 +869,7 @@ int kd_cli_simulate(int argc, char **argv)
     kd_cli_parsed parsed = read_arguments(&t, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status = KD_EXIT_USAGE;
-    if (!choose_format(&t) || !kd_channels_split(&t.channels, &t.request.watch) || !kd_method_read(&t.method))
+    if (!choose_format(&t) || !kd_plot_channels_split(&t.channels, &t.request.watch) || !kd_method_read(&t.method))
         goto done; // before the file is read
     if (!kd_subject_open(&t.subject, &t.request, &status) || !take_start(&t)) goto done;
     status = KD_EXIT_USAGE;
@@ -890,8 +890,8 @@ int kd_cli_simulate(int argc, char **argv)
         status = KD_EXIT_FAILED;
         goto done;
     }
-    kd_channels_set_units(t.recording, &t.subject);
-    if (kd_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
+    kd_plot_channels_set_units(t.recording, &t.subject);
+    if (kd_plot_channels_choose(&t.channels, t.recording, &t.subject)) status = simulate(&t);
 done:
     release(&t);
     return status;

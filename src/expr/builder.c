@@ -73,7 +73,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 29);
 }
 
-static uint64_t hash_of(const kd_node *n)
+static uint64_t hash_of(const kd_expr_node *n)
 {
     uint64_t hash = mix((uint64_t)n->op, (uint64_t)n->a);
     hash = mix(mix(hash, (uint64_t)n->b), (uint64_t)n->c);
@@ -81,14 +81,14 @@ static uint64_t hash_of(const kd_node *n)
     return mix(hash, (uint64_t)(uintptr_t)n->curve);
 }
 
-static bool is_same(const kd_node *n, const kd_node *m)
+static bool is_same(const kd_expr_node *n, const kd_expr_node *m)
 {
     return n->op == m->op && n->a == m->a && n->b == m->b && n->c == m->c && bits(n->number) == bits(m->number) &&
            n->slot == m->slot && n->curve == m->curve;
 }
 
 // The place of a node in the hash table, or the free place where it belongs.
-static int place_of(const kd_builder *b, const kd_node *n)
+static int place_of(const kd_builder *b, const kd_expr_node *n)
 {
     const uint64_t mask = (uint64_t)b->table_size - 1;
     uint64_t       i = hash_of(n) & mask;
@@ -99,7 +99,7 @@ static int place_of(const kd_builder *b, const kd_node *n)
 static bool grow(kd_builder *b)
 {
     const int capacity = b->capacity > 0 ? 2 * b->capacity : FIRST_CAPACITY, table_size = 2 * capacity;
-    kd_node  *node = kd_alloc((size_t)capacity * sizeof *node);
+    kd_expr_node  *node = kd_alloc((size_t)capacity * sizeof *node);
     int      *table = kd_alloc((size_t)table_size * sizeof *table);
     if (!node || !table) {
         kd_free(node);
@@ -124,7 +124,7 @@ void kd_build_release(kd_builder *b)
 }
 
 // The node, made or found.
-static int node_of(kd_builder *b, kd_node node)
+static int node_of(kd_builder *b, kd_expr_node node)
 {
     if (b->status != KD_OK) return -1;
     if (b->count == b->capacity && !grow(b)) return -1;
@@ -140,26 +140,26 @@ static int node_of(kd_builder *b, kd_node node)
 int kd_build_number(kd_builder *b, double number, int column)
 {
     assert(isfinite(number));
-    return node_of(b, (kd_node){.op = KD_OP_NUMBER, .number = number, .column = column});
+    return node_of(b, (kd_expr_node){.op = KD_OP_NUMBER, .number = number, .column = column});
 }
 
 int kd_build_parameter(kd_builder *b, int slot, double value, int column)
 {
     assert(slot >= 0 && isfinite(value));
-    return node_of(b, (kd_node){.op = KD_OP_PARAMETER, .slot = slot, .number = value, .fixed = true, .column = column});
+    return node_of(b, (kd_expr_node){.op = KD_OP_PARAMETER, .slot = slot, .number = value, .fixed = true, .column = column});
 }
 
 int kd_build_variable(kd_builder *b, int slot, int column, int length)
 {
     assert(slot >= 0);
-    return node_of(b, (kd_node){.op = KD_OP_VARIABLE, .slot = slot, .column = column, .length = length});
+    return node_of(b, (kd_expr_node){.op = KD_OP_VARIABLE, .slot = slot, .column = column, .length = length});
 }
 
 // The result of constants: a number, or what is wrong with it.
 static int folded(kd_builder *b, double number, kd_op origin, int a, int c, int column)
 {
     if (isfinite(number)) return kd_build_number(b, number, column);
-    return node_of(b, (kd_node){.op = KD_OP_NOT_FINITE,
+    return node_of(b, (kd_expr_node){.op = KD_OP_NOT_FINITE,
                                 .a = a,
                                 .b = c,
                                 .c = (int)origin,
@@ -183,9 +183,9 @@ int kd_build1(kd_builder *b, kd_op op, int a, int column)
     if (kd_build_is_number(b, a, &x)) return folded(b, kd_operations[op].value1(x), op, a, a, column);
     if (is_settled(b, a, &x))
         return node_of(
-            b, (kd_node){.op = op, .a = a, .fixed = true, .number = kd_operations[op].value1(x), .column = column});
+            b, (kd_expr_node){.op = op, .a = a, .fixed = true, .number = kd_operations[op].value1(x), .column = column});
     if (op == KD_OP_NEG && b->node[a].op == KD_OP_NEG) return b->node[a].a;
-    return node_of(b, (kd_node){.op = op, .a = a, .column = column});
+    return node_of(b, (kd_expr_node){.op = op, .a = a, .column = column});
 }
 
 int kd_build_curve(kd_builder *b, const kd_curve *curve, int x, int column)
@@ -198,7 +198,7 @@ int kd_build_curve(kd_builder *b, const kd_curve *curve, int x, int column)
     const bool   fixed = is_settled(b, x, &at); // the curve may change with parameters
     const double value = fixed ? kd_curve_value(curve, at) : 0.0;
     return node_of(
-        b, (kd_node){.op = KD_OP_CURVE, .a = x, .curve = curve, .fixed = fixed, .number = value, .column = column});
+        b, (kd_expr_node){.op = KD_OP_CURVE, .a = x, .curve = curve, .fixed = fixed, .number = value, .column = column});
 }
 
 // Results that do not depend on the other operand, also if that is not finite; -1: none. What parameters decide about a
@@ -224,7 +224,7 @@ static int simplified_right(kd_builder *b, kd_op op, int a, double x, int c, int
     if ((op == KD_OP_MUL || op == KD_OP_DIV || op == KD_OP_POW) && x == 1.0) return a;
     if (op == KD_OP_POW && x == 0.0) return kd_build_number(b, 1.0, column);
     if (op == KD_OP_POW && x == 2.0) return kd_build2(b, KD_OP_MUL, a, a, column);
-    if (op == KD_OP_POW) return node_of(b, (kd_node){.op = KD_OP_POWER, .a = a, .b = c, .column = column});
+    if (op == KD_OP_POW) return node_of(b, (kd_expr_node){.op = KD_OP_POWER, .a = a, .b = c, .column = column});
     return -1;
 }
 
@@ -245,13 +245,13 @@ int kd_build2(kd_builder *b, kd_op op, int a, int c, int column)
     if (left && right) return folded(b, kd_operations[op].value2(x, y), op, a, c, column);
     if (is_settled(b, a, &x) && is_settled(b, c, &y)) {
         const double value = kd_operations[op].value2(x, y);
-        return node_of(b, (kd_node){.op = op, .a = a, .b = c, .fixed = true, .number = value, .column = column});
+        return node_of(b, (kd_expr_node){.op = op, .a = a, .b = c, .fixed = true, .number = value, .column = column});
     }
-    if (op == KD_OP_POW && b->node[c].fixed) return node_of(b, (kd_node){KD_OP_POWER, .a = a, .b = c, .column = column});
+    if (op == KD_OP_POW && b->node[c].fixed) return node_of(b, (kd_expr_node){KD_OP_POWER, .a = a, .b = c, .column = column});
     const int simpler = right ? simplified_right(b, op, a, y, c, column) : left ? simplified_left(op, x, c) : -1;
     if (simpler >= 0) return simpler;
     const bool swap = (op == KD_OP_ADD || op == KD_OP_MUL) && a > c; // b + a is a + b
-    return node_of(b, (kd_node){.op = op, .a = swap ? c : a, .b = swap ? a : c, .column = column});
+    return node_of(b, (kd_expr_node){.op = op, .a = swap ? c : a, .b = swap ? a : c, .column = column});
 }
 
 int kd_build_if(kd_builder *b, int condition, int yes, int no, int column)
@@ -264,10 +264,10 @@ int kd_build_if(kd_builder *b, int condition, int yes, int no, int column)
     const bool fixed = is_settled(b, condition, &x);
     if (fixed && is_settled(b, yes, &yes_value) && is_settled(b, no, &no_value)) {
         const double value = isnan(x) ? x : x != 0.0 ? yes_value : no_value;
-        return node_of(b, (kd_node){KD_OP_IF, condition, yes, no, .fixed = true, .number = value, .column = column});
+        return node_of(b, (kd_expr_node){KD_OP_IF, condition, yes, no, .fixed = true, .number = value, .column = column});
     }
     if (fixed && !isnan(x) && kd_build_hold(b, condition, false, &x)) return x != 0.0 ? yes : no;
-    return node_of(b, (kd_node){.op = KD_OP_IF, .a = condition, .b = yes, .c = no, .column = column});
+    return node_of(b, (kd_expr_node){.op = KD_OP_IF, .a = condition, .b = yes, .c = no, .column = column});
 }
 
 // ---- what is needed --------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ static void mark(kd_builder *b, int result)
     }
     for (int i = 0; i < b->nguards; i++) b->node[b->guard[i]].early = USED;
     for (int i = b->count - 1; i >= 0; i--) {
-        kd_node  *n = &b->node[i];
+        kd_expr_node  *n = &b->node[i];
         const int operand[3] = {n->a, n->b, n->c};
         if (n->place == USED && n->fixed) n->early = USED;
         for (int k = 0; k < kd_operations[n->op].operands; k++) {
@@ -295,7 +295,7 @@ static void mark(kd_builder *b, int result)
 }
 
 // The message for constants that give no finite number: "sqrt(-1) is not a number".
-static void say_not_finite(kd_builder *b, const kd_node *n, kd_op origin, const char *what)
+static void say_not_finite(kd_builder *b, const kd_expr_node *n, kd_op origin, const char *what)
 {
     const kd_operation *o = &kd_operations[origin];
     const double        x = b->node[n->a].number, y = b->node[n->b].number;
@@ -310,29 +310,29 @@ static void say_not_finite(kd_builder *b, const kd_node *n, kd_op origin, const 
     }
 }
 
-static void fail_not_finite(kd_builder *b, const kd_node *n)
+static void fail_not_finite(kd_builder *b, const kd_expr_node *n)
 {
     const char *what = isnan(n->number) ? "not a number" : "infinite or too large";
     say_not_finite(b, n, n->op == KD_OP_NOT_FINITE ? n->origin : n->op, what);
 }
 
 // The leftmost node of a kind that the result needs; NULL: none. Nodes are marked.
-static const kd_node *leftmost(const kd_builder *b, kd_op op, int result)
+static const kd_expr_node *leftmost(const kd_builder *b, kd_op op, int result)
 {
-    const kd_node *first = NULL;
+    const kd_expr_node *first = NULL;
     for (int i = 0; i <= result; i++) {
-        const kd_node *n = &b->node[i];
+        const kd_expr_node *n = &b->node[i];
         if (n->place == USED && n->op == op && (!first || n->column < first->column)) first = n;
     }
     return first;
 }
 
 // Where a fixed node that is not finite became so
-static const kd_node *origin_of(const kd_builder *b, const kd_node *n)
+static const kd_expr_node *origin_of(const kd_builder *b, const kd_expr_node *n)
 {
     const int operand[3] = {n->a, n->b, n->c};
     for (int k = 0; k < kd_operations[n->op].operands; k++) {
-        const kd_node *before = &b->node[operand[k]];
+        const kd_expr_node *before = &b->node[operand[k]];
         const bool     taken = n->op != KD_OP_IF || k == 0 || k == (b->node[n->a].number != 0.0 ? 1 : 2);
         if (taken && !isfinite(before->number)) return origin_of(b, before);
     }
@@ -340,10 +340,10 @@ static const kd_node *origin_of(const kd_builder *b, const kd_node *n)
 }
 
 // A fixed node that the result needs and that is not finite; NULL: none
-static const kd_node *fixed_wrong(const kd_builder *b, int result)
+static const kd_expr_node *fixed_wrong(const kd_builder *b, int result)
 {
     for (int i = 0; i <= result; i++) {
-        const kd_node *n = &b->node[i];
+        const kd_expr_node *n = &b->node[i];
         if (n->place == USED && n->fixed && !isfinite(n->number)) return origin_of(b, n);
     }
     return NULL;
@@ -353,7 +353,7 @@ void kd_build_demand_constant(kd_builder *b, int result, const char *text)
 {
     if (b->status != KD_OK || result < 0) return;
     mark(b, result);
-    const kd_node *n = leftmost(b, KD_OP_VARIABLE, result);
+    const kd_expr_node *n = leftmost(b, KD_OP_VARIABLE, result);
     if (n)
         kd_build_fail(b, KD_ERR_MODEL, n->column, "a constant is needed here, but '%.*s' varies", n->length,
                       text + n->column - 1);
@@ -361,7 +361,7 @@ void kd_build_demand_constant(kd_builder *b, int result, const char *text)
 
 // ---- the finished expression ----------------------------------------------------------------------------------------
 
-static bool is_number(const kd_node *n)
+static bool is_number(const kd_expr_node *n)
 {
     return n->op == KD_OP_NUMBER || n->fixed;
 }
@@ -370,7 +370,7 @@ static bool is_number(const kd_node *n)
 static void number_entries(kd_builder *b, int result, kd_expr *e)
 {
     for (int i = 0; i <= result; i++) {
-        const kd_node *n = &b->node[i];
+        const kd_expr_node *n = &b->node[i];
         if (n->place == UNUSED) continue;
         e->nnumbers += is_number(n);
         e->nvariables += n->op == KD_OP_VARIABLE;
@@ -379,7 +379,7 @@ static void number_entries(kd_builder *b, int result, kd_expr *e)
     }
     int number = 0, variable = e->nnumbers, instruction = e->nnumbers + e->nvariables;
     for (int i = 0; i <= result; i++) {
-        kd_node *n = &b->node[i];
+        kd_expr_node *n = &b->node[i];
         if (n->place == UNUSED) continue;
         n->place = is_number(n) ? number++ : n->op == KD_OP_VARIABLE ? variable++ : instruction++;
     }
@@ -389,7 +389,7 @@ static void number_entries(kd_builder *b, int result, kd_expr *e)
 static void number_prologue(kd_builder *b, kd_prologue *p)
 {
     for (int i = 0; i < b->count; i++) {
-        const kd_node *n = &b->node[i];
+        const kd_expr_node *n = &b->node[i];
         if (n->early == UNUSED) continue;
         p->nnumbers += n->op == KD_OP_NUMBER;
         p->nparameters += n->op == KD_OP_PARAMETER;
@@ -398,14 +398,14 @@ static void number_prologue(kd_builder *b, kd_prologue *p)
     p->nguards = b->nguards;
     int number = 0, parameter = p->nnumbers, instruction = p->nnumbers + p->nparameters;
     for (int i = 0; i < b->count; i++) {
-        kd_node *n = &b->node[i];
+        kd_expr_node *n = &b->node[i];
         if (n->early == UNUSED) continue;
         n->early = n->op == KD_OP_NUMBER ? number++ : n->op == KD_OP_PARAMETER ? parameter++ : instruction++;
     }
 }
 
 // early: operands are entries of the prologue
-static kd_instruction instruction_of(const kd_builder *b, const kd_node *n, bool early)
+static kd_instruction instruction_of(const kd_builder *b, const kd_expr_node *n, bool early)
 {
     const int      operands = kd_operations[n->op].operands, operand[3] = {n->a, n->b, n->c};
     int            place[3] = {0, 0, 0};
@@ -417,7 +417,7 @@ static void fill(const kd_builder *b, int result, kd_expr *e)
 {
     int results = 0;
     for (int i = 0; i <= result; i++) {
-        const kd_node *n = &b->node[i];
+        const kd_expr_node *n = &b->node[i];
         if (n->place == UNUSED) continue;
         if (is_number(n)) {
             e->number[n->place] = n->number;
@@ -435,7 +435,7 @@ static void fill(const kd_builder *b, int result, kd_expr *e)
 static void fill_prologue(const kd_builder *b, kd_prologue *p)
 {
     for (int i = 0; i < b->count; i++) {
-        const kd_node *n = &b->node[i];
+        const kd_expr_node *n = &b->node[i];
         if (n->early == UNUSED) continue;
         if (n->op == KD_OP_NUMBER) {
             p->number[n->early] = n->number;
@@ -446,7 +446,7 @@ static void fill_prologue(const kd_builder *b, kd_prologue *p)
         }
     }
     for (int i = 0; i < b->nguards; i++) {
-        const kd_node *n = &b->node[b->guard[i]];
+        const kd_expr_node *n = &b->node[b->guard[i]];
         p->guard[i] = (kd_guard){n->early, b->exact[i], n->number};
     }
 }
@@ -471,7 +471,7 @@ void kd_build_finish(kd_builder *b, int result, kd_expr **expr)
 {
     if (b->status != KD_OK || result < 0) return;
     mark(b, result);
-    const kd_node *wrong = leftmost(b, KD_OP_NOT_FINITE, result);
+    const kd_expr_node *wrong = leftmost(b, KD_OP_NOT_FINITE, result);
     if (!wrong) wrong = fixed_wrong(b, result);
     if (wrong) {
         fail_not_finite(b, wrong);

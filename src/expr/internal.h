@@ -125,7 +125,7 @@ struct kd_expr {
 
 // ---- building -------------------------------------------------------------------------------------------------------
 
-typedef struct kd_node {
+typedef struct kd_expr_node {
     kd_op           op;
     int             a, b, c; // operands, nodes before this one
     double          number; // of fixed ones too: their value now
@@ -137,12 +137,12 @@ typedef struct kd_node {
     int             length; // of a variable: characters of its name in the text
     int             place;  // entry of the finished expression; -1: not needed
     int             early;  // the same in the prologue
-} kd_node;
+} kd_expr_node;
 
 enum { KD_EXPR_MAX_GUARDS = 64 };
 
 typedef struct kd_builder {
-    kd_node       *node;
+    kd_expr_node       *node;
     int            count, capacity;
     int           *table; // hash table of nodes, -1: free; a power of two larger than capacity
     int            table_size;
