@@ -22,6 +22,15 @@ static double least_force(const kd_model *m)
     return LEAST * (mass > 0.0 ? mass : 1.0) * (g > 0.0 ? g : 1.0);
 }
 
+void kd_across_set(kd_system *s)
+{
+    for (int i = 0; i < s->nw; i++) {
+        kd_across *a = &s->across[i];
+        a->least = least_force(s->model);
+        if (a->nrows == 4) a->factor[2] = a->factor[3] = 1.0 / s->model->force[a->force].def.lever;
+    }
+}
+
 // Rows of a joint come in the order of rows.c: shifts along x and y are the first two. Sliding joints: turns about y
 // and x follow, behind the turn about z of a prismatic one.
 int kd_system_across(kd_system *s, int force)
@@ -31,15 +40,15 @@ int kd_system_across(kd_system *s, int force)
     kd_across      *a = &s->across[s->nw];
     int             first = s->edge[f->joint].row;
     bool            moments = f->def.lever > 0.0 && (kind == KD_PRISMATIC || f->def.coordinate == 2);
-    *a = (kd_across){.nrows = 2, .row = {first, first + 1}, .factor = {1, 1}, .name = f->name};
-    a->least = least_force(s->model);
+    *a = (kd_across){.nrows = 2, .row = {first, first + 1}, .factor = {1, 1}, .force = force, .name = f->name};
     if (moments) {
         a->nrows = 4;
         a->row[2] = first + (kind == KD_PRISMATIC ? 3 : 2);
         a->row[3] = a->row[2] + 1;
-        a->factor[2] = a->factor[3] = 1.0 / f->def.lever;
     }
-    return s->nw++;
+    s->nw++;
+    kd_across_set(s);
+    return s->nw - 1;
 }
 
 static double part_of(const kd_across *a, const kd_system *s, const double *lambda, int k)

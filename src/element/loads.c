@@ -176,6 +176,23 @@ static void add_states(builder *b, int n)
 }
 
 // ---- forces ---------------------------------------------------------------------------------------------------------
+static bool is_turn(kd_joint_kind kind, int coordinate)
+{
+    return kind == KD_REVOLUTE || (kind == KD_CYLINDRICAL && coordinate == 1);
+}
+
+// The numbers of a load that come from the model, when it is made and when parameters change; NaN: filled in at the
+// start position
+void kd_load_set(const kd_system *s, kd_load *load)
+{
+    const kd_force_def *d = load->def;
+    if (!d || load->nchannels != 1 || d->kind == KD_TYRE || d->kind == KD_APPLIED) return;
+    load->constant[0] = d->length;
+    if (d->kind != KD_JOINT_FRICTION) return;
+    const kd_force *f = (const kd_force *)(const void *)((const char *)d - offsetof(kd_force, def));
+    load->constant[1] = is_turn(s->model->joint[f->joint].def.kind, d->coordinate) ? d->lever : 1.0;
+}
+
 // along one
 // measure s: variables s, v, then those of the law
 static void make_scalar(builder *b, int force)
@@ -190,17 +207,12 @@ static void make_scalar(builder *b, int force)
     if (b->status != KD_OK) return;
     const char    *word = joint ? "q" : f->def.kind == KD_RSDA ? "angle" : "length";
     const kd_local local[] = {{word, b->load->variable[0]}, {joint ? "v" : "rate", b->load->variable[1]}};
-    b->load->constant[0] = f->def.length;
+    kd_load_set(b->s, b->load);
     if (f->curve >= 0) b->load->curve = b->s->model->curve[f->curve].curve;
     const char *text = f->def.kind == KD_HYDRAULIC    ? f->def.valve
                        : f->def.kind == KD_AIR_SPRING ? f->def.inflow
                                                       : f->def.law;
     add_law(b, 0, text, &f->source, local, 2);
-}
-
-static bool is_turn(kd_joint_kind kind, int coordinate)
-{
-    return kind == KD_REVOLUTE || (kind == KD_CYLINDRICAL && coordinate == 1);
 }
 
 // Variables s, v, then the force across the joint where friction depends on it
@@ -209,7 +221,7 @@ static void make_friction(builder *b, int force)
     const kd_force *f = &b->s->model->force[force];
     make_scalar(b, force);
     if (b->status != KD_OK) return;
-    b->load->constant[1] = is_turn(b->s->model->joint[f->joint].def.kind, f->def.coordinate) ? f->def.lever : 1.0;
+    kd_load_set(b->s, b->load);
     if (b->s->model->joint[f->joint].rubs && !b->s->for_start && (f->def.normal[0] > 0.0 || f->def.normal[1] > 0.0))
         add_variable(b, kd_system_slot(b->s, KD_SLOT_W, kd_system_across(b->s, force), 0));
     for (int i = 0; i < b->s->nrows_h; i++) {
@@ -384,6 +396,17 @@ static bool is_stiff(kd_stiffness given, bool usual)
 static bool is_motor(const kd_force_def *d)
 {
     return (d->kind == KD_RSDA || d->kind == KD_JOINT_SPRING) && d->stiffness == 0.0 && d->damping == 0.0;
+}
+
+// Which measures, variables and states a force has
+int kd_force_structure(const kd_force_def *d)
+{
+    bool      acts[3] = {false, false, false};
+    const int axes = d->kind == KD_BUSHING ? turning_axes(d, acts) : 0;
+    return inner_states(d) + 4 * (d->kind == KD_TYRE && d->friction > 0.0) +
+           8 * (d->kind == KD_BUSHING && bushing_turns(d)) + 16 * axes + 64 * acts[0] + 128 * acts[1] +
+           256 * (d->kind == KD_JOINT_FRICTION && (d->normal[0] > 0.0 || d->normal[1] > 0.0)) +
+           512 * (d->kind == KD_JOINT_FRICTION && d->lever > 0.0);
 }
 
 static void make_force(builder *b, int force)

@@ -216,16 +216,16 @@ kd_token kd_expr_token(const char *text, int place, kd_expr_error *error);
 
 enum { KD_EXPR_MAX_ARGUMENTS = 16 };
 
-typedef struct kd_function {
+typedef struct kd_expr_function {
     const char *name;
     int         least, most;                                                 // arguments
     kd_op       op;                                                          // what it is
     int (*build)(kd_builder *b, const int *argument, int count, int column); // or how it is made of others; NULL: op
-} kd_function;
+} kd_expr_function;
 
 // NULL: no such function
-const kd_function *kd_function_find(const char *name);
-int                kd_function_count(void);
-const char        *kd_function_name(int i);
+const kd_expr_function *kd_expr_function_find(const char *name);
+int                kd_expr_function_count(void);
+const char        *kd_expr_function_name(int i);
 
 #endif

@@ -87,13 +87,65 @@ static int cosine(builder *b, int pair, int i, int j)
                              &(kd_measure){KD_MEASURE_COSINE, .pair = pair, .dof = -1, .i = i, .j = j, .turns = -1});
 }
 
+// ---- numbers --------------------------------------------------------------------------------------------------------
+// Of a row of a constraint: coefficients, offset; NaN: filled in at the start position
+static void set_constraint_row(kd_system *s, const kd_constraint *c, kd_row *row)
+{
+    const kd_model *m = s->model;
+    switch (c->def.kind) {
+    case KD_DISTANCE:
+        row->offset = c->def.length;
+        break;
+    case KD_COUPLING:
+        memcpy(row->coefficient, c->def.factor, (size_t)row->nterms * sizeof *row->coefficient);
+        row->offset = c->def.offset;
+        break;
+    case KD_ORIENTATION:
+        if (c->def.angle != 0.0) row->offset = cos(c->def.angle);
+        break;
+    case KD_WHEEL_RAIL:
+        kd_wheel_create(row->wheel, &c->def.rail, c->wheel_curve >= 0 ? m->curve[c->wheel_curve].curve : NULL,
+                        c->rail_curve >= 0 ? m->curve[c->rail_curve].curve : NULL);
+        break;
+    default:
+        break;
+    }
+}
+
+// The numbers of a row that come from the model, when it is made and when parameters change
+void kd_row_set(kd_system *s, kd_row *row)
+{
+    const kd_model *m = s->model;
+    if (row->force >= 0 && row->direction < 0) { // one-sided
+        const kd_force_def *def = &m->force[row->force].def;
+        const bool          upper = row->coefficient[0] < 0.0;
+        row->offset = def->kind == KD_CONTACT ? def->radius : upper ? -def->upper : def->lower;
+    } else if (row->joint >= 0 && m->joint[row->joint].def.kind == KD_SCREW && row->nterms == 2) {
+        row->coefficient[1] = -m->joint[row->joint].def.pitch / (2.0 * KD_PI);
+    } else if (row->constraint >= 0) {
+        set_constraint_row(s, &m->constraint[row->constraint], row);
+    }
+}
+
+// Which rows a constraint has
+int kd_constraint_structure(const kd_constraint_def *def)
+{
+    return def->kind == KD_ORIENTATION && def->angle == 0.0;
+}
+
+static void set_numbers(builder *b, kd_row *row)
+{
+    if (row) kd_row_set(b->s, row);
+}
+
+// ---- expressions ----------------------------------------------------------------------------------------------------
 static void add_expression(builder *b, bool nonholonomic, const char *text, const kd_source *source,
                            const kd_local *local, int nlocal, const char *what)
 {
     kd_expr *expr = NULL;
     if (b->status != KD_OK) return;
     for (int i = 0; i < nlocal; i++)
-        if (local[i].slot < 0) b->status = KD_ERR_MEMORY;
+        if (local[i].slot == -1) b->status = KD_ERR_MEMORY;
     if (b->status == KD_OK)
         b->status = kd_system_compile(b->s, text, b->element, source, false, local, nlocal, &expr, b->message, b->size);
     kd_row *row = b->status == KD_OK ? kd_system_new_row(b->s, nonholonomic) : NULL;
@@ -141,7 +193,7 @@ static void close_joint(builder *b, int joint)
             return;
         }
         int slot[] = {kd_system_slot(b->s, KD_SLOT_MEASURE, along, 0), kd_system_slot(b->s, KD_SLOT_MEASURE, angle, 0)};
-        add_linear(b, false, 2, slot, (const double[]){1.0, -j->def.pitch / (2.0 * KD_PI)}, "advance of the screw");
+        set_numbers(b, add_linear(b, false, 2, slot, (const double[]){1.0, 0.0}, "advance of the screw"));
     }
 }
 
@@ -177,22 +229,19 @@ static void add_coupling(builder *b, const kd_constraint *c)
             b->status = KD_ERR_MODEL;
         }
     }
-    kd_row *row = add_linear(b, false, c->def.nterms, slot, c->def.factor, "coupling");
-    if (row) row->offset = c->def.offset; // NaN: filled in at the start position
+    set_numbers(b, add_linear(b, false, c->def.nterms, slot, c->def.factor, "coupling"));
 }
 
 // Disc with centre B, axle z of B, on the plane z = 0 of A: n = C e_z, s = sqrt(1 - n_z^2); the lowest point is at
 // rho = -R (e_z - n_z n)/s from the centre. It touches: d_z = R s. It does not slip: (d' + omega x rho)_(x,y) = 0.
 static void add_rolling(builder *b, const kd_constraint *c, int pair)
 {
-    char           text[300];
-    double         R = c->def.radius;
     kd_measure     turn = {KD_MEASURE_TURN, .pair = pair, .dof = -1, .turns = -1};
     int            omega[3];
     const kd_local touch[] = {{"z", kd_system_slot(b->s, KD_SLOT_MEASURE, shift(b, pair, 2), 0)},
-                              {"nz", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 2, 2), 0)}};
-    kd_text(text, sizeof text, "z - %.17g*sqrt(1 - nz^2)", R);
-    add_expression(b, false, text, &c->source, touch, 2, "contact with the plane");
+                              {"nz", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 2, 2), 0)},
+                              {"R", kd_system_number(b->s, &c->def.radius)}};
+    add_expression(b, false, "z - R*sqrt(1 - nz^2)", &c->source, touch, 3, "contact with the plane");
     for (int i = 0; i < 3; i++) {
         turn.i = i;
         omega[i] = kd_system_slot(b->s, KD_SLOT_MEASURE, kd_system_measure(b->s, &turn), 1);
@@ -204,12 +253,11 @@ static void add_rolling(builder *b, const kd_constraint *c, int pair)
                              {"wz", omega[2]},
                              {"nx", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 0, 2), 0)},
                              {"ny", kd_system_slot(b->s, KD_SLOT_MEASURE, cosine(b, pair, 1, 2), 0)},
-                             {"nz", touch[1].slot}};
+                             {"nz", touch[1].slot},
+                             {"R", kd_system_number(b->s, &c->def.radius)}};
     // omega x rho, rho = R/s (nz nx, nz ny, nz^2 - 1)
-    kd_text(text, sizeof text, "vx + %.17g/sqrt(1 - nz^2)*(wy*(nz^2 - 1) - wz*nz*ny)", R);
-    add_expression(b, true, text, &c->source, slip, 8, "slip along x");
-    kd_text(text, sizeof text, "vy + %.17g/sqrt(1 - nz^2)*(wz*nz*nx - wx*(nz^2 - 1))", R);
-    add_expression(b, true, text, &c->source, slip, 8, "slip along y");
+    add_expression(b, true, "vx + R/sqrt(1 - nz^2)*(wy*(nz^2 - 1) - wz*nz*ny)", &c->source, slip, 9, "slip along x");
+    add_expression(b, true, "vy + R/sqrt(1 - nz^2)*(wz*nz*nx - wx*(nz^2 - 1))", &c->source, slip, 9, "slip along y");
 }
 
 static void add_knife_edge(builder *b, int pair)
@@ -228,8 +276,7 @@ static void add_orientation(builder *b, const kd_constraint *c, int pair)
         add_measure(b, cosine(b, pair, 1, 2), "turn about x");
         return;
     }
-    kd_row *row = add_measure(b, cosine(b, pair, 2, 2), "angle between the axes");
-    if (row) row->offset = cos(angle);
+    set_numbers(b, add_measure(b, cosine(b, pair, 2, 2), "angle between the axes"));
 }
 
 static void add_point_on_curve(builder *b, const kd_constraint *c, int pair)
@@ -254,8 +301,8 @@ static void add_wheel(builder *b, const kd_constraint *c, int pair)
         wheel->slot[i] = measure[i] < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, measure[i], 0);
     kd_row *row = add_linear(b, false, KD_WHEEL_INPUTS, wheel->slot, one, "contact with the rail");
     if (!row) return;
-    kd_wheel_create(wheel, &c->def.rail, c->wheel_curve >= 0 ? s->model->curve[c->wheel_curve].curve : NULL,
-                    c->rail_curve >= 0 ? s->model->curve[c->rail_curve].curve : NULL);
+    row->wheel = wheel;
+    set_numbers(b, row);
     if (isnan(wheel->a)) {
         kd_text(b->message, b->size, "constraint '%s': wheel and rail do not meet in the middle of the track", c->name);
         b->status = KD_ERR_MODEL;
@@ -264,7 +311,6 @@ static void add_wheel(builder *b, const kd_constraint *c, int pair)
     wheel->contact = wheel->unknown ? s->ns++ : -1;
     s->by_multipliers = s->by_multipliers || wheel->by_load;
     row->coefficient = NULL;
-    row->wheel = wheel;
     s->nwheels++;
 }
 
@@ -272,17 +318,18 @@ static void add_constraint(builder *b, const kd_constraint *c)
 {
     bool    placed = c->def.kind != KD_COUPLING && c->def.kind != KD_EXPRESSION;
     int     pair = placed ? kd_system_pair(b->s, &c->from, &c->to) : -1;
-    kd_row *row;
     if (placed && pair < 0) {
         b->status = KD_ERR_MEMORY;
         return;
     }
     switch (c->def.kind) {
     case KD_DISTANCE:
-        row = add_measure(
-            b, kd_system_measure(b->s, &(kd_measure){KD_MEASURE_LENGTH, .pair = pair, .dof = -1, .turns = -1}),
-            "length");
-        if (row) row->offset = c->def.length; // NaN: filled in at the design position
+        set_numbers(b, add_measure(b,
+                                   kd_system_measure(b->s, &(kd_measure){KD_MEASURE_LENGTH,
+                                                                         .pair = pair,
+                                                                         .dof = -1,
+                                                                         .turns = -1}),
+                                   "length"));
         break;
     case KD_POINT_ON_PLANE:
         add_measure(b, shift(b, pair, 2), "distance from the plane");
@@ -336,13 +383,13 @@ bool kd_force_is_rigid(const kd_force_def *def)
 }
 
 // factor * measure - offset >= 0
-static void add_one_sided(builder *b, int force, int measure, double factor, double offset, const char *what)
+static void add_one_sided(builder *b, int force, int measure, double factor, const char *what)
 {
     int     slot = measure < 0 ? -1 : kd_system_slot(b->s, KD_SLOT_MEASURE, measure, 0);
     kd_row *row = add_linear(b, false, 1, &slot, &factor, what);
     if (!row) return;
-    row->offset = offset;
     row->force = force;
+    kd_row_set(b->s, row);
     b->s->none_sided++;
 }
 
@@ -358,8 +405,8 @@ static void add_limits(builder *b, int force)
         if (several) kd_text_append(what[i], sizeof what[i], " of q%d", f->def.coordinate);
     }
     b->kind = "joint", b->element = j->name;
-    if (isfinite(f->def.lower)) add_one_sided(b, force, measure, 1.0, f->def.lower, what[0]);
-    if (isfinite(f->def.upper)) add_one_sided(b, force, measure, -1.0, -f->def.upper, what[1]);
+    if (isfinite(f->def.lower)) add_one_sided(b, force, measure, 1.0, what[0]);
+    if (isfinite(f->def.upper)) add_one_sided(b, force, measure, -1.0, what[1]);
 }
 
 static void add_impacts(builder *b, int force)
@@ -371,7 +418,7 @@ static void add_impacts(builder *b, int force)
         return;
     }
     b->kind = "contact", b->element = f->name;
-    add_one_sided(b, force, kd_system_force_measure(b->s, force), 1.0, f->def.radius, "distance");
+    add_one_sided(b, force, kd_system_force_measure(b->s, force), 1.0, "distance");
 }
 
 kd_status kd_system_rows(kd_system *s, char *message, size_t size)

@@ -1,0 +1,185 @@
+// parameters.c: other values of the parameters of a system: its copy of the model is filled in again, then whatever
+// numbers the system made of it: links, frames, rows, loads, blocks, laws, units.
+//
+// What is searched, counted or allocated when a system is made stays; so what that depends on must not change: which
+// rows and states elements have, which rows are redundant, which branch of a law is taken.
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "element/loads.h"
+#include "model/build.h"
+
+// ---- numbers of elements in expressions -----------------------------------------------------------------------------
+
+int kd_system_number(kd_system *s, const double *number)
+{
+    for (int i = 0; i < s->nnumbers; i++)
+        if (s->number[i] == number) return KD_FIRST_NUMBER - i;
+    const double **grown = kd_grow((void *)s->number, s->nnumbers, &s->numbers_capacity, sizeof *grown);
+    if (!grown) return -1;
+    s->number = grown;
+    s->number[s->nnumbers++] = number;
+    return KD_FIRST_NUMBER - (s->nnumbers - 1);
+}
+
+// ---- preparation ----------------------------------------------------------------------------------------------------
+
+static void note_structure(const kd_system *s, int *structure)
+{
+    const kd_model *m = s->model;
+    for (int i = 0; i < m->nforces; i++) structure[i] = kd_force_structure(&m->force[i].def);
+    for (int i = 0; i < m->nconstraints; i++)
+        structure[m->nforces + i] = kd_constraint_structure(&m->constraint[i].def);
+}
+
+static void read_values(kd_system *s)
+{
+    const kd_model *m = s->model;
+    for (int i = 0; i < m->nparameters; i++) s->theta[i] = m->parameter[i].value;
+    for (int i = 0; i < s->nnumbers; i++) s->theta[m->nparameters + i] = *s->number[i];
+}
+
+kd_status kd_system_prepare_parameters(kd_system *s)
+{
+    const kd_model *m = s->model;
+    int             size = 0;
+    if (m->nparameters == 0) return KD_OK;
+    for (int i = 0; i < s->nexprs; i++) {
+        const int needed = kd_expr_work_size(s->expr[i]);
+        if (needed > size) size = needed;
+    }
+    s->theta = kd_cut_double(&s->arena, m->nparameters + s->nnumbers);
+    s->before = kd_cut_double(&s->arena, m->nparameters);
+    s->structure = kd_cut_int(&s->arena, m->nforces + m->nconstraints);
+    s->expr_work = kd_cut_double(&s->arena, size);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    read_values(s);
+    note_structure(s, s->structure);
+    return KD_OK;
+}
+
+// ---- what follows from the model ------------------------------------------------------------------------------------
+
+// "parameter 'mu' cannot be changed: ..."; the parameters that differ
+static kd_status refuse(const kd_system *s, const char *kind, const char *name, const char *what, char *message,
+                        size_t size)
+{
+    char list[200] = "";
+    for (int i = 0; i < s->model->nparameters; i++) {
+        if (s->theta[i] == s->before[i] || s->model->parameter[i].expr) continue;
+        kd_text_append(list, sizeof list, "%s'%s'", list[0] ? ", " : "", s->model->parameter[i].name);
+    }
+    kd_text(message, size, "parameter %s cannot be changed so: %s '%s' would %s; read the model again", list, kind, name,
+            what);
+    return KD_ERR_MODEL;
+}
+
+static kd_status check_structure(const kd_system *s, char *message, size_t size)
+{
+    const kd_model *m = s->model;
+    for (int i = 0; i < m->nforces; i++)
+        if (kd_force_structure(&m->force[i].def) != s->structure[i])
+            return refuse(s, "force", m->force[i].name, "act along other measures or have other states", message, size);
+    for (int i = 0; i < m->nconstraints; i++)
+        if (kd_constraint_structure(&m->constraint[i].def) != s->structure[m->nforces + i])
+            return refuse(s, "constraint", m->constraint[i].name, "have other rows", message, size);
+    return KD_OK;
+}
+
+static kd_status update_expressions(kd_system *s, char *message, size_t size)
+{
+    for (int i = 0; i < s->nexprs; i++) {
+        if (!kd_expr_has_parameters(s->expr[i])) continue;
+        const kd_expr_change change = kd_expr_update(s->expr[i], s->theta, s->expr_work);
+        if (change == KD_EXPR_CHANGED) continue;
+        const char *name = kd_model_changed_parameter(s->model, s->expr[i], s->before);
+        kd_text(message, size, "parameter '%s' cannot be changed so: %s", name,
+                change == KD_EXPR_HELD ? "an expression would take another branch, and may read other things; read the "
+                                         "model again"
+                                       : "an expression has no finite value");
+        return KD_ERR_MODEL;
+    }
+    return KD_OK;
+}
+
+// Centres of mass that sensors read
+static void move_centres(kd_system *s)
+{
+    for (int i = 0; i < s->model->nbodies; i++)
+        if (s->centre_pair[i] >= 0) ((kd_anchor *)s->pair_ends[s->centre_pair[i]].to)->r = s->model->body[i].centre;
+}
+
+static kd_status check_wheels(const kd_system *s, char *message, size_t size)
+{
+    for (int i = 0; i < s->nwheels; i++)
+        if (isnan(s->wheel[i].a)) {
+            kd_text(message, size, "constraint '%s': wheel and rail do not meet in the middle of the track",
+                    s->model->constraint[s->row_g[s->wheel[i].row].constraint].name);
+            return KD_ERR_MODEL;
+        }
+    return KD_OK;
+}
+
+static void set_equations(kd_system *s)
+{
+    const kd_eom_values values = kd_eom_change_values(s->eom);
+    kd_system_set_units(s, values.unit, values.position_unit);
+    values.time[0] = kd_system_time(s);
+    for (int i = 0; i < s->model->nparameters && values.theta; i++) values.theta[i] = s->theta[i];
+    for (int i = 0; i < s->nlambda && values.restitution; i++) {
+        const int force = s->row_g[s->kept[i]].force;
+        if (force >= 0) values.restitution[i] = s->model->force[force].def.restitution;
+    }
+    for (int i = 0; i < s->nmu && values.friction_scale; i++)
+        if (s->row_h[i].direction >= 0) values.friction_scale[i] = s->model->force[s->row_h[i].force].def.stribeck;
+}
+
+static kd_status refresh(kd_system *s, const double *before, char *message, size_t size)
+{
+    if (before != s->before) memcpy(s->before, before, (size_t)s->model->nparameters * sizeof *before);
+    read_values(s);
+    kd_status status = check_structure(s, message, size);
+    if (status >= 0 && s->joints) status = refresh(s->joints, before, message, size);
+    if (status >= 0) status = update_expressions(s, message, size);
+    if (status < 0) return status;
+    kd_system_place_links(s);
+    move_centres(s);
+    for (int i = 0; i < s->npairs; i++) kd_system_place_pair(s, i);
+    for (int i = 0; i < s->nrows_g; i++) kd_row_set(s, &s->row_g[i]);
+    for (int i = 0; i < s->nrows_h; i++) kd_row_set(s, &s->row_h[i]);
+    for (int i = 0; i < s->nloads; i++) kd_load_set(s, &s->load[i]);
+    kd_across_set(s);
+    kd_system_set_blocks(s);
+    kd_system_set_laws(s);
+    s->generation++;
+    set_equations(s);
+    status = check_wheels(s, message, size);
+    return status >= 0 ? kd_system_set_lengths(s) : status;
+}
+
+static kd_status change(kd_system *s, const double *theta, const double *before, char *message, size_t size)
+{
+    const kd_status status = kd_model_change(s->live, theta, before);
+    if (status < 0) kd_text(message, size, "%s", kd_model_message(s->live));
+    return status < 0 ? status : refresh(s, before, message, size);
+}
+
+// ---- public ---------------------------------------------------------------------------------------------------------
+
+const double *kd_system_parameters(const kd_system *s)
+{
+    return s ? s->theta : NULL;
+}
+
+kd_status kd_system_set_parameters(kd_system *s, const double *theta, char *message, size_t size)
+{
+    kd_text(message, size, "%s", "");
+    if (!s || (s->model->nparameters > 0 && !theta)) return KD_ERR_ARGUMENT;
+    if (!s->live) return KD_OK; // it has none
+    memcpy(s->before, s->theta, (size_t)s->model->nparameters * sizeof *s->before);
+    const kd_status status = change(s, theta, s->before, message, size);
+    if (status < 0 && change(s, s->before, s->before, NULL, 0) < 0) // cannot be: these values were good
+        kd_text_append(message, size, "; and the values of before could not be put back");
+    return status;
+}
