@@ -326,7 +326,7 @@ KD_API const kd_eom_def *kd_eom_definition(const kd_eom *eom);
 // no other thread may use the equations meanwhile. Evaluation points take everything as new from their next
 // kd_eom_at_time on. NULL: not part of the definition.
 typedef struct kd_eom_values {
-    double *theta;               // (ntheta)
+    double *theta;                // (ntheta)
     double *unit, *position_unit; // (nv), (np)
     double *time;
     double *restitution;    // (nlambda)

@@ -72,8 +72,8 @@ struct kd_eom_data {
     kd_eom_entry    entry[KD_FN_COUNT];
     void           *context; // of the user's functions
     const kd_eom   *eom;
-    unsigned        complete; // bits of functions that have set all of out once; bit KD_FN_COUNT: acceleration
-    unsigned long   stamp;    // the last one given out
+    unsigned        complete;   // bits of functions that have set all of out once; bit KD_FN_COUNT: acceleration
+    unsigned long   stamp;      // the last one given out
     unsigned long   generation; // of the numbers of eom that were used
     unsigned long   theta_stamp;
     kd_eom_counters counters;

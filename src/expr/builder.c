@@ -98,9 +98,9 @@ static int place_of(const kd_builder *b, const kd_expr_node *n)
 
 static bool grow(kd_builder *b)
 {
-    const int capacity = b->capacity > 0 ? 2 * b->capacity : FIRST_CAPACITY, table_size = 2 * capacity;
-    kd_expr_node  *node = kd_alloc((size_t)capacity * sizeof *node);
-    int      *table = kd_alloc((size_t)table_size * sizeof *table);
+    const int     capacity = b->capacity > 0 ? 2 * b->capacity : FIRST_CAPACITY, table_size = 2 * capacity;
+    kd_expr_node *node = kd_alloc((size_t)capacity * sizeof *node);
+    int          *table = kd_alloc((size_t)table_size * sizeof *table);
     if (!node || !table) {
         kd_free(node);
         kd_free(table);
@@ -146,7 +146,8 @@ int kd_build_number(kd_builder *b, double number, int column)
 int kd_build_parameter(kd_builder *b, int slot, double value, int column)
 {
     assert(slot >= 0 && isfinite(value));
-    return node_of(b, (kd_expr_node){.op = KD_OP_PARAMETER, .slot = slot, .number = value, .fixed = true, .column = column});
+    return node_of(
+        b, (kd_expr_node){.op = KD_OP_PARAMETER, .slot = slot, .number = value, .fixed = true, .column = column});
 }
 
 int kd_build_variable(kd_builder *b, int slot, int column, int length)
@@ -160,12 +161,12 @@ static int folded(kd_builder *b, double number, kd_op origin, int a, int c, int 
 {
     if (isfinite(number)) return kd_build_number(b, number, column);
     return node_of(b, (kd_expr_node){.op = KD_OP_NOT_FINITE,
-                                .a = a,
-                                .b = c,
-                                .c = (int)origin,
-                                .number = number,
-                                .origin = origin,
-                                .column = column});
+                                     .a = a,
+                                     .b = c,
+                                     .c = (int)origin,
+                                     .number = number,
+                                     .origin = origin,
+                                     .column = column});
 }
 
 static bool is_not_finite(const kd_builder *b, int node)
@@ -183,7 +184,8 @@ int kd_build1(kd_builder *b, kd_op op, int a, int column)
     if (kd_build_is_number(b, a, &x)) return folded(b, kd_operations[op].value1(x), op, a, a, column);
     if (is_settled(b, a, &x))
         return node_of(
-            b, (kd_expr_node){.op = op, .a = a, .fixed = true, .number = kd_operations[op].value1(x), .column = column});
+            b,
+            (kd_expr_node){.op = op, .a = a, .fixed = true, .number = kd_operations[op].value1(x), .column = column});
     if (op == KD_OP_NEG && b->node[a].op == KD_OP_NEG) return b->node[a].a;
     return node_of(b, (kd_expr_node){.op = op, .a = a, .column = column});
 }
@@ -198,7 +200,8 @@ int kd_build_curve(kd_builder *b, const kd_curve *curve, int x, int column)
     const bool   fixed = is_settled(b, x, &at); // the curve may change with parameters
     const double value = fixed ? kd_curve_value(curve, at) : 0.0;
     return node_of(
-        b, (kd_expr_node){.op = KD_OP_CURVE, .a = x, .curve = curve, .fixed = fixed, .number = value, .column = column});
+        b,
+        (kd_expr_node){.op = KD_OP_CURVE, .a = x, .curve = curve, .fixed = fixed, .number = value, .column = column});
 }
 
 // Results that do not depend on the other operand, also if that is not finite; -1: none. What parameters decide about a
@@ -247,7 +250,8 @@ int kd_build2(kd_builder *b, kd_op op, int a, int c, int column)
         const double value = kd_operations[op].value2(x, y);
         return node_of(b, (kd_expr_node){.op = op, .a = a, .b = c, .fixed = true, .number = value, .column = column});
     }
-    if (op == KD_OP_POW && b->node[c].fixed) return node_of(b, (kd_expr_node){KD_OP_POWER, .a = a, .b = c, .column = column});
+    if (op == KD_OP_POW && b->node[c].fixed)
+        return node_of(b, (kd_expr_node){KD_OP_POWER, .a = a, .b = c, .column = column});
     const int simpler = right ? simplified_right(b, op, a, y, c, column) : left ? simplified_left(op, x, c) : -1;
     if (simpler >= 0) return simpler;
     const bool swap = (op == KD_OP_ADD || op == KD_OP_MUL) && a > c; // b + a is a + b
@@ -264,7 +268,8 @@ int kd_build_if(kd_builder *b, int condition, int yes, int no, int column)
     const bool fixed = is_settled(b, condition, &x);
     if (fixed && is_settled(b, yes, &yes_value) && is_settled(b, no, &no_value)) {
         const double value = isnan(x) ? x : x != 0.0 ? yes_value : no_value;
-        return node_of(b, (kd_expr_node){KD_OP_IF, condition, yes, no, .fixed = true, .number = value, .column = column});
+        return node_of(b,
+                       (kd_expr_node){KD_OP_IF, condition, yes, no, .fixed = true, .number = value, .column = column});
     }
     if (fixed && !isnan(x) && kd_build_hold(b, condition, false, &x)) return x != 0.0 ? yes : no;
     return node_of(b, (kd_expr_node){.op = KD_OP_IF, .a = condition, .b = yes, .c = no, .column = column});
@@ -284,8 +289,8 @@ static void mark(kd_builder *b, int result)
     }
     for (int i = 0; i < b->nguards; i++) b->node[b->guard[i]].early = USED;
     for (int i = b->count - 1; i >= 0; i--) {
-        kd_expr_node  *n = &b->node[i];
-        const int operand[3] = {n->a, n->b, n->c};
+        kd_expr_node *n = &b->node[i];
+        const int     operand[3] = {n->a, n->b, n->c};
         if (n->place == USED && n->fixed) n->early = USED;
         for (int k = 0; k < kd_operations[n->op].operands; k++) {
             if (n->place == USED && !n->fixed) b->node[operand[k]].place = USED;
@@ -333,7 +338,7 @@ static const kd_expr_node *origin_of(const kd_builder *b, const kd_expr_node *n)
     const int operand[3] = {n->a, n->b, n->c};
     for (int k = 0; k < kd_operations[n->op].operands; k++) {
         const kd_expr_node *before = &b->node[operand[k]];
-        const bool     taken = n->op != KD_OP_IF || k == 0 || k == (b->node[n->a].number != 0.0 ? 1 : 2);
+        const bool          taken = n->op != KD_OP_IF || k == 0 || k == (b->node[n->a].number != 0.0 ? 1 : 2);
         if (taken && !isfinite(before->number)) return origin_of(b, before);
     }
     return n;
@@ -407,8 +412,8 @@ static void number_prologue(kd_builder *b, kd_prologue *p)
 // early: operands are entries of the prologue
 static kd_instruction instruction_of(const kd_builder *b, const kd_expr_node *n, bool early)
 {
-    const int      operands = kd_operations[n->op].operands, operand[3] = {n->a, n->b, n->c};
-    int            place[3] = {0, 0, 0};
+    const int operands = kd_operations[n->op].operands, operand[3] = {n->a, n->b, n->c};
+    int       place[3] = {0, 0, 0};
     for (int k = 0; k < operands; k++) place[k] = early ? b->node[operand[k]].early : b->node[operand[k]].place;
     return (kd_instruction){.op = n->op, .a = place[0], .b = place[1], .c = place[2], .curve = n->curve};
 }

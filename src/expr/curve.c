@@ -273,7 +273,8 @@ static void make_breaks(kd_curve *c)
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
-static kd_status fill_rows(kd_curve *c, kd_curve_kind kind, const double *x, const double *y, char *message, size_t size)
+static kd_status fill_rows(kd_curve *c, kd_curve_kind kind, const double *x, const double *y, char *message,
+                           size_t size)
 {
     memcpy(c->x, x, (size_t)c->n * sizeof *x);
     c->scale = (c->n - 1) / (x[c->n - 1] - x[0]);

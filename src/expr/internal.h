@@ -99,13 +99,13 @@ double kd_expr_value_of(const kd_instruction *i, const double *w);
 // What is computed when parameters change: entries as those of the expression, with parameters for variables. Some of
 // them become numbers of the expression; guards must stay as they were when it was compiled.
 typedef struct kd_prologue {
-    int             nnumbers, nparameters, ninstructions;
-    double         *number;      // (nnumbers)
-    int            *parameter;   // (nparameters) places in theta
-    kd_instruction *instruction; // (ninstructions)
-    int             nresults, nguards;
-    int            *result, *to; // (nresults) entry, number of the expression
-    struct kd_guard *guard;      // (nguards)
+    int              nnumbers, nparameters, ninstructions;
+    double          *number;      // (nnumbers)
+    int             *parameter;   // (nparameters) places in theta
+    kd_instruction  *instruction; // (ninstructions)
+    int              nresults, nguards;
+    int             *result, *to; // (nresults) entry, number of the expression
+    struct kd_guard *guard;       // (nguards)
 } kd_prologue;
 
 typedef struct kd_guard {
@@ -128,8 +128,8 @@ struct kd_expr {
 typedef struct kd_expr_node {
     kd_op           op;
     int             a, b, c; // operands, nodes before this one
-    double          number; // of fixed ones too: their value now
-    bool            fixed;  // made of parameters, curves and numbers, without variables
+    double          number;  // of fixed ones too: their value now
+    bool            fixed;   // made of parameters, curves and numbers, without variables
     int             slot;
     const kd_curve *curve;
     kd_op           origin; // of NOT_FINITE: what was folded
@@ -142,7 +142,7 @@ typedef struct kd_expr_node {
 enum { KD_EXPR_MAX_GUARDS = 64 };
 
 typedef struct kd_builder {
-    kd_expr_node       *node;
+    kd_expr_node  *node;
     int            count, capacity;
     int           *table; // hash table of nodes, -1: free; a power of two larger than capacity
     int            table_size;
@@ -225,7 +225,7 @@ typedef struct kd_expr_function {
 
 // NULL: no such function
 const kd_expr_function *kd_expr_function_find(const char *name);
-int                kd_expr_function_count(void);
-const char        *kd_expr_function_name(int i);
+int                     kd_expr_function_count(void);
+const char             *kd_expr_function_name(int i);
 
 #endif

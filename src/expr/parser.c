@@ -180,7 +180,8 @@ static int read_index(parser *p, int open, name_buffer *name)
         move_to(p, begin + 1);
         const int node = parse_expression(p);
         if (node < 0) return -1;
-        if (!kd_build_hold(&p->builder, node, true, &index) || index != floor(index) || index < 0.0 || index > MAX_INDEX)
+        if (!kd_build_hold(&p->builder, node, true, &index) || index != floor(index) || index < 0.0 ||
+            index > MAX_INDEX)
             return kd_build_fail(&p->builder, KD_ERR_MODEL, begin + 2, "an index in a path must be a whole number");
         kd_text(digits, sizeof digits, "%c%d", begin == open ? '(' : ',', (int)index);
         if (!append(p, name, digits, (int)strlen(digits))) return -1;

@@ -126,8 +126,8 @@ struct kd_model_private {
     int                nnumbers, numbers_capacity, numbers_waiting;
     kd_number_text    *number; // in the order of the elements that were added
     int                nerrors, nwarnings;
-    bool               checked; // kd_model_finish has run
-    bool               quiet;   // no warnings: numbers change
+    bool               checked;  // kd_model_finish has run
+    bool               quiet;    // no warnings: numbers change
     bool               borrowed; // of a copy: names, positions and bindings are those of the model
     struct kd_bindings bindings;
     char              *given[KD_SECTION_COUNT]; // definitions before finish filled them in; NULL: it does not

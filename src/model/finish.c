@@ -69,8 +69,8 @@ static kd_status finish_track(kd_model *m, int i)
         return KD_OK;
     }
     t->work = kd_alloc((size_t)kd_expr_work_size(t->expr) * sizeof *t->work);
-    status = !t->work ? KD_ERR_MEMORY
-                      : kd_track_create(t->def.start, t->def.end, (int)pieces, curvature_at, t, &t->track);
+    status =
+        !t->work ? KD_ERR_MEMORY : kd_track_create(t->def.start, t->def.end, (int)pieces, curvature_at, t, &t->track);
     if (status == KD_ERR_MODEL) kd_model_error(m, KD_SECTION_TRACK, i, "curvature", "the curvature is not finite");
     for (int k = 0; k < KD_TRACK_PARTS && status == KD_OK; k++) {
         t->curve[k] = kd_curve_of_track(t->track, (kd_track_part)k);

@@ -194,7 +194,7 @@ typedef struct place_of_definition {
 
 #define DEFINITION(type, id)                                                                                           \
     {                                                                                                                  \
-        offsetof(type, def), sizeof(((type *)0)->def), id                                                                \
+        offsetof(type, def), sizeof(((type *)0)->def), id                                                              \
     }
 
 static const place_of_definition definitions[KD_SECTION_COUNT] = {
@@ -379,8 +379,8 @@ static bool evaluate_bindings(kd_model *m, const double *before)
     for (int i = 0; i < all->nbindings; i++) {
         const kd_binding    *b = &all->binding[i];
         double               value = 0.0;
-        const kd_expr_change change = kd_expr_value_at(all->expr[b->expr], m->private->theta, all->index + b->index,
-                                                       m->private->work, &value);
+        const kd_expr_change change =
+            kd_expr_value_at(all->expr[b->expr], m->private->theta, all->index + b->index, m->private->work, &value);
         if (change == KD_EXPR_HELD || (b->target == KD_BIND_NOTHING && value != b->value)) {
             refuse(m, b, before);
             return false;
@@ -455,7 +455,8 @@ static void check_definitions(kd_model *m)
     char                      text[400];
     for (int i = 0; i < all->nbindings; i++) {
         const kd_binding *b = &all->binding[i];
-        const bool        again = i > 0 && all->binding[i - 1].element == b->element && all->binding[i - 1].section == b->section;
+        const bool        again =
+            i > 0 && all->binding[i - 1].element == b->element && all->binding[i - 1].section == b->section;
         if (b->element < 0 || again) continue;
         const bool       run = b->section == KD_SECTION_COUNT;
         const kd_schema *schema = kd_schema_of(run ? KD_SCHEMA_RUN : definitions[b->section].schema);

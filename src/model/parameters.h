@@ -64,17 +64,17 @@ struct kd_bindings {
 // ---- for readers: what they found -----------------------------------------------------------------------------------
 // The model takes the expression; its place in the list, -1: out of memory (then it is destroyed)
 int kd_model_keep_expr(kd_model *m, kd_expr *expr);
-int kd_model_keep_indices(kd_model *m, const double *index, int n);   // -1: out of memory
+int kd_model_keep_indices(kd_model *m, const double *index, int n);  // -1: out of memory
 int kd_model_keep_scratch(kd_model *m, const double *number, int n); // first place; -1: out of memory
 // Of the element that is added next; those of gravity and held ones of none.
 kd_status kd_model_bind(kd_model *m, const kd_binding *binding) KD_NODISCARD;
 kd_status kd_model_bind_step(kd_model *m, const kd_binding_step *step) KD_NODISCARD;
 // A parameter that is computed from others.
-void kd_model_derive_parameter(kd_model *m, int i, kd_expr *expr);
+void      kd_model_derive_parameter(kd_model *m, int i, kd_expr *expr);
 kd_status kd_model_order_parameters(kd_model *m, const int *order) KD_NODISCARD; // (nparameters)
-void kd_bindings_claim(kd_model *m, kd_section section, int element); // those that wait belong to this element
-void kd_bindings_drop(kd_model *m);
-void kd_bindings_release(kd_model *m);
+void      kd_bindings_claim(kd_model *m, kd_section section, int element); // those that wait belong to this element
+void      kd_bindings_drop(kd_model *m);
+void      kd_bindings_release(kd_model *m);
 
 // How composed numbers are made, here and in the reader
 void kd_make_axis_angle(const double in[4], double q[4]);

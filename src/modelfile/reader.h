@@ -124,8 +124,8 @@ bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const cha
 // `mark` is npending before what they speak of was read.
 
 bool kd_reader_pend(kd_reader *r, const kd_node *node, const char *key, int expr, const double *value);
-bool kd_reader_hold(kd_reader *r, int mark);                              // these numbers must not change
-bool kd_reader_pend_gravity(kd_reader *r, int mark, const double *g);     // these are the gravity
+bool kd_reader_hold(kd_reader *r, int mark);                                   // these numbers must not change
+bool kd_reader_pend_gravity(kd_reader *r, int mark, const double *g);          // these are the gravity
 bool kd_reader_spread(kd_reader *r, int mark, const double *from, double *to); // a number stands at another place, too
 void kd_reader_move(kd_reader *r, int mark, const double *from, double *to);   // at another place instead
 // Of n numbers at `in` something is made at `out`

@@ -439,7 +439,7 @@ bool kd_reader_integer(kd_reader *r, kd_node *node, const char *key, int *value)
 {
     double            number;
     const char *const outer = r->unit;
-    const int mark = r->npending;
+    const int         mark = r->npending;
     r->unit = "";
     const bool fine = kd_reader_number(r, node, key, &number) && kd_reader_hold(r, mark);
     r->unit = outer;

@@ -158,7 +158,7 @@ static bool read_cardan(kd_reader *r, const kd_node *map, double *q)
 {
     static const char *const word[] = {"roll", "pitch", "yaw"};
     double                   angle[3] = {0, 0, 0};
-    const int mark = r->npending;
+    const int                mark = r->npending;
     r->unit = "rad";
     int given = 0;
     for (int i = 0; i < 3; i++) {

@@ -53,6 +53,11 @@ kd_status kd_system_prepare_parameters(kd_system *s)
     s->before = kd_cut_double(&s->arena, m->nparameters);
     s->structure = kd_cut_int(&s->arena, m->nforces + m->nconstraints);
     s->expr_work = kd_cut_double(&s->arena, size);
+    s->moved = kd_cut_double(&s->arena, m->nparameters);
+    const kd_eom *eom = s->eom;
+    for (int fn = 0; fn < KD_FN_COUNT; fn++)
+        if (fn != KD_MASS && kd_eom_rows(eom, (kd_fn)fn) > s->most_rows) s->most_rows = kd_eom_rows(eom, (kd_fn)fn);
+    s->beside = kd_cut_double(&s->arena, 3 * s->most_rows);
     if (s->arena.failed) return KD_ERR_MEMORY;
     read_values(s);
     note_structure(s, s->structure);
@@ -70,8 +75,8 @@ static kd_status refuse(const kd_system *s, const char *kind, const char *name, 
         if (s->theta[i] == s->before[i] || s->model->parameter[i].expr) continue;
         kd_text_append(list, sizeof list, "%s'%s'", list[0] ? ", " : "", s->model->parameter[i].name);
     }
-    kd_text(message, size, "parameter %s cannot be changed so: %s '%s' would %s; read the model again", list, kind, name,
-            what);
+    kd_text(message, size, "parameter %s cannot be changed so: %s '%s' would %s; read the model again", list, kind,
+            name, what);
     return KD_ERR_MODEL;
 }
 
@@ -165,6 +170,16 @@ static kd_status change(kd_system *s, const double *theta, const double *before,
     return status < 0 ? status : refresh(s, before, message, size);
 }
 
+void kd_work_renew(kd_work *w)
+{
+    const kd_system *s = w->system;
+    w->breaks.all_next = -INFINITY;
+    for (int i = 0; i < s->nbreaking; i++) w->breaks.next[i] = -INFINITY;
+    w->unseen.known = false;
+    for (int i = 0; w->unseen.box_limit && i < s->nlaws; i++) w->unseen.box_limit[i] = -1.0;
+    w->generation = s->generation;
+}
+
 // ---- public ---------------------------------------------------------------------------------------------------------
 
 const double *kd_system_parameters(const kd_system *s)
@@ -182,4 +197,52 @@ kd_status kd_system_set_parameters(kd_system *s, const double *theta, char *mess
     if (status < 0 && change(s, s->before, s->before, NULL, 0) < 0) // cannot be: these values were good
         kd_text_append(message, size, "; and the values of before could not be put back");
     return status;
+}
+
+// ---- derivatives ----------------------------------------------------------------------------------------------------
+
+static const double STEP = 5e-4; // of central differences of order 4: error 1e-12 by the step, 1e-13 by rounding
+
+// The function at the point with a parameter moved
+static kd_status value_beside(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double value, double *out)
+{
+    const kd_point x = *kd_eom_point(d);
+    memcpy(s->moved, s->theta, (size_t)s->model->nparameters * sizeof *s->moved);
+    s->moved[i] = value;
+    const kd_status status = kd_system_set_parameters(s, s->moved, NULL, 0);
+    kd_eom_at_time(d, x.t, x.u, x.du, x.ddu, x.z);
+    kd_eom_at_position(d, x.p, x.s);
+    kd_eom_at_velocity(d, x.v, x.r);
+    kd_eom_at_acceleration(d, x.a, x.w, x.lambda, x.mu);
+    if (status < 0 || !out) return status;
+    return kd_eom_eval(d, fn, out) == KD_EVAL_OK ? KD_OK : KD_ERR_NOT_FINITE;
+}
+
+// (f(+h) - f(-h))/2h
+static kd_status slope(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double at, double h, double *out, double *left)
+{
+    const int rows = kd_eom_rows(s->eom, fn);
+    kd_status status = value_beside(s, d, fn, i, at + h, out);
+    if (status >= 0) status = value_beside(s, d, fn, i, at - h, left);
+    for (int k = 0; k < rows && status >= 0; k++) out[k] = (out[k] - left[k]) / (2.0 * h);
+    return status;
+}
+
+kd_status kd_system_by_parameter(kd_system *s, kd_eom_data *d, kd_fn fn, int i, double *out, double *error)
+{
+    if (!s || !d || !out || !s->live || i < 0 || i >= s->model->nparameters || fn == KD_MASS) return KD_ERR_ARGUMENT;
+    const int    rows = kd_eom_rows(s->eom, fn);
+    const double at = s->theta[i], h = STEP * (at != 0.0 ? fabs(at) : 1.0);
+    double      *fine = s->beside, *left = s->beside + s->most_rows, largest = 0.0;
+    if (s->model->parameter[i].expr) return KD_ERR_ARGUMENT; // it follows from others
+    kd_status status = slope(s, d, fn, i, at, h, fine, left);
+    if (status >= 0) status = slope(s, d, fn, i, at, 2.0 * h, out, left);
+    const kd_status back = value_beside(s, d, fn, i, at, NULL);
+    for (int k = 0; k < rows && status >= 0; k++) {
+        const double difference = (fine[k] - out[k]) / 3.0;
+        out[k] = fine[k] + difference; // Richardson
+        largest = fmax(largest, fabs(difference));
+    }
+    if (error) *error = largest;
+    return status < 0 ? status : back;
 }

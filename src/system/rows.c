@@ -316,20 +316,18 @@ static void add_wheel(builder *b, const kd_constraint *c, int pair)
 
 static void add_constraint(builder *b, const kd_constraint *c)
 {
-    bool    placed = c->def.kind != KD_COUPLING && c->def.kind != KD_EXPRESSION;
-    int     pair = placed ? kd_system_pair(b->s, &c->from, &c->to) : -1;
+    bool placed = c->def.kind != KD_COUPLING && c->def.kind != KD_EXPRESSION;
+    int  pair = placed ? kd_system_pair(b->s, &c->from, &c->to) : -1;
     if (placed && pair < 0) {
         b->status = KD_ERR_MEMORY;
         return;
     }
     switch (c->def.kind) {
     case KD_DISTANCE:
-        set_numbers(b, add_measure(b,
-                                   kd_system_measure(b->s, &(kd_measure){KD_MEASURE_LENGTH,
-                                                                         .pair = pair,
-                                                                         .dof = -1,
-                                                                         .turns = -1}),
-                                   "length"));
+        set_numbers(
+            b, add_measure(
+                   b, kd_system_measure(b->s, &(kd_measure){KD_MEASURE_LENGTH, .pair = pair, .dof = -1, .turns = -1}),
+                   "length"));
         break;
     case KD_POINT_ON_PLANE:
         add_measure(b, shift(b, pair, 2), "distance from the plane");

@@ -218,7 +218,8 @@ static void copy_lengths(kd_system *s)
     for (int i = 0; i < s->nloads; i++) s->load[i].constant[0] = joints->load[i].constant[0];
     for (int i = 0; i < lasting_rows(s); i++) {
         kd_row       *row = &s->row_g[i];
-        const kd_row *other = isnan(row->offset) ? row_of(joints, row->joint, row->constraint, row->component, &number) : NULL;
+        const kd_row *other =
+            isnan(row->offset) ? row_of(joints, row->joint, row->constraint, row->component, &number) : NULL;
         if (other) row->offset = other->offset;
     }
 }

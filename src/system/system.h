@@ -159,13 +159,16 @@ typedef struct kd_pair_ends {
 
 struct kd_system {
     const kd_model   *model;
-    kd_model         *live;       // own copy of a model with parameters, which is `model` then; NULL
-    double           *theta;      // (nparameters + nnumbers) their values, then numbers of elements in expressions
-    double           *before;     // (nparameters) while they change
-    const double    **number;     // (nnumbers) where those are
+    kd_model         *live;   // own copy of a model with parameters, which is `model` then; NULL
+    double           *theta;  // (nparameters + nnumbers) their values, then numbers of elements in expressions
+    double           *before; // (nparameters) while they change
+    const double    **number; // (nnumbers) where those are
     int               nnumbers, numbers_capacity;
-    int              *structure;  // (nforces + nconstraints) what of them must not change
-    double           *expr_work;  // while they change
+    int              *structure; // (nforces + nconstraints) what of them must not change
+    double           *expr_work; // while they change
+    double           *moved;     // (nparameters) of derivatives by them
+    double           *beside;    // (3 rows of any function) the same
+    int               most_rows;
     unsigned long     generation; // of the values
     kd_system_options options;
     // Behind a system in Cartesian coordinates, or with joints that are cut because they rub, stands one in joint
@@ -190,23 +193,23 @@ struct kd_system {
     int          *drive;      // (ndrives) dofs of the tree
     bool          prescribed; // is there one?
 
-    int         npairs, nmeasures, nslots, nrows_g, nrows_h, nloads, nturns;
-    kd_pair    *pair;
+    int           npairs, nmeasures, nslots, nrows_g, nrows_h, nloads, nturns;
+    kd_pair      *pair;
     kd_pair_ends *pair_ends; // (npairs)
-    kd_measure *measure;
-    kd_slot    *slot;
-    kd_row     *row_g, *row_h;
-    kd_load    *load;
-    int        *force_pair;             // (nforces) from -> to; -1: not made
-    int        *constraint_row;         // (nconstraints) first row
-    int         none_sided;             // one-sided rows, the last ones of row_g
-    bool        takes_one_sided;        // they are in the equations: start values do without them
-    int        *turn_measure;           // (nturns) angles that are counted over full turns
-    int        *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
-    int        *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
-    int         capacity[9];            // of the arrays above, while building
-    bool        bare_paths;             // while building: the pairs that come now are not differentiated
-    kd_counts   upto[KD_EXTENT_COUNT];  // numbers of those that rows, rows and loads, all need
+    kd_measure   *measure;
+    kd_slot      *slot;
+    kd_row       *row_g, *row_h;
+    kd_load      *load;
+    int          *force_pair;             // (nforces) from -> to; -1: not made
+    int          *constraint_row;         // (nconstraints) first row
+    int           none_sided;             // one-sided rows, the last ones of row_g
+    bool          takes_one_sided;        // they are in the equations: start values do without them
+    int          *turn_measure;           // (nturns) angles that are counted over full turns
+    int          *body_pair, *frame_pair; // (nbodies), (nframes) ground -> frame; -1: not made
+    int          *centre_pair;            // (nbodies) ground -> centre of mass; -1: not made
+    int           capacity[9];            // of the arrays above, while building
+    bool          bare_paths;             // while building: the pairs that come now are not differentiated
+    kd_counts     upto[KD_EXTENT_COUNT];  // numbers of those that rows, rows and loads, all need
 
     int       nwheels; // wheels on rails
     kd_wheel *wheel;
@@ -356,6 +359,7 @@ typedef struct kd_enclosure {
 typedef struct kd_work {
     const kd_system *system;
     kd_arena         arena;
+    unsigned long    generation; // of the parameters that was used last
     kd_motion        motion;
     double          *x, *dx, *ddx;                // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
     double          *tau;                         // (ndof)
@@ -416,13 +420,14 @@ typedef struct kd_work {
 // topology.c: tree, links, design coordinates
 kd_tree_joint kd_tree_joint_of(kd_joint_kind kind);
 kd_status     kd_system_topology(kd_system *s) KD_NODISCARD;
-void          kd_system_place_links(kd_system *s); // joints, inertias, design position
+void          kd_system_place_links(kd_system *s);               // joints, inertias, design position
 int           kd_edge_dof(const kd_system *s, int joint, int i); // dof of coordinate i of a joint of the tree; -1: none
 void kd_anchor_in_link(const kd_system *s, const kd_anchor *a, kd_vec3 *r, kd_mat3 *R); // its frame in its link
 void kd_joint_coordinates_of_pose(kd_tree_joint kind, const kd_mat3 *C, kd_vec3 d, double *x);
 
 // parameters.c
 kd_status kd_system_prepare_parameters(kd_system *s) KD_NODISCARD; // when all is made
+void      kd_work_renew(kd_work *w); // what was found for other values of the parameters is forgotten
 
 // build.c: pairs, measures, slots
 int      kd_system_pair(kd_system *s, const kd_anchor *from, const kd_anchor *to); // < 0: out of memory
@@ -434,7 +439,7 @@ int      kd_system_force_measure(kd_system *s, int force);     // length, angle 
 int      kd_system_force_state(const kd_system *s, int force); // first place in r of its inner states
 int      kd_system_body_pair(kd_system *s, int body);
 int      kd_system_centre_pair(kd_system *s, int body);
-void     kd_system_place_pair(kd_system *s, int i); // its frames in their links
+void     kd_system_place_pair(kd_system *s, int i);            // its frames in their links
 int      kd_system_number(kd_system *s, const double *number); // parameters.c: a number of an element as kd_local.slot
 int      kd_system_frame_pair(kd_system *s, int frame);
 int      kd_system_angle(kd_system *s, int pair, kd_entry sine, kd_entry cosine, bool counted);
@@ -447,7 +452,7 @@ void    *kd_grow(void *array, int count, int *capacity,
 
 // symbols.c: names in expressions
 enum { KD_FIRST_NUMBER = -2 }; // of kd_system_number, and down
-typedef struct kd_local { // a name that only one element knows
+typedef struct kd_local {      // a name that only one element knows
     const char *name;
     int         slot; // or kd_system_number; -1: out of memory
 } kd_local;

@@ -102,9 +102,8 @@ static void place(kd_eom_data *d, const kd_system *s, const kd_state *x, double 
 // All functions and derivatives of both at one state
 static void compare_at(const twins *t, kd_eom_data *dl, kd_eom_data *df, const kd_state *x)
 {
-    static const char *const name[KD_FN_COUNT] = {"kinematics", "residual", "b", "d",      "c",     "g",
-                                                  "gI",         "gII",      "h", "hI",     "q",     "e",
-                                                  "y",          "switch",   "f", "M (full)"};
+    static const char *const name[KD_FN_COUNT] = {"kinematics", "residual", "b", "d", "c", "g",      "gI", "gII",
+                                                  "h",          "hI",       "q", "e", "y", "switch", "f",  "M (full)"};
     const kd_eom            *eom = kd_system_eom(t->fresh);
     const kd_dims            n = kd_eom_dims(eom);
     double                  *u = kd_alloc((size_t)(6 * n.nu + 1) * sizeof *u);
@@ -189,7 +188,7 @@ static int find_free(twins *t, int n, const kd_parameter_info *info, bool *is_fr
     return count;
 }
 
-static int changed, refused;
+static int  changed, refused;
 static void check_model(const char *path, kd_coordinates coordinates)
 {
     char              text[2000];
