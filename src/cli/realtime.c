@@ -119,6 +119,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
          {"--plots", "A,B,...", "channels that the report shows; default: the model's, or all", KD_CLI_TEXT,
           &t->channels.words},
          {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
+         {"--plain", NULL, "a small report: plots and drawing without the 3-D viewer", KD_CLI_FLAG, &t->plain},
          {"--start-state", "FILE", "start from a state that was written (DIR/NAME.realtime.state.csv)", KD_CLI_TEXT,
           &t->start_state},
          {"--from", "T", "the state of that file at T [s] or before; default: its last one", KD_CLI_NUMBER, &t->from},

@@ -48,7 +48,7 @@ typedef struct task {
     const char        *start_state;          // file; NULL: the model's start
     double             from;                 // [s] state of that file; NaN: its last one
     bool               from_equilibrium;     // start at rest
-    bool               quiet, json, stats, no_drawing, explain, cross_check, no_verify, must_be_clean;
+    bool               quiet, json, stats, no_drawing, plain, explain, cross_check, no_verify, must_be_clean;
     kd_verification    verification;
     int                argc; // the words themselves, for the replay
     char             **argv;
@@ -133,6 +133,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
         {"--jacobian-plots", "DIR", "folder for pictures of the Newton matrix: pattern, groups, instants of evaluation",
          KD_CLI_TEXT, &t->jacobian_plots},
         {"--no-drawing", NULL, "leave the drawing out of the report", KD_CLI_FLAG, &t->no_drawing},
+        {"--plain", NULL, "a small report: plots and drawing without the 3-D viewer", KD_CLI_FLAG, &t->plain},
         {"--no-verify", NULL, "do not check steps against the equations inside them", KD_CLI_FLAG, &t->no_verify},
         {"--limit-position", "L", "largest constraint violation on position level that is accepted", KD_CLI_NUMBER,
          &t->limits.position},
@@ -407,6 +408,7 @@ static kd_result result_of(task *t, kd_result_setting *settings)
         .plots = t->channels.plot,
         .nplots = t->channels.nplots,
         .drawing = t->drawing,
+        .plain = t->plain,
         .explanation = t->explain ? &t->explanation : NULL,
         .events = t->events.log,
         .running = t->running,

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "element/loads.h"
+#include "element/constraint.h"
+#include "element/force.h"
 #include "model/build.h"
 
 // ---- numbers of elements in expressions -----------------------------------------------------------------------------
@@ -25,12 +26,18 @@ int kd_system_number(kd_system *s, const double *number)
 
 // ---- preparation ----------------------------------------------------------------------------------------------------
 
+static int rows_of(const kd_constraint_def *def)
+{
+    const kd_element_class *class = kd_constraint_element(def->kind);
+    return class->rows ? class->rows(def) : 1;
+}
+
 static void note_structure(const kd_system *s, int *structure)
 {
     const kd_model *m = s->model;
     for (int i = 0; i < m->nforces; i++) structure[i] = kd_force_structure(&m->force[i].def);
     for (int i = 0; i < m->nconstraints; i++)
-        structure[m->nforces + i] = kd_constraint_structure(&m->constraint[i].def);
+        structure[m->nforces + i] = rows_of(&m->constraint[i].def);
 }
 
 static void read_values(kd_system *s)
@@ -87,7 +94,7 @@ static kd_status check_structure(const kd_system *s, char *message, size_t size)
         if (kd_force_structure(&m->force[i].def) != s->structure[i])
             return refuse(s, "force", m->force[i].name, "act along other measures or have other states", message, size);
     for (int i = 0; i < m->nconstraints; i++)
-        if (kd_constraint_structure(&m->constraint[i].def) != s->structure[m->nforces + i])
+        if (rows_of(&m->constraint[i].def) != s->structure[m->nforces + i])
             return refuse(s, "constraint", m->constraint[i].name, "have other rows", message, size);
     return KD_OK;
 }
@@ -132,12 +139,10 @@ static void set_equations(kd_system *s)
     kd_system_set_units(s, values.unit, values.position_unit);
     values.time[0] = kd_system_time(s);
     for (int i = 0; i < s->model->nparameters && values.theta; i++) values.theta[i] = s->theta[i];
-    for (int i = 0; i < s->nlambda && values.restitution; i++) {
-        const int force = s->row_g[s->kept[i]].force;
-        if (force >= 0) values.restitution[i] = s->model->force[force].def.restitution;
-    }
+    for (int i = 0; i < s->nlambda && values.restitution; i++)
+        if (s->row_g[s->kept[i]].force >= 0) values.restitution[i] = s->row_g[s->kept[i]].restitution;
     for (int i = 0; i < s->nmu && values.friction_scale; i++)
-        if (s->row_h[i].direction >= 0) values.friction_scale[i] = s->model->force[s->row_h[i].force].def.stribeck;
+        if (s->row_h[i].direction >= 0) values.friction_scale[i] = s->row_h[i].scale;
 }
 
 static kd_status refresh(kd_system *s, const double *before, char *message, size_t size)
@@ -153,7 +158,7 @@ static kd_status refresh(kd_system *s, const double *before, char *message, size
     for (int i = 0; i < s->npairs; i++) kd_system_place_pair(s, i);
     for (int i = 0; i < s->nrows_g; i++) kd_row_set(s, &s->row_g[i]);
     for (int i = 0; i < s->nrows_h; i++) kd_row_set(s, &s->row_h[i]);
-    for (int i = 0; i < s->nloads; i++) kd_load_set(s, &s->load[i]);
+    for (int i = 0; i < s->nloads; i++) kd_load_set(&s->load[i]);
     kd_across_set(s);
     kd_system_set_blocks(s);
     kd_system_set_laws(s);

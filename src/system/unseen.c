@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "core/pi.h"
-#include "element/loads.h"
+#include "element/force.h"
 
 #define THRESHOLD 5.0   // [tolerances] effects that matter
 #define WIDER 0.25      // part of what was seen by which a smooth curve may leave it
@@ -86,13 +86,13 @@ static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load
     for (int i = 0; load && i < load->nvariables; i++)
         law->wide = law->wide || s->slot[load->variable[i]].kind == KD_SLOT_OUT;
     for (int k = 0; law->wide && k < s->nloads; k++)
-        if (s->load[k].class == &kd_load_state && s->load[k].law[0]) n += kd_expr_slot_count(s->load[k].law[0]);
+        if (s->load[k].state_def && s->load[k].law[0]) n += kd_expr_slot_count(s->load[k].law[0]);
     law->slot = kd_cut_int(&s->arena, n);
     if (!law->slot && n > 0) return false;
     add_slots_of(law, e);
     for (int i = 0; load && i < load->nvariables; i++) law->slot[law->nslots++] = load->variable[i];
     for (int k = 0; law->wide && k < s->nloads; k++)
-        if (s->load[k].class == &kd_load_state) add_slots_of(law, s->load[k].law[0]);
+        if (s->load[k].state_def) add_slots_of(law, s->load[k].law[0]);
     for (int i = 0; i < law->nslots; i++)
         s->laws_of_motion = s->laws_of_motion || law->wide || s->slot[law->slot[i]].kind == KD_SLOT_MEASURE;
     return true;
@@ -105,14 +105,6 @@ static int keep_single(kd_expr_term *term, int n)
     for (int i = 0; i < n; i++)
         if (term[i].single) term[kept++] = term[i];
     return kept;
-}
-
-static double factor_of(const kd_load *load)
-{
-    if (load->class == &kd_load_state && load->state_def->kind == KD_STATE_LAG)
-        return 1.0 / load->state_def->time_constant;
-    const bool road = load->class == &kd_load_tyre || load->class == &kd_load_tyre_slip;
-    return road ? load->def->stiffness : 1.0;
 }
 
 static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load *of_bounds, double *work)
@@ -141,7 +133,7 @@ void kd_system_set_laws(kd_system *s)
     for (int i = 0; i < s->nlaws; i++) {
         kd_law *law = &s->law[i];
         if (!law->expr) continue;
-        if (law->load) law->factor = factor_of(law->load);
+        if (law->load && law->load->class->factor) law->factor = law->load->class->factor(law->load);
         int n = kd_expr_terms(law->expr, is_smooth, s, s->expr_work, term, KD_LAW_TERMS);
         if (law->effect == KD_EFFECT_VALUE) n = keep_single(term, n);
         law->nterms = n < law->room ? n : law->room;
@@ -152,15 +144,15 @@ void kd_system_set_laws(kd_system *s)
 // What a law of a load does: a force along a channel, the rate of a state, or (valve, inflow) more than is known
 static kd_law law_of_load(const kd_load *load, int i)
 {
-    kd_law law = {.name = load->name, .expr = load->law[i], .load = load, .factor = factor_of(load)};
-    if (load->class == &kd_load_state) {
-        law.effect = KD_EFFECT_RATE;
+    kd_law law = {.name = load->name, .expr = load->law[i], .load = load, .factor = 1.0};
+    law.effect = load->class->effect;
+    if (law.effect == KD_EFFECT_RATE)
         law.state = load->state;
-    } else if (load->class == &kd_load_hydraulic || load->class == &kd_load_air_spring || load->nchannels == 0) {
+    else if (load->nchannels == 0)
         law.effect = KD_EFFECT_VALUE;
-    } else {
+    else if (law.effect == KD_EFFECT_FORCE)
         law.measure = load->channel[i < load->nchannels ? i : 0];
-    }
+    if (load->class->factor) law.factor = load->class->factor(load);
     return law;
 }
 
