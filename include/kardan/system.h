@@ -41,8 +41,7 @@ KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *mes
 // and expressions of the model follow, as if it had been read with these values, without reading or searching; nothing
 // is allocated, but where free lengths are those of the assembled start position. Refused is what would change counts,
 // states or rows of the equations (KD_ERR_MODEL, message names parameter and element), as is what the reader would
-// refuse; then all is as before. Which rows are redundant is not looked for again: kd_system_start tells where rows that
-// were left out no longer follow from the others.
+// refuse; then all is as before. Which rows are redundant is not looked for again.
 // Meanwhile no other thread may use the system, its equations, or anything made of them. Evaluation points
 // (kd_eom_data) see the new values from their next kd_eom_at_time on; simulations and steppers must be made or restarted
 // with a consistent state (kd_system_start).  Guide: docs/guide/parameters.md

@@ -36,8 +36,7 @@ static void note_structure(const kd_system *s, int *structure)
 {
     const kd_model *m = s->model;
     for (int i = 0; i < m->nforces; i++) structure[i] = kd_force_structure(&m->force[i].def);
-    for (int i = 0; i < m->nconstraints; i++)
-        structure[m->nforces + i] = rows_of(&m->constraint[i].def);
+    for (int i = 0; i < m->nconstraints; i++) structure[m->nforces + i] = rows_of(&m->constraint[i].def);
 }
 
 static void read_values(kd_system *s)

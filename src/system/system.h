@@ -149,10 +149,10 @@ typedef struct kd_load {
     int                     *variable;                              // (nvariables) slots
     int                     *rate_slot; // (nchannels) slot of the rate of each channel's measure, for the power
     kd_expr                 *law[6];
-    const char              *law_text[6]; // as they were written; NULL
-    double                   constant[4]; // free length and the like, set at creation
+    const char              *law_text[6];        // as they were written; NULL
+    double                   constant[4];        // free length and the like, set at creation
     const double            *length_of, *arm_of; // of constant[0], constant[1] in the model; NULL: they do not change
-    int                      direction;   // dry friction: slot of its direction; -1: regularised
+    int                      direction;          // dry friction: slot of its direction; -1: regularised
     bool                     stiff;
     bool                     relaxes; // constant 0 is taken from the start
     double                   feed[2]; // state: its output is feed_1 input + feed_2 x
@@ -586,10 +586,9 @@ void    kd_row_expression(kd_row_builder *b, bool nonholonomic, const char *text
                           const kd_local *local, int nlocal, const char *what);
 // factor * measure - offset >= 0
 void kd_row_one_sided(kd_row_builder *b, int force, int measure, double factor, const double *offset,
-                      const double *restitution,
-                      const char *what);
+                      const double *restitution, const char *what);
 void kd_row_sticking(kd_row_builder *b, int force, int measure, const double *scale); // holds the rate of a measure
-int  kd_row_shift(kd_row_builder *b, int pair, int i);                         // measures of a pair
+int  kd_row_shift(kd_row_builder *b, int pair, int i);                                // measures of a pair
 int  kd_row_cosine(kd_row_builder *b, int pair, int i, int j);
 // their evaluation
 kd_jet kd_row_jet(const kd_row *row, kd_work *w);   // value and time derivatives from w->jet
