@@ -39,7 +39,7 @@ KD_API kd_status kd_system_start(const kd_system *system, kd_state *x, char *mes
 //
 // theta (kd_model_parameters): values of the independent parameters; those of computed ones are not looked at. Numbers
 // and expressions of the model follow, as if it had been read with these values, without reading or searching; nothing
-// is allocated, but where free lengths are those of the assembled start position. Refused is what would change counts,
+// is allocated, but where lengths are those of the start position (springs without length). Refused is what would change counts,
 // states or rows of the equations (KD_ERR_MODEL, message names parameter and element), as is what the reader would
 // refuse; then all is as before. Which rows are redundant is not looked for again.
 // Meanwhile no other thread may use the system, its equations, or anything made of them. Evaluation points
@@ -68,6 +68,10 @@ KD_API kd_eval          kd_poses_at(kd_poses *poses, const kd_state *x, double *
 // How they move: velocity of the frame and angular velocity in the axes of the world, 6 per moving body.
 KD_API kd_eval kd_poses_rates(kd_poses *poses, const kd_state *x, double *rate) KD_NODISCARD;
 KD_API void    kd_poses_destroy(kd_poses *poses); // NULL is fine
+// The same at an evaluation point of the system's equations (kd_eom_at_state) at the position stage, rates at the
+// velocity stage. KD_EVAL_STOP: the point is of other equations, or not there yet.
+KD_API kd_eval kd_system_poses(const kd_system *system, kd_eom_data *data, double *pose) KD_NODISCARD;
+KD_API kd_eval kd_system_rates(const kd_system *system, kd_eom_data *data, double *rate) KD_NODISCARD;
 
 // What the assembly found.
 typedef struct kd_system_info {
