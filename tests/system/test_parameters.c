@@ -259,7 +259,7 @@ static const char text_of_model[] =
     "  hinge(i): {for: i = 1..1, type: revolute, bodies: [ground, arm(1)], point: [0, 0, 0], axis: [0, 1, 0]}\n"
     "  second: {type: spherical, bodies: [arm(1), arm(2)], point: [0, 0, -l - half]}\n"
     "forces:\n"
-    "  spring: {type: rsda, joint: hinge(1), stiffness: k, length: 0, law: if(mode > 0.5, -mu*rate, -mu*rate^3)}\n"
+    "  spring: {type: rsda, joint: hinge(1), stiffness: k, angle: 0, law: if(mode > 0.5, -mu*rate, -mu*rate^3)}\n"
     "sensors: {height: body.arm(1).com.z + half}\n";
 
 static twins one_model(void)
