@@ -145,9 +145,11 @@ static kd_status set_acceleration(kd_simulation *s, double t, const double *x, k
     state->unsolved = false;
     if (s->opt.formulation == KD_PSF) return KD_OK;
     kd_dims D = kd_eom_dims(s->eom);
-    s->solved++;
-    if (s->dae->methods->pack) { // x has no p, v, a of its own: complete gives all
-        if (s->dae->methods->complete(s->dae->impl, t, x, state->p) == KD_EVAL_OK) return KD_OK;
+    s->solved += !s->dae->methods->complete;
+    if (s->dae->methods->complete) { // gives what x does not have, accelerations among it
+        if (s->dae->methods->complete(s->dae->impl, t, x, state->p + s->dae->nstate) == KD_EVAL_OK) return KD_OK;
+    } else if (s->dae->methods->acceleration) {
+        if (s->dae->methods->acceleration(s->dae->impl, t, x, state->a) == KD_EVAL_OK) return KD_OK;
     } else if (s->dae->methods->start(s->dae->impl, t, x, s->xdot) == KD_EVAL_OK) {
         memcpy(state->a, s->xdot + D.np, (size_t)D.nv * sizeof(double));
         return KD_OK;
