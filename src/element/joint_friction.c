@@ -93,8 +93,9 @@ static friction_state friction_at(const kd_load *load, const double *x)
     return f;
 }
 
-static double friction_limit(const kd_load *load, const double *x)
+static double friction_limit(const kd_load *load, const double *x, kd_work *w)
 {
+    (void)w;
     return friction_at(load, x).before;
 }
 

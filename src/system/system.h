@@ -123,7 +123,7 @@ typedef struct kd_load_class {
     // what sensors read as number (of kd_readable), at the acceleration stage; NULL: the force along that channel
     double (*reading)(const struct kd_load *load, const struct kd_work *work, const kd_point *x, int number);
     // largest force while it sticks; NULL: it never does
-    double (*limit)(const struct kd_load *load, const double *x);
+    double (*limit)(const struct kd_load *load, const double *x, struct kd_work *work);
     kd_effect effect;                             // of the expressions in its law: on the force, a rate, or more
     double (*factor)(const struct kd_load *load); // of that effect; NULL: 1
     bool        jets;                             // its expressions are evaluated with derivatives in time
