@@ -3,10 +3,10 @@
 // (a, lambda, mu, w) solve Phi = (residual, gII, hI, d) = 0 and s follows p by c = 0, so that along increments of p and
 // by v and r
 //     (a, lambda, mu, w)_x = -Phi_y \ (Phi_x + Phi_s s_x),   s_p = -c_s \ c_p,
-//     b: b_x + b_s s_x + b_y (a, lambda, mu, w)_x
+//     (r')_x = b_x + b_s s_x + b_y (a, lambda, mu, w)_x.
 // Derivatives by coordinates p: D_p Z+, and differences along the normals of the manifold (quaternions). Where Phi_y is
-// singular (redundant rows, SVD), rhs is differenced column by column. With p' = v the rows of
-// p are eliminated: (gamma I - a_v - a_p / gamma) dv = ...
+// singular (redundant rows, SVD), rhs is differenced column by column. With p' = v the rows of p are eliminated:
+//     (gamma I - a_v - a_p / gamma) dv = ...
 #include "core/text.h"
 #include "forms/ode_impl.h"
 #include "math/dense.h"

@@ -1,8 +1,9 @@
 // Projected strangeness-free form of the equations of motion (S3 Theorem 2.4, Algorithm 2.6) as a kd_dae.
 //
-//     S_p (p' - Z v) = 0,  S_v (v' - a) = 0,  r' = b                                  differential, projected by
-//     selectors 0 = g, 0 = q, 0 = c | 0 = gI, 0 = h, 0 = e | 0 = M a - f + (GZ)' lambda + (HZ)' mu, 0 = d, 0 = gII, 0 =
-//     hI
+//     S_p (p' - Z v) = 0,  S_v (v' - a) = 0,  r' = b               differential, projected by selectors
+//     0 = g,  0 = q,  0 = c                                        position level
+//     0 = gI,  0 = h,  0 = e                                       velocity level
+//     0 = M a - f + (GZ)' lambda + (HZ)' mu,  0 = d,  0 = gII,  0 = hI   acceleration level
 //
 // The acceleration a is an unknown of its own, so that inv(M) is never formed and M may be singular (S3 remark 2.3a);
 // S_v here is S_v M of the paper. The selectors are constant within a step. Linear algebra: psf_linear.c.

@@ -2,19 +2,19 @@
 //
 //     position      G dp = -g,  q_p dp = -q,  c_s ds + c_p dp = -c
 //     velocity      [GZ; HZ; e_v] dv = -[gI; h; e] - (...)_p dp
-//     acceleration  [M (GZ)' (HZ)'; GZ; HZ] (da, dlambda, dmu) = -rows - (...)_p dp - (...)_v dv      (with d and w
-//     between) differential  gamma S_p dp - S_p (Z dv + (Zv)_p dp) = -S_p (p' - Z v),   gamma S_v dv - S_v da = -S_v
-//     (v' - a)
+//     acceleration  [M (GZ)' (HZ)'; GZ; HZ] (da, dlambda, dmu) = -rows - (...)_p dp - (...)_v dv   (d and w between)
+//     differential  gamma S_p dp - S_p (Z dv + (Zv)_p dp) = -S_p (p' - Z v)
+//                   gamma S_v dv - S_v da = -S_v (v' - a)
 //                   gamma dr - db = -(r' - b)
 //
 // The algebraic rows do not contain gamma: each level is solved by a particular solution that the selectors do not see
 // (S_p dp = 0, S_v dv = 0) plus a null-space part N y. What remains is (gamma I - A) y = rhs of size nip + niv + nr.
-// With p' = v and holonomic constraints A = [0 I; A21 A22], and the size is ndof: (gamma^2 - gamma A22 - A21) y_v =
-// rhs.
+// With p' = v and holonomic constraints A = [0 I; A21 A22], and the size is ndof:
+//     (gamma^2 - gamma A22 - A21) y_v = rhs.
 //
 // The acceleration level is solved with an explicit inverse, which its three to ten right-hand sides per Newton
-// iteration use. Where forces do not depend on multipliers (`plain`) it follows from C = [GZ; HZ], C P = I, C N = 0 and
-// Mhat = N' M N:
+// iteration use. Where forces do not depend on multipliers (`plain`) it follows from C = [GZ; HZ], C P = I, C N = 0
+// and Mhat = N' M N:
 //     M da + C' dl = r1, C da = r2:   da = H r1 + (P - H M P) r2,   dl = P' (r1 - M da),   H = N inv(Mhat) N'.
 #include <math.h>
 #include <string.h>

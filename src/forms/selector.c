@@ -118,8 +118,7 @@ static void put_null_space(kd_selector *s)
     }
 }
 
-// A failed rank: the combination of rows that vanishes, from L of the full-pivot LU: left' C = 0 with left = inv(L)'
-// e_k
+// A failed rank: the combination of rows that vanishes, left' C = 0, from L of the full-pivot LU: left = inv(L)' e_k
 static void left_null_lu(kd_selector *s, int rank)
 {
     int     m = s->rows;

@@ -1,13 +1,13 @@
 // statespace_newton.c: Newton matrices gamma I - rhs_x of the state-space form (S2 Eq. 28 to 46).
 //
 // Along the constraints dp = N_p dy, dv = N_v dv_ind + V_y dy with GZ V_y = -(GZ v)_p N_p. Accelerations: with
-// gII(a) = 0 differentiated, a_x = N_v (S_v a)_x - P gII_x, C P = I, S_v P = 0, and residual_x times N_v' (where N_v'
-// C' = 0 removes the multipliers' derivatives)
+// gII(a) = 0 differentiated, a_x = N_v (S_v a)_x - P gII_x, C P = I, S_v P = 0, and residual_x times N_v' (where
+// N_v' C' = 0 removes the multipliers' derivatives)
 //
 //     M^ (S_v a)_x = -N_v' residual_x + N_v' M P gII_x,    M^ = N_v' M N_v
 //
-// M^ J1 and M^ J2 of S2 are the columns by y and v_ind; M^ is never inverted. With y' = K_y y + K_v v_ind, W = inv(K_v)
-// (K_y = 0, W = I where Z = I), E = diag(M^, I) for z = (v_ind, r) the unknowns are dy and dr,
+// M^ J1 and M^ J2 of S2 are the columns by y and v_ind; M^ is never inverted. With y' = K_y y + K_v v_ind,
+// W = inv(K_v) (K_y = 0, W = I where Z = I), E = diag(M^, I) for z = (v_ind, r) the unknowns are dy and dr,
 //
 //     (gamma^2 E W - gamma (E W K_y + K_v W) + K_v W K_y - K_y) dy + (gamma E_r - K_r) dr = E b_z + (gamma E - K) W b_y
 //

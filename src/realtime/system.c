@@ -1,5 +1,4 @@
-// system.c: the two matrices of a step and their fixed elimination. R is the residual M a - f + ..., so that R_p =
-// -f_p.
+// system.c: the two matrices of a step and their fixed elimination. R is the residual M a - f + ..., R_p = -f_p.
 //
 //     step:  [M + h R_v + h^2 R_p     h R_r        C'      ]        mass:  [M  0  C']
 //            [-h (b_v + h b_p)        I - h b_r    0       ]               [0  I  0 ]

@@ -1,6 +1,6 @@
 // closest.c: the closest point of a system of equations (see closest.h).
 //
-// Phase 1 finds a point with F = 0. Each iteration has a new matrix, scaled as  A = R J D = U S V' , where D contains
+// Phase 1 finds a point with F = 0. Each iteration has a new matrix, scaled as A = R J D = U S V', where D contains
 // L^-T (W = L L'), so that |D^-1 dy| is the weighted norm, and R makes all rows of length 1. The step
 //     dy = -D V S (S^2 + nu)^-1 U' R F                                        nu = 0: Gauss-Newton, least W-norm
 // is tried with growing nu until |R F| decreases enough (Levenberg-Marquardt).
