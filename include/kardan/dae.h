@@ -173,7 +173,7 @@ struct kd_dae {
     double     *unit;       // (n) sizes that absolute tolerances refer to, of kd_alloc; NULL: 1
     double      time;       // [s] that steps are long or short beside; 0: 1 s
     const bool *controlled; // (n) counts in the error norm
-    // Leading rows of F that contain derivatives; 0: unknown. The corrector scaling of S0 Eq. 18 is for these rows only.
+    // Leading rows of F that contain derivatives; 0: unknown. The corrector scaling of S0 Eq. 18 is for these only.
     int ndifferential;
     int nderivative; // leading components whose derivative occurs in F; 0: all
     // The first nstate components are those of kd_state: [p v r w s lambda mu] or, where the rest is solved for

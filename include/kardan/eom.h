@@ -7,7 +7,7 @@
 //     0  = c(p,s,z,t)                                                       contact-point coordinates s
 //     0  = h(p,v,s,u,u',t) = H(p,s,t) Z v + h0                              nonholonomic constraints
 //     0  = g(p,s,u,z,t)                                                     holonomic constraints
-//     0  = q(p)                                                             norm equations (unit quaternions), q_p Z = 0
+//     0  = q(p)                                                             norm equations (quaternions), q_p Z = 0
 //     0  = e(p,v,s,t)                                                       known invariants (energy, momentum)
 //     y  = y(p,v,a,r,w,s,lambda,mu,u,z,t)                                   outputs
 //
@@ -327,6 +327,17 @@ KD_API double            kd_eom_position_unit(const kd_eom *eom, int i); // kd_e
 KD_API double            kd_eom_time(const kd_eom *eom);                 // kd_eom_def.time, or 1
 KD_API const char       *kd_eom_title(const kd_eom *eom);
 KD_API const kd_eom_def *kd_eom_definition(const kd_eom *eom);
+// Numbers of the definition that its owner may write when parameters of the context change (kd_system_set_parameters);
+// no other thread may use the equations meanwhile. Evaluation points take everything as new from their next
+// kd_eom_at_time on. NULL: not part of the definition.
+typedef struct kd_eom_values {
+    double *theta;                // (ntheta)
+    double *unit, *position_unit; // (nv), (np)
+    double *time;
+    double *restitution;    // (nlambda)
+    double *friction_scale; // (nmu)
+} kd_eom_values;
+KD_API kd_eom_values kd_eom_change_values(kd_eom *eom);
 // "joint 'hinge' angle" or, without a name, "p[3]", written to buffer, which is returned. A velocity without name whose
 // coordinate has one (Z = I): "rate of 'slider x'".
 KD_API const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size);
