@@ -28,14 +28,15 @@ int kd_system_across(kd_system *s, int force)
 {
     const kd_force *f = &s->model->force[force];
     kd_joint_kind   kind = s->model->joint[f->joint].def.kind;
+    bool            slides = !kd_joint_turns(kind, f->def.coordinate - 1);
     kd_across      *a = &s->across[s->nw];
     int             first = s->edge[f->joint].row;
-    bool            moments = f->def.lever > 0.0 && (kind == KD_PRISMATIC || f->def.coordinate == 2);
+    bool            moments = f->def.lever > 0.0 && slides;
     *a = (kd_across){.nrows = 2, .row = {first, first + 1}, .factor = {1, 1}, .name = f->name};
     a->least = least_force(s->model);
     if (moments) {
         a->nrows = 4;
-        a->row[2] = first + (kind == KD_PRISMATIC ? 3 : 2);
+        a->row[2] = first + (kd_joint_form_of(kind).nturns == 0 ? 3 : 2);
         a->row[3] = a->row[2] + 1;
         a->factor[2] = a->factor[3] = 1.0 / f->def.lever;
     }

@@ -198,18 +198,14 @@ static void make_scalar(builder *b, int force)
     add_law(b, 0, text, &f->source, local, 2);
 }
 
-static bool is_turn(kd_joint_kind kind, int coordinate)
-{
-    return kind == KD_REVOLUTE || (kind == KD_CYLINDRICAL && coordinate == 1);
-}
-
 // Variables s, v, then the force across the joint where friction depends on it
 static void make_friction(builder *b, int force)
 {
     const kd_force *f = &b->s->model->force[force];
     make_scalar(b, force);
     if (b->status != KD_OK) return;
-    b->load->constant[1] = is_turn(b->s->model->joint[f->joint].def.kind, f->def.coordinate) ? f->def.lever : 1.0;
+    b->load->constant[1] =
+        kd_joint_turns(b->s->model->joint[f->joint].def.kind, f->def.coordinate - 1) ? f->def.lever : 1.0;
     if (b->s->model->joint[f->joint].rubs && !b->s->for_start && (f->def.normal[0] > 0.0 || f->def.normal[1] > 0.0))
         add_variable(b, kd_system_slot(b->s, KD_SLOT_W, kd_system_across(b->s, force), 0));
     for (int i = 0; i < b->s->nrows_h; i++) {

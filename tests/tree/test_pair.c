@@ -81,8 +81,8 @@ static void test_changes(void **state)
             assert_vec_close(difference(faster, offsetof(kd_relative, dd)), is->u, 1e-9);
             assert_vec_close(difference(faster, offsetof(kd_relative, alpha)), is->alpha_v, 1e-9);
             assert_vec_close(difference(faster, offsetof(kd_relative, ddd)), is->ddd_v, 1e-9);
-            kd_tree_joint kind = c.s.tree.link[c.s.tree.dof_link[step->dof]].kind;
-            if (kind == KD_TREE_SPHERICAL) carried += step->carried, fixed += !step->carried;
+            kd_joint_kind kind = c.s.tree.link[c.s.tree.dof_link[step->dof]].kind;
+            if (kind == KD_SPHERICAL) carried += step->carried, fixed += !step->carried;
         }
         couple_destroy(&c);
     }
