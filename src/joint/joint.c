@@ -36,7 +36,10 @@ enum { Tx = KD_SHIFT_X, Ty = KD_SHIFT_Y, Tz = KD_SHIFT_Z, Rx = KD_TURN_X, Ry = K
         {{Tx, 0}, {Ty, 1}, {Tz, 2}}, .ball = true) \
     ROW(KD_CARDAN,      "cardan", \
         "q1, q2, q3: shifts along the axes of `from`, q4, q5, q6: turns about z, x and y, each carried by those before", \
-        {{Tx, 0}, {Ty, 1}, {Tz, 2}, {Rz, 3}, {Rx, 4}, {Ry, 5}})
+        {{Tx, 0}, {Ty, 1}, {Tz, 2}, {Rz, 3}, {Rx, 4}, {Ry, 5}}) \
+    ROW(KD_CONSTANT_VELOCITY, "constant_velocity", \
+        "bends without twist about z; q1: bend about x, half of it before and half behind q2: bend about y", \
+        {{Rx, 0, KD_HALF}, {Ry, 1}, {Rx, 0, KD_HALF}})
 
 #define AS_ROW(kind, text, sentence, ...) [kind] = {__VA_ARGS__},
 #define AS_WORD(kind, text, sentence, ...) [kind] = {text, sentence},

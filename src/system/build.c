@@ -87,6 +87,8 @@ static bool same_measure(const kd_measure *a, const kd_measure *b)
         return a->i == b->i && a->j == b->j;
     case KD_MEASURE_LENGTH:
         return true;
+    case KD_MEASURE_BEND:
+        return a->i == b->i && memcmp(&a->sine, &b->sine, sizeof a->sine) == 0;
     case KD_MEASURE_PITCH:
         return memcmp(&a->sine, &b->sine, sizeof a->sine) == 0;
     case KD_MEASURE_ANGLE:
@@ -127,6 +129,9 @@ static int turn_of_pair(kd_system *s, int pair, const kd_joint_form *f, int a)
 {
     const int i = f->turn[0], j = f->nturns > 1 ? f->turn[1] : (i + 1) % 3, k = 3 - i - j;
     const int e = (j - i + 3) % 3 == 1 ? 1 : -1;
+    if (f->folds)
+        return kd_system_measure(
+            s, &(kd_measure){KD_MEASURE_BEND, .pair = pair, .dof = -1, .i = a, .sine = {i, j, 1}, .turns = -1});
     if (f->nturns == 3 && a == 0) return kd_system_angle(s, pair, (kd_entry){j, k, -e}, (kd_entry){k, k, 1}, true);
     if (f->nturns == 3 && a == 1) // asin(C_ik)
         return kd_system_measure(

@@ -60,6 +60,7 @@ static const struct { // of a value, a rate, a gradient, and a gradient along a 
     [KD_MEASURE_PITCH] = {4, 2, 30, 2, 19, 2, 11},
     [KD_MEASURE_ROTATION] = {30, 3, 140, 3, 125, 3, 60},
     [KD_MEASURE_TILT] = {8, 2, 140, 2, 125, 2, 60},
+    [KD_MEASURE_BEND] = {30, 4, 500, 12, 500, 12, 170},
     [KD_MEASURE_TURN] = {0, 0, 0, 0, 1, 0, 0},
     [KD_MEASURE_OWN_TURN] = {0, 0, 11, 0, 1, 0, 11},
     [KD_MEASURE_OWN_SHIFT] = {0, 0, 11, 0, 1, 0, 11},

@@ -76,10 +76,11 @@ static void test_massless_tip(void **state)
 {
     (void)state;
     for (int kind = 1; kind < ALL_JOINTS; kind++) {
-        uint64_t seed = 11;
-        sample   s;
-        int      bad = -1;
-        sample_create(&s, 4, CHAIN, 1, &all_joints[kind], 0, &seed);
+        uint64_t            seed = 11;
+        sample              s;
+        int                 bad = -1;
+        const kd_joint_kind joint = (kd_joint_kind)kind;
+        sample_create(&s, 4, CHAIN, 1, &joint, 0, &seed);
         kd_link *tip = &s.tree.link[3];
         tip->mass = 0;
         tip->inertia = (kd_sym3){0};

@@ -48,6 +48,11 @@ static void joint_frame(const kd_link *l, const double *x, kd_mat3 *C, kd_vec3 *
         *C = kd_quat_matrix(kd_quat_of(x + 3));
         *d = kd_vec_of(x);
         return;
+    case KD_CONSTANT_VELOCITY: {
+        const kd_mat3 A = about(ex, 0.5 * x[0]), B = about(kd_vec(0, 1, 0), x[1]), AB = kd_mat_mul(&A, &B);
+        *C = kd_mat_mul(&AB, &A);
+        return;
+    }
     case KD_CARDAN: {
         const kd_mat3 A = about(ez, x[3]), B = about(ex, x[4]), D = about(kd_vec(0, 1, 0), x[5]),
                       AB = kd_mat_mul(&A, &B);
