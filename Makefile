@@ -5,7 +5,7 @@ SWITCH  = -DKARDAN_NATIVE=$(if $(filter 1,$(NATIVE)),ON,OFF) -DKARDAN_WERROR=$(i
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo test bench sanitize fuzz format check campaign clean
+.PHONY: all demo test bench viewer test-viewer sanitize fuzz format check campaign clean
 
 all:
 	tools/setup build
@@ -13,10 +13,22 @@ all:
 	cmake --build build -j$(JOBS)
 
 demo: ## simulate a Stewart platform and write a report with a moving drawing
-	tools/setup build
+	tools/setup build viewer
+	tools/build-viewer
 	cmake --preset release $(SWITCH)
 	cmake --build build -j$(JOBS) --target kardan_cli
 	build/kardan simulate models/stewart.yaml --output build/demo
+
+viewer: ## the 3-D viewer of reports, which the next build takes in (npm)
+	tools/setup build viewer
+	tools/build-viewer --required
+
+test-viewer: ## reports in a real browser (npm, chromium)
+	tools/setup build viewer browser
+	tools/build-viewer --required
+	cmake --preset release $(SWITCH)
+	cmake --build build -j$(JOBS) --target kardan_cli
+	tools/test-viewer
 
 test: ## build everything and run all tests
 	tools/setup build test

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/pi.h"
 #include "system/system.h"
 
 static const kd_interval all = {-INFINITY, INFINITY};
@@ -96,7 +97,7 @@ static kd_interval range_of_slope(const ends *e)
 
 static kd_interval range_of_measure(const kd_measure *m, const ends *e, int level)
 {
-    const double pi = 3.14159265358979323846;
+    const double pi = KD_PI;
     if (!kd_measure_has_value(m) && level == 0) return (kd_interval){0.0, 0.0};
     if (!kd_measure_has_value(m)) return level == 1 ? range_with_slope(e) : range_of_slope(e);
     const bool wraps =

@@ -19,6 +19,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/pi.h"
 #include "element/loads.h"
 
 #define THRESHOLD 5.0   // [tolerances] effects that matter
@@ -353,7 +354,7 @@ static kd_interval range_of_measure(const kd_work *w, kd_slot at, double h, doub
 {
     const kd_unseen_end *e0 = &w->unseen.end[0], *e1 = &w->unseen.end[1];
     const kd_measure    *m = &w->system->measure[at.index];
-    const double         pi = 3.14159265358979323846, v0 = e0->rate[at.index], v1 = e1->rate[at.index];
+    const double         pi = KD_PI, v0 = e0->rate[at.index], v1 = e1->rate[at.index];
     if (at.level > 1) return all;
     if (!kd_measure_has_value(m)) // rates alone: straight
         return hull((double[]){v0 + a * (v1 - v0), v0 + b * (v1 - v0)}, 2, 0.0);

@@ -453,7 +453,7 @@ static void format_is_obeyed(void **state)
 static void plots_are_chosen(void **state)
 {
     (void)state;
-    expect("simulate pendulum --t-end 0.1 --plots 'kinetic energy, bob x' --output '" OUT "'", 0, "report");
+    expect("simulate pendulum --t-end 0.1 --plain --plots 'kinetic energy, bob x' --output '" OUT "'", 0, "report");
     char *page = read_text(OUT "/pendulum.html");
     assert_non_null(page);
     must_contain(page, ">kinetic energy<");

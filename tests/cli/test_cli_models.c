@@ -77,7 +77,7 @@ static void model_file_is_simulated(void **state)
 {
     (void)state;
     command_result result =
-        expect("simulate " CRANK " --t-end 0.5 --set speed=10 " TO, 0,
+        expect("simulate " CRANK " --t-end 0.5 --plain --set speed=10 " TO, 0,
                "method: joint coordinates (tree with 1 loop), psf with radau: keeps the constraints on all levels");
     must_contain(result.text, "(balanced)");
     must_contain(result.text, "constraints on acceleration level: ");
@@ -122,7 +122,7 @@ static void coordinates_agree(void **state)
 static void paths_are_recorded(void **state)
 {
     (void)state;
-    expect("simulate " CRANK " --t-end 0.1 --plots body.rod.pos.z,joint.hinge.q,sensor.x " TO, 0, "report");
+    expect("simulate " CRANK " --t-end 0.1 --plain --plots body.rod.pos.z,joint.hinge.q,sensor.x " TO, 0, "report");
     char *page = read_text(OUT "/slider-crank.html"), *table = read_text(OUT "/slider-crank.csv");
     assert_true(page && table);
     must_contain(page, ">body.rod.pos.z<");
@@ -321,7 +321,7 @@ static void motion_is_drawn(void **state)
 {
     (void)state;
     char           fault[200], *page, *picture;
-    command_result result = expect("simulate " CRANK " --t-end 0.2 --json " TO, 0, "slider-crank-motion.svg");
+    command_result result = expect("simulate " CRANK " --t-end 0.2 --plain --json " TO, 0, "slider-crank-motion.svg");
     must_contain(result.text, "\"motion\": ");
     page = read_text(OUT "/slider-crank.html");
     picture = read_text(OUT "/slider-crank-motion.svg");
@@ -333,7 +333,7 @@ static void motion_is_drawn(void **state)
     free(page);
     free(picture);
     assert_int_equal(remove(OUT "/slider-crank-motion.svg"), 0);
-    result = expect("simulate " CRANK " --t-end 0.2 --no-drawing " TO, 0, "report");
+    result = expect("simulate " CRANK " --t-end 0.2 --plain --no-drawing " TO, 0, "report");
     assert_null(strstr(result.text, "motion:"));
     page = read_text(OUT "/slider-crank.html");
     assert_null(strstr(page, "<script"));

@@ -43,8 +43,8 @@ static void ticks_are_round_numbers(void **state)
     const double range[][2] = {{0, 1},         {-3, 17},       {0.03, 0.0301}, {1e-9, 3e-9},   {-1e12, 5e12},
                                {99.99, 100.1}, {-7e-5, -2e-5}, {0, 6.283},     {1e6, 1e6 + 3}, {-1e300, 1e300}};
     for (size_t i = 0; i < sizeof range / sizeof range[0]; i++) {
-        kd_axis axis = kd_svg_axis(range[i][0], range[i][1], false, 7);
-        double  lead = axis.step / pow(10.0, floor(log10(axis.step) + 1e-9));
+        kd_plot_axis axis = kd_svg_axis(range[i][0], range[i][1], false, 7);
+        double       lead = axis.step / pow(10.0, floor(log10(axis.step) + 1e-9));
         assert_true(fabs(lead - 1) < 1e-6 || fabs(lead - 2) < 1e-6 || fabs(lead - 5) < 1e-6);
         assert_true(fabs(remainder(axis.first, axis.step)) < 1e-6 * axis.step);
         assert_in_range(axis.nticks, 3, 9);
@@ -60,7 +60,7 @@ static void log_ticks_are_powers_of_ten(void **state)
     (void)state;
     const double range[][2] = {{1e-3, 1e4}, {2, 3}, {1, 1}, {1e-17, 1e-2}, {1e-300, 1e300}};
     for (size_t i = 0; i < sizeof range / sizeof range[0]; i++) {
-        kd_axis axis = kd_svg_axis(range[i][0], range[i][1], true, 7);
+        kd_plot_axis axis = kd_svg_axis(range[i][0], range[i][1], true, 7);
         assert_true(axis.low == floor(axis.low) && axis.high == floor(axis.high) && axis.step == floor(axis.step));
         assert_true(axis.low <= log10(range[i][0]) + 1e-9 && axis.high >= log10(range[i][1]) - 1e-9);
         assert_in_range(axis.nticks, 2, 8);
@@ -74,8 +74,8 @@ static void constant_data_has_an_axis(void **state)
     (void)state;
     const double constants[] = {0, 1, -1e-9, 1e9, 5e-324, 1e300};
     for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++) {
-        double  c = constants[i];
-        kd_axis axis = kd_svg_axis(c, c + 1e-15 * fabs(c), false, 7);
+        double       c = constants[i];
+        kd_plot_axis axis = kd_svg_axis(c, c + 1e-15 * fabs(c), false, 7);
         assert_true(axis.low < c && c < axis.high);
         assert_in_range(axis.nticks, 2, 12);
     }
