@@ -120,8 +120,7 @@ static bool push(builder *b, const kd_node *node)
     return true;
 }
 
-// ---- commas in expressions
-// --------------------------------------------------------------------------------------------
+// ---- commas in expressions ------------------------------------------------------------------------------------------
 
 static int open_parentheses(const char *text)
 {
@@ -206,8 +205,7 @@ static bool join_pairs(builder *b, kd_node *item, int *n)
     return true;
 }
 
-// ---- lists and maps
-// ---------------------------------------------------------------------------------------------------
+// ---- lists and maps -------------------------------------------------------------------------------------------------
 
 static bool check_keys(builder *b, const kd_node *map)
 {
@@ -293,8 +291,7 @@ static bool scalar(builder *b, const yaml_event_t *event)
     return push(b, &node);
 }
 
-// ---- events
-// -----------------------------------------------------------------------------------------------------------
+// ---- events ---------------------------------------------------------------------------------------------------------
 
 // line and column (0-based) of a byte
 static yaml_mark_t mark_of(const builder *b, size_t byte)

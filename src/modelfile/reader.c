@@ -108,7 +108,8 @@ static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *
     char        list[300] = "";
     const char *near = type && type->type == KD_NODE_SCALAR ? kd_schema_suggest_kind(schema, type->text) : NULL;
     for (int k = 0; k < schema->nkinds; k++) {
-        if (schema->kinds[k].word) kd_text_append(list, sizeof list, "%s%s", k > 0 ? ", " : "", schema->kinds[k].word);
+        const char *word = kd_schema_word(schema, k)->word;
+        if (word) kd_text_append(list, sizeof list, "%s%s", k > 0 ? ", " : "", word);
     }
     if (type && type->type != KD_NODE_SCALAR) {
         kd_reader_complain(r, type, "'type' must be one word; possible are %s", list);
@@ -125,7 +126,7 @@ static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *
 static bool read_kind(kd_reader *r, const kd_schema *schema, const kd_node *map, int *kind)
 {
     *kind = 0;
-    if (!schema->kinds) return true;
+    if (!kd_schema_has_kinds(schema)) return true;
     const kd_node *type = kd_node_find(map, "type");
     *kind = type && type->type == KD_NODE_SCALAR ? kd_schema_kind(schema, type->text) : -1;
     return *kind >= 0 || complain_type(r, schema, map, type);
@@ -136,7 +137,7 @@ static bool read_short(kd_reader *r, const kd_schema *schema, kd_node *node, def
 {
     if (!schema->short_key || node->type != KD_NODE_SCALAR || kd_node_is_null(node)) {
         kd_reader_complain(r, node, "a %s is a map of fields, like {%s: ...}", schema->singular,
-                           schema->kinds ? "type" : schema->fields[0].key);
+                           kd_schema_has_kinds(schema) ? "type" : schema->fields[0].key);
         return false;
     }
     kd_schema_default(schema, 0, def);

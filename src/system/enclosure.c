@@ -117,7 +117,7 @@ void kd_range_outputs(kd_work *w, kd_interval *range)
         int            slot = s->out_slot[s->state_order[k]];
         if (slot < 0) continue;
         const kd_interval x = kd_expr_bounds(pi->law[0], range, w->breaks.work), r = w->enclosure.state[pi->state];
-        const double      kp = pi->state_def->kp, ki = pi->state_def->ki;
+        const double      kp = pi->feed[0], ki = pi->feed[1];
         const double      c[4] = {kp * x.lower + ki * r.lower, kp * x.lower + ki * r.upper, kp * x.upper + ki * r.lower,
                                   kp * x.upper + ki * r.upper};
         const kd_interval out = isfinite(c[0]) && isfinite(c[1]) && isfinite(c[2]) && isfinite(c[3])

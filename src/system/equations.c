@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "element/loads.h"
+#include "element/force.h"
 
 // ---- kinematics -----------------------------------------------------------------------------------------------------
 static int first_turn(const kd_system *s)
@@ -258,14 +258,18 @@ static kd_eval auxiliary(const kd_point *x, void *context, double *out)
     return KD_EVAL_OK;
 }
 
+static double limit_of(const kd_load *load, const double *x)
+{
+    return load->class->limit(load, x);
+}
+
 static kd_eval breakaway(const kd_point *x, void *context, double *out)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
     kd_eval          answer = kd_work_loads(w, x);
     for (int i = 0; i < s->nmu; i++)
-        out[i] = s->row_h[i].force < 0 ? INFINITY
-                                       : kd_friction_limit(&s->load[s->model->nstates + s->row_h[i].force], w->slot);
+        out[i] = s->row_h[i].force < 0 ? INFINITY : limit_of(&s->load[s->model->nstates + s->row_h[i].force], w->slot);
     return answer;
 }
 
@@ -491,17 +495,17 @@ static double multiplier(const kd_work *w, const kd_point *x, int constraint, in
 }
 
 // Load on `to` of an element that acts between two frames, axes of `from`, at the origin of `to`.
-static kd_wrench element_wrench(const kd_work *w, int load)
+kd_wrench kd_load_wrench(const kd_work *w, const kd_load *l)
 {
     const kd_system *s = w->system;
-    const kd_load   *l = &s->load[load];
+    const double    *force = kd_load_forces(w, l);
     kd_wrench        sum = {.N = {0, 0, 0}};
     for (int k = 0; k < l->nchannels; k++) {
         const kd_measure *m = &s->measure[l->channel[k]];
         kd_vec3           N, F;
         kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
-        sum.N = kd_vec_axpy(sum.N, w->force[w->force_at[load] + k], N);
-        sum.F = kd_vec_axpy(sum.F, w->force[w->force_at[load] + k], F);
+        sum.N = kd_vec_axpy(sum.N, force[k], N);
+        sum.F = kd_vec_axpy(sum.F, force[k], F);
     }
     return sum;
 }
@@ -513,7 +517,7 @@ static kd_wrench wheel_wrench(kd_work *w, const kd_point *x, int constraint)
     const kd_row    *row = &s->row_g[s->constraint_row[constraint]];
     kd_wrench        sum = {.N = {0, 0, 0}};
     for (int i = 0; i < s->nloads; i++)
-        if (s->load[i].wheel == row->wheel) sum = element_wrench(w, i);
+        if (s->load[i].wheel == row->wheel) sum = kd_load_wrench(w, &s->load[i]);
     kd_row_gradient(row, w, w->small);
     for (int k = 0; k < row->nterms && row->wheel->lambda >= 0; k++) {
         const kd_measure *m = &s->measure[s->slot[row->slot[k]].index];
@@ -534,37 +538,12 @@ static double wheel_component(kd_work *w, const kd_point *x, int constraint, int
     return component_of(&sum, i);
 }
 
-// Force of a stop (along its coordinate) or of a contact (component 2: along the normal) with restitution, in all rows
-static double rigid_force(const kd_system *s, const kd_point *x, int force, int number)
-{
-    double sum = 0.0;
-    if (number != (s->model->force[force].def.kind == KD_CONTACT ? 2 : 0)) return 0.0;
-    for (int i = s->nrows_g - s->none_sided; i < s->nrows_g; i++)
-        if (s->row_g[i].force == force && s->lambda_of[i] >= 0)
-            sum -= x->lambda[s->lambda_of[i]] * s->row_g[i].coefficient[0];
-    return sum;
-}
-
-// Force of an element as sensors read it: tension of springs between points, components of loads, otherwise along the
-// measure.
+// Force of an element as sensors read it
 static double element_force(const kd_work *w, const kd_point *x, int force, int number)
 {
-    const kd_system *s = w->system;
-    int              load = s->model->nstates + force;
-    const kd_load   *l = &s->load[load];
-    if (l->class == &kd_load_rigid) return rigid_force(s, x, force, number);
-    if (l->def && (l->def->kind == KD_BUSHING || l->def->kind == KD_APPLIED || l->def->kind == KD_CONTACT)) {
-        kd_wrench sum = element_wrench(w, load);
-        return component_of(&sum, number);
-    }
-    if (l->class == &kd_load_air_spring && number > 0) return kd_air_spring_reading(l, w->slot, number);
-    if (number >= l->nchannels) return 0.0;
-    if (l->class == &kd_load_tyre_slip && number > 0)
-        return kd_tyre_slip_force(l, w->slot, w->force + w->force_at[load], number);
-    double value = w->force[w->force_at[load] + number];
-    for (int i = 0; l->direction >= 0 && i < s->nmu; i++)
-        if (s->row_h[i].force == force) value -= x->mu[i]; // while it sticks
-    return l->def && (l->def->kind == KD_TSDA || l->def->kind == KD_MAXWELL) ? -value : value;
+    const kd_load *l = &w->system->load[w->system->model->nstates + force];
+    if (l->class->reading) return l->class->reading(l, w, x, number);
+    return number < l->nchannels ? kd_load_forces(w, l)[number] : 0.0;
 }
 
 kd_eval kd_work_forces(kd_work *w, const kd_point *x)
@@ -824,7 +803,7 @@ static const double *restitutions(kd_system *s)
     double *e = kd_cut_double(&s->arena, s->nlambda);
     for (int i = 0; e && i < s->nlambda; i++) {
         int force = s->row_g[s->kept[i]].force;
-        e[i] = force >= 0 ? s->model->force[force].def.restitution : -1.0;
+        e[i] = force >= 0 ? s->row_g[s->kept[i]].restitution : -1.0;
     }
     return e;
 }
@@ -933,7 +912,7 @@ static kd_status define_friction(kd_system *s, kd_eom_def *def)
         direction[i] = s->row_h[i].direction;
         if (direction[i] < 0) continue;
         def->breakaway = breakaway;
-        scale[i] = s->model->force[s->row_h[i].force].def.stribeck;
+        scale[i] = s->row_h[i].scale;
     }
     def->friction = def->breakaway ? direction : NULL;
     def->friction_scale = def->breakaway ? scale : NULL;

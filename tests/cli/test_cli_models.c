@@ -8,37 +8,13 @@
 
 #include <cmocka.h>
 
-#include "project/command.h"
+#define OUT KD_BINARY_DIR "/test-cli-models"
+#include "cli/run.h"
 #include "results/markup.h"
 
-#define KARDAN "'" KD_BINARY_DIR "/kardan' "
-#define OUT KD_BINARY_DIR "/test-cli-models"
 #define CRANK "'" KD_SOURCE_DIR "/models/slider-crank.yaml'"
 #define ROBOT "'" KD_SOURCE_DIR "/models/robot6.urdf'"
 #define TO "--output '" OUT "' "
-
-static void must_contain(const char *text, const char *part)
-{
-    if (!strstr(text, part)) print_error("missing: %s\nin: %s\n", part, text);
-    assert_non_null(strstr(text, part));
-}
-
-static command_result expect(const char *arguments, int status, const char *part)
-{
-    char line[3000];
-    snprintf(line, sizeof line, KARDAN "%s", arguments);
-    command_result result = run_command(line);
-    if (result.status != status) print_error("kardan %s\n%s\n", arguments, result.text);
-    assert_int_equal(result.status, status);
-    must_contain(result.text, part);
-    return result;
-}
-
-static int start_afresh(void **state)
-{
-    (void)state;
-    return run_command("rm -rf '" OUT "' && mkdir '" OUT "'").status;
-}
 
 static void write_text(const char *path, const char *text)
 {
