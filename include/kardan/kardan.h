@@ -19,6 +19,7 @@
 #include <kardan/initial.h>
 #include <kardan/linearize.h>
 #include <kardan/model.h>
+#include <kardan/probe.h>
 #include <kardan/radau.h>
 #include <kardan/realtime.h>
 #include <kardan/sdirk.h>
