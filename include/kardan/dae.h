@@ -176,6 +176,8 @@ struct kd_dae {
     int nderivative;               // leading components whose derivative occurs in F; 0: all
     int nstate;                    // first nstate components are those of kd_state: [p v r w s lambda mu] or, where the
                                    // rest is solved for (complete), [p v r]; none (pack)
+    bool   selectors;              // change between steps, which multistep methods of others cannot see
+    bool   keeps_acceleration;     // components behind nstate are accelerations
     double part_discount;          // how much less than 1 the particular part counts in the Newton norm; 0: fully
     bool   keep;  // the integrator keeps its Jacobian: correct() need not linearise; it clears keep if it does
     double h;     // step size that the integrator is about to try, a hint for linearize; 0: unknown

@@ -42,6 +42,6 @@ void kd_method_choose(kd_method *method, const kd_subject *subject);
 // Are constraints dependent at the start, so that only svd works?
 bool kd_method_is_redundant(const kd_subject *subject);
 // Do the parts fit together? false: standard error has been told why not, and what works.
-bool kd_method_fits(const kd_method *method);
+bool kd_method_check(const kd_method *method);
 
 #endif

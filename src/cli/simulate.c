@@ -311,12 +311,9 @@ static kd_status make_times(task *t)
     o->output = take_output;
     o->context = t;
     const bool driven = t->subject.system && t->subject.info.dof == 0; // nothing limits its steps
-    o->radau.h_max = driven && t->max_step == 0 ? (t->t_end - start) / DRIVEN_STEPS : t->max_step; // 0: no limit
-    o->bdf.h_max = o->ida.h_max = o->cvode.h_max = o->arkode.h_max = o->sdirk.h_max = o->explicit_rk.h_max =
-        o->extrapolation.h_max = o->radau.h_max;
-    o->radau.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
-    o->bdf.max_steps = o->ida.max_steps = o->cvode.max_steps = o->arkode.max_steps = o->sdirk.max_steps =
-        o->explicit_rk.max_steps = o->extrapolation.max_steps = o->radau.max_steps;
+    o->integrator_options.h_max =
+        driven && t->max_step == 0 ? (t->t_end - start) / DRIVEN_STEPS : t->max_step; // 0: no limit
+    o->integrator_options.max_steps = t->max_steps > 0 ? t->max_steps : LONG_MAX / 2;
     return KD_OK;
 }
 
@@ -878,7 +875,7 @@ int kd_cli_simulate(int argc, char **argv)
     t.method.shows_matrix = t.jacobian_plots != NULL;
     t.method.options.initial.assume = t.start_state != NULL;
     kd_method_choose(&t.method, &t.subject);
-    if (!kd_method_fits(&t.method)) goto done;
+    if (!kd_method_check(&t.method)) goto done;
     status = KD_EXIT_FAILED;
     if (!kd_budget_fits(t.subject.name, kd_eom_dims(t.subject.eom).nv,
                         kd_recording_bytes(t.subject.eom, t.intervals + 2)))
